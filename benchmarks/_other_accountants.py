@@ -15,7 +15,7 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     PoissonSubsampledGaussian,
     Release,
-    releases,
+    get_releases,
 )
 
 LIBRARIES = ("dp-accounting", "prv-accountant")
@@ -42,7 +42,7 @@ def distribution_epsilon(event: Event, delta: float, interval: float, pessimisti
 def prv_epsilon(event: Event, delta: float, error: float) -> tuple[float, float, float]:
     """Return prv-accountant's lower end, estimate and upper end."""
     library = importlib.import_module("prv_accountant")
-    parts = [part for part in releases(event) if part.count]
+    parts = [part for part in get_releases(event) if part.count]
     counts = [part.count for part in parts]
     accountant = library.PRVAccountant(
         prvs=[variable(library, replace(part, count=1)) for part in parts],

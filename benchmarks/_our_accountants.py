@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from dpaudit.accounting.composition import (
-    advanced_heterogeneous,
     approximate_parts,
-    basic,
+    compose_advanced_heterogeneous,
+    compose_basic,
     gaussian_guarantee,
 )
 from dpaudit.accounting.events import (
@@ -22,13 +22,13 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     ObjectivePerturbation,
     PoissonSubsampledGaussian,
-    repeated,
+    repeat_event,
 )
 from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.accounting.optimal import optimal_heterogeneous
-from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
+from dpaudit.accounting.renyi import RenyiCurveDP, compute_zcdp_guarantee
 from dpaudit.accounting.series.contour import contour_epsilon
-from dpaudit.accounting.series.inversion import inverted_epsilon
+from dpaudit.accounting.series.inversion import bound_epsilon_by_inversion
 from dpaudit.errors import ConvergenceError, UnsupportedEvent
 
 COUNTS = (1, 10, 100, 1000, 10_000)
@@ -49,14 +49,16 @@ EVENTS: dict[str, Event] = {
 }
 
 ACCOUNTANTS: dict[str, Callable[[Event, float], object]] = {
-    "basic": lambda event, delta: basic(event),
-    "advanced": lambda event, delta: advanced_heterogeneous(approximate_parts(event), delta),
+    "basic": lambda event, delta: compose_basic(event),
+    "advanced": lambda event, delta: compose_advanced_heterogeneous(
+        approximate_parts(event), delta
+    ),
     "optimal": lambda event, delta: optimal_heterogeneous(approximate_parts(event)).epsilon(delta),
-    "zcdp": lambda event, delta: zcdp(event).epsilon(delta),
+    "zcdp": lambda event, delta: compute_zcdp_guarantee(event).epsilon(delta),
     "renyi": lambda event, delta: RenyiCurveDP(event).epsilon(delta),
     "gaussian": lambda event, delta: gaussian_guarantee(event).epsilon(delta),
     "numerical": numerical_epsilon,
-    "inversion": inverted_epsilon,
+    "inversion": bound_epsilon_by_inversion,
     "contour": contour_epsilon,
 }
 
@@ -76,7 +78,7 @@ def times(delta: float) -> list[Answer]:
 def first(run: Callable[[Event, float], object], event: Event, count: int, delta: float) -> Answer:
     start = time.perf_counter()
     try:
-        answer = str(run(repeated(event, count), delta))
+        answer = str(run(repeat_event(event, count), delta))
     except (UnsupportedEvent, ConvergenceError) as error:
         return {"refused": type(error).__name__}
     return {"seconds": time.perf_counter() - start, "answer": answer}

@@ -1,8 +1,8 @@
 """Our accountants against dp-accounting and prv-accountant: accuracy and time on the same work.
 
-Everything runs in this process on one thread. Ours is `proved_bracket`, which chooses by itself.
-Truth is a closed form, or the contour's estimate, which our bracket on sixteen times the cells has
-to hold, or that bracket. dp-accounting is measured as it stands and at
+Everything runs in this process on one thread. Ours is `bound_proved_epsilon`, which chooses by
+itself. Truth is a closed form, or the contour's estimate, which our bracket on sixteen times the
+cells has to hold, or that bracket. dp-accounting is measured as it stands and at
 the widest spacing (.1 halved again and again) whose error is at most ours, once for the upper end
 alone and once for both ends; a run that would pass --limit seconds ends the search. A library that
 is not installed is shown as such. Then: the time of every accountant of ours on every kind of event
@@ -30,7 +30,7 @@ from _our_accountants import show_times, times
 from rich.console import Console
 from rich.table import Table
 
-from dpaudit.accounting.proved import proved_bracket
+from dpaudit.accounting.proved import bound_proved_epsilon
 from dpaudit.errors import DpauditError
 
 ResultT = TypeVar("ResultT")
@@ -96,7 +96,7 @@ def arguments() -> argparse.Namespace:
 
 def first_answers(case: Case) -> dict[str, float]:
     """Return the seconds of the first answers in a fresh process, imports left out."""
-    seconds = {"ours, cold": timed(lambda: proved_bracket(case.event, DELTA))[1]}
+    seconds = {"ours, cold": timed(lambda: bound_proved_epsilon(case.event, DELTA))[1]}
     if case.exact:
         seconds["closed form, cold"] = timed(case.exact)[1]
     return seconds
@@ -108,7 +108,7 @@ def measure(case: Case, options: argparse.Namespace) -> Row:
     command = [sys.executable, __file__, "--cold", f"{case.group}: {case.name}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     row.seconds |= json.loads(done.stdout)
-    bracket, turns = repeated(lambda: proved_bracket(case.event, DELTA), options)
+    bracket, turns = repeated(lambda: bound_proved_epsilon(case.event, DELTA), options)
     row.ours = bracket.lower, bracket.upper
     row.note("ours", turns, exact - bracket.lower, bracket.upper - exact)
     if case.exact:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import dpaudit
-from dpaudit.scan.environments import built
+from dpaudit.scan.environments import build_environment
 from dpaudit.selftest.laws import Scored
 
 REQUIREMENTS = ("jax-privacy==2.0.0", "privacy-estimates==0.1.0.post1")
@@ -32,7 +32,7 @@ def main() -> None:
     if options.alone:
         medians(options.canaries, options.mu, options.games)
         return
-    python = options.python or str(built(REQUIREMENTS))
+    python = options.python or str(build_environment(REQUIREMENTS))
     console = Console(width=120)
     for canaries in options.canaries:
         for mu in options.mu:

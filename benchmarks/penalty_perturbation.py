@@ -37,7 +37,7 @@ from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
 from dpaudit.execution import Executor, Unit, planned_units, unit_size
-from dpaudit.laws.exponential_norm import draw
+from dpaudit.laws.exponential_norm import draw_exponential_norm_noise
 
 Array = NDArray[np.float64]
 
@@ -208,7 +208,12 @@ def measure(data: Dataset, weight: float, options: argparse.Namespace) -> Row:
 def same_noise(seed: int, trials: int) -> Array:
     """Return the noise the mechanism draws from this seed, shape ``(T, R, N, d)``."""
     rng, rates = np.random.default_rng(seed), np.full(NODES, ALPHA)
-    return np.stack([draw((trials, NODES, FEATURES), rates, rng) for _ in range(ITERATIONS)])
+    return np.stack(
+        [
+            draw_exponential_norm_noise((trials, NODES, FEATURES), rates, rng)
+            for _ in range(ITERATIONS)
+        ]
+    )
 
 
 def report_memory(trials: int) -> None:

@@ -16,7 +16,7 @@ import _one_thread  # noqa: F401 - before numpy
 import numpy as np
 
 from dpaudit.accounting.events import PoissonSubsampledGaussian
-from dpaudit.accounting.series.inversion import inverted_epsilon
+from dpaudit.accounting.series.inversion import bound_epsilon_by_inversion
 
 EVENTS = 200
 SLOWEST = 5
@@ -45,7 +45,7 @@ def events(seed: int) -> list[tuple[PoissonSubsampledGaussian, float]]:
 def measured(event: PoissonSubsampledGaussian, delta: float) -> tuple[float, float]:
     """Return seconds and relative width."""
     began = time.perf_counter()
-    bracket = inverted_epsilon(event, delta)
+    bracket = bound_epsilon_by_inversion(event, delta)
     return time.perf_counter() - began, bracket.width / max(bracket.upper, 1e-2)
 
 

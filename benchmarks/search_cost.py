@@ -3,7 +3,7 @@
 An audit with a domain, and one of the pair that the first one found, do the same work but for the
 search: the difference of their seconds of a processor, all processes, is the search's. A private
 function is audited, as one that is refuted does more besides; seeds differ, as what certifies the
-same counts is remembered. `search` is the search alone.
+same counts is remembered. `search_pairs` is the search alone.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from _processor import processor_seconds
 
 import dpaudit
-from dpaudit.auditing.found_pairs import Effort
-from dpaudit.search.engine import search
+from dpaudit.auditing.found_pairs import SearchEffort
+from dpaudit.search.engine import search_pairs
 
 DOMAIN: dict[str, Any] = {"bounds": (0, 1), "records": 6}
 
@@ -60,14 +60,14 @@ def search_seconds(function: Callable[..., float], calls: int) -> tuple[float, t
     """Return the seconds that a search takes of a processor, and the pair that it finds."""
     domain = dpaudit.Domain(**DOMAIN)
     began = process_time()
-    found = search(function, domain, "replace-record", calls=calls).found[0].place
+    found = search_pairs(function, domain, "replace-record", calls=calls).found[0].place
     seconds = process_time() - began
     return seconds, (domain.layout.build(found.units), domain.layout.build(found.neighbour))
 
 
 def row_of(function: Callable[..., float], trials: int, repeats: int) -> dict[str, Any]:
     """Return the medians of a function: of the audit with its search, without it, and alone."""
-    calls = Effort(trials).most(columns=1)
+    calls = SearchEffort(trials).most(columns=1)
     sides = search_seconds(function, calls)[1]
     rows = [
         (

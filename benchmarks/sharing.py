@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from dpaudit.algorithms.sharing.algorithm import Iterate, SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise
-from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties
+from dpaudit.algorithms.sharing.vertical import Risk, column_slices, split_into_parties
 from dpaudit.datasets import Dataset, a9a, clip_rows
 from dpaudit.execution import Executor, Unit, planned_units, unit_size
 
@@ -114,7 +114,7 @@ def algorithm_for(data: Dataset, iterations: int) -> SharingADMM:
 
 def measure(data: Dataset, options: argparse.Namespace) -> Row:
     algorithm = algorithm_for(data, options.iterations)
-    _, setup = timed(lambda: [party.directions for party in parties(data, BLOCKS)])
+    _, setup = timed(lambda: [party.directions for party in split_into_parties(data, BLOCKS)])
     run_batched(algorithm, data, 2, 0)  # the first call also touches the records
     seconds: list[tuple[float, float]] = []
     difference = 0.0
@@ -168,7 +168,7 @@ class TrialPath:
 
 def kept(algorithm: SharingADMM, data: Dataset, trials: int, seed: int, trial: int) -> TrialPath:
     """Run the block again and keep one trial of it."""
-    owners = parties(data, BLOCKS)
+    owners = split_into_parties(data, BLOCKS)
 
     def clean(iterate: Iterate) -> Array:
         models = [iterate.models[trial, columns] for columns in column_slices(BLOCKS)]
@@ -186,7 +186,7 @@ def kept(algorithm: SharingADMM, data: Dataset, trials: int, seed: int, trial: i
 
 def run_loop(algorithm: SharingADMM, data: Dataset, path: TrialPath) -> Sent:
     loop = LoopSharing(
-        blocks=[party.design for party in parties(data, BLOCKS)],
+        blocks=[party.design for party in split_into_parties(data, BLOCKS)],
         labels=data.labels,
         derivative=DERIVATIVES[algorithm.risk.loss.name],
         weight=1 / len(data.labels),

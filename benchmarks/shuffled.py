@@ -13,9 +13,9 @@ import math
 from scipy.optimize import brentq
 
 from dpaudit.accounting.events import PoissonSubsampledGaussian, ShuffledGaussian
-from dpaudit.accounting.grid.numerical import attained_epsilon
+from dpaudit.accounting.grid.numerical import bound_attained_epsilon
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.accounting.proved import proved_bracket
+from dpaudit.accounting.proved import bound_proved_epsilon
 
 NOISES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 BATCHES = (100, 300, 1000, 3000, 10_000)
@@ -26,13 +26,13 @@ def poisson(batches: int, noise: float, epochs: int, delta: float) -> Bracket:
     event = PoissonSubsampledGaussian(
         sampling_ratio=1 / batches, noise_multiplier=noise, count=epochs * batches
     )
-    return proved_bracket(event, delta)
+    return bound_proved_epsilon(event, delta)
 
 
 def shuffled(batches: int, noise: float, epochs: int, delta: float) -> tuple[float, float]:
     """Return what some neighbours certainly lose, and the upper end without any gain."""
     event = ShuffledGaussian(batches=batches, noise_multiplier=noise, count=epochs)
-    return attained_epsilon(event, delta), proved_bracket(event, delta).upper
+    return bound_attained_epsilon(event, delta), bound_proved_epsilon(event, delta).upper
 
 
 def delta_of(claim: float, batches: int, noise: float, epochs: int) -> float:

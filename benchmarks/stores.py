@@ -25,7 +25,7 @@ import numpy as np
 
 from dpaudit.execution import Executor, planned_units, stream
 from dpaudit.execution.units import Unit
-from dpaudit.store.keeping import Storing, kept, storing
+from dpaudit.store.keeping import Storing, keep_audit, use_storing
 
 UNIT = 2**17
 DIED = 9
@@ -56,7 +56,7 @@ def draw(path: Path, number: int, name: str, last: int | None) -> None:
     """Draw what is not in the store, and print when it began and what it took."""
     units, task = planned_units(number, UNIT, stream(0, "benchmark")), Drawing(last)
     total, seen = 0.0, 0
-    with storing(Storing(path)), kept(name) as ledger:
+    with use_storing(Storing(path)), keep_audit(name) as ledger:
         for found in Executor().map(task, units, "scores"):
             total, seen = total + float(found.sum()), seen + len(found)
         ledger.end()

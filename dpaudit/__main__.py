@@ -17,12 +17,12 @@ def main() -> None:
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except BaseException as error:
-        print(f"error: {_reason(error)}", file=sys.stderr)
+        print(f"error: {_format_start_failure(error)}", file=sys.stderr)
         raise SystemExit(2) from None
     run(began=began)
 
 
-def _reason(error: BaseException) -> str:
+def _format_start_failure(error: BaseException) -> str:
     kind = type(error).__name__
     if kind == "UnsupportedSystem":  # by its name, as its module may be what cannot be imported
         return str(error)

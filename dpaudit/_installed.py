@@ -38,18 +38,18 @@ def package_of(file: str) -> str | None:
     path = Path(file)
     for number, part in enumerate(path.parts[:-1]):
         if part in _FOLDERS:
-            return _name(path.parts[number + 1])
+            return _get_import_name(path.parts[number + 1])
     folders = {str(Path(one).absolute()) for one in sys.path if one}
     for folder in path.absolute().parents:
         if str(folder) in folders:
             top = path.absolute().relative_to(folder).parts[0]
-            if _name(top) in _recorded(str(folder)):
-                return _name(top)
+            if _get_import_name(top) in _read_installed_names(str(folder)):
+                return _get_import_name(top)
     return None
 
 
 @lru_cache(maxsize=64)
-def _recorded(folder: str) -> frozenset[str]:
+def _read_installed_names(folder: str) -> frozenset[str]:
     """Return the first names of what was installed into a folder, as its records say."""
     found = set[str]()
     for record in Path(folder).glob("*.dist-info/RECORD"):
@@ -58,9 +58,9 @@ def _recorded(folder: str) -> frozenset[str]:
         except OSError:
             continue
         firsts = {line.partition(",")[0].strip('"').split("/")[0] for line in lines}
-        found |= {_name(one) for one in firsts if not one.endswith(".dist-info")}
+        found |= {_get_import_name(one) for one in firsts if not one.endswith(".dist-info")}
     return frozenset(found - {"..", "__pycache__", "bin", ""})
 
 
-def _name(part: str) -> str:
+def _get_import_name(part: str) -> str:
     return part.partition(".")[0]

@@ -21,7 +21,7 @@ from dpaudit.errors import InvalidArgument, what_happened
 _imports: list[str] = []  # modules that are being run up to a call into dpaudit
 
 
-class Reached(BaseException):
+class ReentrantCall(BaseException):
     """Code that is run to be judged called dpaudit; its module as it was then."""
 
     def __init__(self, module: ModuleType | None) -> None:
@@ -37,7 +37,7 @@ def stop_here() -> None:
     >>> stop_here()  # nobody imports anything to judge it
     """
     if _imports:
-        raise Reached(sys.modules.get(_imports[-1]))
+        raise ReentrantCall(sys.modules.get(_imports[-1]))
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def up_to_dpaudit(name: str) -> Iterator[None]:
     _imports.append(name)
     try:
         yield
-    except Reached as reached:
+    except ReentrantCall as reached:
         if reached.module is None:
             raise
         sys.modules[name] = reached.module
@@ -83,7 +83,7 @@ def load_reference(what: str, reference: str) -> Any:
     return found
 
 
-def called(what: str, reference: str, found: Any) -> Any:
+def build_referenced_object(what: str, reference: str, found: Any) -> Any:
     """Return what an object makes when it is called without arguments; itself if it cannot be.
 
     Raises
@@ -103,21 +103,23 @@ def called(what: str, reference: str, found: Any) -> Any:
         raise InvalidArgument(what, reference, expected) from error
 
 
-def installed(group: str) -> Mapping[str, EntryPoint]:
+def find_entry_points(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name, as they are installed now.
 
     Every distribution on the import path is parsed for them; while the path and its folders stay
     as they are, once.
     """
-    return _parsed(group, tuple((folder, _changed(folder)) for folder in sys.path))
+    return _parse_entry_points(
+        group, tuple((folder, _get_folder_mtime(folder)) for folder in sys.path)
+    )
 
 
 @lru_cache(maxsize=32)
-def _parsed(group: str, path: tuple[tuple[str, int], ...]) -> Mapping[str, EntryPoint]:
+def _parse_entry_points(group: str, path: tuple[tuple[str, int], ...]) -> Mapping[str, EntryPoint]:
     return MappingProxyType({entry.name: entry for entry in entry_points(group=group)})
 
 
-def _changed(folder: str) -> int:
+def _get_folder_mtime(folder: str) -> int:
     try:
         return os.stat(folder or ".").st_mtime_ns
     except OSError:

@@ -13,7 +13,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.records import Record
 
 
-def real(name: str, value: object, expected: str = "a finite number") -> float:
+def require_real(name: str, value: object, expected: str = "a finite number") -> float:
     """Return ``value`` as a finite float."""
     if isinstance(value, (bool, np.bool_, str, bytes, complex, np.complexfloating)):
         raise InvalidArgument(name, value, expected)
@@ -26,9 +26,9 @@ def real(name: str, value: object, expected: str = "a finite number") -> float:
     return number
 
 
-def positive(name: str, value: object) -> float:
+def require_positive(name: str, value: object) -> float:
     """Return ``value`` as a finite float above zero."""
-    number = real(name, value, "a finite number above 0")
+    number = require_real(name, value, "a finite number above 0")
     if number <= 0:
         raise InvalidArgument(name, value, "a finite number above 0")
     return number
@@ -36,29 +36,29 @@ def positive(name: str, value: object) -> float:
 
 def non_negative(name: str, value: object) -> float:
     """Return ``value`` as a finite float at least zero."""
-    number = real(name, value, "a finite number, at least 0")
+    number = require_real(name, value, "a finite number, at least 0")
     if number < 0:
         raise InvalidArgument(name, value, "a finite number, at least 0")
     return number
 
 
-def probability(name: str, value: object) -> float:
+def require_probability(name: str, value: object) -> float:
     """Return ``value`` as a float strictly between 0 and 1."""
-    number = real(name, value, "a number in (0, 1)")
+    number = require_real(name, value, "a number in (0, 1)")
     if not 0 < number < 1:
         raise InvalidArgument(name, value, "a number in (0, 1)")
     return number
 
 
-def delta(name: str, value: object) -> float:
+def require_delta(name: str, value: object) -> float:
     """Return ``value`` as a float in [0, 1): the failure probability of a guarantee."""
-    number = real(name, value, "a number in [0, 1)")
+    number = require_real(name, value, "a number in [0, 1)")
     if not 0 <= number < 1:
         raise InvalidArgument(name, value, "a number in [0, 1)")
     return number
 
 
-def integer(name: str, value: object, least: int) -> int:
+def require_integer(name: str, value: object, least: int) -> int:
     """Return ``value`` as an int at least ``least``; floats and booleans are refused."""
     expected = f"an integer, at least {least}"
     if isinstance(value, (bool, np.bool_)):
@@ -72,14 +72,14 @@ def integer(name: str, value: object, least: int) -> int:
     return number
 
 
-def boolean(name: str, value: object) -> bool:
+def require_boolean(name: str, value: object) -> bool:
     """Return ``value`` as a bool; numbers and texts are refused, as most of them would be true."""
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidArgument(name, value, "true or false")
     return bool(value)
 
 
-def choice(name: str, value: object, options: tuple[str, ...]) -> str:
+def require_choice(name: str, value: object, options: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``options``."""
     if not isinstance(value, str) or value not in options:
         raise InvalidArgument(name, value, "one of: " + ", ".join(options))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.palette import AMBER, BLACK, BLUE, PINK, SKY, TEAL, VERMILION, with_night
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Curve:
     def __post_init__(self) -> None:
         for part in (self.y, self.low, self.high):
             if part is not None and len(part) != len(self.x):
-                given = Shown(f"{len(part)} values")
+                given = VerbatimText(f"{len(part)} values")
                 raise InvalidArgument(f"curve {self.label}", given, f"{len(self.x)} of them")
 
     @classmethod
@@ -102,41 +102,45 @@ class Grid:
         shape = [len(row) for row in self.values]
         if shape != [len(self.columns)] * len(self.rows):
             expected = f"{len(self.rows)} rows of {len(self.columns)}"
-            raise InvalidArgument(f"grid {self.title}", Shown(f"rows of {shape}"), expected)
+            raise InvalidArgument(f"grid {self.title}", VerbatimText(f"rows of {shape}"), expected)
 
 
-def table(panels: Sequence[Panel | Grid]) -> str:
+def render_curves_csv(panels: Sequence[Panel | Grid]) -> str:
     """Return all curves as CSV: panel, curve, x, y, low, high; of grids row, column, value."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["panel", "curve", "x", "y", "low", "high"])
     for panel in panels:
         if isinstance(panel, Grid):
-            writer.writerows([panel.title, *cell, "", ""] for cell in _cells(panel))
+            writer.writerows([panel.title, *cell, "", ""] for cell in _get_grid_cells(panel))
             continue
         for curve in panel.curves:
-            writer.writerows([panel.title, curve.label, *point] for point in _points(curve))
+            writer.writerows(
+                [panel.title, curve.label, *point] for point in _get_curve_points(curve)
+            )
     return text.getvalue()
 
 
-def _cells(grid: Grid) -> Iterator[tuple[str, str, float]]:
+def _get_grid_cells(grid: Grid) -> Iterator[tuple[str, str, float]]:
     for name, row in zip(grid.rows, grid.values, strict=True):
         for column, value in zip(grid.columns, row, strict=True):
             yield name, column, value
 
 
-def _points(curve: Curve) -> Iterator[tuple[Any, ...]]:
+def _get_curve_points(curve: Curve) -> Iterator[tuple[Any, ...]]:
     nothing = [""] * len(curve.x)
     return zip(curve.x, curve.y, curve.low or nothing, curve.high or nothing, strict=True)
 
 
-def picture(title: str, panels: Sequence[Panel | Grid], kind: Literal["png", "svg"]) -> bytes:
+def render_picture(
+    title: str, panels: Sequence[Panel | Grid], kind: Literal["png", "svg"]
+) -> bytes:
     """Return the panels side by side, two in a row; the same panels give the same bytes."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    figure = _drawn(title, panels)
+    figure = _draw_figure(title, panels)
     drawn = io.BytesIO()
     if kind == "png":
         FigureCanvasAgg(figure)
@@ -149,7 +153,7 @@ def picture(title: str, panels: Sequence[Panel | Grid], kind: Literal["png", "sv
     return drawn.getvalue()
 
 
-def _drawn(title: str, panels: Sequence[Panel | Grid]) -> Figure:
+def _draw_figure(title: str, panels: Sequence[Panel | Grid]) -> Figure:
     from matplotlib.figure import Figure
 
     columns = min(2, len(panels))

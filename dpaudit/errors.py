@@ -28,8 +28,8 @@ from types import FrameType
 
 from dpaudit._harmless import is_of_a_file, is_of_arithmetic, is_of_code, names_on_the_way
 from dpaudit._installed import is_installed
-from dpaudit.records import Record, are_shown, said
-from dpaudit.text import one_line, printable
+from dpaudit.records import Record, are_shown, format_message_value
+from dpaudit.text import make_printable, one_line
 
 _SYSTEM = os.name
 
@@ -46,7 +46,9 @@ class DpauditError(Exception):
     """
 
     def __init__(self, *said: object) -> None:
-        super().__init__(*(_line(one) if isinstance(one, str) else one for one in said))
+        super().__init__(
+            *(_to_printable_line(one) if isinstance(one, str) else one for one in said)
+        )
 
 
 class InvalidArgument(DpauditError, ValueError):
@@ -70,11 +72,11 @@ class InvalidArgument(DpauditError, ValueError):
 
     def __init__(self, name: str, value: object, expected: str) -> None:
         self.name, self.value, self.expected = name, value, expected
-        super().__init__(f"{name}: got {shorten(value)}, expected {expected}")
+        super().__init__(f"{name}: got {shorten_repr(value)}, expected {expected}")
 
     def __reduce__(self) -> tuple[type[InvalidArgument], tuple[str, str, str]]:
         # Errors cross process borders; the value may not pickle, its picture always does.
-        return type(self), (self.name, Shown(shorten(self.value)), self.expected)
+        return type(self), (self.name, VerbatimText(shorten_repr(self.value)), self.expected)
 
 
 def one_of(known: Iterable[str], given: str) -> str:
@@ -176,14 +178,14 @@ def what_happened(error: BaseException) -> str:
 def _how_it_ended(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         status = error.code if error.code is None or type(error.code) is int else Record(error.code)
-        given = "" if status is None else shorten(status)
+        given = "" if status is None else shorten_repr(status)
         return f"ended the program with sys.exit({given})"
     words = words_of(error)
     if words is None:
         return f"{type(error).__name__}: its text cannot be shown"
     harmless = hasattr(error, _OF_NO_RECORD) or is_of_a_file(error)
     written = () if harmless else names_on_the_way(error)
-    shown = shorten(words) if harmless else shown_words(type(error), words, written)
+    shown = shorten_repr(words) if harmless else format_error_words(type(error), words, written)
     return f"{type(error).__name__}: {shown}"
 
 
@@ -204,7 +206,7 @@ def let_be_shown(error: BaseException) -> None:
 _OF_NO_RECORD = "_dpaudit_of_no_record"
 
 
-def shown_words(kind: type[BaseException], words: str, written: Collection[str] = ()) -> str:
+def format_error_words(kind: type[BaseException], words: str, written: Collection[str] = ()) -> str:
     """Return the words of an error as a message may have them: in full if they hold no record.
 
     Parameters
@@ -216,15 +218,19 @@ def shown_words(kind: type[BaseException], words: str, written: Collection[str] 
 
     Examples
     --------
-    >>> print(shown_words(NameError, "name 'nupmy' is not defined", {"nupmy"}))
+    >>> print(format_error_words(NameError, "name 'nupmy' is not defined", {"nupmy"}))
     "name 'nupmy' is not defined"
-    >>> print(shown_words(NameError, "name 'Alice' is not defined"))
+    >>> print(format_error_words(NameError, "name 'Alice' is not defined"))
     (show_records=True, or --show-records, shows its words)
-    >>> print(shown_words(FileNotFoundError, "[Errno 2] No such file or directory: 'Alice.csv'"))
+    >>> print(
+    ...     format_error_words(
+    ...         FileNotFoundError, "[Errno 2] No such file or directory: 'Alice.csv'"
+    ...     )
+    ... )
     [Errno 2] No such file or directory (show_records=True, or --show-records, shows its words)
     """
     if are_shown() or is_of_code(words, written):
-        return shorten(words)
+        return shorten_repr(words)
     number = _OF_SYSTEM.match(words) if issubclass(kind, OSError) else None
     if number is None:
         return _HIDDEN
@@ -249,7 +255,7 @@ def calls_of(error: BaseException) -> str:
     if error.__traceback__ is not None:
         calls = traceback.format_tb(error.__traceback__)
         parts += ["Traceback (most recent call last):\n", *calls]
-    return "".join([*parts, *(f"{line}\n" for line in (_last_line(error), *_notes(error)))])
+    return "".join([*parts, *(f"{line}\n" for line in (_last_line(error), *_get_own_notes(error)))])
 
 
 def _last_line(error: BaseException) -> str:
@@ -259,7 +265,7 @@ def _last_line(error: BaseException) -> str:
     return _how_it_ended(error)
 
 
-def _notes(error: BaseException) -> list[str]:
+def _get_own_notes(error: BaseException) -> list[str]:
     """Return the notes of an error of ours."""
     ours = type(error).__module__.partition(".")[0] == "dpaudit"
     return list(getattr(error, "__notes__", ())) if ours else []
@@ -273,12 +279,12 @@ def warning_line(message: Warning | str, category: type[Warning], file: str, lin
     >>> print(warning_line("Alice is 37", UserWarning, "a.py", 2))
     warning: UserWarning: (show_records=True, or --show-records, shows its words) in a.py, line 2
     """
-    words = _line(str(message))
+    words = _to_printable_line(str(message))
     if category.__module__.partition(".")[0] == "dpaudit":
         return f"warning: {words}"
     of_use = issubclass(category, _OF_USE) and is_installed(file)
-    said = words if of_use or is_of_arithmetic(words) else shown_words(category, words)
-    return f"warning: {category.__name__}: {said} in {_short(file)}, line {line}"
+    said = words if of_use or is_of_arithmetic(words) else format_error_words(category, words)
+    return f"warning: {category.__name__}: {said} in {_to_relative_file(file)}, line {line}"
 
 
 # Of versions: no value is in their words.
@@ -294,12 +300,12 @@ def words_of(error: BaseException) -> str | None:
     'two lines'
     """
     with contextlib.suppress(Exception, SystemExit):  # making the text runs their code too
-        return _line(str(error)[:_WORDS])
+        return _to_printable_line(str(error)[:_WORDS])
     return None
 
 
-def _line(text: str) -> str:
-    return printable(" ".join(text.splitlines()))
+def _to_printable_line(text: str) -> str:
+    return make_printable(" ".join(text.splitlines()))
 
 
 def place_of(error: BaseException) -> str | None:
@@ -313,26 +319,30 @@ def place_of(error: BaseException) -> str | None:
     True
     """
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{_short(error.filename)}, line {error.lineno}"
+        return f"{_to_relative_file(error.filename)}, line {error.lineno}"
     calls = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     theirs = [(f.f_code.co_filename, line) for f, line in calls if not _is_ours(f)]
-    own = [place for place in theirs if not _is_library(place[0])] or _outermost(calls)
-    return f"{_short(own[-1][0])}, line {own[-1][1]}" if own else None
+    own = [place for place in theirs if not _is_library(place[0])] or _select_outermost_calls(calls)
+    return f"{_to_relative_file(own[-1][0])}, line {own[-1][1]}" if own else None
 
 
-def _outermost(calls: list[tuple[FrameType, int]]) -> list[tuple[str, int]]:
+def _select_outermost_calls(calls: list[tuple[FrameType, int]]) -> list[tuple[str, int]]:
     """Return the calls inside the first package that was called after dpaudit's last line."""
     last = max((i for i, (frame, _) in enumerate(calls) if _is_ours(frame)), default=-1)
     after = [(f, line) for f, line in calls[last + 1 :] if not _is_frozen(f.f_code.co_filename)]
-    return [(f.f_code.co_filename, n) for f, n in after if _package(f) == _package(after[0][0])]
+    return [
+        (f.f_code.co_filename, n)
+        for f, n in after
+        if _get_frame_package(f) == _get_frame_package(after[0][0])
+    ]
 
 
-def _package(frame: FrameType) -> str:
+def _get_frame_package(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return _package(frame) == "dpaudit"
+    return _get_frame_package(frame) == "dpaudit"
 
 
 def _is_library(file: str) -> bool:
@@ -344,14 +354,14 @@ def _is_frozen(file: str) -> bool:
     return file.startswith("<frozen ")
 
 
-def _short(file: str) -> str:
+def _to_relative_file(file: str) -> str:
     """Return the name of a file from here, if it is below; else all of it."""
     with contextlib.suppress(ValueError, OSError):
         return str(Path(file).relative_to(Path.cwd()))
     return file
 
 
-class Shown(str):
+class VerbatimText(str):
     """Words to show in place of a value, without quotes."""
 
     __slots__ = ()
@@ -360,7 +370,7 @@ class Shown(str):
         return str(self)
 
 
-def _beginning(value: object) -> object:
+def _truncate_long_value(value: object) -> object:
     """Return the beginning of what is long, of which no more is shown; other things as they are."""
     kind = type(value)
     if kind is str and len(str(value)) > _WORDS:
@@ -371,15 +381,15 @@ def _beginning(value: object) -> object:
     return value
 
 
-def shorten(value: object, width: int = 80) -> str:
+def shorten_repr(value: object, width: int = 80) -> str:
     """Return ``repr(value)`` on one line of at most ``width`` characters; no arrays but as records.
 
     Examples
     --------
-    >>> shorten("a" * 200, width=12)
+    >>> shorten_repr("a" * 200, width=12)
     "'aaaaaaaa..."
     """
-    line = one_line(said(_beginning(value)))
+    line = one_line(format_message_value(_truncate_long_value(value)))
     return line if len(line) <= width else line[: width - 3] + "..."
 
 
@@ -392,4 +402,4 @@ def shorten_path(path: str, width: int = 80) -> str:
     "'...rk/mine.py'"
     """
     room = width - 2  # between the quotes
-    return shorten(path if len(path) <= room else f"...{path[3 - room :]}", width)
+    return shorten_repr(path if len(path) <= room else f"...{path[3 - room :]}", width)

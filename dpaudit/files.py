@@ -31,7 +31,7 @@ def write_file(path: Path, content: bytes) -> None:
     whole
     """
     try:
-        _write_all(path.parent, {path: content}, (), 0o666 & ~_umask())
+        _write_all(path.parent, {path: content}, (), 0o666 & ~_get_umask())
     except OSError as error:
         raise DataError(f"{path}: cannot be written ({error.strerror})") from error
 
@@ -73,7 +73,7 @@ def write_files(
     """
     with _saying_where(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        _write_all(folder, contents, gone, 0o600 if private else 0o666 & ~_umask())
+        _write_all(folder, contents, gone, 0o600 if private else 0o666 & ~_get_umask())
 
 
 def prepare_directory(directory: str | os.PathLike[str]) -> None:
@@ -115,7 +115,7 @@ def _write_all(
             _write_through(descriptor, content, mode)
         _take_places(parts, gone)
     finally:
-        _remove(parts.values())
+        _remove_files(parts.values())
 
 
 def _write_through(descriptor: int, content: bytes, mode: int) -> None:
@@ -126,7 +126,7 @@ def _write_through(descriptor: int, content: bytes, mode: int) -> None:
         os.fsync(file.fileno())  # else a power cut could leave the new name on an empty file
 
 
-def _umask() -> int:
+def _get_umask() -> int:
     """Return the umask, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
@@ -147,7 +147,7 @@ def _take_places(parts: Mapping[Path, Path], gone: Sequence[Path]) -> None:
         _put_back(kept, parts)
         raise
     finally:
-        _remove(old for old in kept.values() if old is not None)
+        _remove_files(old for old in kept.values() if old is not None)
 
 
 def _second_name(path: Path) -> Path | None:
@@ -174,16 +174,16 @@ def _put_back(kept: Mapping[Path, Path | None], parts: Mapping[Path, Path]) -> N
                 path.unlink(missing_ok=True)
 
 
-def _remove(paths: Iterable[Path]) -> None:
+def _remove_files(paths: Iterable[Path]) -> None:
     unwanted = list(paths)
     try:
-        _unlink(unwanted)
+        _unlink_quietly(unwanted)
     except KeyboardInterrupt:
-        _unlink(unwanted)
+        _unlink_quietly(unwanted)
         raise
 
 
-def _unlink(paths: Iterable[Path]) -> None:
+def _unlink_quietly(paths: Iterable[Path]) -> None:
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)

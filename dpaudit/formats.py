@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from dpaudit.errors import DataError, shorten
+from dpaudit.errors import DataError, shorten_repr
 
 FIELD = "schema"
 SCHEMAS: Mapping[str, int] = MappingProxyType(
@@ -83,13 +83,15 @@ dpaudit reads; install a later one: pip install --upgrade dpaudit
     found, known = content[FIELD], SCHEMAS[kind]
     if type(found) is not int or found < 1:
         expected = "an integer of at least 1"
-        raise DataError(f"{name}: schema: got {shorten(found)}, expected {expected}")
+        raise DataError(f"{name}: schema: got {shorten_repr(found)}, expected {expected}")
     if found > known:
-        raise later(name, f"schema {shorten(found, width=20)} of a {kind}", str(known))
+        raise make_later_schema_error(
+            name, f"schema {shorten_repr(found, width=20)} of a {kind}", str(known)
+        )
     return found
 
 
-def later(name: str, what: str, known: str) -> DataError:
+def make_later_schema_error(name: str, what: str, known: str) -> DataError:
     """Return the refusal of a file that a later dpaudit wrote."""
     return DataError(
         f"{name}: has {what}, later than the {known} that this dpaudit reads; "

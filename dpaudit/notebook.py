@@ -20,50 +20,55 @@ _CELL = 'style="text-align:left;vertical-align:top;padding:0.1em 1em 0.1em 0"'
 _WIDE = 'style="max-width:36em"'
 
 
-def words(text: str) -> str:
+def render_line(text: str) -> str:
     r"""Return text as HTML says it: on one line, nothing in it markup.
 
     Examples
     --------
-    >>> words("a < b\n\x1b[31m")
+    >>> render_line("a < b\n\x1b[31m")
     'a &lt; b �[31m'
     """
     return escape(one_line(text))
 
 
-def piece(title: str, sentences: Iterable[str], *parts: str) -> str:
+def render_piece(title: str, sentences: Iterable[str], *parts: str) -> str:
     """Return a piece of a notebook: a title, sentences, and parts that are HTML already.
 
     Examples
     --------
-    >>> piece("sum: refuted", ["1.9 exceeds 1."])
+    >>> render_piece("sum: refuted", ["1.9 exceeds 1."])
     '<div style="max-width:36em"><p><strong>sum: refuted</strong></p><p>1.9 exceeds 1.</p></div>'
     """
-    said = "".join(f"<p>{words(one)}</p>" for one in sentences)
-    return f"<div {_WIDE}><p><strong>{words(title)}</strong></p>{said}{''.join(parts)}</div>"
+    said = "".join(f"<p>{render_line(one)}</p>" for one in sentences)
+    return f"<div {_WIDE}><p><strong>{render_line(title)}</strong></p>{said}{''.join(parts)}</div>"
 
 
-def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def render_notebook_table(
+    caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
+) -> str:
     """Return a table with a caption, a head, and the first cell of each row as its name.
 
     Examples
     --------
-    >>> 'scope="row"' in table("Epsilon", ["who", "says"], [["basic", "1.0"]])
+    >>> 'scope="row"' in render_notebook_table("Epsilon", ["who", "says"], [["basic", "1.0"]])
     True
-    >>> "></th>" in table("Epsilon", ["", "says"], [["basic", "1.0"]])  # nothing heads nothing
+    >>> "></th>" in render_notebook_table(
+    ...     "Epsilon", ["", "says"], [["basic", "1.0"]]
+    ... )  # nothing heads nothing
     False
     """
     head = "".join(
-        f'<th scope="col" {_CELL}>{words(one)}</th>' if one else "<td></td>" for one in columns
+        f'<th scope="col" {_CELL}>{render_line(one)}</th>' if one else "<td></td>"
+        for one in columns
     )
     body = "".join(
-        f'<tr><th scope="row" {_CELL}>{words(name)}</th>'
-        + "".join(f"<td {_CELL}>{words(one)}</td>" for one in cells)
+        f'<tr><th scope="row" {_CELL}>{render_line(name)}</th>'
+        + "".join(f"<td {_CELL}>{render_line(one)}</td>" for one in cells)
         + "</tr>"
         for name, *cells in rows
     )
     return (
-        f'<table><caption style="text-align:left">{words(caption)}</caption>'
+        f'<table><caption style="text-align:left">{render_line(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
@@ -82,12 +87,12 @@ def own_prefix(text: str) -> str:
 # Progress
 
 
-def inside() -> bool:
+def is_notebook() -> bool:
     """Return whether this process is the kernel of a notebook.
 
     Examples
     --------
-    >>> inside()
+    >>> is_notebook()
     False
     """
     library = sys.modules.get("IPython")
@@ -129,7 +134,7 @@ class NotebookBar:
         left = seconds * (self._trials - self._done) / max(self._done, 1)
         said = f"{self._stage}: {self._done:,} of {self._trials:,}, about {left:.0f} s left"
         bar = f'<progress max="{self._trials}" value="{self._done}"></progress>'
-        self._put(f"<label>{words(said)} {bar}</label>")
+        self._put(f"<label>{render_line(said)} {bar}</label>")
 
     def _put(self, html: str) -> None:
         shown = {"text/html": html, "text/plain": ""}
@@ -145,6 +150,6 @@ class NotebookBar:
 
 def notebook_bar() -> NotebookBar | None:
     """Return a bar if this process is the kernel of a notebook."""
-    if not inside():
+    if not is_notebook():
         return None
     return NotebookBar(sys.modules["IPython"].display.display)

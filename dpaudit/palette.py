@@ -51,12 +51,12 @@ def follow_reader(body: str) -> str:
     >>> follow_reader('<path style="fill: #ffffff; stroke: #123456"/>')
     '<path style="fill: var(--drawn-ffffff, #ffffff); stroke: #123456"/>'
     """
-    return _PAINT.sub(lambda paint: f"{paint[1]}: {variable(paint[2])}", body)
+    return _PAINT.sub(lambda paint: f"{paint[1]}: {render_css_colour(paint[2])}", body)
 
 
-def variable(colour: str) -> str:
+def render_css_colour(colour: str) -> str:
     """Return a colour as CSS that follows the reader, where it has a pendant."""
-    return f"var({_name(colour)}, {colour})" if colour in AT_NIGHT else colour
+    return f"var({_format_css_variable(colour)}, {colour})" if colour in AT_NIGHT else colour
 
 
 def night_style(colours: str, more: str = "") -> str:
@@ -64,7 +64,11 @@ def night_style(colours: str, more: str = "") -> str:
 
     Its rule reaches such pictures only, so that it may stand inside any page; paper has daylight.
     """
-    rules = [f"{_name(day)}:{night}" for day, night in AT_NIGHT.items() if _name(day) in colours]
+    rules = [
+        f"{_format_css_variable(day)}:{night}"
+        for day, night in AT_NIGHT.items()
+        if _format_css_variable(day) in colours
+    ]
     rule = f".{DRAWN}{{{';'.join([*rules, more] if more else rules)}}}"
     return f"<style>@media screen and (prefers-color-scheme:dark){{{rule}}}</style>"
 
@@ -84,5 +88,5 @@ def with_night(svg: str) -> str:
     return body[:opening] + style + body[opening:]
 
 
-def _name(colour: str) -> str:
+def _format_css_variable(colour: str) -> str:
     return f"--drawn-{colour[1:]}"

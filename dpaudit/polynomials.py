@@ -38,7 +38,7 @@ class Polynomial:
 
     Examples
     --------
-    >>> x, y = unknowns("x y")
+    >>> x, y = make_unknowns("x y")
     >>> (x + y) ** 2 == x**2 + 2 * x * y + y**2
     True
     >>> (x + y) ** 2 - (x - y) ** 2
@@ -59,37 +59,37 @@ class Polynomial:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Polynomial):
             return self.terms == other.terms
-        return isinstance(other, int | Fraction) and self.terms == polynomial(other).terms
+        return isinstance(other, int | Fraction) and self.terms == make_polynomial(other).terms
 
     def __add__(self, other: Scalar) -> Polynomial:
-        return _summed((*self.terms.items(), *polynomial(other).terms.items()))
+        return _sum_terms((*self.terms.items(), *make_polynomial(other).terms.items()))
 
     def __mul__(self, other: Scalar) -> Polynomial:
         if isinstance(other, Vector):  # type: ignore[unreachable]
             return NotImplemented  # and Python asks the vector
-        right = polynomial(other)
-        return _summed((_joined(m, n), a * b) for m, a in self for n, b in right)
+        right = make_polynomial(other)
+        return _sum_terms((_multiply_monomials(m, n), a * b) for m, a in self for n, b in right)
 
     def __neg__(self) -> Polynomial:
         return self * -1
 
     def __sub__(self, other: Scalar) -> Polynomial:
-        return self + -polynomial(other)
+        return self + -make_polynomial(other)
 
     def __rsub__(self, other: Scalar) -> Polynomial:
-        return polynomial(other) - self
+        return make_polynomial(other) - self
 
     __radd__, __rmul__ = __add__, __mul__
 
     def __truediv__(self, divisor: Scalar) -> Polynomial:
-        return self * polynomial(divisor) ** -1
+        return self * make_polynomial(divisor) ** -1
 
     def __rtruediv__(self, other: Scalar) -> Polynomial:
-        return polynomial(other) / self
+        return make_polynomial(other) / self
 
     def __pow__(self, exponent: int) -> Polynomial:
         if exponent >= 0:
-            power = polynomial(1)
+            power = make_polynomial(1)
             for _ in range(exponent):
                 power = power * self
             return power
@@ -103,7 +103,7 @@ class Polynomial:
         return iter(self.terms.items())
 
     def __repr__(self) -> str:
-        return " + ".join(_shown(*term) for term in self).replace("+ -", "- ") or "0"
+        return " + ".join(_format_monomial(*term) for term in self).replace("+ -", "- ") or "0"
 
     def substitute(self, values: Mapping[str, Scalar]) -> Polynomial:
         """Return the polynomial with others, or numbers, in place of some unknowns.
@@ -115,15 +115,21 @@ class Polynomial:
 
         Examples
         --------
-        >>> x, y = unknowns("x y")
+        >>> x, y = make_unknowns("x y")
         >>> (x**2 + y).substitute({"x": y + 1})
         1 + 3 y + y^2
         """
         parts = (
-            _product((polynomial(values.get(name, unknown(name))) ** power for name, power in m), c)
+            _multiply_polynomials(
+                (
+                    make_polynomial(values.get(name, make_unknown(name))) ** power
+                    for name, power in m
+                ),
+                c,
+            )
             for m, c in self
         )
-        return sum(parts, polynomial(0))
+        return sum(parts, make_polynomial(0))
 
     def value(self, values: Mapping[str, Fraction | int]) -> Fraction:
         """Return the number that the polynomial is where all its unknowns are numbers.
@@ -135,7 +141,7 @@ class Polynomial:
 
         Examples
         --------
-        >>> x, y = unknowns("x y")
+        >>> x, y = make_unknowns("x y")
         >>> (x / y).value({"x": 1, "y": 3})
         Fraction(1, 3)
         """
@@ -145,7 +151,7 @@ class Polynomial:
         return found.get((), Fraction(0))
 
 
-def polynomial(value: Scalar) -> Polynomial:
+def make_polynomial(value: Scalar) -> Polynomial:
     """Return a number, which must be rational and no float, as a polynomial.
 
     Raises
@@ -160,21 +166,21 @@ def polynomial(value: Scalar) -> Polynomial:
     return Polynomial({(): Fraction(value)})
 
 
-def unknown(name: str) -> Polynomial:
+def make_unknown(name: str) -> Polynomial:
     """Return the unknown of this name."""
     return Polynomial({((name, 1),): Fraction(1)})
 
 
-def unknowns(names: str) -> tuple[Polynomial, ...]:
+def make_unknowns(names: str) -> tuple[Polynomial, ...]:
     """Return unknowns of the names that blanks separate, in that order.
 
     Examples
     --------
-    >>> rho, eta = unknowns("rho eta")
+    >>> rho, eta = make_unknowns("rho eta")
     >>> rho * eta
     eta rho
     """
-    return tuple(map(unknown, names.split()))
+    return tuple(map(make_unknown, names.split()))
 
 
 @dataclass(frozen=True)
@@ -193,7 +199,7 @@ class Vector:
     >>> u, v = vectors("u v")
     >>> (u + v) @ (u - v) == u @ u - v @ v
     True
-    >>> rho, = unknowns("rho")
+    >>> rho, = make_unknowns("rho")
     >>> (rho * u) @ v
     <u, v> rho
     """
@@ -214,7 +220,7 @@ class Vector:
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Scalar) -> Vector:
-        return self * polynomial(divisor) ** -1
+        return self * make_polynomial(divisor) ** -1
 
     def __neg__(self) -> Vector:
         return self * -1
@@ -225,15 +231,15 @@ class Vector:
     def __matmul__(self, other: Vector) -> Polynomial:
         """Return the inner product."""
         products = (
-            part * unknown(_inner_name(one, another)) * factor
+            part * make_unknown(_inner_name(one, another)) * factor
             for one, part in self.parts.items()
             for another, factor in other.parts.items()
         )
-        return sum(products, polynomial(0))
+        return sum(products, make_polynomial(0))
 
     def of(self, name: str) -> Polynomial:
         """Return the coefficient of the vector of this name."""
-        return self.parts.get(name, polynomial(0))
+        return self.parts.get(name, make_polynomial(0))
 
     @property
     def square(self) -> Polynomial:
@@ -250,7 +256,7 @@ def vectors(names: str) -> tuple[Vector, ...]:
     >>> (w - z).square
     <w, w> - 2 <w, z> + <z, z>
     """
-    return tuple(Vector({name: polynomial(1)}) for name in names.split())
+    return tuple(Vector({name: make_polynomial(1)}) for name in names.split())
 
 
 def total(parts: Iterable[Vector]) -> Vector:
@@ -286,28 +292,28 @@ def _inner_name(one: str, other: str) -> str:
     return f"<{first}, {second}>"
 
 
-def _summed(terms: Iterable[tuple[Monomial, Fraction]]) -> Polynomial:
+def _sum_terms(terms: Iterable[tuple[Monomial, Fraction]]) -> Polynomial:
     sums: dict[Monomial, Fraction] = {}
     for monomial, value in terms:
         sums[monomial] = sums.get(monomial, Fraction(0)) + value
     return Polynomial(sums)
 
 
-def _joined(one: Monomial, other: Monomial) -> Monomial:
+def _multiply_monomials(one: Monomial, other: Monomial) -> Monomial:
     powers = dict(one)
     for name, power in other:
         powers[name] = powers.get(name, 0) + power
     return tuple((name, power) for name, power in sorted(powers.items()) if power)
 
 
-def _product(factors: Iterable[Polynomial], start: Fraction) -> Polynomial:
-    product = polynomial(start)
+def _multiply_polynomials(factors: Iterable[Polynomial], start: Fraction) -> Polynomial:
+    product = make_polynomial(start)
     for factor in factors:
         product = product * factor
     return product
 
 
-def _shown(monomial: Monomial, value: Fraction) -> str:
+def _format_monomial(monomial: Monomial, value: Fraction) -> str:
     names = [name if power == 1 else f"{name}^{power}" for name, power in monomial]
     if abs(value) == 1 and names:
         return ("-" if value < 0 else "") + " ".join(names)

@@ -2,8 +2,9 @@
 
 Whoever puts into a message what a dataset holds, or what a mechanism returned, wraps it in a
 `Record`. How that is shown is decided here and nowhere else: by kind, shape and a salted hash, or,
-inside `showing`, as it is. A run has one salt, which nothing writes down: equal values have equal
-hashes within a run and not across runs, and nobody can try values to see which has a hash.
+inside `set_records_shown`, as it is. A run has one salt, which nothing writes down: equal values
+have equal hashes within a run and not across runs, and nobody can try values to see which has a
+hash.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ _USUAL = Policy()  # where no run has begun
 _policy: ContextVar[Policy] = ContextVar("records", default=_USUAL)
 
 
-def policy() -> Policy:
+def get_policy() -> Policy:
     """Return what holds here, for another process of the same run."""
     return _policy.get()
 
 
-def adopt(chosen: Policy) -> Policy:
+def set_policy(chosen: Policy) -> Policy:
     """Let a policy hold from here on, in a process that works for another; return it."""
     _policy.set(chosen)
     return chosen
 
 
 @contextlib.contextmanager
-def under(chosen: Policy) -> Iterator[None]:
+def apply_policy(chosen: Policy) -> Iterator[None]:
     """Let a policy hold inside the block."""
     before = _policy.set(chosen)
     try:
@@ -57,16 +58,16 @@ def under(chosen: Policy) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def showing(shown: bool = True) -> Iterator[None]:
+def set_records_shown(shown: bool = True) -> Iterator[None]:
     """Show records inside the block, or hide them; its hashes are those of a run of its own.
 
     Examples
     --------
-    >>> with showing():
+    >>> with set_records_shown():
     ...     print(f"got {Record([1.5, 2.0])}")
     got [1.5, 2.0]
     """
-    with under(Policy(shown=shown)):
+    with apply_policy(Policy(shown=shown)):
         yield
 
 
@@ -75,13 +76,13 @@ def run(shown: bool = False) -> Iterator[None]:
     """Let the block be a run of its own, or a part of the one around it, which keeps its salt."""
     around = _policy.get()
     inside = around is not _USUAL
-    with under(
+    with apply_policy(
         dataclasses.replace(around, shown=around.shown or shown) if inside else Policy(shown)
     ):
         yield
 
 
-def show() -> None:
+def show_records() -> None:
     """Show records from here to the end of the block that hides them."""
     _policy.set(dataclasses.replace(_policy.get(), shown=True))
 
@@ -108,10 +109,10 @@ class Record:
         self._value = value
 
     def __repr__(self) -> str:
-        return _plain(self._value) if are_shown() else hidden(self._value)
+        return _format_plain_value(self._value) if are_shown() else format_hidden_value(self._value)
 
 
-def stray(value: object) -> object:
+def convert_stray_argument(value: object) -> object:
     """Return an argument that should be no dataset, marked if it may be one by mistake."""
     return value if isinstance(value, _NO_DATA) or callable(value) else Record(value)
 
@@ -119,27 +120,32 @@ def stray(value: object) -> object:
 _NO_DATA = (str, bytes, int, float, type(None))
 
 
-def said(value: object) -> str:
+def format_message_value(value: object) -> str:
     """Return how a message names a value: arrays, and what holds arrays, are records always."""
     return repr(Record(value)) if _holds_an_array(value) else repr(value)
 
 
-def hidden(value: object) -> str:
+def format_hidden_value(value: object) -> str:
     """Return kind, shape and salted hash of a value; what is missing or not finite tells nobody.
 
     Examples
     --------
-    >>> hidden(None), hidden(""), hidden("NaN"), hidden(1) == hidden(1.0) != hidden(2)
+    >>> (
+    ...     format_hidden_value(None),
+    ...     format_hidden_value(""),
+    ...     format_hidden_value("NaN"),
+    ...     format_hidden_value(1) == format_hidden_value(1.0) != format_hidden_value(2),
+    ... )
     ('None', "''", "'NaN'", True)
     """
     if value is None or _is_blank(value):
-        return _plain(value)
+        return _format_plain_value(value)
     key = _policy.get().salt
-    digest = hashlib.blake2b(_canonical(value), key=key, digest_size=_BYTES).hexdigest()
-    return f"{_kind(value)} #{digest}"
+    digest = hashlib.blake2b(_to_canonical_bytes(value), key=key, digest_size=_BYTES).hexdigest()
+    return f"{_format_value_kind(value)} #{digest}"
 
 
-def fingerprint(value: Any, salt: bytes) -> str:
+def compute_data_fingerprint(value: Any, salt: bytes) -> str:
     """Return a hash of data for a file, with the file's own salt, of 64 bytes at most.
 
     Whoever has the data sees that they are the same; nobody else learns what they are, unless there
@@ -147,13 +153,15 @@ def fingerprint(value: Any, salt: bytes) -> str:
 
     Examples
     --------
-    >>> fingerprint([0.0, 1.0], b"a") == fingerprint([0, 1], b"a") != fingerprint([0, 1], b"b")
+    >>> compute_data_fingerprint([0.0, 1.0], b"a") == compute_data_fingerprint(
+    ...     [0, 1], b"a"
+    ... ) != compute_data_fingerprint([0, 1], b"b")
     True
     """
-    return hashlib.blake2b(_canonical(value), key=salt, digest_size=16).hexdigest()
+    return hashlib.blake2b(_to_canonical_bytes(value), key=salt, digest_size=16).hexdigest()
 
 
-def _plain(value: Any) -> str:
+def _format_plain_value(value: Any) -> str:
     """Return a value as Python writes it; a numpy number without its type."""
     if isinstance(value, numbers.Number) and hasattr(value, "item"):
         return repr(value.item())
@@ -168,14 +176,14 @@ def _is_blank(value: object) -> bool:
     return False
 
 
-def _kind(value: Any) -> str:
+def _format_value_kind(value: Any) -> str:
     if isinstance(value, bool | numbers.Number):
         return "a number"
     if isinstance(value, str | bytes):
         return f"text of {len(value)} characters"
     shape = getattr(value, "shape", None)
     if shape is None and isinstance(value, list | tuple):
-        shape = _shape(value)
+        shape = _get_nested_shape(value)
     if isinstance(shape, tuple):
         return f"values of shape {shape}" if shape else "a value"
     features = getattr(getattr(value, "features", None), "shape", None)
@@ -183,16 +191,16 @@ def _kind(value: Any) -> str:
     return f"{kind} of shape {features}" if isinstance(features, tuple) else kind
 
 
-def _shape(value: list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
+def _get_nested_shape(value: list[Any] | tuple[Any, ...]) -> tuple[int, ...] | None:
     """Return the shape of nested lists; None where rows differ."""
-    inner = [_shape(one) if isinstance(one, list | tuple) else () for one in value]
+    inner = [_get_nested_shape(one) if isinstance(one, list | tuple) else () for one in value]
     first = inner[0] if inner else ()
     if first is None or any(one != first for one in inner):
         return None
     return (len(value), *first)
 
 
-def _canonical(value: Any) -> bytes:
+def _to_canonical_bytes(value: Any) -> bytes:
     """Return bytes that equal values share, whichever types hold them."""
     if isinstance(value, bool | numbers.Real):
         with contextlib.suppress(OverflowError):
@@ -209,20 +217,20 @@ def _canonical(value: Any) -> bytes:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if hasattr(value, "isoformat"):
-        return b"d" + _canonical(value.isoformat())
+        return b"d" + _to_canonical_bytes(value.isoformat())
     if isinstance(value, Set):
-        return b"{" + b"".join(sorted(map(_canonical, value))) + b"}"
+        return b"{" + b"".join(sorted(map(_to_canonical_bytes, value))) + b"}"
     if isinstance(value, Mapping):
         value = [part for item in value.items() for part in item]
     if isinstance(value, list | tuple):
-        return b"[" + b"".join(map(_canonical, value)) + b"]"
+        return b"[" + b"".join(map(_to_canonical_bytes, value)) + b"]"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         parts = [getattr(value, one.name) for one in dataclasses.fields(value)]
-        return b"(" + b"".join(map(_canonical, parts)) + b")"
+        return b"(" + b"".join(map(_to_canonical_bytes, parts)) + b")"
     held = getattr(value, "__dict__", None)
     kind = b"o" + type(value).__qualname__.encode()
     if held and not callable(value):
-        return kind + _canonical(held)
+        return kind + _to_canonical_bytes(held)
     written = repr(value)
     return kind if " at 0x" in written else kind + written.encode("utf-8", "surrogatepass")
 

@@ -61,7 +61,7 @@ def what_code_raised(error: BaseException, dataset: Any, again: Callable[[Any], 
     return what_happened(error)
 
 
-def raised_by(call: Callable[[Any], object], dataset: Any) -> BaseException | None:
+def find_raised_error(call: Callable[[Any], object], dataset: Any) -> BaseException | None:
     """Return what a call of somebody's code raises; None if it returns.
 
     Raises
@@ -71,7 +71,7 @@ def raised_by(call: Callable[[Any], object], dataset: Any) -> BaseException | No
 
     Examples
     --------
-    >>> raised_by(len, [1.0]), type(raised_by(len, 1.0)).__name__
+    >>> find_raised_error(len, [1.0]), type(find_raised_error(len, 1.0)).__name__
     (None, 'TypeError')
     """
     try:
@@ -113,24 +113,24 @@ def tells_no_record(
     True
     False
     """
-    words, names = words_of(error), frozenset(_names(error))
+    words, names = words_of(error), frozenset(_generate_error_names(error))
     if words is None or not isinstance(error, Exception):
         return False
     try:
-        made = [made_like(dataset, names, number) for number in (1, 2)]
+        made = [make_standin(dataset, names, number) for number in (1, 2)]
     except (_CannotBeMade, RecursionError):
         return False
-    if any(_raised(call, one, seconds) != (type(error), words) for one in made):
+    if any(_run_for_error(call, one, seconds) != (type(error), words) for one in made):
         return False
     return not _repeats_a_value(error, words, names)
 
 
-def made_like(value: Any, names: frozenset[str], number: int) -> Any:
+def make_standin(value: Any, names: frozenset[str], number: int) -> Any:
     """Return other data of the same kind and shape; texts that are names in code stay.
 
     Examples
     --------
-    >>> made_like({"age": [37, 1.5], "Alice": True}, frozenset({"age"}), 1)
+    >>> make_standin({"age": [37, 1.5], "Alice": True}, frozenset({"age"}), 1)
     {'age': [3, 0.75], 'yomul': False}
     """
     if value is None:
@@ -138,51 +138,51 @@ def made_like(value: Any, names: frozenset[str], number: int) -> Any:
     if isinstance(value, bool | np.bool_):
         return type(value)(not value)
     if isinstance(value, int | np.integer):
-        return _another(value, type(value)(2 * number + 1))
+        return _make_other_number(value, type(value)(2 * number + 1))
     if isinstance(value, float | np.floating):
-        return _another(value, type(value)(0.75 * number))
+        return _make_other_number(value, type(value)(0.75 * number))
     if isinstance(value, str):
-        return value if value in names else _text(value, number)
+        return value if value in names else _make_standin_text(value, number)
     if type(value) in (list, tuple, set, frozenset):
-        return type(value)(made_like(one, names, number) for one in value)
+        return type(value)(make_standin(one, names, number) for one in value)
     if type(value) is dict:
         return {
-            made_like(key, names, number): made_like(one, names, number)
+            make_standin(key, names, number): make_standin(one, names, number)
             for key, one in value.items()
         }
     if type(value) is np.ndarray and value.dtype.kind in "biufO":
-        flat = [made_like(one, names, number) for one in value.ravel()]
+        flat = [make_standin(one, names, number) for one in value.ravel()]
         return np.array(flat, dtype=value.dtype).reshape(value.shape)
-    return _table(value, names, number)
+    return _make_standin_table(value, names, number)
 
 
-def _another(value: Any, made: Any) -> Any:
+def _make_other_number(value: Any, made: Any) -> Any:
     """Return a number that was made, and another one where it happens to be the value."""
     return type(value)(made + 1) if made == value else made
 
 
-def _table(value: Any, names: frozenset[str], number: int) -> Any:
+def _make_standin_table(value: Any, names: frozenset[str], number: int) -> Any:
     """Return another table of the same columns, but for names that no code has."""
     if not (hasattr(value, "to_dict") and hasattr(value, "columns") and hasattr(value, "iloc")):
         raise _CannotBeMade
     columns = [value.iloc[:, place].tolist() for place in range(value.shape[1])]
     made = {
-        place: [made_like(one, names, number) for one in column]
+        place: [make_standin(one, names, number) for one in column]
         for place, column in enumerate(columns)
     }
     table = type(value)(made)
-    table.columns = [made_like(name, names, number) for name in value.columns]
+    table.columns = [make_standin(name, names, number) for name in value.columns]
     return table
 
 
-def _text(value: str, number: int) -> str:
+def _make_standin_text(value: str, number: int) -> str:
     return "".join(
         _LETTERS[(ord(one) + place * number + number) % len(_LETTERS)]
         for place, one in enumerate(value)
     )
 
 
-def _raised(
+def _run_for_error(
     call: Callable[[Any], object], made: Any, seconds: float
 ) -> tuple[type[BaseException], str | None] | None:
     """Return which error a call raises and what it says; None if none, or not in time."""
@@ -200,38 +200,38 @@ def _raised(
     return found[0] if found else None
 
 
-def _frames(error: BaseException) -> list[FrameType]:
+def _find_foreign_frames(error: BaseException) -> list[FrameType]:
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     ours = "dpaudit"
     return [one for one in frames if str(one.f_globals.get("__name__")).partition(".")[0] != ours]
 
 
-def _names(error: BaseException) -> Iterator[str]:
+def _generate_error_names(error: BaseException) -> Iterator[str]:
     """Yield names and texts that are written in the functions on the way to an error."""
-    for frame in _frames(error):
+    for frame in _find_foreign_frames(error):
         if frame.f_code.co_name != "<module>":
-            yield from _written(frame.f_code)
+            yield from _generate_code_texts(frame.f_code)
 
 
-def _written(code: CodeType) -> Iterator[str]:
+def _generate_code_texts(code: CodeType) -> Iterator[str]:
     yield from (*code.co_names, *code.co_varnames, *code.co_freevars)
     for one in code.co_consts:
         for inner in one if isinstance(one, tuple | frozenset) else (one,):
             if isinstance(inner, str):
                 yield inner
         if isinstance(one, CodeType):
-            yield from _written(one)
+            yield from _generate_code_texts(one)
 
 
 def _repeats_a_value(error: BaseException, words: str, names: frozenset[str]) -> bool:
     """Return whether words repeat what variables hold that the code does not write itself."""
     told = set(_WORD.findall(words)) - names
     left = _MOST
-    for frame in _frames(error):
+    for frame in _find_foreign_frames(error):
         held_globally = {} if is_installed(frame.f_code.co_filename) else frame.f_globals
         for held in (frame.f_locals, held_globally):
             own = {name: one for name, one in held.items() if not name.startswith("__")}
-            for text in _texts(list(own.values()), 4):
+            for text in _generate_held_texts(list(own.values()), 4):
                 left -= 1
                 if left < 0 or text in told or (len(text) > 3 and text in words):
                     if left < 0 or text not in names:
@@ -239,7 +239,7 @@ def _repeats_a_value(error: BaseException, words: str, names: frozenset[str]) ->
     return False
 
 
-def _texts(value: Any, deep: int) -> Iterator[str]:
+def _generate_held_texts(value: Any, deep: int) -> Iterator[str]:
     """Yield the texts of what a variable holds: text itself, and numbers as they are written."""
     if isinstance(value, str):
         yield value
@@ -247,9 +247,9 @@ def _texts(value: Any, deep: int) -> Iterator[str]:
         yield from {str(value), f"{value:g}"}
     elif deep and isinstance(value, list | tuple | set | frozenset):
         for one in value:
-            yield from _texts(one, deep - 1)
+            yield from _generate_held_texts(one, deep - 1)
     elif deep and isinstance(value, Mapping):
-        yield from _texts([*value.keys(), *value.values()], deep - 1)
+        yield from _generate_held_texts([*value.keys(), *value.values()], deep - 1)
     elif isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
         for one in value.ravel()[:1000].tolist():
-            yield from _texts(one, deep)
+            yield from _generate_held_texts(one, deep)

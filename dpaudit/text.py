@@ -2,7 +2,7 @@
 
 Whatever a certificate, a report, a table, a stream or a package says may hold characters that move
 a terminal's cursor, turn the direction of what follows, or cannot be seen. Every error, report and
-line on a terminal goes through `printable`, which puts U+FFFD in the place of each.
+line on a terminal goes through `make_printable`, which puts U+FFFD in the place of each.
 """
 
 from __future__ import annotations
@@ -14,42 +14,43 @@ import unicodedata
 _NEVER = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     r"""Return ``text`` with U+FFFD for what drives a terminal, is invisible, or is no character.
 
     Line breaks and tabs stay.
 
     Examples
     --------
-    >>> printable("a\x1b[31mb")
+    >>> make_printable("a\x1b[31mb")
     'a�[31mb'
     """
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        _shown(character) if _unprintable(character) else character for character in text
+        _format_unprintable(character) if _is_unprintable(character) else character
+        for character in text
     )
 
 
-def _shown(character: str) -> str:
+def _format_unprintable(character: str) -> str:
     """Return what stands for a character: a surrogate, as names of files have them, says which."""
     surrogate = unicodedata.category(character) == "Cs"
     return f"\\u{ord(character):x}" if surrogate else "\ufffd"
 
 
 def one_line(text: str) -> str:
-    r"""Return ``text`` on one line, as `printable` shows it.
+    r"""Return ``text`` on one line, as `make_printable` shows it.
 
     Examples
     --------
     >>> one_line("two\n lines")
     'two lines'
     """
-    return printable(" ".join(text.split()))
+    return make_printable(" ".join(text.split()))
 
 
 def json_escaped(text: str) -> str:
-    r"""Return JSON that says the same, with its own escapes for what `printable` would not show.
+    r"""Return JSON that says the same, with escapes for what `make_printable` would not show.
 
     Examples
     --------
@@ -58,10 +59,10 @@ def json_escaped(text: str) -> str:
     """
     if text.isascii():
         return text
-    return "".join(json.dumps(each)[1:-1] if _unprintable(each) else each for each in text)
+    return "".join(json.dumps(each)[1:-1] if _is_unprintable(each) else each for each in text)
 
 
-def _unprintable(character: str) -> bool:
+def _is_unprintable(character: str) -> bool:
     if character in "\n\t":
         return False
     return unicodedata.category(character) in _NEVER or ord(character) & 0xFFFE == 0xFFFE

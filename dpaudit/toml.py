@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.errors import DataError, InvalidArgument, shorten_repr
 
 
 def read_tables(path: Path, kind: str) -> list[Any]:
@@ -54,7 +54,7 @@ def read_document(path: Path) -> dict[str, Any]:
         reason = f"byte {error.start + 1} is not UTF-8 text"
         raise DataError(f"{path}: is not valid TOML: {reason}") from None
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
+        raise DataError(f"{path}: is not valid TOML: {shorten_repr(str(error))}") from None
     except (ValueError, RecursionError):  # more digits, or levels, than Python reads
         raise DataError(
             f"{path}: is not valid TOML: a number too long, or nested too deep"

@@ -27,7 +27,7 @@ STATUSES: Mapping[Verdict, int] = {"refuted": 1, "withheld": 2, "not refuted": 0
 _FORMER: Mapping[str, Verdict] = {"not run": "withheld", "violated": "withheld"}
 
 
-def judge(
+def judge_claimed_number(
     claimed: float, lower: float, *, proved: float | None = None, trusted: bool = True
 ) -> Verdict:
     """Return the verdict on a claimed number.
@@ -47,11 +47,20 @@ def judge(
 
     Examples
     --------
-    >>> judge(claimed=20.0, lower=25.3), judge(claimed=20.0, lower=25.3, trusted=False)
+    >>> (
+    ...     judge_claimed_number(claimed=20.0, lower=25.3),
+    ...     judge_claimed_number(claimed=20.0, lower=25.3, trusted=False),
+    ... )
     ('refuted', 'withheld')
-    >>> judge(claimed=1.0, lower=0.75), judge(claimed=1.0, lower=0.75, proved=1.0)
+    >>> (
+    ...     judge_claimed_number(claimed=1.0, lower=0.75),
+    ...     judge_claimed_number(claimed=1.0, lower=0.75, proved=1.0),
+    ... )
     ('not refuted', 'proved')
-    >>> judge(claimed=1.0, lower=0.75, proved=0.5), judge(claimed=1.0, lower=0.75, proved=1.25)
+    >>> (
+    ...     judge_claimed_number(claimed=1.0, lower=0.75, proved=0.5),
+    ...     judge_claimed_number(claimed=1.0, lower=0.75, proved=1.25),
+    ... )
     ('not refuted', 'not refuted')
     """
     if not trusted:
@@ -63,12 +72,12 @@ def judge(
     return "proved" if proved <= claimed else "not refuted"
 
 
-def gravest(verdicts: Iterable[Verdict]) -> Verdict:
+def choose_gravest_verdict(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of several that comes first in `VERDICTS`; withheld if there is none.
 
     Examples
     --------
-    >>> gravest(["proved", "not refuted"]), gravest([])
+    >>> choose_gravest_verdict(["proved", "not refuted"]), choose_gravest_verdict([])
     ('not refuted', 'withheld')
     """
     return min(verdicts, key=VERDICTS.index, default="withheld")

@@ -24,9 +24,9 @@ import tests.compiling as compiling
 import tests.costs as costs
 from dpaudit.auditing.run import run_case
 from dpaudit.execution import one_thread
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
-from dpaudit.records import showing
+from dpaudit.records import set_records_shown
 from dpaudit.refutation import certificates_text
 
 # No test judges time: an example may take as long as a busy machine makes it.
@@ -88,7 +88,7 @@ def _mark_slow(name, cases, fast):
 @pytest.fixture
 def records_shown():
     """Let messages hold values of records, as --show-records does."""
-    with showing():
+    with set_records_shown():
         yield
 
 
@@ -96,7 +96,7 @@ def records_shown():
 def audited():
     def audit(card, **asked):
         settings = Settings(**asked)
-        parameters = parsed_parameters(card.parameters, settings.parameters)
+        parameters = parse_parameters(card.parameters, settings.parameters)
         with one_thread():
             case = card.prepare(settings, parameters)
         return run_case(case, settings, statement=card, rerun="rerun")

@@ -24,7 +24,7 @@ import dpaudit
 from dpaudit import audit_scores, verify
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.refutation.certificate import certificates_text
-from dpaudit.services.answers import Answer, output_of
+from dpaudit.services.answers import ServiceAnswer, output_of
 from tests.services.servers import reply, serving
 
 ROOT = Path(__file__).parents[1]
@@ -54,9 +54,9 @@ READERS = {"@report": read_report, "@index": read_index}
 READERS["@selftest"] = lambda path: read_json(path, "selftest")
 
 def forged(path):
-    from dpaudit.store.keeping import Storing, kept, storing
+    from dpaudit.store.keeping import Storing, keep_audit, use_storing
     words = ("audit", "decoy:fit", "--in-process")
-    with storing(Storing(path, words)), kept("decoy:fit", "any"):
+    with use_storing(Storing(path, words)), keep_audit("decoy:fit", "any"):
         pass
 
 READERS["@store"] = lambda path: forged(__import__("pathlib").Path(path))
@@ -118,9 +118,9 @@ def drawn(request):
     )
 """
 SCANNED = """
-from dpaudit.extension.package import Claimed, Package, Subject
+from dpaudit.extension.package import PackageClaim, Package, Subject
 
-CLAIM = Claimed(epsilon=1.0, relation="add-remove-record", where="as it says")
+CLAIM = PackageClaim(epsilon=1.0, relation="add-remove-record", where="as it says")
 SUM = Subject(name="sum", code="noisy", claims=(CLAIM,), datasets=([0.5],), nan=False)
 PACKAGE = Package(
     name="theirs", distribution="theirs", code="their_subjects", versions=("1.0",), subjects=(SUM,)
@@ -442,7 +442,7 @@ def test_a_specification_is_code(ran):
 def test_an_answer_of_a_service_is_data():
     for body in (b"[" * 70 + b"]" * 70, b"[" * 10**6, b"NaN", b"\xff"):
         with pytest.raises(dpaudit.DpauditError):
-            output_of(Answer(200, "OK", {"content-type": "application/json"}, body), None)
+            output_of(ServiceAnswer(200, "OK", {"content-type": "application/json"}, body), None)
     with serving(lambda _: reply("x" * 2**20)) as server:
         with pytest.raises(dpaudit.DpauditError, match="max_bytes"):
             dpaudit.Service(server.url)([1], np.random.default_rng(0))
@@ -821,11 +821,11 @@ def test_the_self_test(tmp_path):
 
 @row("`audit --all`")
 def test_all_published_audits_read_no_file_of_a_users():
-    from dpaudit.cli.publish import published_settings, refuse_other_settings
+    from dpaudit.cli.publish import get_published_settings, refuse_other_settings
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.registry import CLAIMS
 
-    every = [one for card in CLAIMS.all().values() for one in published_settings(card, {})]
+    every = [one for card in CLAIMS.all().values() for one in get_published_settings(card, {})]
     assert all(settings.data_is_public for _, settings in every)
     for name in ("data", "data_path", "data_options", "show_records"):
         with pytest.raises(InvalidArgument, match="nothing with --all"):

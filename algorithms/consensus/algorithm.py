@@ -50,18 +50,22 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.consensus.law import published_update_bound
-from dpaudit.algorithms.consensus.margin_problem import TOLERANCE, MarginProblem, minimise
+from dpaudit.algorithms.consensus.law import compute_published_update_bound
+from dpaudit.algorithms.consensus.margin_problem import (
+    TOLERANCE,
+    MarginProblem,
+    minimise_margin_problem,
+)
 from dpaudit.algorithms.consensus.nodes_at_once import FEW, SMALL, NodeProblems
-from dpaudit.algorithms.consensus.process import State
+from dpaudit.algorithms.consensus.process import ConsensusState
 from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation, Recycled
 from dpaudit.algorithms.problems.graphs import Graph
-from dpaudit.algorithms.problems.records import check_records, instance
+from dpaudit.algorithms.problems.records import check_records, require_instance_of
 from dpaudit.algorithms.problems.schedules import Constant, Schedule, as_schedule, table_of
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SmoothLoss
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.residuals import located
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.laws.residuals import add_error_place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,15 +125,15 @@ class ConsensusADMM:
     tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
-        check.integer("iterations", self.iterations, least=1)
-        check.positive("loss_weight", self.loss_weight)
+        check.require_integer("iterations", self.iterations, least=1)
+        check.require_positive("loss_weight", self.loss_weight)
         check.non_negative("regulariser_weight", self.regulariser_weight)
-        check.positive("tolerance", self.tolerance)
-        instance("graph", self.graph, Graph, "a Graph")
-        instance("loss", self.loss, SmoothLoss, "a SmoothLoss")
+        check.require_positive("tolerance", self.tolerance)
+        require_instance_of("graph", self.graph, Graph, "a Graph")
+        require_instance_of("loss", self.loss, SmoothLoss, "a SmoothLoss")
         if self.graph.nodes < 2:
             expected = "at least two nodes: without a neighbour there is no penalty to perturb"
-            raise InvalidArgument("graph", Shown("1 node"), expected)
+            raise InvalidArgument("graph", VerbatimText("1 node"), expected)
         # A schedule refuses a length that does not fit.
         self.stretch, self.dual_steps, self.rates  # noqa: B018
 
@@ -194,13 +198,13 @@ class ConsensusADMM:
         nodes = self.graph.nodes
         check_records(dataset, nodes, f"the {nodes} nodes of the graph")
 
-    def start(self, dataset: Dataset, trials: int) -> State:
+    def start(self, dataset: Dataset, trials: int) -> ConsensusState:
         """Return the state before the first iteration: all models and duals at 0."""
-        check.integer("trials", trials, least=0)
+        check.require_integer("trials", trials, least=0)
         zero = np.zeros((trials, dataset.nodes, dataset.dimension))
-        return State(zero, zero, zero, iteration=1)
+        return ConsensusState(zero, zero, zero, iteration=1)
 
-    def pull(self, state: State) -> Array:
+    def pull(self, state: ConsensusState) -> Array:
         """Return ``eta sum_j (f_i + f_j) - 2 lambda`` of every node, shape ``(R, N, d)``."""
         degrees, adjacency = self.graph.degrees[:, None], self.graph.adjacency
         penalties = self.stretch[state.iteration - 1][:, None] / (2 * degrees)
@@ -215,12 +219,12 @@ class ConsensusADMM:
         for node in range(dataset.nodes):
             problem = self.problem(dataset, iteration, node)
             records = dataset.signed_records[dataset.rows_of(node)]
-            with located(f"iteration {iteration}, node {node}"):
-                models[:, node] = minimise(problem, linear[:, node], records).models
+            with add_error_place(f"iteration {iteration}, node {node}"):
+                models[:, node] = minimise_margin_problem(problem, linear[:, node], records).models
         return models
 
     def _nodes_at_once(self, linear: Array, dataset: Dataset, iteration: int) -> Array | None:
-        """Return what `minimise` does for few trials of equal nodes, None where that is slower."""
+        """Minimise for few trials of equal nodes; return None where that is slower."""
         sizes = set(dataset.node_sizes)
         if len(linear) > FEW or len(sizes) > 1 or dataset.signed_records.size > SMALL:
             return None
@@ -233,14 +237,14 @@ class ConsensusADMM:
             tolerance=self.tolerance,
         ).minimise(linear)
 
-    def advance(self, state: State, broadcast: Array) -> State:
+    def advance(self, state: ConsensusState, broadcast: Array) -> ConsensusState:
         """Return the state after a broadcast: eq. (11). A function of broadcasts alone."""
         degrees, adjacency = self.graph.degrees[:, None], self.graph.adjacency
         gap = degrees * broadcast - np.matmul(adjacency, broadcast)
         dual = state.dual + self.dual_steps[state.iteration - 1][:, None] / 2 * gap
         stretch = self.stretch[state.iteration - 1][:, None]
         revealed = self.pull(state) - stretch * broadcast
-        return State(broadcast, dual, revealed, state.iteration + 1)
+        return ConsensusState(broadcast, dual, revealed, state.iteration + 1)
 
     # --- the paper's constants and measures ---------------------------------------------------
 
@@ -266,7 +270,7 @@ class ConsensusADMM:
         """
         if self.rates is None:
             raise InvalidArgument("noise_rate", None, "noise: without it there is no guarantee")
-        summands = published_update_bound(
+        summands = compute_published_update_bound(
             self.loss,
             loss_weight=self.loss_weight,
             records=np.array(dataset.node_sizes),

@@ -23,7 +23,7 @@ from dpaudit.reals import Matrix, Real, identity, log, norm, sigmoid, vector
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Node:
+class NodeNumbers:
     """The numbers a node computes with, as doubles that are taken to be exact.
 
     Parameters
@@ -52,7 +52,7 @@ class Node:
             raise InvalidArgument("loss", self.loss, "one of: " + ", ".join(_LOSSES))
 
     @classmethod
-    def of(cls, algorithm: ConsensusProcess, number: int) -> Node:
+    def of(cls, algorithm: ConsensusProcess, number: int) -> NodeNumbers:
         """Return node ``number`` of an algorithm with noise."""
         return cls(
             number=number,
@@ -66,7 +66,7 @@ class Node:
         )
 
 
-def enclosed_loss(node: Node, transcript: Array, here: Array, there: Array) -> Real:
+def enclose_broadcast_loss(node: NodeNumbers, transcript: Array, here: Array, there: Array) -> Real:
     """Return ``log p / q`` of all broadcasts, with the digits and the time that the caller gives.
 
     Parameters
@@ -78,13 +78,13 @@ def enclosed_loss(node: Node, transcript: Array, here: Array, there: Array) -> R
 
     Examples
     --------
-    >>> node = Node(
+    >>> node = NodeNumbers(
     ...     number=0, neighbours=(1,), stretch=np.ones(1), dual_steps=np.ones(1),
     ...     rates=np.full(1, 3.0), loss_weight=1.0, regulariser_weight=0.1,
     ...     loss="logistic",
     ... )
     >>> one = np.array([[1.0]])
-    >>> enclosed_loss(node, np.array([[[0.2], [0.0]]]), one, -one).shown(4)
+    >>> enclose_broadcast_loss(node, np.array([[[0.2], [0.0]]]), one, -one).shown(4)
     '1.559'
     """
     sides = [Matrix(side.tolist()) for side in (here, there)]
@@ -92,16 +92,16 @@ def enclosed_loss(node: Node, transcript: Array, here: Array, there: Array) -> R
     zero = vector([0] * here.shape[1])
     before, dual, loss = [zero] * transcript.shape[1], zero, Real(0)
     for t, now in enumerate(outputs):
-        pull = _pull(node, t, before, dual)
+        pull = _compute_neighbour_pull(node, t, before, dual)
         curvature = Real(node.regulariser_weight) / len(now) + float(node.stretch[t])
-        loss += _step(node, t, now[node.number], pull, sides, curvature)
-        dual += Real(float(node.dual_steps[t])) / 2 * _gap(now, node)
+        loss += _compute_step_loss(node, t, now[node.number], pull, sides, curvature)
+        dual += Real(float(node.dual_steps[t])) / 2 * _compute_neighbour_gap(now, node)
         before = now
     return loss
 
 
-def _step(
-    node: Node, t: int, model: Matrix, pull: Matrix, sides: list[Matrix], curvature: Real
+def _compute_step_loss(
+    node: NodeNumbers, t: int, model: Matrix, pull: Matrix, sides: list[Matrix], curvature: Real
 ) -> Real:
     stretch, rate = Real(float(node.stretch[t])), Real(float(node.rates[t]))
     weight = Real(node.loss_weight) / sides[0].rows
@@ -115,18 +115,20 @@ def _step(
     return rate / stretch * (norms[1] - norms[0]) + volumes[0] - volumes[1]
 
 
-def _pull(node: Node, t: int, before: list[Matrix], dual: Matrix) -> Matrix:
+def _compute_neighbour_pull(
+    node: NodeNumbers, t: int, before: list[Matrix], dual: Matrix
+) -> Matrix:
     """Return ``eta sum_j (f_i + f_j) - 2 lambda``."""
     eta = Real(float(node.stretch[t])) / (2 * len(node.neighbours))
     mine = before[node.number]
-    return eta * _sum(mine + before[j] for j in node.neighbours) - 2 * dual
+    return eta * _add_column_matrices(mine + before[j] for j in node.neighbours) - 2 * dual
 
 
-def _gap(now: list[Matrix], node: Node) -> Matrix:
-    return _sum(now[node.number] - now[j] for j in node.neighbours)
+def _compute_neighbour_gap(now: list[Matrix], node: NodeNumbers) -> Matrix:
+    return _add_column_matrices(now[node.number] - now[j] for j in node.neighbours)
 
 
-def _sum(vectors: Iterable[Matrix]) -> Matrix:
+def _add_column_matrices(vectors: Iterable[Matrix]) -> Matrix:
     return reduce(add, vectors)
 
 

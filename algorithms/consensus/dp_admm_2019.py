@@ -42,10 +42,10 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event, GaussianRelease
 from dpaudit.algorithms.problems.linearised import (
+    bound_squared_shifts,
     full_gradient,
     mean_shift,
     proximal_weights,
-    squared_shift_bounds,
 )
 from dpaudit.algorithms.problems.losses import LOGISTIC, MarginLoss
 from dpaudit.algorithms.problems.records import Differing, check_records
@@ -57,7 +57,7 @@ from dpaudit.neighbours import Pair
 
 
 @dataclass(frozen=True)
-class State:
+class ServerState:
     """Everything the next release depends on besides the data; a function of past releases."""
 
     local: Array
@@ -107,13 +107,13 @@ class ServerADMM:
     step_size: StepSize = field(default_factory=DecayingStepSize)
 
     def __post_init__(self) -> None:
-        check.integer("nodes", self.nodes, least=1)
-        check.integer("iterations", self.iterations, least=1)
-        check.positive("penalty", self.penalty)
+        check.require_integer("nodes", self.nodes, least=1)
+        check.require_integer("iterations", self.iterations, least=1)
+        check.require_positive("penalty", self.penalty)
         check.non_negative("noise_multiplier", self.noise_multiplier)
         check.non_negative("regulariser_weight", self.regulariser_weight)
 
-    def broadcast(self) -> GaussianSteps[Dataset, State]:
+    def broadcast(self) -> GaussianSteps[Dataset, ServerState]:
         """Return the mechanism whose observer sees every ``w~_i^k``, shape ``(R, T, n, d)``.
 
         ``w^k`` and ``gamma_i^k`` are functions of these.
@@ -143,12 +143,12 @@ class ServerADMM:
         """Raise `InvalidArgument` unless the algorithm applies to ``dataset``."""
         check_records(dataset, self.nodes, f"{self.nodes} nodes")
 
-    def start(self, dataset: Dataset, trials: int) -> State:
+    def start(self, dataset: Dataset, trials: int) -> ServerState:
         """Return the state before the first release: all models and duals at 0."""
         zero = np.zeros((trials, dataset.nodes, dataset.dimension))
-        return State(zero, zero[:, 0], zero, iteration=1)
+        return ServerState(zero, zero[:, 0], zero, iteration=1)
 
-    def step(self, state: State, dataset: Dataset) -> Step:
+    def step(self, state: ServerState, dataset: Dataset) -> Step:
         """Return the law of the next ``w~_i^k``."""
         weights = self.proximal_weights(dataset, state.iteration)
         weight = weights[:, None]
@@ -158,13 +158,13 @@ class ServerADMM:
         scale = self.noise_multiplier * self.sensitivity(dataset, weights)
         return Step(target / (self.penalty + weight), scale[:, None])
 
-    def advance(self, state: State, output: Array) -> State:
+    def advance(self, state: ServerState, output: Array) -> ServerState:
         """Return the state after the server's average and the dual update."""
         consensus = (output - state.dual / self.penalty).mean(axis=1)
         dual = state.dual - self.penalty * (output - consensus[:, None, :])
-        return State(output, consensus, dual, state.iteration + 1)
+        return ServerState(output, consensus, dual, state.iteration + 1)
 
-    def shift(self, state: State, pair: Pair[Dataset]) -> Array:
+    def shift(self, state: ServerState, pair: Pair[Dataset]) -> Array:
         """Return how far the differing record moves the next mean, shape ``(R, n, d)``."""
         record = Differing.of(pair)
         weight = self.proximal_weights(pair.dataset, state.iteration)[record.node]
@@ -172,7 +172,7 @@ class ServerADMM:
 
     def squared_shift_bounds(self, pair: Pair[Dataset]) -> tuple[float, float]:
         """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts."""
-        return squared_shift_bounds(self, Differing.of(pair))
+        return bound_squared_shifts(self, Differing.of(pair))
 
     # --- constants -------------------------------------------------------------------------
 

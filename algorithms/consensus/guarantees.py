@@ -51,11 +51,11 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit.accounting.events import Event, ExponentialNormRelease, ObjectivePerturbation, Sequence
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.law import published_update_bound
+from dpaudit.algorithms.consensus.law import compute_published_update_bound
 from dpaudit.algorithms.consensus.process import noise_rates
 from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation, Recycled
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
-from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
+from dpaudit.errors import InvalidArgument, UnsupportedEvent, VerbatimText
 
 Mechanism = PenaltyPerturbation | PrimalPerturbation | Recycled
 
@@ -106,12 +106,12 @@ class NodeUpdate:
 
     def __post_init__(self) -> None:
         for name in ("loss_weight", "stretch", "noise_rate"):
-            check.positive(name, getattr(self, name))
+            check.require_positive(name, getattr(self, name))
         check.non_negative("ridge", self.ridge)
-        check.integer("records", self.records, least=1)
+        check.require_integer("records", self.records, least=1)
         low, high = self.loss.margin.slope_range
         if low < 0 < high:
-            given = Shown(f"{self.loss.name} with slopes in [{low:g}, {high:g}]")
+            given = VerbatimText(f"{self.loss.name} with slopes in [{low:g}, {high:g}]")
             raise InvalidArgument("loss", given, "a loss whose slopes have one sign")
 
     @property
@@ -134,7 +134,7 @@ class NodeUpdate:
     @property
     def published_bound(self) -> float:
         """``C (1.4 c_1 + alpha) / (eta V B)``: the summand of eq. (26)."""
-        summand = published_update_bound(
+        summand = compute_published_update_bound(
             self.loss,
             loss_weight=self.loss_weight,
             records=np.array(self.records),
@@ -207,7 +207,7 @@ def node_updates(
     """
     nodes, rates = algorithm.graph.nodes, noise_rates(algorithm)
     if len(node_sizes) != nodes:
-        given = Shown(f"{len(node_sizes)} sizes")
+        given = VerbatimText(f"{len(node_sizes)} sizes")
         raise InvalidArgument("node_sizes", given, f"one for each of {nodes} nodes")
 
     def update(node: int, iteration: int) -> NodeUpdate:
@@ -252,10 +252,10 @@ def node_events(
     >>> from dpaudit.algorithms.problems.graphs import star
     >>> from dpaudit.algorithms.problems.schedules import Constant
     >>> algorithm = ConsensusADMM(graph=star(3), iterations=5, noise_rate=Constant(3.0))
-    >>> from dpaudit.accounting.proved import proved_worst
+    >>> from dpaudit.accounting.proved import bound_worst_proved_epsilon
     >>> for variant in (algorithm.penalty_perturbation(), algorithm.recycled()):
     ...     events = node_events(variant, node_sizes=(90, 30, 60), dimension=10)
-    ...     print(round(proved_worst(events, 0.0), 4))
+    ...     print(round(bound_worst_proved_epsilon(events, 0.0), 4))
     1.0414
     0.6248
     """

@@ -120,7 +120,7 @@ def update_loss(
     return rate / stretch * gain + log_determinant_drop(problem, models, records, old, new)
 
 
-def published_update_bound(
+def compute_published_update_bound(
     loss: SmoothLoss, *, loss_weight: float, records: Array, stretch: Array, rate: Array
 ) -> Array:
     """Return ``C (1.4 c_1 + alpha) / (eta V B)``, the summand of eq. (26).
@@ -130,7 +130,7 @@ def published_update_bound(
     Examples
     --------
     >>> from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
-    >>> bound = published_update_bound(
+    >>> bound = compute_published_update_bound(
     ...     LOGISTIC, loss_weight=1.0, records=np.array(10), stretch=np.array(2.0), rate=np.array(3)
     ... )
     >>> round(float(bound), 6)

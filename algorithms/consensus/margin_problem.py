@@ -49,7 +49,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.errors import ConvergenceError
-from dpaudit.laws.residuals import report
+from dpaudit.laws.residuals import report_residuals
 
 TOLERANCE = 1e-12
 
@@ -61,7 +61,7 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class MarginProblem:
-    """The part of the problem that all trials share; `minimise` solves it.
+    """The part of the problem that all trials share; `minimise_margin_problem` solves it.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class MarginProblem:
     tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
-        check.positive("weight", self.weight)
-        check.positive("curvature", self.curvature)
-        check.positive("tolerance", self.tolerance)
+        check.require_positive("weight", self.weight)
+        check.require_positive("curvature", self.curvature)
+        check.require_positive("tolerance", self.tolerance)
 
     def loss_gradient(self, models: Array, records: Array) -> Array:
         """Return ``weight sum_n l'(u_n'f) u_n``, shape ``(R, d)``."""
@@ -144,7 +144,7 @@ class Descent:
     evaluations: int
 
 
-def descend(
+def run_descent(
     problem: MarginProblem,
     linear: Array,
     records: Array,
@@ -163,13 +163,15 @@ def descend(
     passes, evaluations, rows = 0, 0, max(1, _MARGINS // len(records))
     for first in range(0, len(start), rows):
         block = slice(first, first + rows)
-        part = _descend(problem, linear[block], records, points[block], allowed[block], most_passes)
+        part = _run_descent_block(
+            problem, linear[block], records, points[block], allowed[block], most_passes
+        )
         points[block], sizes[block] = part.points, part.sizes
         passes, evaluations = max(passes, part.passes), evaluations + part.evaluations
     return Descent(points, sizes, passes, evaluations)
 
 
-def _descend(
+def _run_descent_block(
     problem: MarginProblem,
     linear: Array,
     records: Array,
@@ -185,7 +187,7 @@ def _descend(
         if not len(todo):
             return Descent(points, sizes, count, evaluations)
         here, old = points[todo], gradient[todo]
-        there, new = _step(problem, linear[todo], records, here, old, best[todo])
+        there, new = _run_newton_pass(problem, linear[todo], records, here, old, best[todo])
         evaluations += 2 * len(todo)
         points[todo], gradient[todo] = there, new
         sizes[todo] = np.linalg.norm(new, axis=1)
@@ -195,22 +197,24 @@ def _descend(
     return Descent(points, sizes, most_passes, evaluations)
 
 
-def _step(
+def _run_newton_pass(
     problem: MarginProblem, linear: Array, records: Array, here: Array, old: Array, best: Array
 ) -> tuple[Array, Array]:
     """Return the points after a pass and their gradients."""
-    direction = _direction(problem, records, here, old)
+    direction = _solve_newton_direction(problem, records, here, old)
     there = here + direction
     new = problem.gradient(there, records) - linear
     beyond = (np.linalg.norm(new, axis=1) > best / 2) & (np.sum(new * direction, axis=1) > 0)
     if beyond.any():
-        length = _length(problem, records, here[beyond], direction[beyond], old[beyond])
+        length = _search_step_length(problem, records, here[beyond], direction[beyond], old[beyond])
         there[beyond] = here[beyond] + length[:, None] * direction[beyond]
         new[beyond] = problem.gradient(there[beyond], records) - linear[beyond]
     return there, new
 
 
-def _direction(problem: MarginProblem, records: Array, points: Array, gradient: Array) -> Array:
+def _solve_newton_direction(
+    problem: MarginProblem, records: Array, points: Array, gradient: Array
+) -> Array:
     try:
         solved = problem.hessian_solve(points, records, gradient[:, :, None])
     except np.linalg.LinAlgError:
@@ -221,7 +225,7 @@ def _direction(problem: MarginProblem, records: Array, points: Array, gradient: 
     return -solved[:, :, 0]
 
 
-def _length(
+def _search_step_length(
     problem: MarginProblem, records: Array, points: Array, direction: Array, gradient: Array
 ) -> Array:
     """Return a t in (0, 1) for every trial at which F falls a little still, by bisection."""
@@ -275,7 +279,7 @@ class Solution:
     evaluations: int
 
 
-def minimise(problem: MarginProblem, linear: Array, records: Array) -> Solution:
+def minimise_margin_problem(problem: MarginProblem, linear: Array, records: Array) -> Solution:
     """Return the minimisers.
 
     Parameters
@@ -295,7 +299,7 @@ def minimise(problem: MarginProblem, linear: Array, records: Array) -> Solution:
     >>> from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
     >>> problem = MarginProblem(loss=LOGISTIC, weight=0.5, curvature=0.1)
     >>> records, linear = np.eye(2), np.array([[0.0, 0.3], [1.0, -1.0], [5.0, 0.2]])
-    >>> solution = minimise(problem, linear, records)
+    >>> solution = minimise_margin_problem(problem, linear, records)
     >>> bool(np.abs(problem.gradient(solution.models, records) - linear).max() < 1e-11)
     True
     """
@@ -306,13 +310,15 @@ def minimise(problem: MarginProblem, linear: Array, records: Array) -> Solution:
     if not len(linear):
         return Solution(linear.copy(), np.zeros(0), 0)
     scale = problem.scale(linear, records)
-    solution = _solve(problem, linear, records, problem.tolerance * scale)
+    solution = _solve_margin_problem(problem, linear, records, problem.tolerance * scale)
     relative = solution.residuals / scale
-    report("argmin", relative, tolerance=problem.tolerance, measure=_MEASURE)
+    report_residuals("argmin", relative, tolerance=problem.tolerance, measure=_MEASURE)
     return solution
 
 
-def _solve(problem: MarginProblem, linear: Array, records: Array, allowed: Array) -> Solution:
+def _solve_margin_problem(
+    problem: MarginProblem, linear: Array, records: Array, allowed: Array
+) -> Solution:
     """Return minimisers whose gradients have at most the norms ``allowed``, shape ``(R,)``."""
     search = _Search.starting(problem, linear, records)
     models, residuals = np.empty_like(linear), np.full(len(linear), np.nan)
@@ -330,7 +336,7 @@ def _solve(problem: MarginProblem, linear: Array, records: Array, allowed: Array
             evaluations += len(search.trials)
             search.advance()
     rest, passes = search.trials, _MOST_PASSES - quick
-    found = descend(problem, linear[rest], records, search.point, allowed[rest], passes)
+    found = run_descent(problem, linear[rest], records, search.point, allowed[rest], passes)
     models[rest], residuals[rest] = found.points, found.sizes
     failed = np.flatnonzero(~(residuals <= allowed))
     if len(failed):
@@ -364,7 +370,7 @@ class _Chord:
 def _fit_chord(problem: MarginProblem, linear: Array, records: Array) -> _Chord:
     """Fit the model over pilot trials: by Stein's lemma its best slope is the mean Hessian."""
     steepest = problem.weight * problem.loss.largest_curvature * (records.T @ records)
-    bound = _inverse(problem, steepest)
+    bound = _invert_hessian(problem, steepest)
     least = problem.curvature / (problem.curvature + float(np.linalg.norm(steepest)))
     pilots = linear[:_PILOTS] / problem.curvature
     for _ in range(2):
@@ -372,13 +378,13 @@ def _fit_chord(problem: MarginProblem, linear: Array, records: Array) -> _Chord:
         slopes = problem.loss.margin.slope(margins).mean(axis=0)
         curvatures = problem.loss.curvature(margins).mean(axis=0)
         offset = problem.weight * (slopes - curvatures * margins.mean(axis=0)) @ records
-        inverse = _inverse(problem, problem.weight * (records.T * curvatures) @ records)
+        inverse = _invert_hessian(problem, problem.weight * (records.T * curvatures) @ records)
         chord = _Chord(inverse, offset, bound, enough=1 - least / 2)
         pilots = chord.solve(linear[:_PILOTS])
     return chord
 
 
-def _inverse(problem: MarginProblem, hessian: Array) -> Array:
+def _invert_hessian(problem: MarginProblem, hessian: Array) -> Array:
     """Return ``(hessian + curvature I)^-1``: symmetric and positive, however ill-conditioned."""
     if problem.curvature > _SINGULAR * np.trace(hessian):
         inverse = np.linalg.inv(hessian + problem.curvature * np.eye(len(hessian)))
@@ -410,7 +416,7 @@ class _Search:
         chord = _fit_chord(problem, linear, records)
         point, trials = chord.solve(linear), np.arange(len(linear))
         gradient = problem.gradient(point, records) - linear
-        merit = _norm(gradient, chord.bound)
+        merit = _compute_metric_norm(gradient, chord.bound)
         calm = np.zeros(len(linear), dtype=np.bool_)
         return cls(problem, records, chord, trials, linear, point, gradient, merit, calm)
 
@@ -433,7 +439,7 @@ class _Search:
         step = self._step()
         point = self.point + step
         gradient = self.problem.gradient(point, self.records) - self.linear
-        merit = _norm(gradient, self.chord.bound)
+        merit = _compute_metric_norm(gradient, self.chord.bound)
         better = merit <= self.chord.enough * self.merit
         self._remember(step, gradient - self.gradient)
         self.point = np.where(better[:, None], point, self.point)
@@ -467,7 +473,7 @@ class _Search:
         self.excess = [*self.excess, scale * (step - mapped)][-_MEMORY:]
 
 
-def _norm(gradient: Array, metric: Array) -> Array:
+def _compute_metric_norm(gradient: Array, metric: Array) -> Array:
     squared = np.sum((gradient @ metric) * gradient, axis=1)
     norm: Array = np.sqrt(np.maximum(squared, 0.0))  # below 0 where the metric is all rounding
     return norm

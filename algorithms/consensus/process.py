@@ -20,12 +20,12 @@ from dpaudit.algorithms.consensus.margin_problem import MarginProblem
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.exponential_norm import draw
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.laws.exponential_norm import draw_exponential_norm_noise
 
 
 @dataclass(frozen=True)
-class State:
+class ConsensusState:
     """The knowledge of every node: a function of past broadcasts.
 
     ``revealed`` is what the last stationarity condition reveals of the gradient at `models`:
@@ -85,7 +85,7 @@ class ConsensusProcess(Protocol):
         """Raise `InvalidArgument` for a dataset the algorithm cannot run on."""
         ...
 
-    def start(self, dataset: Dataset, trials: int) -> State:
+    def start(self, dataset: Dataset, trials: int) -> ConsensusState:
         """Return the state before the first iteration."""
         ...
 
@@ -93,7 +93,7 @@ class ConsensusProcess(Protocol):
         """Return what the node minimises, besides the pull."""
         ...
 
-    def pull(self, state: State) -> Array:
+    def pull(self, state: ConsensusState) -> Array:
         """Return ``eta sum_j (f_i + f_j) - 2 lambda``, shape ``(R, N, d)``."""
         ...
 
@@ -101,36 +101,38 @@ class ConsensusProcess(Protocol):
         """Return every node's ``argmin O_i(f) + eta V ||f||^2 - linear'f``, shape ``(R, N, d)``."""
         ...
 
-    def advance(self, state: State, broadcast: Array) -> State:
+    def advance(self, state: ConsensusState, broadcast: Array) -> ConsensusState:
         """Return the state after a broadcast; a function of broadcasts alone."""
         ...
 
 
 def replay(
     algorithm: ConsensusProcess, transcripts: Array, *datasets: Dataset
-) -> Iterator[tuple[State, Array]]:
+) -> Iterator[tuple[ConsensusState, Array]]:
     """Yield every iteration's state and broadcast."""
     for dataset in datasets:
         algorithm.check(dataset)
     expected = (algorithm.iterations, datasets[0].nodes, datasets[0].dimension)
     if transcripts.shape[1:] != expected:
-        given = Shown(f"shape {transcripts.shape}")
+        given = VerbatimText(f"shape {transcripts.shape}")
         raise InvalidArgument("transcripts", given, f"shape (R, {', '.join(map(str, expected))})")
     finite = np.isfinite(transcripts).all(axis=(1, 2, 3))
     if not finite.all():
         name = f"transcripts[{int(np.argmin(finite))}]"
-        raise InvalidArgument(name, Shown("a number that is not finite"), "finite numbers")
+        raise InvalidArgument(name, VerbatimText("a number that is not finite"), "finite numbers")
     state = algorithm.start(datasets[0], len(transcripts))
     for broadcast in np.moveaxis(transcripts, 1, 0):
         yield state, broadcast
         state = algorithm.advance(state, broadcast)
 
 
-def next_noise(algorithm: ConsensusProcess, state: State, rng: Generator) -> Array:
+def next_noise(algorithm: ConsensusProcess, state: ConsensusState, rng: Generator) -> Array:
     """Return the noise of the coming iteration, 0 without any, shape ``(R, N, d)``."""
     if algorithm.rates is None:
         return np.zeros_like(state.models)
-    return draw(state.models.shape, algorithm.rates[state.iteration - 1], rng)
+    return draw_exponential_norm_noise(
+        state.models.shape, algorithm.rates[state.iteration - 1], rng
+    )
 
 
 def noise_rates(algorithm: ConsensusProcess) -> Array:

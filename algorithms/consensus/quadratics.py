@@ -93,7 +93,7 @@ from dpaudit.refutation.search import Batch
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Step:
+class StepDistances:
     """Distances of the first two states to the optimum; shapes in the module docstring.
 
     ``before`` and ``after`` are ``||Z(t) - Z*||_J^2`` for t = 0 and 1, ``product`` is the left side
@@ -107,19 +107,19 @@ class Step:
     size: Array
 
 
-def laplacians(adjacency: Array) -> tuple[Array, Array]:
+def build_laplacians(adjacency: Array) -> tuple[Array, Array]:
     """Return ``D - A`` and ``D + A``, shape ``(R, N, N)``.
 
     Examples
     --------
-    >>> [matrix[0].tolist() for matrix in laplacians(np.array([[[0.0, 1.0], [1.0, 0.0]]]))]
+    >>> [matrix[0].tolist() for matrix in build_laplacians(np.array([[[0.0, 1.0], [1.0, 0.0]]]))]
     [[[1.0, -1.0], [-1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]
     """
     degrees = adjacency.sum(axis=2)[:, :, None] * np.eye(adjacency.shape[1])
     return degrees - adjacency, degrees + adjacency
 
 
-def first_step(batch: Batch, dual_step: float) -> Step:
+def first_step(batch: Batch, dual_step: float) -> StepDistances:
     """Return the distances before and after eq. (10) and (11).
 
     Examples
@@ -131,28 +131,37 @@ def first_step(batch: Batch, dual_step: float) -> Step:
     >>> step.before, step.after.round(4)
     (array([4.]), array([1.7778]))
     """
-    laplacian, signless = laplacians(batch["adjacency"])
+    laplacian, signless = build_laplacians(batch["adjacency"])
     penalty, curvature, slope, start = (
         batch[name] for name in ("penalty", "curvature", "slope", "start")
     )
     degrees = batch["adjacency"].sum(axis=2)
     best = slope.sum(axis=1, keepdims=True) / curvature.sum(axis=1, keepdims=True)
     best_duals = slope - curvature * best
-    models = (slope + penalty * _times(signless, start)) / (curvature + 2 * penalty * degrees)
-    duals = dual_step * _times(laplacian, models)
+    models = (slope + penalty * _multiply_batched_vectors(signless, start)) / (
+        curvature + 2 * penalty * degrees
+    )
+    duals = dual_step * _multiply_batched_vectors(laplacian, models)
     far, near = start - best, models - best
     weighted = penalty[:, :, None] * signless
-    left, gap = _inverse(laplacian, best_duals), _inverse(laplacian, duals - best_duals)
-    old, new = _dot(best_duals, left) / dual_step, _dot(duals - best_duals, gap) / dual_step
-    return Step(
-        before=old + _dot(far, _times(weighted, far)),
-        after=new + _dot(near, _times(weighted, near)),
-        product=_dot(duals, gap) / dual_step + _dot(near, _times(weighted, models - start)),
-        size=old + _dot(2 * penalty * degrees, far**2),
+    left, gap = (
+        _apply_pseudo_inverse(laplacian, best_duals),
+        _apply_pseudo_inverse(laplacian, duals - best_duals),
+    )
+    old, new = (
+        _compute_batched_dot(best_duals, left) / dual_step,
+        _compute_batched_dot(duals - best_duals, gap) / dual_step,
+    )
+    return StepDistances(
+        before=old + _compute_batched_dot(far, _multiply_batched_vectors(weighted, far)),
+        after=new + _compute_batched_dot(near, _multiply_batched_vectors(weighted, near)),
+        product=_compute_batched_dot(duals, gap) / dual_step
+        + _compute_batched_dot(near, _multiply_batched_vectors(weighted, models - start)),
+        size=old + _compute_batched_dot(2 * penalty * degrees, far**2),
     )
 
 
-def rate(batch: Batch, dual_step: float, *, proved: bool) -> Array:
+def compute_contraction_rate(batch: Batch, dual_step: float, *, proved: bool) -> Array:
     """Return delta of eq. (23), or the one that is proved for a shared penalty, shape ``(R,)``.
 
     Examples
@@ -160,14 +169,17 @@ def rate(batch: Batch, dual_step: float, *, proved: bool) -> Array:
     >>> pair, one = np.array([[[0.0, 1.0], [1.0, 0.0]]]), np.ones((1, 2))
     >>> batch = {"adjacency": pair, "penalty": 1.25 * one, "curvature": one / 8}
     >>> batch["mu"] = np.array([1.5])
-    >>> [rate(batch, 1.0, proved=proved).round(4).tolist() for proved in (False, True)]
+    >>> [
+    ...     compute_contraction_rate(batch, 1.0, proved=proved).round(4).tolist()
+    ...     for proved in (False, True)
+    ... ]
     [[0.3556], [0.0859]]
     """
-    laplacian, signless = laplacians(batch["adjacency"])
+    laplacian, signless = build_laplacians(batch["adjacency"])
     penalty, curvature, mu = batch["penalty"][:, :, None], batch["curvature"], batch["mu"]
-    above = _singular((penalty - dual_step) * laplacian)
-    tilde = _singular(penalty * signless)[:, 0]
-    reach = dual_step * _singular(laplacian)[:, -2]
+    above = _compute_singular_values((penalty - dual_step) * laplacian)
+    tilde = _compute_singular_values(penalty * signless)[:, 0]
+    reach = dual_step * _compute_singular_values(laplacian)[:, -2]
     numerator = 2 * curvature.min(axis=1) + (0.0 if proved else 2 * above[:, -2])
     squares = mu**2 * curvature.max(axis=1) ** 2 + mu * above[:, 0] ** 2
     second = numerator / (squares / (reach * (mu - 1)) + tilde)
@@ -187,40 +199,46 @@ def forms_22(batch: Batch, dual_step: float) -> tuple[Array, Array, Array]:
     >>> left.tolist(), right.tolist()  # of the right one only 2 m is left: the nodes agree
     ([8.0625], [0.5])
     """
-    laplacian, signless = laplacians(batch["adjacency"])
+    laplacian, signless = build_laplacians(batch["adjacency"])
     penalty, curvature, mu = batch["penalty"][:, :, None], batch["curvature"], batch["mu"]
     excess = (penalty - dual_step) * laplacian
-    reach = dual_step * _singular(laplacian)[:, -2]
-    squares = mu[:, None] ** 2 * curvature**2 + (mu * _singular(excess)[:, 0] ** 2)[:, None]
+    reach = dual_step * _compute_singular_values(laplacian)[:, -2]
+    squares = (
+        mu[:, None] ** 2 * curvature**2
+        + (mu * _compute_singular_values(excess)[:, 0] ** 2)[:, None]
+    )
     along, square = batch["start"], batch["start"] ** 2
-    common = _dot(square, squares) / (reach * (mu - 1))
-    mixed = _dot(along, _times(penalty * signless, along))
-    held, own = _dot(along, _times(excess, along)), _dot(square, curvature)
+    common = _compute_batched_dot(square, squares) / (reach * (mu - 1))
+    mixed = _compute_batched_dot(along, _multiply_batched_vectors(penalty * signless, along))
+    held, own = (
+        _compute_batched_dot(along, _multiply_batched_vectors(excess, along)),
+        _compute_batched_dot(square, curvature),
+    )
     size = common + abs(mixed) + 2 * abs(held) + 2 * own
     return common + mixed, 2 * held + 2 * own, size
 
 
-def _times(matrix: Array, vector: Array) -> Array:
+def _multiply_batched_vectors(matrix: Array, vector: Array) -> Array:
     return np.asarray((matrix @ vector[:, :, None])[:, :, 0])
 
 
-def _dot(one: Array, other: Array) -> Array:
+def _compute_batched_dot(one: Array, other: Array) -> Array:
     return np.asarray(np.sum(one * other, axis=1))
 
 
-def _inverse(laplacian: Array, balanced: Array) -> Array:
+def _apply_pseudo_inverse(laplacian: Array, balanced: Array) -> Array:
     """Return the pseudo-inverse times a vector that sums to 0."""
     nodes = laplacian.shape[1]
     return np.asarray(np.linalg.solve(laplacian + 1 / nodes, balanced[:, :, None])[:, :, 0])
 
 
-def _singular(matrix: Array) -> Array:
+def _compute_singular_values(matrix: Array) -> Array:
     return np.asarray(np.linalg.svd(matrix, compute_uv=False))
 
 
 def iteration_map(batch: Batch, dual_step: float) -> Array:
     """Return the matrix of ``(f, p) -> (f+, p+)`` where p sums to 0, shape ``(R, 2N, 2N)``."""
-    laplacian, signless = laplacians(batch["adjacency"])
+    laplacian, signless = build_laplacians(batch["adjacency"])
     penalty, count = batch["penalty"], len(batch["penalty"])
     nodes = penalty.shape[1]
     diagonal = batch["curvature"] + 2 * penalty * batch["adjacency"].sum(axis=2)

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from dpaudit.extension.parameters import Parameters
-from dpaudit.extension.release import Published, ReleaseCard
+from dpaudit.extension.release import FormulaGuarantee, ReleaseCard
 
 if TYPE_CHECKING:
     from dpaudit.accounting.events import Event
@@ -116,21 +116,21 @@ def primal_perturbation(given: Consensus) -> Event:
     return run_event("primal", node_updates(given), given.dimension)
 
 
-def recycled(given: Consensus) -> Event:
+def make_recycled_event(given: Consensus) -> Event:
     """Return what R-ADMM releases."""
     from dpaudit.algorithms.consensus.guarantees import run_event
 
     return run_event("recycled", node_updates(given), given.dimension)
 
 
-def theorem41(given: Consensus, delta: float) -> Published:
+def publish_theorem41_epsilon(given: Consensus, delta: float) -> FormulaGuarantee:
     """Return eq. (26) of zhang2018, infinite where the theorem's conditions fail.
 
     They are Assumption 4, ``2 c_1 < (B/C)(rho/N + 2 theta V)`` and ``eta(t) >= theta``.
 
     Examples
     --------
-    >>> round(theorem41(PenaltyPerturbation(iterations=1), 0.0).epsilon, 6)
+    >>> round(publish_theorem41_epsilon(PenaltyPerturbation(iterations=1), 0.0).epsilon, 6)
     0.32411
     """
     from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
@@ -142,7 +142,7 @@ def theorem41(given: Consensus, delta: float) -> Published:
     assumed = loss.strictly_convex and loss.lipschitz <= 1
     total = math.fsum(update.published_bound for update in updates)
     holds = small and steady and assumed
-    return Published(
+    return FormulaGuarantee(
         epsilon=total if holds else math.inf,
         delta=0.0,
         source="Zhang, Khalili & Liu 2018, Theorem 4.1, eq. (26)",
@@ -170,7 +170,7 @@ ZHANG2018_PP = ReleaseCard(
     count="iterations",
     noise="noise_rate",
     more_noise=-1,
-    published=theorem41,
+    published=publish_theorem41_epsilon,
 )
 
 
@@ -184,7 +184,7 @@ ZHANG2018_DVP = ReleaseCard(
     count="iterations",
     noise="noise_rate",
     more_noise=-1,
-    published=theorem41,
+    published=publish_theorem41_epsilon,
 )
 
 
@@ -207,7 +207,7 @@ RECYCLED_ADMM = ReleaseCard(
     source="Zhang, Khalili & Liu 2019; derived in algorithms/consensus/guarantees.py",
     relation="replace-record",
     parameters=ConstantPenalty,
-    event=recycled,
+    event=make_recycled_event,
     count="iterations",
     noise="noise_rate",
     more_noise=-1,

@@ -17,11 +17,11 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.nodes_at_once import NodeProblems
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.exponential_norm import draw
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.laws.exponential_norm import draw_exponential_norm_noise
 
 
-def broadcasts(
+def run_broadcasts_side_by_side(
     algorithms: Sequence[ConsensusADMM],
     datasets: Sequence[Dataset],
     generators: Sequence[Generator],
@@ -45,7 +45,9 @@ def broadcasts(
     >>> algorithm = ConsensusADMM(graph=complete(2), iterations=3, noise_rate=3.0)
     >>> data = Dataset(np.eye(2), [1, -1], node_sizes=(1, 1))
     >>> alone = algorithm.penalty_perturbation().sample(data, 1, np.random.default_rng(0))
-    >>> both = broadcasts([algorithm] * 2, [data] * 2, [np.random.default_rng(n) for n in (0, 1)])
+    >>> both = run_broadcasts_side_by_side(
+    ...     [algorithm] * 2, [data] * 2, [np.random.default_rng(n) for n in (0, 1)]
+    ... )
     >>> both.shape, bool(np.allclose(both[0], alone[0]))
     ((2, 3, 2, 2), True)
     """
@@ -63,8 +65,10 @@ def broadcasts(
     for t in range(first.iterations):
         around = degrees * models + np.matmul(adjacency, models)
         pull = stretch[t] / (2 * degrees) * around - 2 * dual
-        linear = pull - stretch[t] * _noise(algorithms, generators, models.shape[1:], t)
-        models = _minimisers(algorithms, datasets, records, linear, t)
+        linear = pull - stretch[t] * _draw_side_by_side_noise(
+            algorithms, generators, models.shape[1:], t
+        )
+        models = _solve_node_minimisers(algorithms, datasets, records, linear, t)
         outputs.append(models)
         dual = dual + steps[t] / 2 * (degrees * models - np.matmul(adjacency, models))
     return np.stack(outputs, axis=1)
@@ -80,23 +84,25 @@ def _require_alike(algorithms: Sequence[ConsensusADMM], datasets: Sequence[Datas
     shapes = {data.signed_records.shape for data in datasets}
     if len(sizes) > 1 or len(shared) > 1 or len(graphs) > 1 or len(shapes) > 1:
         expected = "runs with one graph, T, loss and weights, and as many records at every node"
-        raise InvalidArgument("algorithms", Shown("runs that differ"), expected)
+        raise InvalidArgument("algorithms", VerbatimText("runs that differ"), expected)
 
 
-def _noise(
+def _draw_side_by_side_noise(
     algorithms: Sequence[ConsensusADMM],
     generators: Sequence[Generator],
     shape: tuple[int, ...],
     t: int,
 ) -> Array:
     drawn = [
-        np.zeros(shape) if one.rates is None else draw(shape, one.rates[t], rng)
+        np.zeros(shape)
+        if one.rates is None
+        else draw_exponential_norm_noise(shape, one.rates[t], rng)
         for one, rng in zip(algorithms, generators, strict=True)
     ]
     return np.stack(drawn)
 
 
-def _minimisers(
+def _solve_node_minimisers(
     algorithms: Sequence[ConsensusADMM],
     datasets: Sequence[Dataset],
     records: Array,

@@ -47,17 +47,17 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.consensus.digits import Node, enclosed_loss
+from dpaudit.algorithms.consensus.digits import NodeNumbers, enclose_broadcast_loss
 from dpaudit.algorithms.consensus.law import (
     log_determinants,
     noise_behind,
     noise_shift,
     update_loss,
 )
-from dpaudit.algorithms.consensus.margin_problem import MarginProblem, minimise
+from dpaudit.algorithms.consensus.margin_problem import MarginProblem, minimise_margin_problem
 from dpaudit.algorithms.consensus.process import (
     ConsensusProcess,
-    State,
+    ConsensusState,
     next_noise,
     noise_rates,
     replay,
@@ -65,11 +65,11 @@ from dpaudit.algorithms.consensus.process import (
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.enclosed import ends, in_digits
-from dpaudit.laws.exponential_norm import draw_tilted, log_mgf, norm_gain, uniforms
+from dpaudit.laws.exponential_norm import convert_noise_to_uniforms, draw_tilted, log_mgf, norm_gain
 from dpaudit.laws.mechanism import TiltedSample
-from dpaudit.laws.residuals import located
+from dpaudit.laws.residuals import add_error_place
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.reals import Real
 from dpaudit.records import Record
@@ -119,11 +119,11 @@ class Aimed:
             high += float(log_mgf(np.array(longest), d, tilt)) + error
         return low, high
 
-    def _aim(self, state: State) -> Array:
+    def _aim(self, state: ConsensusState) -> Array:
         """Return v at the minimiser without noise, in units of ``1/alpha``, shape ``(R, d)``."""
         node, t = self.record.node, state.iteration
         pull = self.algorithm.pull(state)[:, node]
-        quiet = minimise(self._problem(t), pull, self._records()).models
+        quiet = minimise_margin_problem(self._problem(t), pull, self._records()).models
         return self._shift(t, quiet)
 
     def _loss(self, t: int, broadcast: Array, noise: Array) -> Array:
@@ -203,7 +203,7 @@ class PenaltyPerturbation:
             state = algorithm.advance(state, outputs[-1])
         return np.stack(outputs, axis=1)
 
-    def next_broadcast(self, state: State, dataset: Dataset, rng: Generator) -> Array:
+    def next_broadcast(self, state: ConsensusState, dataset: Dataset, rng: Generator) -> Array:
         """Return the minimisers of eq. (24), shape ``(R, N, d)``."""
         stretch = self.algorithm.stretch[state.iteration - 1][:, None]
         linear = self.algorithm.pull(state) - stretch * next_noise(self.algorithm, state, rng)
@@ -217,7 +217,7 @@ class PenaltyPerturbation:
             loss += self.update_loss(state, broadcast, record)
         return loss
 
-    def update_loss(self, state: State, broadcast: Array, record: Differing) -> Array:
+    def update_loss(self, state: ConsensusState, broadcast: Array, record: Differing) -> Array:
         """Return the privacy loss of one iteration, shape ``(R,)``."""
         algorithm, node, t = self.algorithm, record.node, state.iteration
         return update_loss(
@@ -253,8 +253,8 @@ class PenaltyPerturbation:
         record = Differing.of(pair)
         rows = pair.dataset.rows_of(record.node)
         here, there = (one.signed_records[rows] for one in (pair.dataset, pair.neighbour))
-        node = Node.of(self.algorithm, record.node)
-        return lambda: enclosed_loss(node, transcript, here, there)
+        node = NodeNumbers.of(self.algorithm, record.node)
+        return lambda: enclose_broadcast_loss(node, transcript, here, there)
 
     def neighbours(self, pair: Pair[Dataset]) -> tuple[Pair[Dataset], ...]:
         """Return the pair in which the record is replaced by its opposite, unless that is given."""
@@ -272,7 +272,7 @@ class PenaltyPerturbation:
         ]
         return np.stack(residuals, axis=1).reshape(len(transcripts), -1)
 
-    def noise_residuals(self, state: State, broadcast: Array, dataset: Dataset) -> Array:
+    def noise_residuals(self, state: ConsensusState, broadcast: Array, dataset: Dataset) -> Array:
         """Return the same of one iteration, shape ``(R, N, d)``: eq. (58)."""
         algorithm, t = self.algorithm, state.iteration
         noise, pull = np.empty_like(broadcast), algorithm.pull(state)
@@ -281,7 +281,7 @@ class PenaltyPerturbation:
             records = dataset.signed_records[dataset.rows_of(node)]
             noise[:, node] = noise_behind(problem, broadcast[:, node], pull[:, node], records)
             noise[:, node] /= algorithm.stretch[t - 1, node]
-        return uniforms(noise, noise_rates(algorithm)[t - 1])
+        return convert_noise_to_uniforms(noise, noise_rates(algorithm)[t - 1])
 
 
 @dataclass(frozen=True)
@@ -313,10 +313,14 @@ class PrimalPerturbation:
         for state, broadcast in replay(algorithm, transcripts, pair.dataset, pair.neighbour):
             pull = algorithm.pull(state)[:, node]
             problem = algorithm.problem(pair.dataset, state.iteration, node)
-            with located(f"iteration {state.iteration}, node {node}"):
-                exact = minimise(problem, pull, pair.dataset.signed_records[rows]).models
-                with located("neighbour"):
-                    other = minimise(problem, pull, pair.neighbour.signed_records[rows]).models
+            with add_error_place(f"iteration {state.iteration}, node {node}"):
+                exact = minimise_margin_problem(
+                    problem, pull, pair.dataset.signed_records[rows]
+                ).models
+                with add_error_place("neighbour"):
+                    other = minimise_margin_problem(
+                        problem, pull, pair.neighbour.signed_records[rows]
+                    ).models
             rate = noise_rates(algorithm)[state.iteration - 1, node]
             loss += rate * norm_gain(broadcast[:, node] - exact, exact - other)
         return loss
@@ -327,7 +331,9 @@ class PrimalPerturbation:
         for state, broadcast in replay(algorithm, transcripts, dataset):
             exact = algorithm.minimise(algorithm.pull(state), dataset, state.iteration)
             residuals.append(
-                uniforms(broadcast - exact, noise_rates(algorithm)[state.iteration - 1])
+                convert_noise_to_uniforms(
+                    broadcast - exact, noise_rates(algorithm)[state.iteration - 1]
+                )
             )
         return np.stack(residuals, axis=1).reshape(len(transcripts), -1)
 
@@ -377,7 +383,7 @@ class Recycled:
             state = algorithm.advance(state, output)
         return np.stack(outputs, axis=1)
 
-    def repeat(self, state: State) -> Array:
+    def repeat(self, state: ConsensusState) -> Array:
         """Return the broadcast of an even iteration, shape ``(R, N, d)``, from the state alone."""
         gamma = self.proximal_weight
         target = self.algorithm.pull(state) - state.revealed + gamma * state.models
@@ -406,7 +412,9 @@ class Recycled:
         ]
         return np.stack(residuals, axis=1).reshape(len(transcripts), -1)
 
-    def _fresh(self, transcripts: Array, *datasets: Dataset) -> Iterator[tuple[State, Array]]:
+    def _fresh(
+        self, transcripts: Array, *datasets: Dataset
+    ) -> Iterator[tuple[ConsensusState, Array]]:
         """Yield the odd iterations; hold the even ones to what they are a function of."""
         for state, broadcast in replay(self.algorithm, transcripts, *datasets):
             if state.iteration % 2:
@@ -417,4 +425,6 @@ class Recycled:
             if wrong.any():
                 name = f"transcripts[{int(np.argmax(wrong))}, {state.iteration - 1}]"
                 expected = "an even broadcast to be the function of the earlier ones that it is"
-                raise InvalidArgument(name, Shown(f"{Record(float(gap.max()))!r} off"), expected)
+                raise InvalidArgument(
+                    name, VerbatimText(f"{Record(float(gap.max()))!r} off"), expected
+                )

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.neighbours import Pair, Relation, Table
 from dpaudit.records import Record
@@ -134,33 +134,33 @@ _ROUNDING = 1e-9
 
 
 def _one_answer(one: Table, other: Table) -> int:
-    moved = _moved(one, other)
+    moved = _compute_answer_moves(one, other)
     if int((moved > 0).sum()) != 1:
-        given = Shown(f"{int((moved > 0).sum())} differing answers")
+        given = VerbatimText(f"{int((moved > 0).sum())} differing answers")
         raise InvalidArgument("pair", given, "exactly one")
     return _at_most_one(moved, float(moved.max()))
 
 
 def _every_answer(one: Table, other: Table) -> int:
-    moved = _moved(one, other)
+    moved = _compute_answer_moves(one, other)
     return _at_most_one(moved, float(moved.max()))
 
 
-def _euclidean(one: Table, other: Table) -> int:
-    moved = _moved(one, other)
+def _measure_euclidean_distance(one: Table, other: Table) -> int:
+    moved = _compute_answer_moves(one, other)
     return _at_most_one(moved, float(np.linalg.norm(moved)))
 
 
-def _moved(one: Table, other: Table) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _compute_answer_moves(one: Table, other: Table) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     if one.features.shape != other.features.shape:
-        given = Shown(f"shapes {one.features.shape} and {other.features.shape}")
+        given = VerbatimText(f"shapes {one.features.shape} and {other.features.shape}")
         raise InvalidArgument("pair", given, "as many answers on both sides")
     return np.abs(one.features - other.features).ravel()
 
 
 def _at_most_one(moved: np.ndarray[tuple[int], np.dtype[np.float64]], distance: float) -> int:
     if not 0 < distance <= 1 + _ROUNDING:
-        given = Shown(f"a distance of {Record(distance)!r}")
+        given = VerbatimText(f"a distance of {Record(distance)!r}")
         raise InvalidArgument("pair", given, "above 0, at most 1")
     return int(np.argmax(moved))
 
@@ -169,7 +169,9 @@ ONE_ANSWER = Relation("one-answer", "one query's answer moves, by at most 1", _o
 EVERY_ANSWER = Relation(
     "every-answer", "every query's answer moves, by at most 1 each", _every_answer
 )
-EUCLIDEAN = Relation("euclidean", "the vector moves by at most 1 in Euclidean norm", _euclidean)
+EUCLIDEAN = Relation(
+    "euclidean", "the vector moves by at most 1 in Euclidean norm", _measure_euclidean_distance
+)
 
 
 STEP = 2.0**-20

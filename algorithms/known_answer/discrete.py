@@ -40,7 +40,7 @@ class RandomisedResponse:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check.positive("epsilon", self.epsilon)
+        check.require_positive("epsilon", self.epsilon)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -106,8 +106,8 @@ class TruncatedGeometric:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check.positive("epsilon", self.epsilon)
-        check.integer("records", self.records, least=1)
+        check.require_positive("epsilon", self.epsilon)
+        check.require_integer("records", self.records, least=1)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -188,10 +188,10 @@ class Rappor:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check.integer("hashes", self.hashes, least=1)
-        check.integer("bits", self.bits, least=2 * self.hashes)
+        check.require_integer("hashes", self.hashes, least=1)
+        check.require_integer("bits", self.bits, least=2 * self.hashes)
         for name in ("permanent", "low", "high"):
-            check.probability(name, getattr(self, name))
+            check.require_probability(name, getattr(self, name))
         if self.low >= self.high:
             raise InvalidArgument("low", self.low, f"below high ({self.high})")
 

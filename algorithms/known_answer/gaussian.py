@@ -51,8 +51,8 @@ class Gaussian:
     delta: float = 1e-3
 
     def __post_init__(self) -> None:
-        check.probability("epsilon", self.epsilon)
-        check.probability("delta", self.delta)
+        check.require_probability("epsilon", self.epsilon)
+        check.require_probability("delta", self.delta)
 
     @property
     def noise_scale(self) -> float:
@@ -125,9 +125,9 @@ class SubsampledGaussian:
 
     def __post_init__(self) -> None:
         for name in ("ratio", "delta"):
-            check.probability(name, getattr(self, name))
-        check.positive("noise_scale", self.noise_scale)
-        check.integer("records", self.records, least=math.ceil(1 / self.ratio))
+            check.require_probability(name, getattr(self, name))
+        check.require_positive("noise_scale", self.noise_scale)
+        check.require_integer("records", self.records, least=math.ceil(1 / self.ratio))
 
     @property
     def claimed_epsilon(self) -> float:

@@ -50,8 +50,8 @@ class Laplace:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check.positive("epsilon", self.epsilon)
-        check.positive("noise_factor", self.noise_factor)
+        check.require_positive("epsilon", self.epsilon)
+        check.require_positive("noise_factor", self.noise_factor)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -107,8 +107,8 @@ class NoisyHistogram:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check.positive("epsilon", self.epsilon)
-        check.integer("bins", self.bins, least=1)
+        check.require_positive("epsilon", self.epsilon)
+        check.require_integer("bins", self.bins, least=1)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -165,8 +165,8 @@ class ParallelLaplace:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check.positive("epsilon", self.epsilon)
-        check.integer("count", self.count, least=1)
+        check.require_positive("epsilon", self.epsilon)
+        check.require_integer("count", self.count, least=1)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -223,8 +223,8 @@ class PrefixSum:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check.positive("epsilon", self.epsilon)
-        check.integer("entries", self.entries, least=1)
+        check.require_positive("epsilon", self.epsilon)
+        check.require_integer("entries", self.entries, least=1)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -284,7 +284,7 @@ class FloatingPointLaplace:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check.positive("epsilon", self.epsilon)
+        check.require_positive("epsilon", self.epsilon)
 
     @property
     def claimed_epsilon(self) -> float:

@@ -58,7 +58,7 @@ class HasFiniteLaw(Hashable, Protocol):
 
 
 @lru_cache(maxsize=64)
-def losses(mechanism: HasFiniteLaw) -> tuple[FiniteLaw, Array]:
+def compute_outcome_losses(mechanism: HasFiniteLaw) -> tuple[FiniteLaw, Array]:
     """Return the law on the pair's dataset, and ``log p/q`` of every outcome (0 for one not seen).
 
     Cached: a score needs them for every block of transcripts.
@@ -74,13 +74,13 @@ def losses(mechanism: HasFiniteLaw) -> tuple[FiniteLaw, Array]:
 
 def best_event(mechanism: HasFiniteLaw) -> float:
     """Return the pair's exact epsilon at delta 0: the largest loss of an outcome."""
-    _, loss = losses(mechanism)
+    _, loss = compute_outcome_losses(mechanism)
     return float(np.abs(loss).max())
 
 
 def log_ratio(mechanism: HasFiniteLaw, transcripts: Array) -> Array:
     """Return ``log p/q`` of transcripts, shape ``(R,)``."""
-    law, loss = losses(mechanism)
+    law, loss = compute_outcome_losses(mechanism)
     return np.asarray(loss[law.indices(transcripts)])
 
 
@@ -137,7 +137,9 @@ def laplace_loss(transcripts: Array, at: Any, other: Any, rate: float) -> Array:
     return np.asarray(loss.reshape(len(transcripts), -1).sum(axis=1))
 
 
-def quadrature(kinks: Sequence[float], slowest: float, fastest: float) -> tuple[Array, Array]:
+def build_kink_quadrature(
+    kinks: Sequence[float], slowest: float, fastest: float
+) -> tuple[Array, Array]:
     """Return nodes and weights for integrals over the real line, shape ``(m,)`` each.
 
     Between kinks the integrand is analytic: a sum of exponentials. Gauss-Legendre rules on pieces
@@ -154,17 +156,17 @@ def quadrature(kinks: Sequence[float], slowest: float, fastest: float) -> tuple[
 
     Examples
     --------
-    >>> nodes, weights = quadrature([0.0], 1.0, 1.0)
+    >>> nodes, weights = build_kink_quadrature([0.0], 1.0, 1.0)
     >>> round(float(weights @ np.exp(-np.abs(nodes))), 12)
     2.0
     """
-    ends = edges(kinks, slowest, fastest)
+    ends = split_real_line(kinks, slowest, fastest)
     middle, half = (ends[1:] + ends[:-1]) / 2, np.diff(ends) / 2
     nodes = middle[:, None] + half[:, None] * _NODES
     return nodes.ravel(), (half[:, None] * _WEIGHTS).ravel()
 
 
-def edges(kinks: Sequence[float], slowest: float, fastest: float) -> Array:
+def split_real_line(kinks: Sequence[float], slowest: float, fastest: float) -> Array:
     """Return the ends of the pieces, ascending."""
     inner = np.unique(np.asarray(kinks, dtype=np.float64))
     ends = np.concatenate([[inner[0] - _REACH / slowest], inner, [inner[-1] + _REACH / slowest]])

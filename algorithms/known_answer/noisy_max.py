@@ -35,11 +35,11 @@ from dpaudit.algorithms.known_answer.answer import EVERY_ANSWER
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
+    build_kink_quadrature,
     draw_laplace,
     laplace_cdf,
     laplace_density,
     log_ratio,
-    quadrature,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
@@ -73,10 +73,10 @@ class ReportNoisyMax:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        if check.integer("variant", self.variant, least=1) > 4:
+        if check.require_integer("variant", self.variant, least=1) > 4:
             raise InvalidArgument("variant", self.variant, "1, 2, 3 or 4")
-        check.positive("epsilon", self.epsilon)
-        check.integer("answers", self.answers, least=3)
+        check.require_positive("epsilon", self.epsilon)
+        check.require_integer("answers", self.answers, least=3)
         check.non_negative("gap", self.gap)
 
     @property
@@ -120,7 +120,9 @@ class ReportNoisyMax:
 
     def law(self, dataset: Array) -> FiniteLaw:
         """Return the law of the index (variants 1 and 2)."""
-        nodes, weights = quadrature(dataset.tolist(), self.rate, self.answers * self.rate)
+        nodes, weights = build_kink_quadrature(
+            dataset.tolist(), self.rate, self.answers * self.rate
+        )
         wins = [
             weights @ (self._density(nodes - a) * self._below(nodes, np.delete(dataset, i)))
             for i, a in enumerate(dataset)

@@ -96,8 +96,8 @@ class ExponentialNorm:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check.positive("epsilon", self.epsilon)
-        check.integer("dimension", self.dimension, least=2)
+        check.require_positive("epsilon", self.epsilon)
+        check.require_integer("dimension", self.dimension, least=2)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -123,7 +123,10 @@ class ExponentialNorm:
         """Return noisy vectors, shape ``(trials, d)``."""
         shape = trials, self.dimension
         if not self.exponential_radius:
-            return np.asarray(dataset + exponential_norm.draw(shape, np.array(self.epsilon), rng))
+            return np.asarray(
+                dataset
+                + exponential_norm.draw_exponential_norm_noise(shape, np.array(self.epsilon), rng)
+            )
         directions = rng.standard_normal(shape)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         return np.asarray(dataset + rng.exponential(1 / self.epsilon, (trials, 1)) * directions)

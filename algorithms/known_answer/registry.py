@@ -54,7 +54,7 @@ def known_answers(epsilon: float = 1.0) -> dict[str, KnownAnswer]:
     >>> {name: round(answers[name].true, 4) for name in ("noisy-max-3", "svt-4", "svt-5")}
     {'noisy-max-3': 0.25, 'svt-4': 0.175, 'svt-5': inf}
     """
-    check.positive("epsilon", epsilon)
+    check.require_positive("epsilon", epsilon)
     found = [*_additive(epsilon), *_finite(epsilon), *_selecting(epsilon)]
     return {name: KnownAnswer(name=name, mechanism=m, attack=attack) for name, m, attack in found}
 

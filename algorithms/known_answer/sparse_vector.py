@@ -56,12 +56,12 @@ from dpaudit.algorithms.known_answer.answer import EVERY_ANSWER
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
+    build_kink_quadrature,
     draw_laplace,
-    edges,
     laplace_cdf,
     laplace_density,
     log_ratio,
-    quadrature,
+    split_real_line,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
@@ -125,14 +125,14 @@ class SparseVector:
     def __post_init__(self) -> None:
         if self.variant not in RECIPES:
             raise InvalidArgument("variant", self.variant, "an integer from 1 to 6")
-        check.positive("epsilon", self.epsilon)
+        check.require_positive("epsilon", self.epsilon)
         if self.limit is not None:
-            check.integer("limit", self.limit, least=1)
+            check.require_integer("limit", self.limit, least=1)
             if self.variant != 2:
                 raise InvalidArgument("limit", self.limit, "None: only variant 2 takes another")
         least = {1: 5, 2: 5 * (self.recipe.limit or 1)}.get(self.variant, 4)
-        check.integer("answers", self.answers, least=least)
-        check.real("gap", self.gap)
+        check.require_integer("answers", self.answers, least=least)
+        check.require_real("gap", self.gap)
 
     @property
     def recipe(self) -> Recipe:
@@ -192,9 +192,11 @@ class SparseVector:
         Variant 3: shape ``(trials, n, 2)``, these and the noisy answers where above, else 0.
         """
         rates, count = self.rates, len(dataset)
-        noisy = dataset[:, None] + _noise(rates[1], (count, trials), rng)
+        noisy = dataset[:, None] + _draw_laplace_noise(rates[1], (count, trials), rng)
         limit = self.recipe.limit or count + 1
-        thresholds = _noise(rates[0], (limit + 1 if self.recipe.renews else 1, trials), rng)
+        thresholds = _draw_laplace_noise(
+            rates[0], (limit + 1 if self.recipe.renews else 1, trials), rng
+        )
         said, threshold = np.empty((count, trials)), thresholds[0]
         tops, trial = np.zeros(trials, dtype=np.int16), np.arange(trials)
         for j in range(count):
@@ -210,7 +212,9 @@ class SparseVector:
     def law(self, dataset: Array) -> FiniteLaw:
         """Return the law of what is said to be above and below."""
         factors, weights = self._factors(dataset)
-        outcomes = np.array(list(_words(len(dataset), self.recipe.limit or len(dataset))))
+        outcomes = np.array(
+            list(_generate_answer_patterns(len(dataset), self.recipe.limit or len(dataset)))
+        )
         # An answer belongs to the threshold that it is compared with: the number above before it.
         owner = np.cumsum(outcomes == ABOVE, axis=1) - (outcomes == ABOVE)
         if not self.recipe.renews:
@@ -230,7 +234,7 @@ class SparseVector:
         """
         threshold, answer = self.rates
         fastest = threshold + len(dataset) * (answer if math.isfinite(answer) else 0.0)
-        nodes, weights = quadrature([0.0, *dataset.tolist()], threshold, fastest)
+        nodes, weights = build_kink_quadrature([0.0, *dataset.tolist()], threshold, fastest)
         distance = nodes - dataset[:, None]
         below, above = laplace_cdf(distance, answer), laplace_cdf(-distance, answer)
         factors = np.stack([np.ones_like(below), below, above])
@@ -250,7 +254,9 @@ class SparseVector:
         said, values = transcripts[..., 0], transcripts[..., 1].sum(axis=1)
         ended = (said == ABOVE).any(axis=1)
         count = (said == BELOW).sum(axis=1)
-        ends = edges([0.0, dataset[0]], threshold, 50 * (threshold + len(dataset) * answer))
+        ends = split_real_line(
+            [0.0, dataset[0]], threshold, 50 * (threshold + len(dataset) * answer)
+        )
         middle = (ends[1:] + ends[:-1]) / 2
         mass = np.diff(ends) * laplace_density(middle, threshold)
         out = np.empty(len(said))
@@ -261,16 +267,16 @@ class SparseVector:
         return out - np.where(ended, answer * np.abs(values - dataset[0]), 0.0)
 
 
-def _noise(rate: float, shape: tuple[int, int], rng: Generator) -> Array:
+def _draw_laplace_noise(rate: float, shape: tuple[int, int], rng: Generator) -> Array:
     return np.zeros(shape) if math.isinf(rate) else draw_laplace(1 / rate, shape, rng)
 
 
-def _words(count: int, limit: int) -> Iterator[tuple[float, ...]]:
+def _generate_answer_patterns(count: int, limit: int) -> Iterator[tuple[float, ...]]:
     """Yield every sequence of above and below that stops after ``limit`` above."""
     if count == 0:
         yield ()
     elif limit == 0:
         yield (STOPPED,) * count
     else:
-        yield from ((BELOW, *rest) for rest in _words(count - 1, limit))
-        yield from ((ABOVE, *rest) for rest in _words(count - 1, limit - 1))
+        yield from ((BELOW, *rest) for rest in _generate_answer_patterns(count - 1, limit))
+        yield from ((ABOVE, *rest) for rest in _generate_answer_patterns(count - 1, limit - 1))

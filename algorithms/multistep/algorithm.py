@@ -44,10 +44,10 @@ from dpaudit.accounting.events import Event, GaussianRelease
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.linearised import (
     batch_gradient,
+    bound_squared_shifts,
     full_gradient,
     mean_shift,
     proximal_weights,
-    squared_shift_bounds,
 )
 from dpaudit.algorithms.problems.losses import LOGISTIC, MarginLoss
 from dpaudit.algorithms.problems.records import Differing, check_records
@@ -121,7 +121,7 @@ class BroadcastView:
 
 
 @dataclass(frozen=True)
-class State:
+class MultiStepState:
     """Everything the next step depends on besides the data; a function of past outputs."""
 
     inner: Array
@@ -199,14 +199,14 @@ class MultiStepADMM:
     message: str = "average"
 
     def __post_init__(self) -> None:
-        check.choice("message", self.message, ("average", "last"))
-        check.integer("iterations", self.iterations, least=1)
-        check.integer("inner_steps", self.inner_steps, least=1)
+        check.require_choice("message", self.message, ("average", "last"))
+        check.require_integer("iterations", self.iterations, least=1)
+        check.require_integer("inner_steps", self.inner_steps, least=1)
         check.non_negative("noise_multiplier", self.noise_multiplier)
-        check.positive("penalty", self.penalty)
+        check.require_positive("penalty", self.penalty)
         check.non_negative("regulariser_weight", self.regulariser_weight)
         if self.batch_size is not None:
-            check.integer("batch_size", self.batch_size, least=1)
+            check.require_integer("batch_size", self.batch_size, least=1)
 
     # --- views -----------------------------------------------------------------------------
 
@@ -253,22 +253,22 @@ class MultiStepADMM:
         nodes = self.graph.nodes
         check_records(dataset, nodes, f"the {nodes} nodes of the graph")
 
-    def start(self, dataset: Dataset, trials: int) -> State:
+    def start(self, dataset: Dataset, trials: int) -> MultiStepState:
         """Return the state before the first step: all models and duals at 0."""
         zero = np.zeros((trials, dataset.nodes, dataset.dimension))
-        return State(zero, zero, zero, zero, zero, iteration=1, inner_step=1)
+        return MultiStepState(zero, zero, zero, zero, zero, iteration=1, inner_step=1)
 
-    def step(self, state: State, dataset: Dataset) -> Step:
+    def step(self, state: MultiStepState, dataset: Dataset) -> Step:
         """Return the law of the next ``w~^{k,r}``: eq. (13a), (13b), (14)."""
         return self.step_along(state, dataset, full_gradient(self.loss, state.inner, dataset))
 
-    def stochastic_step(self, state: State, dataset: Dataset, rng: Generator) -> Step:
+    def stochastic_step(self, state: MultiStepState, dataset: Dataset, rng: Generator) -> Step:
         """Return the same with the gradient of a fresh mini-batch at every node (Note 1)."""
-        size = check.integer("batch_size", self.batch_size, least=1)
+        size = check.require_integer("batch_size", self.batch_size, least=1)
         gradient = batch_gradient(self.loss, state.inner, dataset, size, rng)
         return self.step_along(state, dataset, gradient)
 
-    def step_along(self, state: State, dataset: Dataset, gradient: Array) -> Step:
+    def step_along(self, state: MultiStepState, dataset: Dataset, gradient: Array) -> Step:
         """Return the law of the next models for any gradient of the losses, ``(R, n, d)``."""
         eta = self.eta(dataset, state.iteration, state.inner_step)[:, None]
         curvature = 2 * self.penalty * self.graph.degrees[:, None] + eta
@@ -279,7 +279,7 @@ class MultiStepADMM:
         scale = self.noise_multiplier * self.sensitivity(dataset, eta[:, 0])[:, None]
         return Step(mean, scale)
 
-    def advance(self, state: State, output: Array) -> State:
+    def advance(self, state: MultiStepState, output: Array) -> MultiStepState:
         """Return the state after a step; after the last one of an iteration, eq. (15)."""
         inner_sum = output if state.inner_step == 1 else state.inner_sum + output
         if state.inner_step < self.inner_steps:
@@ -290,9 +290,9 @@ class MultiStepADMM:
         own, others = degrees * broadcast, np.matmul(adjacency, broadcast)
         dual = state.dual - self.penalty / 2 * (own - others)
         pull = 2 * dual + self.penalty * (own + others)
-        return State(output, broadcast, dual, pull, inner_sum, state.iteration + 1, 1)
+        return MultiStepState(output, broadcast, dual, pull, inner_sum, state.iteration + 1, 1)
 
-    def shift(self, state: State, pair: Pair[Dataset]) -> Array:
+    def shift(self, state: MultiStepState, pair: Pair[Dataset]) -> Array:
         """Return how far the differing record moves the next mean, shape ``(R, n, d)``."""
         record = Differing.of(pair)
         eta = self.eta(pair.dataset, state.iteration, state.inner_step)[record.node]
@@ -301,7 +301,7 @@ class MultiStepADMM:
 
     def squared_shift_bounds(self, pair: Pair[Dataset]) -> tuple[float, float]:
         """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts."""
-        return squared_shift_bounds(self, Differing.of(pair))
+        return bound_squared_shifts(self, Differing.of(pair))
 
     # --- the paper's constants -------------------------------------------------------------
 
@@ -333,16 +333,16 @@ def final_model(transcripts: Array) -> Array:
     return np.asarray(transcripts[:, :-1].sum(axis=1) / transcripts.shape[1])
 
 
-def published_noise_multiplier(
+def compute_theorem6_multiplier(
     epsilon: float, delta: float, steps: int, constant: float = 1.0
 ) -> float:
     """Return Theorem 6's ``sigma = c_0 sqrt(t l 2 ln(1.25/delta)) / epsilon`` (eq. 20).
 
     Examples
     --------
-    >>> round(published_noise_multiplier(1.0, 1e-5, steps=1), 4)
+    >>> round(compute_theorem6_multiplier(1.0, 1e-5, steps=1), 4)
     4.8448
     """
-    check.positive("epsilon", epsilon)
-    check.probability("delta", delta)
+    check.require_positive("epsilon", epsilon)
+    check.require_probability("delta", delta)
     return constant * math.sqrt(steps * 2 * math.log(1.25 / delta)) / epsilon

@@ -56,7 +56,7 @@ class _Chain:
 
 
 @dataclass(frozen=True)
-class State:
+class AveragesState:
     """What follows from past averages, and the map of the coming iteration.
 
     ``public`` is a dataset of zeros with the nodes and dimension of the audited ones.
@@ -110,15 +110,15 @@ class Averages:
         """Raise `InvalidArgument` unless the algorithm applies to ``dataset``."""
         self.algorithm.check(dataset)
 
-    def start(self, dataset: Dataset, trials: int) -> State:
+    def start(self, dataset: Dataset, trials: int) -> AveragesState:
         """Return the state before the first average: models and duals are 0, and known."""
         zero, none = np.zeros((trials, dataset.nodes, dataset.dimension)), np.zeros(dataset.nodes)
         records = np.zeros((sum(dataset.node_sizes), dataset.dimension))
         public = Dataset(records, np.ones(len(records)), node_sizes=dataset.node_sizes)
         chain = self._chain(public, 1)
-        return State(public, chain, zero, zero, zero, none, none, iteration=1)
+        return AveragesState(public, chain, zero, zero, zero, none, none, iteration=1)
 
-    def step(self, state: State, dataset: Dataset) -> Step:
+    def step(self, state: AveragesState, dataset: Dataset) -> Step:
         """Return the law of the next average, given all earlier ones, shape ``(R, n, d)``."""
         chain = state.chain
         gradient = full_gradient(self.algorithm.loss, state.hidden, dataset)
@@ -127,7 +127,7 @@ class Averages:
         scale = np.sqrt(chain.start**2 * state.variance + chain.spread)
         return Step(known + _by_node(factor) * gradient, _by_node(scale))
 
-    def shift(self, state: State, pair: Pair[Dataset]) -> Array:
+    def shift(self, state: AveragesState, pair: Pair[Dataset]) -> Array:
         """Return how far the differing record moves the next average, shape ``(R, n, d)``."""
         record, chain = Differing.of(pair), state.chain
         moved = np.zeros_like(state.hidden)
@@ -135,7 +135,7 @@ class Averages:
         moved[:, record.node] = factor[record.node] * _gradient_change(pair)
         return moved
 
-    def advance(self, state: State, output: Array) -> State:
+    def advance(self, state: AveragesState, output: Array) -> AveragesState:
         """Return the state after an average was seen: eq. (15), and what it says of the rest."""
         algorithm, chain = self.algorithm, state.chain
         seen = chain.start**2 * state.variance + chain.spread
@@ -206,7 +206,7 @@ def _gradient_change(pair: Pair[Dataset]) -> Array:
 
 
 @dataclass(frozen=True)
-class ExactBroadcast(GaussianSteps[Dataset, State]):
+class ExactBroadcast(GaussianSteps[Dataset, AveragesState]):
     """The averages as the algorithm's own code draws them, with the law of `Averages`."""
 
     process: Averages

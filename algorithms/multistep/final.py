@@ -183,7 +183,7 @@ def final_mu(algorithm: MultiStepADMM, sizes: Sizes, node: int, curvature: float
     >>> mu < 500 ** 0.5 / 100 / 2  # less than half of composition
     True
     """
-    if not 0 <= check.integer("node", node, least=0) < algorithm.graph.nodes:
+    if not 0 <= check.require_integer("node", node, least=0) < algorithm.graph.nodes:
         raise InvalidArgument("node", node, f"one of the {algorithm.graph.nodes} nodes")
     return final_mus(algorithm, sizes, curvature)[node]
 
@@ -210,7 +210,7 @@ def final_mus(algorithm: MultiStepADMM, sizes: Sizes, curvature: float) -> tuple
 
 
 @dataclass(frozen=True)
-class State:
+class FinalModelsState:
     """The law, and the final models of the nodes so far, shape ``(R, j, d)``."""
 
     law: FinalLaw
@@ -255,33 +255,38 @@ class FinalModels:
         """Raise `InvalidArgument` unless the algorithm applies to ``dataset``."""
         self.algorithm.check(dataset)
 
-    def start(self, dataset: Dataset, trials: int) -> State:
+    def start(self, dataset: Dataset, trials: int) -> FinalModelsState:
         """Return the state before the first node; of the data only the sizes are used."""
         law = final_law(self.algorithm, dataset, self.algorithm.regulariser_weight / self.steps)
         seen = np.zeros((trials, 0, dataset.dimension))
-        return State(law, seen)
+        return FinalModelsState(law, seen)
 
-    def step(self, state: State, dataset: Dataset) -> Step:
+    def step(self, state: FinalModelsState, dataset: Dataset) -> Step:
         """Return the law of the next node's final model, shape ``(R, d)``."""
         node, nothing = state.seen.shape[1], np.zeros((1, self.steps, dataset.dimension))
         means = -state.law.response @ full_gradient(self.algorithm.loss, nothing, dataset)[0]
-        noise = _whitened(state.law.root, state.seen - means[:node])
-        return Step(means[node] + _following(state.law.root, noise), state.law.root[node, node])
+        noise = _whiten_final_parts(state.law.root, state.seen - means[:node])
+        return Step(
+            means[node] + _compute_next_mean_noise(state.law.root, noise),
+            state.law.root[node, node],
+        )
 
-    def shift(self, state: State, pair: Pair[Dataset]) -> Array:
+    def shift(self, state: FinalModelsState, pair: Pair[Dataset]) -> Array:
         """Return how far the differing record moves the next mean, given the same past."""
         record = Differing.of(pair)
         size = pair.dataset.node_sizes[record.node]
         moved = -(record.old - record.new) / size  # of b: the gradient of a record is -b a
-        white = _whitened(state.law.root, np.outer(state.law.response[:, record.node], moved)[None])
+        white = _whiten_final_parts(
+            state.law.root, np.outer(state.law.response[:, record.node], moved)[None]
+        )
         node = state.seen.shape[1]
         own = np.asarray(state.law.root[node, node] * white[:, node])
         return np.broadcast_to(own, (len(state.seen), own.shape[-1])).copy()
 
-    def advance(self, state: State, output: Array) -> State:
+    def advance(self, state: FinalModelsState, output: Array) -> FinalModelsState:
         """Return the state after a node's final model was seen."""
         seen = np.concatenate([state.seen, output[:, None]], axis=1)
-        return State(state.law, seen)
+        return FinalModelsState(state.law, seen)
 
     def squared_shift_bounds(self, pair: Pair[Dataset]) -> tuple[float, float]:
         """Return ``mu^2`` twice: the shift does not depend on the models."""
@@ -289,7 +294,7 @@ class FinalModels:
         return square, square
 
 
-def _whitened(root: Array, moved: Array) -> Array:
+def _whiten_final_parts(root: Array, moved: Array) -> Array:
     """Return the independent parts of what was seen, ``(R, j, d)``."""
     count = moved.shape[1]
     if count == 0:
@@ -299,7 +304,7 @@ def _whitened(root: Array, moved: Array) -> Array:
     return np.moveaxis(white.reshape(count, len(moved), -1), 0, 1)
 
 
-def _following(root: Array, noise: Array) -> Array:
+def _compute_next_mean_noise(root: Array, noise: Array) -> Array:
     """Return what the noise so far adds to the next mean, ``(R, d)``."""
     count = noise.shape[1]
     return np.asarray(np.einsum("j,rjd->rd", root[count, :count], noise))
@@ -314,7 +319,7 @@ def require_linear(algorithm: MultiStepADMM) -> None:
 
 
 @dataclass(frozen=True)
-class ExactFinal(GaussianSteps[Dataset, State]):
+class ExactFinal(GaussianSteps[Dataset, FinalModelsState]):
     """The final models as the algorithm's own code draws them, with the law of `FinalModels`."""
 
     process: FinalModels

@@ -67,10 +67,10 @@ def theorem6_epsilon(
     >>> round(theorem6_epsilon(noise_multiplier=4.8448, steps=1, delta=1e-5), 4)
     1.0
     """
-    check.positive("noise_multiplier", noise_multiplier)
-    check.integer("steps", steps, least=0)
-    check.positive("constant", constant)
-    if check.delta("delta", delta) == 0:
+    check.require_positive("noise_multiplier", noise_multiplier)
+    check.require_integer("steps", steps, least=0)
+    check.require_positive("constant", constant)
+    if check.require_delta("delta", delta) == 0:
         return math.inf
     return constant * math.sqrt(2 * steps * math.log(1.25 / delta)) / noise_multiplier
 
@@ -95,8 +95,8 @@ def theorem6_holds_up_to(delta: float, constant: float = 1.0) -> float:
     >>> round(theorem6_holds_up_to(1e-5), 2)
     8.42
     """
-    check.probability("delta", delta)
-    unit = check.positive("constant", constant) * math.sqrt(2 * math.log(1.25 / delta))
+    check.require_probability("delta", delta)
+    unit = check.require_positive("constant", constant) * math.sqrt(2 * math.log(1.25 / delta))
 
     def excess(epsilon: float) -> float:
         return GaussianDP(epsilon / unit).epsilon(delta) - epsilon
@@ -116,7 +116,7 @@ def theorem4_constant(delta: float) -> float:
     >>> round(theorem4_constant(1e-5), 4)
     0.9904
     """
-    check.probability("delta", delta)
+    check.require_probability("delta", delta)
     return math.sqrt(math.log(1 / delta) / math.log(1.25 / delta))
 
 

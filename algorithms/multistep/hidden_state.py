@@ -132,7 +132,7 @@ class InnerLoops:
         if weights.size == 0 or not weights.min() > 0:
             raise InvalidArgument("weights", self.weights, "one number above 0 for every step")
         check.non_negative("stiffness", self.stiffness)
-        check.positive("noise_multiplier", self.noise_multiplier)
+        check.require_positive("noise_multiplier", self.noise_multiplier)
 
     @classmethod
     def of(cls, algorithm: MultiStepADMM, sizes: Sizes, node: int) -> InnerLoops:
@@ -156,7 +156,7 @@ class InnerLoops:
         ((4, 2), 0.4)
         """
         require_known_law(algorithm)
-        if not 0 <= check.integer("node", node, least=0) < algorithm.graph.nodes:
+        if not 0 <= check.require_integer("node", node, least=0) < algorithm.graph.nodes:
             raise InvalidArgument("node", node, f"one of the {algorithm.graph.nodes} nodes")
         return cls(
             weights=all_weights(algorithm, sizes)[:, :, node],
@@ -217,7 +217,7 @@ def all_weights(algorithm: MultiStepADMM, sizes: Sizes) -> Array:
 
 def require_known_law(algorithm: MultiStepADMM) -> None:
     """Raise `InvalidArgument` without noise, or for the stochastic variant."""
-    check.positive("noise_multiplier", algorithm.noise_multiplier)
+    check.require_positive("noise_multiplier", algorithm.noise_multiplier)
     if algorithm.batch_size is not None:
         raise InvalidArgument("batch_size", algorithm.batch_size, "full gradients")
 
@@ -307,7 +307,7 @@ def last_mu(loops: InnerLoops, convexity: float, smoothness: float) -> float:
     """
     factors = loops.factors(convexity, smoothness)
     scales = 1 / loops.curvatures
-    squares = [_least(c, s, s) for c, s in zip(factors, scales, strict=True)]
+    squares = [_compute_least_shift(c, s, s) for c, s in zip(factors, scales, strict=True)]
     return math.sqrt(math.fsum(squares)) / loops.noise_multiplier
 
 
@@ -353,7 +353,7 @@ class _Block:
         )
 
 
-def _least(factors: Array, shifts: Array, scales: Array) -> float:
+def _compute_least_shift(factors: Array, shifts: Array, scales: Array) -> float:
     """Return the least ``sum (d_r / sigma_r)^2`` of the theorem: pooled adjacent violators."""
     blocks: list[_Block] = []
     for factor, shift, scale in zip(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from dpaudit.extension.parameters import Parameters
-from dpaudit.extension.release import Published, ReleaseCard
+from dpaudit.extension.release import FormulaGuarantee, ReleaseCard
 
 if TYPE_CHECKING:
     from dpaudit.accounting.events import Event
@@ -44,7 +44,7 @@ def multistep_admm(given: MultiStep) -> Event:
     return algorithm.event()
 
 
-def theorem6(given: MultiStep, delta: float) -> Published:
+def publish_theorem6_epsilon(given: MultiStep, delta: float) -> FormulaGuarantee:
     """Return Theorem 6 of Huang & Gong, with the range in which it is true."""
     from dpaudit.algorithms.multistep.guarantees import theorem6_epsilon, theorem6_holds_up_to
 
@@ -59,7 +59,7 @@ def theorem6(given: MultiStep, delta: float) -> Published:
         limit = theorem6_holds_up_to(delta, given.c0)
         side = "true" if epsilon <= limit else "false here: true"
         note = f"{side} up to epsilon = {limit:.4g} at this delta"
-    return Published(
+    return FormulaGuarantee(
         epsilon=epsilon, delta=delta, source="Huang & Gong, Theorem 6, eq. (20)", note=note
     )
 
@@ -73,7 +73,7 @@ HUANG2020_MULTISTEP = ReleaseCard(
     event=multistep_admm,
     count="iterations",
     noise="noise_multiplier",
-    published=theorem6,
+    published=publish_theorem6_epsilon,
 )
 
 
@@ -154,17 +154,17 @@ class SmoothObserved(Hidden):
     smoothness: float = Field(0.25, ge=0, description="of a record's loss: 0.25 if logistic")
 
 
-def averages(given: Observed) -> Event:
+def make_averages_event(given: Observed) -> Event:
     """Return what the averages release of affine gradients, at the node that leaks most.
 
     Examples
     --------
-    >>> round(averages(Observed(iterations=2, inner_steps=3)).noise_scale, 3)
+    >>> round(make_averages_event(Observed(iterations=2, inner_steps=3)).noise_scale, 3)
     61.415
     """
     from dpaudit.algorithms.multistep.hidden_state import averages_mu
 
-    return _gaussian(averages_mu(loops, given.eigenvalue) for loops in given.loops())
+    return _make_largest_mu_event(averages_mu(loops, given.eigenvalue) for loops in given.loops())
 
 
 def last_models(given: SmoothObserved) -> Event:
@@ -180,7 +180,7 @@ def last_models(given: SmoothObserved) -> Event:
 
     least = given.convexity
     most = least + given.smoothness
-    return _gaussian(last_mu(loops, least, most) for loops in given.loops())
+    return _make_largest_mu_event(last_mu(loops, least, most) for loops in given.loops())
 
 
 def final_models(given: Observed) -> Event:
@@ -193,10 +193,10 @@ def final_models(given: Observed) -> Event:
     """
     from dpaudit.algorithms.multistep.final import final_mus
 
-    return _gaussian(final_mus(given.algorithm(), given, given.eigenvalue))
+    return _make_largest_mu_event(final_mus(given.algorithm(), given, given.eigenvalue))
 
 
-def _gaussian(mus: Iterable[float]) -> Event:
+def _make_largest_mu_event(mus: Iterable[float]) -> Event:
     """Return the Gaussian release with the largest mu, none at all for 0."""
     from dpaudit.accounting.events import GaussianRelease
     from dpaudit.algorithms.multistep.hidden_state import ROUNDING
@@ -213,7 +213,7 @@ HUANG2020_AVERAGES = ReleaseCard(
     source="exact law of the averages (algorithms/multistep/hidden_state.py)",
     relation="replace-record",
     parameters=Observed,
-    event=averages,
+    event=make_averages_event,
     count="iterations",
     noise="noise_multiplier",
 )

@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from dpaudit.errors import InvalidArgument, Shown, UnknownName
+from dpaudit.errors import InvalidArgument, UnknownName, VerbatimText
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Graph:
     edges: tuple[tuple[int, int], ...]
 
     def __post_init__(self) -> None:
-        check.integer("nodes", self.nodes, least=1)
+        check.require_integer("nodes", self.nodes, least=1)
         for edge in self.edges:
             whole = all(isinstance(end, int | np.integer) for end in edge)
             inside = whole and all(0 <= end < self.nodes for end in edge)
@@ -58,7 +58,7 @@ class Graph:
                 raise InvalidArgument("edge", tuple(edge), expected)
         parts = nx.number_connected_components(self._networkx())
         if parts != 1:
-            raise InvalidArgument("graph", Shown(f"{parts} parts"), "a connected graph")
+            raise InvalidArgument("graph", VerbatimText(f"{parts} parts"), "a connected graph")
 
     @cached_property
     def adjacency(self) -> NDArray[np.float64]:
@@ -90,33 +90,33 @@ def from_edges(nodes: int, edges: Iterable[Iterable[int]]) -> Graph:
 
 def complete(nodes: int) -> Graph:
     """Return the graph in which all nodes are neighbours."""
-    check.integer("nodes", nodes, least=1)
+    check.require_integer("nodes", nodes, least=1)
     return from_edges(nodes, nx.complete_graph(nodes).edges)
 
 
 def ring(nodes: int) -> Graph:
     """Return the cycle; of fewer than three nodes, the path."""
-    check.integer("nodes", nodes, least=1)
+    check.require_integer("nodes", nodes, least=1)
     closed = nx.cycle_graph(nodes) if nodes > 2 else nx.path_graph(nodes)
     return from_edges(nodes, closed.edges)
 
 
 def path(nodes: int) -> Graph:
     """Return the graph whose node i has the neighbours i - 1 and i + 1, as far as there are any."""
-    check.integer("nodes", nodes, least=1)
+    check.require_integer("nodes", nodes, least=1)
     return from_edges(nodes, nx.path_graph(nodes).edges)
 
 
 def star(nodes: int) -> Graph:
     """Return the graph whose node 0 is everybody's only neighbour."""
-    check.integer("nodes", nodes, least=1)
+    check.require_integer("nodes", nodes, least=1)
     return from_edges(nodes, nx.star_graph(nodes - 1).edges)
 
 
 def random_connected(nodes: int, rng: Generator, edge_probability: float = 0.3) -> Graph:
     """Return a random spanning tree plus every other edge with ``edge_probability``."""
-    check.integer("nodes", nodes, least=1)
-    if not 0 <= check.real("edge_probability", edge_probability) <= 1:
+    check.require_integer("nodes", nodes, least=1)
+    if not 0 <= check.require_real("edge_probability", edge_probability) <= 1:
         raise InvalidArgument("edge_probability", edge_probability, "a number in [0, 1]")
     order = rng.permutation(nodes)
     tree = [(int(order[i]), int(order[rng.integers(i)])) for i in range(1, nodes)]
@@ -133,7 +133,7 @@ def graph_called(name: str, nodes: int, rng: Generator) -> Graph:
     >>> graph_called("ring", 4, np.random.default_rng(0)).degrees
     array([2., 2., 2., 2.])
     """
-    check.integer("nodes", nodes, least=1)
+    check.require_integer("nodes", nodes, least=1)
     match name:
         case "complete":
             return complete(nodes)

@@ -91,13 +91,13 @@ def mean_shift(loss: MarginLoss, models: Array, record: Differing, curvature: fl
     return shift
 
 
-def squared_shift_bounds(algorithm: Linearised, record: Differing) -> tuple[float, float]:
+def bound_squared_shifts(algorithm: Linearised, record: Differing) -> tuple[float, float]:
     """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts.
 
     The gradient difference is ``p u - q u'`` with slopes p, q in the loss's range; its norm is
     convex, so largest at a corner. It is bounded below only where the slopes are constant.
     """
-    check.positive("noise_multiplier", algorithm.noise_multiplier)
+    check.require_positive("noise_multiplier", algorithm.noise_multiplier)
     slopes = algorithm.loss.slope_range
     corners = [
         float(np.linalg.norm(p * record.old - q * record.new)) for p in slopes for q in slopes

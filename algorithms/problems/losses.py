@@ -47,7 +47,7 @@ class MarginLoss:
         return max(abs(self.slope_range[0]), abs(self.slope_range[1]))
 
 
-def _logistic(margin: Array) -> Array:
+def _compute_logistic_margin_loss(margin: Array) -> Array:
     return np.logaddexp(0, -margin)
 
 
@@ -60,7 +60,7 @@ def _logistic_slope(margin: Array) -> Array:
     return out
 
 
-def _hinge(margin: Array) -> Array:
+def _compute_hinge_margin_loss(margin: Array) -> Array:
     return np.maximum(0.0, 1 - margin)
 
 
@@ -68,17 +68,17 @@ def _hinge_slope(margin: Array) -> Array:
     return -(margin < 1).astype(np.float64)
 
 
-def _smoothed_hinge(margin: Array) -> Array:
+def _compute_smoothed_hinge_loss(margin: Array) -> Array:
     inner = np.clip(1 - margin, 0.0, 1.0)
     smoothed: Array = inner * inner / 2 + np.maximum(-margin, 0.0)
     return smoothed
 
 
-def _smoothed_hinge_slope(margin: Array) -> Array:
+def _compute_smoothed_hinge_slope(margin: Array) -> Array:
     return -np.clip(1 - margin, 0.0, 1.0)
 
 
-def _linear(margin: Array) -> Array:
+def _compute_linear_margin_loss(margin: Array) -> Array:
     return -margin
 
 
@@ -86,7 +86,7 @@ def _linear_slope(margin: Array) -> Array:
     return np.full_like(margin, -1.0)
 
 
-def _absolute(margin: Array) -> Array:
+def _compute_absolute_margin_loss(margin: Array) -> Array:
     return np.abs(1 - margin)
 
 
@@ -94,25 +94,31 @@ def _absolute_slope(margin: Array) -> Array:
     return np.sign(margin - 1)
 
 
-def _squared(margin: Array) -> Array:
+def _compute_squared_margin_loss(margin: Array) -> Array:
     error = 1 - margin
     half: Array = error * error / 2
     return half
 
 
-def _squared_slope(margin: Array) -> Array:
+def _compute_squared_margin_slope(margin: Array) -> Array:
     return margin - 1
 
 
-LOGISTIC = MarginLoss("logistic", _logistic, _logistic_slope, (-1.0, 0.0), 0.25)
-HINGE = MarginLoss("hinge", _hinge, _hinge_slope, (-1.0, 0.0))
+LOGISTIC = MarginLoss("logistic", _compute_logistic_margin_loss, _logistic_slope, (-1.0, 0.0), 0.25)
+HINGE = MarginLoss("hinge", _compute_hinge_margin_loss, _hinge_slope, (-1.0, 0.0))
 SMOOTHED_HINGE = MarginLoss(
-    "smoothed-hinge", _smoothed_hinge, _smoothed_hinge_slope, (-1.0, 0.0), 1.0
+    "smoothed-hinge", _compute_smoothed_hinge_loss, _compute_smoothed_hinge_slope, (-1.0, 0.0), 1.0
 )
-LINEAR = MarginLoss("linear", _linear, _linear_slope, (-1.0, -1.0), 0.0)
-ABSOLUTE = MarginLoss("absolute", _absolute, _absolute_slope, (-1.0, 1.0))
+LINEAR = MarginLoss("linear", _compute_linear_margin_loss, _linear_slope, (-1.0, -1.0), 0.0)
+ABSOLUTE = MarginLoss("absolute", _compute_absolute_margin_loss, _absolute_slope, (-1.0, 1.0))
 # No bound on its slope, so no sensitivity: only for views, where nothing has to be bounded.
-SQUARED = MarginLoss("squared", _squared, _squared_slope, (-math.inf, math.inf), 1.0)
+SQUARED = MarginLoss(
+    "squared",
+    _compute_squared_margin_loss,
+    _compute_squared_margin_slope,
+    (-math.inf, math.inf),
+    1.0,
+)
 LOSSES: dict[str, MarginLoss] = {
     loss.name: loss for loss in (LOGISTIC, HINGE, SMOOTHED_HINGE, LINEAR, ABSOLUTE)
 }

@@ -12,7 +12,7 @@ from types import UnionType
 
 from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
 
@@ -31,7 +31,7 @@ class Differing:
         """Read a pair under replace-record or replace-label; refuse any other."""
         if pair.relation not in (REPLACE_RECORD, REPLACE_LABEL):
             expected = f"{REPLACE_RECORD.name} or {REPLACE_LABEL.name}"
-            raise InvalidArgument("relation", Shown(pair.relation.name), expected)
+            raise InvalidArgument("relation", VerbatimText(pair.relation.name), expected)
         old = pair.dataset.signed_records[pair.index]
         new = pair.neighbour.signed_records[pair.index]
         return cls(pair.dataset, pair.dataset.node_of(pair.index), old, new)
@@ -49,7 +49,7 @@ def check_records(dataset: Dataset, nodes: int, expected: str) -> None:
     dpaudit.errors.InvalidArgument: dataset: got 2 nodes, expected 3 nodes
     """
     if dataset.nodes != nodes:
-        raise InvalidArgument("dataset", Shown(f"{dataset.nodes} nodes"), expected)
+        raise InvalidArgument("dataset", VerbatimText(f"{dataset.nodes} nodes"), expected)
     dataset.require_signed_labels()
     dataset.require_unit_rows()
 
@@ -72,12 +72,12 @@ def refuse_data(settings: Settings, why: str = "the search makes its own") -> No
         raise InvalidArgument("data_option", dict(settings.data_options), "nothing")
 
 
-def instance(name: str, value: object, kind: type | UnionType, expected: str) -> None:
+def require_instance_of(name: str, value: object, kind: type | UnionType, expected: str) -> None:
     """Raise `InvalidArgument` unless ``value`` is a ``kind``; ``expected`` says it in words.
 
     Examples
     --------
-    >>> instance("graph", None, dict, "a Graph")
+    >>> require_instance_of("graph", None, dict, "a Graph")
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: graph: got None, expected a Graph
     """

@@ -51,25 +51,25 @@ L1 = Regulariser(ridge=0.0, lasso=1.0)
 
 def elastic_net(lasso_share: float) -> Regulariser:
     """Return ``(1 - share) ||x||^2 / 2 + share ||x||_1``, scikit-learn's parametrisation."""
-    share = check.real("lasso_share", lasso_share, "a number in [0, 1]")
+    share = check.require_real("lasso_share", lasso_share, "a number in [0, 1]")
     if not 0 <= share <= 1:
         raise InvalidArgument("lasso_share", lasso_share, "a number in [0, 1]")
     return Regulariser(ridge=1.0 - share, lasso=share)
 
 
-def shrink(points: Array, threshold: float) -> Array:
+def apply_soft_threshold(points: Array, threshold: float) -> Array:
     """Return the proximal map of ``threshold ||x||_1``: soft thresholding, entry by entry."""
     return np.asarray(np.sign(points) * np.maximum(np.abs(points) - threshold, 0.0))
 
 
-def project(points: Array, radius: float | None) -> Array:
+def project_on_ball(points: Array, radius: float | None) -> Array:
     """Return the nearest points of the ball ``||x|| <= radius``, rows of shape ``(R, d)``.
 
     A radius of None is all of space.
 
     Examples
     --------
-    >>> project(np.array([[3.0, 4.0], [0.3, 0.4]]), radius=1.0)
+    >>> project_on_ball(np.array([[3.0, 4.0], [0.3, 0.4]]), radius=1.0)
     array([[0.6, 0.8],
            [0.3, 0.4]])
     """

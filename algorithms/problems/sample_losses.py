@@ -64,39 +64,39 @@ class SampleLoss:
         return max(abs(self.curvature_range[0]), abs(self.curvature_range[1]))
 
 
-def _logistic(prediction: Array, labels: Array) -> Array:
+def _compute_logistic_sample_loss(prediction: Array, labels: Array) -> Array:
     return np.logaddexp(0.0, -labels * prediction)
 
 
 def _logistic_derivatives(prediction: Array, labels: Array) -> tuple[Array, Array]:
-    wrong = _sigmoid(prediction, labels)  # the model's probability of the other label
+    wrong = _compute_label_sigmoid(prediction, labels)  # the model's probability of the other label
     return -labels * wrong, wrong * (1.0 - wrong)
 
 
-def _squared(prediction: Array, labels: Array) -> Array:
+def _compute_squared_sample_loss(prediction: Array, labels: Array) -> Array:
     error = prediction - labels
     half: Array = error * error / 2
     return half
 
 
-def _squared_derivatives(prediction: Array, labels: Array) -> tuple[Array, Array]:
+def _differentiate_squared_loss(prediction: Array, labels: Array) -> tuple[Array, Array]:
     return prediction - labels, np.ones_like(prediction)
 
 
-def _smoothed_hinge(prediction: Array, labels: Array) -> Array:
+def _compute_hinge_sample_loss(prediction: Array, labels: Array) -> Array:
     margin = labels * prediction
     inner = np.clip(1 - margin, 0.0, 1.0)
     smoothed: Array = inner * inner / 2 + np.maximum(-margin, 0.0)
     return smoothed
 
 
-def _smoothed_hinge_derivatives(prediction: Array, labels: Array) -> tuple[Array, Array]:
+def _differentiate_smoothed_hinge(prediction: Array, labels: Array) -> tuple[Array, Array]:
     margin = labels * prediction
     curved = (margin > 0) & (margin < 1)
     return -labels * np.clip(1 - margin, 0.0, 1.0), curved.astype(np.float64)
 
 
-def _sigmoid(prediction: Array, labels: Array) -> Array:
+def _compute_label_sigmoid(prediction: Array, labels: Array) -> Array:
     out = np.asarray(labels * prediction)
     with np.errstate(over="ignore"):  # exp overflows to infinity, where the value is 0
         np.exp(out, out=out)
@@ -106,21 +106,34 @@ def _sigmoid(prediction: Array, labels: Array) -> Array:
 
 
 def _sigmoid_derivatives(prediction: Array, labels: Array) -> tuple[Array, Array]:
-    value = _sigmoid(prediction, labels)
+    value = _compute_label_sigmoid(prediction, labels)
     steepness = value * (1.0 - value)
     return -labels * steepness, steepness * (1.0 - 2.0 * value)
 
 
 _STEEPEST = 1 / (6 * math.sqrt(3))  # largest |s (1 - s) (1 - 2 s)| over s in [0, 1]
 
-LOGISTIC = SampleLoss("logistic", _logistic, _logistic_derivatives, (0.0, 0.25), _STEEPEST)
+LOGISTIC = SampleLoss(
+    "logistic", _compute_logistic_sample_loss, _logistic_derivatives, (0.0, 0.25), _STEEPEST
+)
 SQUARED = SampleLoss(
-    "squared", _squared, _squared_derivatives, (1.0, 1.0), 0.0, signed_labels=False
+    "squared",
+    _compute_squared_sample_loss,
+    _differentiate_squared_loss,
+    (1.0, 1.0),
+    0.0,
+    signed_labels=False,
 )
 SMOOTHED_HINGE = SampleLoss(
-    "smoothed-hinge", _smoothed_hinge, _smoothed_hinge_derivatives, (0.0, 1.0), math.inf
+    "smoothed-hinge",
+    _compute_hinge_sample_loss,
+    _differentiate_smoothed_hinge,
+    (0.0, 1.0),
+    math.inf,
 )
-SIGMOID = SampleLoss("sigmoid", _sigmoid, _sigmoid_derivatives, (-_STEEPEST, _STEEPEST), 0.125)
+SIGMOID = SampleLoss(
+    "sigmoid", _compute_label_sigmoid, _sigmoid_derivatives, (-_STEEPEST, _STEEPEST), 0.125
+)
 SAMPLE_LOSSES: dict[str, SampleLoss] = {
     loss.name: loss for loss in (LOGISTIC, SQUARED, SMOOTHED_HINGE, SIGMOID)
 }

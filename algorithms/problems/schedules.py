@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 
 class Schedule(Protocol):
@@ -40,7 +40,7 @@ class Constant:
     value: float
 
     def __post_init__(self) -> None:
-        check.positive("Constant.value", self.value)
+        check.require_positive("Constant.value", self.value)
 
     def values(self, iterations: int, nodes: int) -> Array:
         """Return the numbers, shape ``(T, n)``."""
@@ -71,7 +71,7 @@ class Geometric:
         first, ratio = np.atleast_1d(self.first), np.atleast_1d(self.ratio)
         for name, numbers in (("first", first), ("ratio", ratio)):
             if len(numbers) not in (1, nodes):
-                given = Shown(f"{len(numbers)} numbers")
+                given = VerbatimText(f"{len(numbers)} numbers")
                 raise InvalidArgument(name, given, f"one number, or one for each of {nodes} nodes")
         with np.errstate(over="ignore", under="ignore"):
             values = first * ratio ** np.arange(iterations)[:, None]
@@ -104,7 +104,7 @@ class Given:
         array = np.array(self.table, dtype=np.float64)
         if len(array) < iterations or array.shape[1] != nodes:
             expected = f"at least {iterations} rows of {nodes} numbers"
-            raise InvalidArgument("table", Shown(f"shape {array.shape}"), expected)
+            raise InvalidArgument("table", VerbatimText(f"shape {array.shape}"), expected)
         return array[:iterations]
 
 
@@ -121,7 +121,7 @@ def as_schedule(name: str, value: float | Schedule) -> Schedule:
     """
     if callable(getattr(value, "values", None)) and not isinstance(value, type | Mapping):
         return cast(Schedule, value)
-    return Constant(check.positive(name, value))
+    return Constant(check.require_positive(name, value))
 
 
 def table_of(name: str, value: float | Schedule, iterations: int, nodes: int) -> Array:
@@ -144,7 +144,7 @@ def table_of(name: str, value: float | Schedule, iterations: int, nodes: int) ->
 
 def _one_or_each(name: str, value: float | Sequence[float]) -> float | tuple[float, ...]:
     if isinstance(value, int | float | np.number):
-        return check.positive(name, value)
+        return check.require_positive(name, value)
     array = check.finite_array(name, value, ndim=1)
     if not (len(array) and (array > 0).all()):
         raise InvalidArgument(name, value, "numbers above 0")

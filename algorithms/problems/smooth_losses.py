@@ -75,12 +75,12 @@ def _logistic_curvature(margin: Array) -> Array:
     return -slope * (1.0 + slope)
 
 
-def _smoothed_hinge_curvature(margin: Array) -> Array:
+def _compute_hinge_curvature(margin: Array) -> Array:
     return ((margin > 0) & (margin < 1)).astype(margin.dtype)
 
 
 LOGISTIC = SmoothLoss(LOGISTIC_MARGIN, _logistic_curvature, 0.25, strictly_convex=True)
-SMOOTHED_HINGE = SmoothLoss(SMOOTHED_HINGE_MARGIN, _smoothed_hinge_curvature, 1.0)
+SMOOTHED_HINGE = SmoothLoss(SMOOTHED_HINGE_MARGIN, _compute_hinge_curvature, 1.0)
 LINEAR = SmoothLoss(LINEAR_MARGIN, np.zeros_like, 0.0)
 SQUARED = SmoothLoss(SQUARED_MARGIN, np.ones_like, 1.0, strictly_convex=True)  # see its margin
 SMOOTH_LOSSES: dict[str, SmoothLoss] = {

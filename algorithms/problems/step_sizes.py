@@ -54,7 +54,7 @@ class ConstantStepSize:
     value: float
 
     def __post_init__(self) -> None:
-        check.positive("step_size", self.value)
+        check.require_positive("step_size", self.value)
 
     def weights(
         self,
@@ -87,9 +87,9 @@ class DecayingStepSize:
     objective_lipschitz: float | None = None
 
     def __post_init__(self) -> None:
-        check.positive("diameter", self.diameter)
+        check.require_positive("diameter", self.diameter)
         if self.objective_lipschitz is not None:
-            check.positive("objective_lipschitz", self.objective_lipschitz)
+            check.require_positive("objective_lipschitz", self.objective_lipschitz)
 
     def weights(
         self,

@@ -38,27 +38,33 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.problems.records import instance
+from dpaudit.algorithms.problems.records import require_instance_of
 from dpaudit.algorithms.sharing.entrywise import ScalarProblem
 from dpaudit.algorithms.sharing.noise import MessageNoise, Noise, NoNoise, model_noise, party_scales
 from dpaudit.algorithms.sharing.proximal import (
     TOLERANCE,
     Quadratic,
-    minimise,
+    minimise_quadratic,
     require_stationary,
     ridge_in_ball,
 )
-from dpaudit.algorithms.sharing.vertical import Party, Risk, check_blocks, parties, party_of
+from dpaudit.algorithms.sharing.vertical import (
+    Party,
+    Risk,
+    check_blocks,
+    party_of,
+    split_into_parties,
+)
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.mechanism import Mechanism
-from dpaudit.laws.residuals import located
+from dpaudit.laws.residuals import add_error_place
 from dpaudit.laws.steps import GaussianSteps, Step
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 
 
 @dataclass(frozen=True)
-class State:
+class SharingState:
     """What the centre knows: a function of past messages and of the labels, which are public."""
 
     messages: Array
@@ -74,7 +80,7 @@ class Iterate:
 
     models: Array
     perturbed: Array
-    state: State
+    state: SharingState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,14 +140,14 @@ class SharingADMM:
 
     def __post_init__(self) -> None:
         check_blocks(self.block_sizes)
-        check.integer("iterations", self.iterations, least=1)
-        check.positive("penalty", self.penalty)
-        check.positive("tolerance", self.tolerance)
-        instance("noise", self.noise, Noise, "NoNoise(), or noise of a kind and a scale")
-        instance("risk", self.risk, Risk, "a Risk")
+        check.require_integer("iterations", self.iterations, least=1)
+        check.require_positive("penalty", self.penalty)
+        check.require_positive("tolerance", self.tolerance)
+        require_instance_of("noise", self.noise, Noise, "NoNoise(), or noise of a kind and a scale")
+        require_instance_of("risk", self.risk, Risk, "a Risk")
         party_scales(self.noise, len(self.block_sizes))
         if self.radius is not None:
-            check.positive("radius", self.radius)
+            check.require_positive("radius", self.radius)
 
     # --- views -----------------------------------------------------------------------------
 
@@ -161,9 +167,9 @@ class SharingADMM:
         """
         return NetworkView(self)
 
-    def models(self) -> ModelView:
+    def models(self) -> PartyModelView:
         """Return the mechanism that releases every iteration's models x, shape ``(R, T, d)``."""
-        return ModelView(self)
+        return PartyModelView(self)
 
     def without_noise(self) -> SharingADMM:
         """Return the non-private algorithm."""
@@ -178,29 +184,29 @@ class SharingADMM:
 
     def check(self, dataset: Dataset) -> None:
         """Raise `InvalidArgument` unless the algorithm applies to ``dataset``."""
-        parties(dataset, self.block_sizes)
+        split_into_parties(dataset, self.block_sizes)
         self.risk.check(dataset)
         self.scalar_problem(len(dataset.labels))
 
-    def start(self, dataset: Dataset, trials: int) -> State:
+    def start(self, dataset: Dataset, trials: int) -> SharingState:
         """Return the state before the first message: 0, and the labels."""
-        check.integer("trials", trials, least=0)
+        check.require_integer("trials", trials, least=0)
         samples = len(dataset.labels)
         nothing = np.zeros((trials, len(self.block_sizes), samples))
         zero = np.zeros((trials, samples))
-        return State(nothing, zero, zero, zero, dataset.labels)
+        return SharingState(nothing, zero, zero, zero, dataset.labels)
 
-    def step(self, state: State, dataset: Dataset) -> Step:
+    def step(self, state: SharingState, dataset: Dataset) -> Step:
         """Return the law of the next messages with `MessageNoise`: means ``D_m x_m``."""
         if state.labels is not dataset.labels and not np.array_equal(state.labels, dataset.labels):
             raise InvalidArgument("labels", dataset.labels, "those of the run: they are public")
-        owners = parties(dataset, self.block_sizes)
+        owners = split_into_parties(dataset, self.block_sizes)
         mean = np.empty_like(state.messages)
         for m, party in enumerate(owners):
             mean[:, m] = self.local_model(party, state, m) @ party.design.T
         return Step(mean, party_scales(self.noise, len(owners))[:, None])
 
-    def local_model(self, party: Party, state: State, m: int) -> Array:
+    def local_model(self, party: Party, state: SharingState, m: int) -> Array:
         """Return the minimiser of eq. (6), shape ``(R, d_m)``.
 
         Without a lasso part it is ``-(lambda I + rho D'D)^{-1} D'(y + rho s)``, in the coordinates
@@ -210,9 +216,11 @@ class SharingADMM:
         pull *= self.penalty
         pull += state.dual
         linear = pull @ party.design
-        with located(f"party {m}"):
+        with add_error_place(f"party {m}"):
             if self.risk.lasso:
-                return minimise(self._quadratic(party), linear, party.fitted(state.messages[:, m]))
+                return minimise_quadratic(
+                    self._quadratic(party), linear, party.fitted(state.messages[:, m])
+                )
             return self._closed_form(party, linear)
 
     def _closed_form(self, party: Party, linear: Array) -> Array:
@@ -228,14 +236,14 @@ class SharingADMM:
         require_stationary(found, gradient, linear, *limits)
         return found
 
-    def advance(self, state: State, output: Array) -> State:
+    def advance(self, state: SharingState, output: Array) -> SharingState:
         """Return the state after the parties' messages: eq. (8) and (9)."""
         total = output.sum(axis=1)
         linear = state.dual + self.penalty * total
         problem = self.scalar_problem(len(state.labels))
         prediction = problem.minimise(linear, state.labels, state.prediction)
         dual = linear - self.penalty * prediction
-        return State(output, prediction, dual, total - prediction, state.labels)
+        return SharingState(output, prediction, dual, total - prediction, state.labels)
 
     def iterates(self, dataset: Dataset, trials: int, rng: Generator) -> Iterator[Iterate]:
         """Yield every iteration of ``trials`` runs; nothing of earlier ones is kept.
@@ -243,17 +251,17 @@ class SharingADMM:
         With `MessageNoise` the messages are those of ``messages().sample``, to the last bit.
         """
         self.check(dataset)
-        owners = parties(dataset, self.block_sizes)
+        owners = split_into_parties(dataset, self.block_sizes)
         scales = party_scales(self.noise, len(owners))
         state = self.start(dataset, trials)
         for t in range(1, self.iterations + 1):
-            with located(f"iteration {t}"):
+            with add_error_place(f"iteration {t}"):
                 iterate = self._iterate(state, owners, scales, rng)
             yield iterate
             state = iterate.state
 
     def _iterate(
-        self, state: State, owners: tuple[Party, ...], scales: Array, rng: Generator
+        self, state: SharingState, owners: tuple[Party, ...], scales: Array, rng: Generator
     ) -> Iterate:
         trials = len(state.messages)
         models = [self.local_model(party, state, m) for m, party in enumerate(owners)]
@@ -269,12 +277,12 @@ class SharingADMM:
 
     # --- the law of the message variant ----------------------------------------------------
 
-    def shift(self, state: State, pair: Pair[Dataset]) -> Array:
+    def shift(self, state: SharingState, pair: Pair[Dataset]) -> Array:
         """Return how far the differing column moves the next means, shape ``(R, M, N)``."""
         m = self._party_that_differs(pair)
         shift = np.zeros_like(state.messages)
         for data, sign in ((pair.dataset, -1.0), (pair.neighbour, 1.0)):
-            party = parties(data, self.block_sizes)[m]
+            party = split_into_parties(data, self.block_sizes)[m]
             shift[:, m] += sign * (self.local_model(party, state, m) @ party.design.T)
         return shift
 
@@ -285,18 +293,22 @@ class SharingADMM:
         unbounded, so that only a ball bounds them: ``||D x - D' x'|| <= (||D|| + ||D'||) radius``.
         """
         m = self._party_that_differs(pair)
-        scale = check.positive("noise scale", party_scales(self.noise, len(self.block_sizes))[m])
+        scale = check.require_positive(
+            "noise scale", party_scales(self.noise, len(self.block_sizes))[m]
+        )
         if self.iterations == 1:
             return 0.0, 0.0
         if self.radius is None:
             return 0.0, math.inf
-        owners = (parties(data, self.block_sizes)[m] for data in (pair.dataset, pair.neighbour))
+        owners = (
+            split_into_parties(data, self.block_sizes)[m] for data in (pair.dataset, pair.neighbour)
+        )
         reach = self.radius * sum(party.norm for party in owners)
         return 0.0, (self.iterations - 1) * (reach / scale) ** 2
 
     def _party_that_differs(self, pair: Pair[Dataset]) -> int:
         if pair.relation != REPLACE_COLUMN:
-            raise InvalidArgument("relation", Shown(pair.relation.name), REPLACE_COLUMN.name)
+            raise InvalidArgument("relation", VerbatimText(pair.relation.name), REPLACE_COLUMN.name)
         return party_of(self.block_sizes, pair.index)
 
     # --- the subproblems -------------------------------------------------------------------
@@ -353,7 +365,7 @@ class NetworkView:
 
 
 @dataclass(frozen=True)
-class ModelView:
+class PartyModelView:
     """The models themselves, as if every party published its x_m after each iteration."""
 
     algorithm: SharingADMM

@@ -21,7 +21,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.sample_losses import SampleLoss
 from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.laws.residuals import report, wanted
+from dpaudit.laws.residuals import is_recording_residuals, report_residuals
 
 TOLERANCE = 1e-12
 
@@ -71,9 +71,9 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
     tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
-        check.positive("weight", self.weight)
-        check.positive("penalty", self.penalty)
-        check.positive("tolerance", self.tolerance)
+        check.require_positive("weight", self.weight)
+        check.require_positive("penalty", self.penalty)
+        check.require_positive("tolerance", self.tolerance)
         if self.least_curvature <= 0:
             concavity = -self.weight * self.loss.curvature_range[0]
             raise InvalidArgument(
@@ -131,7 +131,7 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
                         "expected finite messages"
                     )
                 solution[tile] = point.reshape(shape)
-        if wanted():
+        if is_recording_residuals():
             self._report(solution, labels, linear)
         return solution
 
@@ -144,7 +144,9 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
         steepest = self.penalty + self.weight * self.loss.curvature_range[1]
         rounding = _ROUNDING * (np.abs(linear) + steepest * np.abs(solution) + self.weight)
         distance = np.maximum(np.abs(slope) - rounding, 0) / self.least_curvature
-        report("z-update", distance, tolerance=self.tolerance, measure="distance beyond rounding")
+        report_residuals(
+            "z-update", distance, tolerance=self.tolerance, measure="distance beyond rounding"
+        )
 
     def _solve(self, linear: Array, labels: Array, point: Array) -> NDArray[np.intp]:
         """Move ``point`` to the minimisers in place; return the entries that did not get there."""

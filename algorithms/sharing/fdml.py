@@ -26,8 +26,13 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.problems.records import instance
-from dpaudit.algorithms.sharing.vertical import Risk, check_blocks, column_slices, parties
+from dpaudit.algorithms.problems.records import require_instance_of
+from dpaudit.algorithms.sharing.vertical import (
+    Risk,
+    check_blocks,
+    column_slices,
+    split_into_parties,
+)
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
@@ -69,13 +74,13 @@ class FDML:
 
     def __post_init__(self) -> None:
         check_blocks(self.block_sizes)
-        instance("risk", self.risk, Risk, "a Risk")
-        check.integer("epochs", self.epochs, least=1)
-        check.positive("step_size", self.step_size)
+        require_instance_of("risk", self.risk, Risk, "a Risk")
+        check.require_integer("epochs", self.epochs, least=1)
+        check.require_positive("step_size", self.step_size)
         check.non_negative("decay", self.decay)
         check.non_negative("start_scale", self.start_scale)
         if self.batch_size is not None:
-            check.integer("batch_size", self.batch_size, least=1)
+            check.require_integer("batch_size", self.batch_size, least=1)
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return the models after every epoch, shape ``(R, epochs, d)``."""
@@ -89,8 +94,8 @@ class FDML:
         ConvergenceError
             The steps are too long for the risk: a trial's models have left all bounds.
         """
-        check.integer("trials", trials, least=0)
-        parties(dataset, self.block_sizes)
+        check.require_integer("trials", trials, least=0)
+        split_into_parties(dataset, self.block_sizes)
         self.risk.check(dataset)
         models = self.start_scale * rng.standard_normal((trials, dataset.dimension))
         samples, step = len(dataset.labels), 0
@@ -116,7 +121,7 @@ class FDML:
         rows = dataset.features if everything else dataset.features[batch]
         labels = dataset.labels if everything else dataset.labels[batch]
         local = [
-            _product(rows[..., columns], models[:, columns])
+            _compute_local_predictions(rows[..., columns], models[:, columns])
             for columns in column_slices(self.block_sizes)
         ]
         slopes, _ = self.risk.loss.derivatives(np.sum(local, axis=0), labels)
@@ -124,7 +129,7 @@ class FDML:
         slopes /= labels.shape[-1]
         gradient = self.risk.regulariser_weight * self.risk.regulariser.gradient(models)
         for columns in column_slices(self.block_sizes):
-            gradient[:, columns] += _transposed(rows[..., columns], slopes)
+            gradient[:, columns] += _multiply_transposed_rows(rows[..., columns], slopes)
         return gradient
 
 
@@ -137,20 +142,20 @@ def _require_finite(models: Array, epoch: int) -> None:
         )
 
 
-def _product(rows: Array, models: Array) -> Array:
+def _compute_local_predictions(rows: Array, models: Array) -> Array:
     """Return local predictions, (R, B); rows are shared, (B, d), or one set a trial, (R, B, d)."""
     if rows.ndim == 2:
         return np.asarray(models @ rows.T)
     return np.asarray(np.matmul(rows, models[:, :, None])[:, :, 0])
 
 
-def _transposed(rows: Array, slopes: Array) -> Array:
+def _multiply_transposed_rows(rows: Array, slopes: Array) -> Array:
     if rows.ndim == 2:
         return np.asarray(slopes @ rows)
     return np.asarray(np.matmul(slopes[:, None, :], rows)[:, 0])
 
 
-def centralised_logistic(
+def fit_centralised_logistic(
     dataset: Dataset, risk: Risk, columns: slice | None = None, tolerance: float = 1e-10
 ) -> Array:
     """Return scikit-learn's minimiser of an L2-regularised logistic risk, shape ``(1, d)``.
@@ -175,7 +180,7 @@ def centralised_logistic(
     --------
     >>> data = Dataset([[1.0, 1.0], [0.5, -1.0]], [1, -1])
     >>> risk = Risk(regulariser_weight=0.1)
-    >>> bool(centralised_logistic(data, risk, slice(0, 1))[0, 1] == 0)
+    >>> bool(fit_centralised_logistic(data, risk, slice(0, 1))[0, 1] == 0)
     True
     """
     from sklearn.linear_model import LogisticRegression

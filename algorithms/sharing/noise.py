@@ -42,9 +42,9 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.accounting.composition import advanced, gaussian_guarantee
+from dpaudit.accounting.composition import compose_advanced, gaussian_guarantee
 from dpaudit.accounting.events import GaussianRelease
-from dpaudit.accounting.optimal import optimal
+from dpaudit.accounting.optimal import make_optimal_composition
 from dpaudit.algorithms.sharing.vertical import Party
 from dpaudit.errors import InvalidArgument
 
@@ -127,7 +127,7 @@ def model_noise(noise: Noise, party: Party, scale: float, trials: int, rng: Gene
             return np.zeros((trials, party.dimension))
 
 
-def published_sensitivity(
+def compute_published_sensitivity(
     *,
     features: int,
     parties: int,
@@ -142,7 +142,7 @@ def published_sensitivity(
 
     Examples
     --------
-    >>> published_sensitivity(
+    >>> compute_published_sensitivity(
     ...     features=3,
     ...     parties=2,
     ...     penalty=1.0,
@@ -152,23 +152,23 @@ def published_sensitivity(
     ... )
     3.0
     """
-    check.integer("features", features, least=1)
-    check.integer("parties", parties, least=1)
-    check.positive("penalty", penalty)
+    check.require_integer("features", features, least=1)
+    check.require_integer("parties", parties, least=1)
+    check.require_positive("penalty", penalty)
     inner = regulariser_weight * regulariser_curvature + (1 + parties * penalty) * bound
     return 3 / (features * penalty) * inner
 
 
-def published_noise_scale(epsilon: float, delta: float, sensitivity: float) -> float:
+def compute_published_noise_scale(epsilon: float, delta: float, sensitivity: float) -> float:
     """Return Theorem 1's ``sigma = sqrt(2 ln(1.25 / delta)) C / epsilon``.
 
     Examples
     --------
-    >>> round(published_noise_scale(1.0, 1e-5, 1.0), 4)
+    >>> round(compute_published_noise_scale(1.0, 1e-5, 1.0), 4)
     4.8448
     """
-    check.positive("epsilon", epsilon)
-    check.probability("delta", delta)
+    check.require_positive("epsilon", epsilon)
+    check.require_probability("delta", delta)
     return math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / epsilon
 
 
@@ -197,7 +197,7 @@ def message_event(*, sensitivity: float, noise_scale: float, iterations: int) ->
     >>> message_event(sensitivity=2.0, noise_scale=8.0, iterations=17).count
     16
     """
-    count = check.integer("iterations", iterations, least=1) - 1
+    count = check.require_integer("iterations", iterations, least=1) - 1
     return GaussianRelease(sensitivity=sensitivity, noise_scale=noise_scale, count=count)
 
 
@@ -233,8 +233,8 @@ def theorem1_epsilon(*, sensitivity: float, noise_scale: float, delta: float) ->
     inf
     """
     check.non_negative("sensitivity", sensitivity)
-    check.positive("noise_scale", noise_scale)
-    if check.delta("delta", delta) == 0:
+    check.require_positive("noise_scale", noise_scale)
+    if check.require_delta("delta", delta) == 0:
         return math.inf
     epsilon = math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / noise_scale
     return epsilon if epsilon <= 1 else math.inf
@@ -257,16 +257,20 @@ def corollary1_epsilon(
     >>> round(corollary1_gaussian_epsilon(**one, delta=1e-5), 4)
     0.3017
     """
-    epsilon, share = _iteration(sensitivity, noise_scale, iterations, delta)
-    return advanced(epsilon, share, iterations, delta / 2)[0] if epsilon <= 1 else math.inf
+    epsilon, share = _compute_iteration_budget(sensitivity, noise_scale, iterations, delta)
+    return compose_advanced(epsilon, share, iterations, delta / 2)[0] if epsilon <= 1 else math.inf
 
 
 def corollary1_optimal_epsilon(
     *, sensitivity: float, noise_scale: float, iterations: int, delta: float
 ) -> float:
     """Return what follows from Theorem 1 for T iterations by optimal composition, same split."""
-    epsilon, share = _iteration(sensitivity, noise_scale, iterations, delta)
-    return optimal(epsilon, share, iterations).epsilon(delta) if epsilon <= 1 else math.inf
+    epsilon, share = _compute_iteration_budget(sensitivity, noise_scale, iterations, delta)
+    return (
+        make_optimal_composition(epsilon, share, iterations).epsilon(delta)
+        if epsilon <= 1
+        else math.inf
+    )
 
 
 def corollary1_gaussian_epsilon(
@@ -277,10 +281,12 @@ def corollary1_gaussian_epsilon(
     return gaussian_guarantee(event).epsilon(delta)
 
 
-def _iteration(
+def _compute_iteration_budget(
     sensitivity: float, noise_scale: float, iterations: int, delta: float
 ) -> tuple[float, float]:
     """Return the epsilon and delta of an iteration by Theorem 1."""
-    share = check.delta("delta", delta) / (2 * check.integer("iterations", iterations, least=1))
+    share = check.require_delta("delta", delta) / (
+        2 * check.require_integer("iterations", iterations, least=1)
+    )
     one = theorem1_epsilon(sensitivity=sensitivity, noise_scale=noise_scale, delta=share)
     return one, share

@@ -7,8 +7,8 @@ Every trial r minimises, over ``||x|| <= radius``,
 with one matrix K for all trials; in eq. (6) it is ``rho D'D`` plus lambda times the regulariser's
 ridge part on the diagonal, the ball is X_m, and q is ``D'(y + rho s)``. Without a lasso part the
 ball leaves one scalar equation a trial (`ridge_in_ball`); otherwise FISTA with restarts
-(`minimise`; Beck & Teboulle 2009, O'Donoghue & Candes 2015) on K, whose steps cost one product
-``(R, d) (d, d)``. Trials that are done leave the batch.
+(`minimise_quadratic`; Beck & Teboulle 2009, O'Donoghue & Candes 2015) on K, whose steps cost one
+product ``(R, d) (d, d)``. Trials that are done leave the batch.
 
 Closed forms are held to the same residual (`require_stationary`). It can be out of reach where K is
 nearly singular: with columns ``a`` and ``a + eps b`` and no ridge the minimiser is of size 1/eps,
@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.problems.regularisers import project, shrink
+from dpaudit.algorithms.problems.regularisers import apply_soft_threshold, project_on_ball
 from dpaudit.errors import ConvergenceError
-from dpaudit.laws.residuals import report
+from dpaudit.laws.residuals import report_residuals
 
 TOLERANCE = 1e-10
 # Of a norm on the border of the ball, relative to the radius; the projection removes the rest.
@@ -70,7 +70,9 @@ class Quadratic:
         lasso is positively homogeneous (Yu 2013, Theorem 4).
         """
         moved = points - (points @ self.matrix + linear) / self.smoothness
-        return project(shrink(moved, self.lasso / self.smoothness), self.radius)
+        return project_on_ball(
+            apply_soft_threshold(moved, self.lasso / self.smoothness), self.radius
+        )
 
     def residual(self, points: Array, linear: Array) -> Array:
         """Return how far from optimal each trial is, shape ``(R,)``; 0 at a minimiser.
@@ -79,16 +81,18 @@ class Quadratic:
         the largest entry of the linear term or to ``lasso``.
         """
         gradient = self.smoothness * (points - self.step(points, linear))
-        return _relative(gradient, linear, self.lasso, self.smoothness)
+        return _compute_relative_residual(gradient, linear, self.lasso, self.smoothness)
 
 
-def _relative(gradient: Array, linear: Array, lasso: float, smoothness: float) -> Array:
+def _compute_relative_residual(
+    gradient: Array, linear: Array, lasso: float, smoothness: float
+) -> Array:
     scale = np.maximum(lasso, np.abs(linear).max(axis=1, initial=0.0))
     scale[scale == 0] = smoothness
     return np.asarray(np.abs(gradient).max(axis=1, initial=0.0) / scale)
 
 
-def minimise(problem: Quadratic, linear: Array, start: Array) -> Array:
+def minimise_quadratic(problem: Quadratic, linear: Array, start: Array) -> Array:
     """Return the minimisers of all trials, shape ``(R, d)``.
 
     Parameters
@@ -108,7 +112,7 @@ def minimise(problem: Quadratic, linear: Array, start: Array) -> Array:
     Examples
     --------
     >>> problem = Quadratic(matrix=np.eye(2), smoothness=1.0, lasso=0.5)
-    >>> abs(minimise(problem, np.array([[-2.0, 0.1]]), np.zeros((1, 2))))
+    >>> abs(minimise_quadratic(problem, np.array([[-2.0, 0.1]]), np.zeros((1, 2))))
     array([[1.5, 0. ]])
     """
     solution = start.copy()
@@ -121,14 +125,16 @@ def minimise(problem: Quadratic, linear: Array, start: Array) -> Array:
             residual = problem.residual(current, linear)
             solution[todo] = current
             left = ~(residual <= problem.tolerance)
-            report("x-update", residual[~left], tolerance=problem.tolerance, measure=_MEASURE)
+            report_residuals(
+                "x-update", residual[~left], tolerance=problem.tolerance, measure=_MEASURE
+            )
             if not left.any():
                 return solution
             if count == problem.most_steps or np.isnan(residual).any():
                 raise _not_converged(problem.tolerance, todo[left], residual[left], count)
             todo, linear, momentum = todo[left], linear[left], momentum[left]
             current, ahead = current[left], ahead[left]
-        current, ahead, momentum = _accelerated(problem, linear, current, ahead, momentum)
+        current, ahead, momentum = _run_accelerated_step(problem, linear, current, ahead, momentum)
         count += 1
 
 
@@ -155,13 +161,13 @@ def require_stationary(
         A trial's residual is above the tolerance: rounding, where K is ill-conditioned.
     """
     if radius is not None:
-        moved = project(solution - gradient / smoothness, radius)
+        moved = project_on_ball(solution - gradient / smoothness, radius)
         gradient = smoothness * (solution - moved)
-    residual = _relative(gradient, linear, 0.0, smoothness)
+    residual = _compute_relative_residual(gradient, linear, 0.0, smoothness)
     left = ~(residual <= tolerance)
     if left.any():
         raise _not_converged(tolerance, np.flatnonzero(left), residual[left])
-    report("x-update", residual, tolerance=tolerance, measure=_MEASURE)
+    report_residuals("x-update", residual, tolerance=tolerance, measure=_MEASURE)
 
 
 def _not_converged(
@@ -175,7 +181,7 @@ def _not_converged(
     )
 
 
-def _accelerated(
+def _run_accelerated_step(
     problem: Quadratic, linear: Array, current: Array, ahead: Array, momentum: Array
 ) -> tuple[Array, Array, Array]:
     """Return the next model, extrapolated model and momentum; going uphill forgets the momentum."""
@@ -230,5 +236,7 @@ def ridge_in_ball(curvature: Array, linear: Array, radius: float) -> Array:
             f"x-update: trial {trial} is at norm {float(norms[trial, 0])}, expected {radius}"
         )
     beyond = np.maximum(over, 0)
-    report("x-update in a ball", beyond, tolerance=_BORDER, measure="norm beyond the radius")
-    return project(solution, radius)
+    report_residuals(
+        "x-update in a ball", beyond, tolerance=_BORDER, measure="norm beyond the radius"
+    )
+    return project_on_ball(solution, radius)

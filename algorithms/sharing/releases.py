@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from dpaudit.extension.parameters import Parameters
-from dpaudit.extension.release import Published, ReleaseCard
+from dpaudit.extension.release import FormulaGuarantee, ReleaseCard
 
 if TYPE_CHECKING:
     from dpaudit.accounting.events import Event
@@ -32,7 +32,7 @@ class Messages(Parameters):
     bound: float = Field(1.0, ge=0, description="b_1, of Lemma 1 and Assumption 1")
 
 
-def messages(given: Messages) -> Event:
+def make_message_release(given: Messages) -> Event:
     """Return what one party's messages release."""
     from dpaudit.algorithms.sharing.noise import message_event
 
@@ -41,11 +41,11 @@ def messages(given: Messages) -> Event:
     )
 
 
-def corollary1(given: Messages, delta: float) -> Published:
+def publish_corollary1_epsilon(given: Messages, delta: float) -> FormulaGuarantee:
     """Return Corollary 1 of hu2020, with the sensitivity of its Lemma 1."""
-    from dpaudit.algorithms.sharing.noise import corollary1_epsilon, published_sensitivity
+    from dpaudit.algorithms.sharing.noise import compute_published_sensitivity, corollary1_epsilon
 
-    claimed = published_sensitivity(
+    claimed = compute_published_sensitivity(
         features=given.features,
         parties=given.parties,
         penalty=given.penalty,
@@ -59,7 +59,7 @@ def corollary1(given: Messages, delta: float) -> Published:
         iterations=given.iterations,
         delta=delta,
     )
-    return Published(
+    return FormulaGuarantee(
         epsilon=epsilon,
         delta=delta,
         source="Hu et al. 2020, Corollary 1 with Theorem 1 and Lemma 1; delta split in halves",
@@ -73,8 +73,8 @@ HU2020_MESSAGE = ReleaseCard(
     source="derived in algorithms/sharing/noise.py; needs a true bound on the sensitivity",
     relation="replace-column",
     parameters=Messages,
-    event=messages,
+    event=make_message_release,
     count="iterations",
     noise="noise_scale",
-    published=corollary1,
+    published=publish_corollary1_epsilon,
 )

@@ -22,11 +22,11 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.problems.records import instance
+from dpaudit.algorithms.problems.records import require_instance_of
 from dpaudit.algorithms.problems.regularisers import L2, Regulariser
 from dpaudit.algorithms.problems.sample_losses import LOGISTIC, SampleLoss
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 # Predictions of a block of trials that are in memory at once.
 _PREDICTIONS = 2**22
@@ -59,9 +59,9 @@ class Risk:
     regulariser_weight: float = 1e-4
 
     def __post_init__(self) -> None:
-        instance("loss", self.loss, SampleLoss, "a SampleLoss")
-        instance("regulariser", self.regulariser, Regulariser, "a Regulariser")
-        check.choice("scaling", self.scaling, ("mean", "sum"))
+        require_instance_of("loss", self.loss, SampleLoss, "a SampleLoss")
+        require_instance_of("regulariser", self.regulariser, Regulariser, "a Regulariser")
+        check.require_choice("scaling", self.scaling, ("mean", "sum"))
         check.non_negative("regulariser_weight", self.regulariser_weight)
 
     @property
@@ -96,7 +96,7 @@ class Risk:
     def _losses(self, models: Array, dataset: Dataset) -> Array:
         if models.ndim != 2 or models.shape[1] != dataset.dimension:
             expected = f"shape (R, {dataset.dimension}): one weight a feature"
-            raise InvalidArgument("models", Shown(f"shape {models.shape}"), expected)
+            raise InvalidArgument("models", VerbatimText(f"shape {models.shape}"), expected)
         total = np.empty(len(models))
         rows = max(1, _PREDICTIONS // len(dataset.labels))
         for first in range(0, len(models), rows):
@@ -165,7 +165,7 @@ class Party:
 def check_blocks(block_sizes: tuple[int, ...]) -> None:
     """Raise `InvalidArgument` unless these are the column counts of one party or more."""
     for size in block_sizes:
-        check.integer("block_sizes", size, least=1)
+        check.require_integer("block_sizes", size, least=1)
     if not block_sizes:
         raise InvalidArgument("block_sizes", block_sizes, "the column count of one party or more")
 
@@ -189,7 +189,7 @@ def party_of(block_sizes: tuple[int, ...], column: int) -> int:
     return int(np.searchsorted(np.cumsum(block_sizes), column, side="right"))
 
 
-def parties(dataset: Dataset, block_sizes: tuple[int, ...]) -> tuple[Party, ...]:
+def split_into_parties(dataset: Dataset, block_sizes: tuple[int, ...]) -> tuple[Party, ...]:
     """Return the parties of a dataset; what they computed lives as long as the dataset does.
 
     Raises
@@ -198,7 +198,7 @@ def parties(dataset: Dataset, block_sizes: tuple[int, ...]) -> tuple[Party, ...]
         The blocks do not add up to the features of the dataset.
     """
     if sum(block_sizes) != dataset.dimension:
-        given = Shown(f"{dataset.dimension} features")
+        given = VerbatimText(f"{dataset.dimension} features")
         raise InvalidArgument("dataset", given, f"{sum(block_sizes)}, split as {block_sizes}")
     known = _PARTIES.setdefault(dataset, {})
     if block_sizes not in known:

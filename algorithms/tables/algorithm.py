@@ -66,14 +66,14 @@ from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.laws import LocalSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.algorithms.tables.server import Served, Server
-from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
+from dpaudit.errors import InvalidArgument, UnsupportedEvent, VerbatimText
 from dpaudit.laws.mechanism import HasLaw, Mechanism
-from dpaudit.laws.residuals import located
+from dpaudit.laws.residuals import add_error_place
 from dpaudit.laws.steps import GaussianSteps
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class TablesState:
     """Everything after an iteration: the new models and what they were computed from."""
 
     models: tuple[Array, ...]
@@ -81,7 +81,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class ModelView:
+class ClientModelView:
     """What somebody sees to whom all clients' models are released after every iteration."""
 
     algorithm: TablesADMM
@@ -162,11 +162,11 @@ class TablesADMM:
     label_epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        check.integer("iterations", self.iterations, least=1)
-        check.positive("penalty", self.penalty)
-        check.positive("regulariser_weight", self.regulariser_weight)
+        check.require_integer("iterations", self.iterations, least=1)
+        check.require_positive("penalty", self.penalty)
+        check.require_positive("regulariser_weight", self.regulariser_weight)
         if self.label_epsilon is not None:
-            check.positive("label_epsilon", self.label_epsilon)
+            check.require_positive("label_epsilon", self.label_epsilon)
         clipped = isinstance(self.solver, LocalSGD) and self.solver.clip_norm < np.inf
         if not self.reduced and clipped:
             expected = "True: clipping is by tuple, and a joined row is not a tuple"
@@ -174,12 +174,12 @@ class TablesADMM:
 
     # --- views -----------------------------------------------------------------------------
 
-    def model(self) -> ModelView:
+    def model(self) -> ClientModelView:
         """Return the mechanism that releases all models after each iteration, (R, T, D, d_c).
 
         ``D`` is the sum of the d_i: the tables' models one below the other.
         """
-        return ModelView(self)
+        return ClientModelView(self)
 
     def server(self) -> ServerView:
         """Return the mechanism that releases every ``h_{i,j}`` of each iteration.
@@ -232,7 +232,7 @@ class TablesADMM:
     def check(self, dataset: object) -> None:
         """Raise `InvalidArgument` for data the algorithm cannot run on."""
         if not isinstance(dataset, JoinedTables):
-            given = Shown(type(dataset).__name__)
+            given = VerbatimText(type(dataset).__name__)
             raise InvalidArgument("dataset", given, "JoinedTables")
         self.loss.encode(dataset.labels)
 
@@ -268,7 +268,7 @@ class TablesADMM:
         models = tuple(np.zeros((trials, width, outputs)) for width in dataset.widths)
         return models, np.zeros((trials, dataset.rows, outputs))
 
-    def run(self, dataset: JoinedTables, trials: int, rng: Generator) -> Iterator[State]:
+    def run(self, dataset: JoinedTables, trials: int, rng: Generator) -> Iterator[TablesState]:
         """Yield the state after each iteration.
 
         Raises
@@ -277,16 +277,16 @@ class TablesADMM:
             A solver missed its tolerance, which is also how a diverging run ends.
         """
         self.check(dataset)
-        check.integer("trials", trials, least=1)
+        check.require_integer("trials", trials, least=1)
         clients, server = self.clients(dataset), self.server_side()
         targets = self.seen_targets(dataset, trials, rng)
         models, dual = self.start(dataset, trials)
         for number in range(1, self.iterations + 1):
-            with located(f"iteration {number}"):
+            with add_error_place(f"iteration {number}"):
                 served = server.serve(dataset, dataset.predictions(models), dual, targets)
                 models = self._updated(clients, models, served, rng)
             dual = served.dual
-            yield State(models, served)
+            yield TablesState(models, served)
 
     def _updated(
         self, clients: tuple[Client, ...], models: tuple[Array, ...], served: Served, rng: Generator
@@ -294,7 +294,7 @@ class TablesADMM:
         """Return every client's model after its update."""
         updated = []
         for i, (client, model, pull) in enumerate(zip(clients, models, served.pulls, strict=True)):
-            with located(f"client {i}"):
+            with add_error_place(f"client {i}"):
                 updated.append(self.solver.update(client, model, pull, rng))
         return tuple(updated)
 

@@ -37,7 +37,7 @@ from scipy.linalg import cho_factor, cho_solve
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.laws.residuals import report
+from dpaudit.laws.residuals import report_residuals
 
 # Of the exact theta-update: largest |A theta - b|, relative to |A| |theta| + |b|.
 TOLERANCE = 1e-10
@@ -97,7 +97,7 @@ class Client:
                 f"theta-update: got a relative residual of {residual[trial]:.2g} in trial {trial}, "
                 f"expected at most {TOLERANCE:.0g}: raise regulariser_weight"
             )
-        report("theta-update", residual, tolerance=TOLERANCE, measure="relative residual")
+        report_residuals("theta-update", residual, tolerance=TOLERANCE, measure="relative residual")
         return np.asarray(model)
 
     def gradient(
@@ -156,14 +156,14 @@ class LocalSGD:
     noise_multiplier: float = 0.0
 
     def __post_init__(self) -> None:
-        check.integer("steps", self.steps, least=1)
-        check.positive("learning_rate", self.learning_rate)
-        if check.positive("sampling_ratio", self.sampling_ratio) > 1:
+        check.require_integer("steps", self.steps, least=1)
+        check.require_positive("learning_rate", self.learning_rate)
+        if check.require_positive("sampling_ratio", self.sampling_ratio) > 1:
             raise InvalidArgument("sampling_ratio", self.sampling_ratio, "a number in (0, 1]")
         if self.clip_norm != math.inf:
-            check.positive("clip_norm", self.clip_norm)
+            check.require_positive("clip_norm", self.clip_norm)
         if check.non_negative("noise_multiplier", self.noise_multiplier) > 0:
-            check.positive("clip_norm", self.clip_norm)
+            check.require_positive("clip_norm", self.clip_norm)
 
     @property
     def private(self) -> bool:

@@ -62,8 +62,8 @@ def label_event(*, deviation: float, encoding: Encoding = "one-hot") -> LaplaceR
     >>> release.count * release.sensitivity / release.noise_scale
     1.0
     """
-    scale = check.positive("deviation", deviation) / math.sqrt(2)
-    moved = 2 if check.choice("encoding", encoding, ("one-hot", "sign")) == "one-hot" else 1
+    scale = check.require_positive("deviation", deviation) / math.sqrt(2)
+    moved = 2 if check.require_choice("encoding", encoding, ("one-hot", "sign")) == "one-hot" else 1
     return LaplaceRelease(sensitivity=2.0 / moved, noise_scale=scale, count=moved)
 
 
@@ -75,7 +75,7 @@ def theorem1_epsilon(deviation: float) -> float:
     >>> round(theorem1_epsilon(2.8284271247461903), 12)
     1.0
     """
-    return 2 * math.sqrt(2) / check.positive("deviation", deviation)
+    return 2 * math.sqrt(2) / check.require_positive("deviation", deviation)
 
 
 def model_event(
@@ -119,10 +119,10 @@ def model_event(
     >>> round(gaussian_guarantee(model_event(**run, joined=(3, 1))).mu, 4)
     0.9487
     """
-    check.integer("iterations", iterations, least=1)
-    check.integer("local_steps", local_steps, least=1)
-    squares = sum(check.integer("joined", count, least=0) ** 2 for count in joined)
-    if check.positive("sampling_ratio", sampling_ratio) != 1:
+    check.require_integer("iterations", iterations, least=1)
+    check.require_integer("local_steps", local_steps, least=1)
+    squares = sum(check.require_integer("joined", count, least=0) ** 2 for count in joined)
+    if check.require_positive("sampling_ratio", sampling_ratio) != 1:
         raise UnsupportedEvent(
             f"event: got sampling_ratio {sampling_ratio:g}, expected 1: no theorem here covers "
             "the tuples of other clients, or a replacement, when steps are on batches"
@@ -172,18 +172,18 @@ def theorem2_epsilon(
     >>> round(theorem2_epsilon(noise_multiplier=10.0, steps=100, delta=1e-5, **options), 4)
     1.6965
     """
-    check.positive("noise_multiplier", noise_multiplier)
-    check.integer("steps", steps, least=0)
-    ratio = check.positive("sampling_ratio", sampling_ratio)
-    if check.delta("delta", delta) == 0:
+    check.require_positive("noise_multiplier", noise_multiplier)
+    check.require_integer("steps", steps, least=0)
+    ratio = check.require_positive("sampling_ratio", sampling_ratio)
+    if check.require_delta("delta", delta) == 0:
         return math.inf
-    constant = check.positive("second_constant", second_constant)
+    constant = check.require_positive("second_constant", second_constant)
     epsilon = constant * ratio * math.sqrt(steps * -math.log(delta)) / noise_multiplier
-    largest = check.positive("first_constant", first_constant) * ratio**2 * steps
+    largest = check.require_positive("first_constant", first_constant) * ratio**2 * steps
     return epsilon if epsilon <= largest else math.inf
 
 
-def published_noise_multiplier(
+def compute_published_multiplier(
     *, epsilon: float, delta: float, steps: int, sampling_ratio: float, second_constant: float
 ) -> float:
     """Return Theorem 2's least noise, ``sigma = c_2 r sqrt(tau ln(1/delta)) / epsilon``.
@@ -193,8 +193,8 @@ def published_noise_multiplier(
     Examples
     --------
     >>> options = {"steps": 2, "sampling_ratio": 1.0, "second_constant": 4.0}
-    >>> round(published_noise_multiplier(epsilon=1.0, delta=1e-5, **options), 4)
+    >>> round(compute_published_multiplier(epsilon=1.0, delta=1e-5, **options), 4)
     19.1941
     """
-    root = math.sqrt(steps * -math.log(check.probability("delta", delta)))
-    return second_constant * sampling_ratio * root / check.positive("epsilon", epsilon)
+    root = math.sqrt(steps * -math.log(check.require_probability("delta", delta)))
+    return second_constant * sampling_ratio * root / check.require_positive("epsilon", epsilon)

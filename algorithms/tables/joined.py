@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours import Table
 from dpaudit.records import Record
 
@@ -81,12 +81,12 @@ class JoinedTables:
             raise InvalidArgument("features", [t.shape for t in features], "tables with tuples")
         mappings = self._checked_mappings([len(table) for table in features])
         labels = check.finite_array("labels", self.labels, ndim=1)
-        table = check.integer("label_table", self.label_table, least=0)
+        table = check.require_integer("label_table", self.label_table, least=0)
         if table >= len(features):
             raise InvalidArgument("label_table", table, f"less than the {len(features)} tables")
         if len(labels) != len(features[table]):
             expected = f"one for each of the {len(features[table])} tuples of table {table}"
-            raise InvalidArgument("labels", Shown(f"{len(labels)} values"), expected)
+            raise InvalidArgument("labels", VerbatimText(f"{len(labels)} values"), expected)
         for array in (*features, *mappings, labels):
             array.flags.writeable = False
         fields = (("features", features), ("mappings", mappings), ("labels", labels))
@@ -96,7 +96,9 @@ class JoinedTables:
     def _checked_mappings(self, tuples: list[int]) -> tuple[Index, ...]:
         if len(self.mappings) != len(tuples):
             expected = f"one for each of the {len(tuples)} tables"
-            raise InvalidArgument("mappings", Shown(f"{len(self.mappings)} mappings"), expected)
+            raise InvalidArgument(
+                "mappings", VerbatimText(f"{len(self.mappings)} mappings"), expected
+            )
         mappings = []
         for i, (mapping, count) in enumerate(zip(self.mappings, tuples, strict=True)):
             rows = np.array(mapping)

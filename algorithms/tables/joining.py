@@ -1,13 +1,13 @@
 """From keyed tables to `JoinedTables`: the join itself, by pandas, with its refusals.
 
 TablePuppet takes the join as done: eq. (26) of its appendix uses the mappings ``p_i(j)``, the tuple
-of table i in row j of the join. `join` computes them, and so ``G_i(j)`` of section "Computation
-reduction" and its size, eq. (37), from keys that the owners share.
+of table i in row j of the join. `join_tables` computes them, and so ``G_i(j)`` of section
+"Computation reduction" and its size, eq. (37), from keys that the owners share.
 
 Keys are compared as Python compares them, value by value, so a column must not hold what compares
-by accident: all its keys are of one kind (`_kind`), on both sides of a join, and none is missing.
-Otherwise a missing key would match the word "nan" once both are strings, and the integers 2**53
-and 2**53 + 1 both match the float 2.0**53.
+by accident: all its keys are of one kind (`_get_key_kind`), on both sides of a join, and none is
+missing. Otherwise a missing key would match the word "nan" once both are strings, and the integers
+2**53 and 2**53 + 1 both match the float 2.0**53.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.errors import InvalidArgument, Shown, shorten
+from dpaudit.errors import InvalidArgument, VerbatimText, shorten_repr
 from dpaudit.records import Record
 
 Keys = NDArray[np.object_]
@@ -74,10 +74,10 @@ class KeyedTable:
         what = f"key {name!r} of table {self.name!r}"
         if not isinstance(name, str):
             raise InvalidArgument("key column", name, "a name")
-        column = _objects(values)
+        column = _convert_to_object_column(values)
         if column.shape != (tuples,):
             expected = f"one value for each of the {tuples} tuples"
-            raise InvalidArgument(what, Shown(f"shape {column.shape}"), expected)
+            raise InvalidArgument(what, VerbatimText(f"shape {column.shape}"), expected)
         missing = np.asarray(pd.isna(column))
         if missing.any():
             row = int(np.argmax(missing))
@@ -85,13 +85,15 @@ class KeyedTable:
                 f"{what}, tuple {row}", Record(column[row]), "a key, not a missing value"
             )
         for row, value in enumerate(column):
-            if not isinstance(value, Hashable) or _kind(value) != _kind(column[0]):
+            if not isinstance(value, Hashable) or _get_key_kind(value) != _get_key_kind(column[0]):
                 expected = f"hashable keys of one kind: tuple 0 has {_with_kind(column[0])}"
-                raise InvalidArgument(f"{what}, tuple {row}", Shown(_with_kind(value)), expected)
+                raise InvalidArgument(
+                    f"{what}, tuple {row}", VerbatimText(_with_kind(value)), expected
+                )
         return column
 
 
-def _objects(values: ArrayLike) -> Keys:
+def _convert_to_object_column(values: ArrayLike) -> Keys:
     """Return the values one by one, before numpy finds a common type for them."""
     column = np.asarray(values) if hasattr(values, "dtype") else np.asarray(values, dtype=object)
     if column.ndim == 1:  # pandas keeps times as times, where numpy makes them integers
@@ -99,12 +101,12 @@ def _objects(values: ArrayLike) -> Keys:
     return column
 
 
-def _kind(value: object) -> str:
+def _get_key_kind(value: object) -> str:
     """Return what kind of key this is: keys of two kinds are never equal on purpose.
 
     Examples
     --------
-    >>> [_kind(value) for value in (True, 1, np.int8(1), 1.0, "1")]
+    >>> [_get_key_kind(value) for value in (True, 1, np.int8(1), 1.0, "1")]
     ['bool', 'int', 'int', 'float', 'str']
     """
     for kind, types in _KINDS.items():
@@ -114,10 +116,10 @@ def _kind(value: object) -> str:
 
 
 def _with_kind(value: object) -> str:
-    return f"{shorten(Record(value))} ({_kind(value)})"
+    return f"{shorten_repr(Record(value))} ({_get_key_kind(value)})"
 
 
-def join(
+def join_tables(
     tables: Sequence[KeyedTable],
     labels: ArrayLike,
     *,
@@ -149,7 +151,7 @@ def join(
     --------
     >>> visits = KeyedTable("visits", [[1.0], [2.0], [3.0]], {"patient": ["b", "a", "b"]})
     >>> patients = KeyedTable("patients", [[70.0], [35.0]], {"patient": ["a", "b"]})
-    >>> join([visits, patients], labels=[1, -1, 1]).mappings[1]
+    >>> join_tables([visits, patients], labels=[1, -1, 1]).mappings[1]
     array([1, 0, 1])
     """
     names = [table.name for table in tables]
@@ -158,9 +160,9 @@ def join(
     chosen = names[0] if label_table is None else label_table
     if chosen not in names:
         raise InvalidArgument("label_table", chosen, "one of: " + ", ".join(names))
-    frame = _frame(tables[0], 0)
+    frame = _make_key_frame(tables[0], 0)
     for i, table in enumerate(tables[1:], start=1):
-        frame = _extended(frame, table, i, many_to_many)
+        frame = _merge_key_frame(frame, table, i, many_to_many)
     mappings = tuple(frame[i].to_numpy(dtype=np.int64) for i in range(len(tables)))
     return JoinedTables(
         tuple(table.features for table in tables),
@@ -171,7 +173,7 @@ def join(
     )
 
 
-def _frame(table: KeyedTable, number: int) -> pd.DataFrame:
+def _make_key_frame(table: KeyedTable, number: int) -> pd.DataFrame:
     """Return a table's keys and, in a column named by the table's number, its tuple numbers."""
     frame = pd.DataFrame(
         {key: pd.Series(column, dtype=object) for key, column in table.keys.items()}
@@ -180,7 +182,7 @@ def _frame(table: KeyedTable, number: int) -> pd.DataFrame:
     return frame
 
 
-def _extended(
+def _merge_key_frame(
     frame: pd.DataFrame, table: KeyedTable, number: int, many_to_many: bool
 ) -> pd.DataFrame:
     shared = [key for key in table.keys if key in frame.columns]
@@ -189,24 +191,28 @@ def _extended(
         known = ", ".join(str(column) for column in frame.columns if isinstance(column, str))
         expected = f"a key column of the tables before it: {known or 'they have none'}"
         raise InvalidArgument(f"keys of {what}", list(table.keys), expected)
-    other = _frame(table, number)
+    other = _make_key_frame(table, number)
     twice = other.duplicated(shared)
     if twice.any() and not many_to_many:
-        given = _shown(other, shared, int(np.argmax(twice)), "twice")
+        given = _format_key_row(other, shared, int(np.argmax(twice)), "twice")
         raise InvalidArgument(f"keys of {what}", given, "every key once, or many_to_many=True")
     for key in shared:
         before, value = frame[key].iloc[0], other[key].iloc[0]
-        if _kind(before) != _kind(value):
+        if _get_key_kind(before) != _get_key_kind(value):
             expected = f"keys of one kind: a table before it has {_with_kind(before)}"
-            raise InvalidArgument(f"keys of {what}", Shown(f"{key}={_with_kind(value)}"), expected)
+            raise InvalidArgument(
+                f"keys of {what}", VerbatimText(f"{key}={_with_kind(value)}"), expected
+            )
     merged = frame.merge(other, on=shared, how="left")
     lost = merged[number].isna()
     if lost.any():
-        given = _shown(merged, shared, int(np.argmax(lost)), f"not there ({int(lost.sum())} rows)")
+        given = _format_key_row(
+            merged, shared, int(np.argmax(lost)), f"not there ({int(lost.sum())} rows)"
+        )
         raise InvalidArgument(f"keys of {what}", given, "a match for every row of the join")
     return merged
 
 
-def _shown(frame: pd.DataFrame, keys: list[str], row: int, what: str) -> Shown:
+def _format_key_row(frame: pd.DataFrame, keys: list[str], row: int, what: str) -> VerbatimText:
     values = ", ".join(f"{key}={Record(frame[key].iloc[row])!r}" for key in keys)
-    return Shown(f"{values} {what}")
+    return VerbatimText(f"{values} {what}")

@@ -27,7 +27,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.loss import CrossEntropy
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_LABEL, Pair
 
@@ -60,7 +60,7 @@ class LabelRelease:
     loss: CrossEntropy
 
     def __post_init__(self) -> None:
-        check.positive("epsilon", self.epsilon)
+        check.require_positive("epsilon", self.epsilon)
 
     @property
     def deviation(self) -> float:
@@ -86,7 +86,7 @@ class LabelRelease:
     def privacy_loss(self, transcripts: Array, pair: Pair[JoinedTables]) -> Array:
         """Return ``log p / q`` of each release, shape ``(R,)``."""
         if pair.relation is not REPLACE_LABEL:
-            raise InvalidArgument("relation", Shown(pair.relation.name), REPLACE_LABEL.name)
+            raise InvalidArgument("relation", VerbatimText(pair.relation.name), REPLACE_LABEL.name)
         self._check_shape(transcripts, pair.dataset)
         released = transcripts[:, pair.index]
         old, new = (
@@ -105,5 +105,5 @@ class LabelRelease:
     def _check_shape(self, transcripts: Array, dataset: JoinedTables) -> None:
         expected = (len(dataset.labels), self.loss.outputs)
         if transcripts.shape[1:] != expected:
-            shape = Shown(f"shape {transcripts.shape}")
+            shape = VerbatimText(f"shape {transcripts.shape}")
             raise InvalidArgument("transcripts", shape, f"(trials, {expected[0]}, {expected[1]})")

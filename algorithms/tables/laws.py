@@ -43,7 +43,7 @@ from dpaudit.algorithms.tables.clients import Client, LocalSGD, Solver
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.loss import CrossEntropy
 from dpaudit.algorithms.tables.server import Served, Server
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.steps import Step
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, Pair
 
@@ -169,7 +169,7 @@ class LocalSteps:
 
     def squared_shift_bounds(self, pair: Pair[JoinedTables]) -> tuple[float, float]:
         """Return bounds on ``sum_t ||v_t||^2 / s_t^2`` over all transcripts."""
-        moved = np.array(touched(pair), dtype=np.float64)
+        moved = np.array(count_touched_tuples(pair), dtype=np.float64)
         return 0.0, float(self.steps * np.sum((2 * moved / self.solver.noise_multiplier) ** 2))
 
     def _served(self, current: Round, dataset: JoinedTables) -> Served:
@@ -187,7 +187,7 @@ class LocalSteps:
         return served
 
 
-def touched(pair: Pair[JoinedTables]) -> tuple[int, ...]:
+def count_touched_tuples(pair: Pair[JoinedTables]) -> tuple[int, ...]:
     """Return ``a_k``: how many tuples of each table share a row of the join with what differs."""
     data = pair.dataset
     if pair.relation is REPLACE_COLUMN:
@@ -262,7 +262,10 @@ class BatchSteps:
                 -(((transcripts[:, t, 0, 0] - m[:, 0, 0]) / scale) ** 2) / 2
                 for m in (absent, present)
             )
-            total += np.logaddexp(_log(1 - ratio) + without, _log(ratio) + within)
+            total += np.logaddexp(
+                _compute_log_probability(1 - ratio) + without,
+                _compute_log_probability(ratio) + within,
+            )
         return total
 
     def _replayed(
@@ -291,10 +294,10 @@ class BatchSteps:
         if self.algorithm.label_epsilon is not None or self.algorithm.loss.outputs != 1:
             raise InvalidArgument("algorithm", self.algorithm, "a margin and labels without noise")
         if dataset.tuples != (1,) or dataset.widths != (1,):
-            given = Shown(f"tables of {dataset.tuples} tuples and {dataset.widths} columns")
+            given = VerbatimText(f"tables of {dataset.tuples} tuples and {dataset.widths} columns")
             raise InvalidArgument("dataset", given, "one tuple of one column: else no law is known")
         return solver
 
 
-def _log(probability: float) -> float:
+def _compute_log_probability(probability: float) -> float:
     return float(np.log(probability)) if probability > 0 else -np.inf

@@ -26,7 +26,7 @@ from scipy.special import expit, logsumexp, softmax, wrightomega
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.laws.residuals import report
+from dpaudit.laws.residuals import report_residuals
 from dpaudit.records import Record
 
 # Of the z-update: largest |gradient|, relative to 1 + the largest |linear term| of the row.
@@ -58,7 +58,7 @@ class CrossEntropy:
     margin: bool = False
 
     def __post_init__(self) -> None:
-        check.integer("classes", self.classes, least=2)
+        check.require_integer("classes", self.classes, least=2)
         if self.margin and self.classes != 2:
             raise InvalidArgument("classes", self.classes, "2 classes where scores are margins")
 
@@ -142,7 +142,7 @@ class CrossEntropy:
                 f"{worst[-1]}, expected at most {TOLERANCE:.0g}: the penalty is too small for "
                 "the scores, or the iterates diverge"
             )
-        report("z-update", residual, tolerance=TOLERANCE, measure="relative gradient")
+        report_residuals("z-update", residual, tolerance=TOLERANCE, measure="relative gradient")
 
 
 LOGISTIC = CrossEntropy(2, margin=True)

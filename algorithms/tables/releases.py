@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from dpaudit.extension.parameters import Parameters
-from dpaudit.extension.release import Published, ReleaseCard
+from dpaudit.extension.release import FormulaGuarantee, ReleaseCard
 
 if TYPE_CHECKING:
     from dpaudit.accounting.events import Event
@@ -47,11 +47,11 @@ def labels(given: Labels) -> Event:
     return label_event(deviation=given.deviation, encoding=given.encoding)
 
 
-def labels_theorem1(given: Labels, delta: float) -> Published:
+def labels_theorem1(given: Labels, delta: float) -> FormulaGuarantee:
     """Return Theorem 1 of the appendix on joined tables."""
     from dpaudit.algorithms.tables.guarantees import theorem1_epsilon
 
-    return Published(
+    return FormulaGuarantee(
         epsilon=theorem1_epsilon(given.deviation),
         delta=0.0,
         source="appendix on joined tables, Theorem 1",
@@ -72,7 +72,7 @@ def features(given: Features) -> Event:
     )
 
 
-def features_theorem2(given: Features, delta: float) -> Published:
+def features_theorem2(given: Features, delta: float) -> FormulaGuarantee:
     """Return Theorem 2 of the appendix on joined tables, for the constants given."""
     from dpaudit.algorithms.tables.guarantees import theorem2_epsilon
 
@@ -84,7 +84,7 @@ def features_theorem2(given: Features, delta: float) -> Published:
         first_constant=given.c1,
         second_constant=given.c2,
     )
-    return Published(
+    return FormulaGuarantee(
         epsilon=epsilon,
         delta=delta,
         source="appendix on joined tables, Theorem 2",

@@ -72,28 +72,30 @@ class Server:
         for i, own in enumerate(joined):
             others = total - own - auxiliary
             pull = dual + self.penalty * others
-            gathered = gather(pull, mappings[i], dataset.tuples[i]) if self.reduced else pull
+            gathered = (
+                sum_over_tuple_rows(pull, mappings[i], dataset.tuples[i]) if self.reduced else pull
+            )
             pulls.append(gathered)
         return Served(auxiliary, dual, tuple(pulls))
 
 
 @lru_cache(maxsize=16)
-def _members(mapping: bytes, kind: str, tuples: int) -> csr_array:
+def _build_tuple_membership(mapping: bytes, kind: str, tuples: int) -> csr_array:
     """Return which rows of the join belong to each tuple; every iteration asks for the same."""
     of = np.frombuffer(mapping, dtype=kind)
     return csr_array((np.ones(len(of)), (of, np.arange(len(of)))), shape=(tuples, len(of)))
 
 
-def gather(values: Array, mapping: Index, tuples: int) -> Array:
+def sum_over_tuple_rows(values: Array, mapping: Index, tuples: int) -> Array:
     """Return the sum of ``values`` over the rows of each tuple: (R, N, d_c) to (R, n_i, d_c).
 
     Examples
     --------
-    >>> gather(np.array([[[1.0], [2.0], [4.0]]]), np.array([1, 0, 1]), 3)[0, :, 0]
+    >>> sum_over_tuple_rows(np.array([[[1.0], [2.0], [4.0]]]), np.array([1, 0, 1]), 3)[0, :, 0]
     array([2., 5., 0.])
     """
     rows = len(mapping)
-    member = _members(mapping.tobytes(), mapping.dtype.str, tuples)
+    member = _build_tuple_membership(mapping.tobytes(), mapping.dtype.str, tuples)
     columns = np.moveaxis(values, 1, 0)
     summed = member @ columns.reshape(rows, -1)
     return np.asarray(np.moveaxis(summed.reshape(tuples, *columns.shape[1:]), 0, 1))

@@ -29,9 +29,9 @@ from dpaudit.affine.network import Roles
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, SQUARED
 from dpaudit.algorithms.views.linear import LinearRuns, number_table
-from dpaudit.algorithms.views.records import curvatures, linear_terms
+from dpaudit.algorithms.views.records import compute_node_curvatures, linear_terms
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +61,9 @@ class GaussianConsensus(LinearRuns):
     noise: str = "primal"
 
     def __post_init__(self) -> None:
-        check.choice("noise", self.noise, ("primal", "dual"))
+        check.require_choice("noise", self.noise, ("primal", "dual"))
         if self.algorithm.noise_rate is not None:
-            given = Shown("noise of density exp(-alpha ||e||)")
+            given = VerbatimText("noise of density exp(-alpha ||e||)")
             raise InvalidArgument("algorithm", given, "none: here all noise is Gaussian")
         if self.algorithm.loss not in (LINEAR, SQUARED):
             expected = "linear or squared: else the noise does not enter linearly"
@@ -104,7 +104,7 @@ class GaussianConsensus(LinearRuns):
 
     def _gains(self, dataset: Dataset) -> Array:
         """Return ``(A_i + 2 eta_i V_i 1)^-1`` of all iterations, shape ``(T, N, d, d)``."""
-        curved = curvatures(dataset, self.algorithm.loss_weight * self.squared)
+        curved = compute_node_curvatures(dataset, self.algorithm.loss_weight * self.squared)
         ridge = self.algorithm.regulariser_weight / dataset.nodes + self.algorithm.stretch
         wide = curved + ridge[:, :, None, None] * np.eye(dataset.dimension)
         return np.asarray(np.linalg.inv(wide), dtype=np.float64)

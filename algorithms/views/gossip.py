@@ -29,19 +29,19 @@ from numpy.typing import ArrayLike, NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.affine.network import Network, Roles, trace
+from dpaudit.affine.network import Network, Roles, trace_network
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.views.linear import number_table
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 
-def metropolis(graph: Graph) -> NDArray[Any]:
+def compute_metropolis_weights(graph: Graph) -> NDArray[Any]:
     """Return ``W_ij = 1 / (1 + max(V_i, V_j))`` on edges, rows summing to 1, as fractions.
 
     Examples
     --------
     >>> from dpaudit.algorithms.problems.graphs import ring
-    >>> metropolis(ring(3))[0].tolist()
+    >>> compute_metropolis_weights(ring(3))[0].tolist()
     [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
     """
     degrees = graph.degrees.astype(int)
@@ -94,17 +94,19 @@ class Gossip:
     dimension: int = 1
 
     def __post_init__(self) -> None:
-        check.integer("iterations", self.iterations, least=1)
-        check.integer("dimension", self.dimension, least=1)
-        check.choice("noise", self.noise, ("messages", "initial"))
+        check.require_integer("iterations", self.iterations, least=1)
+        check.require_integer("dimension", self.dimension, least=1)
+        check.require_choice("noise", self.noise, ("messages", "initial"))
         off = (self.graph.adjacency == 0) & ~np.eye(self.graph.nodes, dtype=np.bool_)
         if any(entry != 0 for entry in self._weights[off]):
-            raise InvalidArgument("weights", Shown("a weight off the edges"), "0 off the edges")
+            raise InvalidArgument(
+                "weights", VerbatimText("a weight off the edges"), "0 off the edges"
+            )
         self._scales  # noqa: B018
 
     @property
     def _weights(self) -> NDArray[Any]:
-        given = metropolis(self.graph) if self.weights is None else self.weights
+        given = compute_metropolis_weights(self.graph) if self.weights is None else self.weights
         return number_table("weights", given, (self.graph.nodes, self.graph.nodes))
 
     @property
@@ -116,7 +118,9 @@ class Gossip:
         start = check.finite_array("values", values, ndim=2)
         expected = (self.graph.nodes, self.dimension)
         if start.shape != expected:
-            raise InvalidArgument("values", Shown(f"shape {start.shape}"), f"shape {expected}")
+            raise InvalidArgument(
+                "values", VerbatimText(f"shape {start.shape}"), f"shape {expected}"
+            )
         return self.messages(start, rng.standard_normal((trials, *self.shape)))
 
     @property
@@ -145,4 +149,4 @@ class Gossip:
         weights, scales = self._weights, self._scales
         zero = np.zeros((self.graph.nodes, self.dimension))
         roles = Roles.of_nodes(self.graph.adjacency, self.dimension, drawn=self.shape[0])
-        return trace(lambda x, z: self._run(x, z, weights, scales), zero, self.shape, roles)
+        return trace_network(lambda x, z: self._run(x, z, weights, scales), zero, self.shape, roles)

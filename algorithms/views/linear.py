@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.affine.changes import exact_number
-from dpaudit.affine.network import Network, Roles, trace, trace_noise
-from dpaudit.algorithms.views.records import held_by_nodes
+from dpaudit.affine.network import Network, Roles, trace_network, trace_noise
+from dpaudit.algorithms.views.records import list_node_entries
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 
 class LinearRuns(ABC):
@@ -44,7 +44,7 @@ class LinearRuns(ABC):
 
     def held(self, dataset: Dataset) -> tuple[Array, tuple[int, ...]]:
         """Return all numbers of a dataset in a row, and who holds each: nodes their records."""
-        return held_by_nodes(dataset)
+        return list_node_entries(dataset)
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return what is sent in ``trials`` runs; shape as in `messages`."""
@@ -63,7 +63,9 @@ class LinearRuns(ABC):
         """Return what is sent, as terms and noise form it; of the data else only features count."""
         self.algorithm.check(dataset)
         terms = np.zeros_like(self.terms(dataset))
-        return trace(partial(self.run, dataset), terms, self.shape(dataset), self.roles(dataset))
+        return trace_network(
+            partial(self.run, dataset), terms, self.shape(dataset), self.roles(dataset)
+        )
 
     def fixed_network(self, dataset: Dataset) -> Network:
         """Return the same of these data as numbers, to be held against a neighbour's."""
@@ -86,7 +88,9 @@ def number_table(
     """
     given = np.asarray(values, dtype=object)
     if given.ndim and given.shape != shape:
-        raise InvalidArgument(name, Shown(f"shape {given.shape}"), f"a number, or shape {shape}")
+        raise InvalidArgument(
+            name, VerbatimText(f"shape {given.shape}"), f"a number, or shape {shape}"
+        )
     exact = [exact_number(name, one) for one in given.ravel().tolist()]
     if exact and min(exact) < least:
         raise InvalidArgument(name, float(min(exact)), f"finite numbers, at least {least:g}")

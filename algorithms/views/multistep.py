@@ -26,7 +26,7 @@ from dpaudit.affine.network import Roles
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.losses import LINEAR, SQUARED
 from dpaudit.algorithms.views.linear import LinearRuns, number_table
-from dpaudit.algorithms.views.records import curvatures, linear_terms
+from dpaudit.algorithms.views.records import compute_node_curvatures, linear_terms
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 
@@ -66,7 +66,7 @@ class LinearMultiStep(LinearRuns):
     seen: str = "broadcast"
 
     def __post_init__(self) -> None:
-        check.choice("seen", self.seen, ("broadcast", "inner"))
+        check.require_choice("seen", self.seen, ("broadcast", "inner"))
         if self.algorithm.loss not in (LINEAR, SQUARED):
             expected = "linear or squared: else the messages are not linear in the noise"
             raise InvalidArgument("loss", self.algorithm.loss.name, expected)
@@ -91,7 +91,10 @@ class LinearMultiStep(LinearRuns):
     def run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:
         """Return what is seen of nodes with these b: ``(R, t, n, d)``, or ``(R, t l, n, d)``."""
         algorithm, inner = self.algorithm, []
-        curved, scales = curvatures(dataset, float(self.squared)), self._scales(dataset)
+        curved, scales = (
+            compute_node_curvatures(dataset, float(self.squared)),
+            self._scales(dataset),
+        )
         state = algorithm.start(dataset, len(normals))
         for step, scale in enumerate(scales):
             gradient = np.einsum("nij,rnj->rni", curved, state.inner) - terms

@@ -27,12 +27,12 @@ def linear_terms(dataset: Dataset, weight: float) -> Array:
     return np.stack([weight * (y @ x) / len(y) for x, y in _of_nodes(dataset)])
 
 
-def curvatures(dataset: Dataset, weight: float) -> Array:
+def compute_node_curvatures(dataset: Dataset, weight: float) -> Array:
     """Return A of every node, shape ``(n, d, d)``."""
     return np.stack([weight * (x.T @ x) / len(y) for x, y in _of_nodes(dataset)])
 
 
-def held_by_nodes(dataset: Dataset) -> tuple[Array, tuple[int, ...]]:
+def list_node_entries(dataset: Dataset) -> tuple[Array, tuple[int, ...]]:
     """Return all features and labels in a row, and which node holds each of them."""
     rows = np.column_stack([dataset.features, dataset.labels])
     nodes = np.repeat(range(dataset.nodes), dataset.node_sizes)

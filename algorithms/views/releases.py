@@ -197,12 +197,12 @@ class SharingView(_Watched):
         from dpaudit.algorithms.sharing.vertical import Risk
         from dpaudit.algorithms.views.sharing import LinearSharing
         from dpaudit.datasets.dataset import Dataset
-        from dpaudit.errors import InvalidArgument, Shown
+        from dpaudit.errors import InvalidArgument, VerbatimText
 
         lengths = sorted({len(row) for row in self.features})
         if lengths != [sum(self.blocks)]:
             expected = f"rows of {sum(self.blocks)} numbers, as blocks say"
-            raise InvalidArgument("features", Shown(f"rows of {lengths}"), expected)
+            raise InvalidArgument("features", VerbatimText(f"rows of {lengths}"), expected)
         algorithm = SharingADMM(
             block_sizes=self.blocks,
             iterations=self.iterations,
@@ -235,7 +235,7 @@ def _one_record_each(nodes: int) -> Dataset:
     return Dataset(np.ones((nodes, 1)), np.ones(nodes), node_sizes=(1,) * nodes)
 
 
-def view(given: Viewed) -> Event:
+def make_observer_event(given: Viewed) -> Event:
     """Return what the observer sees, as one Gaussian release of the exact mu.
 
     Raises
@@ -245,49 +245,49 @@ def view(given: Viewed) -> Event:
 
     Examples
     --------
-    >>> view(GossipView(iterations=1, noise_scale=2.0))
+    >>> make_observer_event(GossipView(iterations=1, noise_scale=2.0))
     GaussianRelease(sensitivity=0.5, noise_scale=1.0, count=1)
-    >>> view(GossipView(observer=(0, 1)))
+    >>> make_observer_event(GossipView(observer=(0, 1)))
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: observer: got (0, 1), expected somebody from whom noise hides \
 the data of 0: from this view they follow without error (mu is infinite)
     """
     from dpaudit.accounting.events import GaussianRelease
 
-    mu = _mu(given)  # a sensitivity, not 1 / noise, which would be rounded
+    mu = _compute_view_mu(given)  # a sensitivity, not 1 / noise, which would be rounded
     return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=1 if mu else 0)
 
 
-def words(given: Viewed) -> str:
+def format_observer_view(given: Viewed) -> str:
     """Return whose data these are, who looks, and the mu of it.
 
     Examples
     --------
-    >>> words(GossipView(iterations=1, noise_scale=2.0))
+    >>> format_observer_view(GossipView(iterations=1, noise_scale=2.0))
     'Of the data of node 0 alone, as seen by node 1: exactly Gaussian, mu = 0.5.'
-    >>> words(GossipView(iterations=1, observer=(2, 3)))
+    >>> format_observer_view(GossipView(iterations=1, observer=(2, 3)))
     'Of the data of node 0 alone, as seen by node 2 and node 3: nothing is seen, mu = 0.'
     """
     from decimal import ROUND_CEILING
 
-    from dpaudit.report.formatting import number
+    from dpaudit.report.formatting import format_significant
 
     names = given.network().roles.names
     looking = " and ".join(names[one] for one in given.observer) or "all who read the messages"
-    mu = _mu(given)
-    seen = f"exactly Gaussian, mu = {number(mu, 8, ROUND_CEILING)}" if mu else _NOTHING
+    mu = _compute_view_mu(given)
+    seen = f"exactly Gaussian, mu = {format_significant(mu, 8, ROUND_CEILING)}" if mu else _NOTHING
     return (
         f"Of the data of {given.kind_of_owner} {given.about} alone, as seen by {looking}: {seen}."
     )
 
 
-def _mu(given: Viewed) -> float:
+def _compute_view_mu(given: Viewed) -> float:
     from dpaudit.errors import InvalidArgument
 
     if given.about >= given.participants:
         raise InvalidArgument("about", given.about, f"0 to {given.participants - 1}")
     network = given.network()
-    seen = network.view(_observer(given, network), given.change(given.about))
+    seen = network.view(_resolve_view_observer(given, network), given.change(given.about))
     if seen.infinite:
         expected = (
             f"somebody from whom noise hides the data of {given.about}: from this view they "
@@ -297,7 +297,7 @@ def _mu(given: Viewed) -> float:
     return seen.mu.upper
 
 
-def _observer(given: Viewed, network: Network) -> Ids:
+def _resolve_view_observer(given: Viewed, network: Network) -> Ids:
     from dpaudit.errors import InvalidArgument
 
     if not given.observer:
@@ -308,7 +308,7 @@ def _observer(given: Viewed, network: Network) -> Ids:
     return network.coalition(*given.observer)
 
 
-def grid(given: Viewed, delta: float) -> Grid:
+def build_learning_grid(given: Viewed, delta: float) -> Grid:
     """Return who learns how much about whom: epsilon at this delta."""
     changes = {
         f"{given.kind_of_owner} {one}": given.change(one) for one in range(given.participants)
@@ -316,31 +316,33 @@ def grid(given: Viewed, delta: float) -> Grid:
     return given.network().who_learns(changes, delta)
 
 
-def _card(name: str, title: str, parameters: type[Viewed], relation: str) -> ReleaseCard:
+def _make_view_card(name: str, title: str, parameters: type[Viewed], relation: str) -> ReleaseCard:
     return ReleaseCard(
         name=name,
         title=title,
         source=_SOURCE,
         relation=relation,
         parameters=parameters,
-        event=view,
+        event=make_observer_event,
         count="iterations",
         noise="noise_scale",
-        grid=grid,
-        words=words,
+        grid=build_learning_grid,
+        words=format_observer_view,
     )
 
 
-GOSSIP = _card("gossip-view", "Gossip averaging, what one observer sees", GossipView, "any")
-CONSENSUS = _card(
+GOSSIP = _make_view_card(
+    "gossip-view", "Gossip averaging, what one observer sees", GossipView, "any"
+)
+CONSENSUS = _make_view_card(
     "consensus-view",
     "Consensus ADMM with Gaussian noise, what one observer sees",
     ConsensusView,
     "replace-record",
 )
-MULTISTEP = _card(
+MULTISTEP = _make_view_card(
     "multistep-view", "Multi-step DP-ADMM, what one observer sees", MultiStepView, "replace-record"
 )
-SHARING = _card(
+SHARING = _make_view_card(
     "sharing-view", "ADMM sharing, what one observer sees of a label", SharingView, "replace-label"
 )

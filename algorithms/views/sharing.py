@@ -24,10 +24,10 @@ from dpaudit.affine.network import Roles
 from dpaudit.algorithms.problems.sample_losses import SQUARED
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise, party_scales
-from dpaudit.algorithms.sharing.vertical import parties
+from dpaudit.algorithms.sharing.vertical import split_into_parties
 from dpaudit.algorithms.views.linear import LinearRuns
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 
 class LinearSharing(LinearRuns):
@@ -60,14 +60,16 @@ class LinearSharing(LinearRuns):
 
     def __init__(self, algorithm: SharingADMM) -> None:
         if not isinstance(algorithm.noise, MessageNoise):
-            given = Shown(type(algorithm.noise).__name__)
+            given = VerbatimText(type(algorithm.noise).__name__)
             raise InvalidArgument("noise", given, "MessageNoise: other noise depends on the data")
         if algorithm.risk.loss != SQUARED:
             expected = "squared: else the messages are not linear in labels and noise"
             raise InvalidArgument("loss", algorithm.risk.loss.name, expected)
         if algorithm.risk.lasso or not algorithm.risk.ridge or algorithm.radius is not None:
             expected = "a ridge of a weight above 0 alone, and no ball"
-            raise InvalidArgument("risk", Shown("another constraint or regulariser"), expected)
+            raise InvalidArgument(
+                "risk", VerbatimText("another constraint or regulariser"), expected
+            )
         self.algorithm = algorithm
 
     def shape(self, dataset: Dataset) -> tuple[int, int, int]:
@@ -98,7 +100,7 @@ class LinearSharing(LinearRuns):
     def _smoothers(self, dataset: Dataset) -> Array:
         """Return every party's ``K_m``, shape ``(M, N, N)``."""
         penalty, ridge, found = self.algorithm.penalty, self.algorithm.risk.ridge, []
-        for party in parties(dataset, self.algorithm.block_sizes):
+        for party in split_into_parties(dataset, self.algorithm.block_sizes):
             curved = ridge * np.eye(party.dimension) + penalty * (party.design.T @ party.design)
             found.append(party.design @ np.linalg.solve(curved, party.design.T))
         return np.stack(found)

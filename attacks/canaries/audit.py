@@ -47,12 +47,12 @@ from dpaudit.estimation.one_run import (
     claim_p_value,
     draw_coins,
     gaussian_lower_bound,
-    guess,
+    make_guesses,
     one_run_bound,
 )
 from dpaudit.guarantees import gaussian
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
-from dpaudit.laws.mechanism import Mechanism, checked_sample
+from dpaudit.laws.mechanism import Mechanism, draw_checked_sample
 
 PLANS = (20, 50, 100, 200, 400)
 
@@ -102,7 +102,7 @@ class CanaryAudit:
         )
 
 
-def calibrated(
+def calibrate_multistep(
     epsilon: float,
     delta: float,
     nodes: int,
@@ -115,12 +115,12 @@ def calibrated(
 
     Examples
     --------
-    >>> algorithm = calibrated(1.0, 1e-5, nodes=3)
+    >>> algorithm = calibrate_multistep(1.0, 1e-5, nodes=3)
     >>> round(claim_of(algorithm, "flipped").epsilon(1e-5), 6)
     1.0
     """
-    check.positive("epsilon", epsilon)
-    mu = gaussian.mu_at(epsilon, math.log(check.probability("delta", delta)))
+    check.require_positive("epsilon", epsilon)
+    mu = gaussian.mu_at(epsilon, math.log(check.require_probability("delta", delta)))
     return MultiStepADMM(
         graph=complete(nodes),
         iterations=iterations,
@@ -178,7 +178,10 @@ def one_run_audit(
     >>> from dpaudit.datasets import breast_cancer, split_evenly
     >>> rng = np.random.default_rng(0)
     >>> data = split_evenly(breast_cancer(), 10, rng)
-    >>> algorithm, canaries = calibrated(10.0, 1e-5, 10), orthogonal_canaries(data, 300, rng)
+    >>> algorithm, canaries = (
+    ...     calibrate_multistep(10.0, 1e-5, 10),
+    ...     orthogonal_canaries(data, 300, rng),
+    ... )
     >>> score, claim = Likelihood(algorithm, data), claim_of(algorithm, "flipped")
     >>> found = one_run_audit(algorithm.inner(), score, data, canaries, claim, delta=1e-5, rng=rng)
     >>> 2 < found.lower < found.if_gaussian < found.claimed
@@ -186,15 +189,19 @@ def one_run_audit(
     """
     started = time.perf_counter()
     coins = draw_coins(len(canaries), rng)
-    transcript = checked_sample(mechanism, canaries.insert(dataset, coins), 1, rng)[0]
+    transcript = draw_checked_sample(mechanism, canaries.insert(dataset, coins), 1, rng)[0]
     scores = score(transcript, canaries)
     kept = [plan for plan in plans if plan <= len(canaries)]
-    alpha = 1 - check.probability("confidence", confidence)
+    alpha = 1 - check.require_probability("confidence", confidence)
     bound = one_run_bound(scores, coins, kept, delta=delta, alpha=alpha)
-    counts = [(int((guess(scores, (n + 1) // 2, n // 2) * coins == 1).sum()), n) for n in kept]
+    counts = [
+        (int((make_guesses(scores, (n + 1) // 2, n // 2) * coins == 1).sum()), n) for n in kept
+    ]
     return CanaryAudit(
         lower=bound.lower,
-        if_gaussian=_gaussian(counts, len(coins), alpha / len(kept)).epsilon(delta),
+        if_gaussian=_estimate_weakest_gaussian(counts, len(coins), alpha / len(kept)).epsilon(
+            delta
+        ),
         claimed=claim.epsilon(delta),
         p_value=_p_value(counts, len(coins), claim),
         guesses=bound.guesses,
@@ -212,6 +219,8 @@ def _p_value(counts: Sequence[tuple[int, int]], canaries: int, claim: Guarantee)
     return min(1.0, len(counts) * min(found))
 
 
-def _gaussian(counts: Sequence[tuple[int, int]], canaries: int, alpha: float) -> GaussianDP:
+def _estimate_weakest_gaussian(
+    counts: Sequence[tuple[int, int]], canaries: int, alpha: float
+) -> GaussianDP:
     """Return the weakest Gaussian guarantee that no plan refutes at its share of alpha."""
     return GaussianDP(max(gaussian_lower_bound(*one, canaries, alpha=alpha) for one in counts))

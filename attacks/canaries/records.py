@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation.one_run import Signs, draw_coins
 
 Partner = Literal["flipped", "empty"]
@@ -45,9 +45,9 @@ class Canaries:
     partner: Partner = "flipped"
 
     def __post_init__(self) -> None:
-        check.choice("partner", self.partner, ("flipped", "empty"))
+        check.require_choice("partner", self.partner, ("flipped", "empty"))
         if not len(self.features) == len(self.labels) == len(self.nodes) > 0:
-            given = Shown(f"{len(self.features)}, {len(self.labels)} and {len(self.nodes)}")
+            given = VerbatimText(f"{len(self.features)}, {len(self.labels)} and {len(self.nodes)}")
             raise InvalidArgument(
                 "canaries", given, "features, labels and nodes of the same length"
             )
@@ -107,30 +107,32 @@ def orthogonal_canaries(
     >>> np.allclose(records[:4] @ records[:4].T, np.eye(4))
     True
     """
-    nodes = _deal(dataset, count)
+    nodes = _assign_canaries_to_nodes(dataset, count)
     records = [
-        _directions(int((nodes == node).sum()), dataset.dimension, rng)
+        _draw_orthogonal_directions(int((nodes == node).sum()), dataset.dimension, rng)
         for node in range(dataset.nodes)
     ]
     labels = draw_coins(count, rng).astype(np.float64)
     return Canaries(np.concatenate(records), labels, nodes, partner)
 
 
-def mislabelled_canaries(dataset: Dataset, count: int, rng: Generator) -> Canaries:
+def sample_mislabelled_canaries(dataset: Dataset, count: int, rng: Generator) -> Canaries:
     """Return real records, drawn without replacement, with the wrong label for coin +1."""
-    if check.integer("count", count, least=1) > len(dataset.labels):
+    if check.require_integer("count", count, least=1) > len(dataset.labels):
         raise InvalidArgument("count", count, f"at most the {len(dataset.labels)} records")
     rows = rng.choice(len(dataset.labels), size=count, replace=False)
-    return Canaries(dataset.features[rows], -dataset.labels[rows], _deal(dataset, count))
+    return Canaries(
+        dataset.features[rows], -dataset.labels[rows], _assign_canaries_to_nodes(dataset, count)
+    )
 
 
-def _deal(dataset: Dataset, count: int) -> NDArray[np.int64]:
+def _assign_canaries_to_nodes(dataset: Dataset, count: int) -> NDArray[np.int64]:
     """Return which node holds each of ``count`` canaries, as evenly as it goes, in order."""
-    check.integer("count", count, least=1)
+    check.require_integer("count", count, least=1)
     return np.sort(np.arange(count) % dataset.nodes)
 
 
-def _directions(count: int, dimension: int, rng: Generator) -> Array:
+def _draw_orthogonal_directions(count: int, dimension: int, rng: Generator) -> Array:
     """Return unit vectors, each block of ``dimension`` of them orthogonal, ``(count, d)``."""
     blocks = [
         np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]

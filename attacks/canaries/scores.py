@@ -36,10 +36,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, State
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, MultiStepState
 from dpaudit.attacks.canaries.records import Canaries
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Likelihood:
         """
         algorithm, others = self.algorithm, canaries.remove(self.dataset)
         if len(transcript) != algorithm.steps:
-            given = Shown(f"{len(transcript)} steps")
+            given = VerbatimText(f"{len(transcript)} steps")
             raise InvalidArgument("transcript", given, f"{algorithm.steps}: another view's score?")
         factor = 2 * algorithm.loss.lipschitz * algorithm.noise_multiplier
         state, scores = algorithm.start(others, 1), np.zeros(len(canaries))
@@ -80,7 +80,7 @@ class Likelihood:
 
     def _aligned(self, left: Array, models: Array, canaries: Canaries) -> Array:
         """Return what one step says; ``left`` is in units of a slope, shape ``(n, d)``."""
-        with_canary, without = pushes(self.algorithm, models, canaries)
+        with_canary, without = compute_canary_pushes(self.algorithm, models, canaries)
         middle = np.zeros_like(left)
         np.add.at(middle, canaries.nodes, (with_canary + without) / 2)
         rest = (left - middle)[canaries.nodes]
@@ -88,13 +88,19 @@ class Likelihood:
         return aligned
 
 
-def pushes(algorithm: MultiStepADMM, models: Array, canaries: Canaries) -> tuple[Array, Array]:
+def compute_canary_pushes(
+    algorithm: MultiStepADMM, models: Array, canaries: Canaries
+) -> tuple[Array, Array]:
     """Return ``-l'(x'w) x`` of both sides of every coin at their nodes' models, ``(m, d)``."""
-    with_canary, without = (_push(algorithm, side, models, canaries) for side in canaries.sides)
+    with_canary, without = (
+        _compute_side_push(algorithm, side, models, canaries) for side in canaries.sides
+    )
     return with_canary, without
 
 
-def _push(algorithm: MultiStepADMM, side: Array, models: Array, canaries: Canaries) -> Array:
+def _compute_side_push(
+    algorithm: MultiStepADMM, side: Array, models: Array, canaries: Canaries
+) -> Array:
     margins = np.einsum("md,md->m", side, models[canaries.nodes])
     return np.asarray(-algorithm.loss.slope(margins)[:, None] * side)
 
@@ -139,7 +145,7 @@ class BroadcastLikelihood:
         """
         algorithm, others = self.algorithm, canaries.remove(self.dataset)
         if len(transcript) != algorithm.iterations:
-            given = Shown(f"{len(transcript)} broadcasts")
+            given = VerbatimText(f"{len(transcript)} broadcasts")
             raise InvalidArgument("transcript", given, f"{algorithm.iterations}, one an iteration")
         state, chain = algorithm.start(others, 1), _Chain.start(others, canaries)
         scores = np.zeros(len(canaries))
@@ -156,7 +162,9 @@ class BroadcastLikelihood:
             state = replace(state, inner=chain.mean[None])
         return scores
 
-    def _stepped(self, chain: _Chain, state: State, others: Dataset, canaries: Canaries) -> _Chain:
+    def _stepped(
+        self, chain: _Chain, state: MultiStepState, others: Dataset, canaries: Canaries
+    ) -> _Chain:
         """Return the chain after an inner step."""
         algorithm = self.algorithm
         step = algorithm.step(state, others)
@@ -165,7 +173,7 @@ class BroadcastLikelihood:
         kept = (eta - algorithm.regulariser_weight / others.nodes) / curvature
         scale = step.scale[:, 0]
         unit = scale / (2 * algorithm.loss.lipschitz * algorithm.noise_multiplier)
-        one, other = pushes(algorithm, state.inner[0], canaries)
+        one, other = compute_canary_pushes(algorithm, state.inner[0], canaries)
         middle = np.zeros_like(chain.mean)
         np.add.at(middle, canaries.nodes, (one + other) / 2)
         mean = step.mean[0] + unit[:, None] * middle

@@ -10,15 +10,21 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.losses import loss_called
-from dpaudit.attacks.canaries.audit import CanaryAudit, Score, calibrated, claim_of, one_run_audit
+from dpaudit.attacks.canaries.audit import (
+    CanaryAudit,
+    Score,
+    calibrate_multistep,
+    claim_of,
+    one_run_audit,
+)
 from dpaudit.attacks.canaries.records import Canaries, orthogonal_canaries
 from dpaudit.attacks.canaries.scores import BroadcastLikelihood, Likelihood, Margin
 from dpaudit.datasets import Dataset, load, split_evenly
 from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
-from dpaudit.execution.ledger import current
-from dpaudit.extension.attack import Cell, Findings, numbers
+from dpaudit.execution.ledger import get_current_ledger
+from dpaudit.extension.attack import Cell, Findings, get_column_numbers
 
 _LEAST, _MOST = 1e-6, 1e6  # proved: beyond, a run's noise is all, or nothing
 
@@ -75,17 +81,23 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     rows = []
     for epsilon in parameters.epsilons:
         given = parameters, epsilon, data, canaries, seed
-        rows.append(current().fact("row", lambda: _row(_audited(*given)), given))  # noqa: B023
+        rows.append(
+            get_current_ledger().fact(
+                "row",
+                lambda: _make_canary_row(_audit_at_epsilon(*given)),  # noqa: B023
+                given,
+            )
+        )
         progress.advance(1)
     return Findings(
         rows=rows,
         reading=[
             f"One run each, {len(canaries)} canaries; certified at {parameters.confidence:.6g} "
             "confidence, whatever the scores are; if Gaussian assumes the shape of the curve.",
-            *_remarks(parameters, rows),
+            *_format_canary_remarks(parameters, rows),
         ],
         chance="guesses that know nothing certify 0, but for the error probability",
-        panels=(_panel(rows),),
+        panels=(_make_canary_panel(rows),),
     )
 
 
@@ -99,17 +111,19 @@ def _require(parameters: Parameters, records: int) -> None:
         raise InvalidArgument("epsilons", parameters.epsilons, expected)
 
 
-def _remarks(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
+def _format_canary_remarks(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
     """Return what the lines show of a view that tells little, or less as more is allowed.
 
     Examples
     --------
     >>> rows = [{"proved": 1.0, "certified": 0.0}, {"proved": 4.0, "certified": 0.0}]
-    >>> _remarks(Parameters(view="final"), rows)
+    >>> _format_canary_remarks(Parameters(view="final"), rows)
     ['The final view certifies nothing at a proved epsilon of 1, 4.']
     """
     empty = [f"{row['proved']:.4g}" for row in rows if row["certified"] == 0]
-    ordered = sorted(zip(numbers(rows, "proved"), numbers(rows, "certified"), strict=True))
+    ordered = sorted(
+        zip(get_column_numbers(rows, "proved"), get_column_numbers(rows, "certified"), strict=True)
+    )
     values = [certified for _, certified in ordered]
     words = []
     if empty:
@@ -125,17 +139,17 @@ def _remarks(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
     return words
 
 
-def _panel(rows: list[dict[str, Cell]]) -> Panel:
+def _make_canary_panel(rows: list[dict[str, Cell]]) -> Panel:
     names = ("proved", "certified", "if Gaussian")
-    proved = numbers(rows, "proved")
-    curves = tuple(Curve(label=name, x=proved, y=numbers(rows, name)) for name in names)
+    proved = get_column_numbers(rows, "proved")
+    curves = tuple(Curve(label=name, x=proved, y=get_column_numbers(rows, name)) for name in names)
     return Panel(title="one run each", x_label="proved", y_label="epsilon", curves=curves)
 
 
-def _audited(
+def _audit_at_epsilon(
     parameters: Parameters, epsilon: float, data: Dataset, canaries: Canaries, seed: int
 ) -> CanaryAudit:
-    algorithm = calibrated(
+    algorithm = calibrate_multistep(
         epsilon,
         parameters.delta,
         parameters.nodes,
@@ -146,7 +160,7 @@ def _audited(
     mechanism = algorithm.broadcast() if parameters.view == "broadcast" else algorithm.inner()
     return one_run_audit(
         mechanism,
-        _score(parameters, algorithm, data),
+        _choose_canary_score(parameters, algorithm, data),
         data,
         canaries,
         claim_of(algorithm, parameters.partner),
@@ -156,7 +170,7 @@ def _audited(
     )
 
 
-def _score(parameters: Parameters, algorithm: MultiStepADMM, data: Dataset) -> Score:
+def _choose_canary_score(parameters: Parameters, algorithm: MultiStepADMM, data: Dataset) -> Score:
     match parameters.view:
         case "inner":
             return Likelihood(algorithm, data)
@@ -166,7 +180,7 @@ def _score(parameters: Parameters, algorithm: MultiStepADMM, data: Dataset) -> S
             return Margin()
 
 
-def _row(found: CanaryAudit) -> dict[str, Cell]:
+def _make_canary_row(found: CanaryAudit) -> dict[str, Cell]:
     return {
         "proved": found.claimed,
         "certified": found.lower,

@@ -33,7 +33,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.vertical import column_slices, party_of
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 
@@ -60,7 +60,9 @@ class ColumnSpaceScore:
     def __call__(self, transcripts: Array) -> Array:
         """Return the scores, summed over iterations, shape ``(R,)``; 0 where nothing is told."""
         sent = messages_of(transcripts, self.party, len(self.basis))
-        here, there = (residuals(sent, basis) for basis in (self.basis, self.other_basis))
+        here, there = (
+            compute_relative_residuals(sent, basis) for basis in (self.basis, self.other_basis)
+        )
         ratios = np.clip(there, INSIDE, OUTSIDE) / np.clip(here, INSIDE, OUTSIDE)
         return np.asarray(np.log(ratios).sum(axis=1))
 
@@ -95,10 +97,12 @@ def fit(
     ([9.21, 9.21, 9.21, 9.21], [-9.21, -9.21, -9.21, -9.21])
     """
     if pair.relation != REPLACE_COLUMN:
-        raise InvalidArgument("relation", Shown(pair.relation.name), REPLACE_COLUMN.name)
-    blocks = _blocks(mechanism)
+        raise InvalidArgument("relation", VerbatimText(pair.relation.name), REPLACE_COLUMN.name)
+    blocks = _find_column_blocks(mechanism)
     party = None if blocks is None else party_of(blocks, pair.index)
-    here, there = (_design(data, blocks, party) for data in (pair.dataset, pair.neighbour))
+    here, there = (
+        _select_party_design(data, blocks, party) for data in (pair.dataset, pair.neighbour)
+    )
     score = ColumnSpaceScore(column_basis(here), column_basis(there), party)
     for transcripts in (on_dataset, on_neighbour):
         messages_of(transcripts, party, len(score.basis))
@@ -118,14 +122,16 @@ def column_basis(design: Array) -> Array:
     return np.ascontiguousarray(found[:, values > smallest])
 
 
-def residuals(messages: Array, basis: Array) -> Array:
+def compute_relative_residuals(messages: Array, basis: Array) -> Array:
     """Return how far messages lie outside a space, relative to their lengths, shape ``(R, T)``.
 
     A message of zeros lies in every space.
 
     Examples
     --------
-    >>> residuals(np.array([[[3.0, 4.0], [0.0, 0.0]]]), np.array([[1.0], [0.0]])).tolist()
+    >>> compute_relative_residuals(
+    ...     np.array([[[3.0, 4.0], [0.0, 0.0]]]), np.array([[1.0], [0.0]])
+    ... ).tolist()
     [[0.8, 0.0]]
     """
     rest = messages - (messages @ basis) @ basis.T
@@ -154,20 +160,22 @@ def messages_of(transcripts: Array, party: int | None, samples: int) -> Array:
     fits = len(shape) == (3 if party is None else 4) and shape[-1] == samples
     if not fits or (party is not None and party >= shape[2]):
         axes = "(R, T" + (", M" if party is not None else "") + f", {samples})"
-        raise InvalidArgument("transcripts", Shown(f"shape {shape}"), f"messages, shape {axes}")
+        raise InvalidArgument(
+            "transcripts", VerbatimText(f"shape {shape}"), f"messages, shape {axes}"
+        )
     return np.asarray(transcripts if party is None else transcripts[:, :, party])
 
 
-def _blocks(mechanism: Mechanism[Any]) -> tuple[int, ...] | None:
+def _find_column_blocks(mechanism: Mechanism[Any]) -> tuple[int, ...] | None:
     """Return how the mechanism deals out columns; None where one party holds all of them."""
     for name in ("algorithm", "process"):
         blocks = getattr(getattr(mechanism, name, None), "block_sizes", None)
         if blocks is not None:
-            return tuple(check.integer("block_sizes", size, least=1) for size in blocks)
+            return tuple(check.require_integer("block_sizes", size, least=1) for size in blocks)
     return None
 
 
-def _design(data: Dataset, blocks: tuple[int, ...] | None, party: int | None) -> Array:
+def _select_party_design(data: Dataset, blocks: tuple[int, ...] | None, party: int | None) -> Array:
     if blocks is None or party is None:
         return data.features
     return data.features[:, tuple(column_slices(blocks))[party]]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.estimation.repeated import Repeated, repeated
+from dpaudit.estimation.repeated import Repeated, find_repeated_scores
 
 Codes = NDArray[np.int64]
 
@@ -96,7 +96,7 @@ class _Pieces:
         return cls(knots, ends, steps.ratios[bins], points[at], leaning[at], slopes[after])
 
     def __call__(self, values: Array) -> Array:
-        which = _reached(self.knots, values)
+        which = _count_reached_knots(self.knots, values)
         found = np.clip(values, *self.ends)  # beyond both ends nothing leans
         found -= self.points.take(which)
         found *= self.slopes.take(which)
@@ -105,7 +105,7 @@ class _Pieces:
         return found
 
 
-def _reached(knots: NDArray[Any], values: NDArray[Any]) -> NDArray[np.intp]:
+def _count_reached_knots(knots: NDArray[Any], values: NDArray[Any]) -> NDArray[np.intp]:
     """Return how many knots each value has reached: of few, comparing with all is sooner."""
     if len(knots) > _FEW_KNOTS:
         return np.searchsorted(knots, values, side="right")
@@ -119,37 +119,39 @@ FLAT = Steps(np.empty(0), np.zeros(1), np.zeros(1), np.zeros(1))
 """Scores every number 0."""
 
 
-def steps(p: Array, q: Array) -> Steps:
+def fit_step_function(p: Array, q: Array) -> Steps:
     """Return the step function counted on values of either side, shape ``(R,)`` each.
 
     Examples
     --------
-    >>> found = steps(np.repeat([0.0, 1.0], [900, 100]), np.repeat([0.0, 1.0], [100, 900]))
+    >>> found = fit_step_function(
+    ...     np.repeat([0.0, 1.0], [900, 100]), np.repeat([0.0, 1.0], [100, 900])
+    ... )
     >>> found.edges, found(np.array([0.0, 1.0])).round(1)
     (array([0.5]), array([ 2.2, -2.2]))
     """
     sizes = len(p), len(q)
-    found = _binned(p, q, sizes)
-    often = repeated(p, q)
+    found = _fit_binned_steps(p, q, sizes)
+    often = find_repeated_scores(p, q)
     odds = found(often.values) + math.log(len(p) / len(q))
     single = often.stand_out(np.exp(-np.logaddexp(0.0, -odds)))  # the share that is of p
     if not len(single.values):
         return found
     left = [side[single.place(side) < 0] for side in (p, q)]
-    binned = _binned(left[0], left[1], sizes) if any(map(len, left)) else FLAT
+    binned = _fit_binned_steps(left[0], left[1], sizes) if any(map(len, left)) else FLAT
     ratios = log_ratio(single.of_p, single.of_q, *sizes)
     return replace(binned, single=single, of_single=ratios)
 
 
-def _binned(p: Array, q: Array, sizes: tuple[int, int]) -> Steps:
+def _fit_binned_steps(p: Array, q: Array, sizes: tuple[int, int]) -> Steps:
     sides = np.sort(p), np.sort(q)
     pooled = np.sort(np.concatenate(sides), kind="stable")  # which merges what is in order
-    edges = _edges(pooled)
+    edges = _choose_bin_edges(pooled)
     below = [np.searchsorted(side, edges) for side in sides]
     counts = np.stack(
         [np.diff(b, prepend=0, append=len(side)) for b, side in zip(below, sides, strict=True)]
     )
-    edges, counts = _merged(edges, counts, sizes)
+    edges, counts = _merge_similar_bins(edges, counts, sizes)
     ratios = log_ratio(counts[0], counts[1], *sizes)
     return Steps(edges, ratios, *_order_within(pooled, edges, ratios))
 
@@ -159,7 +161,7 @@ def _order_within(pooled: Array, edges: Array, ratios: Array) -> tuple[Array, Ar
 
     Few values need no order: those of one bin are equal, but for their last bits.
     """
-    if not len(edges) or len(_distinct(pooled)) <= _FEW_VALUES:
+    if not len(edges) or len(_select_distinct_sorted(pooled)) <= _FEW_VALUES:
         return np.zeros(1), np.zeros(1)
     ends = np.concatenate([[0], np.searchsorted(pooled, edges), [len(pooled)]])
     medians = pooled[np.minimum((ends[1:] + ends[:-1]) // 2, len(pooled) - 1)]
@@ -197,13 +199,13 @@ class Coder:
     def __call__(self, rows: Array) -> Codes:
         """Return numbers, shape ``(R,)``, of rows of shape ``(R, C)``."""
         codes = np.zeros(len(rows), dtype=np.int64)
-        columns = _rounded(rows, self.grain).T
+        columns = _round_to_grain(rows, self.grain).T
         for column, levels, seen, table in zip(
             columns, self.levels, self.seen, self.tables, strict=True
         ):
-            place = _find(levels, column)
+            place = _find_sorted_index(levels, column)
             codes = np.where((codes < 0) | (place < 0), -1, codes * len(levels) + place)
-            codes = _find(seen, codes) if table is None else table[codes]
+            codes = _find_sorted_index(seen, codes) if table is None else table[codes]
         return codes
 
     @property
@@ -212,7 +214,7 @@ class Coder:
         return len(self.seen[-1]) if self.seen else 1
 
 
-def coder(rows: Array, most: float) -> Coder | None:
+def build_row_coder(rows: Array, most: float) -> Coder | None:
     """Return a coder of the rows, shape ``(R, C)``; None if more than ``most`` are distinct.
 
     Entries that are equal but for their last bits count as one; 0, -0 and denormals, which rounding
@@ -221,26 +223,26 @@ def coder(rows: Array, most: float) -> Coder | None:
     Examples
     --------
     >>> table = np.array([[0.1 + 0.2, 1.0], [0.0, 1.0], [0.3, 1.0]])
-    >>> coder(table, 2)(np.array([[0.3, 1.0], [7.0, 1.0]]))
+    >>> build_row_coder(table, 2)(np.array([[0.3, 1.0], [7.0, 1.0]]))
     array([ 1, -1])
-    >>> coder(table, 1) is None
+    >>> build_row_coder(table, 1) is None
     True
     """
     enough = int(_PLAINLY_MANY * most) + 1
-    if len(rows) > 2 * enough and coder(rows[:enough], most) is None:
+    if len(rows) > 2 * enough and build_row_coder(rows[:enough], most) is None:
         return None
     sizes = np.abs(rows)
     common = np.quantile(sizes, _COMMON, axis=0, method="higher")  # a rare huge entry is no scale
     grain = _GRAIN * np.maximum(np.where(common > 0, common, sizes.max(axis=0)), 1e-290)
     codes = np.zeros(len(rows), dtype=np.int64)
     all_levels, all_seen, tables = list[Array](), list[Codes](), list[Codes | None]()
-    for column in _rounded(rows, grain).T:
-        levels = _levels(column)
+    for column in _round_to_grain(rows, grain).T:
+        levels = _find_distinct_levels(column)
         if len(levels) > most:
             return None
         pairs = (len(all_seen[-1]) if all_seen else 1) * len(levels)
-        codes = codes * len(levels) + _find(levels, column)
-        seen, table, codes = _renumbered(codes, pairs)
+        codes = codes * len(levels) + _find_sorted_index(levels, column)
+        seen, table, codes = _compress_row_codes(codes, pairs)
         if len(seen) > most:
             return None
         all_levels.append(levels)
@@ -249,33 +251,33 @@ def coder(rows: Array, most: float) -> Coder | None:
     return Coder(np.asarray(grain), tuple(all_levels), tuple(all_seen), tuple(tables))
 
 
-def flat(transcripts: Array) -> Array:
+def flatten_outputs(transcripts: Array) -> Array:
     """Return one row a transcript, as floats, shape ``(R, C)``.
 
     Examples
     --------
-    >>> flat(np.ones((3, 2, 2), dtype=bool)).shape
+    >>> flatten_outputs(np.ones((3, 2, 2), dtype=bool)).shape
     (3, 4)
     """
     values = np.asarray(transcripts, dtype=np.float64)
     return values.reshape(len(values), -1)
 
 
-def _edges(pooled: Array) -> Array:
+def _choose_bin_edges(pooled: Array) -> Array:
     """Return edges between few values, or of bins: as many in each, ever fewer at both ends."""
-    values = _distinct(pooled)
+    values = _select_distinct_sorted(pooled)
     if len(values) > _FEW_VALUES:
-        ranks = _ranks(len(pooled))
+        ranks = _choose_edge_ranks(len(pooled))
         return np.unique(pooled[ranks] / 2 + pooled[np.maximum(ranks - 1, 0)] / 2)
     apart = np.diff(values) > _GRAIN * np.abs(values).max(initial=1e-290)
     return np.asarray((values[1:] + values[:-1])[apart] / 2)
 
 
-def _distinct(pooled: Array) -> Array:
+def _select_distinct_sorted(pooled: Array) -> Array:
     return np.asarray(pooled[np.append(True, np.diff(pooled) > 0)])
 
 
-def _ranks(size: int) -> Codes:
+def _choose_edge_ranks(size: int) -> Codes:
     """Return the ranks of the edges."""
     bins = int(np.clip(size // _PER_BIN, 2, _BINS))
     even = np.linspace(0, size, bins + 1)[1:-1]
@@ -284,7 +286,7 @@ def _ranks(size: int) -> Codes:
     return np.unique(np.clip(ranks.astype(np.int64), 0, size - 1))
 
 
-def _merged(
+def _merge_similar_bins(
     edges: Array, counts: NDArray[Any], sizes: tuple[int, int]
 ) -> tuple[Array, NDArray[Any]]:
     """Merge, again and again, the two neighbouring bins that differ least."""
@@ -300,7 +302,7 @@ def _merged(
     return edges, counts
 
 
-def _rounded(rows: Array, grain: Array) -> Array:
+def _round_to_grain(rows: Array, grain: Array) -> Array:
     with np.errstate(over="ignore"):  # codes of what is no finite number
         multiples = rows / grain
     np.round(multiples, out=multiples)
@@ -315,14 +317,14 @@ def _rounded(rows: Array, grain: Array) -> Array:
     return np.asarray(multiples)
 
 
-def _levels(column: Array) -> Array:
+def _find_distinct_levels(column: Array) -> Array:
     """Return the distinct values, ascending: where the first ones are all, nothing is sorted."""
     first = np.unique(column[:_FIRST_ROWS])
-    few = len(first) <= _FEW_KNOTS and (_find(first, column) >= 0).all()
+    few = len(first) <= _FEW_KNOTS and (_find_sorted_index(first, column) >= 0).all()
     return first if few else np.unique(column)
 
 
-def _renumbered(codes: Codes, pairs: int) -> tuple[Codes, Codes | None, Codes]:
+def _compress_row_codes(codes: Codes, pairs: int) -> tuple[Codes, Codes | None, Codes]:
     """Return which codes below ``pairs`` there are, the place of each if few, and the new codes."""
     if pairs > _TABLE:
         seen, codes = np.unique(codes, return_inverse=True)
@@ -333,10 +335,10 @@ def _renumbered(codes: Codes, pairs: int) -> tuple[Codes, Codes | None, Codes]:
     return seen, table, table[codes]
 
 
-def _find(ordered: NDArray[Any], values: NDArray[Any]) -> Codes:
+def _find_sorted_index(ordered: NDArray[Any], values: NDArray[Any]) -> Codes:
     """Return the place of every value among those known, ascending; -1 where it is not."""
     if len(ordered) > _FEW_KNOTS:
         place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
     else:
-        place = _reached(ordered[1:], values)
+        place = _count_reached_knots(ordered[1:], values)
     return np.where(ordered[place] == values, place, -1)

@@ -24,12 +24,12 @@ from dpaudit.attacks.distinguishers.counting import (
     PER_OUTCOME,
     Coder,
     Steps,
-    coder,
-    flat,
+    build_row_coder,
+    fit_step_function,
+    flatten_outputs,
     log_ratio,
-    steps,
 )
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
@@ -66,7 +66,7 @@ class Frequencies:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return log-ratios, shape ``(R,)``."""
-        return np.asarray(self.ratios[self.numbers(flat(transcripts))])
+        return np.asarray(self.ratios[self.numbers(flatten_outputs(transcripts))])
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Added:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return sums of log-ratios, shape ``(R,)``."""
-        table = _columns(transcripts, self.differences)
+        table = _flatten_count_columns(transcripts, self.differences)
         numbers = self.patterns.numbers(table[:, self.shown])
         score = self.patterns.ratios[numbers]
         columns = np.ascontiguousarray(table[:, self.counted].T)
@@ -137,18 +137,20 @@ def fit(
     """
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if not len(sample) or not np.isfinite(sample).all():
-            raise InvalidArgument(name, Shown("none, NaN or infinity"), "finite transcripts")
+            raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite transcripts")
     p, q = (np.asarray(sample, dtype=np.float64) for sample in (on_dataset, on_neighbour))
-    of_outcomes = _frequencies(flat(p), flat(q), (len(p) + len(q)) / PER_OUTCOME)
+    of_outcomes = _count_output_frequencies(
+        flatten_outputs(p), flatten_outputs(q), (len(p) + len(q)) / PER_OUTCOME
+    )
     if of_outcomes is not None:
         return of_outcomes
     if p[0].size > _MOST_COLUMNS:
         return Indifferent()
-    return _added(p, q, _best_kind(p[:_MOST_COMPARED], q[:_MOST_COMPARED]))
+    return _fit_additive_counts(p, q, _best_kind(p[:_MOST_COMPARED], q[:_MOST_COMPARED]))
 
 
-def _frequencies(p: Array, q: Array, most: float) -> Frequencies | None:
-    numbers = coder(np.concatenate([p, q]), most)
+def _count_output_frequencies(p: Array, q: Array, most: float) -> Frequencies | None:
+    numbers = build_row_coder(np.concatenate([p, q]), most)
     if numbers is None:
         return None
     of_p, of_q = (np.bincount(numbers(side), minlength=numbers.size) for side in (p, q))
@@ -162,7 +164,7 @@ def _best_kind(p: Array, q: Array) -> _Kind:
     kinds = [_Kind(d, o) for d in ((False, True) if several else (False,)) for o in (False, True)]
     if p[0].size == 1 or min(len(p), len(q)) < 2:
         return kinds[0]
-    scores = [_added(p[::2], q[::2], kind) for kind in kinds]
+    scores = [_fit_additive_counts(p[::2], q[::2], kind) for kind in kinds]
     losses = [
         np.logaddexp(0, -score(p[1::2])).mean() + np.logaddexp(0, score(q[1::2])).mean()
         for score in scores
@@ -170,9 +172,9 @@ def _best_kind(p: Array, q: Array) -> _Kind:
     return kinds[int(np.argmin(losses))]
 
 
-def _added(p: Array, q: Array, kind: _Kind) -> Added:
-    sides = [_columns(side, kind.differences) for side in (p, q)]
-    shown, patterns = _patterns(*sides)
+def _fit_additive_counts(p: Array, q: Array, kind: _Kind) -> Added:
+    sides = [_flatten_count_columns(side, kind.differences) for side in (p, q)]
+    shown, patterns = _find_column_patterns(*sides)
     counted = tuple(i for i in range(sides[0].shape[1]) if i not in shown)
     numbers = [patterns.numbers(side[:, shown]) for side in sides]
     tables = tuple(
@@ -182,12 +184,14 @@ def _added(p: Array, q: Array, kind: _Kind) -> Added:
     return Added(kind.differences, shown, counted, patterns, tables)
 
 
-def _patterns(p: Array, q: Array) -> tuple[tuple[int, ...], Frequencies]:
+def _find_column_patterns(p: Array, q: Array) -> tuple[tuple[int, ...], Frequencies]:
     """Return which columns take few values, and their patterns; none if patterns are many."""
     rows = np.concatenate([p, q])
-    few = [i for i in range(rows.shape[1]) if coder(rows[:, [i]], _FEW_LEVELS) is not None]
+    few = [
+        i for i in range(rows.shape[1]) if build_row_coder(rows[:, [i]], _FEW_LEVELS) is not None
+    ]
     most = min(_MOST_PATTERNS, len(rows) / _PER_PATTERN)
-    found = _frequencies(p[:, few], q[:, few], most) if few else None
+    found = _count_output_frequencies(p[:, few], q[:, few], most) if few else None
     if found is None:
         return (), Frequencies(Coder(np.empty(0), (), (), ()), np.zeros(2))
     return tuple(few), found
@@ -205,11 +209,11 @@ def _steps_given(
     if not p.size or not q.size:
         yield from repeat(FLAT, len(counted))
     elif one_law:
-        yield from repeat(steps(p.ravel(), q.ravel()), len(counted))
+        yield from repeat(fit_step_function(p.ravel(), q.ravel()), len(counted))
     else:
-        yield from (steps(p[:, i], q[:, i]) for i in range(len(counted)))
+        yield from (fit_step_function(p[:, i], q[:, i]) for i in range(len(counted)))
 
 
-def _columns(transcripts: Array, differences: bool) -> Array:
+def _flatten_count_columns(transcripts: Array, differences: bool) -> Array:
     values = np.asarray(transcripts, dtype=np.float64)
-    return flat(np.diff(values, axis=1, prepend=0.0) if differences else values)
+    return flatten_outputs(np.diff(values, axis=1, prepend=0.0) if differences else values)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
@@ -35,8 +35,8 @@ class LinearScore:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return the projections, shape ``(R,)``; higher means rather from the dataset."""
-        flat = _flat(transcripts, self.unit)
-        entries = _entries(np.clip(flat, self.low, self.high), self.squares)
+        flat = _flatten_scaled_outputs(transcripts, self.unit)
+        entries = _build_entry_features(np.clip(flat, self.low, self.high), self.squares)
         score: Array = ((entries - self.centre) / self.spread) @ self.coefficients
         return score
 
@@ -59,13 +59,13 @@ def fit(
 
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if not len(sample) or not np.isfinite(sample).all():
-            raise InvalidArgument(name, Shown("none, NaN or infinity"), "finite transcripts")
+            raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite transcripts")
     squares = int(np.prod(on_dataset.shape[1:])) <= _FEW_ENTRIES
     transcripts = np.concatenate([on_dataset, on_neighbour])
     unit = max(1.0, float(np.abs(transcripts).max()) / _LARGE)
-    flat = _flat(transcripts, unit)
-    low, high = _range(flat)
-    entries = _entries(np.clip(flat, low, high), squares)
+    flat = _flatten_scaled_outputs(transcripts, unit)
+    low, high = _estimate_entry_range(flat)
+    entries = _build_entry_features(np.clip(flat, low, high), squares)
     labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
     centre, spread = entries.mean(axis=0), entries.std(axis=0)
     spread[spread == 0] = 1.0
@@ -74,16 +74,16 @@ def fit(
     return LinearScore(low, high, centre, spread, np.asarray(model.coef_[0]), squares, unit)
 
 
-def _flat(transcripts: Array, unit: float) -> Array:
+def _flatten_scaled_outputs(transcripts: Array, unit: float) -> Array:
     return transcripts.reshape(len(transcripts), -1) / unit
 
 
-def _range(flat: Array) -> tuple[Array, Array]:
+def _estimate_entry_range(flat: Array) -> tuple[Array, Array]:
     """Return from where to where each entry counts."""
     quarter, most = np.quantile(flat, [0.25, 0.75], axis=0)
     reach = np.where(most > quarter, _BEYOND * (most - quarter), _LARGE)
     return np.maximum(quarter - reach, -_LARGE), np.minimum(most + reach, _LARGE)
 
 
-def _entries(flat: Array, squares: bool) -> Array:
+def _build_entry_features(flat: Array, squares: bool) -> Array:
     return np.hstack([flat, flat * flat]) if squares else flat

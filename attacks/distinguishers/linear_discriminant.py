@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.estimation.combinations import discriminant
+from dpaudit.estimation.combinations import fit_discriminant
 from dpaudit.extension.distinguisher import Distinguisher
 
 LINEAR_DISCRIMINANT = Distinguisher(
@@ -59,4 +59,4 @@ def fit(mechanism: Any, pair: Any, on_dataset: Array, on_neighbour: Array, rng: 
     True
     """
     sides = [np.nan_to_num(one.reshape(len(one), -1)) for one in (on_dataset, on_neighbour)]
-    return Along(discriminant(*sides))
+    return Along(fit_discriminant(*sides))

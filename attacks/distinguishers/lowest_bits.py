@@ -15,8 +15,8 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.attacks.distinguishers.counting import Steps, flat, steps
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.attacks.distinguishers.counting import Steps, fit_step_function, flatten_outputs
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair
@@ -48,7 +48,7 @@ class LowestBits:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return sums of log-ratios, shape ``(R,)``."""
-        exponents = lowest_exponents(flat(transcripts))
+        exponents = lowest_exponents(flatten_outputs(transcripts))
         return np.asarray(
             sum(step(column) for step, column in zip(self.tables, exponents.T, strict=True))
         )
@@ -77,9 +77,9 @@ def fit(
     """
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if not len(sample) or not np.isfinite(sample).all():
-            raise InvalidArgument(name, Shown("none, NaN or infinity"), "finite transcripts")
-    p, q = (lowest_exponents(flat(sample)) for sample in (on_dataset, on_neighbour))
-    return LowestBits(tuple(steps(*columns) for columns in zip(p.T, q.T, strict=True)))
+            raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite transcripts")
+    p, q = (lowest_exponents(flatten_outputs(sample)) for sample in (on_dataset, on_neighbour))
+    return LowestBits(tuple(fit_step_function(*columns) for columns in zip(p.T, q.T, strict=True)))
 
 
 def lowest_exponents(values: Array) -> Array:

@@ -14,9 +14,9 @@ from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise, Noise, ParameterNoise, WhitenedNoise
 from dpaudit.attacks.distinguishers.column_space import (
     ColumnSpaceScore,
+    compute_relative_residuals,
     fit,
     messages_of,
-    residuals,
 )
 from dpaudit.datasets import Dataset, load, subset
 from dpaudit.drawing import Curve, Panel
@@ -24,7 +24,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import Progress, stream
-from dpaudit.extension.attack import Cell, Findings, numbers
+from dpaudit.extension.attack import Cell, Findings, get_column_numbers
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 
 Variant = Literal["parameter", "whitened", "message"]
@@ -69,27 +69,32 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     if not all(_LEAST <= scale <= _MOST for scale in parameters.noise_scales):
         expected = f"numbers above 0, from {_LEAST:g} to {_MOST:g}"
         raise InvalidArgument("noise_scales", parameters.noise_scales, expected)
-    pair = one_entry_flipped(_data(parameters, seed))
-    blocks = _blocks(pair.dataset, parameters.parties)
+    pair = one_entry_flipped(_load_message_records(parameters, seed))
+    blocks = _split_feature_blocks(pair.dataset, parameters.parties)
     cases = [(v, s) for v in parameters.variants for s in parameters.noise_scales]
     progress.start("attacking", len(cases))
     rows = []
     for variant, scale in cases:
         own = stream(seed, f"{variant} at {scale!r}")
-        rows.append(line(parameters, pair, blocks, variant, scale, own))
+        rows.append(measure_message_row(parameters, pair, blocks, variant, scale, own))
         progress.advance(1)
-    panels = (_panel(parameters.variants, rows),)
+    panels = (_make_message_panel(parameters.variants, rows),)
     return Findings(
-        rows=rows, reading=_reading(parameters, pair, rows), chance=_CHANCE, panels=panels
+        rows=rows,
+        reading=_format_message_reading(parameters, pair, rows),
+        chance=_CHANCE,
+        panels=panels,
     )
 
 
-def _panel(variants: list[Variant], rows: list[dict[str, Cell]]) -> Panel:
+def _make_message_panel(variants: list[Variant], rows: list[dict[str, Cell]]) -> Panel:
     curves = []
     for variant in variants:
         own = [row for row in rows if row["noise on"] == variant]
-        sigmas = numbers(own, "sigma")
-        curves.append(Curve(label=variant, x=sigmas, y=numbers(own, "certified epsilon")))
+        sigmas = get_column_numbers(own, "sigma")
+        curves.append(
+            Curve(label=variant, x=sigmas, y=get_column_numbers(own, "certified epsilon"))
+        )
     return Panel(
         title="one message each",
         x_label="sigma",
@@ -128,20 +133,20 @@ def one_entry_flipped(data: Dataset) -> Pair[Dataset]:
     return Pair(data, neighbour, REPLACE_COLUMN)
 
 
-def _data(parameters: Parameters, seed: int) -> Dataset:
+def _load_message_records(parameters: Parameters, seed: int) -> Dataset:
     data = load(parameters.data)
     if parameters.records is None:
         return data
     return subset(data, parameters.records, default_rng(stream(seed, "records")))
 
 
-def _blocks(data: Dataset, parties: int) -> tuple[int, ...]:
+def _split_feature_blocks(data: Dataset, parties: int) -> tuple[int, ...]:
     if parties > data.dimension:
         raise InvalidArgument("parties", parties, f"at most {data.dimension}, one a feature")
     return tuple(len(part) for part in np.array_split(np.arange(data.dimension), parties))
 
 
-def _noise(variant: Variant, scale: float) -> Noise:
+def _make_variant_noise(variant: Variant, scale: float) -> Noise:
     match variant:
         case "parameter":
             return ParameterNoise(scale)
@@ -151,7 +156,7 @@ def _noise(variant: Variant, scale: float) -> Noise:
             return MessageNoise(scale)
 
 
-def line(
+def measure_message_row(
     parameters: Parameters,
     pair: Pair[Dataset],
     blocks: tuple[int, ...],
@@ -161,7 +166,9 @@ def line(
 ) -> dict[str, Cell]:
     """Return what one message each of fresh runs shows; the threshold is set on others."""
     rng = default_rng(own)
-    seen = SharingADMM(block_sizes=blocks, iterations=1, noise=_noise(variant, scale)).messages()
+    seen = SharingADMM(
+        block_sizes=blocks, iterations=1, noise=_make_variant_noise(variant, scale)
+    ).messages()
 
     def sent(runs: int) -> tuple[Array, Array]:
         return seen.sample(pair.dataset, runs, rng), seen.sample(pair.neighbour, runs, rng)
@@ -173,13 +180,17 @@ def line(
     return {
         "noise on": variant,
         "sigma": scale,
-        "outside its own space": _outside(score, fresh, (score.basis, score.other_basis)),
-        "outside the other": _outside(score, fresh, (score.other_basis, score.basis)),
-        **_told(parameters, *scored),
+        "outside its own space": _measure_median_residual(
+            score, fresh, (score.basis, score.other_basis)
+        ),
+        "outside the other": _measure_median_residual(
+            score, fresh, (score.other_basis, score.basis)
+        ),
+        **_measure_told_right(parameters, *scored),
     }
 
 
-def _outside(
+def _measure_median_residual(
     score: ColumnSpaceScore, transcripts: tuple[Array, Array], bases: tuple[Array, Array]
 ) -> float:
     """Return the median residual of either dataset's messages outside its basis: the larger one.
@@ -187,11 +198,14 @@ def _outside(
     One column space may hold the other; then only messages of the larger one lie outside.
     """
     sent = (messages_of(each, score.party, len(bases[0])) for each in transcripts)
-    found = [np.median(residuals(each, basis)) for each, basis in zip(sent, bases, strict=True)]
+    found = [
+        np.median(compute_relative_residuals(each, basis))
+        for each, basis in zip(sent, bases, strict=True)
+    ]
     return float(max(found))
 
 
-def _told(
+def _measure_told_right(
     parameters: Parameters, pilot: Array, other_pilot: Array, scores: Array, other_scores: Array
 ) -> dict[str, Cell]:
     """Return the share of messages that are put down to the right dataset, and what it certifies.
@@ -206,17 +220,19 @@ def _told(
     return {"told right": (hits + runs - others) / (2 * runs), "certified epsilon": lower}
 
 
-def _reading(parameters: Parameters, pair: Pair[Dataset], rows: list[dict[str, Cell]]) -> list[str]:
+def _format_message_reading(
+    parameters: Parameters, pair: Pair[Dataset], rows: list[dict[str, Cell]]
+) -> list[str]:
     moved = float(np.linalg.norm(pair.dataset.features - pair.neighbour.features))
     return [
         f"The neighbour has one entry of column {pair.index} with its sign flipped, ||D - D'||_F = "
         f"{moved:.3g}; median distances of messages from their own column space and from the "
         "other dataset's, relative to their lengths, of the dataset where they are larger.",
-        *_told_apart(parameters, rows),
+        *_format_distinguished_rows(parameters, rows),
     ]
 
 
-def _told_apart(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
+def _format_distinguished_rows(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
     """Return what the lines with noise on the model show of their messages' column space."""
     model = [row for row in rows if row["noise on"] != "message"]
     apart = [row for row in model if row["told right"] == 1]
@@ -224,19 +240,21 @@ def _told_apart(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str
     words = []
     if apart:
         words.append(
-            f"With noise on the model ({_named(apart)}) the message stays in the column space of "
+            f"With noise on the model ({_format_row_names(apart)}) the message stays in the "
+            "column space of "
             "its own data, so that one message tells the two apart, and no epsilon is finite: what "
             f"is certified, {most:.3g} at the most, grows with the number of messages alone."
         )
     if missed := [row for row in model if row not in apart]:
-        shares = ", ".join(f"{value:.3g}" for value in numbers(missed, "told right"))
+        shares = ", ".join(f"{value:.3g}" for value in get_column_numbers(missed, "told right"))
         words.append(
-            f"With noise on the model ({_named(missed)}) one message does not always tell the two "
+            f"With noise on the model ({_format_row_names(missed)}) one message does not always "
+            "tell the two "
             f"apart: {shares} are told right. Where the two column spaces are the same, as with no "
             "more records than a party has columns, a message says nothing by its space."
         )
     return words
 
 
-def _named(rows: list[dict[str, Cell]]) -> str:
+def _format_row_names(rows: list[dict[str, Cell]]) -> str:
     return ", ".join(f"{row['noise on']} at sigma = {row['sigma']:g}" for row in rows)

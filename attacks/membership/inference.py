@@ -198,13 +198,13 @@ def infer_membership(
     >>> infer_membership(train, pair, PureDP(1.0), shadow_trials=100, trials=200, rng=rng).refuted
     True
     """
-    check.probability("target_rate", target_rate)
-    check.probability("confidence", confidence)
-    check.integer("shadow_trials", shadow_trials, least=10)
-    check.integer("trials", trials, least=1)
+    check.require_probability("target_rate", target_rate)
+    check.require_probability("confidence", confidence)
+    check.require_integer("shadow_trials", shadow_trials, least=10)
+    check.require_integer("trials", trials, least=1)
     judged = _Judged(
         train=train,
-        record=_differing(pair) if record is None else record,
+        record=_get_differing_record(pair) if record is None else record,
         loss=MeanMarginLoss() if record_loss is None else record_loss,
     )
 
@@ -215,7 +215,9 @@ def infer_membership(
     thresholds = _best_threshold(*shadow), float(np.quantile(shadow[1], target_rate))
     counted = losses(trials)
     alpha = (1 - confidence) / len(thresholds)
-    best, rare = (_operate(threshold, *counted, claim, alpha) for threshold in thresholds)
+    best, rare = (
+        _measure_operating_point(threshold, *counted, claim, alpha) for threshold in thresholds
+    )
     return MembershipInference(
         best=best,
         rare=rare,
@@ -225,7 +227,7 @@ def infer_membership(
     )
 
 
-def _differing(pair: Pair[DataT]) -> Record:
+def _get_differing_record(pair: Pair[DataT]) -> Record:
     """Return the first dataset's record in which two datasets differ."""
     data = pair.dataset
     if not isinstance(data, Dataset) or pair.relation not in (REPLACE_RECORD, REPLACE_LABEL):
@@ -263,11 +265,13 @@ def _best_threshold(inside: Array, outside: Array) -> float:
     return float(candidates[int(np.argmax(positive - negative))])
 
 
-def _operate(
+def _measure_operating_point(
     threshold: float, inside: Array, outside: Array, claim: Guarantee | None, alpha: float
 ) -> Operating:
     """Count fresh losses; each of the two intervals has error probability ``alpha / 2``."""
-    positive, negative = (_rate(losses <= threshold, alpha / 2) for losses in (inside, outside))
+    positive, negative = (
+        _estimate_hit_rate(losses <= threshold, alpha / 2) for losses in (inside, outside)
+    )
     return Operating(
         threshold=threshold,
         true_positive=positive,
@@ -276,7 +280,7 @@ def _operate(
     )
 
 
-def _rate(called: NDArray[np.bool_], alpha: float) -> Rate:
+def _estimate_hit_rate(called: NDArray[np.bool_], alpha: float) -> Rate:
     hits, trials = int(called.sum()), len(called)
     lower, upper = clopper_pearson(hits, trials, alpha)
     return Rate(hits=hits, trials=trials, lower=lower, upper=upper)

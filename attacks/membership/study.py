@@ -10,24 +10,24 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit.algorithms.problems.losses import loss_called
 from dpaudit.algorithms.sharing.fdml import FDML
-from dpaudit.attacks.canaries.audit import calibrated
+from dpaudit.attacks.canaries.audit import calibrate_multistep
 from dpaudit.attacks.membership.inference import MembershipInference, infer_membership
 from dpaudit.attacks.membership.targets import (
     Chosen,
     Target,
-    calibrated_tables,
-    dealt,
+    calibrate_tables_admm,
     fdml_target,
     multistep_target,
     split_columns,
+    split_columns_evenly,
     tables_target,
 )
 from dpaudit.datasets import load, split_evenly
 from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
-from dpaudit.execution.ledger import current
-from dpaudit.extension.attack import Cell, Findings, numbers
+from dpaudit.execution.ledger import get_current_ledger
+from dpaudit.extension.attack import Cell, Findings, get_column_numbers
 
 Algorithm = Literal["multi-step", "fdml", "tables"]
 
@@ -85,33 +85,41 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     >>> row["lower"] <= row["advantage"] <= row["upper"], row["lower"] < row["at most"]
     (True, True)
     """
-    noise = _noise(parameters)
+    noise = _list_noise_amounts(parameters)
     rng = default_rng(stream(seed, "data"))
     progress.start("attacking", len(noise))
     rows = []
-    for amount, target in zip(noise, _targets(parameters, noise, rng), strict=True):
+    for amount, target in zip(
+        noise, _build_membership_targets(parameters, noise, rng), strict=True
+    ):
         given = parameters, target, stream(seed, f"runs at {amount!r}")
-        rows.append(current().fact("row", lambda: _line(amount, *given), given))  # noqa: B023
+        rows.append(
+            get_current_ledger().fact("row", lambda: _make_membership_line(amount, *given), given)  # noqa: B023
+        )
         progress.advance(1)
     return Findings(
         rows=rows,
-        reading=_reading(parameters),
+        reading=_format_membership_reading(parameters),
         chance=f"advantage 0, and a TPR of {parameters.target_rate:g}, as the FPR",
-        panels=(_panel(_axis(parameters), rows),),
+        panels=(_make_membership_panel(_choose_noise_axis(parameters), rows),),
     )
 
 
-def _line(
+def _make_membership_line(
     amount: float, parameters: Parameters, target: Target[Any], seed: SeedSequence
 ) -> dict[str, Cell]:
-    return _row(_axis(parameters), amount, _attacked(parameters, target, default_rng(seed)))
+    return _make_membership_row(
+        _choose_noise_axis(parameters),
+        amount,
+        _run_membership_attack(parameters, target, default_rng(seed)),
+    )
 
 
-def _axis(parameters: Parameters) -> str:
+def _choose_noise_axis(parameters: Parameters) -> str:
     return _SCALE if parameters.algorithm == "fdml" else _PROVED
 
 
-def _noise(parameters: Parameters) -> list[float]:
+def _list_noise_amounts(parameters: Parameters) -> list[float]:
     """Return what differs between lines: scales of FDML's start, or proved epsilons."""
     if parameters.algorithm == "fdml":
         scales = parameters.start_scales
@@ -124,14 +132,16 @@ def _noise(parameters: Parameters) -> list[float]:
     return parameters.epsilons
 
 
-def _targets(parameters: Parameters, noise: list[float], rng: Generator) -> Iterator[Target[Any]]:
+def _build_membership_targets(
+    parameters: Parameters, noise: list[float], rng: Generator
+) -> Iterator[Target[Any]]:
     """Yield what is attacked at every amount of noise, on the same data."""
     data, record = load(parameters.data), parameters.record
     match parameters.algorithm:
         case "multi-step":
             split = split_evenly(data, parameters.nodes, rng)
             for epsilon in noise:
-                algorithm = calibrated(
+                algorithm = calibrate_multistep(
                     epsilon,
                     parameters.delta,
                     parameters.nodes,
@@ -141,13 +151,13 @@ def _targets(parameters: Parameters, noise: list[float], rng: Generator) -> Iter
                 )
                 yield multistep_target(algorithm, split, record)
         case "fdml":
-            blocks = dealt(data.dimension, parameters.parties)
+            blocks = split_columns_evenly(data.dimension, parameters.parties)
             for scale in noise:
-                yield fdml_target(_fdml(parameters, blocks, scale), data, record)
+                yield fdml_target(_make_fdml_target(parameters, blocks, scale), data, record)
         case "tables":
             tables = split_columns(data, parameters.parties)
             for epsilon in noise:
-                private = calibrated_tables(
+                private = calibrate_tables_admm(
                     epsilon,
                     parameters.delta,
                     tables.tables,
@@ -157,7 +167,7 @@ def _targets(parameters: Parameters, noise: list[float], rng: Generator) -> Iter
                 yield tables_target(private, tables, record)
 
 
-def _fdml(parameters: Parameters, blocks: tuple[int, ...], scale: float) -> FDML:
+def _make_fdml_target(parameters: Parameters, blocks: tuple[int, ...], scale: float) -> FDML:
     return FDML(
         block_sizes=blocks,
         epochs=parameters.iterations,
@@ -167,7 +177,9 @@ def _fdml(parameters: Parameters, blocks: tuple[int, ...], scale: float) -> FDML
     )
 
 
-def _attacked(parameters: Parameters, target: Target[Any], rng: Generator) -> MembershipInference:
+def _run_membership_attack(
+    parameters: Parameters, target: Target[Any], rng: Generator
+) -> MembershipInference:
     return infer_membership(
         target.train,
         target.pair,
@@ -182,7 +194,7 @@ def _attacked(parameters: Parameters, target: Target[Any], rng: Generator) -> Me
     )
 
 
-def _row(axis: str, amount: float, found: MembershipInference) -> dict[str, Cell]:
+def _make_membership_row(axis: str, amount: float, found: MembershipInference) -> dict[str, Cell]:
     lower, advantage, upper = found.best.advantage
     hit = found.rare.true_positive
     return {
@@ -211,7 +223,7 @@ _SEEN: dict[Algorithm, str] = {
 }
 
 
-def _reading(parameters: Parameters) -> list[str]:
+def _format_membership_reading(parameters: Parameters) -> list[str]:
     model = {"multi-step": "its node's final model", "tables": "its owner's final model"}
     under = model.get(parameters.algorithm, "the final model")
     return [
@@ -223,11 +235,13 @@ def _reading(parameters: Parameters) -> list[str]:
     ]
 
 
-def _panel(axis: str, rows: list[dict[str, Cell]]) -> Panel:
-    amounts = numbers(rows, axis)
-    low, high = numbers(rows, "lower"), numbers(rows, "upper")
-    found = Curve(label="found", x=amounts, y=numbers(rows, "advantage"), low=low, high=high)
-    allowed = Curve(label="at most", x=amounts, y=numbers(rows, "at most"))
+def _make_membership_panel(axis: str, rows: list[dict[str, Cell]]) -> Panel:
+    amounts = get_column_numbers(rows, axis)
+    low, high = get_column_numbers(rows, "lower"), get_column_numbers(rows, "upper")
+    found = Curve(
+        label="found", x=amounts, y=get_column_numbers(rows, "advantage"), low=low, high=high
+    )
+    allowed = Curve(label="at most", x=amounts, y=get_column_numbers(rows, "at most"))
     chance = Curve(label="chance", x=amounts, y=[0.0] * len(rows))
     return Panel(
         title="membership in the final models",

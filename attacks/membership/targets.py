@@ -86,38 +86,38 @@ class PartLoss:
         return MeanMarginLoss()(models[:, self.part], features, label)
 
 
-def mislabelled(data: Dataset, record: Chosen) -> Pair[Dataset]:
+def make_mislabelled_pair(data: Dataset, record: Chosen) -> Pair[Dataset]:
     """Return data with a record of the other label at the first node, and with the right one.
 
     Examples
     --------
     >>> data = Dataset([[1.0, 0.0], [0.8, 0.1]], [1, 1])
-    >>> mislabelled(data, "real").dataset.labels.tolist()
+    >>> make_mislabelled_pair(data, "real").dataset.labels.tolist()
     [-1.0, 1.0]
-    >>> abs(mislabelled(data, "crafted").dataset.features[0]).round(1).tolist()
+    >>> abs(make_mislabelled_pair(data, "crafted").dataset.features[0]).round(1).tolist()
     [0.0, 1.0]
     """
-    features, label = _chosen(data.features, record), float(data.labels[_ROW])
+    features, label = _choose_target_record(data.features, record), float(data.labels[_ROW])
     inside, outside = (data.with_record(_ROW, features, sign * label) for sign in (-1, 1))
     return Pair(inside, outside, REPLACE_LABEL)
 
 
-def opposed(data: JoinedTables, record: Chosen) -> Pair[JoinedTables]:
+def make_opposed_pair(data: JoinedTables, record: Chosen) -> Pair[JoinedTables]:
     """Return tables with a tuple of the first turned round, and as it is.
 
     Examples
     --------
     >>> data = JoinedTables(([[1.0, 0.0], [0.8, 0.1]],), ([0, 1],), [1, 1])
-    >>> pair = opposed(data, "real")
+    >>> pair = make_opposed_pair(data, "real")
     >>> (pair.dataset.features[0] + pair.neighbour.features[0]).tolist()
     [[0.0, 0.0], [1.6, 0.2]]
     """
-    features = _chosen(data.features[0], record)
+    features = _choose_target_record(data.features[0], record)
     inside, outside = (data.with_tuple(0, _ROW, sign * features) for sign in (-1, 1))
     return Pair(inside, outside, REPLACE_TUPLE)
 
 
-def _chosen(records: Array, record: Chosen) -> Array:
+def _choose_target_record(records: Array, record: Chosen) -> Array:
     """Return the first record, or a unit one along which the records vary least."""
     if record == "real":
         return np.asarray(records[_ROW])
@@ -126,10 +126,13 @@ def _chosen(records: Array, record: Chosen) -> Array:
 
 def multistep_target(algorithm: MultiStepADMM, data: Dataset, record: Chosen) -> Target[Dataset]:
     """Return the attack on multi-step DP-ADMM; the record's loss is that under its node's model."""
-    pair, seen = mislabelled(data, record), algorithm.inner()
+    pair, seen = make_mislabelled_pair(data, record), algorithm.inner()
 
     def train(dataset: Dataset, trials: int, rng: Generator) -> Array:
-        parts = [final_model(seen.sample(dataset, size, rng)) for size in _blocks(trials)]
+        parts = [
+            final_model(seen.sample(dataset, size, rng))
+            for size in _split_trials_into_blocks(trials)
+        ]
         return np.concatenate(parts)
 
     node = pair.dataset.node_of(_ROW)
@@ -137,7 +140,7 @@ def multistep_target(algorithm: MultiStepADMM, data: Dataset, record: Chosen) ->
         train=train,
         pair=pair,
         claim=claim_of(algorithm, "flipped"),
-        record=_record(pair.dataset),
+        record=_get_target_record(pair.dataset),
         loss=PartLoss(slice(node, node + 1)),
     )
 
@@ -147,24 +150,29 @@ def fdml_target(algorithm: FDML, data: Dataset, record: Chosen) -> Target[Datase
 
     Formal guarantee: none, FDML adds no noise.
     """
-    pair = mislabelled(data, record)
+    pair = make_mislabelled_pair(data, record)
 
     def train(dataset: Dataset, trials: int, rng: Generator) -> Array:
-        return np.concatenate([_last(algorithm, dataset, n, rng) for n in _blocks(trials)])
+        return np.concatenate(
+            [
+                _run_to_last_iterate(algorithm, dataset, n, rng)
+                for n in _split_trials_into_blocks(trials)
+            ]
+        )
 
-    return Target(train=train, pair=pair, claim=None, record=_record(pair.dataset))
+    return Target(train=train, pair=pair, claim=None, record=_get_target_record(pair.dataset))
 
 
-def _last(algorithm: FDML, dataset: Dataset, trials: int, rng: Generator) -> Array:
+def _run_to_last_iterate(algorithm: FDML, dataset: Dataset, trials: int, rng: Generator) -> Array:
     *_, last = algorithm.iterates(dataset, trials, rng)
     return last
 
 
-def _record(data: Dataset) -> Record:
+def _get_target_record(data: Dataset) -> Record:
     return data.features[_ROW], float(data.labels[_ROW])
 
 
-def calibrated_tables(
+def calibrate_tables_admm(
     epsilon: float, delta: float, tables: int, *, iterations: int, local_steps: int
 ) -> TablesADMM:
     """Return private steps over tables joined one to one, (epsilon, delta)-DP under replace-tuple.
@@ -173,12 +181,12 @@ def calibrated_tables(
 
     Examples
     --------
-    >>> algorithm = calibrated_tables(1.0, 1e-5, 2, iterations=3, local_steps=2)
+    >>> algorithm = calibrate_tables_admm(1.0, 1e-5, 2, iterations=3, local_steps=2)
     >>> round(tables_claim(algorithm, 2).epsilon(1e-5), 6)
     1.0
     """
-    check.positive("epsilon", epsilon)
-    mu = gaussian.mu_at(epsilon, math.log(check.probability("delta", delta)))
+    check.require_positive("epsilon", epsilon)
+    mu = gaussian.mu_at(epsilon, math.log(check.require_probability("delta", delta)))
     noise = _tables_guarantee(iterations, local_steps, 1.0, tables).mu / mu
     solver = LocalSGD(steps=local_steps, learning_rate=1.0, clip_norm=1.0, noise_multiplier=noise)
     return TablesADMM(iterations=iterations, solver=solver)
@@ -215,7 +223,7 @@ def tables_target(
 
     A turned tuple is like one of the other label, as the margin has the sign of both.
     """
-    pair = opposed(data, record)
+    pair = make_opposed_pair(data, record)
 
     def train(dataset: JoinedTables, trials: int, rng: Generator) -> Array:
         for state in algorithm.run(dataset, trials, rng):
@@ -245,13 +253,13 @@ def split_columns(data: Dataset, tables: int) -> JoinedTables:
     >>> split_columns(Dataset([[1.0, 2.0, 3.0]], [1]), 2).widths
     (2, 1)
     """
-    sizes = dealt(data.dimension, tables)
+    sizes = split_columns_evenly(data.dimension, tables)
     parts = np.split(data.features, np.cumsum(sizes)[:-1], axis=1)
     rows = np.arange(len(data.labels))
     return JoinedTables(tuple(parts), (rows,) * tables, data.labels, name=data.name)
 
 
-def dealt(columns: int, parties: int) -> tuple[int, ...]:
+def split_columns_evenly(columns: int, parties: int) -> tuple[int, ...]:
     """Return how many of the columns each party holds, as evenly as it goes.
 
     Raises
@@ -261,14 +269,14 @@ def dealt(columns: int, parties: int) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> dealt(5, 2)
+    >>> split_columns_evenly(5, 2)
     (3, 2)
     """
-    if check.integer("parties", parties, least=1) > columns:
+    if check.require_integer("parties", parties, least=1) > columns:
         raise InvalidArgument("parties", parties, f"at most {columns}, one a feature")
     return tuple(len(part) for part in np.array_split(np.arange(columns), parties))
 
 
-def _blocks(trials: int) -> list[int]:
+def _split_trials_into_blocks(trials: int) -> list[int]:
     """Return how many runs are done at once: of all steps, no more than a block's are kept."""
     return [min(_BLOCK, trials - done) for done in range(0, trials, _BLOCK)]

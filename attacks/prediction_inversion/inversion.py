@@ -40,7 +40,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 # Singular values below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-10
@@ -64,7 +64,7 @@ class Inversion:
     condition: float
 
 
-def invert(predictions: ArrayLike, models: ArrayLike) -> Inversion:
+def invert_predictions(predictions: ArrayLike, models: ArrayLike) -> Inversion:
     """Solve ``theta_t' x = h_t`` over all rounds for every tuple x at once.
 
     Parameters
@@ -80,16 +80,16 @@ def invert(predictions: ArrayLike, models: ArrayLike) -> Inversion:
     Examples
     --------
     >>> tuples, models = np.array([[1.0, 2.0]]), np.array([[[1.0], [0.0]], [[1.0], [1.0]]])
-    >>> found = invert(tuples @ models, models)
+    >>> found = invert_predictions(tuples @ models, models)
     >>> found.tuples.round(12), found.rank
     (array([[1., 2.]]), 2)
     """
     seen = check.finite_array("predictions", predictions, ndim=3)
     known = check.finite_array("models", models, ndim=3)
     if (len(seen), seen.shape[2]) != (len(known), known.shape[2]) or not known.size:
-        given = Shown(f"shapes {seen.shape} and {known.shape}")
+        given = VerbatimText(f"shapes {seen.shape} and {known.shape}")
         raise InvalidArgument("models", given, "(T, d, d_c) to predictions of (T, n, d_c)")
-    return _solved(_side_by_side(known).T, _side_by_side(seen).T)
+    return _solve_least_squares(_side_by_side(known).T, _side_by_side(seen).T)
 
 
 def column_space(predictions: ArrayLike) -> Array:
@@ -103,10 +103,10 @@ def column_space(predictions: ArrayLike) -> Array:
     """
     seen = _side_by_side(check.finite_array("predictions", predictions, ndim=3))
     left, values, _ = np.linalg.svd(seen, full_matrices=False)
-    return np.asarray(left[:, counting(values)])
+    return np.asarray(left[:, select_nonzero_singular_values(values)])
 
 
-def complete(predictions: ArrayLike, rows: ArrayLike, known: ArrayLike) -> Inversion:
+def recover_all_tuples(predictions: ArrayLike, rows: ArrayLike, known: ArrayLike) -> Inversion:
     """Return all tuples from the predictions and a few known tuples, without any model.
 
     Parameters
@@ -126,7 +126,7 @@ def complete(predictions: ArrayLike, rows: ArrayLike, known: ArrayLike) -> Inver
     --------
     >>> tuples = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 3.0]])
     >>> seen = tuples @ np.array([[[0.3], [0.5]], [[0.7], [-0.2]]])
-    >>> complete(seen, [0, 1], tuples[:2]).tuples.round(12)[2].tolist()
+    >>> recover_all_tuples(seen, [0, 1], tuples[:2]).tuples.round(12)[2].tolist()
     [2.0, 3.0]
     """
     basis = column_space(predictions)
@@ -137,7 +137,7 @@ def complete(predictions: ArrayLike, rows: ArrayLike, known: ArrayLike) -> Inver
         raise InvalidArgument("rows", rows, expected)
     if len(given) == 0 or which.min() < 0 or which.max() >= len(basis):
         raise InvalidArgument("rows", rows, expected)
-    found = _solved(basis[which], given)
+    found = _solve_least_squares(basis[which], given)
     return Inversion(tuples=basis @ found.tuples.T, rank=found.rank, condition=found.condition)
 
 
@@ -153,7 +153,7 @@ def principal_angle(basis: Array, tuples: Array) -> float:
     0.785398
     """
     left, values, _ = np.linalg.svd(tuples, full_matrices=False)
-    other = left[:, counting(values)]
+    other = left[:, select_nonzero_singular_values(values)]
     small, large = (basis, other) if basis.shape[1] <= other.shape[1] else (other, basis)
     if small.shape[1] == 0:
         return math.pi / 2
@@ -166,10 +166,10 @@ def relative_error(estimate: Array, tuples: Array) -> float:
     return float(np.linalg.norm(estimate - tuples) / np.linalg.norm(tuples))
 
 
-def _solved(matrix: Array, right: Array) -> Inversion:
+def _solve_least_squares(matrix: Array, right: Array) -> Inversion:
     """Return the least-squares solutions X of ``matrix X = right``, one a row of ``tuples``."""
     left, values, across = np.linalg.svd(matrix, full_matrices=False)
-    kept = counting(values)
+    kept = select_nonzero_singular_values(values)
     if not kept.any():
         empty = np.zeros((right.shape[1], matrix.shape[1]))
         return Inversion(tuples=empty, rank=0, condition=math.inf)
@@ -178,7 +178,7 @@ def _solved(matrix: Array, right: Array) -> Inversion:
     return Inversion(tuples=(across[kept].T @ weights).T, rank=int(kept.sum()), condition=condition)
 
 
-def counting(values: Array) -> NDArray[np.bool_]:
+def select_nonzero_singular_values(values: Array) -> NDArray[np.bool_]:
     """Return which singular values, largest first, are no rounding."""
     return np.asarray(values > RANK_TOLERANCE * (values[0] if values[0] > 0 else math.inf))
 
@@ -197,12 +197,12 @@ __all__ = [
     "attack_unknown_models",
     "attack_with_known_tuples",
     "column_space",
-    "complete",
     "errors_by_round",
-    "invert",
-    "observe",
+    "invert_predictions",
     "principal_angle",
+    "recover_all_tuples",
     "relative_error",
+    "run_observed_client",
 ]
 
 
@@ -266,7 +266,9 @@ class SubspaceReport:
     chance: float
 
 
-def observe(algorithm: TablesADMM, data: JoinedTables, table: int, rng: Generator) -> Observed:
+def run_observed_client(
+    algorithm: TablesADMM, data: JoinedTables, table: int, rng: Generator
+) -> Observed:
     """Run the algorithm once and return what a table's client sends, and its models.
 
     Parameters
@@ -286,11 +288,11 @@ def observe(algorithm: TablesADMM, data: JoinedTables, table: int, rng: Generato
     Examples
     --------
     >>> data = JoinedTables(([[1.0, 2.0], [0.0, 3.0]],), ([0, 1],), [1, -1])
-    >>> seen = observe(TablesADMM(iterations=4), data, 0, np.random.default_rng(0))
+    >>> seen = run_observed_client(TablesADMM(iterations=4), data, 0, np.random.default_rng(0))
     >>> seen.predictions.shape, seen.models.shape
     ((4, 2, 1), (4, 2, 1))
     """
-    if check.integer("table", table, least=0) >= data.tables:
+    if check.require_integer("table", table, least=0) >= data.tables:
         raise InvalidArgument("table", table, f"less than the {data.tables} tables")
     states = [state.models for state in algorithm.run(data, 1, rng)]
     predictions = np.stack([data.predictions(models)[table][0] for models in states])
@@ -312,16 +314,16 @@ def attack_known_models(
     >>> report.relative_error < 1e-9, report.rank, report.control > 0.1
     (True, 2, True)
     """
-    seen, tuples = observe(algorithm, data, table, rng), data.features[table]
-    other = observe(algorithm, data, table, rng).models
-    found = invert(seen.predictions, seen.models)
+    seen, tuples = run_observed_client(algorithm, data, table, rng), data.features[table]
+    other = run_observed_client(algorithm, data, table, rng).models
+    found = invert_predictions(seen.predictions, seen.models)
     return Report(
         relative_error=relative_error(found.tuples, tuples),
         rank=found.rank,
         needed=tuples.shape[1],
         condition=found.condition,
-        control=relative_error(invert(seen.predictions, other).tuples, tuples),
-        chance=_chance(tuples),
+        control=relative_error(invert_predictions(seen.predictions, other).tuples, tuples),
+        chance=_compute_mean_guess_error(tuples),
     )
 
 
@@ -341,10 +343,13 @@ def errors_by_round(
     >>> errors.round(2), bool((control > 0.1).all())
     (array([0.69, 0.  , 0.  ]), True)
     """
-    seen, tuples = observe(algorithm, data, table, rng), data.features[table]
-    other = observe(algorithm, data, table, rng).models
+    seen, tuples = run_observed_client(algorithm, data, table, rng), data.features[table]
+    other = run_observed_client(algorithm, data, table, rng).models
     found = [
-        [relative_error(invert(seen.predictions[:t], models[:t]).tuples, tuples) for t in rounds]
+        [
+            relative_error(invert_predictions(seen.predictions[:t], models[:t]).tuples, tuples)
+            for t in rounds
+        ]
         for models, rounds in ((m, range(1, len(m) + 1)) for m in (seen.models, other))
     ]
     return np.array(found[0]), np.array(found[1])
@@ -354,12 +359,12 @@ def attack_unknown_models(
     algorithm: TablesADMM, data: JoinedTables, table: int, rng: Generator
 ) -> SubspaceReport:
     """Return how well one run gives a table's column space away, whatever the models are."""
-    seen, tuples = observe(algorithm, data, table, rng), data.features[table]
+    seen, tuples = run_observed_client(algorithm, data, table, rng), data.features[table]
     basis = column_space(seen.predictions)
     random, _ = np.linalg.qr(rng.standard_normal(basis.shape))
     return SubspaceReport(
         rank=basis.shape[1],
-        true_rank=_rank(tuples),
+        true_rank=_estimate_tuple_rank(tuples),
         angle=principal_angle(basis, tuples),
         chance=principal_angle(np.asarray(random), tuples),
     )
@@ -374,26 +379,28 @@ def attack_with_known_tuples(
     predictions whose tuples are shuffled.
     """
     tuples = data.features[table]
-    if not 1 <= check.integer("known", known, least=1) < len(tuples):
+    if not 1 <= check.require_integer("known", known, least=1) < len(tuples):
         raise InvalidArgument("known", known, f"fewer than the {len(tuples)} tuples")
-    seen = observe(algorithm, data, table, rng).predictions
+    seen = run_observed_client(algorithm, data, table, rng).predictions
     order = rng.permutation(len(tuples))
     rows, rest = order[:known], order[known:]
-    found = complete(seen, rows, tuples[rows])
-    shuffled = complete(seen[:, rng.permutation(len(tuples))], rows, tuples[rows])
+    found = recover_all_tuples(seen, rows, tuples[rows])
+    shuffled = recover_all_tuples(seen[:, rng.permutation(len(tuples))], rows, tuples[rows])
     return Report(
         relative_error=relative_error(found.tuples[rest], tuples[rest]),
         rank=found.rank,
-        needed=_rank(tuples),
+        needed=_estimate_tuple_rank(tuples),
         condition=found.condition,
         control=relative_error(shuffled.tuples[rest], tuples[rest]),
-        chance=_chance(tuples[rest]),
+        chance=_compute_mean_guess_error(tuples[rest]),
     )
 
 
-def _rank(tuples: Array) -> int:
-    return int(counting(np.asarray(np.linalg.svd(tuples, compute_uv=False))).sum())
+def _estimate_tuple_rank(tuples: Array) -> int:
+    return int(
+        select_nonzero_singular_values(np.asarray(np.linalg.svd(tuples, compute_uv=False))).sum()
+    )
 
 
-def _chance(tuples: Array) -> float:
+def _compute_mean_guess_error(tuples: Array) -> float:
     return relative_error(np.broadcast_to(tuples.mean(axis=0), tuples.shape), tuples)

@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import LocalSGD
-from dpaudit.algorithms.tables.guarantees import ROUNDED_UP, published_noise_multiplier
+from dpaudit.algorithms.tables.guarantees import ROUNDED_UP, compute_published_multiplier
 from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.algorithms.tables.joining import KeyedTable, join
+from dpaudit.algorithms.tables.joining import KeyedTable, join_tables
 from dpaudit.attacks.prediction_inversion.inversion import (
     Report,
     SubspaceReport,
@@ -69,12 +69,12 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     >>> found.rows[0]["error"] < 1e-6 < found.rows[0]["without the knowledge"]
     True
     """
-    data, columns = _joined(parameters, seed)
+    data, columns = _load_joined_tables(parameters, seed)
     if parameters.known >= data.features[0].shape[0]:
         expected = f"fewer than the {data.features[0].shape[0]} tuples"
         raise InvalidArgument("known", parameters.known, expected)
     rounds = parameters.iterations or columns
-    algorithm = _private(parameters, rounds)
+    algorithm = _make_private_tables_admm(parameters, rounds)
     names = ("known", "unknown", "tuples", "rounds")
     streams = [default_rng(stream(seed, name)) for name in names]
     progress.start("attacking", 4)
@@ -89,13 +89,13 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     progress.advance(1)
     return Findings(
         rows=[
-            _row("models", "relative error of the tuples", known),
+            _make_inversion_row("models", "relative error of the tuples", known),
             _angle_row(unknown),
-            _row(f"{parameters.known} tuples", "relative error of the others", some),
+            _make_inversion_row(f"{parameters.known} tuples", "relative error of the others", some),
         ],
-        reading=_reading(parameters, algorithm, Found(known, unknown, some)),
+        reading=_format_inversion_reading(parameters, algorithm, Found(known, unknown, some)),
         chance=f"every column's mean is off by {known.chance:.3g}",
-        panels=(_panel(errors, control, known.chance),),
+        panels=(_make_inversion_panel(errors, control, known.chance),),
     )
 
 
@@ -108,24 +108,29 @@ class Found:
     tuples: Report
 
 
-def _reading(parameters: Parameters, algorithm: TablesADMM, found: Found) -> list[str]:
+def _format_inversion_reading(
+    parameters: Parameters, algorithm: TablesADMM, found: Found
+) -> list[str]:
     return [
         f"{algorithm.iterations} rounds, labels with Theorem 1's noise at epsilon = "
         f"{parameters.epsilon:g}, and in every step Theorem 2's for the whole run at epsilon = "
         f"{parameters.epsilon:g}, with c_2 = {_SECOND_CONSTANT:g}, which the "
         "theorem does not give.",
-        *(_verdict(*one) for one in (("models", found.models), ("some tuples", found.tuples))),
+        *(
+            _format_inversion_verdict(*one)
+            for one in (("models", found.models), ("some tuples", found.tuples))
+        ),
         _space_verdict(found.space),
     ]
 
 
-def _verdict(knows: str, report: Report) -> str:
+def _format_inversion_verdict(knows: str, report: Report) -> str:
     """Return what a report says of the tuples.
 
     Examples
     --------
     >>> report = Report(relative_error=0.7, rank=3, needed=15, condition=9, control=1, chance=0.5)
-    >>> _verdict("models", report)
+    >>> _format_inversion_verdict("models", report)
     'Who knows models has rank 3 of the 15 needed: the tuples are not determined (error 0.7).'
     """
     start = f"Who knows {knows} has rank {report.rank} of the {report.needed} needed: "
@@ -146,7 +151,7 @@ def _space_verdict(report: SubspaceReport) -> str:
     return f"{start}its column space, all linear relations between tuples."
 
 
-def _panel(errors: Array, control: Array, chance: float) -> Panel:
+def _make_inversion_panel(errors: Array, control: Array, chance: float) -> Panel:
     rounds = list(range(1, len(errors) + 1))
     return Panel(
         title="the server knows the models",
@@ -161,9 +166,9 @@ def _panel(errors: Array, control: Array, chance: float) -> Panel:
     )
 
 
-def _private(parameters: Parameters, rounds: int) -> TablesADMM:
+def _make_private_tables_admm(parameters: Parameters, rounds: int) -> TablesADMM:
     """Return the algorithm with both theorems' noise, Theorem 2's for so many rounds."""
-    noise = published_noise_multiplier(
+    noise = compute_published_multiplier(
         epsilon=parameters.epsilon,
         delta=parameters.delta,
         steps=rounds,
@@ -175,7 +180,7 @@ def _private(parameters: Parameters, rounds: int) -> TablesADMM:
     return TablesADMM(iterations=rounds, solver=solver, label_epsilon=parameters.epsilon)
 
 
-def _joined(parameters: Parameters, seed: int) -> tuple[JoinedTables, int]:
+def _load_joined_tables(parameters: Parameters, seed: int) -> tuple[JoinedTables, int]:
     given = load(parameters.data)
     if parameters.tuples > len(given.labels):
         expected = f"at most the {len(given.labels)} records"
@@ -190,10 +195,10 @@ def _joined(parameters: Parameters, seed: int) -> tuple[JoinedTables, int]:
         KeyedTable("attacked", features[:, :columns], key),
         KeyedTable("other", features[:, columns:], key),
     ]
-    return join(halves, given.labels[rows]), columns
+    return join_tables(halves, given.labels[rows]), columns
 
 
-def _row(knows: str, what: str, report: Report) -> dict[str, Cell]:
+def _make_inversion_row(knows: str, what: str, report: Report) -> dict[str, Cell]:
     return {
         "server knows": knows,
         "measured": what,

@@ -30,7 +30,7 @@ import sys
 from scipy.special import expit, ndtr, ndtri
 
 import dpaudit._validate as check
-from dpaudit.guarantees.guarantee import fraction
+from dpaudit.guarantees.guarantee import require_fraction
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, PureDP
 
 
@@ -61,14 +61,14 @@ def reconstruction_success(guarantee: Guarantee, prior_success: float) -> float:
     >>> round(reconstruction_success(GaussianDP(1.0), 0.5), 4)
     0.8413
     """
-    kappa = fraction("prior_success", prior_success)
+    kappa = require_fraction("prior_success", prior_success)
     match guarantee:
         case GaussianDP(mu=mu):
             return float(ndtr(ndtri(kappa) + mu))
         case PureDP(at_epsilon=epsilon):
-            return _approximate(epsilon, 0.0, kappa)
+            return _bound_success_from_approximate(epsilon, 0.0, kappa)
         case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
-            return _approximate(epsilon, delta, kappa)
+            return _bound_success_from_approximate(epsilon, delta, kappa)
         case _:
             return max(kappa, guarantee.true_positive_rate(kappa))
 
@@ -103,7 +103,7 @@ def candidates_success(guarantee: Guarantee, candidates: int) -> float:
     >>> round(candidates_success(GaussianDP(1.0), 1000), 4)
     0.0183
     """
-    others = check.integer("candidates", candidates, least=2) - 1
+    others = check.require_integer("candidates", candidates, least=2) - 1
     gain = _greatest_gain(guarantee, 1 / others)
     at_any = reconstruction_success(guarantee, 1 / candidates)
     return min(1.0, (1 + others * gain) / candidates, at_any)
@@ -126,7 +126,7 @@ def _greatest_gain(guarantee: Guarantee, most: float) -> float:
     return reconstruction_success(guarantee, at) - at
 
 
-def _approximate(epsilon: float, delta: float, kappa: float) -> float:
+def _bound_success_from_approximate(epsilon: float, delta: float, kappa: float) -> float:
     steep = math.exp(min(epsilon + math.log(kappa), 0.0)) if kappa else 0.0
     shallow = -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + kappa)
     return min(1.0, steep + delta, shallow)

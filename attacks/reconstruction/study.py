@@ -28,18 +28,18 @@ from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.guarantees import node_events
 from dpaudit.algorithms.consensus.views import PenaltyPerturbation
 from dpaudit.algorithms.problems.graphs import complete
-from dpaudit.attacks.canaries.audit import calibrated, claim_of
+from dpaudit.attacks.canaries.audit import calibrate_multistep, claim_of
 from dpaudit.attacks.reconstruction.bound import candidates_success, reconstruction_success
 from dpaudit.attacks.stationarity.likelihood import KNOWN
 from dpaudit.attacks.stationarity.measures import chance_above
-from dpaudit.attacks.stationarity.runs import Setting, measured
+from dpaudit.attacks.stationarity.runs import Setting, measure_estimator_closeness
 from dpaudit.datasets import Dataset, load, split_evenly, subset
 from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.execution import Progress, stream
-from dpaudit.execution.ledger import current
-from dpaudit.extension.attack import Cell, Findings, numbers
+from dpaudit.execution.ledger import get_current_ledger
+from dpaudit.extension.attack import Cell, Findings, get_column_numbers
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee, PureDP
 from dpaudit.laws.mechanism import HasLaw
 from dpaudit.laws.steps import GaussianSteps
@@ -48,7 +48,7 @@ from dpaudit.neighbours import REPLACE_RECORD, Pair
 _ROW = 0  # whose place the candidates take, at the first node
 
 
-def signed_directions(data: Dataset, count: int, rng: Generator) -> list[Dataset]:
+def make_candidate_datasets(data: Dataset, count: int, rng: Generator) -> list[Dataset]:
     """Return the data with each candidate in one place: random directions and their opposites.
 
     Opposites are as far apart as records can be; other directions are orthogonal.
@@ -61,12 +61,12 @@ def signed_directions(data: Dataset, count: int, rng: Generator) -> list[Dataset
     Examples
     --------
     >>> data = Dataset(np.eye(3), np.ones(3))
-    >>> found = signed_directions(data, 2, np.random.default_rng(0))
+    >>> found = make_candidate_datasets(data, 2, np.random.default_rng(0))
     >>> bool(np.allclose(found[0].signed_records[0], -found[1].signed_records[0]))
     True
     """
     most = 2 * data.dimension
-    if not 2 <= check.integer("candidates", count, least=2) <= most:
+    if not 2 <= check.require_integer("candidates", count, least=2) <= most:
         raise InvalidArgument("candidates", count, f"at most {most}, two a feature")
     directions = np.linalg.qr(rng.standard_normal((data.dimension, data.dimension)))[0]
     return [data.with_record(_ROW, directions[k // 2], 1.0 - 2 * (k % 2)) for k in range(count)]
@@ -131,7 +131,7 @@ class Parameters(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Case:
+class _GuessCase:
     """A guess and all that is proved of what it sees; ``candidates`` is None for an inversion."""
 
     names: dict[str, Cell]
@@ -171,39 +171,49 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     rng = default_rng(stream(seed, "data"))
     data = subset(load(parameters.data), parameters.nodes * parameters.records, rng)
     split = split_evenly(data, parameters.nodes, rng)
-    candidates = signed_directions(split, parameters.candidates, rng)
-    cases = _gaussian(parameters, candidates) + _penalty(parameters, candidates)
+    candidates = make_candidate_datasets(split, parameters.candidates, rng)
+    cases = _build_gaussian_cases(parameters, candidates) + _build_penalty_cases(
+        parameters, candidates
+    )
     progress.start("guessing", len(cases))
     rows, error = [], (1 - parameters.confidence) / len(cases)
     for case in cases:
         own = stream(seed, " ".join(map(str, case.names.values())))
         given = parameters, case, own, error
-        rows.append(current().fact("row", lambda: _line(*given), given))  # noqa: B023
+        rows.append(
+            get_current_ledger().fact("row", lambda: _make_reconstruction_line(*given), given)  # noqa: B023
+        )
         progress.advance(1)
     return Findings(
         rows=rows,
-        reading=_reading(parameters),
+        reading=_format_reconstruction_reading(parameters),
         chance="without the output a guess is right as often as the column by chance says",
-        panels=_panels(rows),
+        panels=_make_reconstruction_panels(rows),
     )
 
 
-def _line(parameters: Parameters, case: _Case, seed: SeedSequence, error: float) -> dict[str, Cell]:
-    return _row(parameters, case, case.count(default_rng(seed)), error)
+def _make_reconstruction_line(
+    parameters: Parameters, case: _GuessCase, seed: SeedSequence, error: float
+) -> dict[str, Cell]:
+    return _make_reconstruction_row(parameters, case, case.count(default_rng(seed)), error)
 
 
-def _panels(rows: list[dict[str, Cell]]) -> tuple[Panel, ...]:
+def _make_reconstruction_panels(rows: list[dict[str, Cell]]) -> tuple[Panel, ...]:
     """Return a panel for each algorithm and kind of guess, against what is proved."""
     by_kind: dict[str, list[dict[str, Cell]]] = {}
     for row in rows:
         by_kind.setdefault(f"{row['algorithm']}, {row['guess']}", []).append(row)
-    return tuple(_panel(kind, own) for kind, own in by_kind.items())
+    return tuple(_make_reconstruction_panel(kind, own) for kind, own in by_kind.items())
 
 
-def _panel(title: str, rows: list[dict[str, Cell]]) -> Panel:
-    proved, low, high = (numbers(rows, name) for name in ("proved epsilon", "lower", "upper"))
-    found = Curve(label="right", x=proved, y=numbers(rows, "right"), low=low, high=high)
-    others = [Curve(label=n, x=proved, y=numbers(rows, n)) for n in ("at most", "by chance")]
+def _make_reconstruction_panel(title: str, rows: list[dict[str, Cell]]) -> Panel:
+    proved, low, high = (
+        get_column_numbers(rows, name) for name in ("proved epsilon", "lower", "upper")
+    )
+    found = Curve(label="right", x=proved, y=get_column_numbers(rows, "right"), low=low, high=high)
+    others = [
+        Curve(label=n, x=proved, y=get_column_numbers(rows, n)) for n in ("at most", "by chance")
+    ]
     return Panel(
         title=title,
         x_label="proved epsilon",
@@ -220,20 +230,22 @@ def _require(parameters: Parameters) -> None:
         raise InvalidArgument("priors", parameters.priors, "numbers in [0, 1]")
 
 
-def _gaussian(parameters: Parameters, candidates: list[Dataset]) -> list[_Case]:
+def _build_gaussian_cases(parameters: Parameters, candidates: list[Dataset]) -> list[_GuessCase]:
     """Return a guess among candidates for each epsilon of multi-step DP-ADMM."""
     cases = []
     for epsilon in parameters.epsilons:
         steps, nodes = parameters.iterations, parameters.nodes
-        algorithm = calibrated(epsilon, parameters.delta, nodes, iterations=steps, inner_steps=1)
+        algorithm = calibrate_multistep(
+            epsilon, parameters.delta, nodes, iterations=steps, inner_steps=1
+        )
         claim = claim_of(algorithm, "flipped")
         seen: HasLaw[Dataset] = GaussianSteps(algorithm)
         names: dict[str, Cell] = {"algorithm": "multi-step DP-ADMM", "noise": f"mu {claim.mu:.3g}"}
-        cases.append(_among(parameters, names, (claim,), seen, candidates))
+        cases.append(_make_guess_case(parameters, names, (claim,), seen, candidates))
     return cases
 
 
-def _penalty(parameters: Parameters, candidates: list[Dataset]) -> list[_Case]:
+def _build_penalty_cases(parameters: Parameters, candidates: list[Dataset]) -> list[_GuessCase]:
     """Return a guess among candidates, and an inversion, for each rate of penalty perturbation."""
     cases = []
     for rate in parameters.noise_rates:
@@ -244,15 +256,17 @@ def _penalty(parameters: Parameters, candidates: list[Dataset]) -> list[_Case]:
             loss_weight=parameters.loss_weight,
         ).penalty_perturbation()
         names: dict[str, Cell] = {"algorithm": "penalty perturbation", "noise": f"alpha {rate:g}"}
-        claims = _claims(seen, candidates[0].dimension, parameters)
-        cases.append(_among(parameters, names, claims, seen, candidates))
+        claims = _build_penalty_claims(seen, candidates[0].dimension, parameters)
+        cases.append(_make_guess_case(parameters, names, claims, seen, candidates))
         if parameters.inversions:
-            claims = _claims(seen, parameters.dimension, parameters)
-            cases.append(_inversion(parameters, names, claims, rate))
+            claims = _build_penalty_claims(seen, parameters.dimension, parameters)
+            cases.append(_make_inversion_case(parameters, names, claims, rate))
     return cases
 
 
-def _claims(seen: PenaltyPerturbation, dimension: int, given: Parameters) -> tuple[Guarantee, ...]:
+def _build_penalty_claims(
+    seen: PenaltyPerturbation, dimension: int, given: Parameters
+) -> tuple[Guarantee, ...]:
     """Return what is proved of the first node's records: points of one curve, all of them true."""
     sizes = (given.records,) * given.nodes
     exact = proved_guarantee(node_events(seen, node_sizes=sizes, dimension=dimension)[0])
@@ -265,15 +279,15 @@ def _claims(seen: PenaltyPerturbation, dimension: int, given: Parameters) -> tup
     return (pure, *points, *((ApproximateDP(0.0, least),) if least < 1 else ()))
 
 
-def _among(
+def _make_guess_case(
     parameters: Parameters,
     names: dict[str, Cell],
     claims: tuple[Guarantee, ...],
     seen: HasLaw[Dataset],
     candidates: list[Dataset],
-) -> _Case:
+) -> _GuessCase:
     count, trials = len(candidates), parameters.trials
-    return _Case(
+    return _GuessCase(
         names=names | {"guess": f"likeliest of {count}"},
         claims=claims,
         chance=1 / count,
@@ -283,9 +297,9 @@ def _among(
     )
 
 
-def _inversion(
+def _make_inversion_case(
     parameters: Parameters, names: dict[str, Cell], claims: tuple[Guarantee, ...], rate: float
-) -> _Case:
+) -> _GuessCase:
     """Return the inversion; its penalties are at least theta, so that the claims hold of it too."""
     setting = Setting(
         nodes=parameters.nodes,
@@ -297,10 +311,12 @@ def _inversion(
     )
 
     def count(rng: Generator) -> int:
-        runs = measured(setting, (KNOWN,), parameters.inversions, int(rng.integers(2**31)))[KNOWN]
+        runs = measure_estimator_closeness(
+            setting, (KNOWN,), parameters.inversions, int(rng.integers(2**31))
+        )[KNOWN]
         return sum(one.cosine > parameters.cosine for one in runs)
 
-    return _Case(
+    return _GuessCase(
         names=names | {"guess": f"inversion, cosine > {parameters.cosine:g}"},
         claims=claims,
         chance=chance_above(parameters.cosine, parameters.dimension),
@@ -310,7 +326,9 @@ def _inversion(
     )
 
 
-def _row(parameters: Parameters, case: _Case, right: int, error: float) -> dict[str, Cell]:
+def _make_reconstruction_row(
+    parameters: Parameters, case: _GuessCase, right: int, error: float
+) -> dict[str, Cell]:
     lower, upper = clopper_pearson(right, case.runs, error)
     return {
         **case.names,
@@ -324,7 +342,7 @@ def _row(parameters: Parameters, case: _Case, right: int, error: float) -> dict[
     }
 
 
-def _reading(parameters: Parameters) -> list[str]:
+def _format_reconstruction_reading(parameters: Parameters) -> list[str]:
     return [
         "The attacker sees every step and knows all records but one; lower to upper hold together "
         f"at {parameters.confidence:.6g} confidence, and what is proved allows any attacker the "

@@ -57,7 +57,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SmoothLoss
-from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class Conditions:
     ... )
     >>> conditions.gradient(np.array([[1.0, 0.0]]))
     array([[-0.25,  0.  ]])
-    >>> float(averaged(conditions)[0])
+    >>> float(estimate_averaged_direction(conditions)[0])
     1.0
     """
 
@@ -116,7 +116,7 @@ class Conditions:
             There are not so many.
         """
         most = len(self.models)
-        if check.integer("iterations", iterations, least=1) > most:
+        if check.require_integer("iterations", iterations, least=1) > most:
             raise InvalidArgument("iterations", iterations, f"at most the {most} that were seen")
         part = slice(iterations)
         return replace(
@@ -142,7 +142,7 @@ class Conditions:
         return np.asarray(self.weight * (slopes.T @ towards + along.T @ self.models))
 
 
-def observe(
+def build_stationarity_conditions(
     algorithm: ConsensusADMM, broadcasts: Array, node: int, known_records: Array, missing: int = 1
 ) -> Conditions:
     """Return what the attacker makes of a run of PP, DVP or M-ADMM.
@@ -168,7 +168,7 @@ def observe(
         A shape or a number does not fit.
     """
     nodes = algorithm.graph.nodes
-    _check(algorithm, broadcasts, node, known_records, missing)
+    _require_observed_run(algorithm, broadcasts, node, known_records, missing)
     degree, adjacent = algorithm.graph.degrees[node], algorithm.graph.adjacency[node]
     models = broadcasts[:, node]
     around = degree * models + adjacent @ broadcasts
@@ -180,7 +180,7 @@ def observe(
     return Conditions(
         models=models,
         moves=before - models,
-        known=known + 2 * _dual(algorithm, broadcasts, node),
+        known=known + 2 * _compute_observed_duals(algorithm, broadcasts, node),
         others=known_records,
         weight=weight,
         ridge=ridge,
@@ -191,7 +191,7 @@ def observe(
     )
 
 
-def _dual(algorithm: ConsensusADMM, broadcasts: Array, node: int) -> Array:
+def _compute_observed_duals(algorithm: ConsensusADMM, broadcasts: Array, node: int) -> Array:
     """Return ``lambda_i(t - 1)`` for t = 1..T, shape ``(T, d)``: eq. (11)."""
     degree, adjacent = algorithm.graph.degrees[node], algorithm.graph.adjacency[node]
     gaps = degree * broadcasts[:, node] - adjacent @ broadcasts
@@ -199,24 +199,24 @@ def _dual(algorithm: ConsensusADMM, broadcasts: Array, node: int) -> Array:
     return np.asarray(np.cumsum(steps, axis=0) - steps)
 
 
-def _check(
+def _require_observed_run(
     algorithm: ConsensusADMM, broadcasts: Array, node: int, known_records: Array, missing: int
 ) -> None:
-    check.integer("missing", missing, least=1)
+    check.require_integer("missing", missing, least=1)
     nodes = algorithm.graph.nodes
-    if check.integer("node", node, least=0) >= nodes:
+    if check.require_integer("node", node, least=0) >= nodes:
         raise InvalidArgument("node", node, f"one of the {nodes} nodes, counted from 0")
     seen = check.finite_array("broadcasts", broadcasts, ndim=3).shape
     if seen[:2] != (algorithm.iterations, nodes):
         expected = f"shape ({algorithm.iterations}, {nodes}, d)"
-        raise InvalidArgument("broadcasts", Shown(f"shape {seen}"), expected)
+        raise InvalidArgument("broadcasts", VerbatimText(f"shape {seen}"), expected)
     given = check.finite_array("known_records", known_records, ndim=2).shape
     if given[1] != seen[2]:
         expected = f"records of {seen[2]} features, as the models have"
-        raise InvalidArgument("known_records", Shown(f"shape {given}"), expected)
+        raise InvalidArgument("known_records", VerbatimText(f"shape {given}"), expected)
 
 
-def averaged(conditions: Conditions) -> Array:
+def estimate_averaged_direction(conditions: Conditions) -> Array:
     """Return Appendix E's estimate of the record's direction, shape ``(d,)``, of norm 1.
 
     With the penalties known (67) gives ``e + (C/B) l'(u'f) u / (2 eta V)`` in every iteration. The
@@ -228,7 +228,7 @@ def averaged(conditions: Conditions) -> Array:
         The penalties are private.
     """
     if conditions.shares is None:
-        raise InvalidArgument("penalties", Shown("private ones"), "known ones, to average")
+        raise InvalidArgument("penalties", VerbatimText("private ones"), "known ones, to average")
     seen = conditions.moves - conditions.shares[:, None] * conditions.known
     total = -seen.sum(axis=0)
     return np.asarray(total / np.linalg.norm(total))
@@ -252,7 +252,7 @@ class Recovered:
     iterations: int
 
 
-def recovered(conditions: Conditions) -> Recovered:
+def recover_missing_record(conditions: Conditions) -> Recovered:
     """Return the one missing record of a run without noise.
 
     Raises
@@ -267,19 +267,23 @@ def recovered(conditions: Conditions) -> Recovered:
         raise InvalidArgument("noise_rate", conditions.rates.tolist(), "none: nothing is exact")
     if conditions.loss is not LOGISTIC:
         raise InvalidArgument("loss", conditions.loss.name, f"{LOGISTIC.name}: its slope is not 0")
-    pulls = _private(conditions) if conditions.shares is None else _public(conditions)
+    pulls = (
+        _compute_private_pulls(conditions)
+        if conditions.shares is None
+        else _compute_public_pulls(conditions)
+    )
     at_once = 2 if conditions.shares is None else 1
     direction = -pulls[0] / np.linalg.norm(pulls[0])
     sizes = np.linalg.norm(pulls, axis=1) / conditions.weight
     margins = conditions.models @ direction
-    roots = _roots(conditions, float(margins[0]), float(sizes[0]))
+    roots = _find_record_norms(conditions, float(margins[0]), float(sizes[0]))
     if len(roots) == 1:
         return Recovered(record=roots[0] * direction, roots=roots, iterations=at_once)
-    best = _told_apart(conditions, roots, margins, sizes)
+    best = _select_norm_root(conditions, roots, margins, sizes)
     return Recovered(record=best * direction, roots=roots, iterations=2)
 
 
-def _public(conditions: Conditions) -> Array:
+def _compute_public_pulls(conditions: Conditions) -> Array:
     """Return ``(C/B) l'(u'f) u`` of the first two iterations, shape ``(T, d)``."""
     assert conditions.shares is not None
     pulls: Array = conditions.moves / conditions.shares[:, None] - conditions.known
@@ -289,35 +293,40 @@ def _public(conditions: Conditions) -> Array:
     return pulls[:2]
 
 
-def _private(conditions: Conditions) -> Array:
+def _compute_private_pulls(conditions: Conditions) -> Array:
     """Return the same where every iteration gives a plane that it lies in."""
     if len(conditions.models) < 2 or conditions.dimension < 3:
         given = conditions.models.shape
         raise InvalidArgument("broadcasts", given, "two iterations or more, three features or more")
-    planes = [_plane(move, known) for move, known in _pairs(conditions)]
+    planes = [_build_move_plane(move, known) for move, known in _get_first_moves(conditions)]
     outside = sum((np.eye(conditions.dimension) - basis @ basis.T for basis in planes), start=0.0)
     values, vectors = np.linalg.eigh(outside)
     if values[1] < _SLACK:
         raise MechanismError("the planes of two iterations share more than a line")
-    return np.array([_along(vectors[:, 0], move, known) for move, known in _pairs(conditions)])
+    return np.array(
+        [
+            _project_on_line(vectors[:, 0], move, known)
+            for move, known in _get_first_moves(conditions)
+        ]
+    )
 
 
-def _pairs(conditions: Conditions) -> list[tuple[Array, Array]]:
+def _get_first_moves(conditions: Conditions) -> list[tuple[Array, Array]]:
     return list(zip(conditions.moves[:2], conditions.known[:2], strict=True))
 
 
-def _plane(move: Array, known: Array) -> Array:
+def _build_move_plane(move: Array, known: Array) -> Array:
     basis = np.stack([move / np.linalg.norm(move), known / np.linalg.norm(known)], axis=1)
     return np.asarray(np.linalg.qr(basis)[0])
 
 
-def _along(line: Array, move: Array, known: Array) -> Array:
+def _project_on_line(line: Array, move: Array, known: Array) -> Array:
     """Return the multiple of ``line`` that is ``s move - known`` for some s."""
     solution = np.linalg.lstsq(np.stack([move, -line], axis=1), known, rcond=None)[0]
     return np.asarray(solution[1] * line)
 
 
-def _roots(conditions: Conditions, margin: float, size: float) -> tuple[float, ...]:
+def _find_record_norms(conditions: Conditions, margin: float, size: float) -> tuple[float, ...]:
     """Return every norm r in (0, 1] with ``r |l'(r s)| = size``: one on either side of the peak."""
 
     def excess(norm: float) -> float:
@@ -336,17 +345,19 @@ def _roots(conditions: Conditions, margin: float, size: float) -> tuple[float, .
     return tuple(found)
 
 
-def _told_apart(
+def _select_norm_root(
     conditions: Conditions, roots: tuple[float, ...], margins: Array, sizes: Array
 ) -> float:
     if len(sizes) < 2:
         listed = " or ".join(f"{root:.6g}" for root in roots)
         raise MechanismError(f"one iteration allows norms {listed}: a second one is needed")
     seen = -np.array(roots) * conditions.loss.margin.slope(np.array(roots) * margins[1])
-    return _polished(conditions, roots[int(np.argmin(np.abs(seen - sizes[1])))], margins, sizes)
+    return _refine_norm_root(
+        conditions, roots[int(np.argmin(np.abs(seen - sizes[1])))], margins, sizes
+    )
 
 
-def _polished(conditions: Conditions, norm: float, margins: Array, sizes: Array) -> float:
+def _refine_norm_root(conditions: Conditions, norm: float, margins: Array, sizes: Array) -> float:
     """Return the root near ``norm`` of the iteration that says it best: not the one at its peak."""
     for _ in range(_NEWTON_STEPS):
         slopes = conditions.loss.margin.slope(norm * margins[:2])

@@ -62,8 +62,8 @@ from scipy.optimize import minimize
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
-from dpaudit.attacks.stationarity.inversion import Conditions, averaged
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.attacks.stationarity.inversion import Conditions, estimate_averaged_direction
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import one_thread
 
 
@@ -87,7 +87,9 @@ class Determinant:
             The loss is not the logistic one, or the penalties are private.
         """
         if (shares := conditions.shares) is None:
-            raise InvalidArgument("penalties", Shown("private ones"), "known ones: H depends on k")
+            raise InvalidArgument(
+                "penalties", VerbatimText("private ones"), "known ones: H depends on k"
+            )
         if conditions.loss is not LOGISTIC:
             raise InvalidArgument("loss", conditions.loss.name, f"{LOGISTIC.name}, which has l'''")
         curvatures = conditions.weight * LOGISTIC.curvature(conditions.models @ conditions.others.T)
@@ -138,7 +140,7 @@ class Estimate:
     cost: float
 
 
-def likeliest(
+def estimate_likeliest_records(
     conditions: Conditions,
     rng: Generator,
     *,
@@ -166,32 +168,39 @@ def likeliest(
     InvalidArgument
         There is no noise, or the method asks for penalties that are private.
     """
-    check.integer("missing", missing, least=1)
-    check.integer("starts", starts, least=1)
+    check.require_integer("missing", missing, least=1)
+    check.require_integer("starts", starts, least=1)
     method = method or (INTEGRATED if conditions.shares is None else KNOWN)
     shape = (missing, conditions.dimension)
-    begin = [*_structured(conditions, shape, rng), *_random(starts, shape, rng)]
+    begin = [
+        *_make_structured_starts(conditions, shape, rng),
+        *_draw_random_starts(starts, shape, rng),
+    ]
     with one_thread():  # the matrices are small
-        return _from(conditions, method, begin)
+        return _minimise_from_starts(conditions, method, begin)
 
 
-def _from(conditions: Conditions, method: str, begin: list[Array]) -> Estimate:
+def _minimise_from_starts(conditions: Conditions, method: str, begin: list[Array]) -> Estimate:
     objective = objective_of(conditions, method)
     if method != INTEGRATED:
-        return _best(objective, begin)
-    rough = _best(replace(objective, cost=cost_of(conditions, PROFILE)), begin)
-    return _best(objective, [rough.records, begin[0]])
+        return _find_best_estimate(objective, begin)
+    rough = _find_best_estimate(replace(objective, cost=cost_of(conditions, PROFILE)), begin)
+    return _find_best_estimate(objective, [rough.records, begin[0]])
 
 
 def cost_of(conditions: Conditions, method: str) -> Cost:
     """Return the cost of brackets, shape ``(T, d)``, under one of ``METHODS``."""
-    check.choice("method", method, METHODS)
+    check.require_choice("method", method, METHODS)
     rates = conditions.rates
     if rates is None:
         raise InvalidArgument("noise_rate", None, "noise: without it the record follows exactly")
     if method == PROFILE:
-        return partial(_profile, conditions, rates)
-    return _known(conditions, rates) if method == KNOWN else _integrated(conditions, rates)
+        return partial(_compute_profile_cost, conditions, rates)
+    return (
+        _make_known_penalty_cost(conditions, rates)
+        if method == KNOWN
+        else _make_integrated_cost(conditions, rates)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,12 +228,12 @@ def objective_of(conditions: Conditions, method: str) -> Objective:
     return Objective(conditions=conditions, cost=cost, determinant=determinant)
 
 
-def _best(objective: Objective, starts: Iterable[Array]) -> Estimate:
-    found = [_descended(objective, start) for start in starts]
+def _find_best_estimate(objective: Objective, starts: Iterable[Array]) -> Estimate:
+    found = [_minimise_from_start(objective, start) for start in starts]
     return min(found, key=lambda estimate: estimate.cost)
 
 
-def _descended(objective: Objective, start: Array) -> Estimate:
+def _minimise_from_start(objective: Objective, start: Array) -> Estimate:
     def flat(vector: Array) -> tuple[float, Array]:
         free = vector.reshape(start.shape)
         value, slope = objective(into_ball(free))
@@ -250,33 +259,37 @@ def out_of_ball(free: Array, slope: Array) -> Array:
     return np.asarray(tangential + radial / np.cosh(np.minimum(sizes, _FAR)) ** 2)
 
 
-def _structured(conditions: Conditions, shape: tuple[int, int], rng: Generator) -> list[Array]:
+def _make_structured_starts(
+    conditions: Conditions, shape: tuple[int, int], rng: Generator
+) -> list[Array]:
     """Return the averaged direction at two sizes where there is one, and records near 0."""
     near = [1e-3 * rng.standard_normal(shape)]
     if conditions.shares is None:
         return near
-    direction = averaged(conditions)
+    direction = estimate_averaged_direction(conditions)
     jitter = 0.1 * rng.standard_normal(shape) * (shape[0] > 1)
     return [size * direction + jitter for size in (0.3, 0.9)] + near
 
 
-def _random(count: int, shape: tuple[int, int], rng: Generator) -> list[Array]:
+def _draw_random_starts(count: int, shape: tuple[int, int], rng: Generator) -> list[Array]:
     drawn = rng.standard_normal((count, *shape))
     return list(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True) / 2)
 
 
-def _known(conditions: Conditions, rates: Array) -> Cost:
+def _make_known_penalty_cost(conditions: Conditions, rates: Array) -> Cost:
     shares = conditions.shares
     if shares is None:
-        raise InvalidArgument("penalties", Shown("private ones"), "known ones for this method")
+        raise InvalidArgument(
+            "penalties", VerbatimText("private ones"), "known ones for this method"
+        )
 
     def cost(brackets: Array) -> tuple[float, Array]:
-        return _at(conditions, rates, shares, brackets)
+        return _compute_cost_at_shares(conditions, rates, shares, brackets)
 
     return cost
 
 
-def _at(
+def _compute_cost_at_shares(
     conditions: Conditions, rates: Array, shares: Array, brackets: Array
 ) -> tuple[float, Array]:
     noise = conditions.moves - shares[:, None] * brackets
@@ -285,15 +298,19 @@ def _at(
     return float(rates @ sizes), towards
 
 
-def _profile(conditions: Conditions, rates: Array, brackets: Array) -> tuple[float, Array]:
+def _compute_profile_cost(
+    conditions: Conditions, rates: Array, brackets: Array
+) -> tuple[float, Array]:
     """Return the cost at the best shares: a minimum, so that their own derivative is nothing."""
     squared = np.maximum(np.sum(brackets**2, axis=1), _TINY)
     best = np.sum(conditions.moves * brackets, axis=1) / squared
-    return _at(conditions, rates, np.clip(best, 0.0, conditions.largest), brackets)
+    return _compute_cost_at_shares(
+        conditions, rates, np.clip(best, 0.0, conditions.largest), brackets
+    )
 
 
-def _integrated(conditions: Conditions, rates: Array) -> Cost:
-    shares, log_weights = _quadrature(conditions, rates)
+def _make_integrated_cost(conditions: Conditions, rates: Array) -> Cost:
+    shares, log_weights = _build_share_quadrature(conditions, rates)
     moves = conditions.moves
     own = np.sum(moves**2, axis=1)[:, None]
 
@@ -313,7 +330,7 @@ def _integrated(conditions: Conditions, rates: Array) -> Cost:
     return cost
 
 
-def _quadrature(conditions: Conditions, rates: Array) -> tuple[Array, Array]:
+def _build_share_quadrature(conditions: Conditions, rates: Array) -> tuple[Array, Array]:
     """Return Gauss-Legendre nodes on every interval, shape ``(T, n)``, and log weights ``(n,)``.
 
     The integrand bends over a share of about ``1/(alpha ||G||)``; there are some nodes to each.

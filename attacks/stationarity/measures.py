@@ -60,7 +60,9 @@ def label_of(record: Array) -> float:
     return 1.0 if record.sum() > 0 else -1.0
 
 
-def matched(estimates: Array, records: Array, *, non_negative: bool = False) -> list[Closeness]:
+def match_estimates_to_records(
+    estimates: Array, records: Array, *, non_negative: bool = False
+) -> list[Closeness]:
     """Compare estimates to records, shape ``(m, d)`` each, in the order that suits them best."""
     sizes = np.linalg.norm(estimates, axis=1)[:, None] * np.linalg.norm(records, axis=1)
     cosines = estimates @ records.T / np.maximum(sizes, np.finfo(np.float64).tiny)
@@ -83,13 +85,13 @@ def chance_above(cosine: float, dimension: int) -> float:
     >>> round(chance_above(0.6, 10), 4), round(chance_above(0.0, 10), 4)
     (0.0255, 0.5)
     """
-    half = (check.integer("dimension", dimension, least=2) - 1) / 2
+    half = (check.require_integer("dimension", dimension, least=2) - 1) / 2
     return float(betainc(half, half, (1 - cosine) / 2))
 
 
 def chance_quantile(probability: float, dimension: int) -> float:
     """Return the cosine that a guess exceeds with this probability."""
-    half = (check.integer("dimension", dimension, least=2) - 1) / 2
+    half = (check.require_integer("dimension", dimension, least=2) - 1) / 2
     return float(1 - 2 * betaincinv(half, half, probability))
 
 

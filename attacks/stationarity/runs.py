@@ -27,17 +27,31 @@ from numpy.random import Generator, SeedSequence, default_rng
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.side_by_side import broadcasts
+from dpaudit.algorithms.consensus.side_by_side import run_broadcasts_side_by_side
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
-from dpaudit.attacks.stationarity.inversion import Conditions, averaged, observe, recovered
-from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
-from dpaudit.attacks.stationarity.measures import Closeness, chance_quantile, matched
+from dpaudit.attacks.stationarity.inversion import (
+    Conditions,
+    build_stationarity_conditions,
+    estimate_averaged_direction,
+    recover_missing_record,
+)
+from dpaudit.attacks.stationarity.likelihood import (
+    INTEGRATED,
+    KNOWN,
+    PROFILE,
+    estimate_likeliest_records,
+)
+from dpaudit.attacks.stationarity.measures import (
+    Closeness,
+    chance_quantile,
+    match_estimates_to_records,
+)
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.drawing import Curve, Panel, picture
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.drawing import Curve, Panel, render_picture
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import one_thread, stream
-from dpaudit.execution.ledger import current
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.files import write_file
 
 AVERAGED, EXACT, MEAN, UNIFORM = "averaged", "exact", "mean of the known", "uniform guess"
@@ -93,15 +107,15 @@ class Setting:
     participates: bool = True
 
     def __post_init__(self) -> None:
-        check.integer("nodes", self.nodes, least=2)
-        check.integer("records", self.records, least=2)
-        check.integer("dimension", self.dimension, least=2)
-        if check.integer("missing", self.missing, least=1) >= self.records:
+        check.require_integer("nodes", self.nodes, least=2)
+        check.require_integer("records", self.records, least=2)
+        check.require_integer("dimension", self.dimension, least=2)
+        if check.require_integer("missing", self.missing, least=1) >= self.records:
             raise InvalidArgument("missing", self.missing, f"fewer than {self.records} records")
-        if not 0 < check.real("norm", self.norm) <= 1:
+        if not 0 < check.require_real("norm", self.norm) <= 1:
             raise InvalidArgument("norm", self.norm, "a number in (0, 1]")
         for name in ("spread", "growth"):
-            check.real(name, getattr(self, name))
+            check.require_real(name, getattr(self, name))
             if getattr(self, name) < 1:
                 raise InvalidArgument(name, getattr(self, name), "a number, at least 1")
 
@@ -139,14 +153,23 @@ def _side_by_side(
 ) -> list[Run]:
     """Return a run of each generator, none of which depends on the others."""
     drawn = [
-        (*(_drawn(setting, rng) if people is None else _chosen(setting, people, rng)), rng)
+        (
+            *(
+                _draw_setting_data(setting, rng)
+                if people is None
+                else _sample_people_data(setting, people, rng)
+            ),
+            rng,
+        )
         for rng in generators
     ]
-    algorithms = [_algorithm(setting, rng) for rng in generators]
+    algorithms = [_draw_consensus_algorithm(setting, rng) for rng in generators]
     with one_thread():
-        sent = broadcasts(algorithms, [data for data, _, _ in drawn], generators)
+        sent = run_broadcasts_side_by_side(algorithms, [data for data, _, _ in drawn], generators)
     return [
-        _run(setting, algorithm, data, wanted, seen, non_negative=_are_non_negative(people))
+        _make_attack_run(
+            setting, algorithm, data, wanted, seen, non_negative=_are_non_negative(people)
+        )
         for algorithm, (data, wanted, _), seen in zip(algorithms, drawn, sent, strict=True)
     ]
 
@@ -155,7 +178,7 @@ def _are_non_negative(people: Dataset | None) -> bool:
     return people is not None and bool((people.features >= 0).all())
 
 
-def _run(
+def _make_attack_run(
     setting: Setting,
     algorithm: ConsensusADMM,
     data: Dataset,
@@ -165,20 +188,22 @@ def _run(
     non_negative: bool,
 ) -> Run:
     known = data.signed_records[data.rows_of(_NODE)][setting.missing :]
-    conditions = observe(algorithm, sent, _NODE, known, missing=setting.missing)
+    conditions = build_stationarity_conditions(
+        algorithm, sent, _NODE, known, missing=setting.missing
+    )
     return Run(conditions=conditions, records=wanted, non_negative=non_negative)
 
 
-def _drawn(setting: Setting, rng: Generator) -> tuple[Dataset, Array]:
+def _draw_setting_data(setting: Setting, rng: Generator) -> tuple[Dataset, Array]:
     """Return drawn data and the missing records, signed."""
-    data, count = _records(setting, rng), setting.missing
-    wanted, others = setting.norm * directions(2 * count, setting.dimension, rng).reshape(
-        2, count, -1
-    )
+    data, count = _draw_planted_records(setting, rng), setting.missing
+    wanted, others = setting.norm * draw_uniform_directions(
+        2 * count, setting.dimension, rng
+    ).reshape(2, count, -1)
     return _with_first(data, wanted if setting.participates else others), wanted
 
 
-def _chosen(setting: Setting, people: Dataset, rng: Generator) -> tuple[Dataset, Array]:
+def _sample_people_data(setting: Setting, people: Dataset, rng: Generator) -> tuple[Dataset, Array]:
     """Return some of the people, dealt out in random order, and the missing records, signed."""
     if people.dimension != setting.dimension:
         raise InvalidArgument("dimension", setting.dimension, f"{people.dimension}, as the records")
@@ -200,21 +225,21 @@ def _with_first(data: Dataset, signed: Array) -> Dataset:
     return data
 
 
-def directions(count: int, dimension: int, rng: Generator) -> Array:
+def draw_uniform_directions(count: int, dimension: int, rng: Generator) -> Array:
     """Return uniform directions, shape ``(count, d)``."""
     drawn = rng.standard_normal((count, dimension))
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
-def _records(setting: Setting, rng: Generator) -> Dataset:
-    features = directions(setting.nodes * setting.records, setting.dimension, rng)
-    planted = features @ directions(1, setting.dimension, rng)[0]
+def _draw_planted_records(setting: Setting, rng: Generator) -> Dataset:
+    features = draw_uniform_directions(setting.nodes * setting.records, setting.dimension, rng)
+    planted = features @ draw_uniform_directions(1, setting.dimension, rng)[0]
     positive = rng.random(len(features)) < 1 / (1 + np.exp(-_STEEPNESS * planted))
     labels = np.where(positive, 1.0, -1.0)
     return Dataset(features, labels, node_sizes=(setting.records,) * setting.nodes)
 
 
-def _algorithm(setting: Setting, rng: Generator) -> ConsensusADMM:
+def _draw_consensus_algorithm(setting: Setting, rng: Generator) -> ConsensusADMM:
     first = setting.dual_step * rng.uniform(1.0, setting.spread, setting.nodes)
     growth = rng.uniform(1.0, setting.growth, setting.nodes)
     return ConsensusADMM(
@@ -257,28 +282,28 @@ def estimates_of(run: Run, estimator: str, rng: Generator) -> Array:
         raise InvalidArgument("missing", count, f"1: {estimator} finds one record")
     match estimator:
         case "averaged":
-            return averaged(run.conditions)[None]
+            return estimate_averaged_direction(run.conditions)[None]
         case "known":
-            return likeliest(run.conditions, rng, missing=count).records
+            return estimate_likeliest_records(run.conditions, rng, missing=count).records
         case "profile" | "integrated":
             private = run.conditions.private()
-            return likeliest(private, rng, missing=count, method=estimator).records
+            return estimate_likeliest_records(private, rng, missing=count, method=estimator).records
         case "exact":
-            return recovered(run.conditions.private()).record[None]
+            return recover_missing_record(run.conditions.private()).record[None]
         case "mean of the known":
-            return np.tile(_typical(run.conditions.others), (count, 1))
+            return np.tile(_estimate_typical_record(run.conditions.others), (count, 1))
         case "uniform guess":
-            return GUESSED_NORM * directions(count, run.conditions.dimension, rng)
+            return GUESSED_NORM * draw_uniform_directions(count, run.conditions.dimension, rng)
     raise InvalidArgument("estimator", estimator, "one of: " + ", ".join((*ESTIMATORS, EXACT)))
 
 
-def _typical(others: Array) -> Array:
+def _estimate_typical_record(others: Array) -> Array:
     """Return the direction of the known records' mean, with the mean of their norms."""
     mean = others.mean(axis=0)
     return np.asarray(np.linalg.norm(others, axis=1).mean() * mean / np.linalg.norm(mean))
 
 
-def measured(
+def measure_estimator_closeness(
     setting: Setting,
     estimators: Sequence[str],
     runs: int,
@@ -290,22 +315,22 @@ def measured(
     Every run has a stream of its own: more runs, or other estimators, change no other run.
     """
     found: dict[str, list[Closeness]] = {name: [] for name in estimators}
-    for some in _together(runs):
-        given = setting, tuple(estimators), some, _root(seed), people
-        close = current().fact("runs", lambda: _close(*given), given)  # noqa: B023
+    for some in _split_runs_into_ranges(runs):
+        given = setting, tuple(estimators), some, _make_root_seed(seed), people
+        close = get_current_ledger().fact("runs", lambda: _measure_run_closeness(*given), given)  # noqa: B023
         for of_run in close:
             for name, each in zip(estimators, of_run, strict=True):
                 found[name] += [Closeness(**one) for one in each]
     return found
 
 
-def _together(runs: int) -> list[tuple[int, int]]:
+def _split_runs_into_ranges(runs: int) -> list[tuple[int, int]]:
     """Return the first of every few runs, and the first that is none of them."""
-    count = check.integer("runs", runs, least=1)
+    count = check.require_integer("runs", runs, least=1)
     return [(first, min(first + _FEW, count)) for first in range(0, count, _FEW)]
 
 
-def _close(
+def _measure_run_closeness(
     setting: Setting,
     estimators: Sequence[str],
     some: tuple[int, int],
@@ -322,18 +347,18 @@ def _close(
 def closeness_of(run: Run, estimator: str, own: SeedSequence) -> list[Closeness]:
     """Return how close the estimates of a run come, each to the record that suits it best."""
     found = estimates_of(run, estimator, default_rng(own))
-    return matched(found, run.records, non_negative=run.non_negative)
+    return match_estimates_to_records(found, run.records, non_negative=run.non_negative)
 
 
 def runs_of(
     setting: Setting, runs: int, seed: SeedSequence | int, people: Dataset | None = None
 ) -> Iterator[tuple[Run, SeedSequence]]:
     """Yield runs, each with the randomness that an estimator may use."""
-    for some in _together(runs):
-        yield from _runs_at(setting, some, _root(seed), people)
+    for some in _split_runs_into_ranges(runs):
+        yield from _runs_at(setting, some, _make_root_seed(seed), people)
 
 
-def _root(seed: SeedSequence | int) -> SeedSequence:
+def _make_root_seed(seed: SeedSequence | int) -> SeedSequence:
     return stream(seed, "stationarity") if isinstance(seed, int) else seed
 
 
@@ -368,7 +393,7 @@ class Row:
         return float(np.median(self.cosines))
 
 
-def table(
+def build_closeness_table(
     setting: Setting,
     *,
     iterations: Sequence[int],
@@ -386,12 +411,12 @@ def table(
     for rate in rates:
         longest = replace(setting, noise_rate=rate, iterations=max(iterations))
         given = longest, tuple(iterations), tuple(estimators), runs, seed, people
-        found = current().fact("rows", lambda: _rows(*given), given)  # noqa: B023
+        found = get_current_ledger().fact("rows", lambda: _build_rate_rows(*given), given)  # noqa: B023
         rows += [Row(*one) for one in found]
     return rows
 
 
-def _rows(
+def _build_rate_rows(
     longest: Setting,
     iterations: Sequence[int],
     estimators: Sequence[str],
@@ -403,11 +428,15 @@ def _rows(
     drawn, rows = list(runs_of(longest, runs, seed, people)), list[Row]()
     for length in iterations:
         cut = [(replace(r, conditions=r.conditions.first(length)), s) for r, s in drawn]
-        rows += [_row(cut, longest.noise_rate or 0.0, length, name) for name in estimators]
+        rows += [
+            _make_closeness_row(cut, longest.noise_rate or 0.0, length, name) for name in estimators
+        ]
     return [tuple(getattr(row, one.name) for one in fields(row)) for row in rows]
 
 
-def _row(drawn: Sequence[tuple[Run, SeedSequence]], rate: float, length: int, name: str) -> Row:
+def _make_closeness_row(
+    drawn: Sequence[tuple[Run, SeedSequence]], rate: float, length: int, name: str
+) -> Row:
     close = [one for run, own in drawn for one in closeness_of(run, name, own)]
     labels = [each.right_label for each in close if each.right_label is not None]
     return Row(
@@ -420,13 +449,13 @@ def _row(drawn: Sequence[tuple[Run, SeedSequence]], rate: float, length: int, na
     )
 
 
-def draw(rows: Sequence[Row], path: str | Path, dimension: int) -> Path:
+def draw_cosine_figure(rows: Sequence[Row], path: str | Path, dimension: int) -> Path:
     """Draw mean and range of the cosine against T, a panel for each estimator; return the path.
 
     Parameters
     ----------
     rows
-        Of `table`.
+        Of `build_closeness_table`.
     path
         Ends in ``.png`` or ``.svg``.
     dimension
@@ -442,18 +471,23 @@ def draw(rows: Sequence[Row], path: str | Path, dimension: int) -> Path:
     target = Path(path)
     kinds: dict[str, Literal["png", "svg"]] = {".png": "png", ".svg": "svg"}
     if target.suffix not in kinds:
-        raise InvalidArgument("path", Shown(target.name), "a name ending in .png or .svg")
+        raise InvalidArgument("path", VerbatimText(target.name), "a name ending in .png or .svg")
     title = "The missing record, from stationarity"
-    write_file(target, picture(title, panels(rows, dimension), kinds[target.suffix]))
+    write_file(
+        target, render_picture(title, make_cosine_panels(rows, dimension), kinds[target.suffix])
+    )
     return target
 
 
-def panels(rows: Sequence[Row], dimension: int) -> tuple[Panel, ...]:
+def make_cosine_panels(rows: Sequence[Row], dimension: int) -> tuple[Panel, ...]:
     """Return a panel for each estimator: mean and range of the cosine against T."""
-    return tuple(_panel(rows, name, dimension) for name in dict.fromkeys(r.estimator for r in rows))
+    return tuple(
+        _make_cosine_panel(rows, name, dimension)
+        for name in dict.fromkeys(r.estimator for r in rows)
+    )
 
 
-def _panel(rows: Sequence[Row], name: str, dimension: int) -> Panel:
+def _make_cosine_panel(rows: Sequence[Row], name: str, dimension: int) -> Panel:
     own = [row for row in rows if row.estimator == name]
     lengths = sorted({row.iterations for row in own})
     curves = []

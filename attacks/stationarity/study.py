@@ -14,7 +14,7 @@ from numpy.random import SeedSequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit._typing import Array
-from dpaudit.attacks.stationarity.inversion import Conditions, recovered
+from dpaudit.attacks.stationarity.inversion import Conditions, recover_missing_record
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN
 from dpaudit.attacks.stationarity.measures import chance_quantile, label_of
 from dpaudit.attacks.stationarity.runs import (
@@ -25,10 +25,10 @@ from dpaudit.attacks.stationarity.runs import (
     Row,
     Run,
     Setting,
+    build_closeness_table,
     estimate_of,
-    panels,
+    make_cosine_panels,
     runs_of,
-    table,
 )
 from dpaudit.datasets import load
 from dpaudit.datasets.dataset import Dataset
@@ -41,7 +41,7 @@ _LEAST_PRIVATE = 3  # features: two planes of fewer share more than a line
 
 
 @dataclass(frozen=True)
-class _Case:
+class _ObservationCase:
     """The number of iterations that are seen, and whether the penalties are."""
 
     iterations: int
@@ -53,10 +53,10 @@ class _Case:
         return begun.private() if self.private else begun
 
 
-_CASES = (_Case(1, False), _Case(2, False), _Case(2, True))
+_CASES = (_ObservationCase(1, False), _ObservationCase(2, False), _ObservationCase(2, True))
 
 
-def noiseless(
+def measure_noiseless_rows(
     setting: Setting, runs: int, seed: int, people: Dataset | None
 ) -> list[dict[str, Cell]]:
     """Return a line for one iteration, for two, and for two without the penalties.
@@ -74,16 +74,18 @@ def noiseless(
     quiet = replace(setting, noise_rate=None, iterations=2)
     drawn = list(runs_of(quiet, runs, seed, people))
     cases = [c for c in _CASES if not c.private or setting.dimension >= _LEAST_PRIVATE]
-    return [_line(case, drawn) for case in cases]
+    return [_make_noiseless_row(case, drawn) for case in cases]
 
 
-def _line(case: _Case, drawn: Sequence[tuple[Run, SeedSequence]]) -> dict[str, Cell]:
-    found = [_found(case.seen(run)) for run, _ in drawn]
+def _make_noiseless_row(
+    case: _ObservationCase, drawn: Sequence[tuple[Run, SeedSequence]]
+) -> dict[str, Cell]:
+    found = [_find_missing_record(case.seen(run)) for run, _ in drawn]
     wanted = [run.record for run, _ in drawn]
     guesses = [estimate_of(run, MEAN, np.random.default_rng(own)) for run, own in drawn]
-    errors = [_error(*pair) for pair in zip(found, wanted, strict=True)]
+    errors = [_compute_relative_error(*pair) for pair in zip(found, wanted, strict=True)]
     told = [error for error in errors if np.isfinite(error)]
-    guessed = [_error(*pair) for pair in zip(guesses, wanted, strict=True)]
+    guessed = [_compute_relative_error(*pair) for pair in zip(guesses, wanted, strict=True)]
     line: dict[str, Cell] = {
         "T": case.iterations,
         "penalties": "private" if case.private else "known",
@@ -98,14 +100,14 @@ def _line(case: _Case, drawn: Sequence[tuple[Run, SeedSequence]]) -> dict[str, C
     return line
 
 
-def _found(conditions: Conditions) -> Array | None:
+def _find_missing_record(conditions: Conditions) -> Array | None:
     try:
-        return recovered(conditions).record
+        return recover_missing_record(conditions).record
     except MechanismError:
         return None
 
 
-def _error(found: Array | None, wanted: Array) -> float:
+def _compute_relative_error(found: Array | None, wanted: Array) -> float:
     """Return the relative error, infinite where nothing was found."""
     if found is None:
         return float("inf")
@@ -226,7 +228,7 @@ def _require(parameters: Parameters) -> None:
         raise InvalidArgument("norm", parameters.norm, "1 unless records are drawn")
 
 
-def _setting(parameters: Parameters, people: Dataset | None, norm: float) -> Setting:
+def _make_attack_setting(parameters: Parameters, people: Dataset | None, norm: float) -> Setting:
     setting = Setting(
         nodes=parameters.nodes,
         records=parameters.records,
@@ -243,8 +245,8 @@ def _without_noise(
     parameters: Parameters, people: Dataset | None, seed: int, progress: Progress
 ) -> Findings:
     progress.start("attacking", 1)
-    setting = _setting(parameters, people, parameters.norm)
-    rows = noiseless(setting, parameters.runs, seed, people)
+    setting = _make_attack_setting(parameters, people, parameters.norm)
+    rows = measure_noiseless_rows(setting, parameters.runs, seed, people)
     progress.advance(1)
     return Findings(
         rows=rows,
@@ -256,7 +258,10 @@ def _without_noise(
 def _with_noise(
     parameters: Parameters, people: Dataset | None, seed: int, progress: Progress
 ) -> Findings:
-    setting, rates = _setting(parameters, people, parameters.norm), parameters.noise_rates
+    setting, rates = (
+        _make_attack_setting(parameters, people, parameters.norm),
+        parameters.noise_rates,
+    )
     settings = [(parameters.norm, rate, parameters.iterations) for rate in rates]
     if people is None:
         longest = [max(parameters.iterations)]
@@ -264,36 +269,40 @@ def _with_noise(
     progress.start("attacking", len(settings))
     by_norm: list[tuple[float, list[Row]]] = []
     for norm, rate, iterations in settings:
-        rows = table(
-            _setting(parameters, people, norm),
+        rows = build_closeness_table(
+            _make_attack_setting(parameters, people, norm),
             iterations=iterations,
             rates=[rate],
             runs=parameters.runs,
             seed=seed,
-            estimators=_estimators(parameters),
+            estimators=_choose_estimators(parameters),
             people=people,
         )
         by_norm.append((norm, rows))
         progress.advance(1)
     main = [row for _, rows in by_norm[: len(rates)] for row in rows]
-    lines = [line for norm, rows in by_norm for line in _lines(rows, None if people else norm)]
+    lines = [
+        line
+        for norm, rows in by_norm
+        for line in _build_stationarity_rows(rows, None if people else norm)
+    ]
     seeing = [row for row in main if row.estimator in (AVERAGED, KNOWN, INTEGRATED)]
     return Findings(
         rows=lines,
-        reading=_reading(parameters, main, lines),
-        chance=_chance(parameters, setting.dimension),
-        panels=panels(seeing, setting.dimension),
+        reading=_format_stationarity_reading(parameters, main, lines),
+        chance=_format_chance_level(parameters, setting.dimension),
+        panels=make_cosine_panels(seeing, setting.dimension),
     )
 
 
-def _estimators(parameters: Parameters) -> tuple[str, ...]:
+def _choose_estimators(parameters: Parameters) -> tuple[str, ...]:
     """Return who guesses: the averaged estimate finds one record, DVP has no private penalty."""
     one = () if parameters.missing > 1 else (AVERAGED,)
     private = () if parameters.algorithm == "DVP" else (INTEGRATED,)
     return (*one, KNOWN, *private, MEAN, UNIFORM)
 
 
-def _lines(rows: Iterable[Row], norm: float | None) -> list[dict[str, Cell]]:
+def _build_stationarity_rows(rows: Iterable[Row], norm: float | None) -> list[dict[str, Cell]]:
     """Return a line for each alpha and T; norm errors of those who say a norm.
 
     The known records' norm is no guess where all but the missing ones are drawn with norm 1.
@@ -315,25 +324,25 @@ def _lines(rows: Iterable[Row], norm: float | None) -> list[dict[str, Cell]]:
     return lines
 
 
-def _chance(parameters: Parameters, dimension: int) -> str:
+def _format_chance_level(parameters: Parameters, dimension: int) -> str:
     if parameters.data != _DRAWN or parameters.missing > 1:
         return "what the columns known mean and guess say, of who has seen no broadcast"
     reach = chance_quantile(0.05, dimension)
     return f"a guess has a cosine above {reach:.3f} once in twenty"
 
 
-def _reading(
+def _format_stationarity_reading(
     parameters: Parameters, main: Sequence[Row], lines: Sequence[dict[str, Cell]]
 ) -> list[str]:
     private = "" if parameters.algorithm == "DVP" else "private eta integrates them out, "
     words = [
         "Median cosines with the missing record: averaged and likelihood know the penalties, "
         f"{private}known mean and guess have seen no broadcast.",
-        _best(main),
-        *_rough(main),
+        _format_best_estimator(main),
+        *_format_median_reliability(main),
     ]
     if parameters.data == _DRAWN:
-        words += _scale(parameters, lines)
+        words += _format_norm_findings(parameters, lines)
         words.append("Features may be negative: y x is all that can be found, without the label.")
     else:
         words.append(
@@ -343,7 +352,7 @@ def _reading(
     return words
 
 
-def _best(rows: Sequence[Row]) -> str:
+def _format_best_estimator(rows: Sequence[Row]) -> str:
     top = max(rows, key=lambda row: row.median)
     return (
         f"Best: {_SHORT[top.estimator]}, median cosine {top.median:.3f} at alpha = "
@@ -351,7 +360,7 @@ def _best(rows: Sequence[Row]) -> str:
     )
 
 
-def _rough(rows: Sequence[Row]) -> list[str]:
+def _format_median_reliability(rows: Sequence[Row]) -> list[str]:
     """Return how far medians of so few runs are to be trusted, where averaging seems ahead."""
     by_name = {(r.estimator, r.noise_rate, r.iterations): r for r in rows}
     ahead = []
@@ -372,7 +381,7 @@ def _rough(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _scale(parameters: Parameters, lines: Sequence[dict[str, Cell]]) -> list[str]:
+def _format_norm_findings(parameters: Parameters, lines: Sequence[dict[str, Cell]]) -> list[str]:
     """Return what is known of the norm, at the largest alpha and T."""
     alpha, longest = max(parameters.noise_rates), max(parameters.iterations)
     own = [line for line in lines if (line["alpha"], line["T"]) == (alpha, longest)]

@@ -25,8 +25,8 @@ from typing import Any
 from benchmarks.peers import page, peers, work
 from dpaudit.errors import DpauditError
 from dpaudit.execution import one_thread
-from dpaudit.scan.accountants.asking import Answer, ask
-from dpaudit.scan.environments import built
+from dpaudit.scan.accountants.asking import MethodAnswer, ask_in_environment
+from dpaudit.scan.environments import build_environment
 from dpaudit.selftest import answers
 from dpaudit.selftest.black_box import audit
 from dpaudit.selftest.run import FULL, QUICK, TINY
@@ -54,7 +54,11 @@ class Row:
 
 def python_of(peer: peers.Peer) -> str:
     """Return the Python that a package is asked with, its environment built if need be."""
-    return str(built(peer.requirements, peer.python)) if peer.requirements else sys.executable
+    return (
+        str(build_environment(peer.requirements, peer.python))
+        if peer.requirements
+        else sys.executable
+    )
 
 
 def accounted(peer: peers.Peer, repeats: int) -> list[Row]:
@@ -65,7 +69,9 @@ def accounted(peer: peers.Peer, repeats: int) -> list[Row]:
         for question in work.questions().values()
         for _ in range(repeats)
     ]
-    said = ask(peer.file, asked, python=python_of(peer), seconds=SECONDS, memory=None)
+    said = ask_in_environment(
+        peer.file, asked, python=python_of(peer), seconds=SECONDS, memory=None
+    )
     names = [(name, method) for method in peer.methods for name in work.questions()]
     return [
         _account(name, peer.name, method, said[k * repeats : (k + 1) * repeats])
@@ -73,7 +79,7 @@ def accounted(peer: peers.Peer, repeats: int) -> list[Row]:
     ]
 
 
-def _account(name: str, peer: str, method: str, said: Sequence[Answer]) -> Row:
+def _account(name: str, peer: str, method: str, said: Sequence[MethodAnswer]) -> Row:
     if said[0].outcome != "answer":
         return Row(name, peer, method, words=said[0].words or said[0].outcome)
     values = said[0].values
@@ -104,13 +110,13 @@ def audited(names: Iterable[str], peer: peers.Peer, repeats: int) -> list[Row]:
     return found
 
 
-def _asked(method: str, asked: Sequence[work.Scores], python: str) -> list[Answer]:
+def _asked(method: str, asked: Sequence[work.Scores], python: str) -> list[MethodAnswer]:
     pairs = [(method, one) for one in asked]
     file = peers.ASKED / "with_scores.py"
-    return ask(file, pairs, python=python, seconds=SECONDS, memory=None)
+    return ask_in_environment(file, pairs, python=python, seconds=SECONDS, memory=None)
 
 
-def _audit(name: str, peer: str, method: str, said: Sequence[Answer], true: float) -> Row:
+def _audit(name: str, peer: str, method: str, said: Sequence[MethodAnswer], true: float) -> Row:
     failed = [one for one in said if one.outcome != "answer"]
     if failed:
         return Row(name, peer, method, true=true, words=failed[0].words or failed[0].outcome)
@@ -123,7 +129,7 @@ def sniped(quick: bool) -> list[Row]:
     """Return what is certified of the mechanisms for which DP-Sniper has published numbers."""
     budget = (QUICK if quick else FULL).budget
     found = []
-    for answer, learners in answers.installed(published=True):
+    for answer, learners in answers.load_known_answers(published=True):
         if answer.published is None:
             continue
         with one_thread():

@@ -3,22 +3,24 @@
 from dataclasses import dataclass
 
 from dpaudit import GaussianDP
-from dpaudit.scan.accountants.cases import Question, part
+from dpaudit.scan.accountants.cases import AccountantQuestion, make_release_part
 
 DELTA, ALPHA = 1e-5, 0.05
 RELEASES = {
-    "Gaussian, sigma 20, 1000 times": part("gaussian", 20.0, count=1000),
-    "Laplace, b 10, 100 times": part("laplace", 10.0, count=100),
-    "Laplace, b 100, 10,000 times": part("laplace", 100.0, count=10_000),
-    "DP-SGD, q .01, sigma 1, 1000 steps": part("sampled", 0.01, 1.0, count=1000),
-    "DP-SGD, q .1, sigma 2, 100 steps": part("sampled", 0.1, 2.0, count=100),
-    "DP-SGD, q .001, sigma .6, 10,000 steps": part("sampled", 0.001, 0.6, count=10_000),
+    "Gaussian, sigma 20, 1000 times": make_release_part("gaussian", 20.0, count=1000),
+    "Laplace, b 10, 100 times": make_release_part("laplace", 10.0, count=100),
+    "Laplace, b 100, 10,000 times": make_release_part("laplace", 100.0, count=10_000),
+    "DP-SGD, q .01, sigma 1, 1000 steps": make_release_part("sampled", 0.01, 1.0, count=1000),
+    "DP-SGD, q .1, sigma 2, 100 steps": make_release_part("sampled", 0.1, 2.0, count=100),
+    "DP-SGD, q .001, sigma .6, 10,000 steps": make_release_part(
+        "sampled", 0.001, 0.6, count=10_000
+    ),
 }
 
 
-def questions() -> dict[str, Question]:
+def questions() -> dict[str, AccountantQuestion]:
     """Return the epsilons that are asked for."""
-    return {name: Question(release=(one,), at=DELTA) for name, one in RELEASES.items()}
+    return {name: AccountantQuestion(release=(one,), at=DELTA) for name, one in RELEASES.items()}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from dpaudit._typing import Array
 from dpaudit.affine.observers import hear_neighbours
 from dpaudit.affine.view import View
 from dpaudit.algorithms.problems.graphs import Graph
-from dpaudit.algorithms.views.gossip import metropolis
+from dpaudit.algorithms.views.gossip import compute_metropolis_weights
 
 _LEAST = 1e-10  # of the largest singular value
 
@@ -144,5 +144,5 @@ def views_every_round(
 
 
 def _weights(graph: Graph) -> fmpq_mat:
-    given = metropolis(graph)
+    given = compute_metropolis_weights(graph)
     return fmpq_mat([[fmpq(one.numerator, one.denominator) for one in row] for row in given])

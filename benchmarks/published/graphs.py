@@ -10,7 +10,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.graphs import Graph, complete, from_edges, ring
-from dpaudit.algorithms.views.gossip import metropolis
+from dpaudit.algorithms.views.gossip import compute_metropolis_weights
 
 
 def numbered(graph: nx.Graph) -> Graph:
@@ -41,7 +41,7 @@ OBSERVER = 0
 
 def weights_of(graph: Graph) -> Array:
     """Return Metropolis' weights as doubles: ``1 / (1 + max(V_i, V_j))``, and 1/n where all are."""
-    return metropolis(graph).astype(np.float64)
+    return compute_metropolis_weights(graph).astype(np.float64)
 
 
 def distances(graph: Graph) -> list[int]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpaudit.drawing import Curve, Panel, picture
+from dpaudit.drawing import Curve, Panel, render_picture
 
 if TYPE_CHECKING:
     from benchmarks.published.run import Conversion, Every, Growth, Once, Promise
@@ -154,7 +154,9 @@ def loosest(rows: Sequence[Every]) -> str:
 
 def drawn(once: Sequence[Once], every: Sequence[Every], graph: str) -> str:
     """Return the picture of one graph, as SVG."""
-    return picture(f"What node 0 learns: {graph}", panels(once, every, graph), "svg").decode()
+    return render_picture(
+        f"What node 0 learns: {graph}", panels(once, every, graph), "svg"
+    ).decode()
 
 
 def panels(once: Sequence[Once], every: Sequence[Every], graph: str) -> tuple[Panel, Panel]:

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.published import exact, page, statements
 from benchmarks.published.graphs import GRAPHS, OBSERVER, distances, mixing_rounds, weights_of
 from dpaudit import account
-from dpaudit.algorithms.multistep.algorithm import published_noise_multiplier
+from dpaudit.algorithms.multistep.algorithm import compute_theorem6_multiplier
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.guarantees.kinds import GaussianDP, ZeroConcentratedDP
 
@@ -188,7 +188,7 @@ def conversions() -> Iterator[Conversion]:
 
 def theorem(nodes: int, iterations: int, inner_steps: int) -> Iterator[Promise]:
     """Yield what node 0's record is promised on a ring by Theorem 6, and what observers learn."""
-    sigma = published_noise_multiplier(PROMISED, DELTA, iterations * inner_steps)
+    sigma = compute_theorem6_multiplier(PROMISED, DELTA, iterations * inner_steps)
     sizes = {"nodes": nodes, "iterations": iterations, "inner_steps": inner_steps}
     run: dict[str, Any] = {"graph": "ring", "about": 0, "noise_scale": sigma} | sizes
     for distance in range(nodes // 2 + 1):

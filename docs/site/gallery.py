@@ -17,7 +17,7 @@ from dpaudit.report.render import render_html
 from dpaudit.report.schema import Report
 from dpaudit.scan.gallery import SCAN, read_published
 from dpaudit.scan.gallery import write_index as write_index_of_packages
-from dpaudit.scan.pages import render
+from dpaudit.scan.pages import render_scan_page
 
 
 def write_pages(folder: Path) -> None:
@@ -27,7 +27,7 @@ def write_pages(folder: Path) -> None:
     catalogue = Catalogue.installed().judged_by(folder)
     write_index(published_reports(folder), folder, catalogue=catalogue)
     for path in sorted((folder / "packages").glob(f"*/{SCAN}")):
-        page = render(read_published(path), html=True)
+        page = render_scan_page(read_published(path), html=True)
         path.with_suffix(".html").write_text(page, encoding="utf-8")
     write_index_of_packages(folder / "packages")
 

@@ -13,7 +13,7 @@ import typer
 from typer.cli import get_docs_for_click
 
 from dpaudit.cli.main import app
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 from dpaudit.report.ledger_schema import LedgerDocument
 from dpaudit.report.schema import Report, json_schema
 from dpaudit.scan.finding import ScanResult
@@ -21,7 +21,7 @@ from dpaudit.scan.published import PublishedScan
 from dpaudit.spending.document import SpendDocument
 
 NAMES = re.compile(r"^(?:`dpaudit[\w.]*`[, ]*)+$", re.MULTILINE)  # a line of nothing else
-SCHEMAS: dict[str, type[Document]] = {
+SCHEMAS: dict[str, type[ReportPart]] = {
     "report": Report,
     "scan": ScanResult,
     "published-scan": PublishedScan,

@@ -11,9 +11,9 @@ from typing import Literal
 
 import dpaudit._validate as check
 from dpaudit.accounting.composition import (
-    advanced_heterogeneous,
     approximate_parts,
-    basic,
+    compose_advanced_heterogeneous,
+    compose_basic,
     gaussian_bracket,
     kairouz_heterogeneous,
 )
@@ -21,10 +21,10 @@ from dpaudit.accounting.events import Event
 from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.accounting.optimal import optimal_heterogeneous
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
+from dpaudit.accounting.renyi import RenyiCurveDP, compute_zcdp_guarantee
 from dpaudit.accounting.series.contour import contour_epsilon
-from dpaudit.accounting.series.inversion import inverted_epsilon
-from dpaudit.accounting.sharing import alternatives
+from dpaudit.accounting.series.inversion import bound_epsilon_by_inversion
+from dpaudit.accounting.sharing import get_alternatives
 from dpaudit.errors import DpauditError, UnsupportedEvent
 from dpaudit.guarantees import rounding
 
@@ -54,7 +54,7 @@ class Accountant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class AccountantAnswer:
     """What an accountant said.
 
     Parameters
@@ -81,13 +81,13 @@ class Answer:
     seconds: float = 0.0
 
 
-def ask(accountant: Accountant, event: Event, delta: float) -> Answer:
+def get_accountant_answer(accountant: Accountant, event: Event, delta: float) -> AccountantAnswer:
     """Return the accountant's answer at ``delta``, or its refusal."""
-    delta = check.delta("delta", delta)
+    delta = check.require_delta("delta", delta)
     began = time.perf_counter()
-    said = partial(Answer, accountant=accountant.name, source=accountant.source)
+    said = partial(AccountantAnswer, accountant=accountant.name, source=accountant.source)
     try:
-        ways = [accountant.answer(way, delta) for way in alternatives(event)]
+        ways = [accountant.answer(way, delta) for way in get_alternatives(event)]
         bracket = Bracket.largest(ways or [Bracket.exactly(0.0)])
     except DpauditError as error:
         return said(kind=accountant.kind, refusal=str(error))
@@ -98,7 +98,7 @@ def ask(accountant: Accountant, event: Event, delta: float) -> Answer:
     return said(kind=accountant.kind, lower=lower, upper=bracket.upper, seconds=took)
 
 
-def ask_all(event: Event, delta: float) -> tuple[Answer, ...]:
+def ask_all(event: Event, delta: float) -> tuple[AccountantAnswer, ...]:
     """Return every accountant's answer.
 
     Examples
@@ -109,17 +109,17 @@ def ask_all(event: Event, delta: float) -> tuple[Answer, ...]:
     {'basic': 100.0, 'advanced': 25.69, 'Kairouz': 20.17, 'optimal': 17.79, 'zCDP': 19.05, \
 'Renyi': 18.96, 'numerical': 17.79}
     """
-    return tuple(ask(accountant, event, delta) for accountant in ACCOUNTANTS)
+    return tuple(get_accountant_answer(accountant, event, delta) for accountant in ACCOUNTANTS)
 
 
-def strongest(answers: tuple[Answer, ...]) -> Answer | None:
+def select_strongest_answer(answers: tuple[AccountantAnswer, ...]) -> AccountantAnswer | None:
     """Return the answer with the least upper end, if any proves something."""
     proved = [answer for answer in answers if answer.upper is not None]
     return min(proved, key=lambda answer: answer.upper or 0.0, default=None)
 
 
-def _basic(event: Event, delta: float) -> Bracket:
-    epsilon, spent = basic(event)
+def _bound_by_basic_composition(event: Event, delta: float) -> Bracket:
+    epsilon, spent = compose_basic(event)
     return Bracket.exactly(epsilon if spent <= delta else math.inf)
 
 
@@ -129,7 +129,7 @@ def _with_slack(
     def answer(event: Event, delta: float) -> Bracket:
         parts = approximate_parts(event)
         spent = rounding.sum_up((part.count, part.delta) for part in parts)
-        slack = delta - spent if not spent else rounding.below(delta - spent, 0.0)
+        slack = delta - spent if not spent else rounding.bound_below(delta - spent, 0.0)
         if slack <= 0:
             raise UnsupportedEvent(f"delta: got {delta}, expected above the sum of the parts'")
         return Bracket.exactly(theorem(parts, slack)[0])
@@ -137,7 +137,7 @@ def _with_slack(
     return answer
 
 
-def _optimal(event: Event, delta: float) -> Bracket:
+def _bound_by_optimal_composition(event: Event, delta: float) -> Bracket:
     return Bracket.exactly(optimal_heterogeneous(approximate_parts(event)).epsilon(delta))
 
 
@@ -148,12 +148,17 @@ ACCOUNTANTS = (
         kind="exact",
         answer=lambda event, delta: Bracket(*gaussian_bracket(event, delta)),
     ),
-    Accountant(name="basic", source="Dwork et al. 2006", kind="upper bound", answer=_basic),
+    Accountant(
+        name="basic",
+        source="Dwork et al. 2006",
+        kind="upper bound",
+        answer=_bound_by_basic_composition,
+    ),
     Accountant(
         name="advanced",
         source="Dwork, Rothblum & Vadhan 2010, Theorem III.3",
         kind="upper bound",
-        answer=_with_slack(advanced_heterogeneous),
+        answer=_with_slack(compose_advanced_heterogeneous),
     ),
     Accountant(
         name="Kairouz",
@@ -165,13 +170,13 @@ ACCOUNTANTS = (
         name="optimal",
         source="Kairouz, Oh & Viswanath 2015, Theorem 3.3: the best that (epsilon, delta) implies",
         kind="upper bound",
-        answer=_optimal,
+        answer=_bound_by_optimal_composition,
     ),
     Accountant(
         name="zCDP",
         source="Bun & Steinke 2016; Canonne, Kamath & Steinke 2020, Proposition 12",
         kind="upper bound",
-        answer=lambda event, delta: Bracket.exactly(zcdp(event).epsilon(delta)),
+        answer=lambda event, delta: Bracket.exactly(compute_zcdp_guarantee(event).epsilon(delta)),
     ),
     Accountant(
         name="Renyi",
@@ -189,7 +194,7 @@ ACCOUNTANTS = (
         name="inversion",
         source="Zhu, Dong & Wang 2022, Theorem 10, by Poisson summation, both ends certified",
         kind="bracket",
-        answer=inverted_epsilon,
+        answer=bound_epsilon_by_inversion,
     ),
     Accountant(
         name="contour",

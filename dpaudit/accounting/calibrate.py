@@ -12,7 +12,7 @@ import dpaudit._validate as check
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import worse_reading
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 _FARTHEST = 1e12
 _TOLERANCE = 1e-9
@@ -76,8 +76,8 @@ def calibrate(
     >>> round(found.value, 5)  # the analytic Gaussian mechanism
     3.73063
     """
-    target = math.log(check.positive("epsilon", epsilon))
-    delta = check.delta("delta", delta)
+    target = math.log(check.require_positive("epsilon", epsilon))
+    delta = check.require_delta("delta", delta)
 
     def proved_epsilon(value: float) -> float:
         return proved_guarantee(worse_reading(make_event(value), samples)).epsilon(delta)
@@ -86,7 +86,7 @@ def calibrate(
         proved = proved_epsilon(math.exp(more_noise * log_noise))
         return math.log(max(proved, 1e-300)) - target if proved < math.inf else 700.0
 
-    low, high = _bracket(excess, epsilon, delta)
+    low, high = _bound_log_noise(excess, epsilon, delta)
     log_noise = float(brentq(excess, low, high, xtol=_TOLERANCE / 4, rtol=1e-15))
     step = _TOLERANCE / 4
     while excess(log_noise) > 0:  # to the private side of the root
@@ -95,19 +95,21 @@ def calibrate(
     return Calibrated(value=value, epsilon=proved_epsilon(value), event=make_event(value))
 
 
-def _bracket(excess: Callable[[float], float], epsilon: float, delta: float) -> tuple[float, float]:
+def _bound_log_noise(
+    excess: Callable[[float], float], epsilon: float, delta: float
+) -> tuple[float, float]:
     """Return a noise that is too little and one that is enough, as logarithms."""
     farthest, step = math.log(_FARTHEST), math.log(4)
     high = 0.0
     while excess(high) > 0:
         high += step
         if high > farthest:
-            given = Shown(f"({epsilon:g}, {delta:g})")
+            given = VerbatimText(f"({epsilon:g}, {delta:g})")
             raise InvalidArgument("target", given, "one that some noise below 1e12 meets")
     low = high - step
     while excess(low) <= 0:
         low -= step
         if low < -farthest:
-            given = Shown(f"({epsilon:g}, {delta:g})")
+            given = VerbatimText(f"({epsilon:g}, {delta:g})")
             raise InvalidArgument("target", given, "one that takes noise above 1e-12 to meet")
     return low, high

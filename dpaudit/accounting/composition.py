@@ -4,8 +4,9 @@ Every theorem also covers releases that are chosen in the light of those before.
 `gaussian_guarantee` is exact (Dong, Roth & Su 2022, Corollary 2). For (epsilon, delta)-DP, from the
 loosest theorem to the one that cannot be improved:
 
-* `basic`: sums;
-* `advanced`, `advanced_heterogeneous`: Dwork, Rothblum & Vadhan 2010, Theorem III.3;
+* `compose_basic`: sums;
+* `compose_advanced`, `compose_advanced_heterogeneous`: Dwork, Rothblum & Vadhan 2010, Theorem
+III.3;
 * `kairouz_heterogeneous`: Kairouz, Oh & Viswanath 2015, Theorem 3.5;
 * the exact answer: `dpaudit.accounting.optimal`.
 """
@@ -30,9 +31,9 @@ from dpaudit.accounting.events import (
     ObjectivePerturbation,
     PoissonSubsampledLaplace,
     Release,
-    releases,
+    get_releases,
 )
-from dpaudit.accounting.optimal import Parts, checked_parts, log_kept
+from dpaudit.accounting.optimal import Parts, log_kept, require_approximate_parts
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import GaussianDP
@@ -60,7 +61,7 @@ def gaussian_guarantee(event: Event) -> GaussianDP:
 
 def _gaussian_parts(event: Event) -> tuple[GaussianRelease, ...]:
     parts = []
-    for part in releases(event):
+    for part in get_releases(event):
         if not isinstance(part, GaussianRelease):
             raise UnsupportedEvent(
                 f"event: got {type(part).__name__}, expected Gaussian releases: "
@@ -72,13 +73,15 @@ def _gaussian_parts(event: Event) -> tuple[GaussianRelease, ...]:
 
 @lru_cache(maxsize=256)
 def _mu_above(parts: tuple[GaussianRelease, ...]) -> float:
-    meant = _sum_of_squares(parts, rounding.written, rounding.written)
+    meant = _sum_of_squares(parts, rounding.to_written_fraction, rounding.to_written_fraction)
     near = rounding.root_up(meant)
     if near == math.inf:
         raise InvalidArgument("sensitivity / noise_scale", near, "a finite number")
-    if rounding.written(near) ** 2 == meant:
+    if rounding.to_written_fraction(near) ** 2 == meant:
         return near
-    worst = rounding.root_up(_sum_of_squares(parts, rounding.most, rounding.least))
+    worst = rounding.root_up(
+        _sum_of_squares(parts, rounding.to_larger_fraction, rounding.to_smaller_fraction)
+    )
     return max(near, worst)
 
 
@@ -97,7 +100,9 @@ def gaussian_bracket(event: Event, delta: float) -> tuple[float, float]:
     True
     """
     upper = gaussian_guarantee(event).epsilon(delta)
-    squares = _sum_of_squares(_gaussian_parts(event), rounding.least, rounding.most)
+    squares = _sum_of_squares(
+        _gaussian_parts(event), rounding.to_smaller_fraction, rounding.to_larger_fraction
+    )
     return min(GaussianDP(rounding.root_down(squares)).epsilon_below(delta), upper), upper
 
 
@@ -127,10 +132,10 @@ def approximate_parts(event: Event) -> tuple[ApproximateRelease, ...]:
     >>> approximate_parts(LaplaceRelease(sensitivity=1.0, noise_scale=4.0, count=3))
     (ApproximateRelease(epsilon=0.25, delta=0.0, count=3),)
     """
-    return tuple(_approximate(part) for part in releases(event))
+    return tuple(_to_approximate_release(part) for part in get_releases(event))
 
 
-def _approximate(part: Release) -> ApproximateRelease:
+def _to_approximate_release(part: Release) -> ApproximateRelease:
     match part:
         case ApproximateRelease():
             return part
@@ -165,15 +170,18 @@ def pure_epsilon(part: RandomizedResponse | PoissonSubsampledLaplace) -> float:
         return rounding.quotient_up(part.sensitivity, part.noise_scale)
     with ctx.workprec(256):
         if isinstance(part, RandomizedResponse):
-            truth = rounding.most(part.truth)
-            odds = rounding.ball(truth * (part.categories - 1) / (1 - truth))
-            return rounding.ceiling(odds.log())
-        shift = rounding.ball(rounding.most(part.sensitivity) / rounding.least(part.noise_scale))
-        ratio = rounding.ball(rounding.most(part.sampling_ratio))
-        return rounding.ceiling((ratio * shift.expm1()).log1p())
+            truth = rounding.to_larger_fraction(part.truth)
+            odds = rounding.to_ball(truth * (part.categories - 1) / (1 - truth))
+            return rounding.round_ball_up(odds.log())
+        shift = rounding.to_ball(
+            rounding.to_larger_fraction(part.sensitivity)
+            / rounding.to_smaller_fraction(part.noise_scale)
+        )
+        ratio = rounding.to_ball(rounding.to_larger_fraction(part.sampling_ratio))
+        return rounding.round_ball_up((ratio * shift.expm1()).log1p())
 
 
-def basic(event: Event) -> tuple[float, float]:
+def compose_basic(event: Event) -> tuple[float, float]:
     """Return the sums of epsilon and of delta (Dwork et al. 2006), delta at most 1.
 
     Raises
@@ -183,12 +191,12 @@ def basic(event: Event) -> tuple[float, float]:
 
     Examples
     --------
-    >>> basic(ApproximateRelease(epsilon=0.5, delta=1e-6, count=8))
+    >>> compose_basic(ApproximateRelease(epsilon=0.5, delta=1e-6, count=8))
     (4.0, 8e-06)
     """
     parts = approximate_parts(event)
     epsilon = rounding.sum_up((part.count, part.epsilon) for part in parts)
-    return epsilon, min(1.0, _deltas(parts))
+    return epsilon, min(1.0, _compute_delta_sum(parts))
 
 
 def basic_pure(event: Event) -> float:
@@ -199,14 +207,14 @@ def basic_pure(event: Event) -> float:
     UnsupportedEvent
         Some part has no epsilon of its own, or a delta.
     """
-    epsilon, delta = basic(event)
+    epsilon, delta = compose_basic(event)
     if delta:
         raise UnsupportedEvent(f"event: got a delta of {delta}, expected releases without one")
     return epsilon
 
 
-def advanced(epsilon: float, delta: float, count: int, slack: float) -> tuple[float, float]:
-    """Return advanced composition as published, no better than `basic` where epsilon is large.
+def compose_advanced(epsilon: float, delta: float, count: int, slack: float) -> tuple[float, float]:
+    """Return advanced composition as published, no better than basic where epsilon is large.
 
     Dwork, Rothblum & Vadhan 2010, Theorem III.3; Corollary 1 of hu2020:
     ``sqrt(2 count ln(1/slack)) epsilon + count epsilon (exp(epsilon) - 1)`` and
@@ -233,14 +241,14 @@ def advanced(epsilon: float, delta: float, count: int, slack: float) -> tuple[fl
 
     Examples
     --------
-    >>> round(advanced(0.1, 0.0, 1000, 1e-5)[0], 2)
+    >>> round(compose_advanced(0.1, 0.0, 1000, 1e-5)[0], 2)
     25.69
     """
     part = ApproximateRelease(epsilon=epsilon, delta=delta, count=count)
-    return advanced_heterogeneous([part], slack)
+    return compose_advanced_heterogeneous([part], slack)
 
 
-def advanced_heterogeneous(parts: Parts, slack: float) -> tuple[float, float]:
+def compose_advanced_heterogeneous(parts: Parts, slack: float) -> tuple[float, float]:
     """Return advanced composition of releases that differ.
 
     ``sqrt(2 ln(1/slack) sum epsilon^2) + sum epsilon (exp(epsilon) - 1)`` and
@@ -255,13 +263,15 @@ def advanced_heterogeneous(parts: Parts, slack: float) -> tuple[float, float]:
     Examples
     --------
     >>> parts = [ApproximateRelease(epsilon=e, count=100) for e in (0.05, 0.1)]
-    >>> round(advanced_heterogeneous(parts, 1e-5)[0], 4)
+    >>> round(compose_advanced_heterogeneous(parts, 1e-5)[0], 4)
     6.673
     """
-    parts, slack = checked_parts(parts), check.probability("slack", slack)
+    parts, slack = require_approximate_parts(parts), check.require_probability("slack", slack)
     drift = sum(part.count * _times_expm1(part.epsilon) for part in parts if part.count)
     epsilon = drift + math.sqrt(2 * -math.log(slack)) * _root_of_squares(parts)
-    return rounding.above(epsilon, 0.0, 32.0 + len(parts)), min(1.0, _deltas(parts, slack))
+    return rounding.bound_above(epsilon, 0.0, 32.0 + len(parts)), min(
+        1.0, _compute_delta_sum(parts, slack)
+    )
 
 
 def kairouz_heterogeneous(parts: Parts, slack: float) -> tuple[float, float]:
@@ -280,17 +290,17 @@ def kairouz_heterogeneous(parts: Parts, slack: float) -> tuple[float, float]:
     >>> round(kairouz_heterogeneous([ApproximateRelease(epsilon=0.1, count=1000)], 1e-5)[0], 2)
     20.17
     """
-    parts, slack = checked_parts(parts), check.probability("slack", slack)
+    parts, slack = require_approximate_parts(parts), check.require_probability("slack", slack)
     drift = math.fsum(p.count * p.epsilon * math.tanh(p.epsilon / 2) for p in parts)
     root = _root_of_squares(parts)
     tail = min(-math.log(slack), math.log(math.e + root / slack))
-    tighter = rounding.above(drift + math.sqrt(2 * tail) * root, 0.0, 32.0 + len(parts))
+    tighter = rounding.bound_above(drift + math.sqrt(2 * tail) * root, 0.0, 32.0 + len(parts))
     epsilon = min(rounding.sum_up((p.count, p.epsilon) for p in parts), tighter)
     lost = -math.expm1(log_kept(parts) + math.log1p(-slack))
-    return epsilon, min(1.0, rounding.above(lost, 0.0))
+    return epsilon, min(1.0, rounding.bound_above(lost, 0.0))
 
 
-def _deltas(parts: tuple[ApproximateRelease, ...], *more: float) -> float:
+def _compute_delta_sum(parts: tuple[ApproximateRelease, ...], *more: float) -> float:
     """Return the sum of deltas, rounded up."""
     return rounding.sum_up([*((part.count, part.delta) for part in parts), *((1, d) for d in more)])
 

@@ -30,11 +30,11 @@ class RandomizedResponse:
     count: int = 1
 
     def __post_init__(self) -> None:
-        check.integer("categories", self.categories, least=2)
-        if not 1 / self.categories <= check.positive("truth", self.truth) < 1:
+        check.require_integer("categories", self.categories, least=2)
+        if not 1 / self.categories <= check.require_positive("truth", self.truth) < 1:
             expected = f"a number from 1 / {self.categories} to below 1"
             raise InvalidArgument("truth", self.truth, expected)
-        check.integer("count", self.count, least=0)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class DiscreteLaplaceRelease:
 
     def __post_init__(self) -> None:
         _check_integer_noise(self.sensitivity, self.noise_scale)
-        check.integer("count", self.count, least=0)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +84,13 @@ class DiscreteGaussianRelease:
 
     def __post_init__(self) -> None:
         _check_integer_noise(self.sensitivity, self.noise_scale)
-        check.integer("count", self.count, least=0)
+        check.require_integer("count", self.count, least=0)
 
 
 def _check_integer_noise(sensitivity: int, scale: float) -> None:
-    if check.integer("sensitivity", sensitivity, least=0) > _MOST_SHIFT:
+    if check.require_integer("sensitivity", sensitivity, least=0) > _MOST_SHIFT:
         raise InvalidArgument("sensitivity", sensitivity, f"at most {_MOST_SHIFT:,}")
-    if not 0.05 <= check.positive("noise_scale", scale) <= _MOST_SCALE:
+    if not 0.05 <= check.require_positive("noise_scale", scale) <= _MOST_SCALE:
         raise InvalidArgument("noise_scale", scale, f"a number from 0.05 to {_MOST_SCALE:,.0f}")
 
 
@@ -126,8 +126,8 @@ class GaussianMixtureRelease:
         if abs(math.fsum(self.probabilities) - 1) > 1e-12:
             expected = "numbers that add up to 1"
             raise InvalidArgument("probabilities", self.probabilities, expected)
-        ratio = max(self.sensitivities) / check.positive("noise_scale", self.noise_scale)
+        ratio = max(self.sensitivities) / check.require_positive("noise_scale", self.noise_scale)
         if ratio > 40:
             expected = "at least a fortieth of the largest sensitivity"
             raise InvalidArgument("noise_scale", self.noise_scale, expected)
-        check.integer("count", self.count, least=0)
+        check.require_integer("count", self.count, least=0)

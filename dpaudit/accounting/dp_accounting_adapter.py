@@ -35,7 +35,7 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     PoissonSubsampledGaussian,
     Release,
-    releases,
+    get_releases,
 )
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.errors import DpauditError, InvalidArgument, UnsupportedEvent
@@ -78,12 +78,12 @@ def dp_accounting_epsilon(event: Event, delta: float, interval: float = INTERVAL
     >>> round(bracket.lower, 4), round(bracket.upper, 4)  # doctest: +SKIP
     (4.3068, 4.3068)
     """
-    delta, slack = check.delta("delta", delta), _slack(event)
+    delta, slack = check.require_delta("delta", delta), _compute_epsilon_slack(event)
     if delta < 10 * slack:
         expected = f"at least {10 * slack:.2g}: below, the library's rounding errors count"
         raise InvalidArgument("delta", delta, expected)
     lower, upper = (
-        _epsilon(loss_distribution(event, interval, pessimistic=up), at, interval)
+        _get_library_epsilon(loss_distribution(event, interval, pessimistic=up), at, interval)
         for up, at in ((False, min(delta + slack, 1.0)), (True, delta - slack))
     )
     for end in (lower, upper):
@@ -115,12 +115,12 @@ def dp_accounting_delta(event: Event, epsilon: float, interval: float = INTERVAL
         float(loss_distribution(event, interval, pessimistic=up).get_delta_for_epsilon(epsilon))
         for up in (False, True)
     )
-    slack = _slack(event)
+    slack = _compute_epsilon_slack(event)
     upper = min(1.0, upper + slack)
     return Bracket(min(max(0.0, lower - slack), upper), upper)
 
 
-def _epsilon(distribution: Any, delta: float, interval: float) -> float:
+def _get_library_epsilon(distribution: Any, delta: float, interval: float) -> float:
     try:
         return float(distribution.get_epsilon_for_delta(delta))
     except OverflowError:
@@ -138,21 +138,21 @@ def loss_distribution(event: Event, interval: float, *, pessimistic: bool) -> An
     DpauditError, UnsupportedEvent, InvalidArgument
         As `dp_accounting_epsilon`.
     """
-    interval = check.positive("interval", interval)
-    parts = _revealing(event)
-    _bounded(parts, interval)
-    library = _library()
+    interval = check.require_positive("interval", interval)
+    parts = _select_revealing_releases(event)
+    _require_bounded_grid(parts, interval)
+    library = _import_dp_accounting()
     if not parts:
         return library.identity(interval)
-    composed = (_composed(library, part, interval, pessimistic) for part in parts)
+    composed = (_build_library_distribution(library, part, interval, pessimistic) for part in parts)
     return reduce(lambda one, two: one.compose(two), composed)
 
 
-def _slack(event: Event) -> float:
-    return SLACK * (1 + sum(part.count for part in _revealing(event)))
+def _compute_epsilon_slack(event: Event) -> float:
+    return SLACK * (1 + sum(part.count for part in _select_revealing_releases(event)))
 
 
-def _library() -> Any:
+def _import_dp_accounting() -> Any:
     try:
         return importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
     except ImportError:
@@ -162,11 +162,11 @@ def _library() -> Any:
         ) from None
 
 
-def _revealing(event: Event) -> list[Release]:
-    return [part for part in releases(event) if _reveals(part)]
+def _select_revealing_releases(event: Event) -> list[Release]:
+    return [part for part in get_releases(event) if _is_revealing(part)]
 
 
-def _reveals(part: Release) -> bool:
+def _is_revealing(part: Release) -> bool:
     match part:
         case GaussianRelease() | LaplaceRelease():
             return part.sensitivity > 0
@@ -180,7 +180,9 @@ def _reveals(part: Release) -> bool:
     )
 
 
-def _composed(library: Any, part: Release, interval: float, pessimistic: bool) -> Any:
+def _build_library_distribution(
+    library: Any, part: Release, interval: float, pessimistic: bool
+) -> Any:
     """Return the distribution of all copies of a release."""
     options = {
         "value_discretization_interval": interval,
@@ -199,11 +201,13 @@ def _composed(library: Any, part: Release, interval: float, pessimistic: bool) -
                 part.noise_multiplier, sampling_prob=ratio, **options
             )
         case ApproximateRelease():
-            one = _response(library, part, interval, pessimistic)
+            one = _build_library_response(library, part, interval, pessimistic)
     return one.self_compose(part.count)
 
 
-def _response(library: Any, part: ApproximateRelease, interval: float, pessimistic: bool) -> Any:
+def _build_library_response(
+    library: Any, part: ApproximateRelease, interval: float, pessimistic: bool
+) -> Any:
     """Return randomised response; the library's own has no rounding down and no delta."""
     rounding = math.ceil if pessimistic else math.floor
     masses: dict[int, float] = {}
@@ -216,9 +220,9 @@ def _response(library: Any, part: ApproximateRelease, interval: float, pessimist
     )
 
 
-def _bounded(parts: list[Release], interval: float) -> None:
+def _require_bounded_grid(parts: list[Release], interval: float) -> None:
     """Refuse a grid that no memory holds, before the call: the parts' ranges of losses add up."""
-    widths = [_width(part) for part in parts]
+    widths = [_bound_loss_widths(part) for part in parts]
     reach = max(sum(composed for _, composed in widths), *(one for one, _ in widths), 0.0)
     if reach > MOST_POINTS * interval:
         least = reach / MOST_POINTS
@@ -226,7 +230,7 @@ def _bounded(parts: list[Release], interval: float) -> None:
         raise InvalidArgument("interval", interval, expected)
 
 
-def _width(part: Release) -> tuple[float, float]:
+def _bound_loss_widths(part: Release) -> tuple[float, float]:
     """Return Chernoff bounds on the ranges of the losses of one release and of all copies."""
     ((pair, count),) = Composition.of(part)
     orders = np.geomspace(1e-3, 1e4, 57)

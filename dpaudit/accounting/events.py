@@ -40,8 +40,8 @@ class GaussianRelease:
 
     def __post_init__(self) -> None:
         check.non_negative("sensitivity", self.sensitivity)
-        check.positive("noise_scale", self.noise_scale)
-        check.integer("count", self.count, least=0)
+        check.require_positive("noise_scale", self.noise_scale)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +64,8 @@ class LaplaceRelease:
 
     def __post_init__(self) -> None:
         check.non_negative("sensitivity", self.sensitivity)
-        check.positive("noise_scale", self.noise_scale)
-        check.integer("count", self.count, least=0)
+        check.require_positive("noise_scale", self.noise_scale)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +91,9 @@ class ExponentialNormRelease:
 
     def __post_init__(self) -> None:
         check.non_negative("sensitivity", self.sensitivity)
-        check.positive("noise_rate", self.noise_rate)
-        check.integer("dimension", self.dimension, least=1)
-        check.integer("count", self.count, least=0)
+        check.require_positive("noise_rate", self.noise_rate)
+        check.require_integer("dimension", self.dimension, least=1)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +125,10 @@ class ObjectivePerturbation:
 
     def __post_init__(self) -> None:
         check.non_negative("sensitivity", self.sensitivity)
-        check.positive("noise_rate", self.noise_rate)
-        check.integer("dimension", self.dimension, least=1)
+        check.require_positive("noise_rate", self.noise_rate)
+        check.require_integer("dimension", self.dimension, least=1)
         check.non_negative("log_determinant", self.log_determinant)
-        check.integer("count", self.count, least=0)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +144,8 @@ class ApproximateRelease:
 
     def __post_init__(self) -> None:
         check.non_negative("epsilon", self.epsilon)
-        check.delta("delta", self.delta)
-        check.integer("count", self.count, least=0)
+        check.require_delta("delta", self.delta)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +157,7 @@ class ZeroConcentratedRelease:
 
     def __post_init__(self) -> None:
         check.non_negative("rho", self.rho)
-        check.integer("count", self.count, least=0)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,10 +183,10 @@ class PoissonSubsampledGaussian:
     count: int = 1
 
     def __post_init__(self) -> None:
-        if check.positive("sampling_ratio", self.sampling_ratio) > 1:
+        if check.require_positive("sampling_ratio", self.sampling_ratio) > 1:
             raise InvalidArgument("sampling_ratio", self.sampling_ratio, "a number in (0, 1]")
-        check.positive("noise_multiplier", self.noise_multiplier)
-        check.integer("count", self.count, least=0)
+        check.require_positive("noise_multiplier", self.noise_multiplier)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,11 +213,11 @@ class PoissonSubsampledLaplace:
     count: int = 1
 
     def __post_init__(self) -> None:
-        if check.positive("sampling_ratio", self.sampling_ratio) > 1:
+        if check.require_positive("sampling_ratio", self.sampling_ratio) > 1:
             raise InvalidArgument("sampling_ratio", self.sampling_ratio, "a number in (0, 1]")
         check.non_negative("sensitivity", self.sensitivity)
-        check.positive("noise_scale", self.noise_scale)
-        check.integer("count", self.count, least=0)
+        check.require_positive("noise_scale", self.noise_scale)
+        check.require_integer("count", self.count, least=0)
 
 
 ADD_REMOVE, REPLACE, ZERO_OUT = "add-remove-record", "replace-record", "zero-out-record"
@@ -230,7 +230,7 @@ _LEAST_NOISE, _MOST_NOISE = 0.05, 1e6
 
 def _ordinary_noise(noise: float) -> None:
     """Refuse noise with which losses are far beyond, or far below, what anybody asks for."""
-    if not _LEAST_NOISE <= check.positive("noise_multiplier", noise) <= _MOST_NOISE:
+    if not _LEAST_NOISE <= check.require_positive("noise_multiplier", noise) <= _MOST_NOISE:
         expected = f"a number from {_LEAST_NOISE:g} to {_MOST_NOISE:g}"
         raise InvalidArgument("noise_multiplier", noise, expected)
 
@@ -266,14 +266,14 @@ class BatchedGaussian:
     count: int = 1
 
     def __post_init__(self) -> None:
-        check.integer("records", self.records, least=1)
-        if check.integer("batch_size", self.batch_size, least=1) > self.records:
+        check.require_integer("records", self.records, least=1)
+        if check.require_integer("batch_size", self.batch_size, least=1) > self.records:
             expected = f"at most the number of records, {self.records}"
             raise InvalidArgument("batch_size", self.batch_size, expected)
         _ordinary_noise(self.noise_multiplier)
-        check.choice("sampling", self.sampling, ("poisson", "fixed", "fixed-replacement"))
-        check.choice("relation", self.relation, RELATIONS)
-        check.integer("count", self.count, least=0)
+        check.require_choice("sampling", self.sampling, ("poisson", "fixed", "fixed-replacement"))
+        check.require_choice("relation", self.relation, RELATIONS)
+        check.require_integer("count", self.count, least=0)
 
     @property
     def ratio(self) -> float:
@@ -304,9 +304,9 @@ class AllocatedGaussian:
     count: int = 1
 
     def __post_init__(self) -> None:
-        check.integer("batches", self.batches, least=1)
+        check.require_integer("batches", self.batches, least=1)
         _ordinary_noise(self.noise_multiplier)
-        check.integer("count", self.count, least=0)
+        check.require_integer("count", self.count, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,10 +335,10 @@ class ShuffledGaussian:
     count: int = 1
 
     def __post_init__(self) -> None:
-        check.integer("batches", self.batches, least=1)
+        check.require_integer("batches", self.batches, least=1)
         _ordinary_noise(self.noise_multiplier)
-        check.choice("relation", self.relation, (ZERO_OUT, REPLACE))
-        check.integer("count", self.count, least=0)
+        check.require_choice("relation", self.relation, (ZERO_OUT, REPLACE))
+        check.require_integer("count", self.count, least=0)
 
     @property
     def sensitivity(self) -> float:
@@ -375,10 +375,10 @@ class PrivateSelection:
     count: int = 1
 
     def __post_init__(self) -> None:
-        check.choice("law", self.law, SELECTIONS)
-        if check.positive("runs", self.runs) <= 1 and self.law != "poisson":
+        check.require_choice("law", self.law, SELECTIONS)
+        if check.require_positive("runs", self.runs) <= 1 and self.law != "poisson":
             raise InvalidArgument("runs", self.runs, f"above 1 on average where {self.law}")
-        check.integer("count", self.count, least=0)
+        check.require_integer("count", self.count, least=0)
 
 
 Release = (
@@ -427,19 +427,19 @@ class Parallel:
     count: int = 1
 
     def __post_init__(self) -> None:
-        check.integer("count", self.count, least=0)
+        check.require_integer("count", self.count, least=0)
 
 
 Event = Release | Sequence | Parallel
 
 
-def releases(event: Event) -> tuple[Release, ...]:
+def get_releases(event: Event) -> tuple[Release, ...]:
     """Return the releases of an event, equal ones counted together, in order of appearance.
 
     Examples
     --------
     >>> one = GaussianRelease(sensitivity=1.0, noise_scale=5.0)
-    >>> releases(Sequence((one, Sequence((one, one)))))
+    >>> get_releases(Sequence((one, Sequence((one, one)))))
     (GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=3),)
 
     Raises
@@ -460,18 +460,18 @@ def releases(event: Event) -> tuple[Release, ...]:
     return tuple(replace(part, count=n) for part, n in counts.items() if n)
 
 
-def repeated(event: Event, count: int) -> Event:
+def repeat_event(event: Event, count: int) -> Event:
     """Return the event ``count`` times over.
 
     Examples
     --------
-    >>> repeated(GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=2), 3).count
+    >>> repeat_event(GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=2), 3).count
     6
     """
-    check.integer("count", count, least=0)
+    check.require_integer("count", count, least=0)
     if isinstance(event, Parallel):
         return replace(event, count=event.count * count)
     if isinstance(event, Sequence) and not all(isinstance(one, Release) for one in event.events):
-        return Sequence(tuple(repeated(one, count) for one in event.events))
-    parts = tuple(replace(part, count=part.count * count) for part in releases(event))
+        return Sequence(tuple(repeat_event(one, count) for one in event.events))
+    parts = tuple(replace(part, count=part.count * count) for part in get_releases(event))
     return parts[0] if len(parts) == 1 else Sequence(parts)

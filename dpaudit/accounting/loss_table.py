@@ -122,13 +122,19 @@ def log_binomial(count: int, log_odds: float) -> Array:
     rare = count * float(expit(-log_odds))  # expected failures: the smaller expectation
     log_rare = math.log(rare) if rare else math.log(count) - log_odds
     usual = count * float(expit(log_odds))
-    deviance = _deviance(successes, usual, math.log(usual), rare - failures)
-    deviance += _deviance(failures, rare, log_rare, failures - rare)
-    common = _stirling(np.array([float(count)])) - _stirling(successes) - _stirling(failures)
+    deviance = _compute_deviance(successes, usual, math.log(usual), rare - failures)
+    deviance += _compute_deviance(failures, rare, log_rare, failures - rare)
+    common = (
+        _compute_stirling_error(np.array([float(count)]))
+        - _compute_stirling_error(successes)
+        - _compute_stirling_error(failures)
+    )
     return np.asarray(common - deviance)
 
 
-def _deviance(seen: Array, expected: float, log_expected: float, difference: Array) -> Array:
+def _compute_deviance(
+    seen: Array, expected: float, log_expected: float, difference: Array
+) -> Array:
     """Return ``seen log(seen / expected) - difference``, given ``seen - expected`` exactly."""
     ratio = difference / np.maximum(seen + expected, 1e-300)
     square = ratio * ratio
@@ -144,7 +150,7 @@ def _deviance(seen: Array, expected: float, log_expected: float, difference: Arr
     return np.where(np.abs(ratio) < 0.1, near, far)
 
 
-def _stirling(number: Array) -> Array:
+def _compute_stirling_error(number: Array) -> Array:
     """Return ``log(n! e^n / n^n)``, 0 at 0."""
     safe = np.maximum(number, 1.0)
     inverse = 1 / safe**2

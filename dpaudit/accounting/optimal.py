@@ -61,7 +61,9 @@ class OptimalComposition(Guarantee):
     parts: tuple[ApproximateRelease, ...]
 
     def __post_init__(self) -> None:
-        states = math.prod(count + 1 for count in _counts(checked_parts(self.parts)).values())
+        states = math.prod(
+            count + 1 for count in _count_epsilons(require_approximate_parts(self.parts)).values()
+        )
         if states > MOST_STATES:
             raise InvalidArgument("parts", f"{states} states", f"at most {MOST_STATES} states")
 
@@ -70,10 +72,10 @@ class OptimalComposition(Guarantee):
         at = check.non_negative("epsilon", epsilon)
         if at >= self._most:
             return self._lost
-        near = rounding.below(at, 0.0) - self._blur
+        near = rounding.bound_below(at, 0.0) - self._blur
         log_delta = float(self._table().log_delta(np.array([near]))[0])
-        kept = math.exp(min(0.0, log_delta + _margin(log_delta)))
-        return min(1.0, rounding.above(self._lost + (1 - self._lost) * kept, 0.0))
+        kept = math.exp(min(0.0, log_delta + _bound_log_delta_error(log_delta)))
+        return min(1.0, rounding.bound_above(self._lost + (1 - self._lost) * kept, 0.0))
 
     def log_deltas(self, epsilons: ArrayLike) -> Array:
         """Return ``log delta`` at each epsilon, of any sign, shape (n,): the whole profile."""
@@ -86,7 +88,7 @@ class OptimalComposition(Guarantee):
 
         That delta, `delta` at any epsilon from the sum of all on, is enough for the sum.
         """
-        delta = check.delta("delta", delta)
+        delta = check.require_delta("delta", delta)
         if delta < self._lost:
             return math.inf
         if delta == self._lost:
@@ -95,24 +97,24 @@ class OptimalComposition(Guarantee):
         if left <= 0:
             return self._most
         log_left = math.log(left) - math.log1p(-self._lost)
-        found = self._table().epsilon(log_left - _margin(log_left)) + self._blur
-        return max(0.0, min(self._most, rounding.above(found, 0.0)))
+        found = self._table().epsilon(log_left - _bound_log_delta_error(log_left)) + self._blur
+        return max(0.0, min(self._most, rounding.bound_above(found, 0.0)))
 
     def epsilon_below(self, delta: float) -> float:
         """Return the exact epsilon at ``delta``, rounded down: some releases lose that much."""
-        delta = check.delta("delta", delta)
+        delta = check.require_delta("delta", delta)
         lost = self._lost * (1 - 4 * rounding.UNIT)
         if delta < lost:
             return math.inf
         if delta <= self._lost:
             return rounding.sum_down((part.count, part.epsilon) for part in self.parts)
         log_left = math.log(delta - lost) - math.log1p(-self._lost)
-        found = self._table().epsilon(log_left + _margin(log_left)) - self._blur
-        return max(0.0, rounding.below(found, 0.0))
+        found = self._table().epsilon(log_left + _bound_log_delta_error(log_left)) - self._blur
+        return max(0.0, rounding.bound_below(found, 0.0))
 
     def trade_off(self, false_positive_rate: float) -> float:
         """Return the exact trade-off curve: the highest of the lines that end at the losses."""
-        rate = check.real("false_positive_rate", false_positive_rate)
+        rate = check.require_real("false_positive_rate", false_positive_rate)
         if not 0 <= rate <= 1:
             raise InvalidArgument("false_positive_rate", rate, "a number in [0, 1]")
         losses = self._table().losses
@@ -121,13 +123,15 @@ class OptimalComposition(Guarantee):
         return float(max(0.0, lines.max()))
 
     def _table(self) -> LossTable:
-        return _table(tuple(sorted(_counts(self.parts).items())))
+        return _build_response_loss_table(tuple(sorted(_count_epsilons(self.parts).items())))
 
     def _left(self, delta: float) -> float:
         """Return what is left of a delta above `_lost`, rounded down."""
         if self._failures is None:
-            return rounding.below(delta - self._lost, 0.0)
-        return rounding.down(rounding.least(delta) - max(self._failures))
+            return rounding.bound_below(delta - self._lost, 0.0)
+        return rounding.round_fraction_down(
+            rounding.to_smaller_fraction(delta) - max(self._failures)
+        )
 
     @cached_property
     def _lost(self) -> float:
@@ -146,7 +150,7 @@ class OptimalComposition(Guarantee):
     @cached_property
     def _blur(self) -> float:
         """By how much the sum of losses of either sign may be off, where it is near 0."""
-        counts = _counts(self.parts)
+        counts = _count_epsilons(self.parts)
         return 4 * rounding.UNIT * (self._most if len(counts) > 1 else 2 * max(counts, default=0.0))
 
     def __str__(self) -> str:
@@ -154,7 +158,7 @@ class OptimalComposition(Guarantee):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def _margin(log_delta: float) -> float:
+def _bound_log_delta_error(log_delta: float) -> float:
     """Return what the logarithm of a delta may be off by: 1e-12, and its rounding in sums."""
     return 1e-12 + 64 * rounding.UNIT * abs(log_delta) if log_delta > -math.inf else 0.0
 
@@ -164,7 +168,9 @@ def log_kept(parts: tuple[ApproximateRelease, ...]) -> float:
     return math.fsum(part.count * math.log1p(-part.delta) for part in parts)
 
 
-def checked_parts(parts: Iterable[ApproximateRelease]) -> tuple[ApproximateRelease, ...]:
+def require_approximate_parts(
+    parts: Iterable[ApproximateRelease],
+) -> tuple[ApproximateRelease, ...]:
     """Return the parts as a tuple, after a look at the type of each."""
     parts = tuple(parts)
     for index, part in enumerate(parts):
@@ -173,7 +179,7 @@ def checked_parts(parts: Iterable[ApproximateRelease]) -> tuple[ApproximateRelea
     return parts
 
 
-def _counts(parts: tuple[ApproximateRelease, ...]) -> Counter[float]:
+def _count_epsilons(parts: tuple[ApproximateRelease, ...]) -> Counter[float]:
     counts: Counter[float] = Counter()
     for part in parts:
         if part.epsilon and part.count:
@@ -182,7 +188,7 @@ def _counts(parts: tuple[ApproximateRelease, ...]) -> Counter[float]:
 
 
 @lru_cache(maxsize=8)
-def _table(counts: tuple[tuple[float, int], ...]) -> LossTable:
+def _build_response_loss_table(counts: tuple[tuple[float, int], ...]) -> LossTable:
     """Return the loss of randomised responses, given as (epsilon, count)."""
     losses, masses = np.zeros(1), np.zeros(1)
     for epsilon, count in counts:
@@ -195,7 +201,7 @@ def _table(counts: tuple[tuple[float, int], ...]) -> LossTable:
     return LossTable.of(losses[order], masses[order], np.diff(losses[order]))
 
 
-def optimal(epsilon: float, delta: float, count: int) -> OptimalComposition:
+def make_optimal_composition(epsilon: float, delta: float, count: int) -> OptimalComposition:
     """Return the exact composition of ``count`` equal (epsilon, delta)-DP releases.
 
     Kairouz, Oh & Viswanath 2015, Theorem 3.3.
@@ -207,7 +213,7 @@ def optimal(epsilon: float, delta: float, count: int) -> OptimalComposition:
 
     Examples
     --------
-    >>> round(optimal(0.1, 0.0, 1000).epsilon(1e-5), 3)
+    >>> round(make_optimal_composition(0.1, 0.0, 1000).epsilon(1e-5), 3)
     17.787
     """
     return OptimalComposition((ApproximateRelease(epsilon=epsilon, delta=delta, count=count),))

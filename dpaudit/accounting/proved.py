@@ -10,18 +10,24 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit.accounting.composition import gaussian_bracket, gaussian_guarantee
-from dpaudit.accounting.events import ApproximateRelease, Event, GaussianRelease, Sequence, releases
+from dpaudit.accounting.events import (
+    ApproximateRelease,
+    Event,
+    GaussianRelease,
+    Sequence,
+    get_releases,
+)
 from dpaudit.accounting.grid.numerical import (
     LEAST_CELLS,
     chernoff_delta,
     numerical_delta,
     numerical_epsilon,
 )
-from dpaudit.accounting.optimal import OptimalComposition, optimal
+from dpaudit.accounting.optimal import OptimalComposition, make_optimal_composition
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.renyi import RenyiCurveDP
-from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
-from dpaudit.accounting.sharing import alternatives
+from dpaudit.accounting.series.inversion import bound_delta_by_inversion, bound_epsilon_by_inversion
+from dpaudit.accounting.sharing import get_alternatives
 from dpaudit.errors import ConvergenceError, UnsupportedEvent
 from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import GaussianDP, GroupOf, Guarantee
@@ -59,13 +65,13 @@ class TabulatedDP(Guarantee):
         if k == len(self._epsilons):
             return self._at(k - 1)
         low, high = self._epsilons[k - 1], self._epsilons[k]
-        share = _share(epsilon - low, high - low)
+        share = _compute_expm1_ratio(epsilon - low, high - low)
         chord = self._at(k - 1) + share * (self._at(k) - self._at(k - 1))
-        return min(1.0, rounding.above(chord, self._at(k - 1)))
+        return min(1.0, rounding.bound_above(chord, self._at(k - 1)))
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``, beyond the table that of the guarantee itself."""
-        delta = check.delta("delta", delta)
+        delta = check.require_delta("delta", delta)
         if delta < self._at(len(self._epsilons) - 1):
             return self.exact.epsilon(delta)
         if self._at(0) <= delta:
@@ -77,7 +83,9 @@ class TabulatedDP(Guarantee):
         wide = high - low > _WIDE  # where exponentials leave the doubles
         if wide:
             return high
-        return min(high, rounding.above(low + math.log1p(share * math.expm1(high - low)), high))
+        return min(
+            high, rounding.bound_above(low + math.log1p(share * math.expm1(high - low)), high)
+        )
 
     def _first_below(self, delta: float) -> int:
         """Return a point whose delta is at most the one given, where that before it is above."""
@@ -144,7 +152,7 @@ class NumericalDP(Guarantee):
 
     def __post_init__(self) -> None:
         if self.cells is not None:
-            check.integer("cells", self.cells, least=LEAST_CELLS)
+            check.require_integer("cells", self.cells, least=LEAST_CELLS)
         Composition.of(self.event)
 
     def delta(self, epsilon: float) -> float:
@@ -162,7 +170,7 @@ class NumericalDP(Guarantee):
     def _delta(self, epsilon: float) -> float:
         if self.cells is None:
             try:
-                return inverted_delta(self.event, epsilon).upper
+                return bound_delta_by_inversion(self.event, epsilon).upper
             except ConvergenceError:
                 pass
         return numerical_delta(self.event, epsilon, self.cells).upper
@@ -178,10 +186,10 @@ class NumericalDP(Guarantee):
 
     def bracket(self, delta: float) -> Bracket:
         """Return both ends of epsilon: how much of it is the accountant's own error."""
-        delta = check.delta("delta", delta)
+        delta = check.require_delta("delta", delta)
         if self.cells is None and delta > 0:
             try:
-                return inverted_epsilon(self.event, delta)
+                return bound_epsilon_by_inversion(self.event, delta)
             except ConvergenceError:
                 pass
         return numerical_epsilon(self.event, delta, self.cells)
@@ -190,7 +198,7 @@ class NumericalDP(Guarantee):
         return GroupOf(TabulatedDP(NumericalDP(self.event, self.cells or _GROUP_CELLS)), size)
 
     def __str__(self) -> str:
-        return f"NumericalDP of {len(releases(self.event))} kinds of release"
+        return f"NumericalDP of {len(get_releases(self.event))} kinds of release"
 
 
 @dataclass(frozen=True)
@@ -234,23 +242,23 @@ def proved_guarantee(event: Event) -> Guarantee:
     >>> proved_guarantee(GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=25))
     GaussianDP(mu=1.0)
     """
-    ways = alternatives(event)
+    ways = get_alternatives(event)
     if len(ways) > 1:
         return WorstOf(tuple(proved_guarantee(way) for way in ways))
     event = ways[0] if ways else Sequence(())
-    parts = releases(event)
+    parts = get_releases(event)
     if all(isinstance(part, GaussianRelease) for part in parts):
         return gaussian_guarantee(event)
     match parts:
         case (ApproximateRelease(epsilon=epsilon, delta=delta, count=count),) if count <= _MOST:
-            return optimal(epsilon, delta, count)
+            return make_optimal_composition(epsilon, delta, count)
     try:
         return NumericalDP(event)
     except UnsupportedEvent:
         return RenyiCurveDP(event)
 
 
-def proved_bracket(event: Event, delta: float) -> Bracket:
+def bound_proved_epsilon(event: Event, delta: float) -> Bracket:
     """Return the strongest proved epsilon, with a lower end that says how close it is.
 
     The lower end is a bound on what the dominating pairs compose to, or 0 where only an upper bound
@@ -263,11 +271,11 @@ def proved_bracket(event: Event, delta: float) -> Bracket:
 
     Examples
     --------
-    >>> proved_bracket(ApproximateRelease(epsilon=0.5, count=3), 0.0)
+    >>> bound_proved_epsilon(ApproximateRelease(epsilon=0.5, count=3), 0.0)
     Bracket(lower=1.5, upper=1.5)
     """
-    if len(ways := alternatives(event)) > 1:
-        return Bracket.largest([proved_bracket(way, delta) for way in ways])
+    if len(ways := get_alternatives(event)) > 1:
+        return Bracket.largest([bound_proved_epsilon(way, delta) for way in ways])
     event = ways[0] if ways else Sequence(())
     match guarantee := proved_guarantee(event):
         case NumericalDP():
@@ -280,7 +288,7 @@ def proved_bracket(event: Event, delta: float) -> Bracket:
     return Bracket(0.0, guarantee.epsilon(delta))
 
 
-def proved_worst(events: tuple[Event, ...], delta: float) -> float:
+def bound_worst_proved_epsilon(events: tuple[Event, ...], delta: float) -> float:
     """Return the largest proved epsilon over alternatives, of which one happens.
 
     That is how a record's node, of which it has only one, is accounted for.
@@ -291,14 +299,18 @@ def proved_worst(events: tuple[Event, ...], delta: float) -> float:
 _WIDE = 700.0
 
 
-def _share(part: float, whole: float) -> float:
+def _compute_expm1_ratio(part: float, whole: float) -> float:
     """Return ``expm1(part) / expm1(whole)`` for ``part`` from 0 to ``whole``.
 
     Examples
     --------
-    >>> _share(1.0, 2.0) == math.expm1(1.0) / math.expm1(2.0)
+    >>> _compute_expm1_ratio(1.0, 2.0) == math.expm1(1.0) / math.expm1(2.0)
     True
-    >>> round(_share(709.0, 710.0), 9), _share(0.0, 800.0), _share(800.0, 800.0)
+    >>> (
+    ...     round(_compute_expm1_ratio(709.0, 710.0), 9),
+    ...     _compute_expm1_ratio(0.0, 800.0),
+    ...     _compute_expm1_ratio(800.0, 800.0),
+    ... )
     (0.367879441, 0.0, 1.0)
     """
     if whole <= _WIDE:

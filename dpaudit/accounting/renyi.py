@@ -44,7 +44,7 @@ from dpaudit.accounting.events import (
     PrivateSelection,
     Release,
     ZeroConcentratedRelease,
-    releases,
+    get_releases,
 )
 from dpaudit.accounting.loss_table import log_binomial
 from dpaudit.accounting.pairs.composition import Composition
@@ -59,7 +59,7 @@ _MOST_NODES = 100_000  # of a quadrature
 _OFF = 4e-12  # relative error of divergences, whose tests ask for 1e-12, and of what they imply
 
 
-def curve(part: Release, orders: Array) -> Array:
+def compute_renyi_curve(part: Release, orders: Array) -> Array:
     """Return the divergence of one of the ``count`` releases at each order; shape as given.
 
     Raises
@@ -69,31 +69,33 @@ def curve(part: Release, orders: Array) -> Array:
     """
     match part:
         case GaussianRelease():
-            return _linear(_rho(part), orders)
+            return _compute_linear_divergence(_compute_release_rho(part), orders)
         case ZeroConcentratedRelease():
-            return _linear(part.rho, orders)
+            return _compute_linear_divergence(part.rho, orders)
         case LaplaceRelease():
-            return laplace(rounding.quotient_up(part.sensitivity, part.noise_scale), orders)
+            return compute_laplace_divergence(
+                rounding.quotient_up(part.sensitivity, part.noise_scale), orders
+            )
         case ApproximateRelease(delta=0.0):
-            return randomised_response(part.epsilon, orders)
+            return compute_response_divergence(part.epsilon, orders)
         case DiscreteGaussianRelease():
-            return _linear(_rho(part), orders)
+            return _compute_linear_divergence(_compute_release_rho(part), orders)
         case PoissonSubsampledGaussian():
-            return subsampled_gaussian(part.sampling_ratio, part.noise_multiplier, orders)
+            return compute_subsampled_divergence(part.sampling_ratio, part.noise_multiplier, orders)
         case RandomizedResponse() | DiscreteLaplaceRelease() | PoissonSubsampledLaplace():
             (pure,) = approximate_parts(replace(part, count=1))
-            return randomised_response(pure.epsilon, orders)
+            return compute_response_divergence(pure.epsilon, orders)
         case ExponentialNormRelease() | ObjectivePerturbation():
             return _of_pairs(replace(part, count=1), orders)
         case PrivateSelection():
-            return _selected(part, orders)
+            return _compute_selection_divergence(part, orders)
     raise UnsupportedEvent(f"event: got {part}, expected releases whose Renyi divergence is known")
 
 
-def _selected(part: PrivateSelection, orders: Array) -> Array:
+def _compute_selection_divergence(part: PrivateSelection, orders: Array) -> Array:
     """Return the divergence of the best of several runs, see `dpaudit.accounting.selection`."""
     divergence = renyi_divergence(part.base, orders)
-    known = np.append(_ORDERS, math.inf), _grid(part.base).everywhere()
+    known = np.append(_ORDERS, math.inf), _get_divergence_grid(part.base).everywhere()
     if part.law != "poisson":
         return selection.negative_binomial(part.law, part.runs, divergence, orders, known)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -102,7 +104,7 @@ def _selected(part: PrivateSelection, orders: Array) -> Array:
         rest = known[1][:-1] - np.asarray(epsilons)[..., None] + np.log(excess / _ORDERS)
         log_deltas = np.min(excess * rest - np.log(_ORDERS), axis=-1)
     deltas = np.where(known[1][-1] <= epsilons, 0.0, np.exp(np.minimum(log_deltas, 0.0)))
-    return selection.poisson(part.runs, divergence, orders, deltas)
+    return selection.compute_poisson_divergence(part.runs, divergence, orders, deltas)
 
 
 def _of_pairs(part: Release, orders: Array) -> Array:
@@ -118,12 +120,12 @@ def _of_pairs(part: Release, orders: Array) -> Array:
     return np.where(np.isinf(orders), Composition.of(part).largest, divergence)
 
 
-def _linear(rho: float, orders: Array) -> Array:
+def _compute_linear_divergence(rho: float, orders: Array) -> Array:
     """Return ``rho`` times the order: Mironov 2017, Proposition 7; Bun & Steinke 2016."""
     return rho * orders if rho else np.zeros_like(orders)
 
 
-def laplace(shift: float, orders: Array) -> Array:
+def compute_laplace_divergence(shift: float, orders: Array) -> Array:
     """Return the divergence of Laplace noise of scale 1 and a shift: Mironov 2017, Table II.
 
     The moment's logarithm is convex in the shift and 0 at 0, so that a query with several
@@ -131,7 +133,7 @@ def laplace(shift: float, orders: Array) -> Array:
 
     Examples
     --------
-    >>> laplace(1.0, np.array([2.0, math.inf])).round(6).tolist()
+    >>> compute_laplace_divergence(1.0, np.array([2.0, math.inf])).round(6).tolist()
     [0.619124, 1.0]
     """
 
@@ -146,12 +148,12 @@ def laplace(shift: float, orders: Array) -> Array:
     return _with_limit(log_moment, shift, orders)
 
 
-def randomised_response(epsilon: float, orders: Array) -> Array:
+def compute_response_divergence(epsilon: float, orders: Array) -> Array:
     """Return the divergence of randomised response, the largest of any epsilon-DP release.
 
     Examples
     --------
-    >>> randomised_response(1.0, np.array([2.0, math.inf])).round(6).tolist()
+    >>> compute_response_divergence(1.0, np.array([2.0, math.inf])).round(6).tolist()
     [0.735326, 1.0]
     """
     log_truth, log_lie = -math.log1p(math.exp(-epsilon)), -np.logaddexp(0.0, epsilon)
@@ -182,7 +184,7 @@ def _beyond_linear(x: Array) -> Array:
     return np.asarray(np.where(np.abs(x) < 1, series, np.expm1(x) - x))
 
 
-def subsampled_gaussian(ratio: float, noise: float, orders: Array) -> Array:
+def compute_subsampled_divergence(ratio: float, noise: float, orders: Array) -> Array:
     r"""Return the divergence of one Gaussian release of a Poisson sample of the records.
 
     With ``mixture = (1 - q) N(0, s^2) + q N(1, s^2)`` the curve is that of the mixture against
@@ -194,17 +196,17 @@ def subsampled_gaussian(ratio: float, noise: float, orders: Array) -> Array:
 
     Examples
     --------
-    >>> subsampled_gaussian(0.01, 1.0, np.array([2.0, 2.5])).round(9).tolist()
+    >>> compute_subsampled_divergence(0.01, 1.0, np.array([2.0, 2.5])).round(9).tolist()
     [0.000171813, 0.000217575]
     """
-    unsampled = _linear(0.5 / noise / noise, orders)
+    unsampled = _compute_linear_divergence(0.5 / noise / noise, orders)
     if ratio == 1:
         return unsampled
-    flat = [_subsampled(ratio, noise, float(order)) for order in orders.ravel()]
+    flat = [_compute_subsampled_at_order(ratio, noise, float(order)) for order in orders.ravel()]
     return np.asarray(np.minimum(np.reshape(flat, orders.shape), unsampled))
 
 
-def _subsampled(ratio: float, noise: float, order: float) -> float:
+def _compute_subsampled_at_order(ratio: float, noise: float, order: float) -> float:
     step = 0.4 * min(noise, 1.0)
     if order.is_integer() and order <= _MOST_TERMS:
         log_excess = _binomial_excess(ratio, noise, int(order))
@@ -281,8 +283,8 @@ def renyi_divergence(event: Event, orders: ArrayLike) -> Array:
     if not (array > 1).all():
         raise InvalidArgument("orders", orders, "numbers above 1")
     total = np.zeros_like(array)
-    for part in releases(event):
-        total = total + part.count * curve(part, array)
+    for part in get_releases(event):
+        total = total + part.count * compute_renyi_curve(part, array)
     return total
 
 
@@ -330,7 +332,7 @@ class RenyiCurveDP(Guarantee):
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``; at 0, that of pure DP, which may be infinite."""
-        delta = check.delta("delta", delta)
+        delta = check.require_delta("delta", delta)
         if delta == 0:
             return self._pure()
 
@@ -348,7 +350,7 @@ class RenyiCurveDP(Guarantee):
         try:
             return basic_pure(self.event)
         except UnsupportedEvent:
-            return rounding.above(float(renyi_divergence(self.event, math.inf)), 0.0)
+            return rounding.bound_above(float(renyi_divergence(self.event, math.inf)), 0.0)
 
     def _least(self, bound: Callable[[Array, Array], Array]) -> float:
         """Return the least of a bound at ``(order - 1, divergence)``: on a grid, then refined.
@@ -361,7 +363,7 @@ class RenyiCurveDP(Guarantee):
             return min(float(bound(order - 1, renyi_divergence(self.event, order))[0]), 1e15)
 
         def on(places: slice) -> Array:
-            return bound(_ORDERS[places] - 1, _grid(self.event).at(places))
+            return bound(_ORDERS[places] - 1, _get_divergence_grid(self.event).at(places))
 
         with np.errstate(over="ignore"):
             near = _STRIDE * int(np.argmin(on(slice(0, None, _STRIDE))))
@@ -396,11 +398,11 @@ class _Divergences:
 
 
 @lru_cache(maxsize=16)
-def _grid(event: Event) -> _Divergences:
+def _get_divergence_grid(event: Event) -> _Divergences:
     return _Divergences(event)
 
 
-def zcdp(event: Event) -> ZeroConcentratedDP:
+def compute_zcdp_guarantee(event: Event) -> ZeroConcentratedDP:
     """Return the zero-concentrated guarantee of an event: the sum over its releases.
 
     A Gaussian release has ``rho = (sensitivity / noise_scale)^2 / 2``; an epsilon-DP release has
@@ -414,13 +416,15 @@ def zcdp(event: Event) -> ZeroConcentratedDP:
 
     Examples
     --------
-    >>> zcdp(ApproximateRelease(epsilon=0.5, count=40))
+    >>> compute_zcdp_guarantee(ApproximateRelease(epsilon=0.5, count=40))
     ZeroConcentratedDP(rho=5.0)
     """
-    return ZeroConcentratedDP(rounding.sum_up((p.count, _rho(p)) for p in releases(event)))
+    return ZeroConcentratedDP(
+        rounding.sum_up((p.count, _compute_release_rho(p)) for p in get_releases(event))
+    )
 
 
-def _rho(part: Release) -> float:
+def _compute_release_rho(part: Release) -> float:
     match part:
         case GaussianRelease() | DiscreteGaussianRelease():
             ratio = rounding.quotient_up(float(part.sensitivity), part.noise_scale)

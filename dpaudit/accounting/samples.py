@@ -31,7 +31,7 @@ from dpaudit.accounting.events import (
     Release,
     Sequence,
 )
-from dpaudit.accounting.sharing import SAMPLED, alternatives, one_sample, sampler_of
+from dpaudit.accounting.sharing import SAMPLED, get_alternatives, one_sample, sampler_of
 from dpaudit.guarantees import rounding
 
 SAMPLES = ("independent",)
@@ -40,7 +40,7 @@ _FAR = 700.0  # of an epsilon, above which a double has no room for its exponent
 
 
 @dataclass(frozen=True)
-class Draw:
+class SampleRelease:
     """A release as it was written.
 
     Parameters
@@ -55,11 +55,11 @@ class Draw:
     said: bool = False
 
 
-Way = tuple[Draw, ...]
+Way = tuple[SampleRelease, ...]
 
 
 @dataclass(frozen=True)
-class Shared:
+class JointEvent:
     """What releases are together if those of one sampler are of one sample.
 
     Parameters
@@ -80,8 +80,8 @@ def ways_of(event: Event) -> tuple[Way, ...]:
         case Sequence(events=events):
             return joined(ways_of(one) for one in events)
         case Parallel(events=events, count=count):
-            return tuple(repeated_way(way, count) for one in events for way in ways_of(one))
-    return ((Draw(event),),) if isinstance(event, Release) else ((),)
+            return tuple(repeat_way(way, count) for one in events for way in ways_of(one))
+    return ((SampleRelease(event),),) if isinstance(event, Release) else ((),)
 
 
 def joined(parts: Iterable[tuple[Way, ...]]) -> tuple[Way, ...]:
@@ -90,7 +90,7 @@ def joined(parts: Iterable[tuple[Way, ...]]) -> tuple[Way, ...]:
     return tuple(tuple(itertools.chain(*ways)) for ways in chosen)
 
 
-def repeated_way(way: Way, count: int) -> Way:
+def repeat_way(way: Way, count: int) -> Way:
     """Return the releases of a way so many times over."""
     return tuple(
         replace(one, release=replace(one.release, count=one.release.count * count)) for one in way
@@ -121,37 +121,39 @@ def worse_reading(event: Event, samples: str | None = None) -> Event:
     True
     """
     if samples is not None:
-        check.choice("samples", samples, SAMPLES)
+        check.require_choice("samples", samples, SAMPLES)
         return event
-    alternatives(event)
+    get_alternatives(event)
     shared = if_shared(ways_of(event))
-    return event if shared is None else either(shared.event, event)
+    return event if shared is None else make_parallel_readings(shared.event, event)
 
 
-def either(*readings: Event) -> Event:
+def make_parallel_readings(*readings: Event) -> Event:
     """Return an event that loses as much as the worst of its readings, at every delta."""
     return Parallel(readings)
 
 
-def if_shared(ways: Iterable[Way]) -> Shared | None:
+def if_shared(ways: Iterable[Way]) -> JointEvent | None:
     """Return what releases are if those of one sampler are of one sample; None if none can be."""
     found = [(way, _of_way(way)) for way in ways]
     if all(shared is None for _, shared in found):
         return None
-    events = [_apart(way) if shared is None else shared.event for way, shared in found]
+    events = [
+        _to_separate_releases(way) if shared is None else shared.event for way, shared in found
+    ]
     exact = all(shared is None or shared.exact for _, shared in found)
-    return Shared(events[0] if len(events) == 1 else Parallel(tuple(events)), exact)
+    return JointEvent(events[0] if len(events) == 1 else Parallel(tuple(events)), exact)
 
 
-def _apart(way: Way) -> Event:
+def _to_separate_releases(way: Way) -> Event:
     return Sequence(tuple(one.release for one in way))
 
 
-def _of_way(way: Way) -> Shared | None:
-    groups = defaultdict[Hashable, list[Draw]](list)
+def _of_way(way: Way) -> JointEvent | None:
+    groups = defaultdict[Hashable, list[SampleRelease]](list)
     for draw in way:
         if draw.release.count:
-            groups[_sampling(draw.release)].append(draw)
+            groups[_get_sampling_key(draw.release)].append(draw)
     if not any(_might_share(key, group) for key, group in groups.items()):
         return None
     parts, exact = list[Release](), True
@@ -161,23 +163,23 @@ def _of_way(way: Way) -> Shared | None:
             parts += released
             continue
         alike = len({type(one) for one in released}) == 1
-        parts += _layers(released if alike else [_as_gaussian(one) for one in released])
+        parts += _split_into_layers(released if alike else [_as_gaussian(one) for one in released])
         exact = exact and alike
-    return Shared(parts[0] if len(parts) == 1 else Sequence(tuple(parts)), exact)
+    return JointEvent(parts[0] if len(parts) == 1 else Sequence(tuple(parts)), exact)
 
 
-def _sampling(release: Release) -> Hashable:
+def _get_sampling_key(release: Release) -> Hashable:
     """Return what releases of one sample have in common; None of one that draws none."""
     if isinstance(release, PoissonSubsampledGaussian | PoissonSubsampledLaplace):
         return "poisson", release.sampling_ratio
     return sampler_of(release) if isinstance(release, SAMPLED) else None
 
 
-def _might_share(key: Hashable, group: list[Draw]) -> bool:
+def _might_share(key: Hashable, group: list[SampleRelease]) -> bool:
     return key is not None and len(group) > 1 and not all(draw.said for draw in group)
 
 
-def _layers(parts: list[Release]) -> list[Release]:
+def _split_into_layers(parts: list[Release]) -> list[Release]:
     """Return releases of one sample each round, as long as there are any."""
     found, done = list[Release](), 0
     for count in sorted({part.count for part in parts}):

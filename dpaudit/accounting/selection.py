@@ -83,7 +83,9 @@ def parameter_of(law: str, runs: float) -> float:
     return found * (1 - 1e-12)  # the smaller, the more runs and the more is lost
 
 
-def poisson(runs: float, divergence: Array, orders: Array, deltas: Array) -> Array:
+def compute_poisson_divergence(
+    runs: float, divergence: Array, orders: Array, deltas: Array
+) -> Array:
     """Return the divergence of the best of a Poisson number of runs.
 
     Parameters
@@ -98,7 +100,9 @@ def poisson(runs: float, divergence: Array, orders: Array, deltas: Array) -> Arr
     Examples
     --------
     >>> orders = np.array([2.0])
-    >>> poisson(9.0, np.array([1.0]), orders, np.zeros(1)).round(4).tolist()  # 1 + log 9
+    >>> compute_poisson_divergence(9.0, np.array([1.0]), orders, np.zeros(1)).round(
+    ...     4
+    ... ).tolist()  # 1 + log 9
     [3.1972]
     """
     finite = np.where(np.isfinite(orders), orders, 2.0)

@@ -45,10 +45,10 @@ from dpaudit.accounting.events import (
     Release,
     Sequence,
     ShuffledGaussian,
-    releases,
-    repeated,
+    get_releases,
+    repeat_event,
 )
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees import rounding
 
 SAMPLED = (
@@ -86,13 +86,13 @@ def one_sample(parts: Iterable[Release], count: int = 1) -> Release:
     PoissonSubsampledGaussian(sampling_ratio=0.01, noise_multiplier=1.0, count=1000)
     """
     parts = tuple(part for part in parts if part.count)
-    check.integer("count", count, least=0)
+    check.require_integer("count", count, least=0)
     for part in parts:
         if not isinstance(part, SAMPLED):
             expected = "releases of a sample: a round holds no others"
-            raise InvalidArgument("release", Shown(type(part).__name__), expected)
+            raise InvalidArgument("release", VerbatimText(type(part).__name__), expected)
     if not parts or len({sampler_of(part) for part in parts}) > 1:
-        given = Shown(", ".join(str(sampler_of(part)) for part in parts) or "no release")
+        given = VerbatimText(", ".join(str(sampler_of(part)) for part in parts) or "no release")
         raise InvalidArgument("release", given, "releases of one and the same sample")
     laplace = [part for part in parts if isinstance(part, PoissonSubsampledLaplace)]
     if laplace:
@@ -113,7 +113,7 @@ def _joint_noise(noises: list[tuple[int, float]]) -> float:
     """Return the noise multiplier of so many releases of each noise, rounded down."""
     if len(noises) == 1 and noises[0][0] == 1:
         return noises[0][1]
-    squares = (count / rounding.least(noise) ** 2 for count, noise in noises)
+    squares = (count / rounding.to_smaller_fraction(noise) ** 2 for count, noise in noises)
     return rounding.root_down(1 / sum(squares, Fraction(0)))
 
 
@@ -145,26 +145,32 @@ def one_budget(norm: str, sensitivity: float, parts: Iterable[Release]) -> Relea
     >>> one_budget("l1", 1048576.0, [window])
     ApproximateRelease(epsilon=160.0, delta=0.0, count=1)
     """
-    check.choice("norm", norm, NORMS)
+    check.require_choice("norm", norm, NORMS)
     check.non_negative("sensitivity", sensitivity)
     kind = LaplaceRelease if norm == "l1" else GaussianRelease
     held = [part for part in parts if isinstance(part, LaplaceRelease | GaussianRelease)]
     if not held or any(not isinstance(part, kind) for part in held) or len(held) < len([*parts]):
         expected = f"Laplace releases under l1, Gaussian ones under l2; here {norm}"
-        raise InvalidArgument("release", Shown("other releases, or none"), expected)
+        raise InvalidArgument("release", VerbatimText("other releases, or none"), expected)
     if norm == "l1":
-        meant, worst = (_filled(held, sensitivity, 1, worse) for worse in (False, True))
+        meant, worst = (
+            _compute_largest_power_sum(held, sensitivity, 1, worse) for worse in (False, True)
+        )
         return ApproximateRelease(epsilon=rounding.up_from(meant, worst))
-    squares = _filled(held, sensitivity, 2, True)
+    squares = _compute_largest_power_sum(held, sensitivity, 2, True)
     return GaussianRelease(sensitivity=rounding.root_up(squares), noise_scale=1.0)
 
 
-def _filled(
+def _compute_largest_power_sum(
     parts: list[LaplaceRelease | GaussianRelease], budget: float, power: int, worse: bool
 ) -> Fraction:
     """Return the largest sum of ``(v / scale)^power``, the sum of ``v^power`` being bounded."""
-    more: Callable[[float], Fraction] = rounding.most if worse else rounding.written
-    less: Callable[[float], Fraction] = rounding.least if worse else rounding.written
+    more: Callable[[float], Fraction] = (
+        rounding.to_larger_fraction if worse else rounding.to_written_fraction
+    )
+    less: Callable[[float], Fraction] = (
+        rounding.to_smaller_fraction if worse else rounding.to_written_fraction
+    )
     left, spent = more(budget) ** power, Fraction(0)
     for part in sorted(parts, key=lambda part: part.noise_scale):
         share = min(left, part.count * more(part.sensitivity) ** power)
@@ -173,7 +179,7 @@ def _filled(
     return spent
 
 
-def alternatives(event: Event) -> tuple[Event, ...]:
+def get_alternatives(event: Event) -> tuple[Event, ...]:
     """Return the sequences of releases of which one is about any given record.
 
     Raises
@@ -184,15 +190,18 @@ def alternatives(event: Event) -> tuple[Event, ...]:
     Examples
     --------
     >>> one, two = (GaussianRelease(sensitivity=1.0, noise_scale=s) for s in (2.0, 3.0))
-    >>> len(alternatives(Sequence((one, Parallel((one, two)))))), alternatives(one) == (one,)
+    >>> (
+    ...     len(get_alternatives(Sequence((one, Parallel((one, two)))))),
+    ...     get_alternatives(one) == (one,),
+    ... )
     (2, True)
     """
     match event:
         case Parallel(events=events, count=count):
-            ways = tuple(way for one in events for way in alternatives(one))
-            return tuple(repeated(way, count) for way in ways) if count else ()
+            ways = tuple(way for one in events for way in get_alternatives(one))
+            return tuple(repeat_event(way, count) for way in ways) if count else ()
         case Sequence(events=events) if holds_parallel(event):
-            each = [found for one in events if (found := alternatives(one))]
+            each = [found for one in events if (found := get_alternatives(one))]
             number = math.prod(map(len, each))
             if number > _MOST_ALTERNATIVES:
                 expected = f"at most {_MOST_ALTERNATIVES} combinations of groups"
@@ -208,8 +217,9 @@ def holds_parallel(event: Event) -> bool:
     return isinstance(event, Parallel)
 
 
-def sampled_parts(event: Event) -> int:
+def count_sampled_releases(event: Event) -> int:
     """Return how many kinds of release an event has that draw a sample, of any one record."""
     return max(
-        sum(isinstance(part, SAMPLED) for part in releases(one)) for one in alternatives(event)
+        sum(isinstance(part, SAMPLED) for part in get_releases(one))
+        for one in get_alternatives(event)
     )

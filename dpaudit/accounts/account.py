@@ -17,42 +17,50 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 import dpaudit.extension.registry as registry
-from dpaudit.accounting.accountants import Answer, ask_all, strongest
-from dpaudit.accounting.events import Event, Sequence, releases, repeated
+from dpaudit.accounting.accountants import AccountantAnswer, ask_all, select_strongest_answer
+from dpaudit.accounting.events import Event, Sequence, get_releases, repeat_event
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounting.samples import SAMPLES, Shared, Way, either, if_shared, joined, ways_of
-from dpaudit.accounting.sharing import alternatives, sampled_parts
+from dpaudit.accounting.samples import (
+    SAMPLES,
+    JointEvent,
+    Way,
+    if_shared,
+    joined,
+    make_parallel_readings,
+    ways_of,
+)
+from dpaudit.accounting.sharing import count_sampled_releases, get_alternatives
 from dpaudit.accounts.sharing import (
     SHARING,
+    compute_event_totals,
+    convert_event_to_cards,
+    find_sharing,
     is_attained,
-    named_parts,
     of_own_samples,
     read_release,
     samples_of,
-    shared_by,
     tables_of,
-    totals,
     ways_of_part,
 )
 from dpaudit.drawing import Grid
-from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
-from dpaudit.extension.parameters import parsed_parameters
-from dpaudit.extension.release import Published, ReleaseCard
+from dpaudit.errors import ConvergenceError, InvalidArgument, VerbatimText
+from dpaudit.extension.parameters import parse_parameters
+from dpaudit.extension.release import FormulaGuarantee, ReleaseCard
 from dpaudit.formats import stamped
 from dpaudit.toml import read_document
 
 
 @dataclass(frozen=True)
-class Part:
+class AccountPart:
     """One release and its parameters, checked."""
 
     card: ReleaseCard
     parameters: Any
 
     @classmethod
-    def of(cls, card: ReleaseCard, given: Mapping[str, Any]) -> Part:
+    def of(cls, card: ReleaseCard, given: Mapping[str, Any]) -> AccountPart:
         """Return the card's release with these parameters, or raise `InvalidArgument`."""
-        return cls(card, parsed_parameters(card.parameters, given))
+        return cls(card, parse_parameters(card.parameters, given))
 
     @property
     def event(self) -> Event:
@@ -76,18 +84,18 @@ class Part:
         by_parameters = self.card.counted
         return self.card.count if by_parameters is None else by_parameters(self.parameters)
 
-    def having(self, **changes: Any) -> Part:
+    def having(self, **changes: Any) -> AccountPart:
         """Return the same release with other parameters, checked."""
-        return Part.of(self.card, self.parameters.model_dump() | changes)
+        return AccountPart.of(self.card, self.parameters.model_dump() | changes)
 
-    def published(self, delta: float) -> Published | None:
+    def published(self, delta: float) -> FormulaGuarantee | None:
         """Return what the paper's own formula says, if there is one."""
         formula = self.card.published
         return None if formula is None else formula(self.parameters, delta)
 
 
 @dataclass(frozen=True)
-class Target:
+class AccountTarget:
     """Releases one after the other.
 
     Parameters
@@ -103,12 +111,12 @@ class Target:
     """
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[AccountPart, ...]
     samples: str | None = None
     written: tuple[Way, ...] = ()
 
     @classmethod
-    def of(cls, event: Event, samples: str | None = None) -> Target:
+    def of(cls, event: Event, samples: str | None = None) -> AccountTarget:
         """Return an event's releases, each as one of the kinds that have a name.
 
         Raises
@@ -116,20 +124,20 @@ class Target:
         InvalidArgument, UnsupportedEvent
             Nothing is released, the relations differ, or a part is not an event.
         """
-        parts = tuple(Part.of(*named) for named in named_parts(event))
+        parts = tuple(AccountPart.of(*named) for named in convert_event_to_cards(event))
         target = cls(parts[0].card.name if len(parts) == 1 else "event", parts, samples)
         return replace(target._checked("event"), written=ways_of(event))
 
-    def _checked(self, source: str) -> Target:
+    def _checked(self, source: str) -> AccountTarget:
         """Return releases of which there is at least one, about one neighbour relation."""
         parts = self.parts
-        ways = (way for part in parts for way in alternatives(part.event))
-        if not any(releases(way) for way in ways):
-            raise InvalidArgument(source, Shown("no release"), "a count above 0")
+        ways = (way for part in parts for way in get_alternatives(part.event))
+        if not any(get_releases(way) for way in ways):
+            raise InvalidArgument(source, VerbatimText("no release"), "a count above 0")
         relations = sorted({part.relation for part in parts} - {"any"})
         if len(relations) > 1:
             raise InvalidArgument(source, relations, "releases about one neighbour relation")
-        alternatives(self.own)
+        get_alternatives(self.own)
         return self
 
     @property
@@ -137,10 +145,10 @@ class Target:
         """All of it, if every release draws a sample of its own."""
         if len(self.parts) == 1:
             return self.parts[0].event
-        return repeated(Sequence(tuple(part.event for part in self.parts)), 1)
+        return repeat_event(Sequence(tuple(part.event for part in self.parts)), 1)
 
     @property
-    def if_shared(self) -> Shared | None:
+    def if_shared(self) -> JointEvent | None:
         """What it is if releases of one sampler are of one sample; None where that is no doubt."""
         if self.samples is not None:
             return None
@@ -151,7 +159,7 @@ class Target:
     def event(self) -> Event:
         """All of it, the worse of two readings where it is not said what releases share."""
         shared = self.if_shared
-        return self.own if shared is None else either(shared.event, self.own)
+        return self.own if shared is None else make_parallel_readings(shared.event, self.own)
 
     @property
     def relation(self) -> str:
@@ -172,7 +180,7 @@ class Target:
         first = self.parts[0]
         if len(self.parts) == 1 and first.count is not None and self.if_shared is None:
             return first.having(**{first.count: length}).event
-        return repeated(self.event, length)
+        return repeat_event(self.event, length)
 
     def grids(self, delta: float) -> list[Grid]:
         """Return who learns how much about whom, of the parts that can say so."""
@@ -187,7 +195,9 @@ class Target:
         """What the guarantee is about, of every part that says so."""
         cards = [(part.card.words, part.parameters) for part in self.parts]
         said = [words(parameters) for words, parameters in cards if words is not None]
-        alone = sum(sampled_parts(p.event) for p in self.parts if p.card.name not in SHARING)
+        alone = sum(
+            count_sampled_releases(p.event) for p in self.parts if p.card.name not in SHARING
+        )
         if self.if_shared is not None:
             return (*said, _UNKNOWN)
         return (*said, *([_OWN_SAMPLES] if alone > 1 else []))
@@ -197,7 +207,7 @@ class Target:
         """What was taken for shared, of every part that is several releases, or draws samples."""
         known = self.if_shared is None
         return tuple(
-            one for p in self.parts for one in shared_by(p.card.name, p.event, known=known)
+            one for p in self.parts for one in find_sharing(p.card.name, p.event, known=known)
         )
 
     def remarks(self, delta: float) -> tuple[str, ...]:
@@ -210,7 +220,7 @@ class Target:
             for line in remarks(parameters, delta)
         )
 
-    def published_at(self, length: int, delta: float) -> Published | None:
+    def published_at(self, length: int, delta: float) -> FormulaGuarantee | None:
         """Return what the paper's formula says at another length."""
         first = self.parts[0]
         if len(self.parts) > 1 or first.count is None or self.if_shared is not None:
@@ -218,7 +228,7 @@ class Target:
         return first.having(**{first.count: length}).published(delta)
 
 
-def read_target(word: str, changes: Mapping[str, Any]) -> Target:
+def read_target(word: str, changes: Mapping[str, Any]) -> AccountTarget:
     """Return what a name or a TOML file describes.
 
     Parameters
@@ -238,14 +248,14 @@ def read_target(word: str, changes: Mapping[str, Any]) -> Target:
         The name, a parameter or the file is not as expected.
     """
     if not word.endswith(".toml"):
-        return Target(word, (Part.of(registry.RELEASES.get(word), changes),))
+        return AccountTarget(word, (AccountPart.of(registry.RELEASES.get(word), changes),))
     document = read_document(Path(word))
     tables = tables_of(document, word)
     if len(tables) > 1 and changes:
-        given = Shown(", ".join(changes))
+        given = VerbatimText(", ".join(changes))
         raise InvalidArgument("--set", given, "nothing: the file has several releases")
-    parts = tuple(Part.of(*read_release(table | dict(changes), word)) for table in tables)
-    return Target(Path(word).stem, parts, samples_of(document, word))._checked(word)
+    parts = tuple(AccountPart.of(*read_release(table | dict(changes), word)) for table in tables)
+    return AccountTarget(Path(word).stem, parts, samples_of(document, word))._checked(word)
 
 
 _OWN_SAMPLES = (
@@ -320,9 +330,9 @@ class Account:
     relation: str
     parameters: tuple[dict[str, Any], ...]
     delta: float
-    answers: tuple[Answer, ...]
-    proved: Answer | None
-    published: Published | None
+    answers: tuple[AccountantAnswer, ...]
+    proved: AccountantAnswer | None
+    published: FormulaGuarantee | None
     meaning: Meaning
     words: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -371,14 +381,14 @@ class Account:
 
     def document(self) -> dict[str, Any]:
         """Return all of it as JSON takes it; times are left out, infinities are text."""
-        return stamped("account", _plain(asdict(self)))
+        return stamped("account", _to_plain_account(asdict(self)))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_account(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items() if name != "seconds"}
+        return {name: _to_plain_account(item) for name, item in value.items() if name != "seconds"}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_to_plain_account(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
@@ -428,29 +438,29 @@ def account(
     >>> round(account(event, 1e-5).proved.upper, 4)
     4.2203
     """
-    check.delta("delta", delta)
+    check.require_delta("delta", delta)
     if samples is not None:
-        check.choice("samples", samples, SAMPLES)
+        check.require_choice("samples", samples, SAMPLES)
     if group is not None:
-        check.integer("group", group, least=1)
+        check.require_integer("group", group, least=1)
     if isinstance(release, str):
         target = read_target(release, parameters)
         said = target.samples if samples is None else samples
         return account_for(replace(target, samples=said), delta, group)
     if parameters:
-        given = Shown(", ".join(parameters))
+        given = VerbatimText(", ".join(parameters))
         raise InvalidArgument("parameters", given, "none: the event has its own")
-    return account_for(Target.of(release, samples), delta, group)
+    return account_for(AccountTarget.of(release, samples), delta, group)
 
 
-def account_for(target: Target, delta: float, group: int | None = None) -> Account:
+def account_for(target: AccountTarget, delta: float, group: int | None = None) -> Account:
     """Return the account of a target at ``delta`` in [0, 1), if asked also for a group."""
     event, shared = target.event, target.if_shared
     answers = ask_all(event, delta)
     exact = shared is None or shared.exact
     if not exact or not all(part.is_attained for part in target.parts):
         answers = tuple(_upper_end(one) for one in answers)
-    _agree(answers)
+    _require_consistent_answers(answers)
     guarantee = proved_guarantee(event)
     single = target.parts[0] if len(target.parts) == 1 else None
     own = None if shared is None else proved_guarantee(target.own).epsilon(delta)
@@ -463,7 +473,7 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
         ),
         delta=delta,
         answers=answers,
-        proved=strongest(answers),
+        proved=select_strongest_answer(answers),
         published=single.published(delta) if single and shared is None else None,
         meaning=Meaning(
             advantage=guarantee.advantage(),
@@ -474,19 +484,19 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
         remarks=(*of_own_samples(own, _DIGITS), *target.remarks(delta)),
         shared=target.shared,
         own_samples=own,
-        total=totals(event),
+        total=compute_event_totals(event),
     )
 
 
-def _upper_end(answer: Answer) -> Answer:
+def _upper_end(answer: AccountantAnswer) -> AccountantAnswer:
     """Return an answer about an event that is worse than what is released: nothing from below."""
     kind = answer.kind if answer.kind == "estimate" else "upper bound"
     return replace(answer, kind=kind, lower=None)
 
 
-def _agree(answers: tuple[Answer, ...]) -> None:
+def _require_consistent_answers(answers: tuple[AccountantAnswer, ...]) -> None:
     """Raise `ConvergenceError` if a proved upper end is below a certified lower end."""
-    best = strongest(answers)
+    best = select_strongest_answer(answers)
     for answer in answers:
         if answer.lower is None or best is None or best.upper is None:
             continue

@@ -41,7 +41,7 @@ def distance(given: CorrelatedParameters) -> Bracket:
     >>> distance(CorrelatedParameters(weights=(3, 4))).upper
     5.0
     """
-    from dpaudit.accounting.matrices.correlation import squared_distance
+    from dpaudit.accounting.matrices.correlation import compute_squared_mahalanobis
 
     size = len(given.weights)
     unit = tuple(tuple(float(i == j) for j in range(size)) for i in range(size))
@@ -51,7 +51,7 @@ def distance(given: CorrelatedParameters) -> Bracket:
         covariance = rational_rows("covariance", rows, read)
         column: fmpq_mat = rational_rows("weights", [given.weights], read).transpose()
         fits = covariance.nrows() == covariance.ncols() == size
-        found = squared_distance(column, covariance) if fits else None
+        found = compute_squared_mahalanobis(column, covariance) if fits else None
         if found is None:
             expected = f"a symmetric, positive definite matrix of {size} rows"
             raise InvalidArgument("covariance", rows, expected)
@@ -60,7 +60,7 @@ def distance(given: CorrelatedParameters) -> Bracket:
     return bracket_of_root(squared)
 
 
-def _correlated_event(given: CorrelatedParameters) -> Event:
+def _build_correlated_event(given: CorrelatedParameters) -> Event:
     from dpaudit.accounting.events import GaussianRelease
     from dpaudit.guarantees import rounding
 
@@ -77,7 +77,7 @@ CORRELATED = ReleaseCard(
     source="Dong, Roth & Su 2022; dpaudit.accounting.matrices.correlation",
     relation="any",
     parameters=CorrelatedParameters,
-    event=_correlated_event,
+    event=_build_correlated_event,
     count="count",
     noise="noise_scale",
 )

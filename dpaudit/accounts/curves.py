@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpaudit.accounting.accountants import ask_all, strongest
+from dpaudit.accounting.accountants import ask_all, select_strongest_answer
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounts.account import Target
+from dpaudit.accounts.account import AccountTarget
 from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Progress
 
@@ -17,21 +17,25 @@ _DRAWN = ("basic", "advanced", "optimal", "zCDP", "Renyi", "proved")
 _LENGTHS, _LINES, _RATES = 10, 24, 60
 
 
-def panels(target: Target, delta: float, progress: Progress) -> tuple[Panel, Panel]:
+def build_account_panels(
+    target: AccountTarget, delta: float, progress: Progress
+) -> tuple[Panel, Panel]:
     """Return epsilon against the number of releases, and the trade-off curve."""
     lengths = sorted({round(x) for x in np.geomspace(1, max(target.length, 10), _LENGTHS)})
     progress.start("accounting", len(lengths) + 1)
-    growth = _growth(target, delta, lengths, progress)
+    growth = _build_growth_panel(target, delta, lengths, progress)
     trade_off = _trade_off(target)
     progress.advance(1)
     return growth, trade_off
 
 
-def _growth(target: Target, delta: float, lengths: list[int], progress: Progress) -> Panel:
+def _build_growth_panel(
+    target: AccountTarget, delta: float, lengths: list[int], progress: Progress
+) -> Panel:
     points: dict[str, list[tuple[int, float]]] = {name: [] for name in (*_DRAWN, "published")}
     for length in lengths:
         answers = ask_all(target.at(length), delta)
-        best = strongest(answers)
+        best = select_strongest_answer(answers)
         proved = [] if best is None else [replace(best, accountant="proved")]
         for answer in (*answers, *proved):
             if answer.accountant in points and answer.upper is not None:
@@ -40,7 +44,7 @@ def _growth(target: Target, delta: float, lengths: list[int], progress: Progress
         if formula is not None:
             points["published"].append((length, formula.epsilon))
         progress.advance(1)
-    curves = [_curve(name, found) for name, found in points.items()]
+    curves = [_make_accountant_curve(name, found) for name, found in points.items()]
     return Panel(
         title=f"epsilon at delta = {delta:g}",
         x_label="releases" if len(target.parts) == 1 else "repetitions of the sequence",
@@ -51,14 +55,14 @@ def _growth(target: Target, delta: float, lengths: list[int], progress: Progress
     )
 
 
-def _curve(name: str, points: list[tuple[int, float]]) -> Curve | None:
+def _make_accountant_curve(name: str, points: list[tuple[int, float]]) -> Curve | None:
     kept = [(x, y) for x, y in points if 0 < y < math.inf]
     if not kept:
         return None
     return Curve(label=name, x=[float(x) for x, _ in kept], y=[y for _, y in kept])
 
 
-def _trade_off(target: Target) -> Panel:
+def _trade_off(target: AccountTarget) -> Panel:
     """Return the lower envelope of lines that no attack goes below (Wasserman & Zhou 2010)."""
     guarantee = proved_guarantee(target.event)
     top = min(guarantee.epsilon(1e-6), 50.0)

@@ -169,7 +169,7 @@ def strategy_of(given: MatrixParameters, read: Read) -> Strategy:
             exact = [read(one) for one in given.coefficients]
             return Toeplitz(rounds, [fmpq(one.numerator, one.denominator) for one in exact])
         case "matrix":
-            matrix = _given_matrix(given, read)
+            matrix = _read_strategy_matrix(given, read)
             return Dense(int(matrix.ncols()), matrix)
 
 
@@ -195,22 +195,22 @@ def _check_options(given: MatrixParameters) -> None:
         raise InvalidArgument("relation", given.relation, expected)
 
 
-def _given_matrix(given: MatrixParameters, read: Read) -> fmpq_mat:
+def _read_strategy_matrix(given: MatrixParameters, read: Read) -> fmpq_mat:
     rows = rational_rows("matrix", given.matrix, read)
     columns = int(rows.ncols())
     if columns > _MOST_COLUMNS:
         raise InvalidArgument("matrix", f"{columns} columns", f"at most {_MOST_COLUMNS}")
     if given.rounds not in (None, columns):
         raise InvalidArgument("rounds", given.rounds, f"{columns}, the columns of the matrix")
-    return rows if not given.noise_matrix else _whitened(given, rows, read)
+    return rows if not given.noise_matrix else _require_whitened_matrix(given, rows, read)
 
 
-def _whitened(given: MatrixParameters, rows: fmpq_mat, read: Read) -> fmpq_mat:
+def _require_whitened_matrix(given: MatrixParameters, rows: fmpq_mat, read: Read) -> fmpq_mat:
     """Return C of ``A x + B z``."""
-    from dpaudit.accounting.matrices.strategies import whitened
+    from dpaudit.accounting.matrices.strategies import whiten_rows
 
     noise, size = rational_rows("noise_matrix", given.noise_matrix, read), int(rows.nrows())
-    found = whitened(rows, noise) if noise.nrows() == noise.ncols() == size else None
+    found = whiten_rows(rows, noise) if noise.nrows() == noise.ncols() == size else None
     if found is None:
         expected = f"an invertible matrix of {size} rows and columns"
         raise InvalidArgument("noise_matrix", given.noise_matrix, expected)
@@ -251,44 +251,52 @@ def sensitivity(given: MatrixParameters) -> Bracket:
     unused = ("norm", "noise_scale", "sampling_ratio", "count")
     same = {name: MatrixParameters.model_fields[name].default for name in unused}
     _check_options(given)
-    return _sensitivity(given.model_copy(update=same))
+    return _bound_matrix_sensitivity(given.model_copy(update=same))
 
 
 @lru_cache(maxsize=256)
-def _sensitivity(given: MatrixParameters) -> Bracket:
-    from dpaudit.accounting.matrices.sensitivity import squared_sensitivity
+def _bound_matrix_sensitivity(given: MatrixParameters) -> Bracket:
+    from dpaudit.accounting.matrices.sensitivity import compute_squared_sensitivity
 
     def squared(read: Read) -> tuple[Any, Any]:
         strategy = strategy_of(given, read)
         if given.participation == "poisson" and not strategy.is_banded(given.separation):
             expected = "as many as C, which is lower triangular, has diagonals that are not 0"
             raise InvalidArgument("separation", given.separation, expected)
-        found = squared_sensitivity(strategy, participation_of(given))
+        found = compute_squared_sensitivity(strategy, participation_of(given))
         return found.lower, found.upper
 
     return bracket_of_root(squared)
 
 
-def _event(given: MatrixParameters) -> Event:
+def _build_matrix_event(given: MatrixParameters) -> Event:
     from dpaudit.accounting.events import GaussianRelease
     from dpaudit.guarantees import rounding
 
     factor = 2.0 if given.relation == _REPLACE else 1.0
     moved = rounding.product_up(sensitivity(given).upper, factor * given.norm)
     if given.participation == "poisson":
-        return _subsampled(given, moved)
+        return _build_banded_sample_event(given, moved)
     return GaussianRelease(sensitivity=moved, noise_scale=given.noise_scale, count=given.count)
 
 
-def _subsampled(given: MatrixParameters, moved: float) -> Event:
+def _build_banded_sample_event(given: MatrixParameters, moved: float) -> Event:
     """Return the samples that a record may be in, each of which moves that far."""
     from dpaudit.accounting.events import PoissonSubsampledGaussian
-    from dpaudit.guarantees.rounding import down, least, most
+    from dpaudit.guarantees.rounding import (
+        round_fraction_down,
+        to_larger_fraction,
+        to_smaller_fraction,
+    )
 
     samples = -(-strategy_of(given, Fraction).rounds // given.separation) * given.count
     return PoissonSubsampledGaussian(
         sampling_ratio=given.sampling_ratio,
-        noise_multiplier=down(least(given.noise_scale) / most(moved)) if moved else 1.0,
+        noise_multiplier=round_fraction_down(
+            to_smaller_fraction(given.noise_scale) / to_larger_fraction(moved)
+        )
+        if moved
+        else 1.0,
         count=samples if moved else 0,
     )
 
@@ -310,9 +318,9 @@ def is_attained(given: MatrixParameters) -> bool:
 
 def _has_longest_cycle(given: MatrixParameters) -> bool:
     """Return whether the columns of a group that is in every cycle are all the longest."""
-    from dpaudit.guarantees.rounding import written
+    from dpaudit.guarantees.rounding import to_written_fraction
 
-    strategy = strategy_of(given, written)
+    strategy = strategy_of(given, to_written_fraction)
     samples = -(-strategy.rounds // given.separation)
     for first in range(strategy.rounds - (samples - 1) * given.separation):
         cycle = range(first, strategy.rounds, given.separation)
@@ -325,7 +333,7 @@ def _is_one_number(bracket: Bracket) -> bool:
     return bracket.width <= _EXACT * bracket.upper
 
 
-def _words(given: MatrixParameters) -> str:
+def _format_matrix_release(given: MatrixParameters) -> str:
     return " ".join((_rounds_in_words(given), _sensitivity_in_words(given), _order_in_words(given)))
 
 
@@ -347,17 +355,19 @@ def _rounds_in_words(given: MatrixParameters) -> str:
 
 
 def _sensitivity_in_words(given: MatrixParameters) -> str:
-    from dpaudit.accounts.sharing import totals
-    from dpaudit.report.formatting import number
+    from dpaudit.accounts.sharing import compute_event_totals
+    from dpaudit.report.formatting import format_significant
 
     found = sensitivity(given)
-    upper = number(found.upper, _SHOWN, ROUND_CEILING)
+    upper = format_significant(found.upper, _SHOWN, ROUND_CEILING)
     if given.participation == "poisson":
         return f"A column of C is at most {upper} long."
-    mu = number(totals(_event(given))["mu"] or 0.0, _SHOWN, ROUND_CEILING)
+    mu = format_significant(
+        compute_event_totals(_build_matrix_event(given))["mu"] or 0.0, _SHOWN, ROUND_CEILING
+    )
     if _is_one_number(found):
         return f"The sensitivity of C is {upper}: exactly Gaussian, mu = {mu}."
-    lower = number(found.lower, _SHOWN, ROUND_FLOOR)
+    lower = format_significant(found.lower, _SHOWN, ROUND_FLOOR)
     return f"The sensitivity of C is from {lower} to {upper}: mu is at most {mu}."
 
 
@@ -373,10 +383,10 @@ MATRIX = ReleaseCard(
     source="Denisov et al. 2022, Theorem 2.1; dpaudit.accounting.matrices.sensitivity",
     relation="by the parameter relation",
     parameters=MatrixParameters,
-    event=_event,
+    event=_build_matrix_event,
     count="count",
     noise="noise_scale",
-    words=_words,
+    words=_format_matrix_release,
     neighbours=lambda given: str(given.relation),
     attained=is_attained,
 )

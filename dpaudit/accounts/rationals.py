@@ -47,15 +47,15 @@ def bracket_of_root(squared: Callable[[Read], tuple[Any, Any]]) -> Bracket:
     """
     from dpaudit.accounting.matrices.sensitivity import root_down, root_up
     from dpaudit.accounting.pairs.composition import Bracket
-    from dpaudit.guarantees.rounding import written
+    from dpaudit.guarantees.rounding import to_written_fraction
     from dpaudit.reals import precision
 
     changed = False
 
     def meant(value: float) -> Fraction:
         nonlocal changed
-        changed |= written(value) != Fraction(value)
-        return written(value)
+        changed |= to_written_fraction(value) != Fraction(value)
+        return to_written_fraction(value)
 
     with precision(_DIGITS):
         lower, upper = squared(meant)

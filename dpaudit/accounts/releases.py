@@ -42,14 +42,14 @@ from dpaudit.accounting.events import (
     ZeroConcentratedRelease,
 )
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.extension.parameters import Parameters, parsed_parameters
+from dpaudit.extension.parameters import Parameters, parse_parameters
 from dpaudit.extension.release import ReleaseCard
 from dpaudit.guarantees import rounding
 
 KINDS: dict[type[Release], ReleaseCard] = {}
 
 
-def _card(
+def _register_release_card(
     kind: type[Release],
     name: str,
     title: str,
@@ -86,7 +86,7 @@ def _card(
     return KINDS[kind]
 
 
-def _share(value: Any) -> Any:
+def _parse_fraction_share(value: Any) -> Any:
     """Return a share that may be given as a fraction, 2/3000, rounded up."""
     parts = value.split("/") if isinstance(value, str) else []
     if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
@@ -95,7 +95,7 @@ def _share(value: Any) -> Any:
     return rounding.up(Fraction(one, all_)) if all_ else value
 
 
-Share = Annotated[float, BeforeValidator(_share)]
+Share = Annotated[float, BeforeValidator(_parse_fraction_share)]
 _RATIO = Field(0.01, gt=0, le=1, description="probability of a record; fractions as 2/3000")
 _SHIFT = Field(1.0, ge=0, description="L2 sensitivity of each query")
 _SPHERICAL = {
@@ -104,7 +104,7 @@ _SPHERICAL = {
     "dimension": Field(1, ge=1, description="of the query"),
 }
 
-GAUSSIAN = _card(
+GAUSSIAN = _register_release_card(
     GaussianRelease,
     "gaussian",
     "Gaussian noise on queries of bounded L2 sensitivity",
@@ -115,7 +115,7 @@ GAUSSIAN = _card(
     },
     noise="noise_scale",
 )
-LAPLACE = _card(
+LAPLACE = _register_release_card(
     LaplaceRelease,
     "laplace",
     "Laplace noise on queries of bounded L1 sensitivity",
@@ -126,7 +126,7 @@ LAPLACE = _card(
     },
     noise="noise_scale",
 )
-EXPONENTIAL_NORM = _card(
+EXPONENTIAL_NORM = _register_release_card(
     ExponentialNormRelease,
     "exponential-norm",
     "noise of density exp(-alpha ||e||_2) on queries of bounded L2 sensitivity",
@@ -135,7 +135,7 @@ EXPONENTIAL_NORM = _card(
     noise="noise_rate",
     more_noise=-1,
 )
-OBJECTIVE = _card(
+OBJECTIVE = _register_release_card(
     ObjectivePerturbation,
     "objective-perturbation",
     "minimisers of objectives with exponential-norm noise in the linear term",
@@ -146,7 +146,7 @@ OBJECTIVE = _card(
     more_noise=-1,
     relation="replace-record",
 )
-APPROXIMATE = _card(
+APPROXIMATE = _register_release_card(
     ApproximateRelease,
     "approximate",
     "anything (epsilon, delta)-DP; randomised response attains it",
@@ -158,7 +158,7 @@ APPROXIMATE = _card(
     noise="epsilon",
     more_noise=-1,
 )
-ZERO_CONCENTRATED = _card(
+ZERO_CONCENTRATED = _register_release_card(
     ZeroConcentratedRelease,
     "zero-concentrated",
     "anything rho-zero-concentrated DP",
@@ -167,7 +167,7 @@ ZERO_CONCENTRATED = _card(
     noise="rho",
     more_noise=-1,
 )
-SUBSAMPLED = _card(
+SUBSAMPLED = _register_release_card(
     PoissonSubsampledGaussian,
     "subsampled-gaussian",
     "Gaussian noise on sums over a Poisson sample, as in DP-SGD",
@@ -179,7 +179,7 @@ SUBSAMPLED = _card(
     noise="noise_multiplier",
     relation="add-remove-record",
 )
-SUBSAMPLED_LAPLACE = _card(
+SUBSAMPLED_LAPLACE = _register_release_card(
     PoissonSubsampledLaplace,
     "subsampled-laplace",
     "Laplace noise on sums over a Poisson sample",
@@ -192,7 +192,7 @@ SUBSAMPLED_LAPLACE = _card(
     noise="noise_scale",
     relation="add-remove-record",
 )
-RESPONSE = _card(
+RESPONSE = _register_release_card(
     RandomizedResponse,
     "randomised-response",
     "answers that are the truth with some probability, else another one at random",
@@ -206,7 +206,7 @@ RESPONSE = _card(
     relation=REPLACE,
 )
 _WHOLE = Field(1, ge=0, description="by how much the integer differs between neighbours")
-DISCRETE_LAPLACE = _card(
+DISCRETE_LAPLACE = _register_release_card(
     DiscreteLaplaceRelease,
     "discrete-laplace",
     "an integer with noise of mass proportional to exp(-|k| / b), also called geometric",
@@ -214,7 +214,7 @@ DISCRETE_LAPLACE = _card(
     {"sensitivity": _WHOLE, "noise_scale": Field(1.0, gt=0, description="b")},
     noise="noise_scale",
 )
-DISCRETE_GAUSSIAN = _card(
+DISCRETE_GAUSSIAN = _register_release_card(
     DiscreteGaussianRelease,
     "discrete-gaussian",
     "an integer with noise of mass proportional to exp(-k^2 / (2 sigma^2))",
@@ -222,7 +222,7 @@ DISCRETE_GAUSSIAN = _card(
     {"sensitivity": _WHOLE, "noise_scale": Field(1.0, gt=0, description="sigma")},
     noise="noise_scale",
 )
-MIXTURE = _card(
+MIXTURE = _register_release_card(
     GaussianMixtureRelease,
     "gaussian-mixture",
     "Gaussian noise on queries whose sensitivity is random",
@@ -237,7 +237,7 @@ MIXTURE = _card(
 )
 
 _MULTIPLIER = Field(1.0, gt=0, description="standard deviation over term norm")
-BATCHED = _card(
+BATCHED = _register_release_card(
     BatchedGaussian,
     "batched-gaussian",
     "Gaussian noise on sums over fresh random batches, of a fixed size or Poisson",
@@ -255,7 +255,7 @@ BATCHED = _card(
     relation="by the parameter relation",
     neighbours=lambda parameters: str(parameters.relation),
 )
-ALLOCATED = _card(
+ALLOCATED = _register_release_card(
     AllocatedGaussian,
     "allocated-gaussian",
     "epochs in which every record picks one batch at random (balls and bins)",
@@ -267,7 +267,7 @@ ALLOCATED = _card(
     noise="noise_multiplier",
     relation=ADD_REMOVE,
 )
-SHUFFLED = _card(
+SHUFFLED = _register_release_card(
     ShuffledGaussian,
     "shuffled-gaussian",
     "epochs through the records in a random order: no gain proved, lower ends certified",
@@ -294,18 +294,18 @@ class SelectionParameters(Parameters):
     count: int = Field(1, ge=0, description="how many such selections")
 
 
-def _base(parameters: Any) -> tuple[ReleaseCard, Any]:
+def _resolve_base_release(parameters: Any) -> tuple[ReleaseCard, Any]:
     """Return the card of one run, and its parameters."""
     given = dict(parameters.base)
     kind = given.pop("kind", None)
     if not isinstance(kind, str):
         raise InvalidArgument("base", parameters.base, "a table with a kind")
     card = registry.RELEASES.get(kind)
-    return card, parsed_parameters(card.parameters, given)
+    return card, parse_parameters(card.parameters, given)
 
 
-def _selected(parameters: Any) -> Event:
-    card, given = _base(parameters)
+def _build_selection_event(parameters: Any) -> Event:
+    card, given = _resolve_base_release(parameters)
     return PrivateSelection(
         base=card.event(given),
         runs=parameters.runs,
@@ -314,8 +314,8 @@ def _selected(parameters: Any) -> Event:
     )
 
 
-def _selected_from(parameters: Any) -> str:
-    card, given = _base(parameters)
+def _get_selection_relation(parameters: Any) -> str:
+    card, given = _resolve_base_release(parameters)
     return card.relation if card.neighbours is None else card.neighbours(given)
 
 
@@ -325,11 +325,11 @@ KINDS[PrivateSelection] = SELECTED = ReleaseCard(
     source="Papernot & Steinke 2022, Theorems 2 and 6; Liu & Talwar 2019",
     relation="that of one run",
     parameters=SelectionParameters,
-    event=_selected,
+    event=_build_selection_event,
     count="count",
     noise="runs",
     more_noise=-1,
-    neighbours=_selected_from,
+    neighbours=_get_selection_relation,
 )
 
 

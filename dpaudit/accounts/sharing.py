@@ -22,14 +22,14 @@ from dpaudit.accounting.events import (
     Parallel,
     Release,
     Sequence,
-    releases,
+    get_releases,
 )
 from dpaudit.accounts.releases import KINDS, parameters_of
-from dpaudit.errors import InvalidArgument, Shown, UnsupportedEvent
-from dpaudit.extension.parameters import Parameters, parsed_parameters
+from dpaudit.errors import InvalidArgument, UnsupportedEvent, VerbatimText
+from dpaudit.extension.parameters import Parameters, parse_parameters
 from dpaudit.extension.release import ReleaseCard
 from dpaudit.guarantees import rounding
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 
 if TYPE_CHECKING:
     from dpaudit.accounting.samples import Way
@@ -57,10 +57,10 @@ def read_release(table: Any, path: str = "") -> tuple[ReleaseCard, Any]:
         raise InvalidArgument(name, table, "a table with a kind")
     given = {name: value for name, value in table.items() if name != "kind"}
     card = registry.RELEASES.get(table["kind"])
-    return card, parsed_parameters(card.parameters, given)
+    return card, parse_parameters(card.parameters, given)
 
 
-def _relation(card: ReleaseCard, parameters: Any) -> str:
+def _get_release_relation(card: ReleaseCard, parameters: Any) -> str:
     return card.relation if card.neighbours is None else card.neighbours(parameters)
 
 
@@ -70,26 +70,26 @@ def is_attained(card: ReleaseCard, parameters: Any) -> bool:
 
 
 def _one_relation(held: list[tuple[ReleaseCard, Any]]) -> str:
-    relations = sorted({_relation(*one) for one in held} - {"any"})
+    relations = sorted({_get_release_relation(*one) for one in held} - {"any"})
     if len(relations) > 1:
         raise InvalidArgument("release", relations, "releases about one neighbour relation")
     return relations[0] if relations else "any"
 
 
-def _parts(tables: list[dict[str, Any]], expected: str) -> list[Release]:
+def _read_plain_releases(tables: list[dict[str, Any]], expected: str) -> list[Release]:
     """Return the plain releases in tables, those of one kind that are equal counted together."""
     if not tables:
-        raise InvalidArgument("release", Shown("no table"), "at least one release")
+        raise InvalidArgument("release", VerbatimText("no table"), "at least one release")
     events = []
     for table in tables:
         card, parameters = read_release(table)
         if not card.plain:
             raise InvalidArgument("release", card.name, expected.format(name=card.name))
         events.append(card.event(parameters))
-    return list(releases(Sequence(tuple(events))))
+    return list(get_releases(Sequence(tuple(events))))
 
 
-def _held_relation(parameters: Any) -> str:
+def _get_held_relation(parameters: Any) -> str:
     return _one_relation([read_release(table) for table in parameters.release])
 
 
@@ -107,7 +107,7 @@ class RoundParameters(Parameters):
 def _round_event(parameters: Any) -> Event:
     from dpaudit.accounting.sharing import one_sample  # scipy, which a list of cards has no use for
 
-    joint = one_sample(_parts(parameters.release, _OF_ONE_SAMPLE), parameters.count)
+    joint = one_sample(_read_plain_releases(parameters.release, _OF_ONE_SAMPLE), parameters.count)
     return _with_noise(joint, parameters.noise_factor)
 
 
@@ -115,13 +115,13 @@ def _with_noise(release: Any, factor: float) -> Event:
     if factor == 1:
         return release  # type: ignore[no-any-return]
     name = "noise_scale" if hasattr(release, "noise_scale") else "noise_multiplier"
-    scaled = rounding.below(getattr(release, name) * factor, 0.0)
+    scaled = rounding.bound_below(getattr(release, name) * factor, 0.0)
     event: Event = type(release)(**(vars(release) | {name: scaled}))
     return event
 
 
 def _round_words(parameters: Any) -> str:
-    number = sum(part.count for part in _parts(parameters.release, _OF_ONE_SAMPLE))
+    number = sum(part.count for part in _read_plain_releases(parameters.release, _OF_ONE_SAMPLE))
     return (
         f"Shared: the {number} releases of a round are of one and the same sample; each of the "
         f"{parameters.count} rounds draws a sample of its own."
@@ -138,7 +138,7 @@ ROUND = ReleaseCard(
     count="count",
     noise="noise_factor",
     words=_round_words,
-    neighbours=_held_relation,
+    neighbours=_get_held_relation,
 )
 
 
@@ -157,14 +157,14 @@ class BudgetParameters(Parameters):
 def _budget_event(parameters: Any) -> Event:
     from dpaudit.accounting.sharing import one_budget
 
-    parts = _parts(parameters.release, _OF_ONE_BUDGET)
+    parts = _read_plain_releases(parameters.release, _OF_ONE_BUDGET)
     one = one_budget(parameters.norm, parameters.sensitivity, parts)
     event: Event = type(one)(**(vars(one) | {"count": parameters.count}))
     return event
 
 
 def _budget_words(parameters: Any) -> str:
-    number = sum(part.count for part in _parts(parameters.release, _OF_ONE_BUDGET))
+    number = sum(part.count for part in _read_plain_releases(parameters.release, _OF_ONE_BUDGET))
     norm = parameters.norm.upper()
     return (
         f"Shared: what a record contributes to the {number} releases has an {norm} norm of at most "
@@ -199,7 +199,7 @@ class GroupParameters(Parameters):
 def _group_held(parameters: Any) -> list[list[tuple[ReleaseCard, Any]]]:
     """Return the cards and parameters that each group holds."""
     if not parameters.group:
-        raise InvalidArgument("group", Shown("no table"), "at least one group")
+        raise InvalidArgument("group", VerbatimText("no table"), "at least one group")
     return [[read_release(table) for table in _tables_of(group)] for group in parameters.group]
 
 
@@ -207,10 +207,10 @@ def _tables_of(group: dict[str, Any]) -> list[dict[str, Any]]:
     if not group or set(group) - set(_HELD):
         expected = "a table of release, round or budget tables"
         raise InvalidArgument("group", sorted(group), expected)
-    return [table for name in _HELD for table in held_tables(name, group.get(name, []))]
+    return [table for name in _HELD for table in read_held_tables(name, group.get(name, []))]
 
 
-def held_tables(name: str, given: Any, path: str = "") -> list[dict[str, Any]]:
+def read_held_tables(name: str, given: Any, path: str = "") -> list[dict[str, Any]]:
     """Return tables as releases with a kind: what stands under round is a round."""
     tables = [given] if isinstance(given, Mapping) else given
     kinds: dict[str, Callable[[Any], dict[str, Any]]] = {
@@ -321,8 +321,10 @@ def tables_of(document: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
     if not document or set(document) - {*_TABLES, _SAMPLES}:
         expected = "[[release]], [[round]], [[budget]] or [[group]] tables, one at least"
         raise InvalidArgument(path, sorted(document), expected)
-    tables = [t for name in _HELD for t in held_tables(f"{name}", document.get(name, []), path)]
-    groups = held_tables("group", document.get("group", []), path)
+    tables = [
+        t for name in _HELD for t in read_held_tables(f"{name}", document.get(name, []), path)
+    ]
+    groups = read_held_tables("group", document.get("group", []), path)
     return [*tables, *([{"kind": "parallel-groups", "group": groups}] if groups else [])]
 
 
@@ -331,10 +333,10 @@ def samples_of(document: Mapping[str, Any], path: str) -> str | None:
     from dpaudit.accounting.samples import SAMPLES
 
     said = document.get(_SAMPLES)
-    return None if said is None else check.choice(f"{_SAMPLES} in {path}", said, SAMPLES)
+    return None if said is None else check.require_choice(f"{_SAMPLES} in {path}", said, SAMPLES)
 
 
-def named_parts(event: Event) -> list[tuple[ReleaseCard, dict[str, Any]]]:
+def convert_event_to_cards(event: Event) -> list[tuple[ReleaseCard, dict[str, Any]]]:
     """Return an event's releases as cards and their parameters, those of groups as one."""
     stack, plain, found = [event], [], []
     while stack:
@@ -342,78 +344,78 @@ def named_parts(event: Event) -> list[tuple[ReleaseCard, dict[str, Any]]]:
         if isinstance(part, Sequence):
             stack.extend(reversed(part.events))
         elif isinstance(part, Parallel):
-            groups = [{"release": _named_tables(one)} for one in part.events]
+            groups = [{"release": _convert_event_to_tables(one)} for one in part.events]
             found.append((GROUPS, {"group": groups, "count": part.count}))
         else:
             plain.append(part)
-    named = [(KINDS[type(one)], parameters_of(one)) for one in releases(Sequence(tuple(plain)))]
+    named = [(KINDS[type(one)], parameters_of(one)) for one in get_releases(Sequence(tuple(plain)))]
     return [*named, *found]
 
 
-def _named_tables(event: Event) -> list[dict[str, Any]]:
-    return [{"kind": card.name} | given for card, given in named_parts(event)]
+def _convert_event_to_tables(event: Event) -> list[dict[str, Any]]:
+    return [{"kind": card.name} | given for card, given in convert_event_to_cards(event)]
 
 
-def shared_by(name: str, event: Event, *, known: bool = True) -> list[dict[str, Any]]:
+def find_sharing(name: str, event: Event, *, known: bool = True) -> list[dict[str, Any]]:
     """Return what the releases of a part share; an empty list where there is no such question.
 
     Where it is not known whether releases of one sampler are of one sample, of those that draw one
     it is ``unknown``.
     """
-    from dpaudit.accounting.sharing import alternatives, sampled_parts
+    from dpaudit.accounting.sharing import count_sampled_releases, get_alternatives
 
-    ways = alternatives(event)
-    number = sum(part.count for way in ways for part in releases(way))
+    ways = get_alternatives(event)
+    number = sum(part.count for way in ways for part in get_releases(way))
     if name in SHARING:
         return [{"of": name, "shared": SHARING[name], "releases": number}]
-    if number > 1 or sampled_parts(event):
-        shared = "nothing" if known or not sampled_parts(event) else "unknown"
+    if number > 1 or count_sampled_releases(event):
+        shared = "nothing" if known or not count_sampled_releases(event) else "unknown"
         return [{"of": name, "shared": shared, "releases": number}]
     return []
 
 
 def ways_of_part(card: ReleaseCard, parameters: Any, event: Event) -> tuple[Way, ...]:
     """Return a part's releases as they were written, and whether it is said what they share."""
-    from dpaudit.accounting.samples import Draw, joined, repeated_way, ways_of
+    from dpaudit.accounting.samples import SampleRelease, joined, repeat_way, ways_of
 
     if card is GROUPS:
         held = [
             joined(ways_of_part(one, given, one.event(given)) for one, given in group)
             for group in _group_held(parameters)
         ]
-        return tuple(repeated_way(way, parameters.count) for way in itertools.chain(*held))
+        return tuple(repeat_way(way, parameters.count) for way in itertools.chain(*held))
     said = card.name in _OWN_SAMPLES
-    return tuple(tuple(Draw(one.release, said) for one in way) for way in ways_of(event))
+    return tuple(tuple(SampleRelease(one.release, said) for one in way) for way in ways_of(event))
 
 
 def of_own_samples(epsilon: float | None, digits: int) -> list[str]:
     """Return what releases lose with samples of their own, where that is not known."""
     if epsilon is None:
         return []
-    shown = number(epsilon, digits, ROUND_CEILING)
+    shown = format_significant(epsilon, digits, ROUND_CEILING)
     return [f"If each release draws a sample of its own: epsilon = {shown}."]
 
 
-def totals(event: Event) -> dict[str, float | None]:
+def compute_event_totals(event: Event) -> dict[str, float | None]:
     """Return mu and rho of all releases together, where they exist: of groups that of the worst.
 
     Examples
     --------
     >>> from dpaudit.accounting.events import ZeroConcentratedRelease
-    >>> totals(ZeroConcentratedRelease(rho=0.0049, count=5))
+    >>> compute_event_totals(ZeroConcentratedRelease(rho=0.0049, count=5))
     {'mu': None, 'rho': 0.0245}
     """
     from dpaudit.accounting.composition import gaussian_guarantee
-    from dpaudit.accounting.renyi import zcdp
-    from dpaudit.accounting.sharing import alternatives
+    from dpaudit.accounting.renyi import compute_zcdp_guarantee
+    from dpaudit.accounting.sharing import get_alternatives
 
     def total(kind: Callable[[Event], float]) -> float | None:
         try:
-            return max(kind(way) for way in alternatives(event))
+            return max(kind(way) for way in get_alternatives(event))
         except (UnsupportedEvent, ValueError):
             return None
 
     return {
         "mu": total(lambda way: gaussian_guarantee(way).mu),
-        "rho": total(lambda way: zcdp(way).rho),
+        "rho": total(lambda way: compute_zcdp_guarantee(way).rho),
     }

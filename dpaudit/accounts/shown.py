@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.accounting.accountants import Answer
+from dpaudit.accounting.accountants import AccountantAnswer
 from dpaudit.accounts.sharing import of_own_samples
-from dpaudit.notebook import piece, table
+from dpaudit.notebook import render_notebook_table, render_piece
 from dpaudit.palette import INK
 from dpaudit.report.charts import PROVED, PROVED_MARK, Picture, draw_pictures, number_ticks
-from dpaudit.report.formatting import NONE, number
+from dpaudit.report.formatting import NONE, format_significant
 from dpaudit.report.latex import escape_latex, format_number, format_row
 
 if TYPE_CHECKING:
@@ -30,43 +30,55 @@ _DIGITS = 6
 
 def as_html(found: Account) -> str:
     """Return every answer as a table, and what the best of them means as sentences."""
-    answered = [row(one) for one in found.answers if one.refusal is None]
+    answered = [format_answer_row(one) for one in found.answers if one.refusal is None]
     silent = ", ".join(one.accountant for one in found.answers if one.refusal is not None)
     columns = ("accountant", "at least", "at most", "estimate")
-    parts = [table(f"Epsilon at delta = {found.delta:g}", columns, answered)]
-    sentences = [*_meaning(found), *([f"Without a theorem for it: {silent}."] if silent else [])]
-    return piece(f"{found.title} ({found.name})", sentences, *parts)
+    parts = [render_notebook_table(f"Epsilon at delta = {found.delta:g}", columns, answered)]
+    sentences = [
+        *_format_account_meaning(found),
+        *([f"Without a theorem for it: {silent}."] if silent else []),
+    ]
+    return render_piece(f"{found.title} ({found.name})", sentences, *parts)
 
 
-def row(answer: Answer) -> tuple[str, str, str, str]:
+def format_answer_row(answer: AccountantAnswer) -> tuple[str, str, str, str]:
     """Return an answer's ends, rounded outwards.
 
     Examples
     --------
-    >>> row(Answer(accountant="numerical", kind="bracket", source="", lower=1.23456789,
-    ...     upper=1.23456789))
+    >>> format_answer_row(
+    ...     AccountantAnswer(
+    ...         accountant="numerical",
+    ...         kind="bracket",
+    ...         source="",
+    ...         lower=1.23456789,
+    ...         upper=1.23456789,
+    ...     )
+    ... )
     ('numerical', '1.23456', '1.23457', '—')
     """
-    lower = NONE if answer.lower is None else number(answer.lower, _DIGITS, ROUND_FLOOR)
-    upper = NONE if answer.upper is None else number(answer.upper, _DIGITS, ROUND_CEILING)
-    return answer.accountant, lower, upper, _estimate(answer)
+    lower = NONE if answer.lower is None else format_significant(answer.lower, _DIGITS, ROUND_FLOOR)
+    upper = (
+        NONE if answer.upper is None else format_significant(answer.upper, _DIGITS, ROUND_CEILING)
+    )
+    return answer.accountant, lower, upper, _format_answer_estimate(answer)
 
 
-def _estimate(answer: Answer) -> str:
-    return NONE if answer.estimate is None else number(answer.estimate, _DIGITS)
+def _format_answer_estimate(answer: AccountantAnswer) -> str:
+    return NONE if answer.estimate is None else format_significant(answer.estimate, _DIGITS)
 
 
-def _meaning(found: Account) -> list[str]:
+def _format_account_meaning(found: Account) -> list[str]:
 
     if found.proved is None or found.proved.upper is None:
         return ["Nothing is proved of it."]
-    upper = number(found.proved.upper, _DIGITS, ROUND_CEILING)
+    upper = format_significant(found.proved.upper, _DIGITS, ROUND_CEILING)
     prior, success = found.meaning.success[0]
     return [
         f"Proved: epsilon = {upper} at delta = {found.delta:g} ({found.proved.accountant}).",
         *of_own_samples(found.own_samples, _DIGITS),
         f"Who gives both of two neighbouring datasets a probability of {prior:g} guesses the right "
-        f"one with a probability of at most {number(success, 4, ROUND_CEILING)}.",
+        f"one with a probability of at most {format_significant(success, 4, ROUND_CEILING)}.",
     ]
 
 
@@ -84,7 +96,7 @@ def draw_account(
     return draw_pictures([shown], path, width=width)
 
 
-def _draw_answers(axes: Axes, answers: Sequence[Answer], delta: float) -> None:
+def _draw_answers(axes: Axes, answers: Sequence[AccountantAnswer], delta: float) -> None:
     """Draw brackets as bars, upper bounds as bars from 0, estimates as rings."""
     for place, one in enumerate(answers):
         if one.upper is not None and math.isfinite(one.upper):
@@ -96,7 +108,7 @@ def _draw_answers(axes: Axes, answers: Sequence[Answer], delta: float) -> None:
     axes.set_yticks(range(len(answers)), [one.accountant for one in answers])
     axes.invert_yaxis()
     axes.set_xlim(left=0.0)
-    axes.set_xlabel(f"epsilon at delta = {number(delta)}")
+    axes.set_xlabel(f"epsilon at delta = {format_significant(delta)}")
     axes.grid(axis="y", visible=False)
     number_ticks(axes.xaxis)
 
@@ -104,8 +116,8 @@ def _draw_answers(axes: Axes, answers: Sequence[Answer], delta: float) -> None:
 def row_of_account(found: Account) -> str:
     """Return the release, what is proved of it at delta, and by whom as a row in LaTeX."""
     proved = found.proved
-    upper = NONE if proved is None else number(proved.upper, _DIGITS, ROUND_CEILING)
-    delta = format_number(number(found.delta)).strip("$")
+    upper = NONE if proved is None else format_significant(proved.upper, _DIGITS, ROUND_CEILING)
+    delta = format_number(format_significant(found.delta)).strip("$")
     epsilon = rf"{format_number(upper)} at $\delta = {delta}$"
     by = NONE if proved is None else proved.accountant
     return format_row([escape_latex(found.title), epsilon, escape_latex(by)])

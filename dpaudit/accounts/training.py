@@ -25,13 +25,13 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     PrivateSelection,
     ShuffledGaussian,
-    repeated,
+    repeat_event,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.parameters import Parameters
 from dpaudit.extension.release import ReleaseCard
 from dpaudit.guarantees import rounding
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 
 Sampling = Literal[
     "poisson", "shuffle", "fixed", "fixed-replacement", "balls-and-bins", "cyclic", "none"
@@ -129,7 +129,7 @@ class Training(Parameters):
         InvalidArgument
             The steps are not those of whole epochs.
         """
-        stated, each = self.stated, _bins(self)
+        stated, each = self.stated, _count_training_batches(self)
         if stated is None:
             return self.epochs
         if stated % each:
@@ -185,7 +185,7 @@ def training_event(training: Training) -> Event:
         return PrivateSelection(base=one, runs=runs, law=training.selection)
     if not runs.is_integer():
         raise InvalidArgument("runs", runs, "an integer where all runs are released")
-    return repeated(one, int(runs))
+    return repeat_event(one, int(runs))
 
 
 def run_event(training: Training) -> Event:
@@ -209,7 +209,7 @@ def run_event(training: Training) -> Event:
     relation, noise = relation_of(training), training.noise_multiplier
     match training.sampling:
         case "poisson" | "fixed" | "fixed-replacement":
-            return _batched(training, relation)
+            return _build_training_event(training, relation)
         case "shuffle":
             return ShuffledGaussian(
                 batches=training.batches,
@@ -225,7 +225,7 @@ def run_event(training: Training) -> Event:
     return GaussianRelease(sensitivity=moved, noise_scale=noise, count=count)
 
 
-def _batched(training: Training, relation: str) -> Event:
+def _build_training_event(training: Training, relation: str) -> Event:
     noise, steps = training.noise_multiplier, training.sums
     if training.sampling == "poisson" and relation != REPLACE:
         ratio = rounding.up(Fraction(training.batch_size, training.records))
@@ -240,20 +240,20 @@ def _batched(training: Training, relation: str) -> Event:
     )
 
 
-def sentence(training: Training) -> str:
+def format_training_scope(training: Training) -> str:
     """Return what an answer holds for, in a sentence.
 
     Examples
     --------
-    >>> sentence(Training(sampling="cyclic", batch_size=600))
+    >>> format_training_scope(Training(sampling="cyclic", batch_size=600))
     'Holds for --sampling cyclic: each record is in the same one of 100 batches in every epoch; \
 1 epoch.'
     """
     how = _SENTENCES[training.sampling].format(
-        ratio=_probability(training),
+        ratio=_format_draw_probability(training),
         batch=training.batch_size,
         records=training.records,
-        batches=_bins(training),
+        batches=_count_training_batches(training),
     )
     if training.sampling in ("poisson", "fixed", "fixed-replacement", "none"):
         times = f"{training.sums} steps"
@@ -262,14 +262,14 @@ def sentence(training: Training) -> str:
     return f"Holds for --sampling {training.sampling}: {how}; {times}."
 
 
-def _probability(training: Training) -> str:
+def _format_draw_probability(training: Training) -> str:
     """Return that of a record to be drawn; as a fraction where digits would make it 1."""
     batch, records = training.batch_size, training.records
-    shown = number(batch / records, _DIGITS, ROUND_CEILING)
+    shown = format_significant(batch / records, _DIGITS, ROUND_CEILING)
     return f"{batch} / {records}" if shown == "1" and batch < records else shown
 
 
-def _bins(training: Training) -> int:
+def _count_training_batches(training: Training) -> int:
     if training.sampling == "balls-and-bins":
         return training.records // training.batch_size
     return training.batches
@@ -300,7 +300,7 @@ _SELECTED = (
 _DIGITS = 6
 
 
-def remarks(training: Training, delta: float) -> tuple[str, ...]:
+def format_training_remarks(training: Training, delta: float) -> tuple[str, ...]:
     """Return what is said beside the answer at ``delta``."""
     said = [_SHUFFLED] if training.sampling == "shuffle" else []
     loader = training.epochs * training.batches
@@ -320,7 +320,7 @@ def _of_epochs_unused(training: Training) -> list[str]:
         return []
     if epochs * (training.records // batch) <= steps <= epochs * training.batches:
         return []
-    passes = number(steps * batch / training.records, 4)
+    passes = format_significant(steps * batch / training.records, 4)
     records = training.records
     return [
         _NOT_EPOCHS.format(epochs=epochs, steps=steps, batch=batch, passes=passes, records=records)
@@ -335,16 +335,19 @@ def _of_runs(training: Training) -> str:
 
 def _against_poisson(training: Training, delta: float) -> list[str]:
     """Return a sentence where an accountant of Poisson samples certainly claims too little."""
-    from dpaudit.accounting.grid.numerical import attained_epsilon
-    from dpaudit.accounting.proved import proved_bracket
+    from dpaudit.accounting.grid.numerical import bound_attained_epsilon
+    from dpaudit.accounting.proved import bound_proved_epsilon
 
     relation = relation_of(training)
     poisson = training.model_copy(update={"sampling": "poisson", "relation": relation})
-    claimed = proved_bracket(training_event(poisson), delta).upper
-    least = attained_epsilon(training_event(training), delta)
+    claimed = bound_proved_epsilon(training_event(poisson), delta).upper
+    least = bound_attained_epsilon(training_event(training), delta)
     if not least > claimed:
         return []
-    claim, certified = number(claimed, _DIGITS, ROUND_CEILING), number(least, _DIGITS, ROUND_FLOOR)
+    claim, certified = (
+        format_significant(claimed, _DIGITS, ROUND_CEILING),
+        format_significant(least, _DIGITS, ROUND_FLOOR),
+    )
     return [
         f"An accountant that takes these batches for Poisson samples claims {claim} at this delta; "
         f"some neighbours lose at least {certified}: the claim is false."
@@ -361,7 +364,7 @@ DP_SGD = ReleaseCard(
     count="epochs",
     counted=lambda training: "epochs" if training.stated is None else None,
     noise="noise_multiplier",
-    words=sentence,
+    words=format_training_scope,
     neighbours=relation_of,
-    remarks=remarks,
+    remarks=format_training_remarks,
 )

@@ -13,7 +13,7 @@ from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.records import Record
 
 
-def called(call: Callable[[int], Any], trials: int) -> Array:
+def collect_call_outputs(call: Callable[[int], Any], trials: int) -> Array:
     """Return ``call(0), call(1), ...`` as transcripts, shape ``(trials, ...)``.
 
     Raises
@@ -23,7 +23,7 @@ def called(call: Callable[[int], Any], trials: int) -> Array:
 
     Examples
     --------
-    >>> called(lambda trial: [trial, 1.0], 2)
+    >>> collect_call_outputs(lambda trial: [trial, 1.0], 2)
     array([[0., 1.],
            [1., 1.]])
     """
@@ -36,7 +36,7 @@ def called(call: Callable[[int], Any], trials: int) -> Array:
 
 
 @contextmanager
-def installed(library: str, extra: str) -> Iterator[None]:
+def convert_library_import_errors(library: str, extra: str) -> Iterator[None]:
     """Turn a failed import of the library into an error that names the remedy."""
     try:
         yield

@@ -17,7 +17,7 @@ from typing import Any
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.adapters._calls import called, installed, one_value
+from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors, one_value
 
 _SEEDS = 2**31
 
@@ -52,10 +52,10 @@ class DiffprivlibMechanism:
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return randomised values, shape ``(trials, ...)``."""
-        with installed("diffprivlib", "diffprivlib"):
-            mechanism = self.build(_seed(rng))
+        with convert_library_import_errors("diffprivlib", "diffprivlib"):
+            mechanism = self.build(_draw_library_seed(rng))
         value = self.query(dataset)
-        return called(lambda _: mechanism.randomise(value), trials)
+        return collect_call_outputs(lambda _: mechanism.randomise(value), trials)
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class DiffprivlibRelease:
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return what is published, shape ``(trials, ...)``."""
         seeds = rng.integers(_SEEDS, size=trials).tolist()
-        with installed("diffprivlib", "diffprivlib"):
-            return called(lambda trial: self.release(dataset, seeds[trial]), trials)
+        with convert_library_import_errors("diffprivlib", "diffprivlib"):
+            return collect_call_outputs(lambda trial: self.release(dataset, seeds[trial]), trials)
 
 
-def _seed(rng: Generator) -> int:
+def _draw_library_seed(rng: Generator) -> int:
     return int(rng.integers(_SEEDS))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.adapters._calls import called, installed
+from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 from dpaudit.errors import InvalidArgument
 
 _SEEDS = 2**32
@@ -48,10 +48,10 @@ class FlowerMod:
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return what is sent, shape ``(trials, *update.shape)``."""
         update = np.asarray(dataset, dtype=np.float64)
-        with installed("flwr", "flower"):
+        with convert_library_import_errors("flwr", "flower"):
             mod, send = self.build(), _flower_client(update)
-        with _seeded(rng), _silent("flwr"):
-            return called(lambda _: send(mod), trials)
+        with _set_numpy_seed(rng), _silence_logger("flwr"):
+            return collect_call_outputs(lambda _: send(mod), trials)
 
 
 def _flower_client(update: Array) -> Callable[[Any], Any]:
@@ -106,10 +106,10 @@ class NVFlareFilter:
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return what is sent, shape ``(trials, *update.shape)``."""
         update = np.asarray(dataset, dtype=np.float64)
-        with installed("nvflare", "nvflare"):
+        with convert_library_import_errors("nvflare", "nvflare"):
             kept, send = self.build(), _nvflare_client(update)
-        with _seeded(rng), _silent("nvflare"):
-            return called(lambda _: send(kept), trials)
+        with _set_numpy_seed(rng), _silence_logger("nvflare"):
+            return collect_call_outputs(lambda _: send(kept), trials)
 
 
 def _nvflare_client(update: Array) -> Callable[[Any], Any]:
@@ -129,7 +129,7 @@ def _nvflare_client(update: Array) -> Callable[[Any], Any]:
 
 
 @contextmanager
-def _silent(name: str) -> Iterator[None]:
+def _silence_logger(name: str) -> Iterator[None]:
     """Keep a logger to errors, which would write lines for every call."""
     logger = logging.getLogger(name)
     before = logger.level
@@ -141,7 +141,7 @@ def _silent(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _seeded(rng: Generator) -> Iterator[None]:
+def _set_numpy_seed(rng: Generator) -> Iterator[None]:
     """Seed numpy's global generator, which these libraries draw from, and put it back."""
     before = np.random.get_state()  # noqa: NPY002
     np.random.seed(int(rng.integers(_SEEDS)))  # noqa: NPY002

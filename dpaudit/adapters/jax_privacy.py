@@ -8,10 +8,10 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.adapters._calls import installed
+from dpaudit.adapters._calls import convert_library_import_errors
 
 
-class NoisyGradients:
+class JaxNoisyGradients:
     """A privatizer whose every noisy sum of clipped gradients is kept.
 
     It is used in the privatizer's place, outside of ``jax.jit``.
@@ -47,7 +47,7 @@ class NoisyGradients:
     def __init__(self, privatizer: Any, clip_norm: float) -> None:
         self.steps: list[Array] = []
         self._privatizer = privatizer
-        self._clip_norm = check.positive("clip_norm", clip_norm)
+        self._clip_norm = check.require_positive("clip_norm", clip_norm)
 
     def init(self, params: Any) -> Any:
         """Return the privatizer's state."""
@@ -55,7 +55,7 @@ class NoisyGradients:
 
     def update(self, updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         """Return noisy sums and the next state, as the privatizer does."""
-        with installed("jax", "jax-privacy"):
+        with convert_library_import_errors("jax", "jax-privacy"):
             import jax
         noisy, state = self._privatizer.update(updates, state, params)
         leaves = [np.ravel(np.asarray(leaf)) for leaf in jax.tree_util.tree_leaves(noisy)]

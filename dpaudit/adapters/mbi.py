@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.adapters._calls import called, installed
+from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 
 
 def total_and_marginals(model: Any) -> list[float]:
@@ -62,5 +62,7 @@ class MarginalModel:
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return what is published, shape ``(trials, ...)``."""
-        with installed("mbi", "mbi"):
-            return called(lambda _: self.read(self.estimate(*self.measure(dataset, rng))), trials)
+        with convert_library_import_errors("mbi", "mbi"):
+            return collect_call_outputs(
+                lambda _: self.read(self.estimate(*self.measure(dataset, rng))), trials
+            )

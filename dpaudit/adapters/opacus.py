@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.adapters._calls import called, installed
+from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 from dpaudit.errors import InvalidArgument
 from dpaudit.records import Record
 
@@ -54,10 +54,10 @@ class OpacusStep:
     secure_mode: bool = False
 
     def __post_init__(self) -> None:
-        check.positive("noise_multiplier", self.noise_multiplier)
-        check.positive("max_grad_norm", self.max_grad_norm)
+        check.require_positive("noise_multiplier", self.noise_multiplier)
+        check.require_positive("max_grad_norm", self.max_grad_norm)
         if self.sample_rate is not None:
-            check.probability("sample_rate", self.sample_rate)
+            check.require_probability("sample_rate", self.sample_rate)
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return noisy sums, shape ``(trials, dimension)``, of gradients ``(records, dimension)``.
@@ -70,9 +70,9 @@ class OpacusStep:
         gradients = np.asarray(dataset, dtype=np.float64)
         if gradients.ndim != 2:
             raise InvalidArgument("dataset", Record(dataset), "gradients, one row for each record")
-        with installed("opacus", "opacus"):
+        with convert_library_import_errors("opacus", "opacus"):
             step = self._stepper(gradients, int(rng.integers(_SEEDS)))
-        return called(lambda _: step(), trials)
+        return collect_call_outputs(lambda _: step(), trials)
 
     def _stepper(self, gradients: Array, seed: int) -> Callable[[], Any]:
         import torch
@@ -129,7 +129,7 @@ class OpacusTraining:
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return what is published, shape ``(trials, ...)``."""
-        with installed("torch", "opacus"):
+        with convert_library_import_errors("torch", "opacus"):
             import torch
         seeds = rng.integers(_SEEDS, size=trials).tolist()
 
@@ -137,10 +137,10 @@ class OpacusTraining:
             torch.manual_seed(seeds[trial])
             return self.train(dataset)
 
-        return called(trained, trials)
+        return collect_call_outputs(trained, trials)
 
 
-class NoisyGradients:
+class OpacusNoisyGradients:
     """An observer of every noisy sum of clipped gradients that a ``DPOptimizer`` steps with.
 
     It is a step hook, which comes after clipping and noise and before the step. A hook that was

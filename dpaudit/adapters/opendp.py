@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.adapters._calls import called, installed
+from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.records import Record
 
@@ -69,7 +69,7 @@ class OpenDPMechanism:
     def measurement(self) -> Any:
         """The measurement, built when it is first asked for."""
         if self._measurement is None:
-            with installed("opendp", "opendp"):
+            with convert_library_import_errors("opendp", "opendp"):
                 self._measurement = self.build()
         return self._measurement
 
@@ -77,7 +77,7 @@ class OpenDPMechanism:
         """Return outputs, shape ``(trials, ...)``; ``rng`` is not used: OpenDP has its own."""
         measurement = self.measurement
         argument = (self.prepare or self._argument)(dataset)
-        return called(lambda _: measurement(argument), trials)
+        return collect_call_outputs(lambda _: measurement(argument), trials)
 
     def claimed_epsilon(self, distance: float) -> float:
         """Return the epsilon that OpenDP itself claims for inputs at most ``distance`` apart.

@@ -17,7 +17,7 @@ from typing import Any
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.adapters._calls import called, installed
+from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class PipelineDPAggregation:
         rng
             Not used: see the module.
         """
-        with installed("pipeline_dp", "pipeline-dp"):
+        with convert_library_import_errors("pipeline_dp", "pipeline-dp"):
             found = self._aggregated(list(dataset), trials)
-        return called(lambda trial: self.published(found[trial]), trials)
+        return collect_call_outputs(lambda trial: self.published(found[trial]), trials)
 
     def _aggregated(self, values: list[Any], trials: int) -> dict[int, Any]:
         import pipeline_dp  # type: ignore[import-not-found, import-untyped, unused-ignore]  # an extra

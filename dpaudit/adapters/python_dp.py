@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.adapters._calls import called, installed, one_value
+from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors, one_value
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class PyDPAlgorithm:
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return results, shape ``(trials,)``; ``rng`` is not used: PyDP has its own."""
         values = np.asarray(dataset).tolist()
-        with installed("pydp", "python-dp"):
-            return called(lambda _: self.build().quick_result(values), trials)
+        with convert_library_import_errors("pydp", "python-dp"):
+            return collect_call_outputs(lambda _: self.build().quick_result(values), trials)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class PyDPMechanism:
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return noisy values, shape ``(trials,)``; ``rng`` is not used: PyDP has its own."""
-        with installed("pydp", "python-dp"):
+        with convert_library_import_errors("pydp", "python-dp"):
             mechanism = self.build()
         value = self.query(dataset)
-        return called(lambda _: mechanism.add_noise(value), trials)
+        return collect_call_outputs(lambda _: mechanism.add_noise(value), trials)

@@ -14,7 +14,7 @@ from typing import Any
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.adapters._calls import called, installed
+from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 from dpaudit.errors import InvalidArgument
 from dpaudit.records import Record
 
@@ -80,13 +80,13 @@ class SmartNoiseQuery:
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return answers as numbers, shape ``(trials, ...)``; ``rng`` is not used."""
-        with installed("snsql", "smartnoise-sql"):
+        with convert_library_import_errors("snsql", "smartnoise-sql"):
             reader = self.connect(dataset)
-        return called(lambda _: self.read(reader.execute(self.query)), trials)
+        return collect_call_outputs(lambda _: self.read(reader.execute(self.query)), trials)
 
     def claimed_epsilon(self, dataset: Any) -> float:
         """Return the epsilon that SmartNoise states for one answer, whatever the dataset holds."""
-        with installed("snsql", "smartnoise-sql"):
+        with convert_library_import_errors("snsql", "smartnoise-sql"):
             epsilon, _ = self.connect(dataset).get_privacy_cost(self.query)
         return float(epsilon)
 
@@ -122,5 +122,5 @@ class SmartNoiseSynthesis:
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return what is published, shape ``(trials, ...)``; ``rng`` is not used."""
-        with installed("snsynth", "smartnoise-synth"):
-            return called(lambda _: self.read(self.fit(dataset)), trials)
+        with convert_library_import_errors("snsynth", "smartnoise-synth"):
+            return collect_call_outputs(lambda _: self.read(self.fit(dataset)), trials)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 
 def likelihood_ratios(scores: Array, included: Array, excluded: Array) -> Array:
@@ -52,10 +52,12 @@ def likelihood_ratios(scores: Array, included: Array, excluded: Array) -> Array:
 def _log_density(name: str, scores: Array, references: Array) -> Array:
     runs = np.asarray(references, dtype=np.float64)
     if scores.ndim != 1 or runs.ndim != 2 or runs.shape[1] != len(scores):
-        given = Shown(f"shape {runs.shape} for scores of shape {scores.shape}")
+        given = VerbatimText(f"shape {runs.shape} for scores of shape {scores.shape}")
         raise InvalidArgument(name, given, "one column a score, one row a run")
     if (np.isfinite(runs).sum(axis=0) < 2).any():
-        raise InvalidArgument(name, Shown("fewer than two runs"), "two or more of each canary")
+        raise InvalidArgument(
+            name, VerbatimText("fewer than two runs"), "two or more of each canary"
+        )
     spread = np.maximum(np.nanstd(runs, axis=0, ddof=1), np.finfo(np.float64).tiny)
     moved = (scores - np.nanmean(runs, axis=0)) / spread
     return np.asarray(-(moved**2) / 2 - np.log(spread))
@@ -96,13 +98,16 @@ def partial_fit_gradients(model: Any, features: Array, labels: Array, **given: A
     array([[-3., -6., -3.]])
     """
     if not hasattr(model, "coef_"):
-        raise InvalidArgument("model", Shown(type(model).__name__), "one that has been fitted")
+        raise InvalidArgument(
+            "model", VerbatimText(type(model).__name__), "one that has been fitted"
+        )
     rows = [
-        _weights(model) - _weights(deepcopy(model).partial_fit(x[None], y[None], **given))
+        _get_model_weights(model)
+        - _get_model_weights(deepcopy(model).partial_fit(x[None], y[None], **given))
         for x, y in zip(features, labels, strict=True)
     ]
     return np.array(rows).reshape(len(rows), -1)
 
 
-def _weights(model: Any) -> Array:
+def _get_model_weights(model: Any) -> Array:
     return np.concatenate([np.ravel(model.coef_), np.ravel(model.intercept_)])

@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit.accounting.events import GaussianRelease
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.affine.certificate import certify_views, named_observers
+from dpaudit.affine.certificate import certify_views, get_observer_parts
 from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
 from dpaudit.affine.comparison import Function
-from dpaudit.affine.form import Form, ids_of
+from dpaudit.affine.form import AffineForm, ids_of
 from dpaudit.affine.inputs import AdaptiveInputs
 from dpaudit.affine.knowledge import AdaptiveView
 from dpaudit.affine.messages import items_of, parts_of
 from dpaudit.affine.observers import Seen, find_observers, functions_among
 from dpaudit.affine.program import Ids
 from dpaudit.affine.reading import Recursion, read_recursion
-from dpaudit.affine.report import Finding, ViewsReport
+from dpaudit.affine.report import ObserverFinding, ViewsReport
 from dpaudit.affine.rounds import Rounds
 from dpaudit.affine.view import View, delta_of, epsilon_of
 from dpaudit.drawing import Grid
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees.kinds import GaussianDP
 
 Norm = Literal["l1", "l2", "box"]
@@ -89,7 +89,7 @@ class Views:
         key = (parts[0] if about is None else str(about), str(observer))
         if key not in self.table:
             expected = f"one of {parts}, and an observer of {list(self.observers)}"
-            raise InvalidArgument("view", Shown(f"{key[0]}, {key[1]}"), expected)
+            raise InvalidArgument("view", VerbatimText(f"{key[0]}, {key[1]}"), expected)
         return self.table[key]
 
     def mu(self, observer: str | int, about: str | int | None = None) -> Bracket:
@@ -109,7 +109,7 @@ class Views:
 
     def epsilon(self, delta: float) -> Bracket:
         """Return epsilon at ``delta`` of the observer who learns most."""
-        check.delta("delta", delta)
+        check.require_delta("delta", delta)
         return epsilon_of(self.worst, delta)
 
     def guarantee(self, observer: str | int | None = None) -> GaussianDP:
@@ -139,7 +139,7 @@ class Views:
     def report(self) -> ViewsReport:
         """All that is found, as plain values: text, pictures, files, and a certificate."""
         findings = [
-            Finding(about, name, one.mu, one.proof, *_kinds_of(one))
+            ObserverFinding(about, name, one.mu, one.proof, *_kinds_of(one))
             for (about, name), one in self.table.items()
         ]
         change = "; or ".join(dict.fromkeys(one.words for one in self.changes.values()))
@@ -254,7 +254,7 @@ def views(
     >>> found.mu("server", about=0), round(found.mu("public", about=0).upper, 6)
     (Bracket(lower=0.5, upper=0.5), 0.333333)
     """
-    check.choice("norm", norm, tuple(_BALLS))
+    check.require_choice("norm", norm, tuple(_BALLS))
     beside = {"about": about, "radius": radius, "norm": norm}
     for given, default in (("about", None), ("radius", 1.0), ("norm", "l2")):
         if change is not None and beside[given] != default:
@@ -262,10 +262,10 @@ def views(
     looks = functions_among(observers)
     recursion = read_recursion(function, private, seed=seed, looks=looks)
     if change is not None:
-        changes: dict[str, Change] = {"change": _direction(recursion, change)}
+        changes: dict[str, Change] = {"change": _parse_data_change(recursion, change)}
     else:
         ball = _BALLS[norm]
-        parts = _parts(recursion.private, about)
+        parts = _split_private_data(recursion.private, about)
         if (radius, norm) != (1.0, "l2") and any(
             isinstance(one, AdaptiveInputs) for _, one in parts
         ):
@@ -276,14 +276,14 @@ def views(
                 "about", [name for name, _ in parts], "names that differ as texts"
             )
         changes = {
-            name: _rounds(recursion, part)
+            name: _find_record_rounds(recursion, part)
             if isinstance(part, AdaptiveInputs)
-            else ball(_places(recursion, name, part), radius)
+            else ball(_find_private_indices(recursion, name, part), radius)
             for name, part in parts
         }
     seen = find_observers(recursion.output, observers, recursion.looks)
     name = str(getattr(function, "__name__", type(function).__name__))
-    return Views(recursion, seen, changes, name, named_observers(observers, seen))
+    return Views(recursion, seen, changes, name, get_observer_parts(observers, seen))
 
 
 def _kinds_of(view: View) -> tuple[bool, bool]:
@@ -293,10 +293,10 @@ def _kinds_of(view: View) -> tuple[bool, bool]:
     return False, view.hangs_on_digits
 
 
-def _direction(recursion: Recursion, change: Any) -> Change:
+def _parse_data_change(recursion: Recursion, change: Any) -> Change:
     """Return a change of the shapes of the private data."""
     if recursion.calls:
-        given = Shown(type(change).__name__)
+        given = VerbatimText(type(change).__name__)
         raise InvalidArgument("change", given, "none beside adaptive inputs: name whose data")
     if isinstance(change, Change):
         count, places = len(recursion.program.leaves("data")), change.places()
@@ -308,17 +308,17 @@ def _direction(recursion: Recursion, change: Any) -> Change:
 
 def _numbers_like(private: Any, change: Any) -> Iterator[Any]:
     """Yield the numbers of a change, in the order of the private numbers that they move."""
-    if isinstance(private, Form):
+    if isinstance(private, AffineForm):
         numbers = np.asarray(change, dtype=object)
         if numbers.shape != private.shape:
-            shown = Shown(f"shape {numbers.shape}")
+            shown = VerbatimText(f"shape {numbers.shape}")
             raise InvalidArgument("change", shown, f"the shape of what it moves, {private.shape}")
         yield from numbers.ravel().tolist()
         return
     own = dict(items_of(private))
     given = dict(items_of(list(change) if isinstance(change, np.ndarray) else change))
     if set(own) != set(given):
-        shown = Shown(f"parts {list(given)}")
+        shown = VerbatimText(f"parts {list(given)}")
         raise InvalidArgument("change", shown, f"those of the private data, {list(own)}")
     for name, one in own.items():
         yield from _numbers_like(one, given[name])
@@ -326,14 +326,14 @@ def _numbers_like(private: Any, change: Any) -> Iterator[Any]:
 
 def places_of_parts(recursion: Recursion) -> dict[str, Ids]:
     """Return which of the private numbers each part of the private data holds, by its name."""
-    parts = _parts(recursion.private, None)
-    return {name: _places(recursion, name, part) for name, part in parts}
+    parts = _split_private_data(recursion.private, None)
+    return {name: _find_private_indices(recursion, name, part) for name, part in parts}
 
 
-def _parts(private: Any, about: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+def _split_private_data(private: Any, about: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
     """Return names and parts of the private data."""
     if about is not None:
-        return [(str(name), _part(private, of)) for name, of in about.items()]
+        return [(str(name), _select_private_part(private, of)) for name, of in about.items()]
     if isinstance(private, dict):
         return [(str(key), part) for key, part in private.items()]
     if isinstance(private, AdaptiveInputs):
@@ -343,7 +343,7 @@ def _parts(private: Any, about: Mapping[str, Any] | None) -> list[tuple[str, Any
     return [("private", private)]
 
 
-def _part(private: Any, of: Any) -> Any:
+def _select_private_part(private: Any, of: Any) -> Any:
     if callable(of):
         return of(private)
     try:
@@ -352,7 +352,7 @@ def _part(private: Any, of: Any) -> Any:
         raise InvalidArgument("about", of, "a key or an index of the private data") from None
 
 
-def _rounds(recursion: Recursion, inputs: AdaptiveInputs) -> Rounds:
+def _find_record_rounds(recursion: Recursion, inputs: AdaptiveInputs) -> Rounds:
     """Return what one record changes of adaptive inputs."""
     data = recursion.program.leaves("data")
     number = _inputs_in(recursion.private).index(inputs)
@@ -364,7 +364,7 @@ def _inputs_in(value: Any) -> list[AdaptiveInputs]:
     return [one for one in parts_of(value) if isinstance(one, AdaptiveInputs)]
 
 
-def _places(recursion: Recursion, name: str, part: Any) -> Ids:
+def _find_private_indices(recursion: Recursion, name: str, part: Any) -> Ids:
     """Return which of the private numbers a part of them holds."""
     data = recursion.program.leaves("data")
     ids = data[:0] if _inputs_in(part) else ids_of(part)

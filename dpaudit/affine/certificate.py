@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
-from dpaudit.affine.form import Form, forms_in
-from dpaudit.affine.kinds import Matrix
-from dpaudit.affine.program import Block, Ids, Program, Term
+from dpaudit.affine.form import AffineForm, forms_in
+from dpaudit.affine.kinds import SparseMatrix
+from dpaudit.affine.program import AffineProgram, BlockTerm, CoordinateBlock, Ids
 from dpaudit.formats import stamped
 from dpaudit.refutation.certificate import FORMAT, VERSION
 
@@ -46,7 +46,7 @@ def certify_views(found: Views, *, reference: str | None = None) -> dict[str, An
         return None
     program = found.recursion.program
     views = [
-        _view(name, about, one.mu)
+        _build_certificate_view(name, about, one.mu)
         for (about, name), one in found.table.items()
         if _is_small(one.ids, one.change)
     ]
@@ -60,18 +60,20 @@ def certify_views(found: Views, *, reference: str | None = None) -> dict[str, An
         "private": shape_of(found.recursion.private),
         "matrices": written.matrices,
         "blocks": written.blocks,
-        "output": _output(found),
+        "output": _get_output_ids(found),
         "observers": [
-            {"name": name, "sees": found.named.get(name), "at": _integers(ids)}
+            {"name": name, "sees": found.named.get(name), "at": _to_integer_list(ids)}
             for name, ids in found.observers.items()
         ],
-        "changes": [{"name": name, **_change(one)} for name, one in found.changes.items()],
+        "changes": [{"name": name, **_convert_change(one)} for name, one in found.changes.items()],
         "views": views,
     }
-    return _document(instance, found, reference)
+    return _build_views_certificate(instance, found, reference)
 
 
-def _document(instance: dict[str, Any], found: Views, reference: str | None) -> dict[str, Any]:
+def _build_views_certificate(
+    instance: dict[str, Any], found: Views, reference: str | None
+) -> dict[str, Any]:
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -94,42 +96,46 @@ def _is_small(ids: Ids, change: Change) -> bool:
     return known and len(ids) <= MOST_ROWS and change.size <= most
 
 
-def _view(observer: str, about: str, mu: Any) -> dict[str, Any]:
+def _build_certificate_view(observer: str, about: str, mu: Any) -> dict[str, Any]:
     ends = [one if math.isfinite(one) else "Infinity" for one in (mu.lower, mu.upper)]
     return {"observer": observer, "about": about, "lower": ends[0], "upper": ends[1]}
 
 
-def _output(found: Views) -> list[int]:
+def _get_output_ids(found: Views) -> list[int]:
     ids = [one.ids.ravel() for one in forms_in(found.recursion.output)]
-    return _integers(np.concatenate(ids)) if ids else []
+    return _to_integer_list(np.concatenate(ids)) if ids else []
 
 
-def _integers(ids: NDArray[Any]) -> list[int]:
+def _to_integer_list(ids: NDArray[Any]) -> list[int]:
     return [int(one) for one in ids.ravel()]
 
 
 # --- what changes ---------------------------------------------------------------------------------
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _convert_change(change: Change) -> dict[str, Any]:
     """Return a change as the file has it: its kind, the places that change, and its size."""
-    at = _integers(change.places())
+    at = _to_integer_list(change.places())
     if isinstance(change, Direction):
-        return {"kind": "direction", "at": at, "by": [_exact(change.vector[one]) for one in at]}
+        return {
+            "kind": "direction",
+            "at": at,
+            "by": [_to_exact_number(change.vector[one]) for one in at],
+        }
     if isinstance(change, Box):
-        radii = [_exact(one) for one in change.radii if one]
+        radii = [_to_exact_number(one) for one in change.radii if one]
         return {"kind": "box", "at": at, "by": radii}
     radius = getattr(change, "radius", Fraction(0))
     kind = "l1" if isinstance(change, L1Ball) else "l2"
-    return {"kind": kind, "at": at, "by": [_exact(radius)]}
+    return {"kind": kind, "at": at, "by": [_to_exact_number(radius)]}
 
 
-def _exact(value: Any) -> float | str:
+def _to_exact_number(value: Any) -> float | str:
     """Return a number that is read back without error: a double, or else a fraction as text.
 
     Examples
     --------
-    >>> _exact(0.1), _exact(Fraction(1, 3)), _exact(Fraction(1, 2))
+    >>> _to_exact_number(0.1), _to_exact_number(Fraction(1, 3)), _to_exact_number(Fraction(1, 2))
     (0.1, '1/3', 0.5)
     """
     exact = Fraction(value) if isinstance(value, float | int | Fraction) else Fraction(str(value))
@@ -143,29 +149,29 @@ def _exact(value: Any) -> float | str:
 class _Written:
     """A program as the file has it; equal matrices are written once."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: AffineProgram) -> None:
         self.matrices = list[dict[str, Any]]()
         self._places = dict[tuple[Any, ...], int]()
         self.numbers = 0
         self.blocks = [self._block(one) for one in program.blocks]
 
-    def _block(self, block: Block) -> dict[str, Any]:
+    def _block(self, block: CoordinateBlock) -> dict[str, Any]:
         if block.kind != "sum":
             return {block.kind: block.size}
         return {"sum": [self._term(one) for one in block.terms]}
 
-    def _term(self, term: Term) -> dict[str, Any]:
+    def _term(self, term: BlockTerm) -> dict[str, Any]:
         self.numbers += len(term.ids)
-        written: dict[str, Any] = {"of": _integers(term.ids)}
+        written: dict[str, Any] = {"of": _to_integer_list(term.ids)}
         if term.matrix is not None:
             return written | {"matrix": self._matrix(term.matrix)}
         if term.numbers is not None:
             self.numbers += len(term.numbers)
             word = "over" if term.divides else "times"
-            written[word] = [_exact(one) for one in term.numbers.tolist()]
+            written[word] = [_to_exact_number(one) for one in term.numbers.tolist()]
         return written
 
-    def _matrix(self, matrix: Matrix) -> int:
+    def _matrix(self, matrix: SparseMatrix) -> int:
         entries = (matrix.at_row.tobytes(), matrix.at_column.tobytes(), *matrix.numbers.tolist())
         key = (matrix.rows, matrix.columns, *entries)
         place = self._places.setdefault(key, len(self.matrices))
@@ -175,9 +181,9 @@ class _Written:
                 {
                     "rows": matrix.rows,
                     "columns": matrix.columns,
-                    "at_row": _integers(matrix.at_row),
-                    "at_column": _integers(matrix.at_column),
-                    "numbers": [_exact(one) for one in matrix.numbers.tolist()],
+                    "at_row": _to_integer_list(matrix.at_row),
+                    "at_column": _to_integer_list(matrix.at_column),
+                    "numbers": [_to_exact_number(one) for one in matrix.numbers.tolist()],
                 }
             )
         return place
@@ -194,8 +200,10 @@ def shape_of(value: Any) -> dict[str, Any] | None:
     >>> shape_of({"a": np.zeros((2, 3)), "b": [1.0]})
     {'dict': [['a', {'array': [2, 3]}], ['b', {'list': [{'array': []}]}]]}
     """
-    if isinstance(value, Form | np.ndarray | np.generic | int | float):
-        return {"array": list(np.shape(value) if not isinstance(value, Form) else value.shape)}
+    if isinstance(value, AffineForm | np.ndarray | np.generic | int | float):
+        return {
+            "array": list(np.shape(value) if not isinstance(value, AffineForm) else value.shape)
+        }
     if type(value) is dict and all(isinstance(key, str | int) for key in value):
         return _of_parts("dict", [[key, shape_of(one)] for key, one in value.items()])
     if type(value) in (list, tuple):
@@ -226,7 +234,9 @@ def zeros_of(shape: Mapping[str, Any]) -> Any:
     return tuple(parts) if kind == "tuple" else parts
 
 
-def named_observers(given: Mapping[Any, Any] | None, names: Iterable[str]) -> dict[str, list[str]]:
+def get_observer_parts(
+    given: Mapping[Any, Any] | None, names: Iterable[str]
+) -> dict[str, list[str]]:
     """Return whom each observer is made of, of those that are no functions of the output."""
     if given is None:
         return {name: [name] for name in names}

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.affine.kinds import Kind, Matrix, unpacked
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.affine.kinds import Kind, SparseMatrix, unpack_flint_matrix
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 _MOST_CORNERS = 16  # numbers of a box whose corners are all tried
 
@@ -114,12 +114,12 @@ class Direction(Change):
         """Return the column of the change."""
         if data.shape[1] != len(self.vector):
             expected = f"as many as there are private numbers, {data.shape[1]}"
-            raise InvalidArgument("change", Shown(f"{len(self.vector)} numbers"), expected)
+            raise InvalidArgument("change", VerbatimText(f"{len(self.vector)} numbers"), expected)
         at = self.places()
         numbers = np.empty(len(at), dtype=object)
         numbers[:] = [self.vector[one] for one in at]
         where = np.arange(len(at))
-        column = Matrix(1, len(at), np.zeros(len(at), dtype=np.int64), where, numbers)
+        column = SparseMatrix(1, len(at), np.zeros(len(at), dtype=np.int64), where, numbers)
         return kind.mix(column, np.ascontiguousarray(data[:, at].T)).T
 
     def largest(self, gram: arb_mat) -> Bracket:
@@ -142,7 +142,7 @@ class _Ball(Change):
         self.at = np.array([operator.index(one) for one in at], dtype=np.intp)
         self.radius = exact_number("radius", radius)
         if self.radius < 0 or not len(self.at):
-            given = radius if len(self.at) else Shown("no number that changes")
+            given = radius if len(self.at) else VerbatimText("no number that changes")
             raise InvalidArgument("radius", given, "0 or more, of at least one number")
         if len(np.unique(self.at)) < len(self.at):
             raise InvalidArgument("at", list(at), "places of which none comes twice")
@@ -177,11 +177,11 @@ class L2Ball(_Ball):
 
     def largest(self, gram: arb_mat) -> Bracket:
         """Return ``radius sqrt(largest eigenvalue)``."""
-        vectors = _eigenvectors(gram)
+        vectors = _estimate_eigenvectors(gram)
         basis = arb_mat(vectors.tolist())
-        turned = unpacked(basis.inv() * gram * basis)
-        discs = [row[n] + _others(row, n) for n, row in enumerate(turned)]
-        upper = _largest(disc.upper() for disc in discs)
+        turned = unpack_flint_matrix(basis.inv() * gram * basis)
+        discs = [row[n] + _sum_off_diagonal(row, n) for n, row in enumerate(turned)]
+        upper = _compute_largest_ball(disc.upper() for disc in discs)
         last = arb_mat(vectors[:, -1:].tolist())
         along = (last.transpose() * gram * last)[0, 0] / (last.transpose() * last)[0, 0]
         return self._scaled(along, upper)
@@ -197,7 +197,7 @@ class L1Ball(_Ball):
 
     def largest(self, gram: arb_mat) -> Bracket:
         """Return ``radius max_j sqrt(M_jj)``."""
-        most = _largest(gram[n, n] for n in range(gram.nrows()))
+        most = _compute_largest_ball(gram[n, n] for n in range(gram.nrows()))
         return self._scaled(most, most)
 
 
@@ -255,9 +255,9 @@ class Box(Change):
     def largest(self, gram: arb_mat) -> Bracket:
         """Return the largest of the corners, or two ends of it."""
         if self.is_exact:
-            most = _largest(_corner_values(unpacked(gram).tolist()))
+            most = _compute_largest_ball(_corner_values(unpack_flint_matrix(gram).tolist()))
             return root_between(most, most)
-        low = _at_corner(gram, _best_corner(unpacked(gram).astype(np.float64)))
+        low = _at_corner(gram, _best_corner(unpack_flint_matrix(gram).astype(np.float64)))
         entries = sum((abs(one) for one in gram.entries()), arb(0))
         around = arb(L2Ball(range(self.size)).largest(gram).upper) ** 2 * self.size
         return root_between(low, entries.min(around))
@@ -275,21 +275,21 @@ def exact_number(name: str, value: Any) -> Fraction:
         return Fraction(int(value.p), int(value.q))
     if isinstance(value, Fraction | int) and not isinstance(value, bool):
         return Fraction(value)
-    return Fraction(check.real(name, value))
+    return Fraction(check.require_real(name, value))
 
 
-def _largest(values: Iterable[arb]) -> arb:
+def _compute_largest_ball(values: Iterable[arb]) -> arb:
     return reduce(lambda one, other: one.max(other), values)
 
 
-def _eigenvectors(gram: arb_mat) -> NDArray[np.float64]:
+def _estimate_eigenvectors(gram: arb_mat) -> NDArray[np.float64]:
     """Return what is near eigenvectors, as columns, the last one of the largest eigenvalue."""
-    size = _largest(abs(gram[n, n]) for n in range(gram.nrows())).upper()
-    middle = unpacked(gram * (1 / size) if size > 0 else gram).astype(np.float64)
+    size = _compute_largest_ball(abs(gram[n, n]) for n in range(gram.nrows())).upper()
+    middle = unpack_flint_matrix(gram * (1 / size) if size > 0 else gram).astype(np.float64)
     return np.asarray(np.linalg.eigh((middle + middle.T) / 2)[1])
 
 
-def _others(row: NDArray[Any], at: int) -> arb:
+def _sum_off_diagonal(row: NDArray[Any], at: int) -> arb:
     return sum((abs(one) for n, one in enumerate(row) if n != at), arb(0))
 
 
@@ -332,10 +332,12 @@ def _best_corner(gram: NDArray[np.float64]) -> list[int]:
     """Return signs at which turning any one of them makes ``z'Mz`` no larger."""
     _, vectors = np.linalg.eigh(gram)
     starts = [np.where(vectors[:, -n] < 0, -1.0, 1.0) for n in range(1, min(len(gram), 8) + 1)]
-    return max((_climbed(gram, one) for one in starts), key=lambda one: one[0])[1]
+    return max((_search_sign_vector(gram, one) for one in starts), key=lambda one: one[0])[1]
 
 
-def _climbed(gram: NDArray[np.float64], signs: NDArray[np.float64]) -> tuple[float, list[int]]:
+def _search_sign_vector(
+    gram: NDArray[np.float64], signs: NDArray[np.float64]
+) -> tuple[float, list[int]]:
     for _ in range(100 * len(gram)):
         gains = np.diagonal(gram) - signs * (gram @ signs)
         best = int(np.argmax(gains))

@@ -42,14 +42,14 @@ from dpaudit.affine.graph import (
     NONE,
     Chosen,
     Graph,
+    find_known_zeros,
     graph_of,
-    known_zeros,
-    ranges,
     require_plain,
+    select_table_ranges,
     sort_by,
 )
-from dpaudit.affine.program import NOWHERE, Ids, Program, distinct
-from dpaudit.affine.substitution import Enclosure, Entries, Parts, Substitution
+from dpaudit.affine.program import NOWHERE, AffineProgram, Ids, sort_distinct
+from dpaudit.affine.substitution import MidpointEnclosure, Parts, SparseEntries, StateSubstitution
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Clamped:
         The coordinates of the inputs.
     """
 
-    recursion: Substitution
+    recursion: StateSubstitution
     is_data: Chosen
     owner: NDArray[np.int64]
     is_pivot: Chosen
@@ -85,26 +85,30 @@ class Clamped:
         return np.asarray(~self.is_data & (self.owner == NOWHERE))
 
     @cached_property
-    def scales(self) -> Enclosure:
+    def scales(self) -> MidpointEnclosure:
         """The norms s of the coefficients of each equation's own normals; 1 for pivots."""
         count = self.recursion.counts[1]
-        found = self.recursion.backwards.enclose(Enclosure(np.ones(count), np.zeros(count)))
+        found = self.recursion.backwards.enclose(MidpointEnclosure(np.ones(count), np.zeros(count)))
         mine = (self.owner != NOWHERE) & ~self.is_data
         owner = self.owner[mine]
-        low, high = (_norms(owner, one[mine], count) for one in _ends(found))
+        low, high = (
+            _compute_group_norms(owner, one[mine], count) for one in _get_absolute_ends(found)
+        )
         spare = 1 + 2.0**-50 * (1 + np.bincount(owner, minlength=count))
         low, high = low / spare, high * spare
         middle, error = (low + high) / 2, (high - low) / 2 * (1 + 1e-10)
-        return Enclosure(np.where(self.is_pivot, 1.0, middle), np.where(self.is_pivot, 0.0, error))
+        return MidpointEnclosure(
+            np.where(self.is_pivot, 1.0, middle), np.where(self.is_pivot, 0.0, error)
+        )
 
 
-def _ends(found: Enclosure) -> tuple[Array, Array]:
+def _get_absolute_ends(found: MidpointEnclosure) -> tuple[Array, Array]:
     """Return the least and the largest absolute values."""
     size = np.abs(found.middle)
     return np.maximum(size - found.error, 0.0), size + found.error
 
 
-def _norms(group: NDArray[np.int64], sizes: Array, count: int) -> Array:
+def _compute_group_norms(group: NDArray[np.int64], sizes: Array, count: int) -> Array:
     """Return the norm of each of some groups of numbers that are 0 or more.
 
     Squares are of numbers that a power of two brings near 1: what vanishes is less than rounding.
@@ -116,7 +120,7 @@ def _norms(group: NDArray[np.int64], sizes: Array, count: int) -> Array:
     return np.ldexp(np.sqrt(np.bincount(group, squares, minlength=count)), power)
 
 
-def clamp(program: Program, seen: Ids, changed: Ids) -> Clamped | None:
+def clamp_view(program: AffineProgram, seen: Ids, changed: Ids) -> Clamped | None:
     """Return the equations of a view; None if it knows some of what changes.
 
     Parameters
@@ -135,13 +139,13 @@ def clamp(program: Program, seen: Ids, changed: Ids) -> Clamped | None:
     """
     graph = graph_of(program, seen)
     still = np.setdiff1d(program.leaves("data"), changed)
-    known = known_zeros(graph, np.concatenate([seen[seen != NOWHERE], still]))
+    known = find_known_zeros(graph, np.concatenate([seen[seen != NOWHERE], still]))
     if known[changed].any():
         return None
-    return _clamped(program, graph.shorten(known), known)
+    return _build_clamped_equations(program, graph.shorten(known), known)
 
 
-def _clamped(program: Program, graph: Graph, known: Chosen) -> Clamped:
+def _build_clamped_equations(program: AffineProgram, graph: Graph, known: Chosen) -> Clamped:
     """Return the equations of parts that are not known."""
     layout = _lay_out(graph, np.unique(graph.entries.rows[known[graph.entries.rows]]))
     is_data = np.isin(layout.inputs, program.leaves("data"))
@@ -150,9 +154,9 @@ def _clamped(program: Program, graph: Graph, known: Chosen) -> Clamped:
     normals = layout.inputs[~is_data]
     own = np.bincount(owner[normals] + 1, minlength=len(layout.outputs) + 1)[1:]
     is_bare = layout.recursion.forwards.spread(np.maximum, (~is_data).astype(np.int64))[1] < 1
-    pivots = _pivots(layout, first, normals, (own == 0) & ~is_bare)
+    pivots = _choose_pivots(layout, first, normals, (own == 0) & ~is_bare)
     if len(pivots.normals):
-        layout = _turn(layout, pivots)
+        layout = _apply_pivots(layout, pivots)
         is_data = np.isin(layout.inputs, program.leaves("data"))
     is_pivot = np.isin(layout.outputs, pivots.equations)
     return Clamped(
@@ -168,7 +172,7 @@ class _Layout:
     """A graph as a recursion: the coordinates of states, inputs and outputs, in order."""
 
     graph: Graph
-    recursion: Substitution
+    recursion: StateSubstitution
     states: Ids
     inputs: Ids
     outputs: Ids
@@ -191,35 +195,37 @@ class _Layout:
 
 def _lay_out(graph: Graph, outputs: Ids) -> _Layout:
     """Return all that leads to some outputs."""
-    entries = graph.entries.where(_reaching(graph, outputs)[graph.entries.rows])
+    entries = graph.entries.where(_find_ancestors(graph, outputs)[graph.entries.rows])
     kind = np.full(graph.size, 1, dtype=np.int8)  # 0: state, 1: input, 2: output
     kind[entries.rows], kind[outputs] = 0, 2
-    states, levels = _levels(entries, kind)
+    states, levels = _sort_states_by_level(entries, kind)
     inputs = np.unique(entries.columns[kind[entries.columns] == 1])
     numbers = np.full(graph.size, NOWHERE, dtype=np.int64)
     for ids in (states, inputs, outputs):
         numbers[ids] = np.arange(len(ids))
     rows, columns = kind[entries.rows], kind[entries.columns]
-    named = Entries(numbers[entries.rows], numbers[entries.columns], entries.numbers)
+    named = SparseEntries(numbers[entries.rows], numbers[entries.columns], entries.numbers)
     parts = [named.where((rows == to) & (columns == of)) for to in (0, 2) for of in (0, 1)]
     counts = len(inputs), len(outputs)
-    recursion = Substitution(Parts(*parts), levels, counts, graph.roundings)
+    recursion = StateSubstitution(Parts(*parts), levels, counts, graph.roundings)
     return _Layout(graph, recursion, states, inputs, outputs)
 
 
-def _reaching(graph: Graph, outputs: Ids) -> Chosen:
+def _find_ancestors(graph: Graph, outputs: Ids) -> Chosen:
     """Return the outputs, and all that leads to one."""
     by_row = sort_by(graph.entries.rows, graph.size)
     found = np.zeros(graph.size, dtype=np.bool_)
     new = outputs
     while len(new):
         found[new] = True
-        parts = graph.entries.columns[ranges(by_row, new)]
-        new = distinct(parts[~found[parts]])
+        parts = graph.entries.columns[select_table_ranges(by_row, new)]
+        new = sort_distinct(parts[~found[parts]])
     return found
 
 
-def _levels(entries: Entries, kind: NDArray[np.int8]) -> tuple[Ids, NDArray[np.int64]]:
+def _sort_states_by_level(
+    entries: SparseEntries, kind: NDArray[np.int8]
+) -> tuple[Ids, NDArray[np.int64]]:
     """Return the states by level, and where each level begins."""
     inner = entries.where((kind[entries.columns] == 0) & (kind[entries.rows] == 0))
     waiting = np.bincount(inner.rows, minlength=len(kind))
@@ -228,9 +234,9 @@ def _levels(entries: Entries, kind: NDArray[np.int8]) -> tuple[Ids, NDArray[np.i
     found = [NONE]
     while len(new):
         found.append(new)
-        rows = inner.rows[ranges(uses, new)]
+        rows = inner.rows[select_table_ranges(uses, new)]
         np.subtract.at(waiting, rows, 1)
-        new = distinct(rows[waiting[rows] == 0])
+        new = sort_distinct(rows[waiting[rows] == 0])
     states = np.concatenate(found)
     assert len(states) == np.count_nonzero(kind == 0), "a sum depends on itself"
     return states, np.cumsum([0, *map(len, found[1:])])
@@ -248,7 +254,9 @@ class _Pivots:
     entries: NDArray[np.int64]
 
 
-def _pivots(layout: _Layout, first: NDArray[np.int64], normals: Ids, poor: Chosen) -> _Pivots:
+def _choose_pivots(
+    layout: _Layout, first: NDArray[np.int64], normals: Ids, poor: Chosen
+) -> _Pivots:
     """Return pivots of equations without normals of their own: those of largest coefficients."""
     entries, size = layout.graph.entries, layout.graph.size
     alike = first[entries.rows] == first[entries.columns]
@@ -281,7 +289,7 @@ def _largest_by(group: NDArray[np.int64], size: Array) -> NDArray[np.int64]:
     return np.asarray(ends[size[ends] >= 0])
 
 
-def _turn(layout: _Layout, pivots: _Pivots) -> _Layout:
+def _apply_pivots(layout: _Layout, pivots: _Pivots) -> _Layout:
     """Return the recursion with sums turned about, and pivots in place of what they make up for."""
     graph, entries = layout.graph, layout.graph.entries
     way = entries.where(pivots.entries)
@@ -293,11 +301,11 @@ def _turn(layout: _Layout, pivots: _Pivots) -> _Layout:
     other, sums = entries.where(is_other), way.where(~layout.is_output[way.rows])
     parts = [
         entries.where(is_whole),
-        Entries(to[other.rows], other.columns, -other.numbers / factor[other.rows]),
-        Entries(sums.columns, sums.rows, 1 / sums.numbers),
-        Entries(pivots.equations, pivots.normals, np.ones(len(pivots.normals))),
+        SparseEntries(to[other.rows], other.columns, -other.numbers / factor[other.rows]),
+        SparseEntries(sums.columns, sums.rows, 1 / sums.numbers),
+        SparseEntries(pivots.equations, pivots.normals, np.ones(len(pivots.normals))),
     ]
-    made = Entries(*map(np.concatenate, zip(*parts, strict=True)))
+    made = SparseEntries(*map(np.concatenate, zip(*parts, strict=True)))
     require_plain(made.numbers)
     turned = replace(graph, entries=made, roundings=2 * graph.roundings + 1)
     return _lay_out(turned, layout.outputs)

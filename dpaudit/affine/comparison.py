@@ -16,12 +16,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit.affine.covariance import read_parameters
-from dpaudit.affine.form import NO_IDS, Form, NotAffine, Tracing, forms_in
+from dpaudit.affine.form import NO_IDS, AffineForm, FormTracing, NotAffine, forms_in
 from dpaudit.affine.inputs import AdaptiveInputs, InputCall, PlainCall, PlainSource, numbers_in
 from dpaudit.affine.kinds import DOUBLES, SIZES
-from dpaudit.affine.messages import map_parts, outline
-from dpaudit.affine.program import Program
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.affine.messages import make_value_outline, map_parts
+from dpaudit.affine.program import AffineProgram
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.tracked import Call
 
@@ -62,14 +62,14 @@ class _PlainState(recorder.State):
 class Traced:
     """What runs are compared with."""
 
-    tracing: Tracing
+    tracing: FormTracing
     output: Any
     calls: tuple[InputCall, ...]
     looks: Mapping[str, Look]
     looked: Mapping[str, Any]
 
     @property
-    def program(self) -> Program:
+    def program(self) -> AffineProgram:
         """What was formed."""
         return self.tracing.program
 
@@ -85,7 +85,7 @@ class Traced:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunAgreement:
     """How many runs were alike, and what was not."""
 
     runs: int
@@ -101,26 +101,26 @@ _OTHERWISE = "it returns something else, or texts or numbers of another shape, f
 
 def compare_runs(
     function: Function, traced: Traced, private: Any, seed: int, most: int
-) -> Comparison:
+) -> RunAgreement:
     """Return whether runs on plain numbers, so many at most, return what was traced."""
     rng = np.random.Generator(np.random.PCG64(seed))
     count = int(np.clip(_ENOUGH // max(traced.program.size, 1), _FEWEST, max(most, _FEWEST)))
     runs, once = list[_PlainRun](), _run_plainly if traced.tracing.unit is None else _run_with_data
     normals, numbers = (len(traced.program.leaves(kind)) for kind in ("noise", "data"))
-    expected = outline(traced.seen)
+    expected = make_value_outline(traced.seen)
     while len(runs) < count:
         decades = _DECADES[len(runs) % len(_DECADES)]
         run = once(function, private, rng, decades, traced.looks)
         if run is None:
-            return Comparison(count, "it fails on plain arrays")
+            return RunAgreement(count, "it fails on plain arrays")
         if len(run.noise) != normals:
-            return Comparison(count, "it draws another number of normals on plain arrays")
+            return RunAgreement(count, "it draws another number of normals on plain arrays")
         if run.rounds != traced.rounds or len(run.data) != numbers:
-            return Comparison(count, "it asks for other inputs on plain arrays")
+            return RunAgreement(count, "it asks for other inputs on plain arrays")
         if run.outline != expected:
-            return Comparison(count, _OTHERWISE)
+            return RunAgreement(count, _OTHERWISE)
         runs.append(run)
-    return Comparison(count, _why_unlike(traced, runs))
+    return RunAgreement(count, _why_unlike(traced, runs))
 
 
 def _why_unlike(traced: Traced, runs: list[_PlainRun]) -> str | None:
@@ -192,7 +192,9 @@ def _run_plainly(
     seen = [run.value, [one.arguments for one in calls], looked]
     data = numbers_in([given, [one.value for one in calls]])
     rounds = [(one.part, one.step) for one in calls]
-    return _PlainRun(data, numbers_in(state.drawn), numbers_in(seen), rounds, outline(seen))
+    return _PlainRun(
+        data, numbers_in(state.drawn), numbers_in(seen), rounds, make_value_outline(seen)
+    )
 
 
 def _run_with_data(
@@ -209,7 +211,9 @@ def _run_with_data(
     if looked is None:
         return None
     seen = [run.value, [], looked]
-    return _PlainRun(np.ones(1), numbers_in(state.drawn), numbers_in(seen), [], outline(seen))
+    return _PlainRun(
+        np.ones(1), numbers_in(state.drawn), numbers_in(seen), [], make_value_outline(seen)
+    )
 
 
 def look_at(output: Any, name: str, look: Look) -> Any:
@@ -227,7 +231,7 @@ def look_at(output: Any, name: str, look: Look) -> Any:
     except NotAffine:
         raise
     except Exception as error:
-        given = Shown(f"{name}, which raises {type(error).__name__}: {error}")
+        given = VerbatimText(f"{name}, which raises {type(error).__name__}: {error}")
         raise InvalidArgument("observers", given, "functions of what is returned") from error
 
 
@@ -240,4 +244,6 @@ def _look_plainly(run: recorder.Run, looks: Mapping[str, Look]) -> dict[str, Any
 
 def copy_of(data: Any) -> Any:
     """Return a nested value whose arrays have memory of their own."""
-    return map_parts(data, lambda one: one.copy() if isinstance(one, np.ndarray | Form) else one)
+    return map_parts(
+        data, lambda one: one.copy() if isinstance(one, np.ndarray | AffineForm) else one
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.affine.form import Form, NotAffine, Tracing, holds_form
+from dpaudit.affine.form import AffineForm, FormTracing, NotAffine, holds_form
 from dpaudit.freezing import constructors
 
 # Functions that take lists for arrays, of which numpy does not ask the entries what they are.
@@ -31,55 +31,55 @@ _OF_COLUMNS = {
 _FULL, _FULL_LIKE = np.full, np.full_like
 
 
-def own_constructors(tracing: Tracing, function: Any) -> AbstractContextManager[None]:
+def own_constructors(tracing: FormTracing, function: Any) -> AbstractContextManager[None]:
     """Let constructors of numpy that code of no library calls return forms.
 
     So do functions that code has imported by name: they are replaced in modules of no library, and
     where the globals of ``function`` hold them.
     """
     rooms = ("scipy.linalg", "scipy.signal")
-    return constructors.replaced(_replacements(tracing), function, rooms)
+    return constructors.replaced(_make_form_replacements(tracing), function, rooms)
 
 
-def _replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
+def _make_form_replacements(tracing: FormTracing) -> Iterator[tuple[Any, Any]]:
     """Yield functions and what stands in for them."""
     of_arrays = [getattr(np, name) for name in _OF_ARRAYS]
     yield from constructors.common_replacements(_Forms(tracing), of_arrays)
     for path, place in _OF_COLUMNS.items():
         room, name = path.split(".")
         if (module := sys.modules.get(f"scipy.{room}")) is not None:
-            yield getattr(module, name), _mapper(tracing, getattr(module, name), place)
+            yield getattr(module, name), _make_column_mapper(tracing, getattr(module, name), place)
 
 
 @dataclass(frozen=True)
 class _Forms:
     """Forms as stand-ins of arrays."""
 
-    tracing: Tracing
+    tracing: FormTracing
 
     def holds(self, value: Any) -> bool:
         """Return whether nested lists and tuples hold a form."""
         return holds_form(value)
 
-    def of(self, value: Any) -> Form:
+    def of(self, value: Any) -> AffineForm:
         """Return a number, an array or nested lists of such as a form."""
         return self.tracing.form_of(value)
 
-    def own(self, found: Form) -> Form:
+    def own(self, found: AffineForm) -> AffineForm:
         """Return an array of the same entries, of its own memory."""
         return found.as_array()
 
-    def lying_in_rows(self, found: Form) -> Form:
+    def lying_in_rows(self, found: AffineForm) -> AffineForm:
         """Return an array that lies row after row: itself, or a copy."""
         return found if found.value.flags.c_contiguous and found.ndim else found.as_array()
 
-    def is_array(self, found: Form) -> bool:
+    def is_array(self, found: AffineForm) -> bool:
         """Return whether a form is an array, and no number."""
         return found.is_array
 
     def is_hidden(self, value: Any) -> bool:
         """Return whether something is a form that holds data or noise."""
-        return isinstance(value, Form) and not value.is_public
+        return isinstance(value, AffineForm) and not value.is_public
 
     def of_made(self, made: Any) -> Any:
         """Return an array of doubles as a form, and any other as it is."""
@@ -93,7 +93,7 @@ class _Forms:
         """Note a refusal, and return what is raised for it."""
         return self.tracing.refuse(reason)
 
-    def make(self, original: Any, given: Any, named: Any) -> Form:
+    def make(self, original: Any, given: Any, named: Any) -> AffineForm:
         """Return an array of the shape of a form, or one that is full of a form."""
         first, *others = given
         fill = others[0] if others else named.get("fill_value")
@@ -101,12 +101,14 @@ class _Forms:
             form = self.tracing.form_of(fill)
             shape = first if original is _FULL else np.shape(first)
             ids, value = (np.broadcast_to(one, shape) for one in (form.ids, form.value))
-            return Form(self.tracing, ids.copy(), value.copy())
-        made = original(first.value if isinstance(first, Form) else first, *others, **named)
+            return AffineForm(self.tracing, ids.copy(), value.copy())
+        made = original(first.value if isinstance(first, AffineForm) else first, *others, **named)
         return self.tracing.form_of(made)
 
 
-def _mapper(tracing: Tracing, original: Callable[..., Any], place: int) -> Callable[..., Any]:
+def _make_column_mapper(
+    tracing: FormTracing, original: Callable[..., Any], place: int
+) -> Callable[..., Any]:
     """Return what maps the columns of a form as all unit vectors are mapped."""
 
     @wraps(original)

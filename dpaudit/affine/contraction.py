@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.affine.kinds import Matrix
+from dpaudit.affine.kinds import SparseMatrix
 
 
 class Contraction(NamedTuple):
@@ -34,7 +34,7 @@ class Nonzero(NamedTuple):
     shape: tuple[int, ...]
 
 
-def nonzero(public: NDArray[Any]) -> Nonzero:
+def find_nonzero_entries(public: NDArray[Any]) -> Nonzero:
     """Return what is not 0 of an array."""
     if not public.ndim:
         return Nonzero((), public.reshape(1)[public.reshape(1) != 0], ())
@@ -42,12 +42,14 @@ def nonzero(public: NDArray[Any]) -> Nonzero:
     return Nonzero(places, public[places], public.shape)
 
 
-def matrix_of(letters: Contraction, public: Nonzero, shape: tuple[int, ...]) -> Matrix:
+def matrix_of(letters: Contraction, public: Nonzero, shape: tuple[int, ...]) -> SparseMatrix:
     """Return the matrix that takes a form of a shape, flattened, to the result, flattened.
 
     Examples
     --------
-    >>> made = matrix_of(Contraction("ij", "j", "i"), nonzero(np.array([[1.0, 2.0]])), (2,))
+    >>> made = matrix_of(
+    ...     Contraction("ij", "j", "i"), find_nonzero_entries(np.array([[1.0, 2.0]])), (2,)
+    ... )
     >>> made.rows, made.columns, made.numbers.tolist()
     (1, 2, [1.0, 2.0])
     """
@@ -61,17 +63,19 @@ def matrix_of(letters: Contraction, public: Nonzero, shape: tuple[int, ...]) -> 
     width = int(np.prod([sizes[one] for one in free], dtype=np.int64))
     grid = np.indices([sizes[one] for one in free]).reshape(len(free), width)
     at |= {one: grid[n][None, :] for n, one in enumerate(free)}
-    rows = _flat([(at[one], sizes[one]) for one in letters.result], (count, width))
-    columns = _flat([(at[one], sizes[one]) for one in letters.form], (count, width))
+    rows = _compute_flat_indices([(at[one], sizes[one]) for one in letters.result], (count, width))
+    columns = _compute_flat_indices([(at[one], sizes[one]) for one in letters.form], (count, width))
     numbers = np.repeat(public.numbers, width)
     order = np.argsort(rows, kind="stable")
     total = int(np.prod([sizes[one] for one in letters.result], dtype=np.int64))
-    return Matrix(
+    return SparseMatrix(
         total, int(np.prod(shape, dtype=np.int64)), rows[order], columns[order], numbers[order]
     )
 
 
-def _flat(axes: list[tuple[NDArray[Any], int]], shape: tuple[int, int]) -> NDArray[np.int64]:
+def _compute_flat_indices(
+    axes: list[tuple[NDArray[Any], int]], shape: tuple[int, int]
+) -> NDArray[np.int64]:
     """Return the place in a flattened array for each choice of the letters."""
     places = np.zeros(shape, dtype=np.int64)
     for index, size in axes:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.affine.form import Form
+from dpaudit.affine.form import AffineForm
 from dpaudit.affine.precise import factor_covariance
 
 _PARAMETERS = ("mean", "cov", "size")
@@ -35,7 +35,7 @@ class Correlated:
 
     def of(self, normals: Any) -> Any:
         """Return the draws that normals lead to."""
-        factor = self.factor if isinstance(normals, Form) else self.factor.astype(float)
+        factor = self.factor if isinstance(normals, AffineForm) else self.factor.astype(float)
         return normals @ factor.T + self.mean
 
 
@@ -54,19 +54,19 @@ def read_parameters(given: dict[str, Any]) -> Correlated:
     """
     named = {_PARAMETERS[int(key)] if key in "012" else key: one for key, one in given.items()}
     mean, covariance, size = (named.get(name) for name in _PARAMETERS)
-    if isinstance(covariance, Form):
+    if isinstance(covariance, AffineForm):
         if not covariance.is_public:
             raise ValueError("data or noise decide the covariance of noise")
         covariance = covariance.value
-    factor = _factor(np.array(covariance, dtype=float))
+    factor = _factor_noise_covariance(np.array(covariance, dtype=float))
     rows = () if size is None else tuple(map(int, np.atleast_1d(size)))
-    where = mean if isinstance(mean, Form) else np.array(mean, dtype=float)
+    where = mean if isinstance(mean, AffineForm) else np.array(mean, dtype=float)
     if where.shape != (len(factor),):
         raise ValueError("the mean and the covariance of noise have different lengths")
     return Correlated(where, factor, (*rows, len(factor)))
 
 
-def _factor(covariance: NDArray[np.float64]) -> NDArray[Any]:
+def _factor_noise_covariance(covariance: NDArray[np.float64]) -> NDArray[Any]:
     if covariance.ndim != 2 or len(covariance) != len(covariance.T):
         raise ValueError("the covariance of noise is no square matrix")
     if np.abs(covariance - covariance.T).max() > _CLOSE * np.abs(covariance).max():

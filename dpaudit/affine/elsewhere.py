@@ -16,11 +16,11 @@ from dpaudit.affine.certificate import certify_views, zeros_of
 from dpaudit.affine.form import NotAffine, forms_in
 from dpaudit.affine.kinds import DOUBLES
 from dpaudit.affine.observers import find_observers
-from dpaudit.affine.program import Ids, Program
+from dpaudit.affine.program import AffineProgram, Ids
 from dpaudit.affine.reading import read_recursion
 from dpaudit.affine.report import ViewsReport
 from dpaudit.execution.pool import Crew
-from dpaudit.laws.isolated import Isolation, named
+from dpaudit.laws.isolated import Isolation, add_mechanism_name
 
 
 def report_elsewhere(
@@ -46,11 +46,11 @@ def report_elsewhere(
     MechanismError, InvalidArgument
         It cannot be run, or an argument is refused.
     """
-    found = _called(_report, isolation, reference, shape, given)
+    found = _call_elsewhere(_make_views_report, isolation, reference, shape, given)
     return ViewsReport.from_document(found["report"], found["certificate"])
 
 
-def reread(
+def reread_views(
     function: Callable[..., Any] | str, shape: Mapping[str, Any], isolation: Isolation
 ) -> dict[str, Any]:
     """Return what a function does now, to be compared with a certificate.
@@ -69,16 +69,18 @@ def reread(
         As of `report_elsewhere`.
     """
     if isinstance(function, str):
-        return _called(_reread, isolation, function, shape)
-    return _unless_refused(json.loads(_answered(lambda: _read_again(function, shape))))
+        return _call_elsewhere(_reread_reference, isolation, function, shape)
+    return _unless_refused(json.loads(_answer_as_json(lambda: _read_again(function, shape))))
 
 
-def _called(function: Callable[..., str], isolation: Isolation, *given: Any) -> dict[str, Any]:
+def _call_elsewhere(
+    function: Callable[..., str], isolation: Isolation, *given: Any
+) -> dict[str, Any]:
     """Return what a function gives elsewhere, or refuse what was refused there."""
     if isolation.in_process:
         found = json.loads(function(*given))
     else:
-        with named(given[0]), Crew(isolation.limits) as crew:
+        with add_mechanism_name(given[0]), Crew(isolation.limits) as crew:
             found = json.loads(crew.call(function, *given))
     return _unless_refused(found)
 
@@ -89,7 +91,7 @@ def _unless_refused(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _answered(made: Callable[[], dict[str, Any]]) -> str:
+def _answer_as_json(made: Callable[[], dict[str, Any]]) -> str:
     """Return what is made, or which line is not linear; standard output is for results."""
     try:
         with redirect_stdout(sys.stderr):
@@ -98,18 +100,18 @@ def _answered(made: Callable[[], dict[str, Any]]) -> str:
         return json.dumps({"refused": [error.place, error.reason]})
 
 
-def _report(reference: str, shape: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+def _make_views_report(reference: str, shape: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     def made() -> dict[str, Any]:
         function = load_reference("function", reference)
         found = views(function, private=zeros_of(shape), **given)
         certificate = certify_views(found, reference=reference)
         return {"report": found.document(), "certificate": certificate}
 
-    return _answered(made)
+    return _answer_as_json(made)
 
 
-def _reread(reference: str, shape: Mapping[str, Any]) -> str:
-    return _answered(lambda: _read_again(load_reference("function", reference), shape))
+def _reread_reference(reference: str, shape: Mapping[str, Any]) -> str:
+    return _answer_as_json(lambda: _read_again(load_reference("function", reference), shape))
 
 
 def _read_again(function: Callable[..., Any], shape: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,13 +122,13 @@ def _read_again(function: Callable[..., Any], shape: Mapping[str, Any]) -> dict[
     return {
         "data": len(program.leaves("data")),
         "noise": len(program.leaves("noise")),
-        "output": _rows(program, ids),
-        "observers": {name: _rows(program, one) for name, one in seen.items()},
+        "output": _compute_coordinate_rows(program, ids),
+        "observers": {name: _compute_coordinate_rows(program, one) for name, one in seen.items()},
         "parts": {name: one.tolist() for name, one in places_of_parts(found).items()},
     }
 
 
-def _rows(program: Program, ids: Ids) -> list[dict[int, float]]:
+def _compute_coordinate_rows(program: AffineProgram, ids: Ids) -> list[dict[int, float]]:
     """Return what coordinates hold, by place: normals first, then private numbers."""
     table = program.coefficients(DOUBLES, ids)
     return [{int(at): float(row[at]) for at in np.flatnonzero(row)} for row in table]

@@ -43,11 +43,11 @@ from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.comparison import Function
 from dpaudit.affine.kinds import Balls, Exact, Residues, independent_rows
-from dpaudit.affine.observation import distance_from_one, midpoints, observe
+from dpaudit.affine.observation import distance_from_one, get_midpoints, get_observation
 from dpaudit.affine.observers import Seen, find_observers, functions_among
-from dpaudit.affine.program import Ids, Program
+from dpaudit.affine.program import AffineProgram, Ids
 from dpaudit.affine.reading import read_noise
-from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
+from dpaudit.errors import ConvergenceError, InvalidArgument, VerbatimText
 from dpaudit.reals import precision
 
 CELLS, _DIGITS = 2**19, 60
@@ -68,7 +68,7 @@ class ViewLaw:
         The coordinates that are seen, in an order that the other side shares.
     """
 
-    program: Program
+    program: AffineProgram
     ids: Ids
 
     @cached_property
@@ -117,7 +117,7 @@ class ViewPair:
     def __post_init__(self) -> None:
         shapes = [side.known.shape for side in (self.here, self.there)]
         if shapes[0] != shapes[1] or (self.here.known != self.there.known).any():
-            given = Shown(f"{shapes[1][0]} numbers that are seen of the second dataset")
+            given = VerbatimText(f"{shapes[1][0]} numbers that are seen of the second dataset")
             expected = f"{shapes[0][0]}, the same normals among them, as of the first"
             raise InvalidArgument("pair", given, expected)
 
@@ -141,7 +141,7 @@ class ViewPair:
     @cached_property
     def _kinds(self) -> list[Residues]:
         """Three primes modulo which nothing is divided by 0, on either side."""
-        sides = [observe(one.program, one.ids).primes for one in (self.here, self.there)]
+        sides = [get_observation(one.program, one.ids).primes for one in (self.here, self.there)]
         shared = [Residues(prime) for prime in sides[0] if prime in sides[1]]
         if not shared:
             raise ConvergenceError("ranks: no prime divides nothing that is divided by")
@@ -150,7 +150,7 @@ class ViewPair:
     def _ranks(self, kind: Residues) -> tuple[int, int, int]:
         (one, p), (other, q) = self._tables(kind, self._rows)
         both = np.concatenate([one, other, (q - p) % kind.prime], axis=1)
-        first, second, third = (_rank(kind, part) for part in (one, other, both))
+        first, second, third = (_compute_table_rank(kind, part) for part in (one, other, both))
         return first, second, third
 
     def _tables(self, kind: Exact, rows: Any) -> list[tuple[Any, Any]]:
@@ -167,12 +167,12 @@ class ViewPair:
             The covariances are too ill-conditioned to be diagonalised together.
         """
         check.non_negative("epsilon", epsilon)
-        check.integer("cells", cells, least=16)
+        check.require_integer("cells", cells, least=16)
         if self.told_apart:
             return Bracket.exactly(1.0)
         if not len(self._basis):
             return Bracket.exactly(0.0)
-        ways = [_bracket(pair, epsilon, cells) for pair in self._pairs]
+        ways = [_bound_quadratic_delta(pair, epsilon, cells) for pair in self._pairs]
         return Bracket(max(way.lower for way in ways), max(way.upper for way in ways))
 
     @cached_property
@@ -189,10 +189,12 @@ class ViewPair:
             (one, p), (other, q) = self._tables(kind, self._basis)
             noises, shift = (kind.flint(one), kind.flint(other)), kind.flint(q - p)
             back = kind.flint(p - q)
-            return _diagonal(*noises, shift), _diagonal(*noises[::-1], back)
+            return _diagonalise_covariances(*noises, shift), _diagonalise_covariances(
+                *noises[::-1], back
+            )
 
 
-def _rank(kind: Residues, table: Any) -> int:
+def _compute_table_rank(kind: Residues, table: Any) -> int:
     return int(kind.flint(np.ascontiguousarray(table)).rank()) if table.size else 0
 
 
@@ -240,7 +242,7 @@ def view_pairs(
     here, there = (read_noise(function, data, seed=seed, looks=looks) for data in pair)
     seen, other = (find_observers(one.output, observers, one.looks) for one in (here, there))
     if seen.keys() != other.keys():
-        given = Shown(f"outputs for {sorted(other)} of the second dataset")
+        given = VerbatimText(f"outputs for {sorted(other)} of the second dataset")
         raise InvalidArgument("pair", given, f"for {sorted(seen)}, as of the first")
     return {
         name: ViewPair(ViewLaw(here.program, ids), ViewLaw(there.program, other[name]))
@@ -258,10 +260,10 @@ class _Diagonal:
     variation_q: float
 
 
-def _diagonal(noise: arb_mat, other: arb_mat, shift: arb_mat) -> _Diagonal:
+def _diagonalise_covariances(noise: arb_mat, other: arb_mat, shift: arb_mat) -> _Diagonal:
     """Diagonalise both covariances together, and bound what is left over."""
-    one = np.asarray(np.linalg.qr(midpoints(noise).T, mode="r"))
-    inner = np.linalg.solve(one.T, midpoints(other))
+    one = np.asarray(np.linalg.qr(get_midpoints(noise).T, mode="r"))
+    inner = np.linalg.solve(one.T, get_midpoints(other))
     directions, spread, _ = np.linalg.svd(inner, full_matrices=False)
     left = arb_mat((directions.T @ np.linalg.inv(one).T).tolist())
     spread = spread**2
@@ -269,9 +271,9 @@ def _diagonal(noise: arb_mat, other: arb_mat, shift: arb_mat) -> _Diagonal:
         raise ConvergenceError("features: the covariances are singular to rounding")
     scale = arb_mat(np.diag(1 / np.sqrt(spread)).tolist())
     exactly = np.array([float((arb(1) / arb(s) ** 2).mid()) for s in 1 / np.sqrt(spread)])
-    p = _left_over(left * noise)
-    q = _left_over(scale * left * other)
-    moved = midpoints(left * shift)[:, 0]
+    p = _bound_whitening_error(left * noise)
+    q = _bound_whitening_error(scale * left * other)
+    moved = get_midpoints(left * shift)[:, 0]
     alike = np.hypot(exactly - 1, moved)
     kept = alike > _ALIKE
     # v is 1 over the square of what was divided by; it and the shift are rounded to doubles
@@ -280,7 +282,7 @@ def _diagonal(noise: arb_mat, other: arb_mat, shift: arb_mat) -> _Diagonal:
     return _Diagonal(moved[kept], exactly[kept], p / 2, q / 2 + slack)
 
 
-def _left_over(whitened: arb_mat) -> float:
+def _bound_whitening_error(whitened: arb_mat) -> float:
     """Return a bound on ``||W W' - 1||_F``, or raise `ConvergenceError` if it is above 1/2."""
     bound = distance_from_one(whitened * whitened.transpose())
     if not bound < 0.5:
@@ -290,7 +292,7 @@ def _left_over(whitened: arb_mat) -> float:
     return math.nextafter(float(bound), math.inf)
 
 
-def _bracket(pair: _Diagonal, epsilon: float, cells: int) -> Bracket:
+def _bound_quadratic_delta(pair: _Diagonal, epsilon: float, cells: int) -> Bracket:
     parts = [_Quadratic.of(a, v) for a, v in zip(pair.shift, pair.spread, strict=True)]
     width = sum(part.high - part.low for part in parts)
     spacing = max(width, 1e-12) / (cells - 4 * len(parts))
@@ -302,8 +304,8 @@ def _bracket(pair: _Diagonal, epsilon: float, cells: int) -> Bracket:
     summed = np.maximum(irfft(spectrum, size), 0.0)
     losses = spacing * (sum(first for first, _ in laws) + np.arange(size))
     slip = 0.01 * len(parts) * spacing  # the rounding of cell edges
-    low = _profile(summed, losses - slip, epsilon)
-    high = _profile(summed, losses + len(parts) * spacing + slip, epsilon)
+    low = _compute_hockey_stick(summed, losses - slip, epsilon)
+    high = _compute_hockey_stick(summed, losses + len(parts) * spacing + slip, epsilon)
     clipped = len(parts) * 2 * float(ndtr(-_FARTHEST))
     transform = 64 * _EPS * math.log2(size) * math.sqrt(size) * (len(parts) + 1)
     counted = 4 * _EPS * sum(len(masses) for _, masses in laws)
@@ -311,7 +313,7 @@ def _bracket(pair: _Diagonal, epsilon: float, cells: int) -> Bracket:
     return Bracket(max(0.0, low - off - clipped), min(1.0, high + off + clipped))
 
 
-def _profile(masses: Array, losses: Array, epsilon: float) -> float:
+def _compute_hockey_stick(masses: Array, losses: Array, epsilon: float) -> float:
     return float(masses @ -np.expm1(np.minimum(epsilon - losses, 0.0)))
 
 

@@ -1,6 +1,6 @@
 """Arrays whose entries are affine in private data and noise, as numpy's code takes arrays.
 
-A `Form` holds an id of each entry, and its number in the traced run. What moves entries about
+A `AffineForm` holds an id of each entry, and its number in the traced run. What moves entries about
 (indexing, views, reshaping, joining, writing in place) is done to both arrays by numpy itself, so
 that forms share memory exactly where arrays do. Sums, and products with public numbers, append a
 block to the program. Whatever else asks for a number that is not public is refused, for good: there
@@ -19,8 +19,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from dpaudit.affine.messages import is_constant, is_number, parts_of
-from dpaudit.affine.program import NOWHERE, Ids, Program
-from dpaudit.errors import DpauditError, InvalidArgument, Shown
+from dpaudit.affine.program import NOWHERE, AffineProgram, Ids
+from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.freezing import tracked
 
 
@@ -40,18 +40,18 @@ class NotAffine(DpauditError):
         super().__init__(f"{place}: {reason}")
 
 
-class Rules(Protocol):
+class FormRules(Protocol):
     """What operators and functions of numpy make of forms."""
 
-    def operate(self, tracing: Tracing, operator: Any, given: Any, options: Any) -> Any:
+    def operate(self, tracing: FormTracing, operator: Any, given: Any, options: Any) -> Any:
         """Return what a universal function, by its method, makes of forms and arrays."""
 
-    def call(self, tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
+    def call(self, tracing: FormTracing, function: Any, args: Any, named: Any) -> Any:
         """Return what any other function of numpy makes of arguments that hold forms."""
 
 
 @dataclass(eq=False)
-class Tracing:
+class FormTracing:
     """One run on forms: the program that it writes, and the first thing that is not affine.
 
     Parameters
@@ -68,8 +68,8 @@ class Tracing:
         The last product with a public array, for the rules.
     """
 
-    rules: Rules
-    program: Program = field(default_factory=Program)
+    rules: FormRules
+    program: AffineProgram = field(default_factory=AffineProgram)
     refusal: tuple[str, str] | None = None
     unit: int | None = None
     last_product: Any = None
@@ -80,20 +80,20 @@ class Tracing:
         self.refusal = self.refusal or (here, reason)
         return NotAffine(here, reason)
 
-    def public(self, value: Any) -> Form:
+    def public(self, value: Any) -> AffineForm:
         """Return public numbers as a form, an array of its own."""
         numbers, is_array = np.array(value), isinstance(value, np.ndarray)
         ids = np.full(numbers.shape, NOWHERE, dtype=np.int64)
-        return Form(self, ids, numbers, is_array=is_array)
+        return AffineForm(self, ids, numbers, is_array=is_array)
 
-    def form_of(self, value: Any) -> Form:
+    def form_of(self, value: Any) -> AffineForm:
         """Return a number, an array or nested lists of such as a form."""
-        if isinstance(value, Form):
+        if isinstance(value, AffineForm):
             return value
         if isinstance(value, list | tuple) and holds_form(value):
             parts = [self.form_of(one) for one in value]
             ids = np.stack([one.ids for one in parts])
-            return Form(self, ids, np.stack([one.value for one in parts]))
+            return AffineForm(self, ids, np.stack([one.value for one in parts]))
         return self.public(value)
 
 
@@ -101,10 +101,10 @@ def holds_form(value: Any) -> bool:
     """Return whether nested lists and tuples hold a form."""
     if isinstance(value, list | tuple):
         return any(map(holds_form, value))
-    return isinstance(value, Form)
+    return isinstance(value, AffineForm)
 
 
-class Form(NDArrayOperatorsMixin, tracked.Symbolic):
+class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
     """Numbers that are affine in private data and noise.
 
     Parameters
@@ -122,7 +122,7 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
     __array_priority__ = 3000.0
 
     def __init__(
-        self, tracing: Tracing, ids: Ids, value: NDArray[Any], *, is_array: bool = False
+        self, tracing: FormTracing, ids: Ids, value: NDArray[Any], *, is_array: bool = False
     ) -> None:
         self.tracing, self.ids, self.value = tracing, ids, value
         self.is_array = is_array or bool(ids.ndim)
@@ -155,9 +155,9 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         return self.value.dtype
 
     @property
-    def T(self) -> Form:
+    def T(self) -> AffineForm:
         """The transpose, which shares its memory."""
-        return Form(self.tracing, self.ids.T, self.value.T, is_array=self.is_array)
+        return AffineForm(self.tracing, self.ids.T, self.value.T, is_array=self.is_array)
 
     @property
     def memory(self) -> tuple[Ids, NDArray[Any]]:
@@ -185,7 +185,7 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def _apply(self, ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
         given = [one.value if _is_plain(one) else one for one in inputs]
-        if not any(isinstance(one, Form) for one in given):
+        if not any(isinstance(one, AffineForm) for one in given):
             found = getattr(ufunc, method)(*given, **options)
             is_array = isinstance(found, np.ndarray) and found.dtype == np.float64
             return self.tracing.public(found) if is_array else found
@@ -193,7 +193,7 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def _written(self, into: Any, found: Any) -> Any:
         target = into[0] if isinstance(into, tuple) else into
-        if not isinstance(target, Form):
+        if not isinstance(target, AffineForm):
             raise self.refusal(_INTO_PLAIN)
         if not target.is_array:  # numbers are not changed in place
             return found
@@ -219,11 +219,11 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
 
     # --- parts -------------------------------------------------------------------------------
 
-    def __getitem__(self, key: Any) -> Form:
+    def __getitem__(self, key: Any) -> AffineForm:
         at = self._public_key(key)
         ids, value = (one[at] for one in self.memory)
         is_array = isinstance(ids, np.ndarray)
-        return Form(self.tracing, np.asarray(ids), np.asarray(value), is_array=is_array)
+        return AffineForm(self.tracing, np.asarray(ids), np.asarray(value), is_array=is_array)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         at, given = self._public_key(key), self.tracing.form_of(value)
@@ -235,9 +235,9 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
     def _public_key(self, key: Any) -> Any:
         if isinstance(key, tuple):
             return tuple(map(self._public_key, key))
-        return key.plain("data or noise decide a position") if isinstance(key, Form) else key
+        return key.plain("data or noise decide a position") if isinstance(key, AffineForm) else key
 
-    def __iter__(self) -> Iterator[Form]:
+    def __iter__(self) -> Iterator[AffineForm]:
         if not self.ndim:
             raise TypeError("iteration over a 0-d array")
         return (self[at] for at in range(len(self)))
@@ -247,32 +247,32 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
-    def __copy__(self) -> Form:
+    def __copy__(self) -> AffineForm:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Form:
+    def __deepcopy__(self, memo: Any) -> AffineForm:
         return self.copy()
 
     # --- methods -----------------------------------------------------------------------------
 
-    def copy(self, *order: Any, **named: Any) -> Form:
+    def copy(self, *order: Any, **named: Any) -> AffineForm:
         """Return the same entries in memory of their own."""
         ids, value = (one.copy(*order, **named) for one in (self.ids, self.value))
-        return Form(self.tracing, ids, value, is_array=self.is_array)
+        return AffineForm(self.tracing, ids, value, is_array=self.is_array)
 
-    def as_array(self) -> Form:
+    def as_array(self) -> AffineForm:
         """Return an array of the same entries, of its own memory."""
-        return Form(self.tracing, self.ids.copy(), self.value.copy(), is_array=True)
+        return AffineForm(self.tracing, self.ids.copy(), self.value.copy(), is_array=True)
 
-    def laid_out_as(self, array: NDArray[Any]) -> Form:
+    def laid_out_as(self, array: NDArray[Any]) -> AffineForm:
         """Return the same entries in memory of their own, in the order of an array's."""
         if not self.ndim:
             return self
         ids, value = (np.empty_like(array, dtype=one.dtype) for one in (self.ids, self.value))
         ids[...], value[...] = self.ids, self.value
-        return Form(self.tracing, ids, value, is_array=True)
+        return AffineForm(self.tracing, ids, value, is_array=True)
 
-    def astype(self, dtype: Any, *, copy: bool = True) -> Form:
+    def astype(self, dtype: Any, *, copy: bool = True) -> AffineForm:
         """Return the same entries as doubles."""
         if np.dtype(dtype) == self.dtype and not copy:
             return self
@@ -286,7 +286,7 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         """Return nested lists of single forms."""
         return [one.tolist() for one in self] if self.ndim else self
 
-    def item(self, *at: Any) -> Form:
+    def item(self, *at: Any) -> AffineForm:
         """Return one entry."""
         return self.flatten()[at[0] if len(at) == 1 else 0] if len(at) < 2 else self[at]
 
@@ -294,21 +294,21 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         """Write one number everywhere."""
         self[...] = value
 
-    def flatten(self, *order: Any, **named: Any) -> Form:
+    def flatten(self, *order: Any, **named: Any) -> AffineForm:
         """Return the entries in a row, in memory of their own."""
         return self._moved("flatten", order, named)
 
-    def reshape(self, *shape: Any, **named: Any) -> Form:
+    def reshape(self, *shape: Any, **named: Any) -> AffineForm:
         """Return the entries in another shape."""
         return self._moved("reshape", shape, named)
 
-    def transpose(self, *axes: Any) -> Form:
+    def transpose(self, *axes: Any) -> AffineForm:
         """Return the axes in another order."""
         return self._moved("transpose", axes, {})
 
-    def _moved(self, method: str, given: Any, named: Any) -> Form:
+    def _moved(self, method: str, given: Any, named: Any) -> AffineForm:
         ids, value = (getattr(one, method)(*given, **named) for one in self.memory)
-        return Form(self.tracing, ids, value, is_array=True)
+        return AffineForm(self.tracing, ids, value, is_array=True)
 
     def __getattr__(self, name: str) -> Any:
         if name in _AS_FUNCTIONS:
@@ -374,15 +374,15 @@ _OF_PUBLIC = frozenset(  # none of them returns memory of the array
 
 
 def _is_plain(value: Any) -> bool:
-    return isinstance(value, Form) and value.is_public
+    return isinstance(value, AffineForm) and value.is_public
 
 
 NOT_READ = "a {}, which nobody looks into: return arrays, numbers, lists or dictionaries of them"
 
 
-def forms_in(value: Any) -> list[Form]:
+def forms_in(value: Any) -> list[AffineForm]:
     """Return the forms of an output, in order."""
-    return [one for one in parts_of(value) if isinstance(one, Form)]
+    return [one for one in parts_of(value) if isinstance(one, AffineForm)]
 
 
 def ids_of(value: Any) -> Ids:
@@ -394,8 +394,8 @@ def ids_of(value: Any) -> Ids:
         It holds something that is neither numbers nor text, which nobody looks into.
     """
     for one in parts_of(value):
-        if not isinstance(one, Form) and not is_number(one) and not is_constant(one):
-            shown = Shown(NOT_READ.format(type(one).__name__))
+        if not isinstance(one, AffineForm) and not is_number(one) and not is_constant(one):
+            shown = VerbatimText(NOT_READ.format(type(one).__name__))
             raise InvalidArgument("observers", shown, "what a function returns, or parts of it")
     every: Ids = np.concatenate([NO_IDS, *(one.ids.ravel() for one in forms_in(value))])
     return np.asarray(every[every != NOWHERE])

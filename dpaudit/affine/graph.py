@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.affine.program import NOWHERE, Block, Ids, Program, distinct
-from dpaudit.affine.substitution import Entries
+from dpaudit.affine.program import NOWHERE, AffineProgram, CoordinateBlock, Ids, sort_distinct
+from dpaudit.affine.substitution import SparseEntries
 
 _LEAST, _MOST = 1e-200, 1e200  # sizes of numbers whose products neither vanish nor overflow
 Chosen = NDArray[np.bool_]
@@ -41,7 +41,7 @@ class Graph:
         The most roundings of a factor.
     """
 
-    entries: Entries
+    entries: SparseEntries
     size: int
     is_sum: Chosen
     roundings: int = 2
@@ -53,7 +53,7 @@ class Graph:
 
     def entries_of(self, columns: Ids) -> NDArray[np.int64]:
         """Return the entries of some columns."""
-        return ranges(self.uses, columns)
+        return select_table_ranges(self.uses, columns)
 
     def shorten(self, known: Chosen) -> Graph:
         """Return the parts that are not known, sums of one part replaced by what they are made of.
@@ -74,7 +74,7 @@ class Graph:
         rest = entries.where(~lone)
         numbers = rest.numbers * factor[rest.columns]
         require_plain(numbers)
-        found = Entries(rest.rows, target[rest.columns], numbers)
+        found = SparseEntries(rest.rows, target[rest.columns], numbers)
         return Graph(found, self.size, self.is_sum, 2 * roundings + 1)
 
 
@@ -84,7 +84,9 @@ def sort_by(places: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], ND
     return np.argsort(places, kind="stable"), starts
 
 
-def ranges(table: tuple[NDArray[np.int64], NDArray[np.int64]], of: Ids) -> NDArray[np.int64]:
+def select_table_ranges(
+    table: tuple[NDArray[np.int64], NDArray[np.int64]], of: Ids
+) -> NDArray[np.int64]:
     """Return what stands at some places of a table, one after the other."""
     order, starts = table
     first, count = starts[of], starts[of + 1] - starts[of]
@@ -93,7 +95,7 @@ def ranges(table: tuple[NDArray[np.int64], NDArray[np.int64]], of: Ids) -> NDArr
     return np.asarray(order[np.arange(total) + np.repeat(first - (ends - count), count)])
 
 
-def graph_of(program: Program, seen: Ids) -> Graph:
+def graph_of(program: AffineProgram, seen: Ids) -> Graph:
     """Return all that is seen is made of."""
     needed = program.reached(seen)
     is_sum = np.zeros(program.size, dtype=np.bool_)
@@ -104,7 +106,7 @@ def graph_of(program: Program, seen: Ids) -> Graph:
             is_sum[mine] = needed[mine]
             parts += _parts_of(block)
     rows, columns, numbers = map(np.concatenate, zip(*parts, strict=True)) if parts else _NOTHING
-    found = Entries(rows, columns, numbers).where(needed[rows] & (columns != NOWHERE))
+    found = SparseEntries(rows, columns, numbers).where(needed[rows] & (columns != NOWHERE))
     require_plain(found.numbers)
     return Graph(found, program.size, is_sum)
 
@@ -113,7 +115,7 @@ NONE = np.zeros(0, dtype=np.int64)
 _NOTHING = (NONE, NONE, np.zeros(0))
 
 
-def _parts_of(block: Block) -> list[tuple[NDArray[np.int64], Ids, Array]]:
+def _parts_of(block: CoordinateBlock) -> list[tuple[NDArray[np.int64], Ids, Array]]:
     found = []
     for term in block.terms:
         if (matrix := term.matrix) is not None:
@@ -134,21 +136,21 @@ def require_plain(numbers: Array) -> None:
         raise Withheld("factors are too small or too large for doubles")
 
 
-def known_zeros(graph: Graph, given: Ids) -> Chosen:
+def find_known_zeros(graph: Graph, given: Ids) -> Chosen:
     """Return what is zero because some coordinates are."""
     rows, columns = graph.entries.rows, graph.entries.columns
     count = np.bincount(rows, minlength=graph.size)
     total = np.bincount(rows, columns, minlength=graph.size)  # of the parts that are not known
     known = np.zeros(graph.size, dtype=np.bool_)
-    new = distinct(np.append(given, np.flatnonzero(graph.is_sum & (count == 0))))
+    new = sort_distinct(np.append(given, np.flatnonzero(graph.is_sum & (count == 0))))
     while len(new):
         known[new] = True
         used = graph.entries_of(new)
         np.subtract.at(count, rows[used], 1)
         np.subtract.at(total, rows[used], columns[used])
-        near = distinct(np.append(rows[used], new))
+        near = sort_distinct(np.append(rows[used], new))
         whole = near[(count[near] == 0) & graph.is_sum[near]]
         last = near[(count[near] == 1) & known[near]]
-        new = distinct(np.append(whole, total[last].astype(np.int64)))
+        new = sort_distinct(np.append(whole, total[last].astype(np.int64)))
         new = new[~known[new]]
     return known

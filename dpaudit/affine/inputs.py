@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.accounting.matrices.participation import Participation, Pattern
-from dpaudit.affine.form import Form, Tracing
+from dpaudit.affine.form import AffineForm, FormTracing
 from dpaudit.affine.messages import is_constant, is_number, map_parts, parts_of
 from dpaudit.affine.program import Ids
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 Participating = Literal["single", "min-separation", "cyclic"]
 Relation = Literal["zero-out-record", "replace-record"]
@@ -86,16 +86,16 @@ class AdaptiveInputs:
         relation: Relation = "zero-out-record",
         function: Source | None = None,
     ) -> None:
-        self.steps = check.integer("steps", steps, 1)
-        self.dimension = check.integer("dimension", dimension, 1)
+        self.steps = check.require_integer("steps", steps, 1)
+        self.dimension = check.require_integer("dimension", dimension, 1)
         self.norm = check.non_negative("norm", norm)
-        self.relation = check.choice("relation", relation, get_args(Relation))
+        self.relation = check.require_choice("relation", relation, get_args(Relation))
         self.participation = Participation(
-            kind=check.choice("participation", participation, get_args(Participating)),
-            separation=check.integer("separation", separation, 1),
+            kind=check.require_choice("participation", participation, get_args(Participating)),
+            separation=check.require_integer("separation", separation, 1),
             most=None
             if participations is None
-            else check.integer("participations", participations, 1),
+            else check.require_integer("participations", participations, 1),
         )
         self.participation.epochs(self.steps)
         self.patterns = None if patterns is None else self._sets_of_rounds(patterns)
@@ -165,7 +165,7 @@ class _Clipped:
         rows = np.atleast_2d(found)
         if rows.ndim != 2 or rows.shape[1] != self.inputs.dimension or not np.isfinite(rows).all():
             expected = f"finite rows of {self.inputs.dimension} numbers"
-            raise InvalidArgument("function", Shown(f"shape {found.shape}"), expected)
+            raise InvalidArgument("function", VerbatimText(f"shape {found.shape}"), expected)
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         factors = np.minimum(1.0, self.inputs.norm / np.maximum(norms, np.finfo(float).tiny))
         return np.asarray((rows * factors).sum(axis=0))
@@ -212,11 +212,11 @@ class SymbolicSource:
     """
 
     def __init__(
-        self, tracing: Tracing, inputs: AdaptiveInputs, part: int, calls: list[InputCall]
+        self, tracing: FormTracing, inputs: AdaptiveInputs, part: int, calls: list[InputCall]
     ) -> None:
         self.tracing, self.inputs, self.part, self.calls = tracing, inputs, part, calls
 
-    def __call__(self, step: Any, *arguments: Any) -> Form:
+    def __call__(self, step: Any, *arguments: Any) -> AffineForm:
         """Return a new input, and note its arguments."""
         try:
             number = self.inputs.round(step)
@@ -227,13 +227,13 @@ class SymbolicSource:
         given = map_parts(list(arguments), self._form_of)
         ids = self.tracing.program.add_leaf("data", self.inputs.dimension)
         self.calls.append(InputCall(self.part, number, ids, given))
-        return Form(self.tracing, ids.copy(), np.zeros(len(ids)))
+        return AffineForm(self.tracing, ids.copy(), np.zeros(len(ids)))
 
     def __reduce__(self) -> Any:
         raise self.tracing.refuse("adaptive inputs leave the process")
 
     def _form_of(self, value: Any) -> Any:
-        if isinstance(value, Form):
+        if isinstance(value, AffineForm):
             return value.copy()
         if is_number(value):
             return self.tracing.public(value)

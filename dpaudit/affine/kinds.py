@@ -26,7 +26,7 @@ Table = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class SparseMatrix:
     """A sparse matrix of doubles or fractions, by entries sorted by row; equal places add up.
 
     Parameters
@@ -80,7 +80,7 @@ class Doubles:
         factors = numbers.astype(float)[:, None]
         return np.asarray(table / factors if divides else table * factors)
 
-    def mix(self, matrix: Matrix, table: Table) -> Table:
+    def mix(self, matrix: SparseMatrix, table: Table) -> Table:
         """Return a matrix times a table."""
         made = csr_array(
             (matrix.doubles, matrix.at_column, matrix.starts), shape=(matrix.rows, matrix.columns)
@@ -96,7 +96,7 @@ class Sizes(Doubles):
         """Return rows multiplied by the size of a number each, or divided by it."""
         return super().scale(table, np.abs(numbers), divides=divides)
 
-    def mix(self, matrix: Matrix, table: Table) -> Table:
+    def mix(self, matrix: SparseMatrix, table: Table) -> Table:
         """Return a matrix of sizes times a table."""
         return super().mix(replace(matrix, numbers=np.abs(matrix.numbers)), table)
 
@@ -123,7 +123,7 @@ class Residues:
             factors = np.array([self._inverse(int(one)) for one in factors], dtype=np.int64)
         return np.asarray(table * factors[:, None] % self.prime)
 
-    def mix(self, matrix: Matrix, table: Table) -> Table:
+    def mix(self, matrix: SparseMatrix, table: Table) -> Table:
         """Return a matrix times a table."""
         found = self.zeros((matrix.rows, table.shape[1]))
         numbers = self._residues(matrix.numbers)
@@ -143,7 +143,7 @@ class Residues:
         """Return a product of tables."""
         if not left.size or not right.size:
             return self.zeros((len(left), right.shape[1]))
-        return unpacked(self.flint(left) * self.flint(right)).astype(np.int64)
+        return unpack_flint_matrix(self.flint(left) * self.flint(right)).astype(np.int64)
 
     def _residues(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         different, places = np.unique(numbers, return_inverse=True)
@@ -196,12 +196,12 @@ class _Objects(ABC):
         factors = self._converted(numbers)[:, None]
         return np.asarray(table / factors if divides else table * factors)
 
-    def mix(self, matrix: Matrix, table: Table) -> Table:
+    def mix(self, matrix: SparseMatrix, table: Table) -> Table:
         """Return a matrix times a table."""
         dense = self.zeros((matrix.rows, matrix.columns))
         np.add.at(dense, (matrix.at_row, matrix.at_column), self._converted(matrix.numbers))
         product = self.flint(dense) * self.flint(table)
-        return unpacked(product)
+        return unpack_flint_matrix(product)
 
     def _converted(self, numbers: NDArray[Any]) -> Table:
         different, places = np.unique(numbers, return_inverse=True)
@@ -263,14 +263,16 @@ DOUBLES, SIZES = Doubles(), Sizes()
 Convert = Callable[[Fraction], Any]
 
 
-def unpacked(matrix: Any) -> Table:
+def unpack_flint_matrix(matrix: Any) -> Table:
     """Return a matrix of FLINT as an array of its entries."""
     out = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
     out[:] = matrix.entries()
     return np.asarray(out.reshape(matrix.nrows(), matrix.ncols()))
 
 
-def ranks(kind: Residues | Rationals, seen: Table, changes: int = 1) -> tuple[int, int]:
+def compute_view_ranks(
+    kind: Residues | Rationals, seen: Table, changes: int = 1
+) -> tuple[int, int]:
     """Return the ranks of ``W`` and of ``[W, D]``, D being so many of the last columns."""
     if not seen.size:
         return 0, 0
@@ -279,13 +281,13 @@ def ranks(kind: Residues | Rationals, seen: Table, changes: int = 1) -> tuple[in
     return without, kind.flint(seen).rank()
 
 
-def left_kernel(kind: Residues, table: Table) -> Table:
+def compute_residue_kernel(kind: Residues, table: Table) -> Table:
     """Return rows that span all y for which ``y' table`` is 0."""
     rows, columns = table.shape
     if not rows or not columns:
         return np.eye(rows, dtype=np.int64)
     kernel, count = kind.flint(np.ascontiguousarray(table.T)).nullspace()
-    return unpacked(kernel).astype(np.int64)[:, :count].T
+    return unpack_flint_matrix(kernel).astype(np.int64)[:, :count].T
 
 
 def independent_rows(kind: Residues, noise: Table) -> NDArray[np.intp]:
@@ -293,9 +295,9 @@ def independent_rows(kind: Residues, noise: Table) -> NDArray[np.intp]:
     if not noise.size:
         return np.zeros(0, dtype=np.intp)
     reduced, rank = kind.flint(noise.T.copy()).rref()
-    table = unpacked(reduced)
-    return np.array([_leading(table[row]) for row in range(rank)], dtype=np.intp)
+    table = unpack_flint_matrix(reduced)
+    return np.array([_find_leading_entry(table[row]) for row in range(rank)], dtype=np.intp)
 
 
-def _leading(row: Table) -> int:
+def _find_leading_entry(row: Table) -> int:
     return next(place for place, entry in enumerate(row) if int(entry) != 0)

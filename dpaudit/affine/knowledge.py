@@ -62,7 +62,7 @@ from dpaudit.affine.form import ids_of
 from dpaudit.affine.inputs import InputCall
 from dpaudit.affine.kinds import Exact, Rationals, Residues
 from dpaudit.affine.observation import ENOUGH, PRIMES
-from dpaudit.affine.program import NOWHERE, Block, Ids, Program
+from dpaudit.affine.program import NOWHERE, AffineProgram, CoordinateBlock, Ids
 from dpaudit.affine.view import MOST_EXACT, Proof, View
 
 Known = NDArray[np.bool_]
@@ -166,7 +166,9 @@ class AdaptiveView(View):
         return np.ascontiguousarray(every[:, columns])
 
 
-def find_known(program: Program, seen: Ids, changed: Ids, calls: Sequence[InputCall]) -> Known:
+def find_known(
+    program: AffineProgram, seen: Ids, changed: Ids, calls: Sequence[InputCall]
+) -> Known:
     """Return for every coordinate whether it is formed of what an observer knows, ``(size,)``.
 
     Parameters
@@ -182,11 +184,11 @@ def find_known(program: Program, seen: Ids, changed: Ids, calls: Sequence[InputC
 
     Examples
     --------
-    >>> from dpaudit.affine.program import Term
-    >>> program = Program()
+    >>> from dpaudit.affine.program import BlockTerm
+    >>> program = AffineProgram()
     >>> data, noise = program.add_leaf("data", 1), program.add_leaf("noise", 1)
-    >>> sent = program.add_sum(Term(data), Term(noise))
-    >>> half = program.add_sum(Term(sent, np.array([0.5])))
+    >>> sent = program.add_sum(BlockTerm(data), BlockTerm(noise))
+    >>> half = program.add_sum(BlockTerm(sent, np.array([0.5])))
     >>> find_known(program, sent, data, ()).tolist()
     [False, False, True, True]
     """
@@ -204,7 +206,7 @@ def find_known(program: Program, seen: Ids, changed: Ids, calls: Sequence[InputC
     return known[:-1]
 
 
-def _arguments_behind(program: Program, seen: Ids, calls: Sequence[InputCall]) -> Ids:
+def _arguments_behind(program: AffineProgram, seen: Ids, calls: Sequence[InputCall]) -> Ids:
     """Return the arguments of all inputs that some coordinates are made of, and so on."""
     found, left = NONE, list(calls)
     while True:
@@ -216,7 +218,7 @@ def _arguments_behind(program: Program, seen: Ids, calls: Sequence[InputCall]) -
         found = np.unique(np.concatenate([found, ids_of([one.arguments for one in behind])]))
 
 
-def _are_formed(block: Block, known: Known) -> Known:
+def _are_formed(block: CoordinateBlock, known: Known) -> Known:
     """Return which of a block's sums are made of known numbers alone."""
     found = np.ones(block.size, dtype=np.bool_)
     for term in block.terms:

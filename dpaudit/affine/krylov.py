@@ -29,10 +29,10 @@ from flint import arb, arb_mat
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change
-from dpaudit.affine.clamped import Clamped, clamp
+from dpaudit.affine.clamped import Clamped, clamp_view
 from dpaudit.affine.graph import Withheld, require_plain
-from dpaudit.affine.program import Ids, Program
-from dpaudit.affine.substitution import Enclosure
+from dpaudit.affine.program import AffineProgram, Ids
+from dpaudit.affine.substitution import MidpointEnclosure
 from dpaudit.reals import precision
 
 WIDTH = 1e-6  # of a bracket, relative to its upper end
@@ -43,7 +43,7 @@ _UNIT, _SPARE = 2.0**-53, 1 + 1e-9  # of a rounding, and of what bounds themselv
 _TINY, _NOTHING = 1e-290, 1e-140  # above underflow of a sum, and of a mu
 
 
-def enclose_mu(program: Program, seen: Ids, change: Change) -> Bracket:
+def enclose_mu(program: AffineProgram, seen: Ids, change: Change) -> Bracket:
     """Return a bracket of mu.
 
     Parameters
@@ -63,13 +63,13 @@ def enclose_mu(program: Program, seen: Ids, change: Change) -> Bracket:
     """
     changed = program.leaves("data")[change.places()]
     with np.errstate(over="ignore", invalid="ignore"):  # which no bound survives
-        clamped = clamp(program, seen, changed)
+        clamped = clamp_view(program, seen, changed)
         if clamped is None:
             return Bracket.exactly(math.inf)
-        return _Problem(clamped, _directions(clamped, changed, change)).bracket(change)
+        return _Problem(clamped, _build_input_directions(clamped, changed, change)).bracket(change)
 
 
-def _directions(clamped: Clamped, changed: Ids, change: Change) -> Array:
+def _build_input_directions(clamped: Clamped, changed: Ids, change: Change) -> Array:
     """Return the directions of a change on the inputs, shape ``(inputs, size)``."""
     table = change.directions()
     require_plain(np.abs(table).max(axis=1))  # each of these places changes
@@ -107,7 +107,7 @@ class _Problem:
             raise Withheld("some of what is seen has no noise of its own")
         duals = np.stack([self._solve(one) for one in self.moved.T], axis=1)
         normals = np.stack([self._normals(one) for one in duals.T], axis=1)
-        found = _between(self._lower(duals), self._upper(normals), change)
+        found = _bound_mu_between(self._lower(duals), self._upper(normals), change)
         meets = not change.is_exact or found.width <= max(WIDTH * found.upper, _NOTHING)
         if not (meets and math.isfinite(found.upper)):
             ends = f"{found.lower:.9g} and {found.upper:.9g}"
@@ -117,7 +117,11 @@ class _Problem:
     def _is_seen(self) -> bool:
         """Return whether some equation has no noise, and the change moves it."""
         bare = self.clamped.is_bare
-        sums = (self.forwards.enclose(_rounded(one)) for one in self.moved.T) if bare.any() else ()
+        sums = (
+            (self.forwards.enclose(_enclose_rounded_values(one)) for one in self.moved.T)
+            if bare.any()
+            else ()
+        )
         return any(bool((np.abs(one.middle) > one.error)[bare].any()) for one in sums)
 
     # --- conjugate gradients -----------------------------------------------------------------
@@ -146,82 +150,100 @@ class _Problem:
 
     # --- ends that hold ----------------------------------------------------------------------
 
-    def _lower(self, duals: Array) -> Enclosure:
+    def _lower(self, duals: Array) -> MidpointEnclosure:
         """Return ``Z'D + D'Z - ||Z||^2 - ||A'Z||^2``.
 
         What normals that belong to equations count is their part of ``||Z||^2``, pivots the rest.
         """
         scaled = duals / self.clamped.scales.middle[:, None]
-        found = [self.backwards.enclose(_exactly(one)) for one in scaled.T]
-        noise = _join([_part(one, ~self.clamped.is_data) for one in found])
-        data = _join([_part(one, self.clamped.is_data) for one in found])
-        pivots = _exactly(scaled[self.clamped.is_pivot])
-        moved = _rounded(self.moved[self.clamped.is_data])
-        along, size = product(moved, data), _sum(product(noise, noise), product(pivots, pivots))
-        return _sum(_sum(along, Enclosure(*(one.T for one in along))), _negative(size))
+        found = [self.backwards.enclose(_enclose_exact_values(one)) for one in scaled.T]
+        noise = _join_enclosure_columns(
+            [_select_enclosure_part(one, ~self.clamped.is_data) for one in found]
+        )
+        data = _join_enclosure_columns(
+            [_select_enclosure_part(one, self.clamped.is_data) for one in found]
+        )
+        pivots = _enclose_exact_values(scaled[self.clamped.is_pivot])
+        moved = _enclose_rounded_values(self.moved[self.clamped.is_data])
+        along, size = (
+            multiply_enclosures(moved, data),
+            _add_large_enclosures(
+                multiply_enclosures(noise, noise), multiply_enclosures(pivots, pivots)
+            ),
+        )
+        return _add_large_enclosures(
+            _add_large_enclosures(along, MidpointEnclosure(*(one.T for one in along))),
+            _negate_enclosure(size),
+        )
 
-    def _upper(self, normals: Array) -> Enclosure:
+    def _upper(self, normals: Array) -> MidpointEnclosure:
         """Return ``||U||^2 + ||diag(1/s) (R C + G U)||^2``."""
         scales = self.clamped.scales
         least = (scales.middle - scales.error) * (1 - 4 * _UNIT)
-        parts = [_part(_exactly(normals), self.clamped.is_free)]
+        parts = [_select_enclosure_part(_enclose_exact_values(normals), self.clamped.is_free)]
         columns = zip(normals.T, self.moved.T, strict=True)
-        sums = [self.forwards.enclose(_added(one, moved)) for one, moved in columns]
-        made = _join(sums)
+        sums = [self.forwards.enclose(_enclose_moved_normals(one, moved)) for one, moved in columns]
+        made = _join_enclosure_columns(sums)
         rest = made.middle / least[:, None]
         error = (made.error / least[:, None] + 2 * _UNIT * np.abs(rest)) * _SPARE
-        parts.append(Enclosure(rest, error))
-        return _sum(*(product(one, one) for one in parts))
+        parts.append(MidpointEnclosure(rest, error))
+        return _add_large_enclosures(*(multiply_enclosures(one, one) for one in parts))
 
 
-def _exactly(values: Array) -> Enclosure:
-    return Enclosure(values, np.zeros_like(values))
+def _enclose_exact_values(values: Array) -> MidpointEnclosure:
+    return MidpointEnclosure(values, np.zeros_like(values))
 
 
-def _rounded(values: Array) -> Enclosure:
+def _enclose_rounded_values(values: Array) -> MidpointEnclosure:
     """Return doubles that are nearest to rationals."""
-    return Enclosure(values, 2 * _UNIT * np.abs(values))
+    return MidpointEnclosure(values, 2 * _UNIT * np.abs(values))
 
 
-def _added(normals: Array, moved: Array) -> Enclosure:
+def _enclose_moved_normals(normals: Array, moved: Array) -> MidpointEnclosure:
     """Return inputs of which each is a normal, exactly, or data that change."""
-    return Enclosure(normals + moved, 2 * _UNIT * np.abs(moved))
+    return MidpointEnclosure(normals + moved, 2 * _UNIT * np.abs(moved))
 
 
-def _sum(one: Enclosure, other: Enclosure) -> Enclosure:
+def _add_large_enclosures(one: MidpointEnclosure, other: MidpointEnclosure) -> MidpointEnclosure:
     middle = one.middle + other.middle
-    return Enclosure(middle, (one.error + other.error + 2 * _UNIT * np.abs(middle)) * _SPARE)
+    return MidpointEnclosure(
+        middle, (one.error + other.error + 2 * _UNIT * np.abs(middle)) * _SPARE
+    )
 
 
-def _negative(one: Enclosure) -> Enclosure:
-    return Enclosure(-one.middle, one.error)
+def _negate_enclosure(one: MidpointEnclosure) -> MidpointEnclosure:
+    return MidpointEnclosure(-one.middle, one.error)
 
 
-def _part(found: Enclosure, chosen: Any) -> Enclosure:
-    return Enclosure(found.middle[chosen], found.error[chosen])
+def _select_enclosure_part(found: MidpointEnclosure, chosen: Any) -> MidpointEnclosure:
+    return MidpointEnclosure(found.middle[chosen], found.error[chosen])
 
 
-def _join(columns: list[Enclosure]) -> Enclosure:
-    return Enclosure(*(np.stack([one[side] for one in columns], axis=1) for side in (0, 1)))
+def _join_enclosure_columns(columns: list[MidpointEnclosure]) -> MidpointEnclosure:
+    return MidpointEnclosure(*(np.stack([one[side] for one in columns], axis=1) for side in (0, 1)))
 
 
-def product(one: Enclosure, other: Enclosure) -> Enclosure:
+def multiply_enclosures(one: MidpointEnclosure, other: MidpointEnclosure) -> MidpointEnclosure:
     """Return ``X'Y`` with bounds on the errors, of two tables of as many rows.
 
     Examples
     --------
-    >>> found = product(*[Enclosure(np.full((3, 1), 0.1), np.zeros((3, 1)))] * 2)
+    >>> found = multiply_enclosures(
+    ...     *[MidpointEnclosure(np.full((3, 1), 0.1), np.zeros((3, 1)))] * 2
+    ... )
     >>> bool(abs(found.middle[0, 0] - 0.03) <= found.error[0, 0] < 1e-15)
     True
     """
-    middle = _multiply(one.middle, other.middle)
+    middle = _multiply_in_chunks(one.middle, other.middle)
     sizes = np.abs(one.middle), np.abs(other.middle)
-    rounding = (_CHUNK + 8) * _UNIT * _multiply(*sizes) + _TINY
-    first = _multiply(sizes[0] + one.error, other.error)
-    return Enclosure(middle, (rounding + first + _multiply(one.error, sizes[1])) * _SPARE)
+    rounding = (_CHUNK + 8) * _UNIT * _multiply_in_chunks(*sizes) + _TINY
+    first = _multiply_in_chunks(sizes[0] + one.error, other.error)
+    return MidpointEnclosure(
+        middle, (rounding + first + _multiply_in_chunks(one.error, sizes[1])) * _SPARE
+    )
 
 
-def _multiply(one: Array, other: Array) -> Array:
+def _multiply_in_chunks(one: Array, other: Array) -> Array:
     """Return ``X'Y``: sums of a chunk in doubles, sums of chunks exactly; infinite if too large."""
     ends = range(0, len(one), _CHUNK)
     parts = [(one[a : a + _CHUNK].T @ other[a : a + _CHUNK]).ravel() for a in ends]
@@ -231,7 +253,9 @@ def _multiply(one: Array, other: Array) -> Array:
     return np.array([math.fsum(column) for column in table.T]).reshape(one.shape[1], -1)
 
 
-def _between(lower: Enclosure, upper: Enclosure, change: Change) -> Bracket:
+def _bound_mu_between(
+    lower: MidpointEnclosure, upper: MidpointEnclosure, change: Change
+) -> Bracket:
     """Return the largest mu, of M between two matrices."""
     middle = (lower.middle + upper.middle) / 2
     middle = (middle + middle.T) / 2

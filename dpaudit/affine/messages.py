@@ -132,16 +132,16 @@ def is_constant(value: Any) -> bool:
     return isinstance(value, _CONSTANT)
 
 
-def outline(value: Any) -> Any:
+def make_value_outline(value: Any) -> Any:
     """Return the containers of a nested value, its constants, and the shapes of its numbers.
 
     Examples
     --------
-    >>> outline({"a": [1.5, np.zeros(2)], "b": "text"})
+    >>> make_value_outline({"a": [1.5, np.zeros(2)], "b": "text"})
     ('dict', (('a', ('list', ((0, ()), (1, (2,))))), ('b', 'text')))
     """
     if isinstance(value, dict | list | tuple) or _is_record(value):
-        items = tuple((key, outline(one)) for key, one in items_of(value))
+        items = tuple((key, make_value_outline(one)) for key, one in items_of(value))
         return (type(value).__name__, items)
     if is_constant(value) and not is_number(value):
         kept = isinstance(value, np.ndarray | np.generic)

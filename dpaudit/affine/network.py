@@ -20,11 +20,11 @@ from dpaudit._typing import Array
 from dpaudit.affine.api import Views
 from dpaudit.affine.changes import Direction
 from dpaudit.affine.features import ViewLaw, ViewPair
-from dpaudit.affine.program import Ids, Program
+from dpaudit.affine.program import AffineProgram, Ids
 from dpaudit.affine.reading import Recursion, read_noise, read_recursion
 from dpaudit.affine.view import View
 from dpaudit.drawing import Grid
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 Run = Callable[[Any, Any], Any]
 _RUNS = 3  # on plain numbers: a run is known code, that tests hold to what it is read as
@@ -90,7 +90,7 @@ class Network:
     Examples
     --------
     >>> roles = Roles.of_nodes(np.ones((3, 3)) - np.eye(3))
-    >>> network = trace(lambda x, normals: x + 2 * normals, np.zeros(3), (1, 3), roles)
+    >>> network = trace_network(lambda x, normals: x + 2 * normals, np.zeros(3), (1, 3), roles)
     >>> network.view(network.coalition(1), [1, 0, 0]).mu
     Bracket(lower=0.5, upper=0.5)
     >>> network.view(network.coalition(0), [1, 0, 0]).mu.upper
@@ -103,7 +103,7 @@ class Network:
     roles: Roles
 
     @property
-    def program(self) -> Program:
+    def program(self) -> AffineProgram:
         """How messages are formed."""
         return self.recursion.program
 
@@ -149,12 +149,12 @@ class Network:
     def view(self, observer: Ids, change: Sequence[Any]) -> View:
         """Return what an observer sees while the private numbers change by a vector ``(P,)``."""
         if not len(observer):
-            raise InvalidArgument("observer", Shown("nobody"), "somebody who sees something")
+            raise InvalidArgument("observer", VerbatimText("nobody"), "somebody who sees something")
         if not np.isin(observer, self._all).all():
-            raise InvalidArgument("observer", Shown("coordinates"), "those of this network")
+            raise InvalidArgument("observer", VerbatimText("coordinates"), "those of this network")
         if len(change) != len(self.roles.holders):
             expected = f"shape ({len(self.roles.holders)},)"
-            raise InvalidArgument("change", Shown(f"shape ({len(change)},)"), expected)
+            raise InvalidArgument("change", VerbatimText(f"shape ({len(change)},)"), expected)
         return View(self.program, observer, Direction(change))
 
     @cached_property
@@ -196,7 +196,7 @@ class Network:
         Examples
         --------
         >>> roles = Roles.of_nodes([[0, 1], [1, 0]])
-        >>> network = trace(lambda x, normals: x + 2 * normals, np.zeros(2), (1, 2), roles)
+        >>> network = trace_network(lambda x, normals: x + 2 * normals, np.zeros(2), (1, 2), roles)
         >>> network.who_learns({"node 0": [1, 0]}).values
         [[inf, 0.5, 0.5]]
         """
@@ -206,7 +206,7 @@ class Network:
         return Views(self.recursion, observers, directions).grid(delta)
 
 
-def trace(run: Run, private: Any, shape: tuple[int, ...], roles: Roles) -> Network:
+def trace_network(run: Run, private: Any, shape: tuple[int, ...], roles: Roles) -> Network:
     """Return the network of a run of private numbers and normals ``(1, *shape)``.
 
     What it sends has the shape ``(1, T, ...)``, and private numbers are in the order of holders.

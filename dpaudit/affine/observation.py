@@ -24,12 +24,12 @@ from dpaudit.affine.kinds import (
     Balls,
     Kind,
     Residues,
+    compute_residue_kernel,
     draw_primes,
     independent_rows,
-    left_kernel,
-    unpacked,
+    unpack_flint_matrix,
 )
-from dpaudit.affine.program import NOWHERE, Ids, Program
+from dpaudit.affine.program import NOWHERE, AffineProgram, Ids
 from dpaudit.errors import ConvergenceError
 from dpaudit.reals import precision
 
@@ -50,7 +50,7 @@ class Observation:
         What is seen, shape ``(m,)``.
     """
 
-    program: Program
+    program: AffineProgram
     ids: Ids
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Observation:
         found = list[tuple[int, NDArray[Any]]]()
         for prime, data in zip(self.primes, self.data, strict=True):
             kind = Residues(prime)
-            kernel = left_kernel(kind, self._residues(prime)[0])
+            kernel = compute_residue_kernel(kind, self._residues(prime)[0])
             found.append((len(self.rows) - len(kernel), kind.multiply(kernel, data)))
             if not len(kernel):
                 break
@@ -161,22 +161,22 @@ class Observation:
         factor, moved = kind.flint(noise), kind.flint(np.ascontiguousarray(data[:, at]))
         solved = (factor * factor.transpose()).solve(moved)
         spent = kind.zeros(data.shape)
-        spent[:, at] = unpacked(solved)
+        spent[:, at] = unpack_flint_matrix(solved)
         return data, spent
 
 
-_KNOWN: WeakKeyDictionary[Program, dict[bytes, Observation]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[AffineProgram, dict[bytes, Observation]] = WeakKeyDictionary()
 
 
-def observe(program: Program, ids: Ids) -> Observation:
+def get_observation(program: AffineProgram, ids: Ids) -> Observation:
     """Return what is seen of a program that is complete, the same for the same coordinates."""
     known = _KNOWN.setdefault(program, {})
     return known.setdefault(np.unique(ids).tobytes(), Observation(program, ids))
 
 
-def midpoints(matrix: arb_mat) -> Array:
+def get_midpoints(matrix: arb_mat) -> Array:
     """Return the midpoints of balls, as doubles."""
-    return np.asarray(unpacked(matrix).astype(np.float64))
+    return np.asarray(unpack_flint_matrix(matrix).astype(np.float64))
 
 
 def distance_from_one(gram: arb_mat) -> arb:

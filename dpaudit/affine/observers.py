@@ -45,11 +45,11 @@ def find_observers(
     looked
         What those of them that are functions return of this output.
     """
-    known, found = _known(output), looked or {}
+    known, found = _find_known_observers(output), looked or {}
     if given is None:
         return known
-    return _named(
-        (name, ids_of(found[str(name)]) if callable(seen) else _seen(known, seen))
+    return _make_observer_names(
+        (name, ids_of(found[str(name)]) if callable(seen) else _resolve_seen_ids(known, seen))
         for name, seen in given.items()
     )
 
@@ -59,7 +59,7 @@ def functions_among(given: Mapping[Any, Seen] | None) -> dict[str, Callable[[Any
     return {str(name): seen for name, seen in (given or {}).items() if callable(seen)}
 
 
-def _named(observers: Iterable[tuple[Any, Ids]]) -> dict[str, Ids]:
+def _make_observer_names(observers: Iterable[tuple[Any, Ids]]) -> dict[str, Ids]:
     """Return observers by the text of their names, each of which has one of its own."""
     found = dict[str, Ids]()
     for name, ids in observers:
@@ -69,18 +69,18 @@ def _named(observers: Iterable[tuple[Any, Ids]]) -> dict[str, Ids]:
     return found
 
 
-def _known(output: Any) -> dict[str, Ids]:
+def _find_known_observers(output: Any) -> dict[str, Ids]:
     messages = list(messages_in(output))
     if messages:
-        return _participants(output, messages)
+        return _find_participant_views(output, messages)
     if isinstance(output, dict):
-        each = _named((key, ids_of(value)) for key, value in output.items())
+        each = _make_observer_names((key, ids_of(value)) for key, value in output.items())
         own = len(each) < 2 or EVERYTHING in each  # a key of that name is the user's
         return each | ({} if own else {EVERYTHING: ids_of(output)})
     return {OUTPUT: ids_of(output)}
 
 
-def _participants(output: Any, messages: list[Message]) -> dict[str, Ids]:
+def _find_participant_views(output: Any, messages: list[Message]) -> dict[str, Ids]:
     """Return what each participant sees; and who sees all, if there is more than messages."""
     names = {name_of("sender", who) for one in messages for who in (one.sender, *one.receivers)}
     found = {name: ids_of([one for one in messages if one.is_heard_by(name)]) for name in names}
@@ -90,7 +90,7 @@ def _participants(output: Any, messages: list[Message]) -> dict[str, Ids]:
     return {name: found[name] for name in ordered} | {EAVESDROPPER: read} | more
 
 
-def _seen(known: Mapping[str, Ids], seen: Seen) -> Ids:
+def _resolve_seen_ids(known: Mapping[str, Ids], seen: Seen) -> Ids:
     parts = seen if isinstance(seen, list | tuple) else [seen]
     unknown = [one for one in parts if str(one) not in known]
     if unknown:

@@ -10,15 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from dpaudit.affine.contraction import Contraction, Nonzero, matrix_of, nonzero, of_matmul
-from dpaudit.affine.form import Form, Tracing
-from dpaudit.affine.kinds import DOUBLES, Matrix
-from dpaudit.affine.program import NOWHERE, Ids, Term
+from dpaudit.affine.contraction import (
+    Contraction,
+    Nonzero,
+    find_nonzero_entries,
+    matrix_of,
+    of_matmul,
+)
+from dpaudit.affine.form import AffineForm, FormTracing
+from dpaudit.affine.kinds import DOUBLES, SparseMatrix
+from dpaudit.affine.program import NOWHERE, BlockTerm, Ids
 
 _EXACT = 2**53  # whole numbers up to here are doubles
 
 
-def operate(tracing: Tracing, operator: Any, given: Any, options: Any) -> Any:
+def apply_ufunc(tracing: FormTracing, operator: Any, given: Any, options: Any) -> Any:
     """Return what a universal function of numpy, by its method, makes of forms and arrays."""
     ufunc, method = operator
     follows = not options.keys() - {"dtype"} and is_double(options.get("dtype"))
@@ -40,17 +46,17 @@ def is_double(dtype: Any) -> bool:
     return dtype is None or np.dtype(dtype) == np.float64
 
 
-def numbers_of(tracing: Tracing, value: Any) -> NDArray[Any]:
+def numbers_of(tracing: FormTracing, value: Any) -> NDArray[Any]:
     """Return public numbers as doubles or fractions that are exactly these, or refuse them."""
-    if isinstance(value, Form):
+    if isinstance(value, AffineForm):
         value = value.plain("two numbers are multiplied that data or noise decide")
     found = np.asarray(value)
     if found.dtype == object:
-        return _each(found, lambda one: _fraction(tracing, one))
+        return _map_array_entries(found, lambda one: _parse_factor(tracing, one))
     if found.dtype.kind == "b" or (found.dtype.kind in "iu" and _are_doubles(found)):
         return found.astype(float)
     if found.dtype.kind in "iu":
-        return _each(found.astype(object), Fraction)
+        return _map_array_entries(found.astype(object), Fraction)
     if found.dtype.kind != "f" or not np.isfinite(found).all():
         raise tracing.refuse(f"a factor is no finite real number: {found.dtype}")
     if found.dtype.itemsize > 8 and np.any(found.astype(float) != found):
@@ -58,7 +64,7 @@ def numbers_of(tracing: Tracing, value: Any) -> NDArray[Any]:
     return found.astype(float)
 
 
-def _each(values: NDArray[Any], of: Callable[[Any], Any]) -> NDArray[Any]:
+def _map_array_entries(values: NDArray[Any], of: Callable[[Any], Any]) -> NDArray[Any]:
     found = np.empty(values.size, dtype=object)
     found[:] = [of(one) for one in values.ravel().tolist()]
     return found.reshape(values.shape)
@@ -68,7 +74,7 @@ def _are_doubles(whole: NDArray[Any]) -> bool:
     return all(abs(int(one)) <= _EXACT for one in (whole.max(initial=0), whole.min(initial=0)))
 
 
-def _fraction(tracing: Tracing, value: Any) -> Fraction:
+def _parse_factor(tracing: FormTracing, value: Any) -> Fraction:
     try:
         return Fraction(value)
     except (TypeError, ValueError, OverflowError):
@@ -80,75 +86,85 @@ def doubles_of(numbers: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(numbers, dtype=float)
 
 
-def _add(tracing: Tracing, one: Any, other: Any, sign: float = 1.0) -> Form:
+def _add_forms(tracing: FormTracing, one: Any, other: Any, sign: float = 1.0) -> AffineForm:
     left, right = _real_form(tracing, one), _real_form(tracing, other)
     value = left.value + right.value if sign > 0 else left.value - right.value
     ids = [np.broadcast_to(form.ids, value.shape) for form in (left, right)]
-    return combine(tracing, value, [(ids[0], None), (ids[1], None if sign > 0 else -1.0)])
+    return combine_coordinates(
+        tracing, value, [(ids[0], None), (ids[1], None if sign > 0 else -1.0)]
+    )
 
 
-def _add_in_place(tracing: Tracing, sign: float, into: Any, index: Any, added: Any) -> None:
+def _add_in_place(tracing: FormTracing, sign: float, into: Any, index: Any, added: Any) -> None:
     """Add numbers to places of an array, to each as often as it is named."""
-    if not isinstance(into, Form):
+    if not isinstance(into, AffineForm):
         raise tracing.refuse("what data or noise decide is added to an array of plain numbers")
     places = np.arange(into.size).reshape(into.shape)[index]
     form = tracing.form_of(added)
     ids, value = (np.broadcast_to(one, places.shape).flatten() for one in (form.ids, form.value))
     for n, place in enumerate(places.ravel().tolist()):
         at = np.unravel_index(place, into.shape)
-        into[at] = _add(tracing, into[at], Form(tracing, ids[n : n + 1], value[n : n + 1])[0], sign)
+        into[at] = _add_forms(
+            tracing, into[at], AffineForm(tracing, ids[n : n + 1], value[n : n + 1])[0], sign
+        )
 
 
-def _real_form(tracing: Tracing, value: Any) -> Form:
+def _real_form(tracing: FormTracing, value: Any) -> AffineForm:
     form = count_offsets(tracing, tracing.form_of(value))
     if form.is_public:
         numbers = doubles_of(numbers_of(tracing, form.value))
-        return Form(tracing, form.ids, numbers)
+        return AffineForm(tracing, form.ids, numbers)
     return form
 
 
-def count_offsets(tracing: Tracing, form: Form, *, zeros: bool = False) -> Form:
+def count_offsets(tracing: FormTracing, form: AffineForm, *, zeros: bool = False) -> AffineForm:
     """Return a form whose public numbers are multiples of the coordinate that is 1, if any is."""
     public = (form.ids == NOWHERE) & (zeros | (form.value != 0))
     if tracing.unit is None or not public.any():
         return form
     numbers = numbers_of(tracing, form.value[public])
     ids, value = form.ids.copy(), np.array(form.value, dtype=float)
-    ids[public] = tracing.program.add_sum(Term(np.full(len(numbers), tracing.unit), numbers))
-    return Form(tracing, ids, value)
+    ids[public] = tracing.program.add_sum(BlockTerm(np.full(len(numbers), tracing.unit), numbers))
+    return AffineForm(tracing, ids, value)
 
 
-def combine(tracing: Tracing, value: NDArray[Any], parts: list[tuple[Ids, float | None]]) -> Form:
+def combine_coordinates(
+    tracing: FormTracing, value: NDArray[Any], parts: list[tuple[Ids, float | None]]
+) -> AffineForm:
     """Return entries that are sums of coordinates, each times a number; public ones stay so."""
     counted = [(ids.ravel(), factor) for ids, factor in parts if (ids != NOWHERE).any()]
     shape = value.shape
     if not counted:
-        return _laid_out(tracing, np.full(shape, NOWHERE, dtype=np.int64), value)
+        return _make_aligned_form(tracing, np.full(shape, NOWHERE, dtype=np.int64), value)
     if len(counted) == 1 and counted[0][1] is None:
-        return _laid_out(tracing, counted[0][0].reshape(shape), value)
+        return _make_aligned_form(tracing, counted[0][0].reshape(shape), value)
     some = np.logical_or.reduce([ids != NOWHERE for ids, _ in counted])
     terms = [
-        Term(ids[some], None if factor is None else np.full(int(some.sum()), factor))
+        BlockTerm(ids[some], None if factor is None else np.full(int(some.sum()), factor))
         for ids, factor in counted
     ]
-    return _placed(tracing, tracing.program.add_sum(*terms), some, value)
+    return _scatter_form_ids(tracing, tracing.program.add_sum(*terms), some, value)
 
 
-def _placed(tracing: Tracing, found: Ids, some: NDArray[np.bool_], value: NDArray[Any]) -> Form:
+def _scatter_form_ids(
+    tracing: FormTracing, found: Ids, some: NDArray[np.bool_], value: NDArray[Any]
+) -> AffineForm:
     ids = np.full(value.size, NOWHERE, dtype=np.int64)
     ids[some] = found
-    return _laid_out(tracing, ids.reshape(value.shape), value)
+    return _make_aligned_form(tracing, ids.reshape(value.shape), value)
 
 
-def _laid_out(tracing: Tracing, ids: Ids, value: NDArray[Any]) -> Form:
+def _make_aligned_form(tracing: FormTracing, ids: Ids, value: NDArray[Any]) -> AffineForm:
     """Return a form whose ids lie in memory as its numbers do: what is a view of one is of both."""
     numbers = np.asarray(value, dtype=float)
     placed = np.empty_like(numbers, dtype=np.int64, subok=False)
     placed[...] = ids
-    return Form(tracing, placed, numbers)
+    return AffineForm(tracing, placed, numbers)
 
 
-def _scale(tracing: Tracing, form: Any, factor: Any, *, divides: bool = False) -> Form:
+def _scale_form(
+    tracing: FormTracing, form: Any, factor: Any, *, divides: bool = False
+) -> AffineForm:
     numbers = numbers_of(tracing, factor)
     if divides and np.any(doubles_of(numbers) == 0):
         raise tracing.refuse("what data or noise decide is divided by 0")
@@ -158,40 +174,46 @@ def _scale(tracing: Tracing, form: Any, factor: Any, *, divides: bool = False) -
     each = np.broadcast_to(numbers, value.shape).ravel()
     some = (ids != NOWHERE) & (each != 0)
     if not some.any():
-        return _laid_out(tracing, np.full(value.shape, NOWHERE, dtype=np.int64), value)
-    made = tracing.program.add_sum(Term(ids[some], each[some], divides))
-    return _placed(tracing, made, some, value)
+        return _make_aligned_form(tracing, np.full(value.shape, NOWHERE, dtype=np.int64), value)
+    made = tracing.program.add_sum(BlockTerm(ids[some], each[some], divides))
+    return _scatter_form_ids(tracing, made, some, value)
 
 
-def _multiply(tracing: Tracing, one: Any, other: Any) -> Form:
-    if isinstance(one, Form) and isinstance(other, Form):
+def _multiply_forms(tracing: FormTracing, one: Any, other: Any) -> AffineForm:
+    if isinstance(one, AffineForm) and isinstance(other, AffineForm):
         return _multiply_entries(tracing, one, other)
-    return _scale(tracing, one, other) if isinstance(one, Form) else _scale(tracing, other, one)
+    return (
+        _scale_form(tracing, one, other)
+        if isinstance(one, AffineForm)
+        else _scale_form(tracing, other, one)
+    )
 
 
-def _multiply_entries(tracing: Tracing, one: Form, other: Form) -> Form:
+def _multiply_entries(tracing: FormTracing, one: AffineForm, other: AffineForm) -> AffineForm:
     """Return products of which each has one public factor: a scaled sum of both."""
     shape = np.broadcast_shapes(one.shape, other.shape)
     both = np.broadcast_to(one.ids, shape) != NOWHERE, np.broadcast_to(other.ids, shape) != NOWHERE
     if (both[0] & both[1]).any():
         raise tracing.refuse("two numbers are multiplied that data or noise decide")
-    first = _scale(tracing, one, np.where(both[1], 0.0, np.broadcast_to(other.value, shape)))
-    second = _scale(tracing, other, np.where(both[0], 0.0, np.broadcast_to(one.value, shape)))
+    first = _scale_form(tracing, one, np.where(both[1], 0.0, np.broadcast_to(other.value, shape)))
+    second = _scale_form(tracing, other, np.where(both[0], 0.0, np.broadcast_to(one.value, shape)))
     product = one.value * other.value
     public = np.where(both[0] | both[1], 0.0, product)
-    ids = combine(tracing, first.value, [(first.ids, None), (second.ids, None)]).ids
+    ids = combine_coordinates(tracing, first.value, [(first.ids, None), (second.ids, None)]).ids
     moved = np.empty_like(product, dtype=float)
     moved[...] = np.where(both[0], first.value, np.where(both[1], second.value, public))
-    return _laid_out(tracing, ids, moved)
+    return _make_aligned_form(tracing, ids, moved)
 
 
-def _divide(tracing: Tracing, one: Any, other: Any) -> Form:
-    if isinstance(other, Form):
+def _divide_form(tracing: FormTracing, one: Any, other: Any) -> AffineForm:
+    if isinstance(other, AffineForm):
         other = other.plain("something is divided by what data or noise decide")
-    return _scale(tracing, one, other, divides=True)
+    return _scale_form(tracing, one, other, divides=True)
 
 
-def apply_matrix(tracing: Tracing, matrix: Matrix, form: Form, shape: tuple[int, ...]) -> Form:
+def apply_matrix(
+    tracing: FormTracing, matrix: SparseMatrix, form: AffineForm, shape: tuple[int, ...]
+) -> AffineForm:
     """Return a matrix times a form that is flattened."""
     form = form if form.is_public else count_offsets(tracing, form)
     ids, value = form.ids.flatten(), form.value.ravel()  # what is written later is not in it
@@ -201,25 +223,25 @@ def apply_matrix(tracing: Tracing, matrix: Matrix, form: Form, shape: tuple[int,
     if not used.any():
         made = np.full(matrix.rows, NOWHERE, dtype=np.int64)
     else:
-        made = tracing.program.add_sum(Term(ids, matrix=matrix))
+        made = tracing.program.add_sum(BlockTerm(ids, matrix=matrix))
         made = np.where(used, made, NOWHERE)
-    return Form(tracing, made.reshape(shape), found.reshape(shape))
+    return AffineForm(tracing, made.reshape(shape), found.reshape(shape))
 
 
-def _matmul(tracing: Tracing, one: Any, other: Any) -> Any:
-    left = isinstance(one, Form)
-    if left and isinstance(other, Form):
+def _apply_matmul(tracing: FormTracing, one: Any, other: Any) -> Any:
+    left = isinstance(one, AffineForm)
+    if left and isinstance(other, AffineForm):
         raise tracing.refuse("two arrays are multiplied that data or noise decide")
     form, public = (one, other) if left else (other, one)
     public = public if issparse(public) else np.asarray(public)
     batch = np.broadcast_shapes(form.shape[:-2], public.shape[:-2])
-    form, public = (_stretched(part, batch) for part in (form, public))
+    form, public = (_broadcast_stack(part, batch) for part in (form, public))
     letters = of_matmul(public.ndim, form.ndim, form_is_left=left)
     shape = _shape_of_matmul(*((form.shape, public.shape) if left else (public.shape, form.shape)))
-    return contract(tracing, letters, public, form, shape)
+    return contract_form(tracing, letters, public, form, shape)
 
 
-def _stretched(array: Any, batch: tuple[int, ...]) -> Any:
+def _broadcast_stack(array: Any, batch: tuple[int, ...]) -> Any:
     """Return matrices as often as a product of stacks of them takes them."""
     if array.ndim <= 2 or array.shape[:-2] == batch:
         return array
@@ -240,10 +262,12 @@ class Product(NamedTuple):
     letters: Contraction
     shape: tuple[int, ...]
     public: NDArray[Any] | Nonzero
-    matrix: Matrix
+    matrix: SparseMatrix
 
 
-def contract(tracing: Tracing, letters: Contraction, public: Any, form: Form, shape: Any) -> Form:
+def contract_form(
+    tracing: FormTracing, letters: Contraction, public: Any, form: AffineForm, shape: Any
+) -> AffineForm:
     """Return a product of a public array and a form, of a shape.
 
     The matrix of the last product is taken again for equal arrays, so that it is held once.
@@ -251,7 +275,11 @@ def contract(tracing: Tracing, letters: Contraction, public: Any, form: Form, sh
     given = _nonzero_of(tracing, public) if issparse(public) else np.asarray(public)
     last: Product | None = tracing.last_product
     if last is None or not _are_equal(last, Product(letters, form.shape, given, last.matrix)):
-        entries = given if isinstance(given, Nonzero) else nonzero(numbers_of(tracing, given))
+        entries = (
+            given
+            if isinstance(given, Nonzero)
+            else find_nonzero_entries(numbers_of(tracing, given))
+        )
         own = given if isinstance(given, Nonzero) else given.copy()
         try:
             made = matrix_of(letters, entries, form.shape)
@@ -277,7 +305,7 @@ def _are_equal(one: Product, other: Product) -> bool:
     return kinds == {"f"} and np.array_equal(one.public, other.public)
 
 
-def _nonzero_of(tracing: Tracing, public: Any) -> Nonzero:
+def _nonzero_of(tracing: FormTracing, public: Any) -> Nonzero:
     """Return what is not 0 of a sparse matrix of scipy."""
     made = public.tocoo()
     numbers = numbers_of(tracing, made.data)
@@ -285,20 +313,20 @@ def _nonzero_of(tracing: Tracing, public: Any) -> Nonzero:
     return Nonzero(tuple(one[some] for one in made.coords), numbers[some], made.shape)
 
 
-def densely(value: Any) -> Any:
+def to_dense(value: Any) -> Any:
     """Return a sparse matrix of scipy as an array; anything else as it is."""
-    is_sparse = not isinstance(value, Form) and hasattr(value, "toarray")
+    is_sparse = not isinstance(value, AffineForm) and hasattr(value, "toarray")
     return value.toarray() if is_sparse else value
 
 
 _OPERATIONS: dict[Any, Callable[..., Any]] = {
-    np.add: _add,
-    np.subtract: lambda tracing, one, other: _add(tracing, one, other, -1.0),
-    np.negative: lambda tracing, one: _scale(tracing, one, -1.0),
+    np.add: _add_forms,
+    np.subtract: lambda tracing, one, other: _add_forms(tracing, one, other, -1.0),
+    np.negative: lambda tracing, one: _scale_form(tracing, one, -1.0),
     np.positive: lambda tracing, one: one.copy(),
-    np.multiply: _multiply,
-    np.true_divide: _divide,
-    np.matmul: _matmul,
+    np.multiply: _multiply_forms,
+    np.true_divide: _divide_form,
+    np.matmul: _apply_matmul,
 }
 _IN_PLACE = {(np.add, "at"): 1.0, (np.subtract, "at"): -1.0}
 # Sums of finitely many numbers are finite.

@@ -15,14 +15,14 @@ import numpy as np
 from flint import arb_mat, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from dpaudit.affine.kinds import unpacked
+from dpaudit.affine.kinds import unpack_flint_matrix
 from dpaudit.reals import precision
 
 _MOST_EXACT, _MOST_PRECISE = 8, 60  # rows
 _DIGITS = 80
 
 
-def invert(matrix: NDArray[np.float64]) -> NDArray[Any]:
+def invert_precisely(matrix: NDArray[np.float64]) -> NDArray[Any]:
     """Return the inverse of a matrix of doubles: fractions, or doubles of a large one.
 
     Raises
@@ -32,7 +32,7 @@ def invert(matrix: NDArray[np.float64]) -> NDArray[Any]:
 
     Examples
     --------
-    >>> invert(np.array([[3.0]]))
+    >>> invert_precisely(np.array([[3.0]]))
     array([[Fraction(1, 3)]], dtype=object)
     """
     if len(matrix) > _MOST_PRECISE or not np.isfinite(matrix).all():
@@ -41,9 +41,11 @@ def invert(matrix: NDArray[np.float64]) -> NDArray[Any]:
         if len(matrix) <= _MOST_EXACT:
             entries = [fmpq(*one.as_integer_ratio()) for one in matrix.ravel().tolist()]
             size = len(matrix)
-            return _fractions(unpacked(fmpq_mat(size, size, entries).inv()), _of_rational)
+            return _to_fraction_array(
+                unpack_flint_matrix(fmpq_mat(size, size, entries).inv()), _of_rational
+            )
         with precision(_DIGITS):
-            return _fractions(unpacked(arb_mat(matrix.tolist()).inv()), _of_ball)
+            return _to_fraction_array(unpack_flint_matrix(arb_mat(matrix.tolist()).inv()), _of_ball)
     except ZeroDivisionError:
         raise np.linalg.LinAlgError("Singular matrix") from None
 
@@ -66,7 +68,7 @@ def factor_covariance(covariance: NDArray[np.float64]) -> NDArray[Any]:
     return found.reshape(covariance.shape)
 
 
-def _fractions(entries: NDArray[Any], of: Any) -> NDArray[Any]:
+def _to_fraction_array(entries: NDArray[Any], of: Any) -> NDArray[Any]:
     found = np.empty(entries.size, dtype=object)
     found[:] = [of(one) for one in entries.ravel().tolist()]
     return found.reshape(entries.shape)

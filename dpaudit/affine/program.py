@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.affine.kinds import Kind, Matrix
+from dpaudit.affine.kinds import Kind, SparseMatrix
 
 Ids = NDArray[np.int64]
 _MIXED = -1
@@ -32,7 +32,7 @@ NOWHERE = -1  # the id of a number that holds neither data nor noise
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class BlockTerm:
     """One summand of a block.
 
     Parameters
@@ -51,34 +51,34 @@ class Term:
     ids: Ids
     numbers: NDArray[Any] | None = None
     divides: bool = False
-    matrix: Matrix | None = None
+    matrix: SparseMatrix | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class CoordinateBlock:
     """Coordinates that are formed at once: ``start`` to ``start + size``."""
 
     kind: Literal["data", "noise", "sum"]
     start: int
     size: int
-    terms: tuple[Term, ...] = ()
+    terms: tuple[BlockTerm, ...] = ()
 
 
 @dataclass(eq=False)
-class Program:
+class AffineProgram:
     """Blocks of coordinates, each after those that it is made of.
 
     Examples
     --------
     >>> from dpaudit.affine.kinds import DOUBLES
-    >>> program = Program()
+    >>> program = AffineProgram()
     >>> data, noise = program.add_leaf("data", 1), program.add_leaf("noise", 1)
-    >>> sent = program.add_sum(Term(data), Term(noise, np.array([2.0])))
+    >>> sent = program.add_sum(BlockTerm(data), BlockTerm(noise, np.array([2.0])))
     >>> program.coefficients(DOUBLES, sent).tolist()  # columns of noise, then of data
     [[2.0, 1.0]]
     """
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[CoordinateBlock] = field(default_factory=list)
     size: int = 0
 
     # --- building ----------------------------------------------------------------------------
@@ -87,14 +87,14 @@ class Program:
         """Append private data or standard normals, and return their ids."""
         return self._add(kind, size, ())
 
-    def add_sum(self, *terms: Term) -> Ids:
+    def add_sum(self, *terms: BlockTerm) -> Ids:
         """Append a sum of terms, and return the ids of its coordinates."""
         first = terms[0]
         size = len(first.ids) if first.matrix is None else first.matrix.rows
         return self._add("sum", size, terms)
 
-    def _add(self, kind: Any, size: int, terms: tuple[Term, ...]) -> Ids:
-        self.blocks.append(Block(kind, self.size, size, terms))
+    def _add(self, kind: Any, size: int, terms: tuple[BlockTerm, ...]) -> Ids:
+        self.blocks.append(CoordinateBlock(kind, self.size, size, terms))
         self.size += size
         return np.arange(self.size - size, self.size, dtype=np.int64)
 
@@ -181,7 +181,7 @@ class Program:
         columns = np.full(self.size, NOWHERE, dtype=np.int64)
         columns[leaves] = np.arange(len(leaves))
 
-        def unit_rows(block: Block) -> NDArray[Any]:
+        def unit_rows(block: CoordinateBlock) -> NDArray[Any]:
             rows = kind.zeros((block.size, len(leaves)))
             own = columns[block.start : block.start + block.size]
             at = np.flatnonzero(own != NOWHERE)
@@ -206,7 +206,7 @@ class Program:
         places[self.leaves("data")] = np.arange(len(data))
         places[self.leaves("noise")] = np.arange(len(noise))
 
-        def rows_of(block: Block) -> NDArray[Any]:
+        def rows_of(block: CoordinateBlock) -> NDArray[Any]:
             own = places[block.start : block.start + block.size]
             return np.asarray((data if block.kind == "data" else noise)[own])
 
@@ -244,7 +244,7 @@ class Program:
         return ends
 
 
-def distinct(ids: Ids) -> Ids:
+def sort_distinct(ids: Ids) -> Ids:
     """Return each once, in order; by sorting, which is quicker here than `numpy.unique`."""
     ordered = np.sort(ids)
     is_new = np.ones(len(ordered), dtype=np.bool_)
@@ -252,10 +252,10 @@ def distinct(ids: Ids) -> Ids:
     return np.asarray(ordered[is_new])
 
 
-def _blocks_of(block: Block, starts: Ids) -> Iterator[int]:
+def _blocks_of(block: CoordinateBlock, starts: Ids) -> Iterator[int]:
     for term in block.terms:
         ids = term.ids[term.ids != NOWHERE]
-        yield from distinct(np.searchsorted(starts, ids, side="right") - 1).tolist()
+        yield from sort_distinct(np.searchsorted(starts, ids, side="right") - 1).tolist()
 
 
 @dataclass
@@ -272,7 +272,7 @@ class _Tables:
         blocks = np.where(
             ids == NOWHERE, NOWHERE, np.searchsorted(self.starts, ids, side="right") - 1
         )
-        several: Sequence[int] = distinct(blocks).tolist()
+        several: Sequence[int] = sort_distinct(blocks).tolist()
         if len(several) == 1 and several[0] in self.tables:
             return np.asarray(self.tables[several[0]][ids - self.starts[several[0]]])
         found = self.kind.zeros((len(ids), self.width))
@@ -283,7 +283,7 @@ class _Tables:
         return found
 
 
-def _sum_of(kind: Kind, known: _Tables, block: Block) -> NDArray[Any]:
+def _sum_of(kind: Kind, known: _Tables, block: CoordinateBlock) -> NDArray[Any]:
     """Return the rows of a sum."""
     total: NDArray[Any] | None = None
     for term in block.terms:

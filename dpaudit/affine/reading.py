@@ -29,7 +29,7 @@ from dpaudit.affine.comparison import (
 )
 from dpaudit.affine.constructors import own_constructors
 from dpaudit.affine.covariance import read_parameters
-from dpaudit.affine.form import NOT_READ, Form, NotAffine, Tracing, ids_of
+from dpaudit.affine.form import NOT_READ, AffineForm, FormTracing, NotAffine, ids_of
 from dpaudit.affine.functions import LINEAR
 from dpaudit.affine.inputs import (
     AdaptiveInputs,
@@ -38,8 +38,8 @@ from dpaudit.affine.inputs import (
 )
 from dpaudit.affine.messages import is_constant, is_number, map_parts, parts_of
 from dpaudit.affine.operations import count_offsets
-from dpaudit.affine.program import Program
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.affine.program import AffineProgram
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution.threads import one_thread
 from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.tracked import Call
@@ -69,7 +69,7 @@ class Recursion:
         What each function of the output returned.
     """
 
-    program: Program
+    program: AffineProgram
     private: Any
     output: Any
     compared: int
@@ -78,10 +78,10 @@ class Recursion:
     looks: Mapping[str, Any] = field(default_factory=dict)
 
 
-class _State(recorder.State):
+class _AffineRunState(recorder.State):
     """A run whose normals are coordinates of a program."""
 
-    def __init__(self, tracing: Tracing, seed: int) -> None:
+    def __init__(self, tracing: FormTracing, seed: int) -> None:
         super().__init__(seed)
         self.tracing = tracing
         self.formed = set[int]()
@@ -109,7 +109,7 @@ class _State(recorder.State):
             raise self.tracing.refuse(str(error), call.place) from None
         return noise.of(self._normals(call, noise.shape))
 
-    def _normals(self, call: Call, shape: tuple[int, ...]) -> Form:
+    def _normals(self, call: Call, shape: tuple[int, ...]) -> AffineForm:
         self.formed.add(call.index)
         if call.key.startswith("seed ") or call.parameters.get("by"):
             raise self.tracing.refuse("a generator of a fixed seed draws no noise", call.place)
@@ -117,7 +117,7 @@ class _State(recorder.State):
         size = int(np.prod(shape, dtype=np.int64))
         ids = self.tracing.program.add_leaf("noise", size)
         self.places += [call.place] * size
-        return Form(self.tracing, ids.reshape(shape), np.asarray(draw, dtype=float))
+        return AffineForm(self.tracing, ids.reshape(shape), np.asarray(draw, dtype=float))
 
 
 def read_recursion(
@@ -157,7 +157,7 @@ def read_recursion(
     >>> found.program.coefficients(DOUBLES, found.output.ids.ravel()).tolist()
     [[2.0, 1.0, 1.0]]
     """
-    return _read(Tracing(LINEAR), function, private, (seed, runs), looks or {})
+    return _read_traced_recursion(FormTracing(LINEAR), function, private, (seed, runs), looks or {})
 
 
 def read_noise(
@@ -194,13 +194,13 @@ def read_noise(
     >>> found.program.coefficients(DOUBLES, found.output.ids.ravel()).tolist()
     [[9.0, 27.0]]
     """
-    tracing = Tracing(LINEAR)
+    tracing = FormTracing(LINEAR)
     tracing.unit = int(tracing.program.add_leaf("data", 1)[0])
-    return _read(tracing, function, data, (seed, runs), looks or {})
+    return _read_traced_recursion(tracing, function, data, (seed, runs), looks or {})
 
 
-def _read(
-    tracing: Tracing,
+def _read_traced_recursion(
+    tracing: FormTracing,
     function: Function,
     private: Any,
     effort: tuple[int, int],
@@ -208,9 +208,11 @@ def _read(
 ) -> Recursion:
     seed, runs = effort
     with one_thread(), patching.patched(function):
-        state, given = _trace(tracing, function, private, seed)
+        state, given = _trace_function(tracing, function, private, seed)
         output = _forms_of_output(tracing, state.run.value, _place_of(function))
-        looked = {name: _look(tracing, name, look, output) for name, look in looks.items()}
+        looked = {
+            name: _trace_output_look(tracing, name, look, output) for name, look in looks.items()
+        }
         traced = Traced(tracing, output, tuple(state.calls), looks, looked)
         compared = compare_runs(function, traced, private, seed, runs)
     if compared.reason is not None:
@@ -219,7 +221,7 @@ def _read(
     return Recursion(tracing.program, given, output, compared.runs, places, traced.calls, looked)
 
 
-def _look(tracing: Tracing, name: str, look: Look, output: Any) -> Any:
+def _trace_output_look(tracing: FormTracing, name: str, look: Look, output: Any) -> Any:
     """Return what a function of the output returns, with forms for numbers."""
     found = look_at(output, name, look)
     ids_of(found)
@@ -237,8 +239,10 @@ def _place_of(function: Function) -> str:
     return name if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno} {name}"
 
 
-def _trace(tracing: Tracing, function: Function, private: Any, seed: int) -> tuple[_State, Any]:
-    state = _State(tracing, seed)
+def _trace_function(
+    tracing: FormTracing, function: Function, private: Any, seed: int
+) -> tuple[_AffineRunState, Any]:
+    state = _AffineRunState(tracing, seed)
     given = _private_forms(tracing, private, state.calls)
     with own_constructors(tracing, function):
         recorder.record(state, function, given, primitives.generator())
@@ -251,13 +255,13 @@ def _trace(tracing: Tracing, function: Function, private: Any, seed: int) -> tup
     if tracing.refusal is not None:
         raise NotAffine(*tracing.refusal)
     if run.raised is not None:
-        raised = Shown(f"one that raises {run.error}: {run.raised}")
+        raised = VerbatimText(f"one that raises {run.error}: {run.raised}")
         expected = "one that runs on private data of the shape that was given"
         raise InvalidArgument("function", raised, expected) from run.raised
     return state, given
 
 
-def _private_forms(tracing: Tracing, private: Any, calls: list[InputCall]) -> Any:
+def _private_forms(tracing: FormTracing, private: Any, calls: list[InputCall]) -> Any:
     parts = itertools.count()
     if tracing.unit is not None:
         return copy_of(private)
@@ -270,19 +274,19 @@ def _private_forms(tracing: Tracing, private: Any, calls: list[InputCall]) -> An
             expected = "finite numbers, arrays, lists and dicts of them"
             raise InvalidArgument("private", value, expected)
         if isinstance(value, np.ndarray | np.generic) and numbers.dtype != np.float64:
-            given = Shown(f"numbers of {numbers.dtype}, to which code may round")
+            given = VerbatimText(f"numbers of {numbers.dtype}, to which code may round")
             raise InvalidArgument("private", given, "doubles: an array of dtype float")
         ids = tracing.program.add_leaf("data", numbers.size).reshape(numbers.shape)
-        return Form(tracing, ids, numbers.astype(float))
+        return AffineForm(tracing, ids, numbers.astype(float))
 
     return map_parts(private, form_of)
 
 
-def _forms_of_output(tracing: Tracing, output: Any, place: str) -> Any:
+def _forms_of_output(tracing: FormTracing, output: Any, place: str) -> Any:
     """Return an output with every number as a form; texts and other constants stay as they are."""
 
     def form_of(value: Any) -> Any:
-        if isinstance(value, Form) or is_number(value):
+        if isinstance(value, AffineForm) or is_number(value):
             return count_offsets(tracing, tracing.form_of(value), zeros=True)
         if not is_constant(value):
             raise tracing.refuse(f"it returns {NOT_READ.format(type(value).__name__)}", place)

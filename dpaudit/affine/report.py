@@ -20,10 +20,10 @@ from dpaudit.affine.view import delta_of, epsilon_of
 from dpaudit.drawing import Curve, Grid, Panel, draw_grid, draw_panel
 from dpaudit.files import prepare_directory, write_files
 from dpaudit.formats import stamped
-from dpaudit.notebook import piece
-from dpaudit.notebook import table as html_table
+from dpaudit.notebook import render_notebook_table as html_table
+from dpaudit.notebook import render_piece
 from dpaudit.report.charts import Picture, draw_pictures
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.report.latex import escape_latex, format_number, format_row
 from dpaudit.text import one_line
 
@@ -41,7 +41,7 @@ _WIDTH, _CELL, _HEIGHT = 6.4, 0.3, 4.0
 
 
 @dataclass(frozen=True)
-class Finding:
+class ObserverFinding:
     """What one observer learns about one part of the private data.
 
     Parameters
@@ -92,16 +92,16 @@ class ViewsReport:
     """
 
     name: str
-    findings: Sequence[Finding]
+    findings: Sequence[ObserverFinding]
     change: str
     compared: int
     certificate: Mapping[str, Any] | None = None
     is_adaptive: bool = False
 
     @property
-    def worst_first(self) -> list[Finding]:
+    def worst_first(self) -> list[ObserverFinding]:
         """The findings, those with the largest mu first."""
-        return sorted(self.findings, key=lambda one: -_rounded(one.mu.upper))
+        return sorted(self.findings, key=lambda one: -_round_to_nine_digits(one.mu.upper))
 
     # --- words -------------------------------------------------------------------------------
 
@@ -118,11 +118,17 @@ class ViewsReport:
                 exposed.setdefault(one.observer, []).append(one.about)
         alike = dict[str, list[str]]()
         for observer, parts in exposed.items():
-            alike.setdefault(_listed(parts), []).append(observer)
+            alike.setdefault(_format_name_list(parts), []).append(observer)
         for parts_of, observers in alike.items():
-            yield f"From {_listed(observers)} noise hides nothing about {parts_of}: mu is infinite."
+            yield (
+                f"From {_format_name_list(observers)} noise hides nothing about {parts_of}: mu "
+                "is infinite."
+            )
         if hanging := dict.fromkeys(one.observer for one in self.findings if one.hangs_on_digits):
-            yield f"Digits beyond the eleventh decide what these learn: {_listed(list(hanging))}."
+            yield (
+                "Digits beyond the eleventh decide what these learn: "
+                f"{_format_name_list(list(hanging))}."
+            )
             yield "Where constants were rounded, write them as fractions.Fraction."
         unproved = sum(one.proof != "exact" for one in self.findings)
         if unproved:
@@ -146,11 +152,16 @@ class ViewsReport:
             )
         yield "No certificate: inputs are adaptive."
 
-    def row(self, one: Finding, delta: float) -> tuple[str, str, str, str]:
+    def row(self, one: ObserverFinding, delta: float) -> tuple[str, str, str, str]:
         """Return a finding as a row of a table: about, observer, mu and epsilon at a delta."""
         found = epsilon_of(one.mu, delta)
         observer = f"{one.observer} ({UPPER})" if one.is_upper else one.observer
-        return one.about, observer, shown(one.mu), shown(found, _EPSILON_DIGITS)
+        return (
+            one.about,
+            observer,
+            format_mu_bracket(one.mu),
+            format_mu_bracket(found, _EPSILON_DIGITS),
+        )
 
     def columns(self, delta: float) -> tuple[str, str, str, str]:
         """Return the heads of a table."""
@@ -183,7 +194,7 @@ class ViewsReport:
         """Return all of it as a piece of a notebook."""
         rows = [self.row(one, delta) for one in self.worst_first]
         made = html_table("Who learns how much", self.columns(delta), rows)
-        return piece(self.name, [*self.sentences(), *self.remarks()], made)
+        return render_piece(self.name, [*self.sentences(), *self.remarks()], made)
 
     def to_latex(self, delta: float = 1e-5) -> str:
         r"""Return a row in LaTeX for each view: about, observer, mu and epsilon at a delta."""
@@ -205,8 +216,8 @@ class ViewsReport:
                 {
                     "about": one.about,
                     "observer": one.observer,
-                    "mu": _ends(one.mu),
-                    "epsilon": _ends(epsilon_of(one.mu, delta)),
+                    "mu": _to_json_ends(one.mu),
+                    "epsilon": _to_json_ends(epsilon_of(one.mu, delta)),
                     "proof": one.proof,
                     "upper_view": one.is_upper,
                 }
@@ -221,7 +232,7 @@ class ViewsReport:
     ) -> ViewsReport:
         """Return what a document holds."""
         findings = [
-            Finding(
+            ObserverFinding(
                 one["about"],
                 one["observer"],
                 Bracket(*map(float, one["mu"])),
@@ -279,10 +290,10 @@ class ViewsReport:
 
     def curves(self) -> Panel:
         """Return delta against epsilon of the largest finite mu; views of one mu share a curve."""
-        alike = dict[float, list[Finding]]()
+        alike = dict[float, list[ObserverFinding]]()
         for one in self.worst_first:
             if 0 < one.mu.upper < math.inf:
-                alike.setdefault(_rounded(one.mu.upper), []).append(one)
+                alike.setdefault(_round_to_nine_digits(one.mu.upper), []).append(one)
         drawn = list(alike.values())[:_MOST_CURVES]
         top = epsilon_of(drawn[0][0].mu, 1e-6).upper if drawn else 1.0
         epsilons = np.linspace(0.0, top, _POINTS).tolist()
@@ -290,7 +301,10 @@ class ViewsReport:
             title="delta at each epsilon",
             x_label="epsilon",
             y_label="delta",
-            curves=tuple(_curve(_label(views), views[0].mu, epsilons) for views in drawn),
+            curves=tuple(
+                _make_delta_curve(_format_views_label(views), views[0].mu, epsilons)
+                for views in drawn
+            ),
             log_y=True,
         )
 
@@ -336,28 +350,32 @@ class ViewsReport:
         return draw_pictures(pictures, path, width=width)
 
 
-def shown(bracket: Bracket, digits: int = _DIGITS) -> str:
+def format_mu_bracket(bracket: Bracket, digits: int = _DIGITS) -> str:
     """Return a number rounded up, or its two ends rounded outwards where they differ.
 
     Examples
     --------
-    >>> shown(Bracket(0.5, 0.5)), shown(Bracket(1.0, 1.5)), shown(Bracket.exactly(math.inf))
+    >>> (
+    ...     format_mu_bracket(Bracket(0.5, 0.5)),
+    ...     format_mu_bracket(Bracket(1.0, 1.5)),
+    ...     format_mu_bracket(Bracket.exactly(math.inf)),
+    ... )
     ('0.5', '[1, 1.5]', 'infinite')
     """
     if math.isinf(bracket.lower):
         return "infinite"
-    upper = number(bracket.upper, digits, ROUND_CEILING)
+    upper = format_significant(bracket.upper, digits, ROUND_CEILING)
     if bracket.width <= _SAME * bracket.lower:
         return upper
-    return f"[{number(bracket.lower, digits, ROUND_FLOOR)}, {upper}]"
+    return f"[{format_significant(bracket.lower, digits, ROUND_FLOOR)}, {upper}]"
 
 
-def _rounded(value: float) -> float:
+def _round_to_nine_digits(value: float) -> float:
     """Return a number with nine digits, by which numbers that differ by rounding are alike."""
     return float(f"{value:.9g}")
 
 
-def _label(views: Sequence[Finding]) -> str:
+def _format_views_label(views: Sequence[ObserverFinding]) -> str:
     first, more = views[0], len(views) - 1
     return f"{first.observer} about {first.about}" + (f" and {more} more" if more else "")
 
@@ -367,17 +385,17 @@ def _draw_grid(axes: Axes, grid: Grid) -> None:
     axes.grid(visible=False)
 
 
-def _curve(name: str, mu: Bracket, epsilons: Sequence[float]) -> Curve:
+def _make_delta_curve(name: str, mu: Bracket, epsilons: Sequence[float]) -> Curve:
     points = [(one, delta_of(mu, one).upper) for one in epsilons]
     seen = [(x, y) for x, y in points if y > _LEAST_DELTA]
     return Curve(label=name, x=[x for x, _ in seen], y=[y for _, y in seen])
 
 
-def _ends(bracket: Bracket) -> list[float | str]:
+def _to_json_ends(bracket: Bracket) -> list[float | str]:
     return [one if math.isfinite(one) else "Infinity" for one in (bracket.lower, bracket.upper)]
 
 
-def _listed(names: Sequence[str], most: int = 8) -> str:
+def _format_name_list(names: Sequence[str], most: int = 8) -> str:
     """Return names with commas between them, the first few of many."""
     rest = len(names) - most
     return ", ".join(names) if rest <= 0 else f"{', '.join(names[:most])} and {rest} more"

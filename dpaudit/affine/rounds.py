@@ -29,14 +29,14 @@ from numpy.typing import NDArray
 
 from dpaudit.accounting.matrices.sensitivity import (
     Squared,
+    compute_squared_sensitivity,
     square_of_patterns,
-    squared_sensitivity,
 )
 from dpaudit.accounting.matrices.strategies import Entry, Strategy
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change, L2Ball, exact_number, root_between
 from dpaudit.affine.inputs import AdaptiveInputs
-from dpaudit.affine.kinds import Kind, unpacked
+from dpaudit.affine.kinds import Kind, unpack_flint_matrix
 
 _ALIKE = 1e-9  # how far from alike coordinates may be that are taken as alike, and paid for
 _MOST_TURNS = 100
@@ -90,7 +90,7 @@ class Rounds(Change):
 
     def largest(self, gram: arb_mat) -> Bracket:
         """Return two ends of the largest mu; one number where a record is in one round."""
-        blocks = _in_blocks(unpacked(gram), self.inputs.dimension)
+        blocks = _in_blocks(unpack_flint_matrix(gram), self.inputs.dimension)
         if self.is_exact:
             return self._of_one_round(blocks)
         unlike = _distance_from_alike(blocks)
@@ -104,16 +104,18 @@ class Rounds(Change):
 
     def _of_one_round(self, blocks: NDArray[Any]) -> Bracket:
         ball = L2Ball(range(self.inputs.dimension), self.inputs.radius)
-        ends = [ball.largest(_matrix(blocks[n, n])) for n in range(len(blocks))]
+        ends = [ball.largest(_to_ball_matrix(blocks[n, n])) for n in range(len(blocks))]
         return Bracket(max(one.lower for one in ends), max(one.upper for one in ends))
 
     def _of_blocks(self, blocks: NDArray[Any]) -> Squared:
         """Return two ends by norms of blocks, and by an ascent."""
-        norms = self._spread(_norms(blocks))
+        norms = self._spread(_bound_spectral_norms(blocks))
         found = self._squared(norms)
         number = {step: n for n, step in enumerate(self.at)}
         own = [number[step] for step in found.pattern if step in number]
-        return Squared(_ascended(blocks[np.ix_(own, own)]), found.upper, found.pattern)
+        return Squared(
+            _bound_block_form_below(blocks[np.ix_(own, own)]), found.upper, found.pattern
+        )
 
     def _spread(self, table: NDArray[Any]) -> Gram:
         """Return a table of the rounds that have an input as one of all rounds."""
@@ -125,7 +127,7 @@ class Rounds(Change):
         """Return the largest square of a matrix mechanism with these inner products."""
         if self.inputs.patterns is not None:
             return square_of_patterns(gram, self.inputs.patterns)
-        return squared_sensitivity(gram, self.inputs.participation)
+        return compute_squared_sensitivity(gram, self.inputs.participation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +173,7 @@ def _in_blocks(table: NDArray[Any], size: int) -> NDArray[Any]:
     return np.ascontiguousarray(table.reshape(count, size, count, size).transpose(0, 2, 1, 3))
 
 
-def _matrix(block: NDArray[Any]) -> arb_mat:
+def _to_ball_matrix(block: NDArray[Any]) -> arb_mat:
     return arb_mat(block.tolist())
 
 
@@ -182,31 +184,31 @@ def _distance_from_alike(blocks: NDArray[Any]) -> arb:
     return sum((one.abs_upper() ** 2 for one in off.ravel().tolist()), arb(0)).sqrt().upper()
 
 
-def _norms(blocks: NDArray[Any]) -> NDArray[Any]:
+def _bound_spectral_norms(blocks: NDArray[Any]) -> NDArray[Any]:
     """Return upper ends of the spectral norms of blocks."""
     count, ball = len(blocks), L2Ball(range(blocks.shape[2]))
     found = np.full((count, count), arb(0), dtype=object)
     for s in range(count):
         for t in range(s + 1):
-            block = _matrix(blocks[s, t])
+            block = _to_ball_matrix(blocks[s, t])
             found[s, t] = arb(ball.largest(block * block.transpose()).upper)
             found[t, s] = found[s, t]
     return found
 
 
-def _ascended(blocks: NDArray[Any]) -> arb:
+def _bound_block_form_below(blocks: NDArray[Any]) -> arb:
     """Return ``sum u_s' M_st u_t`` of unit vectors that turn towards what makes it larger."""
     table = blocks.astype(float)
     vectors = _first_vectors(table)
     for _ in range(_MOST_TURNS):
-        turned = _unit(np.einsum("stij,tj->si", table, vectors), vectors)
+        turned = _normalise_rows(np.einsum("stij,tj->si", table, vectors), vectors)
         if np.allclose(turned, vectors, rtol=0, atol=1e-15):
             break
         vectors = turned
     longest = max(sum((arb(x) ** 2 for x in row), arb(0)).upper() for row in vectors.tolist())
     row = arb_mat([vectors.ravel().tolist()])
     size = vectors.size
-    whole = _matrix(blocks.transpose(0, 2, 1, 3).reshape(size, size))
+    whole = _to_ball_matrix(blocks.transpose(0, 2, 1, 3).reshape(size, size))
     return (row * whole * row.transpose())[0, 0] / longest
 
 
@@ -215,10 +217,12 @@ def _first_vectors(table: NDArray[np.float64]) -> NDArray[np.float64]:
     count, _, size, _ = table.shape
     whole = table.transpose(0, 2, 1, 3).reshape(count * size, count * size)
     _, vectors = np.linalg.eigh((whole + whole.T) / 2)
-    return _unit(vectors[:, -1].reshape(count, size), np.eye(1, size).repeat(count, axis=0))
+    return _normalise_rows(
+        vectors[:, -1].reshape(count, size), np.eye(1, size).repeat(count, axis=0)
+    )
 
 
-def _unit(rows: NDArray[np.float64], instead: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalise_rows(rows: NDArray[np.float64], instead: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return rows of length 1; where a row is 0, the other one."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, rows / np.where(lengths > 0, lengths, 1.0), instead)

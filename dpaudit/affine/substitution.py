@@ -33,23 +33,23 @@ _SPARE = 8  # roundings beside those of a sum: of entries, and of the bounds the
 _TINY = 1e-300  # above what underflow adds to a row
 
 
-class Enclosure(NamedTuple):
+class MidpointEnclosure(NamedTuple):
     """Numbers, and how far each may be from the true one."""
 
     middle: Array
     error: Array
 
 
-class Entries(NamedTuple):
+class SparseEntries(NamedTuple):
     """Places and numbers of a sparse matrix; equal places add up."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     numbers: Array
 
-    def where(self, chosen: NDArray[Any]) -> Entries:
+    def where(self, chosen: NDArray[Any]) -> SparseEntries:
         """Return some of the entries: their places, or for each whether."""
-        return Entries(self.rows[chosen], self.columns[chosen], self.numbers[chosen])
+        return SparseEntries(self.rows[chosen], self.columns[chosen], self.numbers[chosen])
 
     def by_row(self, shape: tuple[int, int]) -> csr_array:
         """Return the matrix, with entries of equal places side by side."""
@@ -58,22 +58,22 @@ class Entries(NamedTuple):
         indices = self.columns[order].astype(np.int32)
         return csr_array((self.numbers[order], indices, starts.astype(np.int32)), shape=shape)
 
-    def transposed(self) -> Entries:
+    def transposed(self) -> SparseEntries:
         """Return the entries of the transpose."""
-        return Entries(self.columns, self.rows, self.numbers)
+        return SparseEntries(self.columns, self.rows, self.numbers)
 
 
 class Parts(NamedTuple):
     """The entries of A, B, E and F."""
 
-    states: Entries
-    inputs: Entries
-    outputs: Entries
-    direct: Entries
+    states: SparseEntries
+    inputs: SparseEntries
+    outputs: SparseEntries
+    direct: SparseEntries
 
 
 @dataclass(frozen=True, eq=False)
-class Substitution:
+class StateSubstitution:
     """States and outputs that follow from inputs.
 
     Parameters
@@ -162,22 +162,24 @@ class Pass:
             states[start:end] += matrix @ states
         return np.asarray(self.leave @ states + self.direct @ given)
 
-    def enclose(self, given: Enclosure) -> Enclosure:
+    def enclose(self, given: MidpointEnclosure) -> MidpointEnclosure:
         """Return the outputs of some inputs, with bounds on their errors."""
-        known = given.middle, _sizes(given)
+        known = given.middle, _stack_enclosure_sizes(given)
         entered = self._sum(self.enter, *known)
-        states, sizes = entered.middle, _sizes(entered)
+        states, sizes = entered.middle, _stack_enclosure_sizes(entered)
         for start, end, matrix in self.steps:
-            own = Enclosure(states[start:end], sizes[start:end, 0])
-            found = _add(own, self._sum(matrix, states, sizes))
-            states[start:end], sizes[start:end] = found.middle, _sizes(found)
-        return _add(self._sum(self.leave, states, sizes), self._sum(self.direct, *known))
+            own = MidpointEnclosure(states[start:end], sizes[start:end, 0])
+            found = _add_enclosures(own, self._sum(matrix, states, sizes))
+            states[start:end], sizes[start:end] = found.middle, _stack_enclosure_sizes(found)
+        return _add_enclosures(self._sum(self.leave, states, sizes), self._sum(self.direct, *known))
 
-    def _sum(self, matrix: csr_array, middle: Array, sizes: Array) -> Enclosure:
-        """Return a matrix times numbers, with bounds that follow from `_sizes` of these."""
-        errors, total = (_absolute(matrix) @ sizes).T
+    def _sum(self, matrix: csr_array, middle: Array, sizes: Array) -> MidpointEnclosure:
+        """Return a matrix times numbers, with bounds that follow from the numbers' sizes."""
+        errors, total = (_compute_absolute_matrix(matrix) @ sizes).T
         gamma = (np.diff(matrix.indptr) + self.roundings + _SPARE) * (1.01 * _UNIT)
-        return Enclosure(matrix @ middle, (errors + gamma * total) * (1 + 4 * gamma) + _TINY)
+        return MidpointEnclosure(
+            matrix @ middle, (errors + gamma * total) * (1 + 4 * gamma) + _TINY
+        )
 
     def spread(
         self, least: np.ufunc, given: NDArray[np.int64]
@@ -191,14 +193,14 @@ class Pass:
         given
             A number of each input, 0 or more.
         """
-        states = _reduce(self.enter, given, least)
+        states = _reduce_rows(self.enter, given, least)
         for start, end, matrix in self.steps:
-            states[start:end] = least(states[start:end], _reduce(matrix, states, least))
-        both = _reduce(self.leave, states, least), _reduce(self.direct, given, least)
+            states[start:end] = least(states[start:end], _reduce_rows(matrix, states, least))
+        both = _reduce_rows(self.leave, states, least), _reduce_rows(self.direct, given, least)
         return states, np.asarray(least(*both))
 
 
-def _absolute(matrix: csr_array) -> csr_array:
+def _compute_absolute_matrix(matrix: csr_array) -> csr_array:
     """Return a matrix of absolute values, with entries of equal places side by side.
 
     `abs` of scipy adds them up first, also in the matrix that it is given: what cancels there was
@@ -208,7 +210,7 @@ def _absolute(matrix: csr_array) -> csr_array:
     return csr_array(given, shape=matrix.shape)
 
 
-def _reduce(matrix: csr_array, given: NDArray[np.int64], least: np.ufunc) -> NDArray[np.int64]:
+def _reduce_rows(matrix: csr_array, given: NDArray[np.int64], least: np.ufunc) -> NDArray[np.int64]:
     """Return the least, or the largest, of the numbers that a row has entries for."""
     found = np.full(matrix.shape[0], np.iinfo(np.int64).max if least is np.minimum else -1)
     some = np.flatnonzero(np.diff(matrix.indptr))
@@ -217,12 +219,12 @@ def _reduce(matrix: csr_array, given: NDArray[np.int64], least: np.ufunc) -> NDA
     return found
 
 
-def _sizes(found: Enclosure) -> Array:
+def _stack_enclosure_sizes(found: MidpointEnclosure) -> Array:
     """Return errors and absolute values side by side, shape ``(numbers, 2)``."""
     return np.stack([found.error, np.abs(found.middle)], axis=1)
 
 
-def _add(one: Enclosure, other: Enclosure) -> Enclosure:
+def _add_enclosures(one: MidpointEnclosure, other: MidpointEnclosure) -> MidpointEnclosure:
     middle = one.middle + other.middle
     rounded = 2 * _UNIT * np.abs(middle)
-    return Enclosure(middle, (one.error + other.error + rounded) * (1 + 4 * _UNIT))
+    return MidpointEnclosure(middle, (one.error + other.error + rounded) * (1 + 4 * _UNIT))

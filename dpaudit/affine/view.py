@@ -50,10 +50,10 @@ from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change
 from dpaudit.affine.graph import Withheld
-from dpaudit.affine.kinds import DOUBLES, Balls, Exact, Rationals, Residues, ranks
+from dpaudit.affine.kinds import DOUBLES, Balls, Exact, Rationals, Residues, compute_view_ranks
 from dpaudit.affine.krylov import enclose_mu
-from dpaudit.affine.observation import Observation, observe
-from dpaudit.affine.program import Ids, Program
+from dpaudit.affine.observation import Observation, get_observation
+from dpaudit.affine.program import AffineProgram, Ids
 from dpaudit.errors import ConvergenceError
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.reals import precision
@@ -96,7 +96,7 @@ class View:
     inf
     """
 
-    program: Program
+    program: AffineProgram
     ids: Ids
     change: Change
 
@@ -105,7 +105,7 @@ class View:
     @cached_property
     def observation(self) -> Observation:
         """What is seen, whatever changes."""
-        return observe(self.program, self.ids)
+        return get_observation(self.program, self.ids)
 
     @property
     def rows(self) -> Ids:
@@ -197,7 +197,7 @@ class View:
         """Return the answer of exact ranks; None where they are too much work."""
         if len(rows) * len(self.columns) > MOST_EXACT:
             return None
-        one, other = ranks(Rationals(), self.seen(Rationals(), rows), self.change.size)
+        one, other = compute_view_ranks(Rationals(), self.seen(Rationals(), rows), self.change.size)
         return other > one
 
     # --- the number ------------------------------------------------------------------------
@@ -305,7 +305,7 @@ class View:
 
     def epsilon(self, delta: float) -> Bracket:
         """Return the exact epsilon at ``delta``, likewise."""
-        check.delta("delta", delta)
+        check.require_delta("delta", delta)
         return epsilon_of(self.mu, delta)
 
 

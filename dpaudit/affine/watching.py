@@ -13,7 +13,7 @@ from dpaudit.accounting.events import GaussianRelease
 from dpaudit.affine.kinds import DOUBLES
 from dpaudit.affine.network import Network
 from dpaudit.affine.view import View
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,11 @@ class Watching:
 
     Examples
     --------
-    >>> from dpaudit.affine.network import Roles, trace
+    >>> from dpaudit.affine.network import Roles, trace_network
     >>> def send(x, normals):
     ...     return x + 2 * normals
     >>> roles = Roles.of_nodes(np.ones((3, 3)) - np.eye(3), drawn=2)
-    >>> network = trace(send, np.zeros(3), (2, 3), roles)
+    >>> network = trace_network(send, np.zeros(3), (2, 3), roles)
     >>> view = network.view(network.coalition(1), [1, 0, 0])
     >>> seen = Watching(network, view, send, (2, 3))
     >>> seen.sample(np.zeros(3), 5, np.random.default_rng(0)).shape  # of two nodes, twice
@@ -66,7 +66,9 @@ class Watching:
             Nothing hides the change: mu is infinite.
         """
         if self.view.infinite:
-            raise InvalidArgument("view", Shown("an infinite mu"), "one with noise on the change")
+            raise InvalidArgument(
+                "view", VerbatimText("an infinite mu"), "one with noise on the change"
+            )
         mu = self.view.mu.upper
         return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=1 if mu else 0)
 

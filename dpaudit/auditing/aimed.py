@@ -11,18 +11,18 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dpaudit.auditing.draws import Drawer
-from dpaudit.estimation.exact_loss import Direction, TiltedLosses
-from dpaudit.estimation.self_check import SelfCheck, payoff_check
-from dpaudit.laws.mechanism import Draws
+from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses
+from dpaudit.estimation.self_check import CheckOutcome, payoff_check
+from dpaudit.laws.mechanism import TailDraws
 from dpaudit.neighbours import Side
 
 _FARTHEST = 512.0
 _BEFORE = math.log(1.5)  # of delta: where draws are aimed
 
 
-def aimed_direction(
+def draw_aimed_direction(
     drawer: Drawer, side: Side, log_delta: float, pilot: int, trials: int
-) -> Direction | None:
+) -> LossDirection | None:
     """Return certifying trials aimed a little before epsilon; None where none can be aimed.
 
     The first pilot is aimed where its proved bound is delta, a little beyond the true epsilon. The
@@ -34,10 +34,10 @@ def aimed_direction(
     first = drawer.tilted(side, aim, pilot, "pilot")
     again = drawer.aimed(side, first.estimate(log_delta + _BEFORE)) or aim
     second = drawer.tilted(side, again, pilot, "second pilot")
-    return Direction(drawer.tilted(side, again, trials, "certifying", certifies=True), second)
+    return LossDirection(drawer.tilted(side, again, trials, "certifying", certifies=True), second)
 
 
-def _first_aim(drawer: Drawer, side: Side, log_delta: float) -> Draws | None:
+def _first_aim(drawer: Drawer, side: Side, log_delta: float) -> TailDraws | None:
     nearest = drawer.aimed(side, 0.0)
     if nearest is None or nearest.log_payoff_bound(0.0) <= log_delta:
         return nearest
@@ -55,14 +55,14 @@ def _first_aim(drawer: Drawer, side: Side, log_delta: float) -> Draws | None:
     return drawer.aimed(side, float(brentq(excess, low, high, xtol=1e-9, rtol=0.02)))
 
 
-def mild_draws(drawer: Drawer, side: Side) -> Draws | None:
+def mild_draws(drawer: Drawer, side: Side) -> TailDraws | None:
     """Return draws that wrong weights show in, as much of what is drawn pays: beyond 0."""
     return drawer.aimed(side, 0.0)
 
 
 def mild_check(
-    drawer: Drawer, side: Side, draws: Draws, drawn: TiltedLosses, trials: int
-) -> SelfCheck:
+    drawer: Drawer, side: Side, draws: TailDraws, drawn: TiltedLosses, trials: int
+) -> CheckOutcome:
     """Return the check that aimed draws pay on average what so many untilted transcripts do."""
     losses = drawer.losses(side, trials, "checking the payoffs")
     losses = losses if side is Side.DATASET else -losses

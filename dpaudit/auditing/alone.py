@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, betaincinv
 
 from dpaudit._typing import Array
-from dpaudit.auditing.draws import Certifying, Drawer, Grid, first_of
+from dpaudit.auditing.draws import Certifying, Drawer, ProcessGrid, first_of
 from dpaudit.auditing.looks import alone_of
-from dpaudit.estimation.counted import Counted, Event, Tally
+from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.independence import FALSE_ALARM, Labels
-from dpaudit.estimation.independence import checks as compared
+from dpaudit.estimation.independence import check_independence as compared
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import distance
 from dpaudit.estimation.orders import exponent
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 
 # An event of which either side has fewer exceptions is counted once more.
 _FEW = 100
@@ -57,7 +57,7 @@ class Refuting(Protocol):
         """Return whether so many outputs a side would refute by far, at the rates seen."""
         ...
 
-    def check(self, name: str, scores: tuple[Array, Array]) -> SelfCheck:
+    def check(self, name: str, scores: tuple[Array, Array]) -> CheckOutcome:
         """Return whether other outputs agree, by their scores."""
         ...
 
@@ -68,7 +68,7 @@ class Alone(NamedTuple):
     ``answers`` is None where there are not as many as were wanted.
     """
 
-    checks: list[SelfCheck]
+    checks: list[CheckOutcome]
     drawn: Certifying
     answers: Certifying | None
 
@@ -96,12 +96,12 @@ def is_scarce(tally: Tally) -> bool:
     return any(min(hits, of - hits) < _FEW for hits, of in zip(*tally, strict=True))
 
 
-def happened(counted: Counted, drawn: Certifying) -> tuple[Array, Array]:
+def compute_hit_indicators(counted: ScoreEvent, drawn: Certifying) -> tuple[Array, Array]:
     """Return 1 for each output in the event, of the dataset and of its neighbour."""
     return counted.happened(drawn.scores[0]), counted.happened(drawn.scores[1])
 
 
-def refutes(counted: Counted, tally: Tally, against: Against) -> bool:
+def is_claim_refuted(counted: ScoreEvent, tally: Tally, against: Against) -> bool:
     """Return whether counts refute the claim."""
     if against.bet is not None:
         return against.bet.refuted
@@ -109,7 +109,9 @@ def refutes(counted: Counted, tally: Tally, against: Against) -> bool:
     return seen.refutes(seen.hits, seen.trials)
 
 
-def checks(drawer: Drawer, counted: Counted, tally: Tally, against: Against, wanted: Grid) -> Alone:
+def check_lone_outputs(
+    drawer: Drawer, counted: ScoreEvent, tally: Tally, against: Against, wanted: ProcessGrid
+) -> Alone:
     """Return whether outputs that are drawn alone say of an event what others said.
 
     Where so many as could be drawn are enough to refute the claim at the rates that were seen, they
@@ -129,17 +131,17 @@ def checks(drawer: Drawer, counted: Counted, tally: Tally, against: Against, wan
         Of how many processes and calls the transcripts are looked at as well.
     """
     seen = _Seen.of(tally, counted.event, against)
-    processes, calls = _sizes(drawer, seen, tally.trials[0])
+    processes, calls = _choose_process_counts(drawer, seen, tally.trials[0])
     given = counted.score, processes, calls, "outputs drawn alone"
     answers: Certifying | None = None
     if wanted.processes <= processes and wanted.calls <= calls:
         drawn, answers = drawer.alone_beside(*given, wanted)
     else:
         drawn = drawer.alone(*given)
-    again = happened(counted, drawn)
+    again = compute_hit_indicators(counted, drawn)
     order = np.array([first_of(process * calls) for process in range(processes)])
     first = [
-        side[_firsts(out.processes) & (order[out.processes] == which)]
+        side[_find_process_firsts(out.processes) & (order[out.processes] == which)]
         for which, (side, out) in enumerate(zip(again, drawn.outputs, strict=True))
     ]
     checked = compared(*drawn.outputs, None if drawer.timed else again)
@@ -158,11 +160,11 @@ class _Seen:
 
     hits: tuple[int, int]
     trials: tuple[int, int]
-    event: Event
+    event: ThresholdEvent
     against: Against
 
     @classmethod
-    def of(cls, tally: Tally, event: Event, against: Against) -> _Seen:
+    def of(cls, tally: Tally, event: ThresholdEvent, against: Against) -> _Seen:
         return cls(*tally.favoured(event), event, against)
 
     def refutes(self, hits: tuple[int, int], trials: tuple[int, int]) -> bool:
@@ -180,14 +182,14 @@ class _Seen:
         far = distance(favoured, other, trials, trials, against.epsilon, against.delta)
         return float(far) > errors**2 / 2
 
-    def check(self, name: str, happened: tuple[Array, Array]) -> SelfCheck:
+    def check(self, name: str, happened: tuple[Array, Array]) -> CheckOutcome:
         """Return whether other outputs agree."""
         hits, trials = Tally.of(happened).favoured(self.event)
         needed = min(trials) > 0 and self.suffices(min(trials))
         lower, chance = self._lower(hits, trials), self._chance(hits, trials)
         what, threshold = (lower, self.against.epsilon) if needed else (chance, FALSE_ALARM / 8)
         shown = f"the event happened in {hits[0]} of {trials[0]} and {hits[1]} of {trials[1]}"
-        return SelfCheck(
+        return CheckOutcome(
             name=name,
             statement="outputs of other calls and processes do not bear out the event: draw no "
             "noise while the mechanism is imported or made, none once a call, and keep none",
@@ -209,10 +211,10 @@ class _Seen:
     def _chance(self, hits: tuple[int, ...], trials: tuple[int, ...]) -> float:
         """Return a p-value of counts that come from the law of those that were seen."""
         pairs = zip(hits, trials, self.hits, self.trials, strict=True)
-        return min(1.0, 4 * min(_tail(*one) for one in pairs))
+        return min(1.0, 4 * min(_compute_rate_p_value(*one) for one in pairs))
 
 
-def _tail(hits: int, trials: int, before: int, of: int) -> float:
+def _compute_rate_p_value(hits: int, trials: int, before: int, of: int) -> float:
     """Return how probable so few, or so many, are at the nearest rate that fits those before."""
     small = FALSE_ALARM / 8
     low = float(betaincinv(before, of - before + 1, small)) if before else 0.0
@@ -221,14 +223,14 @@ def _tail(hits: int, trials: int, before: int, of: int) -> float:
     return min(many, float(bdtr(hits, trials, low)))
 
 
-def _sizes(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
+def _choose_process_counts(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
     """Return how many processes draw outputs alone, and how many each on either dataset."""
     against = seen.against
     surprise = -math.log(min(against.alpha, _ACCUSED))
     coins = surprise * (1 + math.exp(min(against.epsilon, 9.0)))
     sizes = [2**k for k in range(4, 13)]
     processes = math.ceil(coins)
-    room = _room(drawer, trials)
+    room = _estimate_available_draws(drawer, trials)
     processes = max(_LEAST, min(processes, _PROCESSES, trials // 8, room[0]))
     enough = next((size for size in sizes if seen.suffices(size)), _LEAST)
     if against.bet is not None:
@@ -237,7 +239,7 @@ def _sizes(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
     return processes, max(1, min(calls, room[1] // processes))
 
 
-def _room(drawer: Drawer, trials: int) -> tuple[int, int]:
+def _estimate_available_draws(drawer: Drawer, trials: int) -> tuple[int, int]:
     """Return for how many processes, and for how many calls on either dataset, there is time.
 
     Where a time is the budget it is a share of what certifies, whatever the pace.
@@ -251,6 +253,6 @@ def _room(drawer: Drawer, trials: int) -> tuple[int, int]:
     return int(seconds / each), int(seconds / max(2 * drawer.call, 1e-6))
 
 
-def _firsts(processes: Labels) -> NDArray[np.bool_]:
+def _find_process_firsts(processes: Labels) -> NDArray[np.bool_]:
     """Return which outputs are the first of their process."""
     return np.concatenate([[True], processes[1:] != processes[:-1]])

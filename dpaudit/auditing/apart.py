@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import dpaudit.auditing.claims as claims
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.extension.case import AUnit, PrivacyCase
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.extension.case import DistanceClaim, PrivacyCase
 from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
 from dpaudit.guarantees.scaling import at_distance
 from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.measuring import distances_of
 from dpaudit.neighbours import Metric, compare
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import AUnit as InDocument
 from dpaudit.report.schema import Result
 
@@ -38,18 +38,18 @@ def at_distances(case: PrivacyCase, isolation: Isolation | None = None) -> Priva
         return case
     if case.proved is not None:
         expected = "nothing beside a claim a unit of distance: what is proved is of neighbours"
-        raise InvalidArgument("release", Shown("a release"), expected)
+        raise InvalidArgument("release", VerbatimText("a release"), expected)
     cases = [case, *case.candidates]
     if any(one.pair.relation != metric for one in cases):
-        raise InvalidArgument("pairs", Shown("several distances"), "pairs of one distance")
+        raise InvalidArgument("pairs", VerbatimText("several distances"), "pairs of one distance")
     apart = distances_of(metric, [one.pair for one in cases], isolation)
-    first, *others = map(_scaled, cases, apart)
+    first, *others = map(_scale_case_claim, cases, apart)
     return replace(first, candidates=tuple(others))
 
 
-def _scaled(case: PrivacyCase, apart: float) -> PrivacyCase:
+def _scale_case_claim(case: PrivacyCase, apart: float) -> PrivacyCase:
     """Return a case of one pair with what is claimed at its distance."""
-    claimed = claims.claimed(None, 0.0, at_distance(case.claimed, apart))
+    claimed = claims.resolve_guarantee(None, 0.0, at_distance(case.claimed, apart))
     metric = case.pair.relation
     assert isinstance(metric, Metric)
     return replace(
@@ -57,7 +57,7 @@ def _scaled(case: PrivacyCase, apart: float) -> PrivacyCase:
         claimed=claimed,
         at_delta=claims.at_delta(claimed),
         currency=currency_of(claimed),
-        a_unit=AUnit(claimed=case.claimed, distance=metric.distance, apart=apart),
+        a_unit=DistanceClaim(claimed=case.claimed, distance=metric.distance, apart=apart),
     )
 
 
@@ -66,7 +66,7 @@ def number_of(claim: Guarantee) -> float:
     match claim:
         case ApproximateDP(at_epsilon=value) | GaussianDP(mu=value) | ZeroConcentratedDP(rho=value):
             return value
-    raise InvalidArgument("claim", Shown(type(claim).__name__), "epsilon, mu or rho")
+    raise InvalidArgument("claim", VerbatimText(type(claim).__name__), "epsilon, mu or rho")
 
 
 def in_document(case: PrivacyCase) -> InDocument | None:
@@ -82,14 +82,14 @@ def of_pair(case: PrivacyCase) -> str:
     """Return one line on what differs in a pair, or on how far its two datasets are apart."""
     if (a_unit := case.a_unit) is None:
         return compare(case.pair)
-    return f"two datasets that are {number(a_unit.apart)} apart ({a_unit.distance})"
+    return f"two datasets that are {format_significant(a_unit.apart)} apart ({a_unit.distance})"
 
 
-def words(result: Result) -> str | None:
+def format_pair_distance(result: Result) -> str | None:
     """Return how far two datasets are apart, and so what is claimed of them, in one sentence."""
     if (a_unit := result.a_unit) is None:
         return None
     return (
-        f"The two are {number(a_unit.apart)} apart ({a_unit.distance}), at "
-        f"{number(a_unit.claimed)} a unit."
+        f"The two are {format_significant(a_unit.apart)} apart ({a_unit.distance}), at "
+        f"{format_significant(a_unit.claimed)} a unit."
     )

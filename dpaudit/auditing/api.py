@@ -19,8 +19,8 @@ import dpaudit.records as records
 from dpaudit._references import stop_here
 from dpaudit.auditing.apart import at_distances
 from dpaudit.auditing.code_proof import parts_of_case, prove_code
-from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
-from dpaudit.auditing.plan import Call, Code
+from dpaudit.auditing.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
+from dpaudit.auditing.plan import CallPlan, CodeExpression
 from dpaudit.auditing.release import Release, proof_of
 from dpaudit.auditing.run import run_case
 from dpaudit.domains import Domain, domain_of
@@ -30,16 +30,16 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import Guarantee
-from dpaudit.laws.isolated import Isolated, Isolation, Placed, isolated
+from dpaudit.laws.isolated import Isolated, Isolation, Placed, isolate_mechanism
 from dpaudit.laws.mechanism import Mechanism, name_of
-from dpaudit.laws.observed import AS_IT_IS, Reading
+from dpaudit.laws.observed import AS_IT_IS, ObservationSettings
 from dpaudit.neighbours import Metric, Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import found_pair
+from dpaudit.neighbours.found import find_pair_relation
 from dpaudit.neighbours.records import Bounds
 from dpaudit.proving.report import CodeProof
 from dpaudit.report.schema import Result
-from dpaudit.store.keeping import Storing, storing
+from dpaudit.store.keeping import Storing, use_storing
 
 _IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
 _CARRIED = "Values that went along with the mechanism, the same in all of its processes:"
@@ -203,7 +203,7 @@ def audit(
     """
     stop_here()
     executor = _counting_from_now(executor)
-    claimed = claims.claimed(epsilon, delta, claim)
+    claimed = claims.resolve_guarantee(epsilon, delta, claim)
     settings = Settings(
         **claims.point_of(claimed),
         trials=trials,
@@ -217,44 +217,48 @@ def audit(
         looks=looks,
         show_records=show_records,
     )
-    plan = Call(
+    plan = CallPlan(
         {
             "relation": relation_in_call(relation),
             "trials": trials,
             "confidence": confidence,
             "seed": seed,
-            **_given(form=form, read=read, observe=observe, ignore=ignore, fresh=fresh),
-            **_given(domain=domain_in_call(domain), search_calls=search_calls, bounds=bounds),
-            **_given(release=release, distinguisher=distinguisher),
+            **_select_given_arguments(
+                form=form, read=read, observe=observe, ignore=ignore, fresh=fresh
+            ),
+            **_select_given_arguments(
+                domain=domain_in_call(domain), search_calls=search_calls, bounds=bounds
+            ),
+            **_select_given_arguments(release=release, distinguisher=distinguisher),
             **({} if estimator == "auto" else {"estimator": estimator}),
             **({"until_refuted": True} if until_refuted else {}),
             "looks": settings.looks,
         },
         f"dpaudit.audit({_of_what(dataset, neighbour)}, {claims.as_given(claimed)}, ",
     )
-    with _storing(store), records.run(show_records):
-        reading = Reading(form, read, observe, ignore, fresh)
+    with _open_draw_store(store), records.run(show_records):
+        reading = ObservationSettings(form, read, observe, ignore, fresh)
         if domain is not None:
             refuse_beside_domain(neighbour=neighbour, bounds=bounds)
         made, placed, code = list[Candidate](), None, None
         if neighbour is None:
-            placed = isolated(mechanism, isolation or Isolation(), reading)
+            placed = isolate_mechanism(mechanism, isolation or Isolation(), reading)
             datasets = None if domain is None else domain_of(domain)
             code = prove_code(placed, datasets, relation, claimed, 0 if time else trials)
-            pairs = found_in(
+            pairs = find_pairs(
                 placed,
                 datasets,
                 relation,
                 dataset=dataset,
                 bounds=bounds,
-                effort=Effort(trials, time, search_calls),
+                effort=SearchEffort(trials, time, search_calls),
                 seed=settings.seed,
                 claimed=claimed,
             )
             made, found = pairs.candidates, pairs.as_found
             plan = plan.with_search(pairs.calls) if pairs.by_pace else plan
         else:
-            found = found_pair(dataset, neighbour, relation)
+            found = find_pair_relation(dataset, neighbour, relation)
         case, statement = own_case(
             placed or mechanism,
             found.pair,
@@ -279,16 +283,17 @@ def _counting_from_now(executor: Executor | None) -> Executor:
     return executor if executor.since is not None else replace(executor, since=monotonic())
 
 
-def _storing(store: str | os.PathLike[str] | None) -> AbstractContextManager[None]:
+def _open_draw_store(store: str | os.PathLike[str] | None) -> AbstractContextManager[None]:
     """Keep what is drawn in a file, if one is given."""
-    return nullcontext() if store is None else storing(Storing(Path(store)))
+    return nullcontext() if store is None else use_storing(Storing(Path(store)))
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def _select_given_arguments(**arguments: Any) -> dict[str, Any]:
     """Return arguments that were given, as a call names them."""
     shown = {name: one for name, one in arguments.items() if one not in (None, ())}
     return {
-        name: Code(one.__name__) if hasattr(one, "__name__") else one for name, one in shown.items()
+        name: CodeExpression(one.__name__) if hasattr(one, "__name__") else one
+        for name, one in shown.items()
     }
 
 
@@ -302,19 +307,21 @@ def _of_what(dataset: Any, neighbour: Any) -> str:
 def domain_in_call(domain: Any) -> Any:
     """Return a domain as the call that repeats an audit has it: what is long has a name alone."""
     if isinstance(domain, Domain):
-        return domain if domain.make is None and not len(domain.examples) else Code("domain")
+        return (
+            domain if domain.make is None and not len(domain.examples) else CodeExpression("domain")
+        )
     plain = isinstance(domain, Mapping) and not any(map(callable, domain.values()))
-    return domain if domain is None or plain else Code("domain")
+    return domain if domain is None or plain else CodeExpression("domain")
 
 
 def relation_in_call(relation: Any) -> Any:
     """Return a relation as the call that repeats an audit names it."""
     if relation is None or isinstance(relation, str):
-        return Code(repr(relation))
+        return CodeExpression(repr(relation))
     if isinstance(relation, Metric):
         own = relation.is_own and relation.reference is None
-        return Code(f"metric({relation.distance})" if own else repr(relation.name))
-    return Code(str(getattr(relation, "__name__", getattr(relation, "name", "relation"))))
+        return CodeExpression(f"metric({relation.distance})" if own else repr(relation.name))
+    return CodeExpression(str(getattr(relation, "__name__", getattr(relation, "name", "relation"))))
 
 
 def own_case(
@@ -332,7 +339,7 @@ def own_case(
     parameters: Mapping[str, Any] | None = None,
     candidates: Sequence[Pair[Any] | Candidate] = (),
     isolation: Isolation | None = None,
-    reading: Reading = AS_IT_IS,
+    reading: ObservationSettings = AS_IT_IS,
     notes: Sequence[str] = (),
     relation_was_read: bool = False,
 ) -> tuple[PrivacyCase, Statement]:
@@ -360,7 +367,7 @@ def own_case(
         Whether nobody named the relation of the pair.
     """
     if not isinstance(mechanism, Placed):
-        mechanism = isolated(mechanism, isolation or Isolation(), reading)
+        mechanism = isolate_mechanism(mechanism, isolation or Isolation(), reading)
     proofs: dict[str, Any] = {"proved": proved} | parts_of_case(code)
     case = PrivacyCase(
         mechanism=mechanism.mechanism,
@@ -374,7 +381,7 @@ def own_case(
         data=data,
         default_trials=DEFAULT_TRIALS,
         parameters=parameters or {},
-        notes=(*notes, *_remarks(mechanism)),
+        notes=(*notes, *_format_placement_remarks(mechanism)),
         relation_was_read=relation_was_read,
         elsewhere=mechanism.elsewhere,
         reading=reading,
@@ -382,13 +389,15 @@ def own_case(
     words = Statement(
         name=name or name_of(mechanism.mechanism),
         title="A mechanism of one's own",
-        statement=statement or f"the mechanism {claims.words(claimed)}{_of_what_unit(pair)}",
+        statement=statement or f"the mechanism {claims.format_claim(claimed)}{_of_what_unit(pair)}",
         source=source,
         kind="privacy",
         relation=pair.relation.name,
         assumptions={},
     )
-    case = replace(case, candidates=tuple(_candidate(case, one) for one in candidates))
+    case = replace(
+        case, candidates=tuple(_make_candidate_pair_case(case, one) for one in candidates)
+    )
     return at_distances(case, isolation), words
 
 
@@ -398,14 +407,14 @@ def _of_what_unit(pair: Pair[Any]) -> str:
     return f", a unit of distance ({metric.distance})" if isinstance(metric, Metric) else ""
 
 
-def _candidate(case: PrivacyCase, one: Pair[Any] | Candidate) -> PrivacyCase:
+def _make_candidate_pair_case(case: PrivacyCase, one: Pair[Any] | Candidate) -> PrivacyCase:
     if isinstance(one, Pair):
         return replace(case, pair=one)
     notes = (f"The neighbour: {one.edit}.", *case.notes)
     return replace(case, pair=one.pair, notes=notes, caveat=one.caveat, made=one.made)
 
 
-def _remarks(mechanism: Placed) -> tuple[str, ...]:
+def _format_placement_remarks(mechanism: Placed) -> tuple[str, ...]:
     """Return where it runs, if not in fresh processes, and what went there along with it."""
     placed = mechanism.remarks
     if mechanism.remark is not None:

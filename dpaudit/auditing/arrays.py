@@ -41,7 +41,7 @@ def read_array(path: Path) -> Any:
     array([0, 1, 2])
     """
     with path.open("rb") as file:
-        return _array(path, path.name, file, os.fstat(file.fileno()).st_size)
+        return _read_bounded_array(path, path.name, file, os.fstat(file.fileno()).st_size)
 
 
 def read_arrays(path: Path, names: Sequence[str]) -> dict[str, Any]:
@@ -60,23 +60,23 @@ def read_arrays(path: Path, names: Sequence[str]) -> dict[str, Any]:
         for name in names:
             if (member := inside.get(f"{name}.npy")) is not None:
                 with archive.open(member) as file:
-                    found[name] = _array(path, name, file, member.file_size)
+                    found[name] = _read_bounded_array(path, name, file, member.file_size)
     return found
 
 
-def _array(path: Path, name: str, file: Any, held: int) -> Any:
+def _read_bounded_array(path: Path, name: str, file: Any, held: int) -> Any:
     """Return an array of so many bytes, by what the file's system or index says."""
     if held > MOST:
         size = f"{held / 2**20:,.0f} MiB"
         raise DataError(f"{path}: {name} takes {size}, at most {MOST / 2**20:,.0f} MiB are read")
-    stated = _stated(file)
+    stated = _read_header_size(file)
     if stated > held:
         raise DataError(f"{path}: {name} says that it takes {stated:,} bytes, and has {held:,}")
     file.seek(0)
     return npy.read_array(file, allow_pickle=False)
 
 
-def _stated(file: BinaryIO) -> int:
+def _read_header_size(file: BinaryIO) -> int:
     """Return how many bytes a header says that follow."""
     read = _HEADERS.get(npy.read_magic(file))
     if read is None:

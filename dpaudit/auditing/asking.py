@@ -19,16 +19,16 @@ import dpaudit.auditing.looks as looks
 import dpaudit.auditing.varying as varying
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Certifying, Drawer
-from dpaudit.auditing.evidence import Evidence, nothing_certified
+from dpaudit.auditing.evidence import MeasurementEvidence, nothing_certified
 from dpaudit.errors import MechanismError
 from dpaudit.estimation.independence import FALSE_ALARM, Outputs
-from dpaudit.estimation.repetition import Pattern, Repetition, repetition
-from dpaudit.estimation.self_check import SelfCheck
-from dpaudit.execution.ledger import current
+from dpaudit.estimation.repetition import Pattern, Repetition, find_repetition
+from dpaudit.estimation.self_check import CheckOutcome
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.laws.code import outside_of
 from dpaudit.laws.layout import drifts_in
 from dpaudit.services import Service
-from dpaudit.services.limits import Seen
+from dpaudit.services.limits import ServiceUsage
 
 _GLANCE = 8  # answers of either dataset that show whether any varies
 _LEAST, _MOST = 64, 256  # of either that are looked at part by part
@@ -41,7 +41,7 @@ class Asking:
     """A service that is audited, and what had been seen of it before what certifies was drawn."""
 
     service: Service
-    before: Seen
+    before: ServiceUsage
 
     @classmethod
     def of(cls, mechanism: Any) -> Asking | None:
@@ -50,7 +50,7 @@ class Asking:
         return cls(service, service.seen) if isinstance(service, Service) else None
 
 
-def unvarying(drawer: Drawer) -> Evidence | None:
+def find_unvarying_service(drawer: Drawer) -> MeasurementEvidence | None:
     """Return the evidence of a service whose answers are all the same, which says nothing.
 
     Nothing more is asked of it then. None of one whose answers vary, and of what is no service.
@@ -60,17 +60,17 @@ def unvarying(drawer: Drawer) -> Evidence | None:
         return None
     for count in (_GLANCE, _MOST):
         sides = drawer.paired(count, f"whether answers vary, {count}").scores
-        if repetition(sides).pattern != "same":
+        if find_repetition(sides).pattern != "same":
             return None
     return nothing_certified(_of_repetition(sides, service))
 
 
-def ended(error: MechanismError, mechanism: Any) -> Evidence | None:
+def make_ended_evidence(error: MechanismError, mechanism: Any) -> MeasurementEvidence | None:
     """Return the evidence of a service that stopped answering; None where it never answered."""
     service = outside_of(mechanism)
     if not isinstance(service, Service) or not service.seen.answers:
         return None
-    check = SelfCheck(
+    check = CheckOutcome(
         name="the service answers to the end",
         statement=f"it stopped answering, and what was not answered may have been chosen by what "
         f"would have been ({error}): ask for fewer outputs (--trials), or go on when it answers "
@@ -81,20 +81,24 @@ def ended(error: MechanismError, mechanism: Any) -> Evidence | None:
         evidence=f"{service.seen.answers} answers",
     )
     found = nothing_certified(check)
-    return replace(found, notes=tuple(_remarks(service)))
+    return replace(found, notes=tuple(_format_service_remarks(service)))
 
 
-def of_outputs(mechanism: Any, outputs: tuple[Outputs, Outputs]) -> list[SelfCheck]:
+def of_outputs(mechanism: Any, outputs: tuple[Outputs, Outputs]) -> list[CheckOutcome]:
     """Return the check of the outputs that certify, of a service with one number an answer."""
     service = outside_of(mechanism)
-    if not isinstance(service, Service) or _columns(mechanism) != 1:
+    if not isinstance(service, Service) or _count_layout_columns(mechanism) != 1:
         return []
     return [_of_repetition([one.scores for one in outputs], service)]
 
 
 def judged(
-    evidence: Evidence, drawer: Drawer, asking: Asking | None, trials: int, claimed: float
-) -> Evidence:
+    evidence: MeasurementEvidence,
+    drawer: Drawer,
+    asking: Asking | None,
+    trials: int,
+    claimed: float,
+) -> MeasurementEvidence:
     """Return evidence with the checks of a service's answers; as it is where there is no service.
 
     Parameters
@@ -110,12 +114,14 @@ def judged(
     """
     if asking is None:
         return evidence
-    service, checks, growing = asking.service, list[SelfCheck](), list[str]()
-    if _columns(drawer.mechanism) != 1:
+    service, checks, growing = asking.service, list[CheckOutcome](), list[str]()
+    if _count_layout_columns(drawer.mechanism) != 1:
         count = max(_LEAST, min(_MOST, trials // 4))
         drawn = drawer.paired(count, "answers that come back")
         checks, growing = [_of_repetition(drawn.scores, service)], _growing(drawer.mechanism, drawn)
-    cached, by = current().fact("answers of caches", lambda: _cached(asking))
+    cached, by = get_current_ledger().fact(
+        "answers of caches", lambda: _count_cached_answers(asking)
+    )
     checks.append(_of_caches(cached, by, service))
     ours = [one for one in evidence.contract if one.name == _NAME]
     others = [
@@ -127,10 +133,12 @@ def judged(
     if refuted and not service.is_fresh:
         checks += _with_nonces(drawer, service)
     contract = (*ours, *checks, *others)
-    return replace(evidence, contract=contract, notes=(*evidence.notes, *_remarks(service)))
+    return replace(
+        evidence, contract=contract, notes=(*evidence.notes, *_format_service_remarks(service))
+    )
 
 
-def _columns(mechanism: Any) -> int:
+def _count_layout_columns(mechanism: Any) -> int:
     layout = getattr(mechanism, "layout", None)
     return 1 if layout is None else len(layout.columns)
 
@@ -145,7 +153,7 @@ def _growing(mechanism: Any, drawn: Certifying) -> list[str]:
     return [one.path for one in columns if one.everywhere and not one.discrete]
 
 
-def _cached(asking: Asking) -> list[Any]:
+def _count_cached_answers(asking: Asking) -> list[Any]:
     now = asking.service.seen
     return [now.cached - asking.before.cached, now.said_by]
 
@@ -158,18 +166,18 @@ def cost(mechanism: Any, trials: int | None) -> str:
     requests = 2 * looks.DRAWN * trials + _CHECKED
     if service.rate is None:
         return f" About {requests:,} requests go to {service.name}."
-    took = looks.clock(requests / service.rate)
+    took = looks.format_duration(requests / service.rate)
     return (
         f" About {requests:,} requests go to {service.name}: {took} at {service.rate:g} a second."
     )
 
 
-def cure(service: Service) -> str:
+def format_repetition_cure(service: Service) -> str:
     """Return what to do about answers that come back.
 
     Examples
     --------
-    >>> print(cure(Service("http://host/count")))
+    >>> print(format_repetition_cure(Service("http://host/count")))
     say where a nonce goes that makes every request another one: --fresh query:nonce (a parameter \
 of the address; fresh="query:nonce" in Python), --fresh header:X-Request-Id, or {fresh} in the \
 template, such as in the text of a query that noise is keyed by
@@ -189,22 +197,22 @@ template, such as in the text of a query that noise is keyed by
     )
 
 
-def _of_repetition(sides: Sequence[Array], service: Service) -> SelfCheck:
-    found, count = repetition(sides), len(sides[0])
+def _of_repetition(sides: Sequence[Array], service: Service) -> CheckOutcome:
+    found, count = find_repetition(sides), len(sides[0])
     statement = "no answer comes back on one dataset alone"
     if found.pattern is not None:
-        statement = f"{_MAY_BE[found.pattern]}: {cure(service)}"
-    return SelfCheck(
+        statement = f"{_MAY_BE[found.pattern]}: {format_repetition_cure(service)}"
+    return CheckOutcome(
         name=_NAME,
         statement=statement,
         passed=found.pattern is None,
         statistic=float(found.most),
         threshold=0.0,
-        evidence=_evidence(found, count),
+        evidence=_format_repetition_evidence(found, count),
     )
 
 
-def _evidence(found: Repetition, count: int) -> str:
+def _format_repetition_evidence(found: Repetition, count: int) -> str:
     if found.pattern is None:
         return f"of {count} answers a side none stands out"
     return f"of {count} answers a side one is there {found.most} times, on one dataset alone"
@@ -220,10 +228,11 @@ _MAY_BE: dict[Pattern, str] = {
 }
 
 
-def _of_caches(cached: int, by: str, service: Service) -> SelfCheck:
-    return SelfCheck(
+def _of_caches(cached: int, by: str, service: Service) -> CheckOutcome:
+    return CheckOutcome(
         name="no answer says that it is a cache's",
-        statement=f"{cached} answers came from a cache, as they say ({by}): {cure(service)}"
+        statement=f"{cached} answers came from a cache, as they say ({by}): "
+        f"{format_repetition_cure(service)}"
         if cached
         else "no answer says that it came from a cache",
         passed=not cached,
@@ -233,9 +242,9 @@ def _of_caches(cached: int, by: str, service: Service) -> SelfCheck:
     )
 
 
-def _with_nonces(drawer: Drawer, service: Service) -> list[SelfCheck]:
+def _with_nonces(drawer: Drawer, service: Service) -> list[CheckOutcome]:
     """Return the check that the law of the answers is the same where requests have nonces."""
-    if (found := varying.otherwise(drawer, service)) is None:
+    if (found := varying.measure_nonce_effect(drawer, service)) is None:
         return []
     chance, places = found
     passed = chance >= FALSE_ALARM
@@ -243,10 +252,10 @@ def _with_nonces(drawer: Drawer, service: Service) -> list[SelfCheck]:
     if not passed:
         statement = (
             f"the service answers otherwise where every request has a nonce ({places}), as one "
-            f"does that keeps answers: {cure(service)}"
+            f"does that keeps answers: {format_repetition_cure(service)}"
         )
     return [
-        SelfCheck(
+        CheckOutcome(
             name="answers to requests with nonces",
             statement=statement,
             passed=passed,
@@ -257,7 +266,7 @@ def _with_nonces(drawer: Drawer, service: Service) -> list[SelfCheck]:
     ]
 
 
-def _of_state(check: SelfCheck, service: Service, growing: Sequence[str]) -> SelfCheck:
+def _of_state(check: CheckOutcome, service: Service, growing: Sequence[str]) -> CheckOutcome:
     """Return a check that failed with what is wrong in words for a service."""
     if growing:
         names = ", ".join(growing[:3])
@@ -270,12 +279,12 @@ def _of_state(check: SelfCheck, service: Service, growing: Sequence[str]) -> Sel
     statement = (
         "answers depend on one another or on when they were asked: the service keeps something "
         "from request to request, such as a cache, a counter, a budget or a clock, or its servers "
-        f"take turns. If it is a cache or noise that is kept, {cure(service)}"
+        f"take turns. If it is a cache or noise that is kept, {format_repetition_cure(service)}"
     )
     return replace(check, statement=statement)
 
 
-def _remarks(service: Service) -> list[str]:
+def _format_service_remarks(service: Service) -> list[str]:
     """Return which service answered, when, and what it says of its version, as far as was seen."""
     seen = service.seen
     if not seen.answers:
@@ -285,11 +294,12 @@ def _remarks(service: Service) -> list[str]:
     waits = f"; it asked {seen.refusals:,} times to wait" if seen.refusals else ""
     return [
         f"What was audited cannot be hashed: a service ({service.name}) as it answered from "
-        f"{_moment(seen.first)} to {_moment(seen.last)} ({versions}{several}), {seen.answers:,} "
+        f"{_format_utc_time(seen.first)} to {_format_utc_time(seen.last)} ({versions}{several}), "
+        f"{seen.answers:,} "
         f"answers in all{waits}. A certificate is checked by asking the service again, as it is "
         "then."
     ]
 
 
-def _moment(seconds: float) -> str:
+def _format_utc_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.errors import DataError, InvalidArgument, shorten_repr
 from dpaudit.estimation.attack_table import AttackRow
 
 COLUMNS = ("hits", "runs", "other_hits", "other_runs")
@@ -38,24 +38,27 @@ def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
     Traceback (most recent call last):
     dpaudit.errors.DataError: missing.csv: cannot be read (No such file or directory)
     """
-    lines = _cells(path)
+    lines = _read_attack_cells(path)
     if not lines:
         raise DataError(f"{path}: is empty, expected {_EXPECTED}")
     names = [re.sub(r"[\s_-]+", "_", name.lower()) for name in lines[0][1]]
     rows = lines[1:]
     if all(name in names for name in COLUMNS):
-        found = [_named(path, line, dict(zip(names, cells, strict=False))) for line, cells in rows]
+        found = [
+            _parse_named_attack_row(path, line, dict(zip(names, cells, strict=False)))
+            for line, cells in rows
+        ]
         if found:
             return tuple(found)
     elif len(rows) == 2 and len(names) in (2, 3) and not _OF_ATTACKS & {*names}:
         return (_two_by_two(path, rows),)
-    found_names = shorten(", ".join(lines[0][1]))
+    found_names = shorten_repr(", ".join(lines[0][1]))
     raise DataError(
         f"{path}: is no table of an attack: its first line is {found_names}, expected {_EXPECTED}"
     )
 
 
-def _cells(path: Path) -> list[tuple[int, list[str]]]:
+def _read_attack_cells(path: Path) -> list[tuple[int, list[str]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -71,26 +74,28 @@ def _cells(path: Path) -> list[tuple[int, list[str]]]:
     return found
 
 
-def _named(path: Path, line: int, cells: Mapping[str, str]) -> AttackRow:
-    return _row(path, line, [_count(path, line, name, cells.get(name, "")) for name in COLUMNS])
+def _parse_named_attack_row(path: Path, line: int, cells: Mapping[str, str]) -> AttackRow:
+    return _make_file_attack_row(
+        path, line, [_parse_attack_count(path, line, name, cells.get(name, "")) for name in COLUMNS]
+    )
 
 
 def _two_by_two(path: Path, rows: Sequence[tuple[int, list[str]]]) -> AttackRow:
     (line, first), (below, second) = rows
     (hits, other), (misses, rest) = (
-        [_count(path, at, "counts", cell) for cell in cells[-2:]]
+        [_parse_attack_count(path, at, "counts", cell) for cell in cells[-2:]]
         for at, cells in ((line, first), (below, second))
     )
-    return _row(path, line, [hits, hits + misses, other, other + rest])
+    return _make_file_attack_row(path, line, [hits, hits + misses, other, other + rest])
 
 
-def _count(path: Path, line: int, name: str, text: str) -> int:
+def _parse_attack_count(path: Path, line: int, name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise DataError(f"{path}: line {line}: {name}: got {shorten(text)}, expected a count")
+        raise DataError(f"{path}: line {line}: {name}: got {shorten_repr(text)}, expected a count")
     return int(text)
 
 
-def _row(path: Path, line: int, counts: Sequence[int]) -> AttackRow:
+def _make_file_attack_row(path: Path, line: int, counts: Sequence[int]) -> AttackRow:
     try:
         return AttackRow(*counts)
     except InvalidArgument as error:

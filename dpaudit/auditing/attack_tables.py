@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 
 import dpaudit._validate as check
-from dpaudit.auditing.result import reason
+from dpaudit.auditing.result import format_verdict_reason
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.attack_table import (
     AttackRow,
@@ -20,7 +20,7 @@ from dpaudit.estimation.attack_table import (
 )
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.document import Result
-from dpaudit.report.formatting import number, percent
+from dpaudit.report.formatting import format_percent, format_significant
 from dpaudit.report.schema import (
     AssumptionCheck,
     BudgetEntry,
@@ -29,7 +29,7 @@ from dpaudit.report.schema import (
     Measured,
     ModelBased,
 )
-from dpaudit.verdicts import judge
+from dpaudit.verdicts import judge_claimed_number
 
 CLAIM = "attack-table"
 _RELATION = "with the target, or without it"
@@ -91,7 +91,7 @@ def audit_table(
     """
     asked = TableClaim(delta, epsilon, confidence)
     check_claim(asked)
-    table = tuple(_row(place, one) for place, one in enumerate(rows, 1))
+    table = tuple(_require_attack_row(place, one) for place, one in enumerate(rows, 1))
     return certify_table(table, asked, "given by the caller")
 
 
@@ -111,8 +111,8 @@ class TableClaim:
 
 def check_claim(asked: TableClaim) -> None:
     """Raise `InvalidArgument` for a number outside of its range."""
-    check.delta("delta", asked.delta)
-    check.probability("confidence", asked.confidence)
+    check.require_delta("delta", asked.delta)
+    check.require_probability("confidence", asked.confidence)
     if asked.epsilon is not None:
         check.non_negative("epsilon", asked.epsilon)
 
@@ -122,16 +122,16 @@ def certify_table(table: Sequence[AttackRow], asked: TableClaim, data: str) -> R
     bounds = bound_rows(table, delta=asked.delta, alpha=asked.alpha)
     best = max(bounds, key=lambda one: one.epsilon)
     claimed = math.inf if asked.epsilon is None else asked.epsilon
-    result = _result(table, asked, best, data, _rerun(table, asked))
-    if judge(claimed, best.epsilon) != "refuted":
+    result = _make_table_result(table, asked, best, data, _format_table_rerun(table, asked))
+    if judge_claimed_number(claimed, best.epsilon) != "refuted":
         return result
-    certificate = _certificate(table, asked)
+    certificate = _make_table_certificate(table, asked)
     if certificate is None:
         return result.model_copy(update={"notes": [*result.notes, _NO_CERTIFICATE]})
     return result.keep(certificate, holds_records=False)
 
 
-def _row(place: int, counts: Sequence[int]) -> AttackRow:
+def _require_attack_row(place: int, counts: Sequence[int]) -> AttackRow:
     if len(counts) != 4:
         raise InvalidArgument(f"rows[{place}]", counts, "four counts: hits, runs, hits, runs")
     try:
@@ -140,7 +140,7 @@ def _row(place: int, counts: Sequence[int]) -> AttackRow:
         raise InvalidArgument(f"rows[{place}]", counts, str(error)) from None
 
 
-def _result(
+def _make_table_result(
     table: Sequence[AttackRow], asked: TableClaim, best: RowBound, data: str, rerun: str
 ) -> Result:
     lower, cap = best.epsilon, largest_bound(table, delta=asked.delta, alpha=asked.alpha)
@@ -149,10 +149,10 @@ def _result(
         claim=CLAIM,
         kind="privacy",
         standing="question" if asked.epsilon is None else "claim",
-        statement=_statement(asked),
+        statement=_format_table_statement(asked),
         source="whoever counted",
-        verdict=judge(claimed, lower),
-        reason=_reason(asked, best, cap),
+        verdict=judge_claimed_number(claimed, lower),
+        reason=_format_table_reason(asked, best, cap),
         claimed=Claimed(epsilon=asked.epsilon, delta=asked.delta),
         proved=None,
         measured=Measured(
@@ -170,38 +170,42 @@ def _result(
         relation=_RELATION,
         pair="the data with the target and without it",
         data=data,
-        parameters={"rows": [_counts(row) for row in table]},
-        assumptions=_assumptions(table),
+        parameters={"rows": [_get_row_counts(row) for row in table]},
+        assumptions=_check_attack_direction(table),
         self_checks=[],
         budget=[BudgetEntry(purpose="all rows, in equal shares", alpha=asked.alpha)],
-        model_based=_estimates(best.row, asked),
-        carrying_event=_event(best, asked) if lower > 0 else None,
+        model_based=_estimate_plug_in_epsilon(best.row, asked),
+        carrying_event=_make_attack_event(best, asked) if lower > 0 else None,
         notes=[_TRUST],
         counts=dict(
-            zip(("hits", "runs", "other_hits", "other_runs"), _counts(best.row), strict=True)
+            zip(
+                ("hits", "runs", "other_hits", "other_runs"), _get_row_counts(best.row), strict=True
+            )
         ),
         rerun=rerun,
     )
 
 
-def _statement(asked: TableClaim) -> str:
+def _format_table_statement(asked: TableClaim) -> str:
     if asked.epsilon is None:
         return f"what is epsilon at delta = {asked.delta:g}, at least?"
     return f"what the attack was run on is ({asked.epsilon:g}, {asked.delta:g})-DP"
 
 
-def _reason(asked: TableClaim, best: RowBound, cap: float) -> str:
-    most = f"With every answer right {number(cap)} is the most that so many runs can show."
-    seen = f"{_sentence(best)} {most}"
+def _format_table_reason(asked: TableClaim, best: RowBound, cap: float) -> str:
+    most = (
+        f"With every answer right {format_significant(cap)} is the most that so many runs can show."
+    )
+    seen = f"{_format_attack_counts(best)} {most}"
     if asked.epsilon is None:
-        least = number(best.epsilon, rounding=ROUND_FLOOR)
-        where = f"at delta = {number(asked.delta)}"
+        least = format_significant(best.epsilon, rounding=ROUND_FLOOR)
+        where = f"at delta = {format_significant(asked.delta)}"
         return f"Epsilon {where} is at least {least}; nothing is claimed. {seen}"
-    verdict = judge(asked.epsilon, best.epsilon)
-    return f"{reason('epsilon', asked.epsilon, best.epsilon, verdict)} {seen}"
+    verdict = judge_claimed_number(asked.epsilon, best.epsilon)
+    return f"{format_verdict_reason('epsilon', asked.epsilon, best.epsilon, verdict)} {seen}"
 
 
-def _sentence(best: RowBound) -> str:
+def _format_attack_counts(best: RowBound) -> str:
     row = best.row
     return (
         f'The attack said "in" of {row.hits} of {row.trials} runs with the target, and of '
@@ -209,7 +213,7 @@ def _sentence(best: RowBound) -> str:
     )
 
 
-def _event(best: RowBound, asked: TableClaim) -> CarryingEvent:
+def _make_attack_event(best: RowBound, asked: TableClaim) -> CarryingEvent:
     row = best.row
     return CarryingEvent(
         words='the attack says "in"',
@@ -220,11 +224,11 @@ def _event(best: RowBound, asked: TableClaim) -> CarryingEvent:
         alpha=best.alpha,
         epsilon=best.epsilon,
         order=best.order,
-        sentence=_sentence(best),
+        sentence=_format_attack_counts(best),
     )
 
 
-def _assumptions(table: Sequence[AttackRow]) -> list[AssumptionCheck]:
+def _check_attack_direction(table: Sequence[AttackRow]) -> list[AssumptionCheck]:
     turned = [place for place, row in enumerate(table, 1) if row.other_way]
     where = f"not of row {', '.join(map(str, turned))}" if turned else "of every row"
     return [
@@ -240,26 +244,29 @@ def _assumptions(table: Sequence[AttackRow]) -> list[AssumptionCheck]:
 def _plug_in(row: AttackRow, delta: float) -> float | None:
     """Return the epsilon of the rates as counted; None where it is infinite."""
     rate, other = row.rates
-    found = max(_ratio(rate - delta, other), _ratio(1 - other - delta, 1 - rate))
+    found = max(
+        _compute_log_ratio(rate - delta, other), _compute_log_ratio(1 - other - delta, 1 - rate)
+    )
     return found if math.isfinite(found) else None
 
 
-def _ratio(above: float, below: float) -> float:
+def _compute_log_ratio(above: float, below: float) -> float:
     if above <= below:
         return 0.0
     return math.inf if below == 0 else math.log(above / below)
 
 
-def _estimates(row: AttackRow, asked: TableClaim) -> list[ModelBased]:
+def _estimate_plug_in_epsilon(row: AttackRow, asked: TableClaim) -> list[ModelBased]:
     """Return the epsilon of the rates as counted: it is no bound."""
     found = _plug_in(row, asked.delta)
     if found is None:
         return []
     (low, high), (other_low, other_high) = rate_intervals(row, asked.alpha)
     rates = (
-        f"the true-positive rate is {percent(row.rates[0])} ({percent(low)} to {percent(high)}), "
-        f"the false-positive rate {percent(row.rates[1])} ({percent(other_low)} to "
-        f"{percent(other_high)}), each at {percent(asked.confidence)} confidence"
+        f"the true-positive rate is {format_percent(row.rates[0])} ({format_percent(low)} to "
+        f"{format_percent(high)}), "
+        f"the false-positive rate {format_percent(row.rates[1])} ({format_percent(other_low)} to "
+        f"{format_percent(other_high)}), each at {format_percent(asked.confidence)} confidence"
     )
     return [
         ModelBased(
@@ -273,7 +280,7 @@ def _estimates(row: AttackRow, asked: TableClaim) -> list[ModelBased]:
     ]
 
 
-def _certificate(table: Sequence[AttackRow], asked: TableClaim) -> Certificate | None:
+def _make_table_certificate(table: Sequence[AttackRow], asked: TableClaim) -> Certificate | None:
     """Return what `dpaudit.verification.attack_tables` checks again, if that can show it."""
     assert asked.epsilon is not None
     ratio = excess_of_intervals(table, asked.epsilon, delta=asked.delta, alpha=asked.alpha)
@@ -285,18 +292,19 @@ def _certificate(table: Sequence[AttackRow], asked: TableClaim) -> Certificate |
         source="whoever counted",
         relation=_RELATION,
         parameters={"epsilon": asked.epsilon, "delta": asked.delta, "alpha": asked.alpha},
-        instance={"rows": [_counts(row) for row in table]},
+        instance={"rows": [_get_row_counts(row) for row in table]},
         quantities={"ratio": ratio},
     )
 
 
-def _counts(row: AttackRow) -> list[int]:
+def _get_row_counts(row: AttackRow) -> list[int]:
     return [row.hits, row.trials, row.other_hits, row.other_trials]
 
 
-def _rerun(table: Sequence[AttackRow], asked: TableClaim) -> str:
+def _format_table_rerun(table: Sequence[AttackRow], asked: TableClaim) -> str:
     claim = "" if asked.epsilon is None else f", epsilon={asked.epsilon!r}"
     return (
-        f"dpaudit.audit_table({[tuple(_counts(row)) for row in table]!r}, delta={asked.delta!r}"
+        f"dpaudit.audit_table({[tuple(_get_row_counts(row)) for row in table]!r}, "
+        f"delta={asked.delta!r}"
         f"{claim}, confidence={asked.confidence!r})"
     )

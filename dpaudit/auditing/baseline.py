@@ -28,7 +28,7 @@ from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.files import write_file
 from dpaudit.report.acceptance import Acceptance
-from dpaudit.report.formatting import error_probability, label, setting, value_of
+from dpaudit.report.formatting import error_probability, format_result_label, setting, value_of
 from dpaudit.report.schema import Result
 from dpaudit.text import one_line
 from dpaudit.toml import read_document
@@ -41,7 +41,7 @@ _TABLE = "accepted"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class BaselineSubject:
     """What is refuted: a claim of one audit, as an entry of a baseline names it.
 
     Parameters
@@ -68,39 +68,42 @@ class Subject:
     observe: str | None = None
 
     @classmethod
-    def of(cls, result: Result, audit: str | None = None) -> Subject:
+    def of(cls, result: Result, audit: str | None = None) -> BaselineSubject:
         """Return the subject of a result, under another name if one is given."""
         function = None if result.code is None else result.code.reference
         function = result.parameters.get("mechanism", function)
         return cls(
-            audit=one_line(audit or label(result)),
+            audit=one_line(audit or format_result_label(result)),
             mechanism=None if function is None else one_line(str(function)),
             relation=one_line(result.relation),
             quantity=one_line(result.quantity or _QUANTITIES[result.kind]),
             claimed=value_of(result.claimed, result.kind),
             delta=result.claimed.delta,
-            instance=_digest(result) if function is None else None,
+            instance=_compute_result_digest(result) if function is None else None,
             observe=", ".join(sorted(map(one_line, result.observe))) or None,
         )
 
-    def differences(self, other: Subject) -> list[str]:
+    def differences(self, other: BaselineSubject) -> list[str]:
         """Return in which fields another differs, in words.
 
         Examples
         --------
-        >>> one = Subject(audit="a", relation="r", quantity="epsilon", claimed=1.0, delta=0.0)
-        >>> one.differences(Subject(**{**vars(one), "delta": 1e-5}))
+        >>> one = BaselineSubject(
+        ...     audit="a", relation="r", quantity="epsilon", claimed=1.0, delta=0.0
+        ... )
+        >>> one.differences(BaselineSubject(**{**vars(one), "delta": 1e-5}))
         ['delta is 1e-5 and was 0']
         """
         return [
-            f"{one.name} is {_shown(other, one.name)} and was {_shown(self, one.name)}"
+            f"{one.name} is {_format_subject_field(other, one.name)} and was "
+            f"{_format_subject_field(self, one.name)}"
             for one in fields(self)
             if getattr(self, one.name) != getattr(other, one.name)
         ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class BaselineEntry:
     """A refutation that was accepted.
 
     Parameters
@@ -116,7 +119,7 @@ class Entry:
         Why, on which day, and the last day, if there is one.
     """
 
-    subject: Subject
+    subject: BaselineSubject
     lower: float
     up_to: float
     confidence: float | None = None
@@ -200,8 +203,8 @@ class Baseline:
         self, path: Path, consent: Consent | None = None, today: datetime.date | None = None
     ) -> None:
         self.path, self.consent, self.today = path, consent, today or today_of()
-        self.entries = _read(path, may_be_missing=consent is not None)
-        self._met: list[Subject] = []
+        self.entries = _read_baseline_entries(path, may_be_missing=consent is not None)
+        self._met: list[BaselineSubject] = []
 
     def judge(self, result: Result, audit: str | None = None) -> Result:
         """Return a result with what the baseline says of it; accept it if that is consented to.
@@ -213,7 +216,7 @@ class Baseline:
         DataError
             The file cannot be written.
         """
-        subject = Subject.of(result, audit)
+        subject = BaselineSubject.of(result, audit)
         found = self._acceptance(result, subject)
         wanted = result.verdict == "refuted" and (found is None or found.state != "accepted")
         if self.consent is not None and wanted:
@@ -239,7 +242,7 @@ class Baseline:
             for one in others
         ]
 
-    def _acceptance(self, result: Result, subject: Subject) -> Acceptance | None:
+    def _acceptance(self, result: Result, subject: BaselineSubject) -> Acceptance | None:
         of_audit = [one for one in self.entries if one.subject.audit == subject.audit]
         nearest = min(of_audit, key=lambda one: len(one.subject.differences(subject)), default=None)
         if nearest is None:
@@ -249,23 +252,23 @@ class Baseline:
             return nearest.as_acceptance(result, "changed", differs)
         return nearest.judge(result, self.today)
 
-    def _accept(self, result: Result, subject: Subject, consent: Consent) -> Acceptance:
+    def _accept(self, result: Result, subject: BaselineSubject, consent: Consent) -> Acceptance:
         """Write an entry in the place of what the file says of the audit, and return it."""
-        made = Entry(
+        made = BaselineEntry(
             subject=subject,
             lower=result.lower,
-            up_to=_rounded_up(result.lower),
+            up_to=_round_up_to_three_digits(result.lower),
             confidence=result.measured.confidence,
             reason=one_line(consent.reason),
             date=self.today,
             until=consent.until,
         )
-        with _alone(self.path):
-            present = _read(self.path, may_be_missing=True)
+        with _lock_folder(self.path):
+            present = _read_baseline_entries(self.path, may_be_missing=True)
             others = [one for one in present if one.subject != subject]
-            self.entries = tuple(sorted([*others, made], key=_order))
+            self.entries = tuple(sorted([*others, made], key=_get_entry_sort_key))
             self._met.append(subject)
-            write_file(self.path, _document(self.entries).encode("utf-8"))
+            write_file(self.path, _format_baseline(self.entries).encode("utf-8"))
         return made.judge(result, self.today)
 
 
@@ -293,12 +296,17 @@ def day_of(name: str, text: str) -> datetime.date:
         raise InvalidArgument(name, text, "a day such as 2031-03-01") from None
 
 
-def _rounded_up(value: float) -> float:
+def _round_up_to_three_digits(value: float) -> float:
     """Return a number of three digits that is at least as large.
 
     Examples
     --------
-    >>> _rounded_up(1.9055), _rounded_up(0.70101), _rounded_up(2.0), _rounded_up(math.inf)
+    >>> (
+    ...     _round_up_to_three_digits(1.9055),
+    ...     _round_up_to_three_digits(0.70101),
+    ...     _round_up_to_three_digits(2.0),
+    ...     _round_up_to_three_digits(math.inf),
+    ... )
     (1.91, 0.702, 2.0, inf)
     """
     if not math.isfinite(value):
@@ -310,24 +318,24 @@ def _rounded_up(value: float) -> float:
 _QUANTITIES = {"privacy": "epsilon", "sensitivity": "L2 sensitivity", "property": "value"}
 
 
-def _digest(result: Result) -> str:
+def _compute_result_digest(result: Result) -> str:
     """Return a digest of the instance of an installed claim."""
     stated = json.dumps([result.data, result.parameters], sort_keys=True, default=str)
     return hashlib.sha256(stated.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
-def _shown(subject: Subject, name: str) -> str:
+def _format_subject_field(subject: BaselineSubject, name: str) -> str:
     value = getattr(subject, name)
     return "nothing" if value is None else setting(value)
 
 
-def _order(entry: Entry) -> tuple[str, ...]:
+def _get_entry_sort_key(entry: BaselineEntry) -> tuple[str, ...]:
     """Return what entries are sorted by: the name first."""
     return tuple(repr(one) if name != "audit" else one for name, one in vars(entry.subject).items())
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _lock_folder(path: Path) -> Iterator[None]:
     """Let one process at a time change the files of a folder."""
     try:
         folder = os.open(path.resolve().parent, os.O_RDONLY)
@@ -343,7 +351,7 @@ def _alone(path: Path) -> Iterator[None]:
 # The file
 
 
-def _read(path: Path, *, may_be_missing: bool) -> tuple[Entry, ...]:
+def _read_baseline_entries(path: Path, *, may_be_missing: bool) -> tuple[BaselineEntry, ...]:
     if not path.exists():
         if may_be_missing:
             return ()
@@ -353,7 +361,10 @@ def _read(path: Path, *, may_be_missing: bool) -> tuple[Entry, ...]:
     tables = document.get(_TABLE, [])
     if document.keys() - {_TABLE} or not isinstance(tables, list):
         raise InvalidArgument(one_line(str(path)), sorted(document), f"[[{_TABLE}]] tables alone")
-    found = [_entry(table, f"entry {place} of {path}") for place, table in enumerate(tables, 1)]
+    found = [
+        _parse_baseline_entry(table, f"entry {place} of {path}")
+        for place, table in enumerate(tables, 1)
+    ]
     subjects = [one.subject for one in found]
     for place, one in enumerate(subjects, 1):
         if one in subjects[: place - 1]:
@@ -368,7 +379,7 @@ _DAYS = ("date", "until")
 _NEEDED = ("audit", "relation", "quantity", "lower", "reason", "date")
 
 
-def _entry(table: object, where: str) -> Entry:
+def _parse_baseline_entry(table: object, where: str) -> BaselineEntry:
     known = (*_WORDS, *_NUMBERS, *_DAYS)
     if not isinstance(table, dict) or table.keys() - {*known}:
         given = sorted(table.keys() - {*known}) if isinstance(table, dict) else table
@@ -377,11 +388,11 @@ def _entry(table: object, where: str) -> Entry:
         if name not in table:
             raise InvalidArgument(where, sorted(table), f"a table with {name}")
     for name, value in table.items():
-        _check(f"{name} in {where}", name, value)
+        _require_entry_value(f"{name} in {where}", name, value)
     numbers = {name: float(table[name]) for name in _NUMBERS if name in table}
     words = {name: one_line(table[name]) for name in _WORDS if name in table}
-    return Entry(
-        subject=Subject(
+    return BaselineEntry(
+        subject=BaselineSubject(
             audit=words["audit"],
             mechanism=words.get("mechanism"),
             relation=words["relation"],
@@ -400,7 +411,7 @@ def _entry(table: object, where: str) -> Entry:
     )
 
 
-def _check(where: str, name: str, value: object) -> None:
+def _require_entry_value(where: str, name: str, value: object) -> None:
     """Refuse a value of another kind than its key has."""
     if name in _WORDS and (not isinstance(value, str) or not one_line(value)):
         raise InvalidArgument(where, value, "a text that is not empty")
@@ -411,25 +422,32 @@ def _check(where: str, name: str, value: object) -> None:
         raise InvalidArgument(where, str(value), "a day such as 2031-03-01, without quotes")
 
 
-def _document(entries: Sequence[Entry]) -> str:
+def _format_baseline(entries: Sequence[BaselineEntry]) -> str:
     """Return the file of entries."""
-    return _HEAD + "".join(f"\n[[{_TABLE}]]\n{_lines(one)}" for one in entries)
+    return _HEAD + "".join(f"\n[[{_TABLE}]]\n{_format_entry_lines(one)}" for one in entries)
 
 
-def _lines(entry: Entry) -> str:
+def _format_entry_lines(entry: BaselineEntry) -> str:
     stated: Mapping[str, Any] = {
         **vars(entry.subject),
         **{name: one for name, one in vars(entry).items() if name != "subject"},
     }
-    return "".join(f"{name} = {_toml(one)}\n" for name, one in stated.items() if one is not None)
+    return "".join(
+        f"{name} = {_to_toml_value(one)}\n" for name, one in stated.items() if one is not None
+    )
 
 
-def _toml(value: str | float | datetime.date) -> str:
+def _to_toml_value(value: str | float | datetime.date) -> str:
     r"""Return a value as TOML has it.
 
     Examples
     --------
-    >>> print(_toml('a "b"'), _toml(1e-5), _toml(math.inf), _toml(datetime.date(2031, 3, 1)))
+    >>> print(
+    ...     _to_toml_value('a "b"'),
+    ...     _to_toml_value(1e-5),
+    ...     _to_toml_value(math.inf),
+    ...     _to_toml_value(datetime.date(2031, 3, 1)),
+    ... )
     "a \"b\"" 1e-05 inf 2031-03-01
     """
     if isinstance(value, datetime.date):

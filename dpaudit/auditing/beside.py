@@ -60,7 +60,7 @@ def require_reachable(
     for what, reference in references.items():
         if reference is None:
             continue
-        name = _first(reference.partition(":")[0])
+        name = _get_top_level_name(reference.partition(":")[0])
         if hidden := beside.hidden(name):
             expected = f"a module whose name is free: {hidden}"
             raise InvalidArgument(what, reference, expected)
@@ -89,7 +89,7 @@ class _Beside:
         """Yield what hides the modules that one of the folder imports, or those do in turn."""
         left, seen = [name], {name}
         while left:
-            for imported in _imported(self._own(left.pop())):
+            for imported in _find_imported_modules(self._own(left.pop())):
                 if imported in seen:
                     continue
                 seen.add(imported)
@@ -113,7 +113,7 @@ class _Beside:
         return None
 
 
-def _imported(file: str | None) -> Iterator[str]:
+def _find_imported_modules(file: str | None) -> Iterator[str]:
     """Yield the first parts of the names that a source file imports; none where it has faults."""
     if file is None or not file.endswith(".py"):
         return
@@ -123,10 +123,10 @@ def _imported(file: str | None) -> Iterator[str]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (_first(alias.name) for alias in node.names)
+            yield from (_get_top_level_name(alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield _first(node.module)
+            yield _get_top_level_name(node.module)
 
 
-def _first(name: str) -> str:
+def _get_top_level_name(name: str) -> str:
     return name.partition(".")[0]

@@ -20,26 +20,26 @@ from numpy.random import default_rng
 import dpaudit.auditing.contract as contract
 from dpaudit._typing import Array
 from dpaudit.auditing.alone import Against
-from dpaudit.auditing.distinguishing import Score, fitted, for_mechanism
+from dpaudit.auditing.distinguishing import Score, fit_scores_in_order, for_mechanism
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import BetEvent, BetRow, Evidence, WealthPath
+from dpaudit.auditing.evidence import BettingEvent, BettingRow, MeasurementEvidence, WealthHistory
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.counted import Counted, Event, grain, rounded
+from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent, compute_score_grain, round_scores
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.sequential.game import (
     STAKES,
     BetCounts,
-    Game,
-    Target,
+    BettingGame,
+    BettingTarget,
     Wealth,
-    boundaries,
+    make_bet_boundaries,
     most_of_bets,
 )
 from dpaudit.execution import Progress, Silent, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.neighbours import Side
-from dpaudit.report.formatting import number, share_of
+from dpaudit.report.formatting import format_significant, share_of
 
 FitAll = Callable[[Array, Array], Sequence[Score]]
 
@@ -73,25 +73,25 @@ class Bettor:
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    >>> bettor = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
     >>> bettor.feed(rng.laplace(1, 0.5, (400, 1)), rng.laplace(0, 0.5, (400, 1)))
     >>> 0 < bettor.refuted_after < 400, 1 < bettor.lower < 2
     (True, True)
     """
 
-    def __init__(self, target: Target, fit: FitAll) -> None:
+    def __init__(self, target: BettingTarget, fit: FitAll) -> None:
         self.target, self.pairs, self.learned_from = target, 0, 0
         self._path: list[tuple[int, float]] = []
         self._point: tuple[int, float] | None = None
         self._counts: dict[tuple[int, int], BetCounts] = {}
         self._fit, self._scores, self._fitted_at = fit, list[Score](), 0
         self._steps: list[float] = []
-        self._boundaries = boundaries()
+        self._boundaries = make_bet_boundaries()
         self._due = next(self._boundaries)
         self._kept: list[tuple[Array, Array]] = []
         self._new: list[tuple[Array, Array]] = []
         self._kept_bytes, self._all_kept = 0, True
-        self._game: Game | None = None
+        self._game: BettingGame | None = None
 
     @property
     def path(self) -> list[tuple[int, float]]:
@@ -146,15 +146,19 @@ class Bettor:
         return list(zip(chosen.rate.tolist(), chosen.other_rate.tolist(), strict=True))
 
     @property
-    def counted(self) -> Counted:
+    def counted(self) -> ScoreEvent:
         """The event whose bets have won most, as it is now; there is a game."""
         game = self._game
         assert game is not None
         won = game.wealth.log_wealth[:, game.claim] + game.wealth.log_share
         direction, score = divmod(int(np.argmax(won)) // len(STAKES), len(self._scores))
         threshold = float(game.chosen.threshold[direction * len(self._scores) + score])
-        event = Event(True, threshold, 0.0) if not direction else Event(False, -threshold, 0.0)
-        return Counted(self._scores[score], event, self._steps[score])
+        event = (
+            ThresholdEvent(True, threshold, 0.0)
+            if not direction
+            else ThresholdEvent(False, -threshold, 0.0)
+        )
+        return ScoreEvent(self._scores[score], event, self._steps[score])
 
     def feed(self, on_p: Array, on_q: Array) -> None:
         """Take pairs of transcripts, ``on_p[i]`` with ``on_q[i]``, shape ``(n, ...)`` each."""
@@ -208,7 +212,7 @@ class Bettor:
 
     def _open(self, on_p: Array, on_q: Array) -> None:
         target = self.target
-        self._game = Game.open(
+        self._game = BettingGame.open(
             on_p,
             on_q,
             epsilons=target.epsilons,
@@ -224,20 +228,27 @@ class Bettor:
         on_p, on_q = (np.concatenate(side) for side in zip(*self._kept, strict=True))
         first = self._fitted_at or self.pairs // 2
         self._scores = list(self._fit(on_p[:first], on_q[:first]))
-        raw = [[_checked(score, side[first:]) for score in self._scores] for side in (on_p, on_q)]
-        self._steps = [grain(np.concatenate(one)) for one in zip(*raw, strict=True)]
+        raw = [
+            [_compute_checked_scores(score, side[first:]) for score in self._scores]
+            for side in (on_p, on_q)
+        ]
+        self._steps = [compute_score_grain(np.concatenate(one)) for one in zip(*raw, strict=True)]
         self._fitted_at = self.pairs
         return self._rounded(raw[0]), self._rounded(raw[1])
 
     def _scored(self, transcripts: Array) -> Array:
         """Return the scores of every attack, shape ``(J, n)``."""
-        return self._rounded([_checked(score, transcripts) for score in self._scores])
+        return self._rounded(
+            [_compute_checked_scores(score, transcripts) for score in self._scores]
+        )
 
     def _rounded(self, scores: Sequence[Array]) -> Array:
-        return np.stack([rounded(one, step) for one, step in zip(scores, self._steps, strict=True)])
+        return np.stack(
+            [round_scores(one, step) for one, step in zip(scores, self._steps, strict=True)]
+        )
 
 
-def _checked(score: Score, transcripts: Array) -> Array:
+def _compute_checked_scores(score: Score, transcripts: Array) -> Array:
     values: Any = np.asarray(score(transcripts), dtype=np.float64)
     if values.shape != (len(transcripts),) or np.isnan(values).any():
         found = f"shape {values.shape}" if values.shape != (len(transcripts),) else "NaN"
@@ -256,7 +267,7 @@ _INTERRUPTED = "Interrupted: this is what the bets had shown by then."
 
 def until_refuted(
     case: PrivacyCase, drawer: Drawer, most: int, alpha: float, attack: str | None
-) -> Evidence:
+) -> MeasurementEvidence:
     """Return what was certified when the claim was refuted, or after ``most`` transcripts.
 
     An interrupt by the user ends it early and loses nothing: the bets hold whenever one looks.
@@ -285,13 +296,13 @@ def until_refuted(
     if not math.isfinite(claimed):
         raise InvalidArgument("claimed epsilon", claimed, "a finite number to bet against")
     attacks = for_mechanism(case, drawer, attack)
-    bettor = Bettor(Target(claimed, case.at_delta, alpha), _Fit(case, drawer.seed, attacks))
+    bettor = Bettor(BettingTarget(claimed, case.at_delta, alpha), _Fit(case, drawer.seed, attacks))
     seen: Seen = []
-    interrupted = not _drawn(bettor, drawer, most, seen)
+    interrupted = not _draw_until_interrupted(bettor, drawer, most, seen)
     evidence = evidence_of(bettor, [one.name for one in attacks], most)
     if bettor.refuted_after and not interrupted:
         against = Against(claimed, case.at_delta, alpha)
-        with contract.apart(case, drawer) as other:
+        with contract.make_separate_drawer(case, drawer) as other:
             kept = contract.of_bets(other, seen, bettor.counted, against)
         remark = f"{evidence.remark} {kept.remark}".rstrip()
         notes = evidence.notes + kept.notes
@@ -313,13 +324,15 @@ class _Fit:
     def __call__(self, on_p: Array, on_q: Array) -> list[Score]:
         rng = default_rng(stream(self.seed, "attack", str(self.times)))
         self.times += 1
-        return fitted(self.attacks, self.case.mechanism, self.case.pair, on_p, on_q, rng)
+        return fit_scores_in_order(
+            self.attacks, self.case.mechanism, self.case.pair, on_p, on_q, rng
+        )
 
 
-def _drawn(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> bool:
+def _draw_until_interrupted(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> bool:
     """Draw and bet until the claim falls or the cap is reached; return False if interrupted."""
     try:
-        _draw(bettor, drawer, most, seen)
+        _draw_and_bet(bettor, drawer, most, seen)
     except KeyboardInterrupt:
         if not bettor.learned_from:  # no bet was made
             raise
@@ -327,7 +340,7 @@ def _drawn(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> bool:
     return True
 
 
-def _draw(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> None:
+def _draw_and_bet(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> None:
     """Draw and bet, and remember a number of each transcript in ``seen``."""
     progress: Progress = drawer.executor.progress
     quiet = replace(drawer, executor=replace(drawer.executor, progress=Silent()))
@@ -344,7 +357,7 @@ def _draw(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> None:
         progress.advance(batch)
 
 
-def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Evidence:
+def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> MeasurementEvidence:
     """Return what a bettor found as evidence.
 
     Parameters
@@ -360,7 +373,7 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Evi
     pilot, target = bettor.learned_from or bettor.pairs, bettor.target  # nothing is bet on before
     bet = bettor.pairs - pilot
     words = "refuted" if bettor.refuted_after else "not refuted"
-    return Evidence(
+    return MeasurementEvidence(
         lower=bettor.lower,
         upper=None,
         upper_note="outputs alone bound epsilon from below only",
@@ -374,41 +387,42 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Evi
             "bet on, per dataset": bet,
         }
         | allowed,
-        wealth=WealthPath(
+        wealth=WealthHistory(
             transcripts=tuple(pairs for pairs, _ in bettor.path),
             log10_wealth=tuple(wealth / math.log(10) for _, wealth in bettor.path),
             log10_goal=-math.log10(bettor.target.alpha),
             refuted_after=bettor.refuted_after or None,
             epsilons=tuple(target.epsilons.tolist()),
-            events=_events(bettor, attacks),
+            events=_make_bet_events(bettor, attacks),
             stakes=STAKES,
-            bets=tuple(map(_row, bettor.bet_counts)),
+            bets=tuple(map(_make_bet_row, bettor.bet_counts)),
         ),
-        remark=_stopped(bettor, most),
+        remark=_format_stop_reason(bettor, most),
         cap=min(most_of_bets(bet, target.delta, target.alpha), float(target.epsilons[-1])),
-        notes=(_shares(bettor, attacks),),
+        notes=(_format_bet_shares(bettor, attacks),),
     )
 
 
-def _events(bettor: Bettor, attacks: Sequence[str]) -> tuple[BetEvent, ...]:
+def _make_bet_events(bettor: Bettor, attacks: Sequence[str]) -> tuple[BettingEvent, ...]:
     """Return what was bet on, in the order of the shares."""
     sides: tuple[Literal["dataset", "neighbour"], ...] = ("dataset", "neighbour")
     found = list(product(sides, attacks))
     shares = bettor.shares or [1 / len(found)] * len(found)
     return tuple(
-        BetEvent(name, favours, share) for (favours, name), share in zip(found, shares, strict=True)
+        BettingEvent(name, favours, share)
+        for (favours, name), share in zip(found, shares, strict=True)
     )
 
 
-def _row(counts: BetCounts) -> BetRow:
-    return BetRow(
+def _make_bet_row(counts: BetCounts) -> BettingRow:
+    return BettingRow(
         pairs=counts.pairs,
         rates=tuple(zip(counts.rate.tolist(), counts.other_rate.tolist(), strict=True)),
         hits=tuple(zip(counts.hits.tolist(), counts.other_hits.tolist(), strict=True)),
     )
 
 
-def _stopped(bettor: Bettor, most: int | None) -> str:
+def _format_stop_reason(bettor: Bettor, most: int | None) -> str:
     goal = 1 / bettor.target.alpha
     if bettor.refuted_after:
         allowed = "" if most is None else f", of {most} allowed"
@@ -418,18 +432,18 @@ def _stopped(bettor: Bettor, most: int | None) -> str:
         )
     return (
         f"Not refuted by the {bettor.pairs} transcripts of each dataset: against the claim the "
-        f"wealth ended at {_shown(bettor.log_wealth)} and was never over "
-        f"{_shown(bettor.log_peak)}; {goal:.6g} refutes."
+        f"wealth ended at {_format_wealth(bettor.log_wealth)} and was never over "
+        f"{_format_wealth(bettor.log_peak)}; {goal:.6g} refutes."
     )
 
 
-def _shown(log_wealth: float) -> str:
-    return number(math.exp(min(log_wealth, 700)), 3)
+def _format_wealth(log_wealth: float) -> str:
+    return format_significant(math.exp(min(log_wealth, 700)), 3)
 
 
-def _shares(bettor: Bettor, attacks: Sequence[str]) -> str:
+def _format_bet_shares(bettor: Bettor, attacks: Sequence[str]) -> str:
     listed = ", ".join(
         f"{one.attack} for the {one.favours} {share_of(one.share, 1.0)}"
-        for one in _events(bettor, attacks)
+        for one in _make_bet_events(bettor, attacks)
     )
     return f"Shares of the one wealth, set on the pilot, {len(STAKES)} stakes each: {listed}."

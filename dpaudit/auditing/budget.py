@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpaudit.extension.settings import Settings
-from dpaudit.report.formatting import label
+from dpaudit.report.formatting import format_result_label
 from dpaudit.report.schema import BudgetEntry, Environment, Report, Result
 
 
@@ -26,7 +26,7 @@ class Spender:
     own_confidence: bool = False
 
 
-def shared(audits: Sequence[Spender]) -> list[Settings]:
+def split_error_probability(audits: Sequence[Spender]) -> list[Settings]:
     """Return the settings of each audit, with its share of the report's error probability.
 
     Formal guarantee: if each audit errs with probability at most its own error probability, all of
@@ -35,12 +35,15 @@ def shared(audits: Sequence[Spender]) -> list[Settings]:
     Examples
     --------
     >>> three = [Spender(Settings(), draws) for draws in (True, False, True)]
-    >>> [round(one.confidence, 6) for one in shared(three)]
+    >>> [round(one.confidence, 6) for one in split_error_probability(three)]
     [0.975, 0.95, 0.975]
     """
     sharing = sum(audit.draws and not audit.own_confidence for audit in audits)
     return [
-        replace(audit.settings, confidence=_share(audit.settings.confidence, sharing))
+        replace(
+            audit.settings,
+            confidence=_compute_shared_confidence(audit.settings.confidence, sharing),
+        )
         if sharing > 1 and audit.draws and not audit.own_confidence
         else audit.settings
         for audit in audits
@@ -54,7 +57,11 @@ def whole_report(
 
     Its budget has an entry for every result that spends any, and sums to 1 less its confidence.
     """
-    spent = [BudgetEntry(purpose=label(one), alpha=one.alpha) for one in results if one.budget]
+    spent = [
+        BudgetEntry(purpose=format_result_label(one), alpha=one.alpha)
+        for one in results
+        if one.budget
+    ]
     confidence = max(0.0, 1 - math.fsum(entry.alpha for entry in spent))
     return Report(
         results=list(results),
@@ -65,5 +72,5 @@ def whole_report(
     )
 
 
-def _share(confidence: float, audits: int) -> float:
+def _compute_shared_confidence(confidence: float, audits: int) -> float:
     return 1 - (1 - confidence) / audits

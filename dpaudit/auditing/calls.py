@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import dpaudit.auditing.outcomes as outcomes
 from dpaudit.auditing.schedule import Schedule
 from dpaudit.execution.executor import of_each
-from dpaudit.execution.failures import OutOfTime
+from dpaudit.execution.failures import DrawTimeout
 from dpaudit.laws.calling import When
 from dpaudit.report.schema import BudgetEntry, Result
 from dpaudit.verdicts import VERDICTS
@@ -41,31 +41,31 @@ def at_both(run: Callable[[Schedule], Audited], schedule: Schedule) -> Audited:
     """
     if schedule.executor.shard is not None:  # a share is drawn of both before either is missed
         both: tuple[When, When] = ("first", "later")
-        first, later = of_each(both, lambda when: run(_halved(schedule, when)))
-        return _graver(first, later, schedule)
-    first = run(_halved(schedule, "first"))
+        first, later = of_each(both, lambda when: run(_halve_schedule(schedule, when)))
+        return _select_graver_audit(first, later, schedule)
+    first = run(_halve_schedule(schedule, "first"))
     if first.interrupted:
-        return _told(first, None, "first", schedule)
+        return _merge_call_audits(first, None, "first", schedule)
     try:
-        later = run(_halved(schedule, "later", first))
-    except OutOfTime:
+        later = run(_halve_schedule(schedule, "later", first))
+    except DrawTimeout:
         if first.result.verdict != "refuted":
             raise
-        return _told(first, None, "first", schedule)
-    return _graver(first, later, schedule)
+        return _merge_call_audits(first, None, "first", schedule)
+    return _select_graver_audit(first, later, schedule)
 
 
-def _graver(first: Audited, later: Audited, schedule: Schedule) -> Audited:
-    if _gravity(later.result) < _gravity(first.result):
-        return _told(later, first, "later", schedule)
-    return _told(first, later, "first", schedule)
+def _select_graver_audit(first: Audited, later: Audited, schedule: Schedule) -> Audited:
+    if _get_result_gravity(later.result) < _get_result_gravity(first.result):
+        return _merge_call_audits(later, first, "later", schedule)
+    return _merge_call_audits(first, later, "first", schedule)
 
 
-def _gravity(result: Result) -> tuple[int, float]:
+def _get_result_gravity(result: Result) -> tuple[int, float]:
     return VERDICTS.index(result.verdict), -result.measured.lower
 
 
-def _halved(schedule: Schedule, when: When, before: Audited | None = None) -> Schedule:
+def _halve_schedule(schedule: Schedule, when: When, before: Audited | None = None) -> Schedule:
     """Return the schedule of one of the two: with half of what may err, and of the time.
 
     The second takes the looks of the first, so that one list of them repeats both.
@@ -85,7 +85,9 @@ def _halved(schedule: Schedule, when: When, before: Audited | None = None) -> Sc
     return replace(own, executor=replace(own.executor, until=executor.until))
 
 
-def _told(one: Audited, other: Audited | None, when: When, schedule: Schedule) -> Audited:
+def _merge_call_audits(
+    one: Audited, other: Audited | None, when: When, schedule: Schedule
+) -> Audited:
     """Return an audit as one of the whole: which call it is of, and what the other one says."""
     result, confidence = one.result, schedule.settings.confidence
     measured = result.measured
@@ -104,8 +106,8 @@ def _told(one: Audited, other: Audited | None, when: When, schedule: Schedule) -
             "budget": [*result.budget, BudgetEntry(purpose=_WORDS[rest], alpha=alpha)]
             if result.budget
             else [],
-            "notes": [*result.notes, _note(other, rest)],
-            "counts": _counted(result, other, rest),
+            "notes": [*result.notes, _format_calls_note(other, rest)],
+            "counts": _merge_call_counts(result, other, rest),
         }
     )
     certificate = one.certificate
@@ -120,14 +122,14 @@ def _told(one: Audited, other: Audited | None, when: When, schedule: Schedule) -
     return replace(one, result=result, certificate=certificate, interrupted=interrupted)
 
 
-def _counted(result: Result, other: Audited | None, rest: When) -> dict[str, int]:
+def _merge_call_counts(result: Result, other: Audited | None, rest: When) -> dict[str, int]:
     if other is None:
         return result.counts
     there = other.result.counts
     return result.counts | {f"{_WORDS[rest]}: {name}": count for name, count in there.items()}
 
 
-def _note(other: Audited | None, rest: When) -> str:
+def _format_calls_note(other: Audited | None, rest: When) -> str:
     said = "was not audited" if other is None else f"said: {other.result.reason}"
     return (
         "Calls change what they use, so that the first call and the later ones were audited each "

@@ -16,21 +16,27 @@ from typing import Any
 import numpy as np
 
 import dpaudit.records as records
-from dpaudit.auditing.canary_table import Asked, Table, as_table, asked_of, game_of
+from dpaudit.auditing.canary_table import (
+    CanaryRequest,
+    CanaryTable,
+    as_table,
+    game_of,
+    resolve_canary_settings,
+)
 from dpaudit.auditing.drawn import audit_outputs
-from dpaudit.auditing.result import reason
+from dpaudit.auditing.result import format_verdict_reason
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation import canaries, inclusion
-from dpaudit.estimation.canaries import Counted, Design, Game
+from dpaudit.estimation.canaries import CanaryGame, Design, GuessCount
 from dpaudit.estimation.one_run import P_VALUE_ROUNDING
-from dpaudit.estimation.self_check import SelfCheck as Checked
+from dpaudit.estimation.self_check import CheckOutcome as Checked
 from dpaudit.execution import Progress
 from dpaudit.execution.executor import Silent
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.refutation.inequality import Condition
 from dpaudit.report.document import Result
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import (
     AssumptionCheck,
     BudgetEntry,
@@ -39,7 +45,7 @@ from dpaudit.report.schema import (
     ModelBased,
     SelfCheck,
 )
-from dpaudit.verdicts import judge
+from dpaudit.verdicts import judge_claimed_number
 
 _FEW = 40  # canaries of a side below which an event bound is not tried
 _KINDS = {
@@ -145,8 +151,10 @@ def audit_scores(
         )
     with records.run(show_records):
         table = as_table(scores, included, group)
-        asked = asked_of(table, delta, confidence, design, estimator, claim, seed, guesses)
-        rerun = _rerun(asked, guesses, grouped=table.group is not None)
+        asked = resolve_canary_settings(
+            table, delta, confidence, design, estimator, claim, seed, guesses
+        )
+        rerun = _format_scores_rerun(asked, guesses, grouped=table.group is not None)
         return certified(table, asked, "given by the caller", rerun)
 
 
@@ -158,25 +166,29 @@ def _refuse_coins(included: Any, epsilon: float) -> None:
 
 
 def certified(
-    table: Table, asked: Asked, data: str, rerun: str, progress: Progress | None = None
+    table: CanaryTable,
+    asked: CanaryRequest,
+    data: str,
+    rerun: str,
+    progress: Progress | None = None,
 ) -> Result:
     """Return the result: what is certified, the estimates beside it, and the verdict."""
-    contract = inclusion.checks(table.scores, table.included, table.groups, asked.design)
+    contract = inclusion.check_inclusion(table.scores, table.included, table.groups, asked.design)
     game = game_of(table, asked)
     counted = game.counted(asked.plans)
-    found = _Found(table, asked, game, counted, tuple(contract), progress or Silent())
+    found = _CanaryFindings(table, asked, game, counted, tuple(contract), progress or Silent())
     result = found.result(data, rerun)
     return result.keep(found.certificate(result), holds_records=records.are_shown())
 
 
 @dataclass(frozen=True)
-class _Found:
+class _CanaryFindings:
     """Everything that was found about canaries, on its way to a result."""
 
-    table: Table
-    asked: Asked
-    game: Game
-    counted: tuple[Counted, ...]
+    table: CanaryTable
+    asked: CanaryRequest
+    game: CanaryGame
+    counted: tuple[GuessCount, ...]
     contract: tuple[Checked, ...]
     progress: Progress
 
@@ -184,7 +196,7 @@ class _Found:
     def trusted(self) -> bool:
         return all(check.passed for check in self.contract)
 
-    def bound(self, counted: Sequence[Counted]) -> float:
+    def bound(self, counted: Sequence[GuessCount]) -> float:
         """Return what the estimator that was chosen certifies of such counts."""
         asked = self.asked
         if asked.in_mu:
@@ -200,18 +212,20 @@ class _Found:
         cap = self.bound(canaries.all_right(self.game, self.counted))
         self.progress.advance(1)
         claimed = asked.claimed
-        verdict = judge(math.inf if claimed is None else claimed, lower, trusted=self.trusted)
+        verdict = judge_claimed_number(
+            math.inf if claimed is None else claimed, lower, trusted=self.trusted
+        )
         kept = int(table.included.sum())
         return Result(
             claim="canaries",
             kind="privacy",
             quantity="μ" if asked.in_mu else None,
             standing="question" if claimed is None else "claim",
-            statement=_statement(asked),
+            statement=_format_canary_statement(asked),
             source="whoever gave the scores",
             verdict=verdict,
             reason=self._reason(lower, cap),
-            claimed=_claimed(asked),
+            claimed=_make_canary_claim(asked),
             proved=None,
             measured=Measured(
                 lower=lower,
@@ -224,7 +238,7 @@ class _Found:
             trials=len(table.scores),
             seed=asked.seed,
             view="the scores that were given",
-            relation=_relation(asked.design),
+            relation=_format_canary_relation(asked.design),
             pair="two datasets in which the coin of one canary differs",
             data=data,
             parameters=self._parameters(cap),
@@ -265,7 +279,9 @@ class _Found:
                 name: result.parameters[name] for name in ("guesses", "shares", "correct", "sha256")
             },
             quantities={"p_value": p, "ratio": asked.alpha / p},
-            conditions=(Condition(name="shares", value=_spent(self.counted), limit=1.0),),
+            conditions=(
+                Condition(name="shares", value=_sum_spent_shares(self.counted), limit=1.0),
+            ),
             search={"seed": asked.seed},
         )
 
@@ -275,14 +291,16 @@ class _Found:
             said = f"{broken[0].statement} (failed: {broken[0].name}; {broken[0].evidence})"
             return f"Nothing is certified, as every bound takes the coins as designed: {said}."
         name = "mu" if asked.in_mu else "epsilon"
-        where = "" if asked.in_mu else f" at delta = {number(asked.delta)}"
+        where = "" if asked.in_mu else f" at delta = {format_significant(asked.delta)}"
         counts = ", ".join(f"{one.correct} of {one.plan.guesses}" for one in self.counted)
-        guessed = f"Right were {counts} guesses; with all right {number(cap)} is the most."
+        guessed = (
+            f"Right were {counts} guesses; with all right {format_significant(cap)} is the most."
+        )
         if asked.claimed is None:
-            least = number(lower, rounding=ROUND_FLOOR)
+            least = format_significant(lower, rounding=ROUND_FLOOR)
             return f"The {name}{where} is at least {least}; nothing is claimed. {guessed}"
-        verdict = judge(asked.claimed, lower)
-        return f"{reason(name, asked.claimed, lower, verdict)} {guessed}"
+        verdict = judge_claimed_number(asked.claimed, lower)
+        return f"{format_verdict_reason(name, asked.claimed, lower, verdict)} {guessed}"
 
     def _parameters(self, cap: float) -> dict[str, Any]:
         return {
@@ -347,7 +365,7 @@ class _Found:
                     "upper": None,
                     "confidence": None,
                     "assumes": "the trade-off curve is Gaussian: mu is certified at "
-                    f"{number(mu, rounding=ROUND_FLOOR)}, its epsilon is not",
+                    f"{format_significant(mu, rounding=ROUND_FLOOR)}, its epsilon is not",
                     "source": "dpaudit.estimation.one_run",
                 }
             )
@@ -407,11 +425,11 @@ class _Found:
         return [*gaussian, counted, *models]
 
 
-def _spent(counted: Sequence[Counted]) -> float:
+def _sum_spent_shares(counted: Sequence[GuessCount]) -> float:
     return math.fsum(one.plan.share for one in counted)
 
 
-def _statement(asked: Asked) -> str:
+def _format_canary_statement(asked: CanaryRequest) -> str:
     if asked.claimed is None:
         return f"what is epsilon at delta = {asked.delta:g}, at least?"
     if asked.in_mu:
@@ -419,29 +437,31 @@ def _statement(asked: Asked) -> str:
     return f"what ran is ({asked.claimed:g}, {asked.delta:g})-DP"
 
 
-def _claimed(asked: Asked) -> Claimed:
+def _make_canary_claim(asked: CanaryRequest) -> Claimed:
     if asked.in_mu:
         return Claimed(value=asked.claimed)
     return Claimed(epsilon=asked.claimed, delta=asked.delta)
 
 
-def _relation(design: Design) -> str:
+def _format_canary_relation(design: Design) -> str:
     if design == "pairs":
         return "one canary takes the place of its partner"
     return "one canary is added or removed"
 
 
-def _of_size(game: Game) -> list[str]:
+def _of_size(game: CanaryGame) -> list[str]:
     if game.log_given == 0:
         return []
     return [
         "The number of included canaries was fixed, or came out as half, so coins are not "
         "independent: the error probability is spent times the probability of that number under "
-        f"fair coins, {number(float(np.exp(game.log_given)))}."
+        f"fair coins, {format_significant(float(np.exp(game.log_given)))}."
     ]
 
 
-def _rerun(asked: Asked, guesses: Sequence[int] | None, *, grouped: bool) -> str:
+def _format_scores_rerun(
+    asked: CanaryRequest, guesses: Sequence[int] | None, *, grouped: bool
+) -> str:
     words = [
         *(["group=group"] if grouped else []),
         f"delta={asked.delta!r}",

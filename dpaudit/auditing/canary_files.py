@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.arrays import MOST, read_arrays
-from dpaudit.auditing.canary_table import Table, as_table
-from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
+from dpaudit.auditing.canary_table import CanaryTable, as_table
+from dpaudit.errors import DataError, InvalidArgument, VerbatimText, shorten_repr
 from dpaudit.records import Record
 
 _NEEDED, _OPTIONAL = ("score", "included"), ("group",)
@@ -22,7 +22,7 @@ _MOST, _LONGEST = 10**7, 1000  # canaries, and letters of the name of a group
 _FLAGS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "0.0": 0.0, "1.0": 1.0}
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> CanaryTable:
     """Return the canaries of a file.
 
     Raises
@@ -37,9 +37,9 @@ def read_table(path: Path) -> Table:
     dpaudit.errors.DataError: missing.csv: cannot be read (No such file or directory)
     """
     readers: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
-        ".csv": _csv,
-        ".parquet": _parquet,
-        ".npz": _npz,
+        ".csv": _read_score_csv,
+        ".parquet": _read_score_parquet,
+        ".npz": _read_score_npz,
     }
     if path.suffix not in readers:
         raise DataError(f"{path}: expected a file of canaries, .csv, .parquet or .npz")
@@ -52,13 +52,13 @@ def read_table(path: Path) -> Table:
         raise DataError(f"{path}: {error}") from None
 
 
-def _required(path: Path, names: Any) -> None:
+def _require_score_columns(path: Path, names: Any) -> None:
     for name in _NEEDED:
         if name not in names:
             raise DataError(f"{path}: has no column {name!r}, expected {_EXPECTED}")
 
 
-def _csv(path: Path) -> Mapping[str, Any]:
+def _read_score_csv(path: Path) -> Mapping[str, Any]:
     """Return the columns of a table with a header; other columns are not looked at."""
     with path.open(encoding="utf-8-sig", newline="") as lines:
         try:
@@ -66,7 +66,7 @@ def _csv(path: Path) -> Mapping[str, Any]:
             names = [name.strip() for name in next(rows, [])]
             if not names:
                 raise DataError(f"{path}: is empty, expected {_EXPECTED}")
-            _required(path, names)
+            _require_score_columns(path, names)
             kept = {name: names.index(name) for name in (*_NEEDED, *_OPTIONAL) if name in names}
             found: dict[str, list[Any]] = {name: [] for name in kept}
             for row in filter(None, rows):
@@ -74,7 +74,7 @@ def _csv(path: Path) -> Mapping[str, Any]:
                     _require_few(path, _MOST + 1)
                 for name, place in kept.items():
                     text = row[place].strip() if place < len(row) else ""
-                    found[name].append(_value(path, rows.line_num, name, text))
+                    found[name].append(_parse_score_cell(path, rows.line_num, name, text))
         except (csv.Error, UnicodeDecodeError):
             raise DataError(f"{path}: is no table of text, expected {_EXPECTED}") from None
     if not found["score"]:
@@ -82,7 +82,7 @@ def _csv(path: Path) -> Mapping[str, Any]:
     return found
 
 
-def _value(path: Path, line: int, name: str, text: str) -> Any:
+def _parse_score_cell(path: Path, line: int, name: str, text: str) -> Any:
     where = f"{path}: line {line}: {name}"
     if not text:
         raise DataError(f"{where}: is missing")
@@ -90,25 +90,27 @@ def _value(path: Path, line: int, name: str, text: str) -> Any:
         return text
     if name == "included":
         if text.lower() not in _FLAGS:
-            raise DataError(f"{where}: got {shorten(Record(text))}, expected 0 or 1")
+            raise DataError(f"{where}: got {shorten_repr(Record(text))}, expected 0 or 1")
         return _FLAGS[text.lower()]
     try:
         number = float(text)
     except ValueError:
-        raise DataError(f"{where}: got {shorten(Record(text))}, expected a number") from None
+        raise DataError(f"{where}: got {shorten_repr(Record(text))}, expected a number") from None
     if not np.isfinite(number):
-        raise DataError(f"{where}: got {shorten(Shown(text))}, expected a finite number")
+        raise DataError(
+            f"{where}: got {shorten_repr(VerbatimText(text))}, expected a finite number"
+        )
     return number
 
 
-def _parquet(path: Path) -> Mapping[str, Any]:
+def _read_score_parquet(path: Path) -> Mapping[str, Any]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
         raise DataError(f"{path}: pip install 'dpaudit[parquet]', and it is read") from None
     try:
         schema = parquet.read_schema(path)
-        _required(path, schema.names)
+        _require_score_columns(path, schema.names)
         kept = [name for name in (*_NEEDED, *_OPTIONAL) if name in schema.names]
         _require_single(path, schema, kept)
         file = parquet.ParquetFile(path, read_dictionary=[one for one in kept if one == "group"])
@@ -124,7 +126,7 @@ def _parquet(path: Path) -> Mapping[str, Any]:
         raise DataError(f"{path}: is no Parquet file, expected {_EXPECTED}") from None
     if not table.num_rows:
         raise DataError(f"{path}: has no rows, expected a canary a row")
-    return {name: _plain(column) for name, column in columns.items()}
+    return {name: _to_text_column(column) for name, column in columns.items()}
 
 
 def _require_single(path: Path, schema: Any, names: Sequence[str]) -> None:
@@ -164,19 +166,19 @@ def _numbers_or_texts(path: Path, name: str, column: Any) -> Any:
     return column.to_numpy()
 
 
-def _plain(column: Any) -> Any:
+def _to_text_column(column: Any) -> Any:
     """Return a column of texts as texts, which come as Python objects."""
     return column.astype(str) if column.dtype == object else column
 
 
-def _npz(path: Path) -> Mapping[str, Any]:
+def _read_score_npz(path: Path) -> Mapping[str, Any]:
     try:
         found = read_arrays(path, (*_NEEDED, *_OPTIONAL))
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
         raise DataError(f"{path}: is no .npz file of numbers, expected {_EXPECTED}") from None
     except (AttributeError, TypeError, RuntimeError):  # as of a password
         raise DataError(f"{path}: is no .npz file of numbers, expected {_EXPECTED}") from None
-    _required(path, found)
+    _require_score_columns(path, found)
     _require_few(path, max(one.shape[0] if one.ndim else 1 for one in found.values()))
     if not found["score"].size:
         raise DataError(f"{path}: has no rows, expected a canary a row")

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation import canaries
-from dpaudit.estimation.canaries import Design, Game, Plan
+from dpaudit.estimation.canaries import CanaryGame, Design, Plan
 from dpaudit.execution import stream
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, PureDP
 from dpaudit.records import Record
@@ -24,7 +24,7 @@ ESTIMATORS = ("exact", "f-dp")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class CanaryTable:
     """Canaries as they were given: shape ``(n,)`` each; ``group`` is None where there is none."""
 
     scores: Array
@@ -47,7 +47,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class CanaryRequest:
     """What is fixed before scores are read."""
 
     design: Design
@@ -76,7 +76,7 @@ class Asked:
         return None if self.claim is None else self.claim.epsilon(self.delta)
 
 
-def as_table(scores: Any, included: Any, group: Any = None) -> Table:
+def as_table(scores: Any, included: Any, group: Any = None) -> CanaryTable:
     """Return canaries as arrays.
 
     Raises
@@ -85,20 +85,20 @@ def as_table(scores: Any, included: Any, group: Any = None) -> Table:
         They are not numbers, not 0 or 1, not of one length, or of one side only.
     """
     numbers = check.finite_array("scores", scores, ndim=1)
-    flags = _flags(included)
-    codes = None if group is None else _codes(group)
+    flags = _parse_inclusion_flags(included)
+    codes = None if group is None else _encode_groups(group)
     for name, column in (("included", flags), ("group", codes)):
         if column is not None and len(column) != len(numbers):
-            given = Shown(f"{len(column)} rows")
+            given = VerbatimText(f"{len(column)} rows")
             raise InvalidArgument(name, given, f"{len(numbers)}, one a score")
     kept = int(flags.sum())
     if kept in (0, len(flags)):
-        given = Shown(f"{kept} of {len(flags)} canaries are included")
+        given = VerbatimText(f"{kept} of {len(flags)} canaries are included")
         raise InvalidArgument("included", given, "some that are and some that are not")
-    return Table(scores=numbers, included=flags, group=codes)
+    return CanaryTable(scores=numbers, included=flags, group=codes)
 
 
-def _flags(included: Any) -> NDArray[np.bool_]:
+def _parse_inclusion_flags(included: Any) -> NDArray[np.bool_]:
     expected = "0 or 1 a canary, in one axis"
     try:
         array = np.asarray(included)
@@ -108,14 +108,14 @@ def _flags(included: Any) -> NDArray[np.bool_]:
     except (TypeError, ValueError):
         raise InvalidArgument("included", Record(included), expected) from None
     if array.ndim != 1:
-        raise InvalidArgument("included", Shown(f"shape {array.shape}"), expected)
+        raise InvalidArgument("included", VerbatimText(f"shape {array.shape}"), expected)
     if bad.any():
         place = int(np.flatnonzero(bad)[0])
         raise InvalidArgument(f"included[{place}]", Record(array[place].item()), "0 or 1")
     return array.astype(np.bool_)
 
 
-def _codes(group: Any) -> NDArray[np.int64]:
+def _encode_groups(group: Any) -> NDArray[np.int64]:
     try:
         array = np.asarray(group)
         if array.ndim != 1 or (array.dtype.kind == "f" and np.isnan(array).any()):
@@ -125,8 +125,8 @@ def _codes(group: Any) -> NDArray[np.int64]:
         raise InvalidArgument("group", Record(group), "one value a canary, none missing") from None
 
 
-def asked_of(
-    table: Table,
+def resolve_canary_settings(
+    table: CanaryTable,
     delta: float | None,
     confidence: float,
     design: str | None,
@@ -134,24 +134,24 @@ def asked_of(
     claim: float | Guarantee | None,
     seed: int,
     guesses: Sequence[int] | None,
-) -> Asked:
+) -> CanaryRequest:
     """Return what is fixed before scores are read, from inclusion and groups alone."""
     if delta is None:
         raise InvalidArgument("delta", delta, "a number in [0, 1): where epsilon is bounded")
-    check.delta("delta", delta)
-    check.probability("confidence", confidence)
-    check.integer("seed", seed, least=0)
-    stated = _claim(claim, delta)
+    check.require_delta("delta", delta)
+    check.require_probability("confidence", confidence)
+    check.require_integer("seed", seed, least=0)
+    stated = _parse_canary_claim(claim, delta)
     usual = "f-dp" if isinstance(stated, GaussianDP) else "exact"
-    chosen = check.choice("estimator", estimator or usual, ESTIMATORS)
+    chosen = check.require_choice("estimator", estimator or usual, ESTIMATORS)
     if isinstance(stated, GaussianDP) and chosen == "exact":
         raise InvalidArgument("estimator", chosen, "'f-dp': the claim is a whole curve")
-    kind = _design(table, design)
+    kind = _resolve_canary_design(table, design)
     coins = len(table.scores) // 2 if kind == "pairs" else len(table.scores)
-    return Asked(
+    return CanaryRequest(
         design=kind,
         estimator=chosen,
-        plans=_plans(guesses, coins),
+        plans=_parse_guess_plans(guesses, coins),
         claim=stated,
         delta=delta,
         confidence=confidence,
@@ -159,64 +159,64 @@ def asked_of(
     )
 
 
-def _claim(claim: float | Guarantee | None, delta: float) -> Guarantee | None:
+def _parse_canary_claim(claim: float | Guarantee | None, delta: float) -> Guarantee | None:
     if claim is None or isinstance(claim, Guarantee):
         return claim
     epsilon = check.non_negative("claim", claim)
     return ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
-def _plans(guesses: Sequence[int] | None, coins: int) -> tuple[Plan, ...]:
+def _parse_guess_plans(guesses: Sequence[int] | None, coins: int) -> tuple[Plan, ...]:
     if guesses is None:
         return canaries.default_plans(coins)
-    sizes = [check.integer("guesses", one, least=1) for one in guesses]
+    sizes = [check.require_integer("guesses", one, least=1) for one in guesses]
     if not sizes or len(set(sizes)) < len(sizes) or max(sizes) > coins:
         expected = f"different numbers of guesses, at most {coins}, as there are coins"
         raise InvalidArgument("guesses", sizes, expected)
-    return canaries.planned(sorted(sizes))
+    return canaries.make_plans(sorted(sizes))
 
 
-def _design(table: Table, design: str | None) -> Design:
+def _resolve_canary_design(table: CanaryTable, design: str | None) -> Design:
     """Return the design; where none is named, that of the groups and of how many are included."""
     if design is None:
         return usual_design(table)
-    paired = table.group is not None and _paired(table)
-    named = check.choice("design", design, canaries.DESIGNS)
+    paired = table.group is not None and _is_paired(table)
+    named = check.require_choice("design", design, canaries.DESIGNS)
     if named in ("pairs", "runs") and table.group is None:
         raise InvalidArgument("group", None, f"the {named[:-1]} of each canary: design {named!r}")
     if named == "pairs" and not paired:
         raise InvalidArgument(
-            "group", Shown(_odd_pair(table)), "two canaries, one of them included"
+            "group", VerbatimText(_odd_pair(table)), "two canaries, one of them included"
         )
     found: Design = next(one for one in canaries.DESIGNS if one == named)
     return found
 
 
-def usual_design(table: Table) -> Design:
+def usual_design(table: CanaryTable) -> Design:
     """Return the design that groups, and the number of included canaries, say."""
     if table.group is not None:
-        return "pairs" if _paired(table) else "runs"
+        return "pairs" if _is_paired(table) else "runs"
     half = abs(2 * int(table.included.sum()) - len(table.included)) <= 1
     return "fixed-size" if half else "independent"
 
 
-def _paired(table: Table) -> bool:
+def _is_paired(table: CanaryTable) -> bool:
     sizes, kept = _per_group(table)
     return bool((sizes == 2).all() and (kept == 1).all())
 
 
-def _per_group(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _per_group(table: CanaryTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     kept = np.bincount(table.groups[table.included], minlength=int(table.groups.max()) + 1)
     return np.bincount(table.groups), kept
 
 
-def _odd_pair(table: Table) -> str:
+def _odd_pair(table: CanaryTable) -> str:
     sizes, kept = _per_group(table)
     place = int(np.flatnonzero((sizes != 2) | (kept != 1))[0])
     return f"a group of {sizes[place]} with {kept[place]} included"
 
 
-def game_of(table: Table, asked: Asked) -> Game:
+def game_of(table: CanaryTable, asked: CanaryRequest) -> CanaryGame:
     """Return the game that the design plays; its order is drawn, so that ties say nothing."""
     order = default_rng(stream(asked.seed, "canaries", "ties")).permutation(len(table.scores))
     scores, included = table.scores[order], table.included[order]
@@ -225,8 +225,8 @@ def game_of(table: Table, asked: Asked) -> Game:
         rows = np.argsort(table.groups[order], kind="stable").reshape(-1, 2)
         apart = scores[rows[:, 0]] - scores[rows[:, 1]]
         coins = np.where(apart < 0, -signs[rows[:, 0]], signs[rows[:, 0]])
-        return Game(scores=np.abs(apart), coins=coins, highest=True)
+        return CanaryGame(scores=np.abs(apart), coins=coins, highest=True)
     if asked.design == "fixed-size":
         given = canaries.log_probability_of_size(int(included.sum()), len(included))
-        return Game(scores=scores, coins=signs, log_given=given)
-    return Game(scores=scores, coins=signs)
+        return CanaryGame(scores=scores, coins=signs, log_given=given)
+    return CanaryGame(scores=scores, coins=signs)

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import CarryingEvent
-from dpaudit.auditing.thresholds import said_threshold
-from dpaudit.auditing.wording import Tried, Words, path_of
-from dpaudit.estimation.counted import Counted, Event, Order, Tally
+from dpaudit.auditing.evidence import EventEvidence
+from dpaudit.auditing.thresholds import format_threshold
+from dpaudit.auditing.wording import FeatureEvent, Words, path_of
+from dpaudit.estimation.counted import Order, ScoreEvent, Tally, ThresholdEvent
 from dpaudit.laws.features import OfFeatures, OnePart
 from dpaudit.neighbours import Side
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import CarryingEvent as Document
 
 # Where a threshold is looked for: numbers between those that were seen, and beyond them by up to
@@ -40,19 +40,19 @@ class Said:
     plain: bool = False
 
     @classmethod
-    def of_score(cls, scorer: str, event: Event) -> Said:
+    def of_score(cls, scorer: str, event: ThresholdEvent) -> Said:
         """Return what there is to say of an event of a score that is made of all of an output.
 
         Examples
         --------
-        >>> Said.of_score("linear attack", Event(True, 1.0, 0.0)).words
+        >>> Said.of_score("linear attack", ThresholdEvent(True, 1.0, 0.0)).words
         'the score of the whole output (linear attack) above its threshold'
         """
         side = "above" if event.above else "below"
         return cls(f"the score of the whole output ({scorer}) {side} its threshold")
 
 
-def in_words(counted: Counted, drawer: Drawer, tally: Tally) -> Said | None:
+def in_words(counted: ScoreEvent, drawer: Drawer, tally: Tally) -> Said | None:
     """Return the words for an event of one part of the output; None if it is about more.
 
     Parameters
@@ -69,7 +69,7 @@ def in_words(counted: Counted, drawer: Drawer, tally: Tally) -> Said | None:
         return None
     read = [drawer.transcripts(side, _READ, "words") for side in Side]
     if isinstance(score, OfFeatures) and isinstance(score.score, OnePart):
-        tried = Tried(score.score, (score.score.column,), counted.event)
+        tried = FeatureEvent(score.score, (score.score.column,), counted.event)
         features = [score.features(side) for side in read]
         words = Words(layout, score.features, drawer, features, float("inf"))
         said, flipped = words.of(tried, tally.hits)
@@ -79,7 +79,7 @@ def in_words(counted: Counted, drawer: Drawer, tally: Tally) -> Said | None:
     return None
 
 
-def _of_one_number(counted: Counted, path: str, read: Array) -> Said | None:
+def _of_one_number(counted: ScoreEvent, path: str, read: Array) -> Said | None:
     """Return between which values a number is in the event; None if there are many such ranges."""
 
     def inside(values: Array) -> NDArray[np.bool_]:
@@ -94,8 +94,8 @@ def _of_one_number(counted: Counted, path: str, read: Array) -> Said | None:
         return None
     found = inside(ordered)
     changes = np.flatnonzero(found[1:] != found[:-1])
-    edges = [_edge(inside, ordered[place : place + 2]) for place in changes]
-    shown = [said_threshold(edge, np.split(read.ravel(), 2)) for edge in edges]
+    edges = [_search_event_edge(inside, ordered[place : place + 2]) for place in changes]
+    shown = [format_threshold(edge, np.split(read.ravel(), 2)) for edge in edges]
     match shown, bool(found[-1]):
         case [one], True:
             return Said(f"{path} > {one}", plain=True)
@@ -108,7 +108,7 @@ def _of_one_number(counted: Counted, path: str, read: Array) -> Said | None:
     return None
 
 
-def _edge(inside: Callable[[Array], NDArray[np.bool_]], ends: Array) -> float:
+def _search_event_edge(inside: Callable[[Array], NDArray[np.bool_]], ends: Array) -> float:
     """Return where the event begins or ends between two numbers, one of which is in it."""
     low, high = map(float, ends)
     last = inside(np.array([high]))[0]
@@ -118,19 +118,19 @@ def _edge(inside: Callable[[Array], NDArray[np.bool_]], ends: Array) -> float:
     return high
 
 
-def sentence_of(event: CarryingEvent, refutes: bool) -> str:
+def sentence_of(event: EventEvidence, refutes: bool) -> str:
     """Return what carries a bound, with its counts.
 
     Examples
     --------
-    >>> one = CarryingEvent(words="`output` > 2", plain=True, hits=(90, 4), runs=(1000, 1000),
+    >>> one = EventEvidence(words="`output` > 2", plain=True, hits=(90, 4), runs=(1000, 1000),
     ...     delta=0.0, alpha=0.05, epsilon=2.1)
     >>> sentence_of(one, refutes=True)[:60]
     'What leaked: `output` > 2 in 90 of 1000 runs on the dataset '
     """
     begins = "What leaked" if refutes and event.plain else "The event that carries the bound"
     (on_p, on_q), (of_p, of_q) = event.hits, event.runs
-    certified = certifies(event.epsilon, event.delta, event.alpha, event.order)
+    certified = format_certified_epsilon(event.epsilon, event.delta, event.alpha, event.order)
     said = (
         f"{begins}: {event.words} in {on_p} of {of_p} runs on the dataset and in {on_q} of "
         f"{of_q} on its neighbour, which {certified}."
@@ -143,27 +143,31 @@ def sentence_of(event: CarryingEvent, refutes: bool) -> str:
     return f"{said} It was never seen on the {where}: {most}the truth may be infinite."
 
 
-def certifies(lower: float, delta: float, alpha: float, order: Order = "likelihood") -> str:
+def format_certified_epsilon(
+    lower: float, delta: float, alpha: float, order: Order = "likelihood"
+) -> str:
     """Return what counts certify, with all that it is worked out of again.
 
     Examples
     --------
-    >>> certifies(1.23456, 0.0, 0.01)
+    >>> format_certified_epsilon(1.23456, 0.0, 0.01)
     'certifies an epsilon of at least 1.234 at delta 0 with an error probability of 0.01'
-    >>> certifies(1.23456, 0.0, 0.01, "interval")[-58:]
+    >>> format_certified_epsilon(1.23456, 0.0, 0.01, "interval")[-58:]
     'of 0.01, outcomes ordered by two Clopper-Pearson intervals'
-    >>> certifies(0.0, 0.0, 0.01)
+    >>> format_certified_epsilon(0.0, 0.0, 0.01)
     'certifies no epsilon above 0'
     """
     if lower == 0:
         return "certifies no epsilon above 0"
     return (
-        f"certifies an epsilon of at least {number(lower, rounding=ROUND_FLOOR)} at delta "
-        f"{number(delta, _DIGITS)} with an error probability of {number(alpha, _DIGITS)}"
+        f"certifies an epsilon of at least {format_significant(lower, rounding=ROUND_FLOOR)} at "
+        "delta "
+        f"{format_significant(delta, _DIGITS)} with an error probability of "
+        f"{format_significant(alpha, _DIGITS)}"
         f"{_BY[order]}"
     )
 
 
-def in_document(event: CarryingEvent, refutes: bool) -> Document:
+def in_document(event: EventEvidence, refutes: bool) -> Document:
     """Return what carries a bound as a report has it."""
     return Document(**asdict(event), sentence=sentence_of(event, refutes))

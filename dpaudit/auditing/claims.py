@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
@@ -22,12 +22,12 @@ _MOST, _ORDERS = 1e3, (1.001, 1e6)
 _USUAL = 0.01  # the delta at which an audit of a curve begins
 
 
-def claimed(epsilon: float | None, delta: float, claim: object) -> Guarantee:
+def resolve_guarantee(epsilon: float | None, delta: float, claim: object) -> Guarantee:
     """Return the guarantee of ``epsilon=`` and ``delta=``, or of ``claim=``: exactly one.
 
     Examples
     --------
-    >>> claimed(1.0, 1e-5, None)
+    >>> resolve_guarantee(1.0, 1e-5, None)
     ApproximateDP(at_epsilon=1.0, at_delta=1e-05)
     """
     if claim is None:
@@ -36,10 +36,12 @@ def claimed(epsilon: float | None, delta: float, claim: object) -> Guarantee:
         return ApproximateDP(epsilon, delta)
     if epsilon is not None or delta != 0:
         name = "delta" if epsilon is None else "epsilon"
-        raise InvalidArgument(name, Shown("and a claim"), "either epsilon and delta, or claim=")
+        raise InvalidArgument(
+            name, VerbatimText("and a claim"), "either epsilon and delta, or claim="
+        )
     if not isinstance(claim, Guarantee):
         expected = "a guarantee, such as dpaudit.GaussianDP(1.0)"
-        raise InvalidArgument("claim", Shown(type(claim).__name__), expected)
+        raise InvalidArgument("claim", VerbatimText(type(claim).__name__), expected)
     if isinstance(claim, PureDP):
         return ApproximateDP(claim.at_epsilon, 0.0)
     _require_usual(claim)
@@ -89,12 +91,12 @@ def as_given(claim: Guarantee) -> str:
     return f"claim={'claim' if isinstance(claim, PrivacyProfile) else repr(claim)}"
 
 
-def words(claim: Guarantee, shown: Callable[[float], str] = "{:g}".format) -> str:
+def format_claim(claim: Guarantee, shown: Callable[[float], str] = "{:g}".format) -> str:
     """Return what a claim says of a mechanism, of which ``shown`` writes the numbers.
 
     Examples
     --------
-    >>> words(ApproximateDP(1.0, 1e-5)), words(RenyiDP(4.0, 0.5))
+    >>> format_claim(ApproximateDP(1.0, 1e-5)), format_claim(RenyiDP(4.0, 0.5))
     ('is (1, 1e-05)-DP', 'is (4, 0.5)-Renyi DP')
     """
     match claim:
@@ -136,11 +138,11 @@ def of_table(given: Mapping[str, Any]) -> Guarantee | None:
         raise InvalidArgument(second, stated[second], f"one claim: there is {first} already")
     match stated:
         case {"mu": mu}:
-            return claimed(None, 0.0, GaussianDP(mu))
+            return resolve_guarantee(None, 0.0, GaussianDP(mu))
         case {"rho": rho}:
             return ZeroConcentratedDP(rho)
         case {"renyi": (order, epsilon)}:
-            return claimed(None, 0.0, RenyiDP(order, epsilon))
+            return resolve_guarantee(None, 0.0, RenyiDP(order, epsilon))
         case {"curve": points}:
             return PrivacyProfile.of_points(points)
     return None

@@ -6,14 +6,14 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from dpaudit.errors import DpauditError, InvalidArgument
-from dpaudit.extension.case import Proof, ProofStop
+from dpaudit.extension.case import Proof, ProofObstacle
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
 from dpaudit.laws.isolated import Placed
 from dpaudit.neighbours import Metric, Relation
-from dpaudit.proving.api import Question
+from dpaudit.proving.api import ProofQuestion
 from dpaudit.proving.elsewhere import prove_mechanism
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.report import CodeProof
 from dpaudit.proving.runs.reading import RUNS
 
@@ -44,11 +44,11 @@ def prove_code(
         return None
     try:
         runs = min(RUNS, max(_FEWEST, trials // _FOR_EACH))
-        question = replace(Question.of(domain, relation, (None, 0.0, claimed)), runs=runs)
+        question = replace(ProofQuestion.of(domain, relation, (None, 0.0, claimed)), runs=runs)
         return prove_mechanism(placed.mechanism, question)
     except DpauditError as error:  # a proof is beside the audit: it stops none
         return CodeProof(
-            name="", relation="", claim=claimed, refusal=Refusal("the domain", str(error))
+            name="", relation="", claim=claimed, refusal=ProofRefusal("the domain", str(error))
         )
 
 
@@ -76,5 +76,5 @@ def parts_of_case(code: CodeProof | None) -> dict[str, Any]:
         return {}
     if code.guarantee is not None:
         return {"proved": Proof(guarantee=code.guarantee, source=BY_CODE)}
-    stop = code.refusal or Refusal(code.name, "no number that is proved is finite")
-    return {"proof_stop": ProofStop(**asdict(stop))}
+    stop = code.refusal or ProofRefusal(code.name, "no number that is proved is finite")
+    return {"proof_stop": ProofObstacle(**asdict(stop))}

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.arrays import MOST, read_array, read_arrays
-from dpaudit.auditing.delimited import Column, columns_of_text
-from dpaudit.errors import DataError, shorten
+from dpaudit.auditing.delimited import CsvColumn, columns_of_text
+from dpaudit.errors import DataError, shorten_repr
 from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.records import Record
 
@@ -45,7 +45,7 @@ class ColumnFile:
     """
 
     path: Path
-    columns: tuple[Column, ...]
+    columns: tuple[CsvColumn, ...]
     guesses: tuple[str, ...] = ()
     parts: tuple[tuple[str, ColumnFile], ...] = ()
 
@@ -77,7 +77,7 @@ a file of outputs, one a line: .csv, .tsv, .txt, .json, .jsonl, .npy, .npz or .p
 them packed as .gz
     """
     try:
-        held, packed = _unpacked(path, path.read_bytes())
+        held, packed = _unpack_gzip(path, path.read_bytes())
     except OSError as error:
         why = f"cannot be read ({error.strerror or 'damaged'})"
         raise DataError(f"{path}: {why}, expected {_EXPECTED}") from None
@@ -88,7 +88,7 @@ them packed as .gz
     return ColumnFile(path, found.columns, guesses, found.parts)
 
 
-def _unpacked(path: Path, held: bytes) -> tuple[bytes, bool]:
+def _unpack_gzip(path: Path, held: bytes) -> tuple[bytes, bool]:
     packed = held[:2] == b"\x1f\x8b"
     if packed:
         with gzip.open(BytesIO(held)) as file:
@@ -100,23 +100,23 @@ def _unpacked(path: Path, held: bytes) -> tuple[bytes, bool]:
 
 def _of_bytes(path: Path, held: bytes) -> ColumnFile:
     if held.startswith(b"\x93NUMPY"):
-        return ColumnFile(path, _of_array(path, _npy(path, held)))
+        return ColumnFile(path, _of_array(path, _read_column_npy(path, held)))
     if held.startswith(b"PK\x03\x04"):
-        return _npz(path, held)
+        return _read_column_npz(path, held)
     if held.startswith(b"PAR1"):
-        return ColumnFile(path, _parquet(path, held))
-    text, guesses = _decoded(path, held)
+        return ColumnFile(path, _read_column_parquet(path, held))
+    text, guesses = _decode_text(path, held)
     name = path.name.removesuffix(".gz").lower()
     opens = text.lstrip()[:1]
     if name.endswith((".jsonl", ".ndjson")) or (opens in "[{" and opens):
-        return ColumnFile(path, _json(path, text, name), guesses)
+        return ColumnFile(path, _read_json_columns(path, text, name), guesses)
     if name.endswith(".json"):
-        return ColumnFile(path, _json(path, text, name), guesses)
+        return ColumnFile(path, _read_json_columns(path, text, name), guesses)
     columns, said = columns_of_text(path, text)
     return ColumnFile(path, columns, (*said, *guesses))
 
 
-def _decoded(path: Path, held: bytes) -> tuple[str, tuple[str, ...]]:
+def _decode_text(path: Path, held: bytes) -> tuple[str, tuple[str, ...]]:
     """Return the text of a file, and its encoding where it is not UTF-8."""
     marks = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
     for mark, encoding in marks.items():
@@ -146,7 +146,7 @@ def _as_text(path: Path, held: bytes, encoding: str) -> str:
 # Arrays
 
 
-def _npy(path: Path, held: bytes) -> Any:
+def _read_column_npy(path: Path, held: bytes) -> Any:
     try:
         if path.name.endswith(".gz"):
             return np.load(BytesIO(held), allow_pickle=False)
@@ -155,21 +155,21 @@ def _npy(path: Path, held: bytes) -> Any:
         raise DataError(f"{path}: is no array of numbers or texts, expected one") from None
 
 
-def _of_array(path: Path, array: Any) -> tuple[Column, ...]:
+def _of_array(path: Path, array: Any) -> tuple[CsvColumn, ...]:
     """Return the columns of an array, one output a row: of several axes each entry is one."""
     if array.dtype.names is not None:
-        return tuple(_column(path, name, array[name]) for name in array.dtype.names)
+        return tuple(_make_checked_column(path, name, array[name]) for name in array.dtype.names)
     if not array.ndim or not array.size:
         raise DataError(f"{path}: has shape {array.shape}, expected an output a row")
     flat = array.reshape(len(array), -1)
-    return tuple(_column(path, None, flat[:, n]) for n in range(flat.shape[1]))
+    return tuple(_make_checked_column(path, None, flat[:, n]) for n in range(flat.shape[1]))
 
 
-def _column(path: Path, name: str | None, values: Any) -> Column:
+def _make_checked_column(path: Path, name: str | None, values: Any) -> CsvColumn:
     if values.ndim != 1:
-        raise DataError(f"{path}: {shorten(name)} has shape {values.shape}, expected an axis")
+        raise DataError(f"{path}: {shorten_repr(name)} has shape {values.shape}, expected an axis")
     if values.dtype.kind == "U":
-        return Column(name, values)
+        return CsvColumn(name, values)
     try:
         doubles = as_doubles(values)
     except (Inexact, TypeError, ValueError):
@@ -178,10 +178,10 @@ def _column(path: Path, name: str | None, values: Any) -> Column:
     wrong = np.flatnonzero(~np.isfinite(doubles))
     if wrong.size:
         raise DataError(f"{path}: output {wrong[0] + 1}: got NaN or infinity, expected a number")
-    return Column(name, doubles)
+    return CsvColumn(name, doubles)
 
 
-def _npz(path: Path, held: bytes) -> ColumnFile:
+def _read_column_npz(path: Path, held: bytes) -> ColumnFile:
     try:
         with zipfile.ZipFile(BytesIO(held)) as archive:
             inside = [one.removesuffix(".npy") for one in archive.namelist() if _is_array(one)]
@@ -200,7 +200,7 @@ def _npz(path: Path, held: bytes) -> ColumnFile:
         if one.ndim and one.size
     )
     if len(lengths) == 1 and all(one.ndim == 1 for one in arrays.values()):
-        columns = tuple(_column(path, name, one) for name, one in arrays.items())
+        columns = tuple(_make_checked_column(path, name, one) for name, one in arrays.items())
         return ColumnFile(path, columns, parts=parts)
     if len(parts) != 2:
         raise DataError(f"{path}: holds {len(parts)} arrays, expected one, or one a dataset")
@@ -211,7 +211,7 @@ def _is_array(name: str) -> bool:
     return name.endswith(".npy")
 
 
-def _parquet(path: Path, held: bytes) -> tuple[Column, ...]:
+def _read_column_parquet(path: Path, held: bytes) -> tuple[CsvColumn, ...]:
     try:
         from pyarrow import ArrowException, BufferReader, parquet
     except ImportError:
@@ -223,18 +223,18 @@ def _parquet(path: Path, held: bytes) -> tuple[Column, ...]:
     found = {}
     for name in table.column_names:
         if table[name].null_count:
-            raise DataError(f"{path}: column {shorten(name)} has empty entries, expected none")
+            raise DataError(f"{path}: column {shorten_repr(name)} has empty entries, expected none")
         values = table[name].to_numpy()
         found[name] = values.astype(str) if values.dtype == object else values
     if not found or not table.num_rows:
         raise DataError(f"{path}: has no rows, expected an output a row")
-    return tuple(_column(path, name, one) for name, one in found.items())
+    return tuple(_make_checked_column(path, name, one) for name, one in found.items())
 
 
 # JSON
 
 
-def _json(path: Path, text: str, name: str) -> tuple[Column, ...]:
+def _read_json_columns(path: Path, text: str, name: str) -> tuple[CsvColumn, ...]:
     """Return the columns of a list of outputs, of lists by name, or of an output a line."""
     if not name.endswith((".jsonl", ".ndjson")):
         try:
@@ -247,7 +247,7 @@ def _json(path: Path, text: str, name: str) -> tuple[Column, ...]:
             raise DataError(f"{path}: is nested too deeply, expected a list") from None
         else:
             return _of_json(path, given)
-    return _of_outputs(path, list(_lines(path, text)))
+    return _of_outputs(path, list(_parse_json_lines(path, text)))
 
 
 def _is_of_lines(text: str) -> bool:
@@ -260,7 +260,7 @@ def _is_of_lines(text: str) -> bool:
     return bool(rest.strip())
 
 
-def _lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+def _parse_json_lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
@@ -270,7 +270,7 @@ def _lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
                 raise DataError(f"{path}: line {number}: is no JSON, expected {expected}") from None
 
 
-def _of_json(path: Path, given: Any) -> tuple[Column, ...]:
+def _of_json(path: Path, given: Any) -> tuple[CsvColumn, ...]:
     if isinstance(given, dict) and len(given) == 1:
         (given,) = given.values()
     if isinstance(given, dict):
@@ -283,10 +283,10 @@ def _of_json(path: Path, given: Any) -> tuple[Column, ...]:
     return _of_outputs(path, [(f"output {n}", one) for n, one in enumerate(given, 1)])
 
 
-def _of_outputs(path: Path, outputs: Sequence[tuple[str, Any]]) -> tuple[Column, ...]:
+def _of_outputs(path: Path, outputs: Sequence[tuple[str, Any]]) -> tuple[CsvColumn, ...]:
     if not outputs:
         raise DataError(f"{path}: is empty, expected an output a line")
-    flat = [(where, dict(_leaves("", one))) for where, one in outputs]
+    flat = [(where, dict(_flatten_output("", one))) for where, one in outputs]
     first = flat[0][1]
     for where, one in flat:
         if one.keys() != first.keys():
@@ -295,33 +295,33 @@ def _of_outputs(path: Path, outputs: Sequence[tuple[str, Any]]) -> tuple[Column,
     return tuple(_of_leaves(path, name, flat) for name in first)
 
 
-def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _flatten_output(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the values of an output by their names: a list's are numbered."""
     if isinstance(value, dict):
         for key, one in value.items():
-            yield from _leaves(f"{name}.{key}" if name else str(key), one)
+            yield from _flatten_output(f"{name}.{key}" if name else str(key), one)
     elif isinstance(value, list):
         for place, one in enumerate(value):
-            yield from _leaves(f"{name}[{place}]", one)
+            yield from _flatten_output(f"{name}[{place}]", one)
     else:
         yield name, value
 
 
-def _of_leaves(path: Path, name: str, flat: Sequence[tuple[str, Mapping[str, Any]]]) -> Column:
+def _of_leaves(path: Path, name: str, flat: Sequence[tuple[str, Mapping[str, Any]]]) -> CsvColumn:
     of_text = isinstance(flat[0][1][name], str)
     found = list[Any]()
     for where, one in flat:
         value = one[name]
         if isinstance(value, str) != of_text or value is None or not _is_finite(value):
             expected = "a text" if of_text else "a finite number"
-            shown = "nothing" if value is None else shorten(Record(value))
+            shown = "nothing" if value is None else shorten_repr(Record(value))
             said = f"{where}: got {shown}, expected {expected} as in {flat[0][0]}"
             raise DataError(f"{path}: {said}")
         found.append(value)
     named = name if name and not name.startswith("[") else None
     if of_text:
-        return Column(named, np.array(found, dtype=np.str_))
-    return Column(named, np.array(found, dtype=np.float64))
+        return CsvColumn(named, np.array(found, dtype=np.str_))
+    return CsvColumn(named, np.array(found, dtype=np.float64))
 
 
 def _is_finite(value: Any) -> bool:

@@ -17,35 +17,35 @@ import dpaudit.auditing.asking as asking
 import dpaudit.auditing.sameness as sameness
 import dpaudit.estimation.independence as independence
 import dpaudit.faults.codes as faults
-from dpaudit.auditing.alone import Against, happened
+from dpaudit.auditing.alone import Against, compute_hit_indicators
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.outcomes import something_returned
-from dpaudit.errors import shorten
-from dpaudit.estimation.counted import Counted, Tally
+from dpaudit.errors import shorten_repr
+from dpaudit.estimation.counted import ScoreEvent, Tally
 from dpaudit.estimation.independence import Outputs
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.laws.isolated import Isolated, Isolation, is_ours, isolated
-from dpaudit.laws.layout import Column
+from dpaudit.laws.isolated import Isolated, Isolation, is_ours, isolate_mechanism
+from dpaudit.laws.layout import LayoutColumn
 
 _CALLS = 64  # of further outputs, on either dataset
 _LEAST, _MOST = 512, 4096  # further outputs
 
 
 @dataclass(frozen=True)
-class Kept:
+class ContractChecks:
     """The checks of a contract, and how the outputs were drawn that were compared.
 
     ``remark`` belongs to the reason of the verdict.
     """
 
-    checks: tuple[SelfCheck, ...] = ()
+    checks: tuple[CheckOutcome, ...] = ()
     notes: tuple[str, ...] = ()
     remark: str = ""
 
 
 @contextmanager
-def apart(case: PrivacyCase, drawer: Drawer) -> Iterator[Drawer]:
+def make_separate_drawer(case: PrivacyCase, drawer: Drawer) -> Iterator[Drawer]:
     """Yield a drawer of the same mechanism in processes of its own, if it can have any.
 
     What one process draws refutes nothing: its imports and its instance may have noise of their
@@ -54,7 +54,7 @@ def apart(case: PrivacyCase, drawer: Drawer) -> Iterator[Drawer]:
     if is_ours(drawer.mechanism) or isinstance(drawer.mechanism, Isolated):
         yield drawer
         return
-    make = case.elsewhere or (lambda: isolated(drawer.mechanism, Isolation()).mechanism)
+    make = case.elsewhere or (lambda: isolate_mechanism(drawer.mechanism, Isolation()).mechanism)
     other = replace(drawer, mechanism=make())
     with ExitStack() as stack:
         if isinstance(other.mechanism, Isolated):
@@ -66,10 +66,10 @@ def of_event(
     drawer: Drawer,
     drawn: Certifying,
     tally: Tally,
-    counted: Counted,
+    counted: ScoreEvent,
     against: Against,
     which: str = "Certifying",
-) -> Kept:
+) -> ContractChecks:
     """Return the checks of the outputs that certify an event; none of this package's own.
 
     Parameters
@@ -84,41 +84,41 @@ def of_event(
         Which outputs these are, for the report.
     """
     if is_ours(drawer.mechanism):
-        return Kept()
-    hits = None if drawer.timed else happened(counted, drawn)
+        return ContractChecks()
+    hits = None if drawer.timed else compute_hit_indicators(counted, drawn)
     timed = (_TIMED,) if drawer.timed else ()
-    kept = Kept(
+    kept = ContractChecks(
         (
             *_no_files(drawer),
             *something_returned(drawer.mechanism, drawn.outputs),
             *asking.of_outputs(drawer.mechanism, drawn.outputs),
-            *_with_cure(drawer, independence.checks(*drawn.outputs, hits)),
+            *_with_cure(drawer, independence.check_independence(*drawn.outputs, hits)),
         ),
-        (_note(which, drawn), *_compared(drawn, tally), *timed),
+        (_format_drawing_note(which, drawn), *_format_compared_outputs(drawn, tally), *timed),
     )
     trusted = all(check.passed for check in kept.checks)
-    return _looked_at_closely(drawer, kept, counted, tally, against) if trusted else kept
+    return _check_refutation_closely(drawer, kept, counted, tally, against) if trusted else kept
 
 
-def _looked_at_closely(
-    drawer: Drawer, kept: Kept, counted: Counted, tally: Tally, against: Against
-) -> Kept:
+def _check_refutation_closely(
+    drawer: Drawer, kept: ContractChecks, counted: ScoreEvent, tally: Tally, against: Against
+) -> ContractChecks:
     """Return further checks where the counts refute the claim."""
-    if not alone.refutes(counted, tally, against):
+    if not alone.is_claim_refuted(counted, tally, against):
         return kept
     if not isinstance(drawer.mechanism, Isolated):
-        return Kept((*kept.checks, _ONE_PROCESS), kept.notes)
-    found = alone.checks(drawer, counted, tally, against, sameness.grid_of(drawer))
-    same = sameness.looked_at(drawer, counted, found.answers, by_score=against.bet is not None)
+        return ContractChecks((*kept.checks, _ONE_PROCESS), kept.notes)
+    found = alone.check_lone_outputs(drawer, counted, tally, against, sameness.grid_of(drawer))
+    same = sameness.check_sameness(drawer, counted, found.answers, by_score=against.bet is not None)
     checks = _with_cure(drawer, found.checks)
-    return Kept(
+    return ContractChecks(
         (*kept.checks, *same.checks, *checks), (*kept.notes, _alone_note(found.drawn)), same.remark
     )
 
 
 def of_bets(
-    drawer: Drawer, seen: Sequence[tuple[Outputs, Outputs]], counted: Counted, against: Against
-) -> Kept:
+    drawer: Drawer, seen: Sequence[tuple[Outputs, Outputs]], counted: ScoreEvent, against: Against
+) -> ContractChecks:
     """Return the checks of outputs that were bet on, and of others that are drawn for them.
 
     Parameters
@@ -133,7 +133,7 @@ def of_bets(
         The claim that was refuted.
     """
     if is_ours(drawer.mechanism):
-        return Kept()
+        return ContractChecks()
     on_p, on_q = (independence.joined(side) for side in zip(*seen, strict=True))
     pairs = len(on_p.scores)
     count = min(max(pairs, _LEAST), _MOST)
@@ -143,8 +143,12 @@ def of_bets(
         drawer, drawn, tally, counted, against, f"{pairs} bet on and {count} further"
     )
     repeated = asking.of_outputs(drawer.mechanism, (on_p, on_q))
-    checks = (*repeated, *_with_cure(drawer, independence.checks(on_p, on_q)), *further.checks)
-    return Kept(checks, further.notes, further.remark)
+    checks = (
+        *repeated,
+        *_with_cure(drawer, independence.check_independence(on_p, on_q)),
+        *further.checks,
+    )
+    return ContractChecks(checks, further.notes, further.remark)
 
 
 _TIMED = (
@@ -152,7 +156,7 @@ _TIMED = (
     "call: the two datasets took turns, one call each after one that was not timed, so that a "
     "slower hour falls on both. A bound on run times is one for machines that treat both alike."
 )
-_ONE_PROCESS = SelfCheck(
+_ONE_PROCESS = CheckOutcome(
     name="outputs of several processes",
     statement="all outputs came from one process and one instance, which may have noise of their "
     "own, and the mechanism cannot be sent to others: name what makes it as module:object",
@@ -163,14 +167,14 @@ _ONE_PROCESS = SelfCheck(
 )
 
 
-def _no_files(drawer: Drawer) -> list[SelfCheck]:
+def _no_files(drawer: Drawer) -> list[CheckOutcome]:
     """Return the check that no file carries a state from call to call, where files are seen."""
     if not isinstance(drawer.mechanism, Isolated):
         return []
     found = drawer.mechanism.crew.kept_files
-    named = ", ".join(shorten(path) for path in found[:3])
+    named = ", ".join(shorten_repr(path) for path in found[:3])
     return [
-        SelfCheck(
+        CheckOutcome(
             name="no file is written and read",
             statement=f"a file may carry noise from call to call ({named}): write none that is "
             "read again"
@@ -185,7 +189,7 @@ def _no_files(drawer: Drawer) -> list[SelfCheck]:
     ]
 
 
-def _with_cure(drawer: Drawer, checks: Sequence[SelfCheck]) -> list[SelfCheck]:
+def _with_cure(drawer: Drawer, checks: Sequence[CheckOutcome]) -> list[CheckOutcome]:
     """Return checks that say which parts of an output may be left out, if it has several."""
     layout = getattr(drawer.mechanism, "layout", None)
     columns = [one for one in getattr(layout, "columns", ()) if _has_name(one)]
@@ -202,11 +206,11 @@ def _with_cure(drawer: Drawer, checks: Sequence[SelfCheck]) -> list[SelfCheck]:
     ]
 
 
-def _has_name(column: Column) -> bool:
+def _has_name(column: LayoutColumn) -> bool:
     return column.everywhere and column.path not in sameness.REST
 
 
-def _compared(drawn: Certifying, tally: Tally) -> list[str]:
+def _format_compared_outputs(drawn: Certifying, tally: Tally) -> list[str]:
     """Return how many outputs were compared with one another, if not all were."""
     count = len(drawn.outputs[0].scores)
     if count == tally.trials[0]:
@@ -221,15 +225,15 @@ def _alone_note(drawn: Certifying) -> str:
     count = len(drawn.outputs[0].scores)
     return (
         f"What refutes was counted again on {count} outputs a side that were drawn one a call, in "
-        f"{_processes(drawn)} fresh processes."
+        f"{_count_drawing_processes(drawn)} fresh processes."
     )
 
 
-def _processes(drawn: Certifying) -> int:
+def _count_drawing_processes(drawn: Certifying) -> int:
     return len(np.unique(drawn.outputs[0].processes))
 
 
-def _note(which: str, drawn: Certifying) -> str:
-    count = _processes(drawn)
+def _format_drawing_note(which: str, drawn: Certifying) -> str:
+    count = _count_drawing_processes(drawn)
     drawn_in = "this process" if count == 1 else f"{count} fresh processes, a call of each in turn"
     return f"{which} outputs of both datasets were drawn in {drawn_in}."

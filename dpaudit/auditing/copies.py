@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpaudit.auditing.evidence import Evidence
-from dpaudit.auditing.result import stated_in_claim
+from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.auditing.result import convert_to_claim_number
 from dpaudit.errors import MechanismError
-from dpaudit.estimation.self_check import SelfCheck
-from dpaudit.execution.failures import CodeFailed, OutOfTime, WorkerEnded
-from dpaudit.execution.ledger import current
+from dpaudit.estimation.self_check import CheckOutcome
+from dpaudit.execution.failures import CodeFailed, DrawTimeout, WorkerEnded
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.instances import REPEATED, copies_repeat
-from dpaudit.laws.isolated import Isolated, named
+from dpaudit.laws.isolated import Isolated, add_mechanism_name
 from dpaudit.laws.mechanism import name_of
-from dpaudit.laws.observed import Observed
+from dpaudit.laws.observed import CodeMechanism
 from dpaudit.neighbours import Side
 
 
-def of_first_calls(evidence: Evidence, case: PrivacyCase, seed: int) -> Evidence:
+def of_first_calls(
+    evidence: MeasurementEvidence, case: PrivacyCase, seed: int
+) -> MeasurementEvidence:
     """Return evidence that refutes by first calls with a check of the copies that made them."""
-    claimed = stated_in_claim(case, case.claimed)
+    claimed = convert_to_claim_number(case, case.claimed)
     if not evidence.trusted or not evidence.lower > claimed or not _is_repeated(case, seed):
         return evidence
-    check = SelfCheck(
+    check = CheckOutcome(
         name="first calls",
         statement=REPEATED,
         passed=False,
@@ -36,22 +38,24 @@ def of_first_calls(evidence: Evidence, case: PrivacyCase, seed: int) -> Evidence
 
 def _is_repeated(case: PrivacyCase, seed: int) -> bool:
     mechanism, dataset = case.mechanism, case.pair.on(Side.DATASET)
-    with named(name_of(mechanism)):
+    with add_mechanism_name(name_of(mechanism)):
         match mechanism:
-            case Observed():
-                return copies_repeat(_itself, (mechanism,), dataset, seed)
+            case CodeMechanism():
+                return copies_repeat(_get_same_mechanism, (mechanism,), dataset, seed)
             case Isolated():
                 about = mechanism, dataset, seed
-                return current().fact("repeated", lambda: _elsewhere(*about), about)
+                return get_current_ledger().fact(
+                    "repeated", lambda: _run_repeat_check_in_worker(*about), about
+                )
     return False
 
 
-def _itself(mechanism: Observed) -> Observed:
+def _get_same_mechanism(mechanism: CodeMechanism) -> CodeMechanism:
     return mechanism
 
 
-def _elsewhere(mechanism: Isolated, dataset: object, seed: int) -> bool:
+def _run_repeat_check_in_worker(mechanism: Isolated, dataset: object, seed: int) -> bool:
     try:
         return bool(mechanism.crew.call(copies_repeat, *mechanism.made, dataset, seed))
-    except (MechanismError, WorkerEnded, CodeFailed, OutOfTime):
+    except (MechanismError, WorkerEnded, CodeFailed, DrawTimeout):
         return False

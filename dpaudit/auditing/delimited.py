@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.errors import DataError, Shown, shorten
+from dpaudit.errors import DataError, VerbatimText, shorten_repr
 from dpaudit.records import Record
 
 Numbers = NDArray[np.float64]
@@ -31,7 +31,7 @@ _MOST = 10**7  # rows
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class CsvColumn:
     """A column of a file: its name, None where there is no header, and what stands in it."""
 
     name: str | None
@@ -45,7 +45,7 @@ class Column:
     @property
     def shown(self) -> str:
         """Its name in a message."""
-        return "the column without a name" if not self.name else f"column {shorten(self.name)}"
+        return "the column without a name" if not self.name else f"column {shorten_repr(self.name)}"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class _Rows:
     said: tuple[str, ...] = ()
 
 
-def columns_of_text(path: Path, text: str) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+def columns_of_text(path: Path, text: str) -> tuple[tuple[CsvColumn, ...], tuple[str, ...]]:
     r"""Return the columns of a text, and what was guessed, in words.
 
     Raises
@@ -80,21 +80,21 @@ def columns_of_text(path: Path, text: str) -> tuple[tuple[Column, ...], tuple[st
     >>> [(one.name, one.values.tolist()) for one in columns], said
     ([('x', [1.5, 2.5]), ('y', [2.0, 3.0])], ('a header', 'semicolons', 'decimal commas'))
     """
-    found = _parted(path, text)
-    names, body = _header(found)
+    found = _split_delimited_text(path, text)
+    names, body = _split_header(found)
     width = len(body[0].cells)
     if names and len(names) == width - 1:  # as R writes it, beside an index
         names = ["", *names]
     for one in body:
         if len(one.cells) != width:
-            raise _ragged(path, one, body[0])
+            raise _make_ragged_row_error(path, one, body[0])
     if names and len(names) != width:
         raise DataError(
             f"{path}: the header has {len(names)} cells and line {body[0].line} has {width}, "
             "expected the same"
         )
     kept = [n for n in range(width) if not _is_empty(body, n, names)]
-    read = [_column(path, body, n, names[n] if names else None) for n in kept]
+    read = [_parse_delimited_column(path, body, n, names[n] if names else None) for n in kept]
     if not read:
         raise DataError(f"{path}: line {body[0].line}: is empty, expected an output a line")
     commas = ("decimal commas",) if any(one.decimal_commas for one in read) else ()
@@ -102,7 +102,7 @@ def columns_of_text(path: Path, text: str) -> tuple[tuple[Column, ...], tuple[st
     return tuple(one.column for one in read), (*header, *found.said, *commas)
 
 
-def _ragged(path: Path, one: _Row, first: _Row) -> DataError:
+def _make_ragged_row_error(path: Path, one: _Row, first: _Row) -> DataError:
     cells = f"{len(one.cells)} cell{'' if len(one.cells) == 1 else 's'}"
     return DataError(
         f"{path}: line {one.line}: has {cells}, expected {len(first.cells)} as in line {first.line}"
@@ -112,23 +112,25 @@ def _ragged(path: Path, one: _Row, first: _Row) -> DataError:
 # What parts cells
 
 
-def _parted(path: Path, text: str) -> _Rows:
+def _split_delimited_text(path: Path, text: str) -> _Rows:
     lines = [one for one in text.splitlines() if one.strip() and not one.startswith("#")]
     if not lines:
         raise DataError(f"{path}: is empty, expected an output a line")
     if len(lines) > _MOST:
         raise DataError(f"{path}: has {len(lines):,} lines, at most {_MOST:,} are read")
-    between = _between(lines)
+    between = _find_cell_delimiter(lines)
     if between == "," and _are_fractions(path, lines):
-        rows = [_Row(row.line, [",".join(row.cells)]) for row in _rows(path, text, ",")]
+        rows = [
+            _Row(row.line, [",".join(row.cells)]) for row in _read_delimited_rows(path, text, ",")
+        ]
         return _Rows(path, rows, "", ())
     if between == " ":
         return _Rows(path, _split_at_blanks(text), between, ("blanks between cells",))
-    rows = _rows(path, text, between or ",")
+    rows = _read_delimited_rows(path, text, between or ",")
     return _Rows(path, rows, between, (_BETWEEN[between],) if between else ())
 
 
-def _between(lines: Sequence[str]) -> str:
+def _find_cell_delimiter(lines: Sequence[str]) -> str:
     """Return what parts the cells: what stands in every line, below a first that may be short."""
     sample = lines[1:1000] or lines
     for one in _BETWEEN:
@@ -144,7 +146,7 @@ def _between(lines: Sequence[str]) -> str:
     return ""
 
 
-def _rows(path: Path, text: str, between: str) -> list[_Row]:
+def _read_delimited_rows(path: Path, text: str, between: str) -> list[_Row]:
     reader = csv.reader(text.splitlines(), delimiter=between, skipinitialspace=True)
     try:
         return [
@@ -195,7 +197,7 @@ def _are_fractions(path: Path, lines: Sequence[str]) -> bool:
 # The header
 
 
-def _header(found: _Rows) -> tuple[list[str], list[_Row]]:
+def _split_header(found: _Rows) -> tuple[list[str], list[_Row]]:
     """Return the names of columns, none where the first line is an output, and the lines below."""
     first, rest = found.rows[0], found.rows[1:]
     if not rest:
@@ -241,7 +243,7 @@ def _with_points(cell: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    column: Column
+    column: CsvColumn
     decimal_commas: bool
 
 
@@ -251,11 +253,13 @@ def _is_empty(body: Sequence[_Row], place: int, names: Sequence[str]) -> bool:
     return not named and not any(row.cells[place] for row in body)
 
 
-def _column(path: Path, body: Sequence[_Row], place: int, name: str | None) -> _Read:
+def _parse_delimited_column(
+    path: Path, body: Sequence[_Row], place: int, name: str | None
+) -> _Read:
     cells = [row.cells[place] for row in body]
     numbers = sum(map(_is_number, cells[:1000]))
     if 2 * numbers <= min(1000, len(cells)) and not _are_unfinished(cells[:1000]):
-        return _Read(Column(name, _texts(path, body, cells)), False)
+        return _Read(CsvColumn(name, _parse_text_cells(path, body, cells)), False)
     commas = any("," in cell for cell in cells)
     if commas:
         _require_fractions(path, body, cells)
@@ -266,7 +270,7 @@ def _column(path: Path, body: Sequence[_Row], place: int, name: str | None) -> _
         raise _no_number(path, body, cells) from None
     if not np.isfinite(values).all() or any("_" in cell for cell in cells):
         raise _no_number(path, body, cells)
-    return _Read(Column(name, values), commas and not any(_THOUSANDS.search(c) for c in cells))
+    return _Read(CsvColumn(name, values), commas and not any(_THOUSANDS.search(c) for c in cells))
 
 
 _THOUSANDS = re.compile(r",\d{3}\.")
@@ -300,15 +304,15 @@ def _are_unfinished(cells: Sequence[str]) -> bool:
 def _no_number(path: Path, body: Sequence[_Row], cells: Sequence[str]) -> DataError:
     for row, cell in zip(body, cells, strict=True):
         if not _is_number(cell) or not np.isfinite(float(_with_points(cell))):
-            shown = "nothing" if not cell else shorten(Record(cell))
+            shown = "nothing" if not cell else shorten_repr(Record(cell))
             if cell.lower() in _NEITHER:
-                shown = shorten(Shown(cell))
+                shown = shorten_repr(VerbatimText(cell))
             expected = "a finite number, as in the other lines"
             return DataError(f"{path}: line {row.line}: got {shown}, expected {expected}")
     return DataError(f"{path}: holds no numbers, expected one a line")
 
 
-def _texts(path: Path, body: Sequence[_Row], cells: Sequence[str]) -> Texts:
+def _parse_text_cells(path: Path, body: Sequence[_Row], cells: Sequence[str]) -> Texts:
     for row, cell in zip(body, cells, strict=True):
         if cell.lower() in _MISSING - {"none"}:
             expected = "an output, as in the other lines"

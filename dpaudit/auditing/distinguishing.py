@@ -19,13 +19,19 @@ from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.nearness import NEARNESS, are_points
 from dpaudit.auditing.outcomes import layout_of
 from dpaudit.auditing.portfolio import PORTFOLIO, are_repeated, single_entries, standing_out
-from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten, what_happened
+from dpaudit.errors import (
+    DpauditError,
+    InvalidArgument,
+    MechanismError,
+    shorten_repr,
+    what_happened,
+)
 from dpaudit.estimation.combinations import are_far_apart
 from dpaudit.estimation.numeric_scores import first_rows
 from dpaudit.estimation.repeated import some_stand_out
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
-from dpaudit.laws.features import Features, OfFeatures, farthest, one_part_scores
+from dpaudit.laws.features import Features, OfFeatures, one_part_scores, select_farthest_scores
 from dpaudit.laws.layout import Layout
 from dpaudit.laws.mechanism import HasLaw
 from dpaudit.neighbours import Side
@@ -52,10 +58,12 @@ def for_mechanism(
     """
     has_law = isinstance(case.mechanism, HasLaw)
     if name is not None:
-        return [_named(name, has_law)]
+        return [_get_usable_distinguisher(name, has_law)]
     known, few = registry.DISTINGUISHERS.all().values(), _few_values(drawer, purpose)
     asked = [one for one in known if one.default or (few and one.for_few_values)]
-    found = _usable(asked, has_law, "an installed one that works on this mechanism")
+    found = _select_usable_distinguishers(
+        asked, has_law, "an installed one that works on this mechanism"
+    )
     if case.a_unit is not None and are_points(case.pair):
         found += NEARNESS
     return found if layout_of(case.mechanism) is None else [*found, ONE_PART]
@@ -84,18 +92,27 @@ def with_further(
         if (repeat and one.for_few_values) or (combined and one.for_combinations)
     ]
     has_law = isinstance(mechanism, HasLaw)
-    return [*tried, *(one for one in further if (has_law or not one.needs_law) and _imports(one))]
+    return [
+        *tried,
+        *(
+            one
+            for one in further
+            if (has_law or not one.needs_law) and _is_distinguisher_loadable(one)
+        ),
+    ]
 
 
 def for_outputs(name: str | None) -> list[Distinguisher]:
     """Return the distinguisher of that name, or all that are tried by default on outputs alone."""
     if name is not None:
-        return [_named(name, has_law=False)]
+        return [_get_usable_distinguisher(name, has_law=False)]
     asked = [one for one in registry.DISTINGUISHERS.all().values() if one.default]
-    return _usable(asked, False, "an installed one that works on outputs alone")
+    return _select_usable_distinguishers(
+        asked, False, "an installed one that works on outputs alone"
+    )
 
 
-def learned(
+def fit_distinguishers(
     distinguishers: Sequence[Distinguisher],
     mechanism: Any,
     pair: Any,
@@ -123,9 +140,9 @@ def learned(
     """
     layout = layout_of(mechanism)
     if layout is not None:
-        return _learned_of_parts(distinguishers, mechanism, pair, (on_p, on_q), rng, layout)
+        return _fit_on_output_parts(distinguishers, mechanism, pair, (on_p, on_q), rng, layout)
     asked = [one for one in distinguishers if one not in (ONE_PART, PORTFOLIO)]
-    found = _learned(asked, mechanism, pair, on_p, on_q, rng)
+    found = _fit_each_distinguisher(asked, mechanism, pair, on_p, on_q, rng)
     flat = first_rows(on_p, on_q)
     if ONE_PART in distinguishers:
         single = single_entries(*flat)
@@ -135,7 +152,7 @@ def learned(
     return found
 
 
-def _learned(
+def _fit_each_distinguisher(
     distinguishers: Sequence[Distinguisher],
     mechanism: Any,
     pair: Any,
@@ -147,7 +164,7 @@ def _learned(
     failed: list[MechanismError] = []
     for one in distinguishers:
         try:
-            found.append((one, _fit(one, mechanism, pair, on_p, on_q, rng)))
+            found.append((one, _fit_checked_score(one, mechanism, pair, on_p, on_q, rng)))
         except MechanismError as error:
             failed.append(error)
     if not found:
@@ -157,7 +174,7 @@ def _learned(
     return found
 
 
-def _learned_of_parts(
+def _fit_on_output_parts(
     distinguishers: Sequence[Distinguisher],
     mechanism: Any,
     pair: Any,
@@ -169,10 +186,12 @@ def _learned_of_parts(
     features = Features.of(layout, *sides)
     on_p, on_q = map(features, sides)
     asked = [one for one in distinguishers if one not in (ONE_PART, PORTFOLIO)]
-    scores = _learned(asked, mechanism, pair, on_p, on_q, rng)
+    scores = _fit_each_distinguisher(asked, mechanism, pair, on_p, on_q, rng)
     if ONE_PART in distinguishers:
         alone = one_part_scores(layout, on_p, on_q)
-        scores += [(ONE_PART, score) for score in farthest(alone, on_p, on_q, layout, _PARTS)]
+        scores += [
+            (ONE_PART, score) for score in select_farthest_scores(alone, on_p, on_q, layout, _PARTS)
+        ]
     numbers = tuple(n for n, column in enumerate(layout.columns) if not column.discrete)
     if PORTFOLIO in distinguishers and numbers:
         scores += standing_out(*first_rows(on_p[:, numbers], on_q[:, numbers]), numbers)
@@ -189,13 +208,15 @@ ONE_PART = Distinguisher(
 )
 
 
-def fitted(distinguishers: Sequence[Distinguisher], *given: Any) -> list[Score]:
+def fit_scores_in_order(distinguishers: Sequence[Distinguisher], *given: Any) -> list[Score]:
     """Return a score for each, in the same order: one that failed to learn tells nothing.
 
     For bets, which go on with the same scores: a constant one wins and loses nothing. The arguments
-    are those of `learned`.
+    are those of `fit_distinguishers`.
     """
-    scores = {one.name: score for one, score in reversed(learned(distinguishers, *given))}
+    scores = {
+        one.name: score for one, score in reversed(fit_distinguishers(distinguishers, *given))
+    }
     return [scores.get(one.name, tells_nothing) for one in distinguishers]
 
 
@@ -204,7 +225,7 @@ def tells_nothing(transcripts: Array) -> Array:
     return np.zeros(len(transcripts))
 
 
-def _fit(
+def _fit_checked_score(
     one: Distinguisher, mechanism: Any, pair: Any, on_p: Array, on_q: Array, rng: Generator
 ) -> Score:
     """Return the score that one learned, once it was seen to score a few transcripts."""
@@ -222,27 +243,31 @@ def _fit(
     if tried.shape != (len(on_p[:_TRIED]),) or np.isnan(tried).any():
         expected = f"{len(on_p[:_TRIED])} numbers, one a transcript"
         raise MechanismError(
-            f"distinguisher {one.name}: scores {shorten(Record(tried))}, expected {expected}"
+            f"distinguisher {one.name}: scores {shorten_repr(Record(tried))}, expected {expected}"
         )
     return score
 
 
-def _named(name: str, has_law: bool) -> Distinguisher:
+def _get_usable_distinguisher(name: str, has_law: bool) -> Distinguisher:
     chosen = registry.DISTINGUISHERS.get(name)
     if chosen.needs_law and not has_law:
         raise InvalidArgument("distinguisher", name, "one that works without the mechanism's law")
     return chosen
 
 
-def _usable(asked: Iterable[Distinguisher], has_law: bool, expected: str) -> list[Distinguisher]:
+def _select_usable_distinguishers(
+    asked: Iterable[Distinguisher], has_law: bool, expected: str
+) -> list[Distinguisher]:
     """Return those that work here and whose code can be imported; warn of those that cannot."""
-    found = [one for one in asked if (has_law or not one.needs_law) and _imports(one)]
+    found = [
+        one for one in asked if (has_law or not one.needs_law) and _is_distinguisher_loadable(one)
+    ]
     if not found:
         raise InvalidArgument("distinguisher", None, expected)
     return found
 
 
-def _imports(one: Distinguisher) -> bool:
+def _is_distinguisher_loadable(one: Distinguisher) -> bool:
     try:
         one.load()
     except InvalidArgument as error:

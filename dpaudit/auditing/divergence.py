@@ -19,14 +19,20 @@ import dpaudit.auditing.contract as contract
 import dpaudit.auditing.event as black_box
 from dpaudit._typing import Array
 from dpaudit.auditing.alone import MARGIN, Against
-from dpaudit.auditing.contract import Kept
+from dpaudit.auditing.contract import ContractChecks
 from dpaudit.auditing.draws import Certifying, Drawer
-from dpaudit.auditing.evidence import BinCounts, Evidence
-from dpaudit.estimation.bet_choice import Chosen, choose_bet
-from dpaudit.estimation.counted import Counted, Tally
-from dpaudit.estimation.divergence import Bins, RenyiBet, promise, resized, standard_errors
+from dpaudit.auditing.evidence import DivergenceCounts, MeasurementEvidence
+from dpaudit.estimation.bet_choice import BetChoice, choose_bet
+from dpaudit.estimation.counted import ScoreEvent, Tally
+from dpaudit.estimation.divergence import (
+    Bins,
+    RenyiBet,
+    estimate_bet_bound,
+    resize_renyi_bet,
+    standard_errors,
+)
 from dpaudit.estimation.event import error_rates
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.currency import Currency
 
@@ -35,7 +41,7 @@ _NO_UPPER = "outputs alone bound a divergence from below only"
 
 
 @dataclass(frozen=True)
-class Binned(Counted):
+class Binned(ScoreEvent):
     """What is counted: an event, and the bins of a score."""
 
     bins: Bins = field(default_factory=lambda: Bins(np.zeros(0)))
@@ -46,14 +52,14 @@ class Binned(Counted):
 
 
 @dataclass(frozen=True)
-class Seen:
+class DivergenceOutcome:
     """What was counted, with the bet that was planned and the divergence that is claimed.
 
     ``counts`` of dataset and neighbour, of groups of units in order, shape ``(U, K)`` each.
     """
 
     counted: Binned
-    chosen: Chosen
+    chosen: BetChoice
     claimed: float
     counts: tuple[Array, Array]
     alpha: float
@@ -68,10 +74,10 @@ class Seen:
         """Whether that is above the claim."""
         return self.lower > self.claimed
 
-    def bin_counts(self, unit: float) -> BinCounts:
+    def bin_counts(self, unit: float) -> DivergenceCounts:
         """Return what carries the bound, in so many units of the divergence."""
         bet, hits = self.chosen.bet, self.chosen.decisive(*self.counts, self.alpha)
-        return BinCounts(
+        return DivergenceCounts(
             favours="dataset" if self.chosen.above else "neighbour",
             order=bet.order,
             log_ratios=tuple(bet.log_ratios.tolist()),
@@ -90,17 +96,17 @@ class Seen:
         errors = math.sqrt(-2 * math.log(self.alpha)) + MARGIN
         if standard_errors(self.chosen.bet, self._rates, trials, self.claimed) <= errors:
             return False
-        bet = resized(self.chosen.bet, self._rates, trials, self.alpha)
-        return promise(bet, self._rates, (trials, trials), self.alpha) > self.claimed
+        bet = resize_renyi_bet(self.chosen.bet, self._rates, trials, self.alpha)
+        return estimate_bet_bound(bet, self._rates, (trials, trials), self.alpha) > self.claimed
 
-    def check(self, name: str, scores: tuple[Array, Array]) -> SelfCheck:
+    def check(self, name: str, scores: tuple[Array, Array]) -> CheckOutcome:
         """Return whether other outputs certify as much, where so many have to."""
         trials = min(map(len, scores))
-        bet = resized(self.chosen.bet, self._rates, trials, self.alpha)
+        bet = resize_renyi_bet(self.chosen.bet, self._rates, trials, self.alpha)
         counts = [self.counted.bins.counts(self.counted.rounded(one)) for one in scores]
         lower = replace(self.chosen, bet=bet).lower(counts[0], counts[1], self.alpha)
         needed = self.suffices(trials)
-        return SelfCheck(
+        return CheckOutcome(
             name=name,
             statement="outputs of other calls and processes do not bear out the divergence: draw "
             "no noise while the mechanism is imported or made, none once a call, and keep none",
@@ -118,9 +124,9 @@ class Seen:
         return (first, second) if self.chosen.above else (second, first)
 
 
-def divergence(
+def bound_renyi_by_bet(
     case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
-) -> Evidence:
+) -> MeasurementEvidence:
     """Return the bound on a Renyi divergence, over its order where all are claimed.
 
     Parameters
@@ -134,22 +140,24 @@ def divergence(
     attack
         The only attack to try, or None.
     """
-    currency = _of(case)
+    currency = _get_divergence_currency(case)
     first = black_box.chosen_event(case, drawer, trials, alpha, attack)
     chosen = choose_bet(*first.best.scores, currency.orders, trials, alpha)
     order, scale = chosen.bet.order, chosen.bet.order if len(currency.orders) > 1 else 1.0
     counted = Binned(first.score, first.best.event, first.best.step, chosen.bins)
     claimed = currency.claimed(first.at_delta) * scale
     case = replace(case, at_delta=first.at_delta)
-    seen, certifying, kept = _drawn(case, drawer, trials, (counted, chosen, claimed, alpha))
+    seen, certifying, kept = _draw_bet_counts(
+        case, drawer, trials, (counted, chosen, claimed, alpha)
+    )
     drawn = {"certifying, per dataset": trials} | first.counts
     on_p, on_q = map(first.best.rounded, certifying.scores)
     direction = "dataset over neighbour" if chosen.above else "neighbour over dataset"
-    return Evidence(
+    return MeasurementEvidence(
         lower=seen.lower / scale,
         upper=None,
         upper_note=_NO_UPPER,
-        cap=_most(chosen.bet, alpha) / scale,
+        cap=_compute_largest_bet_bound(chosen.bet, alpha) / scale,
         estimate=None,
         estimator=f"bet on binned scores, {first.attack.name} attack",
         trials=trials,
@@ -169,7 +177,7 @@ def divergence(
     )
 
 
-def _most(bet: RenyiBet, alpha: float) -> float:
+def _compute_largest_bet_bound(bet: RenyiBet, alpha: float) -> float:
     """Return what a bet certifies at most, whatever its transcripts are.
 
     All of the favoured side are then in the bin that gains most, all others in the one that costs
@@ -180,40 +188,44 @@ def _most(bet: RenyiBet, alpha: float) -> float:
     return bet.lower(favoured, other, alpha)
 
 
-def _of(case: PrivacyCase) -> Currency:
+def _get_divergence_currency(case: PrivacyCase) -> Currency:
     assert case.currency is not None
     return case.currency
 
 
-def _drawn(
+def _draw_bet_counts(
     case: PrivacyCase,
     drawer: Drawer,
     trials: int,
-    planned: tuple[Binned, Chosen, float, float],
-) -> tuple[Seen, Certifying, Kept]:
+    planned: tuple[Binned, BetChoice, float, float],
+) -> tuple[DivergenceOutcome, Certifying, ContractChecks]:
     """Return what certifies: drawn again in processes of its own if it refutes and had none."""
-    seen, tally, found = _counts(drawer, trials, planned)
+    seen, tally, found = _count_bet_outcomes(drawer, trials, planned)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, seen.alpha, seen)
-    if not alone.refutes(seen.counted, tally, against):
+    if not alone.is_claim_refuted(seen.counted, tally, against):
         return seen, found, contract.of_event(drawer, found, tally, seen.counted, against)
-    with contract.apart(case, drawer) as other:
+    with contract.make_separate_drawer(case, drawer) as other:
         if other is not drawer:
-            seen, tally, found = _counts(other, trials, planned)
+            seen, tally, found = _count_bet_outcomes(other, trials, planned)
             against = against._replace(bet=seen)
         return seen, found, contract.of_event(other, found, tally, seen.counted, against)
 
 
-def _counts(
-    drawer: Drawer, trials: int, planned: tuple[Binned, Chosen, float, float]
-) -> tuple[Seen, Tally, Certifying]:
+def _count_bet_outcomes(
+    drawer: Drawer, trials: int, planned: tuple[Binned, BetChoice, float, float]
+) -> tuple[DivergenceOutcome, Tally, Certifying]:
     counted, chosen, claimed, alpha = planned
     sides, found = drawer.counts(counted, trials, "certifying", certifies=True)
-    on_p, on_q = (_grouped(side) for side in sides)
+    on_p, on_q = (_merge_unit_counts(side) for side in sides)
     tally = Tally((int(on_p[:, 0].sum()), int(on_q[:, 0].sum())), (trials, trials))
-    return Seen(counted, chosen, claimed, (on_p[:, 1:], on_q[:, 1:]), alpha), tally, found
+    return (
+        DivergenceOutcome(counted, chosen, claimed, (on_p[:, 1:], on_q[:, 1:]), alpha),
+        tally,
+        found,
+    )
 
 
-def _grouped(counts: Sequence[Array]) -> Array:
+def _merge_unit_counts(counts: Sequence[Array]) -> Array:
     """Return the counts of so many groups of units, in order."""
     rows = np.stack(counts)
     starts = np.linspace(0, len(rows), min(_TOGETHER, len(rows)), endpoint=False).astype(np.int64)

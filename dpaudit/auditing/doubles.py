@@ -17,12 +17,12 @@ from numpy.random import Generator
 
 import dpaudit.extension.registry as registry
 from dpaudit._typing import Array
-from dpaudit.auditing.distinguishing import learned
-from dpaudit.estimation.counted import grain, rounded
+from dpaudit.auditing.distinguishing import fit_distinguishers
+from dpaudit.estimation.counted import compute_score_grain, round_scores
 from dpaudit.estimation.event import choose_event, event_bound, with_order
 from dpaudit.estimation.numeric_scores import first_rows
 from dpaudit.extension.distinguisher import Distinguisher
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 
 _FEWEST, _COLUMNS = 200, 32  # outputs of each dataset, and numbers of one that are looked at
 
@@ -68,11 +68,15 @@ def lines_of_doubles(
     if not _are_fractions(p, q):
         return ()
     lower, certifying = _certified(cards, p[:size], q[:size], at, rng)
-    least = f"at least {number(lower, 3, ROUND_FLOOR)}" if lower > 0 else "nothing above 0"
+    least = (
+        f"at least {format_significant(lower, 3, ROUND_FLOOR)}" if lower > 0 else "nothing above 0"
+    )
     return (
         f"Doubles: of epsilon the lowest bits of these numbers certify {least} at delta "
-        f"{number(at[0])}, from {certifying} outputs of each dataset and with an error probability "
-        f"of {number(at[1])} of its own. This is about how noise is made of doubles and no part of "
+        f"{format_significant(at[0])}, from {certifying} outputs of each dataset and with an "
+        "error probability "
+        f"of {format_significant(at[1])} of its own. This is about how noise is made of doubles "
+        "and no part of "
         f"the verdict, which is about real numbers.",
     )
 
@@ -93,12 +97,12 @@ def _certified(
     cuts = [len(p) // 4, len(p) // 2]
     (fit_p, choose_p, fresh_p), (fit_q, choose_q, fresh_q) = (np.split(s, cuts) for s in (p, q))
     found, sure = [], (len(fresh_p), at[1])
-    for _, score in learned(cards, None, None, fit_p, fit_q, rng):
+    for _, score in fit_distinguishers(cards, None, None, fit_p, fit_q, rng):
         on_p, on_q = score(choose_p), score(choose_q)
-        step = grain(np.concatenate([on_p, on_q]))
-        sides = rounded(on_p, step), rounded(on_q, step)
+        step = compute_score_grain(np.concatenate([on_p, on_q]))
+        sides = round_scores(on_p, step), round_scores(on_q, step)
         found.append((choose_event(*sides, at[0], sure), sides, score, step))
     event, sides, score, step = max(found, key=lambda one: one[0].promised)
     event = with_order(event, *sides, at[0], sure)
-    on_p, on_q = (rounded(score(side), step) for side in (fresh_p, fresh_q))
+    on_p, on_q = (round_scores(score(side), step) for side in (fresh_p, fresh_q))
     return event_bound(on_p, on_q, event, *at).lower, len(fresh_p)

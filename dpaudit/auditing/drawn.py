@@ -14,9 +14,9 @@ import numpy as np
 import dpaudit.records as records
 from dpaudit._typing import Array
 from dpaudit.auditing.drawn_bound import event_evidence
-from dpaudit.auditing.output_audit import outputs_result, outputs_statement, prepared_outputs
+from dpaudit.auditing.output_audit import outputs_result, outputs_statement, prepare_output_audit
 from dpaudit.auditing.plan import Wording
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.records import Record
@@ -94,9 +94,11 @@ def audit_outputs(
     with records.run(show_records):
         if files:
             return _of_files(files, on_neighbour, asked)
-        evidence = event_evidence(*_both(on_dataset, on_neighbour), asked)
+        evidence = event_evidence(*_require_matching_runs(on_dataset, on_neighbour), asked)
     statement = outputs_statement(asked, "the caller of dpaudit.audit_outputs")
-    return outputs_result(statement, evidence, asked, _call("on_dataset, on_neighbour", asked))
+    return outputs_result(
+        statement, evidence, asked, _format_outputs_call("on_dataset, on_neighbour", asked)
+    )
 
 
 def _of_files(files: Sequence[str | Path], last: Any, asked: Settings) -> Result:
@@ -104,38 +106,38 @@ def _of_files(files: Sequence[str | Path], last: Any, asked: Settings) -> Result
         expected = "the name of another file, or nothing beside a file that holds both"
         raise InvalidArgument("on_neighbour", Record(last), expected)
     names = [str(one) for one in files]
-    prepared = prepared_outputs(
-        names, asked, Wording(words=_call(", ".join(map(repr, names)), asked))
+    prepared = prepare_output_audit(
+        names, asked, Wording(words=_format_outputs_call(", ".join(map(repr, names)), asked))
     )
     return prepared.run().result
 
 
-def _call(outputs: str, asked: Settings) -> str:
+def _format_outputs_call(outputs: str, asked: Settings) -> str:
     return (
         f"dpaudit.audit_outputs({outputs}, epsilon={asked.epsilon!r}, delta={asked.delta!r}, "
         f"confidence={asked.confidence!r}, seed={asked.seed})"
     )
 
 
-def _both(on_dataset: Any, on_neighbour: Any) -> tuple[Array, Array]:
-    on_p, on_q = _runs("on_dataset", on_dataset), _runs("on_neighbour", on_neighbour)
+def _require_matching_runs(on_dataset: Any, on_neighbour: Any) -> tuple[Array, Array]:
+    on_p, on_q = _parse_runs("on_dataset", on_dataset), _parse_runs("on_neighbour", on_neighbour)
     if on_p.shape[1:] != on_q.shape[1:]:
-        shapes = Shown(f"runs of shapes {on_p.shape[1:]} and {on_q.shape[1:]}")
+        shapes = VerbatimText(f"runs of shapes {on_p.shape[1:]} and {on_q.shape[1:]}")
         raise InvalidArgument("on_neighbour", shapes, "runs of the same shape on both sides")
     return on_p, on_q
 
 
-def _runs(name: str, given: Any) -> Array:
+def _parse_runs(name: str, given: Any) -> Array:
     try:
         runs = as_doubles(given)
     except Inexact as error:
         expected = f"{error.instead}: a run must not change when it becomes doubles"
-        raise InvalidArgument(name, Shown(error.seen_in(given)), expected) from None
+        raise InvalidArgument(name, VerbatimText(error.seen_in(given)), expected) from None
     except (TypeError, ValueError):
         raise InvalidArgument(name, Record(given), "an array of numbers, one run a row") from None
     if runs.ndim == 0 or len(runs) < _LEAST or not runs[0].size:
-        shown = Shown(f"shape {runs.shape}")
+        shown = VerbatimText(f"shape {runs.shape}")
         raise InvalidArgument(name, shown, f"at least {_LEAST} runs, one a row")
     if not np.isfinite(runs).all():
-        raise InvalidArgument(name, Shown("NaN or infinity"), "finite numbers")
+        raise InvalidArgument(name, VerbatimText("NaN or infinity"), "finite numbers")
     return runs

@@ -13,23 +13,29 @@ import numpy as np
 import dpaudit.laws.drawn as drawn
 from dpaudit._typing import Array
 from dpaudit.auditing.first_outputs import FirstOutputs
-from dpaudit.auditing.probe import NOTHING_SEEN, Seen, decided, seconds_per_trial, seen_first
+from dpaudit.auditing.probe import (
+    NOTHING_SEEN,
+    ProbeResult,
+    get_probe_result,
+    make_probe_of_first_outputs,
+    seconds_per_trial,
+)
 from dpaudit.auditing.stated_bounds import require_bound, require_payoffs
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.counted import Counted, Tally
+from dpaudit.estimation.counted import ScoreEvent, Tally
 from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import COMPARED, Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
-from dpaudit.execution.ledger import current
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.execution.units import Stage
 from dpaudit.laws.code import outside_of
-from dpaudit.laws.isolated import Isolated, is_ours, named
-from dpaudit.laws.layout import clocked
+from dpaudit.laws.isolated import Isolated, add_mechanism_name, is_ours
+from dpaudit.laws.layout import find_clock_columns
 from dpaudit.laws.mechanism import (
     Aimable,
-    Draws,
     HasLaw,
     Mechanism,
+    TailDraws,
     name_of,
 )
 from dpaudit.neighbours import Pair, Side
@@ -55,7 +61,7 @@ class Certifying:
     outputs: tuple[Outputs, Outputs]
 
 
-class Grid(NamedTuple):
+class ProcessGrid(NamedTuple):
     """Of how many processes, and of how many calls of each."""
 
     processes: int
@@ -66,7 +72,7 @@ class _Wanted(NamedTuple):
     """Which units are wanted, by their numbers, where each process has so many a side."""
 
     each: int
-    grid: Grid
+    grid: ProcessGrid
 
     def __call__(self, number: int) -> bool:
         """Return whether one is."""
@@ -105,7 +111,7 @@ class Drawer:
     unit: int
     chosen_by_pace: bool = False
     fine: bool = False
-    seen: Seen = NOTHING_SEEN
+    seen: ProbeResult = NOTHING_SEEN
     sparing: bool = False
 
     @property
@@ -136,7 +142,7 @@ class Drawer:
     @property
     def timed(self) -> bool:
         """Whether the time that a call takes is an outcome: then each is one call, in turn."""
-        return bool(clocked(getattr(self.mechanism, "layout", None)))
+        return bool(find_clock_columns(getattr(self.mechanism, "layout", None)))
 
     @property
     def start(self) -> float:
@@ -173,14 +179,14 @@ class Drawer:
         MechanismError
             The mechanism breaks its contract on either dataset.
         """
-        if clocked(getattr(mechanism, "layout", None)) or getattr(
+        if find_clock_columns(getattr(mechanism, "layout", None)) or getattr(
             mechanism, "one_a_process", False
         ):
             unit = 1
         if first is not None and first.is_slow:
-            seen = seen_first(mechanism, first)
+            seen = make_probe_of_first_outputs(mechanism, first)
             return cls(mechanism, pair, executor, seed, unit or 1, unit is None, False, seen)
-        seen = Seen(*decided(mechanism, pair, seed, trials, unit))
+        seen = ProbeResult(*get_probe_result(mechanism, pair, seed, trials, unit))
         if seen.repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
             raise not_its_rng(mechanism)
         theirs = not is_ours(mechanism)
@@ -209,7 +215,7 @@ class Drawer:
             return max(1e-8, self.seen.pace)
         given = self.mechanism, self.pair.dataset, self.seed
         found = partial(seconds_per_trial, *given)
-        return current().fact("pace", lambda: max(1e-8, found()), given, measures=True)
+        return get_current_ledger().fact("pace", lambda: max(1e-8, found()), given, measures=True)
 
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
@@ -220,17 +226,17 @@ class Drawer:
         sparing = unit == 1 and not self.timed and _has_layout(self.mechanism)
         return replace(self, seed=seed, unit=unit, chosen_by_pace=False, sparing=sparing)
 
-    def aimed(self, side: Side, epsilon: float) -> Draws | None:
+    def aimed(self, side: Side, epsilon: float) -> TailDraws | None:
         """Return draws for losses beyond epsilon in one direction; None where there are none."""
         if not isinstance(self.mechanism, Aimable):
             return None
-        draws = Draws(self.mechanism, self.pair.seen_from(side), epsilon)
+        draws = TailDraws(self.mechanism, self.pair.seen_from(side), epsilon)
         return draws if math.isfinite(draws.log_payoff_bound(epsilon)) else None
 
     def tilted(
         self,
         side: Side,
-        tilt: float | Draws,
+        tilt: float | TailDraws,
         trials: int,
         purpose: str,
         *,
@@ -238,10 +244,10 @@ class Drawer:
     ) -> TiltedLosses:
         """Return the losses of ``trials`` tilted or aimed trials in one direction of the pair."""
         pair = self.pair.seen_from(side)
-        task = partial(drawn.tilted_unit, self.mechanism, pair, tilt)
+        task = partial(drawn.draw_tilted_unit, self.mechanism, pair, tilt)
         parts = self._map(task, trials, purpose, side, certifies=certifies)
         loss, log_mgf = (np.concatenate(part) for part in zip(*parts, strict=True))
-        if isinstance(tilt, Draws):
+        if isinstance(tilt, TailDraws):
             aimed = TiltedLosses(loss, log_mgf, 0.0, math.inf, tilt)
             require_payoffs(self.mechanism, aimed, tilt.epsilon)
             return aimed
@@ -261,7 +267,7 @@ class Drawer:
         return np.concatenate(list(self._map(task, trials, purpose, side)))
 
     def both_losses(
-        self, side: Side, tilt: float | Draws, trials: int, purpose: str
+        self, side: Side, tilt: float | TailDraws, trials: int, purpose: str
     ) -> tuple[Array, Array]:
         """Return tilted losses as summed while sampling, and as computed from the transcripts."""
         pair = self.pair.seen_from(side)
@@ -294,8 +300,8 @@ class Drawer:
             found = self._dealt(task, hands, Stage(purpose))
         else:
             found = self._results(task, hands[0], Stage(purpose))
-        number = drawn.comparing(self.mechanism)
-        return _sorted_out(hands, [(one, number(one)) for one in found])
+        number = drawn.make_output_projection(self.mechanism)
+        return _merge_unit_results(hands, [(one, number(one)) for one in found])
 
     def scores(self, scores: Sequence[Any], side: Side, trials: int, purpose: str) -> Array:
         """Return every score of fresh transcripts, shape ``(len(scores), trials)``."""
@@ -304,7 +310,7 @@ class Drawer:
         return np.concatenate(list(self._map(task, trials, purpose, side)), axis=1)
 
     def certifying(
-        self, counted: Counted, trials: int, purpose: str, *, certifies: bool = False
+        self, counted: ScoreEvent, trials: int, purpose: str, *, certifies: bool = False
     ) -> tuple[Tally, Certifying]:
         """Return how often an event happens on fresh transcripts of both datasets, and some scores.
 
@@ -317,7 +323,7 @@ class Drawer:
         return Tally((hits[0], hits[1]), (trials, trials)), kept
 
     def counts(
-        self, counted: Counted, trials: int, purpose: str, *, certifies: bool = False
+        self, counted: ScoreEvent, trials: int, purpose: str, *, certifies: bool = False
     ) -> tuple[tuple[list[Any], list[Any]], Certifying]:
         """Return what is counted of every unit of either side, in order, and some scores.
 
@@ -326,13 +332,13 @@ class Drawer:
         units = [self._planned(trials, purpose, side) for side in Side]
         hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
         most = trials if trials <= COMPARED else max(1, COMPARED // len(units[0]))
-        task = partial(drawn.counted_unit, self.mechanism, self.pair, counted, most)
+        task = partial(drawn.draw_counted_unit, self.mechanism, self.pair, counted, most)
         stage = Stage(f"{purpose}, both datasets", certifies=certifies)
         found = list(self._dealt(task, hands, stage))
         sides: tuple[list[Any], list[Any]] = ([], [])
         for unit, (count, _) in zip((one for hand in hands for one in hand), found, strict=True):
             sides[unit.which].append(count)
-        return sides, _sorted_out(hands, [kept for _, kept in found])
+        return sides, _merge_unit_results(hands, [kept for _, kept in found])
 
     def alone(self, score: Any, processes: int, calls: int, purpose: str) -> Certifying:
         """Return the score of transcripts that are drawn one a call, so many calls a process.
@@ -345,13 +351,15 @@ class Drawer:
         stage = Stage(f"{purpose}, both datasets")
         if score is not None:
             task = partial(drawn.side_unit, self.mechanism, self.pair, score)
-            return _sorted_out(hands, list(self._dealt(task, hands, stage)))
+            return _merge_unit_results(hands, list(self._dealt(task, hands, stage)))
         whole = partial(drawn.side_transcript_unit, self.mechanism, self.pair)
-        number = drawn.comparing(self.mechanism)
-        return _sorted_out(hands, [(one, number(one)) for one in self._dealt(whole, hands, stage)])
+        number = drawn.make_output_projection(self.mechanism)
+        return _merge_unit_results(
+            hands, [(one, number(one)) for one in self._dealt(whole, hands, stage)]
+        )
 
     def alone_beside(
-        self, score: Any, processes: int, calls: int, purpose: str, wanted: Grid
+        self, score: Any, processes: int, calls: int, purpose: str, wanted: ProcessGrid
     ) -> tuple[Certifying, Certifying]:
         """Return what `alone` does, and the transcripts of a few of the same calls.
 
@@ -362,10 +370,10 @@ class Drawer:
         hands = _in_turn(units[0], units[1], processes)
         task = partial(drawn.beside_unit, self.mechanism, self.pair, score, _Wanted(calls, wanted))
         found = list(self._dealt(task, hands, Stage(f"{purpose}, both datasets")))
-        scored = _sorted_out(hands, [numbers for numbers, _ in found])
-        number = drawn.comparing(self.mechanism)
+        scored = _merge_unit_results(hands, [numbers for numbers, _ in found])
+        number = drawn.make_output_projection(self.mechanism)
         whole = [(rows, number(rows) if len(rows) else np.zeros(0)) for _, rows in found]
-        return scored, _sorted_out(hands, whole)
+        return scored, _merge_unit_results(hands, whole)
 
     @property
     def one_a_process(self) -> bool:
@@ -386,7 +394,7 @@ class Drawer:
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
         if self.one_a_process:
             hands = [[one] for hand in hands for one in hand]
-        with named(name_of(self.mechanism)):
+        with add_mechanism_name(name_of(self.mechanism)):
             yield from self.executor.deal(task, hands, stage, crew)
 
     def _planned(self, trials: int, purpose: str, side: Side) -> list[Unit]:
@@ -404,7 +412,7 @@ class Drawer:
             yield from self._dealt(task, [units], stage)
             return
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
-        with named(name_of(self.mechanism)):
+        with add_mechanism_name(name_of(self.mechanism)):
             yield from self.executor.map(task, units, stage, crew)
 
 
@@ -436,7 +444,7 @@ def _in_turn(on_p: Sequence[Unit], on_q: Sequence[Unit], processes: int) -> list
     return [[unit for number in hand for unit in pairs[number]] for hand in hands]
 
 
-def _sorted_out(hands: Sequence[Sequence[Unit]], results: Sequence[Any]) -> Certifying:
+def _merge_unit_results(hands: Sequence[Sequence[Unit]], results: Sequence[Any]) -> Certifying:
     """Return what was drawn on either side, with the number of the call and of the process."""
     labelled = [(unit, process) for process, hand in enumerate(hands) for unit in hand]
     scores, outputs = [], []

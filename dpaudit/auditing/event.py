@@ -22,24 +22,24 @@ import dpaudit.auditing.point as point
 from dpaudit._typing import Array
 from dpaudit.auditing.alone import Against
 from dpaudit.auditing.carrying import Said, in_words
-from dpaudit.auditing.contract import Kept
+from dpaudit.auditing.contract import ContractChecks
 from dpaudit.auditing.distinguishing import (
     ONE_PART,
     Score,
+    fit_distinguishers,
     for_mechanism,
-    learned,
     tells_nothing,
     with_further,
 )
 from dpaudit.auditing.doubles import lines_of_doubles
 from dpaudit.auditing.draws import Certifying, Drawer
-from dpaudit.auditing.evidence import CarryingEvent, Evidence
+from dpaudit.auditing.evidence import EventEvidence, MeasurementEvidence
 from dpaudit.auditing.looks import FEW, chosen_on
 from dpaudit.auditing.outcomes import layout_of
 from dpaudit.auditing.wording import plainness_of
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.counted import Counted, Event, Order, Tally, grain
-from dpaudit.estimation.counted import rounded as without_last_bits
+from dpaudit.estimation.counted import Order, ScoreEvent, Tally, ThresholdEvent, compute_score_grain
+from dpaudit.estimation.counted import round_scores as without_last_bits
 from dpaudit.estimation.event import (
     EventBound,
     bound_of_counts,
@@ -57,13 +57,13 @@ from dpaudit.guarantees.currency import Currency
 from dpaudit.laws.features import (
     Features,
     OfFeatures,
-    farthest,
     few_valued_scores,
     one_part_scores,
+    select_farthest_scores,
 )
 from dpaudit.laws.layout import Layout
 from dpaudit.neighbours import Side
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 
 # Transcripts an attack learns on are the only ones ever held together.
 _TRAINING_BYTES = 64 * 2**20
@@ -91,7 +91,7 @@ class Promising:
     """
 
     index: int
-    event: Event
+    event: ThresholdEvent
     step: float
     scores: tuple[Array, Array]
     promised: tuple[float, ...] = ()
@@ -101,7 +101,7 @@ class Promising:
         return without_last_bits(scores, self.step)
 
 
-def promising(
+def choose_promising_event(
     on_p: Array,
     on_q: Array,
     delta: float,
@@ -113,7 +113,7 @@ def promising(
     Of those that promise nearly as much, the first of the scores that are said in ``plain`` words.
     So many transcripts certify it with an error probability, as ``sure`` says.
     """
-    steps = [grain(np.concatenate(pair)) for pair in zip(on_p, on_q, strict=True)]
+    steps = [compute_score_grain(np.concatenate(pair)) for pair in zip(on_p, on_q, strict=True)]
     pairs = [
         (without_last_bits(p, step), without_last_bits(q, step))
         for p, q, step in zip(on_p, on_q, steps, strict=True)
@@ -128,7 +128,7 @@ def promising(
 
 
 @dataclass(frozen=True)
-class Chosen:
+class EventChoice:
     """An event and the score it is about, with what choosing it took.
 
     ``counts`` are transcripts of each dataset, by purpose; epsilon is bounded at ``at_delta``.
@@ -146,7 +146,7 @@ class Chosen:
 
 def chosen_event(
     case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
-) -> Chosen:
+) -> EventChoice:
     """Return the most promising event of all attacks, from transcripts that certify nothing.
 
     Parameters
@@ -163,11 +163,14 @@ def chosen_event(
     attacks, sure = _to_try(case, drawer, attack), (trials, alpha)
     most = max(50, _TRAINING_BYTES // max(drawer.transcripts(Side.DATASET, 1, "fitting").nbytes, 1))
     size = min(trials // _PILOT, _MOST, most)
-    if size >= _LEAST and (leak := _leak(case, drawer, attacks, size, sure)) is not None:
+    if (
+        size >= _LEAST
+        and (leak := _find_errorless_event(case, drawer, attacks, size, sure)) is not None
+    ):
         return leak
     half = max(trials // 2, 100)
     sizes = min(half, most, _MOST_LEARNED), min(half, _MOST_SETTING)
-    found, _ = _best(case, drawer, attacks, sizes, "", sure)
+    found, _ = _choose_best_event(case, drawer, attacks, sizes, "", sure)
     if size < _LEAST:
         return found
     return replace(found, counts=found.counts | {"pilot, per dataset": 2 * size})
@@ -181,31 +184,31 @@ def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:
     return partial(with_further, asked, case.mechanism)
 
 
-def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Chosen:
+def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> EventChoice:
     """Return the most promising event of one part of an output, chosen on as few as will do."""
     size, layout = chosen_on(trials), drawer.mechanism.layout
     on = [drawer.transcripts(side, size, "choosing") for side in Side]
     features = Features.of(layout, *on)
     p, q = map(features, on)
-    alone = farthest(one_part_scores(layout, p, q), p, q, layout, _PARTS)
+    alone = select_farthest_scores(one_part_scores(layout, p, q), p, q, layout, _PARTS)
     scores = [OfFeatures(features, one) for one in [*alone, *few_valued_scores(layout, p, q)]]
     scores = scores or [OfFeatures(features, tells_nothing)]
     seen = [np.stack([score(side) for score in scores]) for side in on]
     delta = case.at_delta
     if case.currency is not None:
-        delta = point.chosen(seen[0], seen[1], case.currency, (trials, alpha))
-    best = promising(seen[0], seen[1], delta, sure=(trials, alpha))
+        delta = point.choose_claim_delta(seen[0], seen[1], case.currency, (trials, alpha))
+    best = choose_promising_event(seen[0], seen[1], delta, sure=(trials, alpha))
     counts = {"choosing, per dataset": size}
     said = said_tried([ONE_PART.name] * len(scores), best.promised)
-    return Chosen(ONE_PART, scores[best.index], best, said, counts, delta)
+    return EventChoice(ONE_PART, scores[best.index], best, said, counts, delta)
 
 
-def _leak(
+def _find_errorless_event(
     case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int, sure: tuple[int, float]
-) -> Chosen | None:
+) -> EventChoice | None:
     """Return what tells the datasets apart without an error and by far, if anything does."""
     try:
-        found, scores = _best(case, drawer, attacks, (size, size), "pilot: ", sure)
+        found, scores = _choose_best_event(case, drawer, attacks, (size, size), "pilot: ", sure)
     except InvalidArgument:  # an attack that needs more to learn on
         return None
     low, high = sorted(scores, key=lambda side: float(side.min()))
@@ -217,42 +220,42 @@ def _leak(
 
 
 def _at_its_point(
-    currency: Currency, drawer: Drawer, found: Chosen, sure: tuple[int, float]
-) -> Chosen:
+    currency: Currency, drawer: Drawer, found: EventChoice, sure: tuple[int, float]
+) -> EventChoice:
     """Return the event at the delta where it shows most, of more outputs than a pilot's.
 
     How far up a delta may be is a matter of how many outputs were without an error.
     """
     size = max(_LEAST, sure[0] // _AT_POINT)
     on = [drawer.scores([found.score], side, size, "pilot: point") for side in Side]
-    delta = point.chosen(on[0], on[1], currency, sure)
-    best = promising(on[0], on[1], delta, sure=sure)
+    delta = point.choose_claim_delta(on[0], on[1], currency, sure)
+    best = choose_promising_event(on[0], on[1], delta, sure=sure)
     counts = found.counts | {"choosing the point, per dataset": size}
     return replace(found, best=replace(best, index=0), counts=counts, at_delta=delta)
 
 
-def _best(
+def _choose_best_event(
     case: PrivacyCase,
     drawer: Drawer,
     attacks: _Attacks,
     sizes: tuple[int, int],
     purpose: str,
     sure: tuple[int, float],
-) -> tuple[Chosen, tuple[Array, Array]]:
+) -> tuple[EventChoice, tuple[Array, Array]]:
     """Return the most promising event and the scores of both sides that set its threshold."""
     training, setting = sizes
-    found, learned_on = _learned(case, drawer, attacks, training, purpose)
+    found, learned_on = _fit_event_scores(case, drawer, attacks, training, purpose)
     tried, scores = zip(*found, strict=True)
     on = [drawer.scores(scores, side, setting, f"{purpose}thresholds") for side in Side]
     delta = case.at_delta
     if case.currency is not None:
-        delta = point.chosen(on[0], on[1], case.currency, sure)
+        delta = point.choose_claim_delta(on[0], on[1], case.currency, sure)
     plain = _in_plain_words(tried, scores, layout_of(case.mechanism))
-    best = promising(on[0], on[1], delta, plain, sure)
+    best = choose_promising_event(on[0], on[1], delta, plain, sure)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
     said = said_tried([attack.name for attack in tried], best.promised)
     lines = _of_doubles(tried, drawer, learned_on, (delta, sure[1])) if not purpose else ()
-    chosen = Chosen(tried[best.index], scores[best.index], best, said, counts, delta, lines)
+    chosen = EventChoice(tried[best.index], scores[best.index], best, said, counts, delta, lines)
     return chosen, best.scores
 
 
@@ -287,7 +290,7 @@ def said_tried(names: Sequence[str], promised: Sequence[float]) -> tuple[str, ..
     best = dict[str, float]()
     for name, epsilon in zip(names, promised, strict=True):
         best[name] = max(epsilon, best.get(name, 0.0))
-    return tuple(f"{name} ({number(epsilon, 3)})" for name, epsilon in best.items())
+    return tuple(f"{name} ({format_significant(epsilon, 3)})" for name, epsilon in best.items())
 
 
 def _in_plain_words(
@@ -302,19 +305,19 @@ def _in_plain_words(
     )
 
 
-def _learned(
+def _fit_event_scores(
     case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int, purpose: str
 ) -> tuple[list[tuple[Distinguisher, Score]], tuple[Array, Array]]:
     """Return what was learned, and the transcripts of both sides that it was learned on."""
     on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in Side)
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
-    found = learned(attacks(on_p, on_q), case.mechanism, case.pair, on_p, on_q, rng)
+    found = fit_distinguishers(attacks(on_p, on_q), case.mechanism, case.pair, on_p, on_q, rng)
     return found, (on_p, on_q)
 
 
-def event(
+def bound_epsilon_by_event(
     case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
-) -> Evidence:
+) -> MeasurementEvidence:
     """Return the event bound on epsilon at ``case.at_delta``, from outputs alone.
 
     All fitted attacks are compared on the transcripts that set thresholds; only the most promising
@@ -322,9 +325,9 @@ def event(
     """
     chosen = chosen_event(case, drawer, trials, alpha, attack)
     case = replace(case, at_delta=chosen.at_delta)
-    counted = Counted(chosen.score, chosen.best.event, chosen.best.step)
+    counted = ScoreEvent(chosen.score, chosen.best.event, chosen.best.step)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)
-    tally, certifying, kept = _drawn_and_checked(case, drawer, trials, counted, against)
+    tally, certifying, kept = _draw_checked_event_counts(case, drawer, trials, counted, against)
     on_p, on_q = map(chosen.best.rounded, certifying.scores)
     drawn = {"certifying, per dataset": trials} | chosen.counts
     evidence = certified(
@@ -336,7 +339,9 @@ def event(
         alpha,
         drawn | {"outputs in all, of both datasets": 2 * sum(drawn.values())},
         tally,
-        in_words(counted, drawer, tally) if alone.refutes(counted, tally, against) else None,
+        in_words(counted, drawer, tally)
+        if alone.is_claim_refuted(counted, tally, against)
+        else None,
     )
     notes = (
         f"Attack: {chosen.attack.statement}.",
@@ -348,14 +353,14 @@ def event(
     return point.in_currency(found, case)
 
 
-def _drawn_and_checked(
-    case: PrivacyCase, drawer: Drawer, trials: int, counted: Counted, against: Against
-) -> tuple[Tally, Certifying, Kept]:
+def _draw_checked_event_counts(
+    case: PrivacyCase, drawer: Drawer, trials: int, counted: ScoreEvent, against: Against
+) -> tuple[Tally, Certifying, ContractChecks]:
     """Return what certifies: drawn again in processes of its own if it refutes and had none."""
     tally, found = drawer.certifying(counted, trials, "certifying", certifies=True)
-    if not alone.refutes(counted, tally, against):
+    if not alone.is_claim_refuted(counted, tally, against):
         return tally, found, contract.of_event(drawer, found, tally, counted, against)
-    with contract.apart(case, drawer) as other:
+    with contract.make_separate_drawer(case, drawer) as other:
         if other is not drawer:
             tally, found = other.certifying(counted, trials, "certifying", certifies=True)
         return tally, found, contract.of_event(other, found, tally, counted, against)
@@ -364,14 +369,14 @@ def _drawn_and_checked(
 def certified(
     on_p: Array,
     on_q: Array,
-    event: Event,
+    event: ThresholdEvent,
     scorer: str,
     delta: float,
     alpha: float,
     drawn: dict[str, int],
     tally: Tally | None = None,
     said: Said | None = None,
-) -> Evidence:
+) -> MeasurementEvidence:
     """Return the event bound from scores that did not choose the event.
 
     Parameters
@@ -393,7 +398,7 @@ def certified(
     """
     tally = tally or Tally.of((event.happened(on_p), event.happened(on_q)))
     bound = bound_of_counts(tally, event, delta, alpha)
-    return Evidence(
+    return MeasurementEvidence(
         lower=bound.lower,
         upper=None,
         upper_note="outputs alone bound epsilon from below only",
@@ -405,18 +410,18 @@ def certified(
         counts=drawn | {f"event, {name.replace('_', ' ')}": n for name, n in bound.counts.items()},
         roc=error_rates(on_p, on_q),
         scores=score_counts(on_p, on_q, event),
-        model_based=model_based(_counts(bound), delta, 1 - alpha),
-        carrying=_carrying(
+        model_based=model_based(_to_event_counts(bound), delta, 1 - alpha),
+        carrying=_make_carrying_event(
             said or Said.of_score(scorer, event), tally, bound, (delta, alpha), event.order
         ),
         notes=(f"Direction, chosen beforehand: {event.direction}.",),
     )
 
 
-def _carrying(
+def _make_carrying_event(
     said: Said, tally: Tally, bound: EventBound, at: tuple[float, float], order: Order
-) -> CarryingEvent:
-    return CarryingEvent(
+) -> EventEvidence:
+    return EventEvidence(
         words=said.words,
         plain=said.plain,
         hits=tally.hits,
@@ -428,6 +433,6 @@ def _carrying(
     )
 
 
-def _counts(bound: EventBound) -> EventCounts:
+def _to_event_counts(bound: EventBound) -> EventCounts:
     names = ("favoured_hits", "favoured_trials", "other_hits", "other_trials")
     return EventCounts(*(bound.counts[name] for name in names))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import dpaudit.faults.codes as faults
 from dpaudit.laws.features import OneValue
-from dpaudit.laws.layout import NAN, Column
+from dpaudit.laws.layout import NAN, LayoutColumn
 from dpaudit.laws.leaves import ABSENT
 
 # What is observed beside the output, by the path of its parts; and the last part of a path of
@@ -22,7 +22,7 @@ _ENDS = {
 
 
 def fault_of_event(
-    columns: Sequence[Column],
+    columns: Sequence[LayoutColumn],
     score: object,
     hits: tuple[int, int],
     runs: int,
@@ -47,9 +47,9 @@ def fault_of_event(
 
     Examples
     --------
-    >>> fault_of_event([Column("output.keys", True)], None, (300, 0), 300)
+    >>> fault_of_event([LayoutColumn("output.keys", True)], None, (300, 0), 300)
     'DPA006'
-    >>> fault_of_event([Column("output.keys", True)], None, (300, 20), 300) is None
+    >>> fault_of_event([LayoutColumn("output.keys", True)], None, (300, 20), 300) is None
     True
     """
     if len(columns) != 1:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dpaudit.estimation.counted import Order
-from dpaudit.estimation.event import ScoreCounts
-from dpaudit.estimation.model_based import ModelBased
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.event import ScoreHistogram
+from dpaudit.estimation.model_based import ModelBasedEstimate
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.report.law import ReadLaw
 
 
@@ -22,7 +22,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class BetEvent:
+class BettingEvent:
     """An event that is bet on: whose score, which dataset it favours, its share of the wealth."""
 
     attack: str
@@ -31,7 +31,7 @@ class BetEvent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BetRow:
+class BettingRow:
     """What came of pairs that were bet on at the same rates, of each event in order.
 
     Parameters
@@ -50,7 +50,7 @@ class BetRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WealthPath:
+class WealthHistory:
     """How the wealth against a claim went, and all that it follows from.
 
     Parameters
@@ -73,13 +73,13 @@ class WealthPath:
     log10_goal: float
     refuted_after: int | None
     epsilons: tuple[float, ...] = ()
-    events: tuple[BetEvent, ...] = ()
+    events: tuple[BettingEvent, ...] = ()
     stakes: tuple[float, ...] = ()
-    bets: tuple[BetRow, ...] = ()
+    bets: tuple[BettingRow, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class BinCounts:
+class DivergenceCounts:
     """The counts of bins that carry a bound on a divergence, and the bet that was fixed before.
 
     The bound is that of `dpaudit.estimation.divergence.RenyiBet` at ``alpha``, over ``unit`` where
@@ -112,7 +112,7 @@ class BinCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CarryingEvent:
+class EventEvidence:
     """The event whose counts carry a bound, on the outputs that certify it.
 
     One exact test of the counts (`dpaudit.estimation.joint`) gives ``epsilon`` at ``delta`` with
@@ -141,7 +141,7 @@ class CarryingEvent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class MeasurementEvidence:
     """The measured side of an audit.
 
     Parameters
@@ -194,23 +194,23 @@ class Evidence:
     budget: dict[str, float]
     counts: dict[str, int]
     upper_note: str | None = None
-    self_checks: tuple[SelfCheck, ...] = ()
+    self_checks: tuple[CheckOutcome, ...] = ()
     epsilons: tuple[float, ...] = ()
     band: Band | None = None
     roc: tuple[tuple[float, ...], tuple[float, ...]] | None = None
-    wealth: WealthPath | None = None
+    wealth: WealthHistory | None = None
     remark: str = ""
     interrupted: bool = False
-    model_based: tuple[ModelBased, ...] = ()
+    model_based: tuple[ModelBasedEstimate, ...] = ()
     notes: tuple[str, ...] = field(default=())
     unit: int | None = None
     repeatable: bool = True
-    contract: tuple[SelfCheck, ...] = ()
+    contract: tuple[CheckOutcome, ...] = ()
     at_delta: float | None = None
-    scores: ScoreCounts | None = None
+    scores: ScoreHistogram | None = None
     cap: float | None = None
-    carrying: CarryingEvent | None = None
-    bins: BinCounts | None = None
+    carrying: EventEvidence | None = None
+    bins: DivergenceCounts | None = None
     law: ReadLaw | None = None
 
     @property
@@ -219,9 +219,9 @@ class Evidence:
         return all(check.passed for check in (*self.self_checks, *self.contract))
 
 
-def nothing_certified(check: SelfCheck, estimator: str = "event") -> Evidence:
+def nothing_certified(check: CheckOutcome, estimator: str = "event") -> MeasurementEvidence:
     """Return evidence that certifies nothing, as a check has failed before anything was drawn."""
-    return Evidence(
+    return MeasurementEvidence(
         lower=0.0,
         upper=None,
         estimate=None,

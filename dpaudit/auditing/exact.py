@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.auditing.aimed import aimed_direction, mild_check, mild_draws
+from dpaudit.auditing.aimed import draw_aimed_direction, mild_check, mild_draws
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import Band, Evidence
+from dpaudit.auditing.evidence import Band, MeasurementEvidence
 from dpaudit.auditing.largest_loss import largest_loss
 from dpaudit.auditing.law_checks import (
     CONSISTENCY,
@@ -20,7 +20,7 @@ from dpaudit.auditing.law_checks import (
 )
 from dpaudit.estimation.event import error_rates
 from dpaudit.estimation.exact_loss import (
-    Direction,
+    LossDirection,
     TiltedLosses,
     best_tilt,
     delta_lower,
@@ -28,10 +28,10 @@ from dpaudit.estimation.exact_loss import (
     lower_end,
     upper_end,
 )
-from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks, weight_check
+from dpaudit.estimation.self_check import CheckOutcome, likelihood_ratio_checks, weight_check
 from dpaudit.execution.executor import of_each
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.laws.mechanism import Draws
+from dpaudit.laws.mechanism import TailDraws
 from dpaudit.neighbours import Side
 
 # Shares of the error probability.
@@ -42,7 +42,7 @@ _FURTHER = ("third pilot", "fourth pilot", "fifth pilot", "sixth pilot")
 _ENOUGH = 10
 
 
-def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evidence:
+def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> MeasurementEvidence:
     """Return certified ends for epsilon at ``case.at_delta``, from exact privacy losses.
 
     At delta = 0 that is the largest loss of an output: `dpaudit.auditing.largest_loss`.
@@ -64,18 +64,18 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     pilot = min(max(trials // 5, 200), 2000)
     plain = plain_losses(drawer, pilot)
     directions = of_each(
-        Side, lambda side: _direction(drawer, plain, side, log_delta, pilot, trials)
+        Side, lambda side: _draw_loss_direction(drawer, plain, side, log_delta, pilot, trials)
     )
     enough = residual_trials(drawer, trials)
     lower = lower_end(directions, log_delta, _LOWER * alpha)
     upper = upper_end(directions, log_delta, _UPPER * alpha)
-    epsilons = _epsilons(case, directions, log_delta)
-    return Evidence(
+    epsilons = _choose_band_epsilons(case, directions, log_delta)
+    return MeasurementEvidence(
         lower=lower,
         upper=None if upper is None else max(upper, lower),
         upper_note=None if upper is not None else _why_no_upper_end(directions),
-        estimate=_estimate(directions, log_delta),
-        estimator=f"exact privacy loss, {_sampling(directions)} sampling, betting",
+        estimate=_estimate_larger_epsilon(directions, log_delta),
+        estimator=f"exact privacy loss, {_get_sampling_name(directions)} sampling, betting",
         trials=trials,
         budget={
             "lower end (both directions)": _LOWER * alpha,
@@ -85,66 +85,70 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
         counts={
             "certifying, per dataset": trials,
             "pilots, at most, per dataset": (2 + len(_FURTHER)) * pilot,
-            "checking the law, per dataset": _checking(directions, pilot + enough, trials),
+            "checking the law, per dataset": _count_checking_trials(
+                directions, pilot + enough, trials
+            ),
         },
         self_checks=_self_checks(drawer, plain, directions, enough),
         epsilons=epsilons,
-        band=_band(directions, epsilons, _BAND * alpha),
+        band=_bound_delta_band(directions, epsilons, _BAND * alpha),
         roc=error_rates(*plain.values()),
-        notes=(_tilts(directions),),
+        notes=(_format_tilts(directions),),
     )
 
 
-def _checking(directions: list[Direction], plain: int, trials: int) -> int:
+def _count_checking_trials(directions: list[LossDirection], plain: int, trials: int) -> int:
     aimed = any(d.losses.aimed is not None for d in directions)
     return plain + CONSISTENCY + _mild_trials(trials) + (trials if aimed else 0)
 
 
 def _self_checks(
-    drawer: Drawer, plain: dict[Side, Array], directions: list[Direction], enough: int
-) -> tuple[SelfCheck, ...]:
+    drawer: Drawer, plain: dict[Side, Array], directions: list[LossDirection], enough: int
+) -> tuple[CheckOutcome, ...]:
     """Return the checks of the losses, the noise, the weights and both ways to sum a loss."""
     checks = [*likelihood_ratio_checks(*plain.values()), *digits_checks(drawer)]
     trials = len(directions[0].losses.privacy_loss)
     count = _mild_trials(trials)
     for side, direction in zip(Side, directions, strict=True):
-        drawn = _drawn(direction.losses)
-        mild = _mild(drawer, side, drawn, plain[side])
+        drawn = _get_draw_method(direction.losses)
+        mild = _choose_mild_draws(drawer, side, drawn, plain[side])
         mildly = drawer.tilted(side, mild, count, "checking the weights")
         checks += [
             *side_checks(drawer, side, drawn, enough),
             *_weight_checks(side.value, direction.pilot),
             *_weight_checks(side.value, mildly),
         ]
-        if isinstance(mild, Draws):
+        if isinstance(mild, TailDraws):
             checks.append(mild_check(drawer, side, mild, mildly, trials))
     return tuple(checks)
 
 
-def _drawn(losses: TiltedLosses) -> float | Draws:
+def _get_draw_method(losses: TiltedLosses) -> float | TailDraws:
     """Return how losses were drawn."""
-    return losses.aimed if isinstance(losses.aimed, Draws) else losses.tilt
+    return losses.aimed if isinstance(losses.aimed, TailDraws) else losses.tilt
 
 
-def _mild(drawer: Drawer, side: Side, drawn: float | Draws, losses: Array) -> float | Draws:
+def _choose_mild_draws(
+    drawer: Drawer, side: Side, drawn: float | TailDraws, losses: Array
+) -> float | TailDraws:
     """Return how to draw milder: what is drawn strongly hides wrong weights in rare trials."""
-    if isinstance(drawn, Draws):
+    if isinstance(drawn, TailDraws):
         return mild_draws(drawer, side) or drawn
     return _mild_tilt(drawn, losses)
 
 
-def _weight_checks(name: str, trials: TiltedLosses) -> tuple[SelfCheck, SelfCheck]:
+def _weight_checks(name: str, trials: TiltedLosses) -> tuple[CheckOutcome, CheckOutcome]:
     """Return the checks that both densities over the tilted one average to at most 1."""
     of_p = trials.log_mgf - trials.tilt * trials.privacy_loss
-    where = f"{name}, {_how(trials)}"
+    where = f"{name}, {_format_draw_method(trials)}"
     return weight_check(where, of_p), weight_check(
         f"{where}, other side", of_p - trials.privacy_loss
     )
 
 
-def _how(trials: TiltedLosses) -> str:
-    drawn = _drawn(trials)
-    return f"aimed at {drawn.epsilon:.4g}" if isinstance(drawn, Draws) else f"tilt {drawn:.4g}"
+def _format_draw_method(trials: TiltedLosses) -> str:
+    drawn = _get_draw_method(trials)
+    return f"aimed at {drawn.epsilon:.4g}" if isinstance(drawn, TailDraws) else f"tilt {drawn:.4g}"
 
 
 def _mild_tilt(tilt: float, losses: Array) -> float:
@@ -157,15 +161,15 @@ def _mild_trials(trials: int) -> int:
     return min(max(trials // 2, 1000), 5000)
 
 
-def _direction(
+def _draw_loss_direction(
     drawer: Drawer,
     plain: dict[Side, Array],
     side: Side,
     log_delta: float,
     pilot: int,
     trials: int,
-) -> Direction:
-    aimed = aimed_direction(drawer, side, log_delta, pilot, trials)
+) -> LossDirection:
+    aimed = draw_aimed_direction(drawer, side, log_delta, pilot, trials)
     if aimed is not None:
         return aimed
     losses = plain[side] if side is Side.DATASET else -plain[side]
@@ -173,44 +177,44 @@ def _direction(
     square = 2 * (math.sqrt(1 + float(np.mean(losses**2))) - 1)
     tilt = best_tilt(math.sqrt(square), log_delta)
     pilots = [drawer.tilted(side, tilt, pilot, "pilot")]
-    refined = _refined_tilt(pilots[0], log_delta)
+    refined = _compute_refined_tilt(pilots[0], log_delta)
     if abs(refined - tilt) > 0.05 * tilt:
         pilots.append(drawer.tilted(side, refined, pilot, "second pilot"))
     for name in _FURTHER:
-        if _seen(pilots[-1], log_delta):
+        if _has_enough_large_losses(pilots[-1], log_delta):
             break
         pilots.append(drawer.tilted(side, 2 * pilots[-1].tilt, pilot, name))
-    if not _seen(pilots[-1], log_delta) or pilots[-1].tilt > refined:
-        pilots.sort(key=lambda one: _shown(one, log_delta))
+    if not _has_enough_large_losses(pilots[-1], log_delta) or pilots[-1].tilt > refined:
+        pilots.sort(key=lambda one: _estimate_pilot_bound(one, log_delta))
     best = pilots[-1]
-    return Direction(drawer.tilted(side, best.tilt, trials, "certifying", certifies=True), best)
+    return LossDirection(drawer.tilted(side, best.tilt, trials, "certifying", certifies=True), best)
 
 
-def _shown(pilot: TiltedLosses, log_delta: float) -> float:
+def _estimate_pilot_bound(pilot: TiltedLosses, log_delta: float) -> float:
     """Return what a pilot would certify: a guide to its tilt and nothing else, as it is its own."""
-    return lower_end([Direction(pilot, pilot)], log_delta, 0.1)
+    return lower_end([LossDirection(pilot, pilot)], log_delta, 0.1)
 
 
-def _seen(losses: TiltedLosses, log_delta: float) -> bool:
+def _has_enough_large_losses(losses: TiltedLosses, log_delta: float) -> bool:
     """Return whether the point estimate is more than the few largest losses that were drawn."""
     estimate = losses.estimate(log_delta)
     return estimate == 0 or int((losses.privacy_loss > estimate).sum()) >= _ENOUGH
 
 
-def _estimate(directions: list[Direction], log_delta: float) -> float | None:
+def _estimate_larger_epsilon(directions: list[LossDirection], log_delta: float) -> float | None:
     """Return the larger point estimate of both directions; None if too few losses are beyond it."""
     losses = max((d.losses for d in directions), key=lambda one: one.estimate(log_delta))
-    return losses.estimate(log_delta) if _seen(losses, log_delta) else None
+    return losses.estimate(log_delta) if _has_enough_large_losses(losses, log_delta) else None
 
 
-def _refined_tilt(pilot: TiltedLosses, log_delta: float) -> float:
+def _compute_refined_tilt(pilot: TiltedLosses, log_delta: float) -> float:
     """Return the tilt for the spread seen where losses are large: there iterates may differ."""
     square = max(float(pilot.privacy_loss.mean()) / (pilot.tilt + 0.5), 0.0)
     return best_tilt(math.sqrt(square), log_delta)
 
 
-def _epsilons(
-    case: PrivacyCase, directions: list[Direction], log_delta: float
+def _choose_band_epsilons(
+    case: PrivacyCase, directions: list[LossDirection], log_delta: float
 ) -> tuple[float, ...]:
     """Return where delta is bounded: fixed by the claim and the pilot, not by what certifies."""
     candidates = [d.pilot.estimate(log_delta) for d in directions]
@@ -221,7 +225,9 @@ def _epsilons(
     return tuple(np.linspace(0.0, 1.4 * max(top, 1e-6), _GRID).tolist())
 
 
-def _band(directions: list[Direction], epsilons: tuple[float, ...], alpha: float) -> Band:
+def _bound_delta_band(
+    directions: list[LossDirection], epsilons: tuple[float, ...], alpha: float
+) -> Band:
     each = alpha / (2 * len(epsilons))
     lower = [delta_lower(directions, epsilon, each) for epsilon in epsilons]
     upper = [delta_upper(directions, epsilon, each) for epsilon in epsilons]
@@ -235,7 +241,7 @@ def _band(directions: list[Direction], epsilons: tuple[float, ...], alpha: float
     )
 
 
-def _why_no_upper_end(directions: list[Direction]) -> str:
+def _why_no_upper_end(directions: list[LossDirection]) -> str:
     if all(d.losses.aimed is not None for d in directions):
         return "too few trials to certify an upper end at this confidence"
     bounds = [d.losses.log_mgf_bound for d in directions]
@@ -250,12 +256,12 @@ def _why_no_upper_end(directions: list[Direction]) -> str:
     )
 
 
-def _sampling(directions: list[Direction]) -> str:
+def _get_sampling_name(directions: list[LossDirection]) -> str:
     return "tilted" if all(d.losses.aimed is None for d in directions) else "importance"
 
 
-def _tilts(directions: list[Direction]) -> str:
-    how = " and ".join(_how(d.losses) for d in directions)
+def _format_tilts(directions: list[LossDirection]) -> str:
+    how = " and ".join(_format_draw_method(d.losses) for d in directions)
     if any(d.losses.aimed is not None for d in directions):
         return f"Draws of the two directions, chosen on the pilot: {how}."
     return f"Tilts of the two directions, chosen on the pilot: {how.replace('tilt ', '')}."

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from dpaudit.auditing.noisy_functions import NoisyFunction
-from dpaudit.auditing.plan import Command
-from dpaudit.auditing.specification import of_command_line, prepared_mechanism, settings_of
+from dpaudit.auditing.plan import CommandPlan
+from dpaudit.auditing.specification import of_command_line, prepare_mechanism_audit, settings_of
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.execution import Executor
 from dpaudit.execution.processes import Limits
@@ -112,7 +112,7 @@ _TEMPLATES = {"github": _GITHUB, "gitlab": _GITLAB}
 
 
 @dataclass(frozen=True)
-class Tried:
+class FunctionCheck:
     """A function that was found, and why it does not run on made-up records; None if it does."""
 
     function: NoisyFunction
@@ -138,7 +138,7 @@ class FirstFiles:
     folder: Path
     ci: str
     epsilon: float
-    tried: Sequence[Tried] = field(default=())
+    tried: Sequence[FunctionCheck] = field(default=())
 
     @property
     def audited(self) -> list[str]:
@@ -185,7 +185,7 @@ class FirstFiles:
             trials=_TRIALS,
         )
 
-    def _comment(self, one: Tried) -> str:
+    def _comment(self, one: FunctionCheck) -> str:
         """Return the table of a function that does not run on made-up records, as a comment."""
         lines = self._table(one.function.reference).strip().splitlines()
         why = f"# {one.function.reference} does not run yet: {one.why}"
@@ -234,7 +234,7 @@ def refuse_present(files: Sequence[Path]) -> None:
             raise DataError(f"{one_line(str(file))}: is there already, and {cure}")
 
 
-def planned_files(folder: Path, ci: str) -> list[Path]:
+def get_first_file_paths(folder: Path, ci: str) -> list[Path]:
     """Return the files that are written whatever is found."""
     return [folder / name for name in (SPECIFICATION, TEST, JOBS[ci])]
 
@@ -250,18 +250,20 @@ def _is_importable(reference: str, folder: Path) -> bool:
         return True
 
 
-def try_function(function: NoisyFunction, folder: Path, epsilon: float) -> Tried:
+def try_function(function: NoisyFunction, folder: Path, epsilon: float) -> FunctionCheck:
     """Return whether a function is audited on made-up records: its code runs, in a process."""
     if not _is_importable(function.reference, folder):
-        return Tried(function, "its package is not installed: pip install --editable .")
+        return FunctionCheck(function, "its package is not installed: pip install --editable .")
     given = {"dataset": _DATASET, "neighbour": _NEIGHBOUR, "relation": "replace-record"}
     isolation = Isolation(limits=Limits(timeout=_SECONDS))
     try:
         asked = of_command_line(function.reference, given, epsilon)
         settings = settings_of(asked, {"trials": _FEW})
         path = folder / SPECIFICATION
-        result = prepared_mechanism(asked, settings, path, Command(), isolation).run(Executor())
+        result = prepare_mechanism_audit(asked, settings, path, CommandPlan(), isolation).run(
+            Executor()
+        )
     except DpauditError as error:
-        return Tried(function, one_line(str(error)))
+        return FunctionCheck(function, one_line(str(error)))
     withheld = result.result.verdict == "withheld"
-    return Tried(function, one_line(result.result.reason) if withheld else None)
+    return FunctionCheck(function, one_line(result.result.reason) if withheld else None)

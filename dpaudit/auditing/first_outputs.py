@@ -16,7 +16,7 @@ import dpaudit.laws.drawn as drawn
 from dpaudit.auditing.looks import SLOW
 from dpaudit.execution import Executor, planned_units, stream
 from dpaudit.execution.units import Stage
-from dpaudit.laws.isolated import Isolated, named
+from dpaudit.laws.isolated import Isolated, add_mechanism_name
 from dpaudit.laws.mechanism import name_of
 
 _OF_EACH = 2  # outputs of each dataset, the first of which may load something
@@ -68,7 +68,7 @@ def first_outputs(
     task = partial(drawn.glance_unit, mechanism, tuple(datasets))
 
     def glances(stage: str) -> list[tuple[str, float]]:
-        with named(name_of(mechanism)):
+        with add_mechanism_name(name_of(mechanism)):
             if not isinstance(mechanism, Isolated):
                 return list(map(task, units))
             found = executor.map(task, units, Stage(stage, measures=True), mechanism.crew)

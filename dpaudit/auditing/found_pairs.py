@@ -12,9 +12,9 @@ from numpy.random import default_rng
 import dpaudit._validate as check
 import dpaudit.auditing.worst_pair as worst_pair
 from dpaudit.auditing.apart import number_of
-from dpaudit.auditing.made_pairs import stated_pair
+from dpaudit.auditing.made_pairs import convert_made_pair
 from dpaudit.domains import Domain
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import stream
 from dpaudit.guarantees.kinds import Guarantee, ZeroConcentratedDP
 from dpaudit.laws.isolated import Isolated, Placed
@@ -25,9 +25,9 @@ from dpaudit.neighbours.found import Declared, FoundPair, chosen_relation
 from dpaudit.neighbours.records import Bounds
 from dpaudit.search.apart import Range
 from dpaudit.search.edits import domain_around
-from dpaudit.search.engine import CALLS, Found, Search
-from dpaudit.search.space import Space, space_apart, space_of
-from dpaudit.search.writing import written
+from dpaudit.search.engine import CALLS, PairCandidate, Search
+from dpaudit.search.space import PairSpace, space_apart, space_of
+from dpaudit.search.writing import format_pasted_dataset
 
 _UNBOUNDED = (
     "Nobody says how large numbers may be: the pair was looked for among numbers up to a million."
@@ -61,7 +61,7 @@ class FoundPairs(NamedTuple):
         return FoundPair(self.candidates[0].pair, " ".join(self.notes) or None)
 
 
-class Effort(NamedTuple):
+class SearchEffort(NamedTuple):
     """What a search may take: the trials or the seconds of the audit, or so many calls."""
 
     trials: int
@@ -76,7 +76,7 @@ class Effort(NamedTuple):
     def most(self, cells: int = 1, columns: int = 2) -> int:
         """Return the most calls: fewer of one column, or where datasets have very many cells."""
         if self.calls is not None:
-            return check.integer("search_calls", self.calls, least=2)
+            return check.require_integer("search_calls", self.calls, least=2)
         fit = max(_LEAST, _CELLS // max(1, cells))
         fit = min(fit, CALLS if columns > 1 else CALLS // 2)
         if self.seconds is not None:
@@ -84,14 +84,14 @@ class Effort(NamedTuple):
         return min(fit, max(_FEWEST, int(_OF_TRIALS * self.trials)))
 
 
-def found_in(
+def find_pairs(
     placed: Placed,
     domain: Domain | None,
     relation: Relation | str | Callable[[Any, Any], Any] | None,
     *,
     dataset: Any = None,
     bounds: Bounds | None = None,
-    effort: Effort,
+    effort: SearchEffort,
     seed: int,
     claimed: Guarantee | None = None,
 ) -> FoundPairs:
@@ -124,63 +124,69 @@ def found_in(
     """
     if domain is None and dataset is None:
         raise InvalidArgument("dataset", None, "records, or a domain in their place")
-    within = _within(relation, claimed)
+    within = _resolve_search_relation(relation, claimed)
     if domain is None:
-        made, start = _around(dataset, within, bounds), None
+        made, start = _build_domain_around(dataset, within, bounds), None
     else:
         made, start = domain.made(default_rng(stream(seed, "domain"))), dataset
-    space = _space(made, within, start)
-    found = _searched(placed, made, within, start, effort, seed)
+    space = _build_search_space(made, within, start)
+    found = _run_pair_search(placed, made, within, start, effort, seed)
     if not found.pairs:
         raise InvalidArgument("search_calls", found.most, "more, to look at a pair at least")
     if not found.found:
         what = "dataset" if domain is None else "domain"
         is_plain = domain is not None and not domain.of_records
-        given = domain if is_plain else Shown("one of no neighbours")
+        given = domain if is_plain else VerbatimText("one of no neighbours")
         raise InvalidArgument(what, given, f"one with neighbours under {space.relation.name}")
     most = max(1, worst_pair.at_most(effort.trials))
-    candidates = [_candidate(one, found, space, made) for one in found.found[:most]]
-    return FoundPairs(candidates, _notes(made, found), found.most, effort.is_by_pace)
+    candidates = [_make_found_candidate(one, found, space, made) for one in found.found[:most]]
+    return FoundPairs(candidates, _get_pair_notes(made, found), found.most, effort.is_by_pace)
 
 
-def _notes(domain: Domain, found: Search) -> tuple[str, ...]:
+def _get_pair_notes(domain: Domain, found: Search) -> tuple[str, ...]:
     """Return what is to be said of the pairs that were looked at."""
     if domain.around is None:
         return () if found.is_bounded else (_UNBOUNDED,)
     return (_MADE,) if found.is_bounded else (_MADE, _UNSTATED)
 
 
-def _named(relation: Any) -> str:
+def _require_relation_name(relation: Any) -> str:
     if relation is None:
         expected = "add-remove-record, replace-record or another one, to look for neighbours"
         raise InvalidArgument("relation", None, expected)
     if not isinstance(relation, Relation | str):
-        raise InvalidArgument("relation", Shown("a function"), "a name, to look for neighbours")
+        raise InvalidArgument(
+            "relation", VerbatimText("a function"), "a name, to look for neighbours"
+        )
     if isinstance(relation, Declared) and relation.user is not None:
         return f"{relation.name}: {relation.user}"
     return relation if isinstance(relation, str) else relation.name
 
 
-def _within(relation: Any, claimed: Guarantee | None) -> str | Range:
+def _resolve_search_relation(relation: Any, claimed: Guarantee | None) -> str | Range:
     """Return the relation of neighbours by its name, or the range of distances of any two."""
     named = chosen_relation(relation) if isinstance(relation, Relation | str) else None
-    return Range(named, _unit(claimed)) if isinstance(named, Metric) else _named(relation)
+    return (
+        Range(named, _compute_unit_distance(claimed))
+        if isinstance(named, Metric)
+        else _require_relation_name(relation)
+    )
 
 
-def _around(dataset: Any, within: str | Range, bounds: Bounds | None) -> Domain:
+def _build_domain_around(dataset: Any, within: str | Range, bounds: Bounds | None) -> Domain:
     if isinstance(within, Range):
         expected = "another dataset, or a domain: any two datasets are looked for in one"
         raise InvalidArgument("neighbour", None, expected)
     return domain_around(dataset, within, bounds=bounds)
 
 
-def _space(domain: Domain, within: str | Range, start: Any) -> Space:
+def _build_search_space(domain: Domain, within: str | Range, start: Any) -> PairSpace:
     if isinstance(within, Range):
         return space_apart(domain, within.metric, dataset=start)
     return space_of(domain, within, dataset=start)
 
 
-def _unit(claimed: Guarantee | None) -> float:
+def _compute_unit_distance(claimed: Guarantee | None) -> float:
     """Return the distance at which a claim a unit of distance allows a loss of about one."""
     if claimed is None:
         raise InvalidArgument("claim", None, "a claim a unit of distance, to look for far pairs")
@@ -200,15 +206,15 @@ def refuse_beside_domain(**given: Any) -> None:
     """
     for name, one in given.items():
         if one is not None:
-            raise InvalidArgument(name, Shown("both"), f"either {name} or domain")
+            raise InvalidArgument(name, VerbatimText("both"), f"either {name} or domain")
 
 
-def _searched(
+def _run_pair_search(
     placed: Placed,
     domain: Domain,
     relation: str | Range,
     dataset: Any,
-    effort: Effort,
+    effort: SearchEffort,
     seed: int,
 ) -> Search:
     if placed.elsewhere is not None:
@@ -224,19 +230,21 @@ def _searched(
         return search_with(mechanism, *given)
     limit = mechanism.crew.limits.timeout
     try:
-        with _patient(mechanism, most):
+        with _set_search_timeout(mechanism, most):
             return mechanism.search(*given, limit)
     finally:
         mechanism.crew.close()
 
 
-def _patient(mechanism: Isolated, calls: int) -> AbstractContextManager[None]:
+def _set_search_timeout(mechanism: Isolated, calls: int) -> AbstractContextManager[None]:
     """Let one request take as long as so many calls may: a limit is that of one call."""
     limit = mechanism.crew.limits.timeout
     return nullcontext() if limit is None else mechanism.crew.patient(limit * calls)
 
 
-def _candidate(one: Found, search: Search, space: Space, domain: Domain) -> Candidate:
+def _make_found_candidate(
+    one: PairCandidate, search: Search, space: PairSpace, domain: Domain
+) -> Candidate:
     what = {
         "movement": f"centres of noise are {one.moved:.4g} scales apart",
         "invariant": "a combination or a fraction of parts that no noise reaches is another",
@@ -249,7 +257,7 @@ def _candidate(one: Found, search: Search, space: Space, domain: Domain) -> Cand
     if one.edit is not None:
         said = f"{one.edit}, {said}"
     pair = space.oriented(one.place)
-    sides = [written(side) for side in (pair.dataset, pair.neighbour)]
+    sides = [format_pasted_dataset(side) for side in (pair.dataset, pair.neighbour)]
     if one.is_nobodys and None not in sides:
         said += f"; dataset = {sides[0]}, neighbour = {sides[1]}"
     beyond = _BEYOND if space.layout.start is not None else _BEYOND_NOTHING
@@ -257,5 +265,5 @@ def _candidate(one: Found, search: Search, space: Space, domain: Domain) -> Cand
         pair,
         said,
         caveat=beyond if space.is_beyond(one.place) else None,
-        made=stated_pair(pair, one.place, domain) if one.is_nobodys else None,
+        made=convert_made_pair(pair, one.place, domain) if one.is_nobodys else None,
     )

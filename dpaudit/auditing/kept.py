@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpaudit.execution import Executor
-from dpaudit.execution.ledger import Ledger
+from dpaudit.execution.ledger import RunLedger
 from dpaudit.extension.case import Case, PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.report.schema import Result
@@ -33,7 +33,7 @@ def what_determines(case: Case, settings: Settings, trials: int) -> tuple[Any, .
     return case.mechanism, pairs, case.claimed, case.at_delta, asked, trials
 
 
-def with_machines(result: Result, ledger: Ledger, executor: Executor) -> Result:
+def with_machines(result: Result, ledger: RunLedger, executor: Executor) -> Result:
     """Return a result that says which other machines computed, or began it, if others did."""
     there = executor.backend
     others = {

@@ -19,11 +19,11 @@ from numpy.random import Generator, default_rng
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import MeasurementEvidence
 from dpaudit.auditing.law_checks import plain_losses, residual_trials, side_checks
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation.event import error_rates
-from dpaudit.estimation.self_check import SelfCheck, likelihood_ratio_checks
+from dpaudit.estimation.self_check import CheckOutcome, likelihood_ratio_checks
 from dpaudit.execution import one_thread, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.mechanism import DIGITS, HasLossBounds, HasLossInDigits, Tiltable
@@ -41,7 +41,9 @@ class Peak:
     evaluated: int
 
 
-def climb(loss: Callable[[Array], Array], starts: Array, budget: int, rng: Generator) -> Peak:
+def search_largest_loss(
+    loss: Callable[[Array], Array], starts: Array, budget: int, rng: Generator
+) -> Peak:
     """Return the output with the largest loss that an ascent from ``starts`` meets.
 
     Every climber tries, in turns, a step along the difference of two others (which keeps to the
@@ -61,20 +63,20 @@ def climb(loss: Callable[[Array], Array], starts: Array, budget: int, rng: Gener
     --------
     >>> cone = lambda x: 1 - np.linalg.norm(x - 3.0, axis=1)
     >>> starts = np.random.default_rng(0).standard_normal((20, 2))
-    >>> round(climb(cone, starts, 4000, np.random.default_rng(1)).loss, 3)
+    >>> round(search_largest_loss(cone, starts, 4000, np.random.default_rng(1)).loss, 3)
     1.0
     """
-    check.integer("budget", budget, least=1)
+    check.require_integer("budget", budget, least=1)
     if not len(starts):
-        raise InvalidArgument("starts", Shown("none"), "at least one output")
-    values = _losses(loss, starts)
+        raise InvalidArgument("starts", VerbatimText("none"), "at least one output")
+    values = _compute_output_losses(loss, starts)
     order = np.argsort(-values, kind="stable")  # the best are first: steps go towards them
     points, values, spent = starts[order], values[order], len(starts)
     sizes = np.full(len(points), 0.5)
-    moves, turn = (_across, _towards, _around), 0
+    moves, turn = (_step_by_differences, _step_towards_best, _step_at_random), 0
     while spent + len(points) <= budget:
         tried = moves[turn % len(moves)](points, sizes, rng)
-        found = _losses(loss, tried)
+        found = _compute_output_losses(loss, tried)
         better = found > values
         points[better], values[better] = tried[better], found[better]
         sizes *= np.where(better, 1.5, 0.85)
@@ -84,30 +86,30 @@ def climb(loss: Callable[[Array], Array], starts: Array, budget: int, rng: Gener
     return Peak(float(values[best]), points[best], spent)
 
 
-def _losses(loss: Callable[[Array], Array], outputs: Array) -> Array:
+def _compute_output_losses(loss: Callable[[Array], Array], outputs: Array) -> Array:
     values = np.asarray(loss(outputs), dtype=np.float64)
     return np.where(np.isnan(values), -np.inf, values)
 
 
-def _across(points: Array, sizes: Array, rng: Generator) -> Array:
+def _step_by_differences(points: Array, sizes: Array, rng: Generator) -> Array:
     one, other = (points[rng.permutation(len(points))] for _ in range(2))
-    return np.asarray(points + _wide(sizes, points) * (one - other))
+    return np.asarray(points + _reshape_step_sizes(sizes, points) * (one - other))
 
 
-def _towards(points: Array, sizes: Array, rng: Generator) -> Array:
-    reach = _wide(sizes * 2 * rng.random(len(points)), points)
+def _step_towards_best(points: Array, sizes: Array, rng: Generator) -> Array:
+    reach = _reshape_step_sizes(sizes * 2 * rng.random(len(points)), points)
     goal = points[rng.integers(0, max(1, len(points) // 4))]
     return np.asarray(points + reach * (goal - points))
 
 
-def _around(points: Array, sizes: Array, rng: Generator) -> Array:
+def _step_at_random(points: Array, sizes: Array, rng: Generator) -> Array:
     axes = tuple(range(1, points.ndim))
     length = np.sqrt(np.mean(points**2, axis=axes, keepdims=True))
     step = length * rng.standard_normal(points.shape)
-    return np.asarray(points + _wide(sizes, points) * step)
+    return np.asarray(points + _reshape_step_sizes(sizes, points) * step)
 
 
-def _wide(sizes: Array, points: Array) -> Array:
+def _reshape_step_sizes(sizes: Array, points: Array) -> Array:
     return sizes.reshape(-1, *([1] * (points.ndim - 1)))
 
 
@@ -150,7 +152,7 @@ class Winner:
         )
 
 
-def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
+def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> MeasurementEvidence:
     """Return the largest exact loss over outputs and neighbours as a lower end at delta = 0.
 
     Parameters
@@ -180,7 +182,7 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
     checks = [*likelihood_ratio_checks(*plain.values()), *recomputed.checks]
     for side in Side:
         checks += side_checks(drawer, side, 1.0, enough)
-    return Evidence(
+    return MeasurementEvidence(
         lower=lower,
         upper=None,
         upper_note="a search over outputs finds no upper end; a proved bound is one",
@@ -193,13 +195,13 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> Evidence:
             "checking the law, per dataset": checking + enough,
         },
         self_checks=tuple(checks),
-        epsilons=_epsilons(claimed, lower),
+        epsilons=_choose_loss_epsilons(claimed, lower),
         roc=error_rates(*plain.values()),
         remark=recomputed.reservation if lower > claimed else "",
         notes=(
             str(winner),
             *recomputed.notes,
-            *([_UNBOUNDED] if _unbounded(drawer.mechanism) else []),
+            *([_UNBOUNDED] if _is_loss_unbounded(drawer.mechanism) else []),
         ),
     )
 
@@ -209,7 +211,7 @@ class Recomputed:
     """What may be held up against a claim, the checks behind it, and what to say of it."""
 
     lower: float
-    checks: tuple[SelfCheck, ...] = ()
+    checks: tuple[CheckOutcome, ...] = ()
     notes: tuple[str, ...] = ()
     reservation: str = ""
 
@@ -219,7 +221,9 @@ def certified_loss(mechanism: object, winner: Winner, claimed: float) -> Recompu
     loss = max(0.0, winner.peak.loss)
     try:
         if isinstance(mechanism, HasLossBounds):
-            return _bounded(loss, mechanism.loss_bounds(winner.peak.output, winner.pair), claimed)
+            return _make_enclosed_loss(
+                loss, mechanism.loss_bounds(winner.peak.output, winner.pair), claimed
+            )
         if loss > claimed and isinstance(mechanism, HasLossInDigits):
             return _in_digits(loss, _digits_that_agree(mechanism, winner), claimed)
     except InvalidArgument:  # no such code for this loss function
@@ -227,14 +231,14 @@ def certified_loss(mechanism: object, winner: Winner, claimed: float) -> Recompu
     return Recomputed(min(loss, claimed), notes=(_NO_DIGITS,) if loss > claimed else ())
 
 
-def _bounded(loss: float, ends: tuple[float, float], claimed: float) -> Recomputed:
+def _make_enclosed_loss(loss: float, ends: tuple[float, float], claimed: float) -> Recomputed:
     """Return what a loss is worth that lies between two ends."""
     low, high = ends
     if not math.isfinite(low) or not low <= high:
         return Recomputed(min(loss, claimed), notes=(_NOT_ENCLOSED,))
     found = f"between {low:.15g} and {high:.15g}"
     statement = "the output's loss, computed once more with an error bound, is the one found"
-    check = _compared(loss, min(max(loss, low), high), statement, found, claimed)
+    check = _check_recomputed_loss(loss, min(max(loss, low), high), statement, found, claimed)
     return Recomputed(max(0.0, min(loss, low)), (check,))
 
 
@@ -243,7 +247,7 @@ def _in_digits(loss: float, found: tuple[float, float], claimed: float) -> Recom
     least, gap = min(found), abs(found[0] - found[1])
     shown = f"{least:.15g} in {MORE_DIGITS[-1]} digits"
     statement = "the output's loss, computed once more in many digits, is the one found"
-    check = _compared(loss, least, statement, shown, claimed)
+    check = _check_recomputed_loss(loss, least, statement, shown, claimed)
     if not gap <= _AGREEMENT * abs(least):
         return Recomputed(min(loss, claimed), (check,), (_NO_AGREEMENT,))
     below = math.nextafter(least, -math.inf)
@@ -260,9 +264,11 @@ def _digits_that_agree(mechanism: HasLossInDigits[Any], winner: Winner) -> tuple
     return found[-2], found[-1]
 
 
-def _compared(loss: float, other: float, statement: str, found: str, claimed: float) -> SelfCheck:
+def _check_recomputed_loss(
+    loss: float, other: float, statement: str, found: str, claimed: float
+) -> CheckOutcome:
     gap = abs(other - loss) / (1 + abs(loss))
-    return SelfCheck(
+    return CheckOutcome(
         name="largest loss",
         statement=statement,
         passed=bool(gap <= _MISMATCH),
@@ -281,38 +287,40 @@ def largest_over_outputs(
     """
     claimed = case.claimed.epsilon(0.0)
     further = mechanism.neighbours(case.pair) if isinstance(mechanism, HasNeighbours) else ()
-    pairs = [both for pair in (case.pair, *further) for both in _both(pair)]
+    pairs = [both for pair in (case.pair, *further) for both in _get_pair_directions(pair)]
     each = max(2, trials // (2 * _RUNGS * len(pairs)))
     found = [
-        _tilted_starts(mechanism, pair, each, claimed, _generator(seed, str(number)))
+        _draw_tilted_starts(mechanism, pair, each, claimed, _make_loss_generator(seed, str(number)))
         for number, (pair, _) in enumerate(pairs)
     ]
     best = int(np.argmax([losses.max() for _, losses in found]))
     (starts, losses), (pair, side) = found[best], pairs[best]
     drawn = sum(len(each) for _, each in found)
-    if _unbounded(mechanism) and losses.max() > claimed:  # an ascent would end where rounding does
+    if (
+        _is_loss_unbounded(mechanism) and losses.max() > claimed
+    ):  # an ascent would end where rounding does
         top = int(np.argmax(losses))
         return Winner(Peak(float(losses[top]), starts[top], drawn), pair, side)
     first = starts[np.argsort(-losses, kind="stable")[:_CLIMBERS]]
     budget = max(len(first), trials - drawn)
-    peak = climb(
+    peak = search_largest_loss(
         lambda outputs: mechanism.privacy_loss(outputs, pair),
         first,
         budget,
-        _generator(seed, "ascent"),
+        _make_loss_generator(seed, "ascent"),
     )
     return Winner(Peak(peak.loss, peak.output, peak.evaluated + drawn), pair, side)
 
 
-def _generator(seed: int, purpose: str) -> Generator:
+def _make_loss_generator(seed: int, purpose: str) -> Generator:
     return default_rng(stream(seed, "largest loss", purpose))
 
 
-def _both(pair: Pair[Any]) -> list[tuple[Pair[Any], str]]:
+def _get_pair_directions(pair: Pair[Any]) -> list[tuple[Pair[Any], str]]:
     return [(pair.seen_from(side), f"the {side.value}") for side in Side]
 
 
-def _tilted_starts(
+def _draw_tilted_starts(
     mechanism: Tiltable[Any], pair: Pair[Any], each: int, claimed: float, rng: Generator
 ) -> tuple[Array, Array]:
     """Return outputs drawn with ever larger tilts, and their losses.
@@ -325,12 +333,12 @@ def _tilted_starts(
         drawn = mechanism.sample_tilted(pair, _FACTOR**rung, each, rng).transcripts
         outputs.append(drawn)
         losses.append(np.asarray(mechanism.privacy_loss(drawn, pair), dtype=np.float64))
-        if _unbounded(mechanism) and losses[-1].max() > claimed:
+        if _is_loss_unbounded(mechanism) and losses[-1].max() > claimed:
             break
     return np.concatenate(outputs), np.concatenate(losses)
 
 
-def _unbounded(mechanism: object) -> bool:
+def _is_loss_unbounded(mechanism: object) -> bool:
     return bool(getattr(mechanism, "loss_is_unbounded", False))
 
 
@@ -356,6 +364,6 @@ _NO_BOUND = (
 )
 
 
-def _epsilons(claimed: float, lower: float) -> tuple[float, ...]:
+def _choose_loss_epsilons(claimed: float, lower: float) -> tuple[float, ...]:
     top = max([e for e in (claimed, lower) if math.isfinite(e)] + [1e-6])
     return tuple(np.linspace(0.0, 1.4 * top, _GRID).tolist())

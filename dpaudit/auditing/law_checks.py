@@ -10,12 +10,12 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.self_check import (
-    SelfCheck,
+    CheckOutcome,
     consistency_check,
     digits_check,
     uniformity_check,
 )
-from dpaudit.laws.mechanism import Draws, HasLossInDigits
+from dpaudit.laws.mechanism import HasLossInDigits, TailDraws
 from dpaudit.neighbours import Pair, Side
 
 # Transcripts whose loss is computed in two ways.
@@ -40,15 +40,15 @@ def residual_trials(drawer: Drawer, trials: int) -> int:
 
 
 def side_checks(
-    drawer: Drawer, side: Side, tilt: float | Draws, residuals: int
-) -> tuple[SelfCheck, SelfCheck]:
+    drawer: Drawer, side: Side, tilt: float | TailDraws, residuals: int
+) -> tuple[CheckOutcome, CheckOutcome]:
     """Return the checks of the noise and of both ways to sum a loss, on one side of the pair."""
     noise = drawer.residuals(side, residuals, "checking the noise")
     losses = drawer.both_losses(side, tilt, CONSISTENCY, "checking the loss")
     return uniformity_check(side.value, noise), consistency_check(side.value, *losses)
 
 
-def digits_checks(drawer: Drawer) -> tuple[SelfCheck, ...]:
+def digits_checks(drawer: Drawer) -> tuple[CheckOutcome, ...]:
     """Return the check that other code computes the same loss, where the mechanism has any.
 
     A term that the law has forgotten, such as a determinant, hardly shows in what is drawn.

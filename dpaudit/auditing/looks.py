@@ -28,12 +28,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpaudit.auditing.evidence import Evidence
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation.joint import largest_lower_bound
 from dpaudit.execution import stream
-from dpaudit.execution.failures import OutOfTime
-from dpaudit.execution.ledger import current
+from dpaudit.execution.failures import DrawTimeout
+from dpaudit.execution.ledger import get_current_ledger
 
 _GROWTH = 8  # times as many trials as the look before
 _WORTH = 24  # times as many that the time left has to allow for a look that is not the last
@@ -58,7 +58,7 @@ class Look(NamedTuple):
     share: float
 
 
-Measure = Callable[[int, Look], Evidence]
+Measure = Callable[[int, Look], MeasurementEvidence]
 
 
 class Slowly(NamedTuple):
@@ -76,7 +76,7 @@ class Slowly(NamedTuple):
 
     def fitting(self, seconds: float, pace: float) -> int:
         """Return how many trials fit in so many seconds, at the most; 0 if none do."""
-        fitting = [trials for trials in _sizes() if self.seconds(trials, pace) <= seconds]
+        fitting = [trials for trials in _make_look_sizes() if self.seconds(trials, pace) <= seconds]
         return fitting[-1] if fitting else 0
 
 
@@ -90,14 +90,14 @@ def chosen_on(trials: int) -> int:
     return max(CHOOSING, trials // 2)
 
 
-def _sizes() -> Iterator[int]:
+def _make_look_sizes() -> Iterator[int]:
     """Yield numbers of trials, ever more of them, in steps of two digits."""
     yield from range(4, 100)
     yield from (n * 10**zeros for zeros in range(1, 8) for n in range(10, 100))
 
 
 @dataclass
-class Clock:
+class LookClock:
     """Says which looks fit in so many seconds.
 
     Parameters
@@ -125,7 +125,7 @@ class Clock:
 
         What a look takes besides its draws is not planned, such as an import.
         """
-        return self.began + self.seconds + _OVER - current().seconds
+        return self.began + self.seconds + _OVER - get_current_ledger().seconds
 
     def probed(self, pace: float, slow: Slowly | None) -> None:
         """Take note of what a probe saw."""
@@ -137,11 +137,11 @@ class Clock:
         before = Look(0, 0.0), 0.0
         for number in range(2, 64):
             planned = look
-            trials, share = current().fact(f"look {number - 1}", lambda: tuple(planned))  # noqa: B023
+            trials, share = get_current_ledger().fact(f"look {number - 1}", lambda: tuple(planned))  # noqa: B023
             look = Look(int(trials), share)
             began = self.now()
             yield look
-            took = current().fact(
+            took = get_current_ledger().fact(
                 f"look {number - 1}, seconds",
                 lambda: self.now() - began,  # noqa: B023
                 measures=True,
@@ -162,8 +162,10 @@ class Clock:
             fitting = self._left() / (2 * DRAWN * max(self.pace, 1e-9))
         least = _LEAST if self.slow is None else 0
         if _FIRST * fitting < _LEAST:
-            return Look(max(least, _round(min(self.trials, _KEPT_BACK * fitting))), _LAST)
-        return Look(_round(min(self.trials, _FIRST * fitting)), _EARLY / 2)
+            return Look(
+                max(least, _round_trials_down(min(self.trials, _KEPT_BACK * fitting))), _LAST
+            )
+        return Look(_round_trials_down(min(self.trials, _FIRST * fitting)), _EARLY / 2)
 
     def require(self, alpha: float, claimed: tuple[float, float]) -> None:
         """Refuse a time in which slow outputs cannot refute the claim, whatever they are.
@@ -184,12 +186,16 @@ class Clock:
         if self.slow is None or look.trials >= FEW:
             return
         share = alpha * _LAST
-        if look.trials and ceiling(look.trials, share, delta) > epsilon:
+        if look.trials and compute_epsilon_ceiling(look.trials, share, delta) > epsilon:
             return
-        sizes = list(_sizes())  # the more trials, the larger what they certify
-        place = bisect_right(sizes, epsilon, key=lambda trials: ceiling(trials, share, delta))
+        sizes = list(_make_look_sizes())  # the more trials, the larger what they certify
+        place = bisect_right(
+            sizes, epsilon, key=lambda trials: compute_epsilon_ceiling(trials, share, delta)
+        )
         enough = sizes[place] if place < len(sizes) else None
-        raise InvalidArgument("time", Shown(f"{self.seconds:g}"), self._instead(enough, claimed))
+        raise InvalidArgument(
+            "time", VerbatimText(f"{self.seconds:g}"), self._instead(enough, claimed)
+        )
 
     def _instead(self, enough: int | None, claimed: tuple[float, float]) -> str:
         assert self.slow is not None
@@ -197,7 +203,7 @@ class Clock:
         took = f"an output takes {self.pace:.3g} s"
         if enough is None:
             return f"another claim: {took}, and no number of outputs refutes {epsilon:g}"
-        spent = current().seconds + self.now() - self.began
+        spent = get_current_ledger().seconds + self.now() - self.began
         seconds = spent + self.slow.seconds(enough, self.pace) / _KEPT_BACK
         return (
             f"at least {math.ceil(seconds)} seconds: {took}, and it takes {enough} trials of each "
@@ -228,19 +234,19 @@ class Clock:
         slow = took + (_GROWTH - 1) * look.trials * pace > left / 2
         if not slow and fitting >= _WORTH * look.trials:
             return Look(_GROWTH * look.trials, _EARLY / 2**number)
-        return Look(_round(fitting), _LAST)
+        return Look(_round_trials_down(fitting), _LAST)
 
 
-def _round(trials: float) -> int:
+def _round_trials_down(trials: float) -> int:
     """Return a number of trials rounded down to two digits."""
     count = int(trials)
     unit: int = 10 ** max(0, len(str(count)) - 2)
     return count // unit * unit
 
 
-def taken(
-    looks: Iterator[Look], measure: Measure, beyond: Callable[[Evidence], float]
-) -> tuple[Evidence, list[Look]]:
+def run_looks(
+    looks: Iterator[Look], measure: Measure, beyond: Callable[[MeasurementEvidence], float]
+) -> tuple[MeasurementEvidence, list[Look]]:
     """Return the evidence of the best of the looks, and those that were taken.
 
     Parameters
@@ -257,21 +263,23 @@ def taken(
     OutOfTime
         The time was over before the first look ended. One that is cut off later counts for nothing.
     """
-    found: list[tuple[Look, Evidence]] = []
+    found: list[tuple[Look, MeasurementEvidence]] = []
     for number, look in enumerate(looks, start=1):
         try:
             evidence = measure(number, look)
-        except OutOfTime:
+        except DrawTimeout:
             if not found:
                 raise
             break
         found.append((look, evidence))
         if not evidence.trusted or beyond(evidence) > 0 or evidence.interrupted:
             break
-    return _together(found, beyond), [look for look, _ in found]
+    return _merge_look_evidence(found, beyond), [look for look, _ in found]
 
 
-def _together(found: list[tuple[Look, Evidence]], beyond: Callable[[Evidence], float]) -> Evidence:
+def _merge_look_evidence(
+    found: list[tuple[Look, MeasurementEvidence]], beyond: Callable[[MeasurementEvidence], float]
+) -> MeasurementEvidence:
     """Return what the looks certify together: the last one if it is broken, else the best."""
     last = found[-1][1]
     best = last
@@ -290,12 +298,12 @@ def _together(found: list[tuple[Look, Evidence]], beyond: Callable[[Evidence], f
     return replace(best, budget=budget, notes=(note, *best.notes))
 
 
-def seed_of(seed: int, number: int) -> int:
+def make_look_seed(seed: int, number: int) -> int:
     """Return the seed of a look, which for the first one is that of the audit.
 
     Examples
     --------
-    >>> seed_of(7, 1), seed_of(7, 2) == seed_of(7, 3)
+    >>> make_look_seed(7, 1), make_look_seed(7, 2) == make_look_seed(7, 3)
     (7, False)
     """
     if number == 1:
@@ -303,18 +311,21 @@ def seed_of(seed: int, number: int) -> int:
     return int(stream(seed, f"look {number}").generate_state(1, np.uint64)[0])
 
 
-def ceiling(trials: int, alpha: float, delta: float) -> float:
+def compute_epsilon_ceiling(trials: int, alpha: float, delta: float) -> float:
     """Return the largest epsilon that so many trials a side can certify, all of them right.
 
     Examples
     --------
-    >>> round(ceiling(10_000, 0.05, 0.0), 2), round(ceiling(100, 0.05, 0.5), 2)
+    >>> (
+    ...     round(compute_epsilon_ceiling(10_000, 0.05, 0.0), 2),
+    ...     round(compute_epsilon_ceiling(100, 0.05, 0.5), 2),
+    ... )
     (8.79, 3.48)
     """
     return largest_lower_bound(trials, trials, delta=delta, alpha=alpha)
 
 
-def plan(
+def format_look_plan(
     trials: int,
     alpha: float,
     claimed: tuple[float, float],
@@ -339,7 +350,7 @@ def plan(
 
     Examples
     --------
-    >>> print(plan(10_000, 0.05, (1.0, 0.0), 1e-4, None))
+    >>> print(format_look_plan(10_000, 0.05, (1.0, 0.0), 1e-4, None))
     10,000 trials can certify an epsilon of 8.8 at most; 1 is claimed. A probe drew 10,000 outputs \
 a second: about 8 s.
     """
@@ -348,21 +359,23 @@ a second: about 8 s.
     rate = rate if quick else f"A probe took {pace:.2g} s an output"
     epsilon, delta = claimed
     if seconds is not None:
-        fitting = max(1, _round(_KEPT_BACK * seconds * workers / (DRAWN * max(pace, 1e-9))))
-        most = ceiling(fitting, _LAST * alpha, delta)
+        fitting = max(
+            1, _round_trials_down(_KEPT_BACK * seconds * workers / (DRAWN * max(pace, 1e-9)))
+        )
+        most = compute_epsilon_ceiling(fitting, _LAST * alpha, delta)
         return (
             f"{rate}: up to {seconds:g} s are used, in looks at ever more outputs. These are about "
             f"{fitting:,} trials, which can certify an epsilon of {most:.2g} at most; {epsilon:g} "
             "is claimed."
         )
-    most = ceiling(trials, alpha, delta)
+    most = compute_epsilon_ceiling(trials, alpha, delta)
     short = "" if most > epsilon else ": too few to refute it"
     return (
         f"{trials:,} trials can certify an epsilon of {most:.2g} at most; {epsilon:g} is "
-        f"claimed{short}. {rate}: about {clock(2 * DRAWN * trials * pace)}."
+        f"claimed{short}. {rate}: about {format_duration(2 * DRAWN * trials * pace)}."
     )
 
 
-def clock(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return about how long something takes, in words."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -10,14 +10,16 @@ import dpaudit.auditing.exact as white_box
 import dpaudit.auditing.repeating as repeating
 import dpaudit.auditing.traced as traced
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import Evidence
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.mechanism import HasLossBounds, HasLossInDigits, Tiltable
 
 
-def measured(case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int) -> Evidence:
+def measure_case(
+    case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
+) -> MeasurementEvidence:
     """Return what is measured of a case: nothing of a service whose answers never vary.
 
     Parameters
@@ -28,20 +30,20 @@ def measured(case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int)
         On each side.
     """
     alpha = 1 - settings.confidence
-    if (unvarying := asking.unvarying(drawer)) is not None:
+    if (unvarying := asking.find_unvarying_service(drawer)) is not None:
         return unvarying
     if case.currency is not None:
         _refuse_of_a_curve(settings)
     if drawer.repeats:
-        return repeating.event(case, drawer, trials, alpha)
+        return repeating.bound_repeating_event(case, drawer, trials, alpha)
     if settings.until_refuted:
         return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.distinguisher)
     if case.currency is not None and case.currency.orders:
-        return divergence.divergence(case, drawer, trials, alpha, settings.distinguisher)
+        return divergence.bound_renyi_by_bet(case, drawer, trials, alpha, settings.distinguisher)
     if settings.estimator == "exact-loss" and traced.is_code(case.mechanism):
         return traced.losses_of_code(case, drawer, settings, trials)
     if not is_from_losses(case, settings):
-        return black_box.event(case, drawer, trials, alpha, settings.distinguisher)
+        return black_box.bound_epsilon_by_event(case, drawer, trials, alpha, settings.distinguisher)
     if settings.distinguisher is not None:
         raise InvalidArgument(
             "distinguisher", settings.distinguisher, "none, or the estimator event"
@@ -53,10 +55,10 @@ def _refuse_of_a_curve(settings: Settings) -> None:
     """Refuse what takes a claim that names its point."""
     if settings.until_refuted:
         expected = "an (epsilon, delta) claim to bet against; this one names no point"
-        raise InvalidArgument("until_refuted", Shown("--until-refuted"), expected)
+        raise InvalidArgument("until_refuted", VerbatimText("--until-refuted"), expected)
     if settings.estimator == "exact-loss":
         expected = "event, or an (epsilon, delta) claim: this one names no point"
-        raise InvalidArgument("estimator", Shown("exact-loss"), expected)
+        raise InvalidArgument("estimator", VerbatimText("exact-loss"), expected)
 
 
 def is_from_losses(case: PrivacyCase, settings: Settings) -> bool:
@@ -65,7 +67,7 @@ def is_from_losses(case: PrivacyCase, settings: Settings) -> bool:
     if traced.is_code(case.mechanism):
         return False
     if settings.estimator == "exact-loss" and not tiltable:
-        given = Shown("exact-loss")
+        given = VerbatimText("exact-loss")
         expected = "event: the law of these outputs is not known, or cannot be drawn tilted"
         raise InvalidArgument("estimator", given, expected)
     if settings.until_refuted or settings.estimator == "event" or case.currency is not None:

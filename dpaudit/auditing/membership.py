@@ -25,16 +25,16 @@ from dpaudit.auditing.output_audit import (
     outputs_statement,
 )
 from dpaudit.auditing.output_pairs import OutputPair, read_outputs
-from dpaudit.errors import DataError, InvalidArgument, Shown
+from dpaudit.errors import DataError, InvalidArgument, VerbatimText
 from dpaudit.estimation import roc
 from dpaudit.estimation.roc import Interval, RocNumbers
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.records import Record
 from dpaudit.report.document import Result
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import BudgetEntry, Claimed, ModelBased
-from dpaudit.verdicts import judge
+from dpaudit.verdicts import judge_claimed_number
 
 CLAIM = "attack scores"
 FPRS = (0.001, 0.01, 0.1)
@@ -58,8 +58,8 @@ class MembershipClaim:
     fprs: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        check.delta("delta", self.delta)
-        check.probability("confidence", self.confidence)
+        check.require_delta("delta", self.delta)
+        check.require_probability("confidence", self.confidence)
         if self.epsilon is not None:
             check.non_negative("epsilon", self.epsilon)
         for fpr in self.fprs:
@@ -132,18 +132,18 @@ def audit_membership(
     if files:
         names = [str(one) for one in files]
         return certify_scores(read_scores([Path(one) for one in names]), asked, ", ".join(names))
-    sides = [_scores(*one) for one in (("members", members), ("others", others))]
+    sides = [_parse_membership_scores(*one) for one in (("members", members), ("others", others))]
     pair = OutputPair(sides[0][:, None], sides[1][:, None], ("the score",), (), (), ())
     return certify_scores(pair, asked, "given by the caller")
 
 
-def _scores(name: str, given: Any) -> Array:
+def _parse_membership_scores(name: str, given: Any) -> Array:
     try:
         found = as_doubles(given)
     except (Inexact, TypeError, ValueError):
         raise InvalidArgument(name, Record(given), "scores, one number a run") from None
     if found.ndim != 1 or len(found) < _LEAST or not np.isfinite(found).all():
-        shown = Shown(f"shape {found.shape}")
+        shown = VerbatimText(f"shape {found.shape}")
         raise InvalidArgument(name, shown, f"at least {_LEAST} finite numbers, one a run")
     return found
 
@@ -169,16 +169,18 @@ def certify_scores(pair: OutputPair, asked: MembershipClaim, data: str, rerun: s
     settings = asked.settings
     evidence = evidence_of(pair, settings)
     statement = replace(outputs_statement(settings, "whoever gave the scores"), name=CLAIM)
-    found = outputs_result(statement, evidence, settings, rerun or _rerun(asked), data)
+    found = outputs_result(
+        statement, evidence, settings, rerun or _format_membership_rerun(asked), data
+    )
     lower = found.measured.lower
     claimed = math.inf if asked.epsilon is None else asked.epsilon
-    verdict = judge(claimed, lower, trusted=evidence.trusted)
+    verdict = judge_claimed_number(claimed, lower, trusted=evidence.trusted)
     changed: dict[str, Any] = {"verdict": verdict}
     if asked.epsilon is None:
         changed |= _as_question(found, asked, trusted=evidence.trusted)
     if evidence.trusted:
-        changed |= _beside(found, pair, asked)
-    changed["notes"] = [*found.notes, *_remarks(pair), _ONE_RUN]
+        changed |= _compute_roc_updates(found, pair, asked)
+    changed["notes"] = [*found.notes, *_get_direction_remarks(pair), _ONE_RUN]
     found = found.model_copy(update=changed)
     if verdict != "refuted":
         return found
@@ -188,8 +190,8 @@ def certify_scores(pair: OutputPair, asked: MembershipClaim, data: str, rerun: s
 
 def _as_question(found: Result, asked: MembershipClaim, *, trusted: bool) -> dict[str, Any]:
     """Return what changes where nothing is claimed."""
-    least = number(found.measured.lower, rounding=ROUND_FLOOR)
-    where = f"at delta = {number(asked.delta)}"
+    least = format_significant(found.measured.lower, rounding=ROUND_FLOOR)
+    where = f"at delta = {format_significant(asked.delta)}"
     said = f"Epsilon {where} is at least {least}; nothing is claimed."
     return {
         "standing": "question",
@@ -199,7 +201,7 @@ def _as_question(found: Result, asked: MembershipClaim, *, trusted: bool) -> dic
     }
 
 
-def _beside(found: Result, pair: OutputPair, asked: MembershipClaim) -> dict[str, Any]:
+def _compute_roc_updates(found: Result, pair: OutputPair, asked: MembershipClaim) -> dict[str, Any]:
     members, others = pair.on_dataset[:, 0], pair.on_neighbour[:, 0]
     share = (1 - _EPSILON) * (1 - asked.confidence)
     numbers = roc.roc_numbers(members, others, asked.fprs, share)
@@ -208,28 +210,30 @@ def _beside(found: Result, pair: OutputPair, asked: MembershipClaim) -> dict[str
     return {
         "measured": measured,
         "budget": [*found.budget, rest],
-        "parameters": {**found.parameters, "scores": _document(numbers, pair)},
-        "model_based": [*found.model_based, *_estimates(numbers, pair, asked)],
+        "parameters": {**found.parameters, "scores": _convert_roc_numbers(numbers, pair)},
+        "model_based": [*found.model_based, *_estimate_membership_epsilons(numbers, pair, asked)],
     }
 
 
-def _document(numbers: RocNumbers, pair: OutputPair) -> dict[str, Any]:
+def _convert_roc_numbers(numbers: RocNumbers, pair: OutputPair) -> dict[str, Any]:
     """Return the numbers as a report holds them: as counted, and both ends."""
     return {
         "members": len(pair.on_dataset),
         "others": len(pair.on_neighbour),
-        "tpr at fpr": [[fpr, *_ends(one)] for fpr, one in numbers.rates],
-        "auroc": _ends(numbers.auroc),
-        "accuracy": _ends(numbers.accuracy),
-        "advantage": _ends(numbers.advantage),
+        "tpr at fpr": [[fpr, *_to_interval_list(one)] for fpr, one in numbers.rates],
+        "auroc": _to_interval_list(numbers.auroc),
+        "accuracy": _to_interval_list(numbers.accuracy),
+        "advantage": _to_interval_list(numbers.advantage),
     }
 
 
-def _ends(one: Interval) -> list[float]:
+def _to_interval_list(one: Interval) -> list[float]:
     return [one.estimate, one.low, one.high]
 
 
-def _estimates(numbers: RocNumbers, pair: OutputPair, asked: MembershipClaim) -> list[ModelBased]:
+def _estimate_membership_epsilons(
+    numbers: RocNumbers, pair: OutputPair, asked: MembershipClaim
+) -> list[ModelBased]:
     members, others = pair.on_dataset[:, 0], pair.on_neighbour[:, 0]
     area = numbers.auroc.estimate
     found = [
@@ -247,7 +251,8 @@ def _estimates(numbers: RocNumbers, pair: OutputPair, asked: MembershipClaim) ->
             (
                 "Gaussian curve of this AUROC",
                 epsilon,
-                f"that the curve is Gaussian: mu = {number(roc.gaussian_mu(area))} has this AUROC",
+                f"that the curve is Gaussian: mu = {format_significant(roc.gaussian_mu(area))} "
+                "has this AUROC",
                 "Dong, Roth & Su 2022",
             )
         )
@@ -257,12 +262,12 @@ def _estimates(numbers: RocNumbers, pair: OutputPair, asked: MembershipClaim) ->
     ]
 
 
-def _remarks(pair: OutputPair) -> list[str]:
+def _get_direction_remarks(pair: OutputPair) -> list[str]:
     area = roc.auroc(pair.on_dataset[:, 0], pair.on_neighbour[:, 0], 1e-3)
     return [_HIGHER] if area.high < 0.5 else []
 
 
-def _rerun(asked: MembershipClaim) -> str:
+def _format_membership_rerun(asked: MembershipClaim) -> str:
     claim = "" if asked.epsilon is None else f", epsilon={asked.epsilon!r}"
     return (
         f"dpaudit.audit_membership(members, others, delta={asked.delta!r}{claim}, "

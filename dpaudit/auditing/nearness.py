@@ -60,11 +60,11 @@ def are_points(pair: Any) -> bool:
     >>> are_points(Pair(1, 2, metric("absolute"))), are_points(Pair("ab", "ac", metric("hamming")))
     (True, False)
     """
-    one, other = _points(pair)
+    one, other = _convert_pair_to_points(pair)
     return one is not None and other is not None and one.shape == other.shape
 
 
-def _points(pair: Any) -> tuple[Array | None, Array | None]:
+def _convert_pair_to_points(pair: Any) -> tuple[Array | None, Array | None]:
     """Return two datasets as points; None where they are no numbers."""
     try:
         one, other = (np.asarray(pair.on(side), dtype=np.float64).ravel() for side in Side)
@@ -75,25 +75,27 @@ def _points(pair: Any) -> tuple[Array | None, Array | None]:
 
 def nearer_in_sum(mechanism: Any, pair: Any, on_p: Array, on_q: Array, rng: Generator) -> Nearness:
     """Return how much nearer outputs are to the dataset, in the sum of absolute differences."""
-    return Nearness(*_points(pair), 1)
+    return Nearness(*_convert_pair_to_points(pair), 1)
 
 
-def nearer(mechanism: Any, pair: Any, on_p: Array, on_q: Array, rng: Generator) -> Nearness:
+def make_euclidean_nearness(
+    mechanism: Any, pair: Any, on_p: Array, on_q: Array, rng: Generator
+) -> Nearness:
     """Return how much nearer outputs are to the dataset, in Euclidean distance."""
-    return Nearness(*_points(pair), 2)
+    return Nearness(*_convert_pair_to_points(pair), 2)
 
 
 def near_dataset(mechanism: Any, pair: Any, on_p: Array, on_q: Array, rng: Generator) -> Nearness:
     """Return how near outputs are to the dataset."""
-    return Nearness(_points(pair)[0], None, 2)
+    return Nearness(_convert_pair_to_points(pair)[0], None, 2)
 
 
 def near_neighbour(mechanism: Any, pair: Any, on_p: Array, on_q: Array, rng: Generator) -> Nearness:
     """Return how far outputs are from the neighbour."""
-    return Nearness(None, _points(pair)[1], 2)
+    return Nearness(None, _convert_pair_to_points(pair)[1], 2)
 
 
-def _card(name: str, statement: str, fit: Any) -> Distinguisher:
+def _make_nearness_card(name: str, statement: str, fit: Any) -> Distinguisher:
     return Distinguisher(
         name=name,
         statement=statement,
@@ -104,12 +106,18 @@ def _card(name: str, statement: str, fit: Any) -> Distinguisher:
 
 
 NEARNESS = (
-    _card(
+    _make_nearness_card(
         "nearer in sum",
         "by how much nearer an output is to one, in absolute differences",
         nearer_in_sum,
     ),
-    _card("nearer", "by how much nearer an output is to one, in Euclidean distance", nearer),
-    _card("near the dataset", "how near an output is to the dataset", near_dataset),
-    _card("near the neighbour", "how near an output is to the neighbour", near_neighbour),
+    _make_nearness_card(
+        "nearer",
+        "by how much nearer an output is to one, in Euclidean distance",
+        make_euclidean_nearness,
+    ),
+    _make_nearness_card("near the dataset", "how near an output is to the dataset", near_dataset),
+    _make_nearness_card(
+        "near the neighbour", "how near an output is to the neighbour", near_neighbour
+    ),
 )

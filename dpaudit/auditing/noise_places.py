@@ -8,13 +8,13 @@ from typing import Any
 
 import dpaudit.faults.codes as faults
 from dpaudit.errors import MechanismError
-from dpaudit.execution.failures import CodeFailed, OutOfTime, WorkerEnded
+from dpaudit.execution.failures import CodeFailed, DrawTimeout, WorkerEnded
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.freezing.lines import noise_lines
 from dpaudit.laws.calling import Calls
-from dpaudit.laws.isolated import Isolated, named
+from dpaudit.laws.isolated import Isolated, add_mechanism_name
 from dpaudit.laws.mechanism import name_of
-from dpaudit.laws.observed import Observed
+from dpaudit.laws.observed import CodeMechanism
 from dpaudit.laws.outside import Outside
 from dpaudit.neighbours import Side
 from dpaudit.report.lines import CodeLine
@@ -24,13 +24,13 @@ from dpaudit.text import one_line
 _LONGEST = 200  # characters of a line that are shown
 
 
-def added(result: Result, case: PrivacyCase) -> Result:
+def add_noise_lines(result: Result, case: PrivacyCase) -> Result:
     """Return a refutation with the lines of the code that draw noise, where they are known.
 
     A scale that the data decide is a kind of fault, which the result has unless the event that
     leaked decides another.
     """
-    lines = [_in_document(*one) for one in _lines(case)]
+    lines = [_in_document(*one) for one in _find_noise_lines(case)]
     fault = next((one.fault for one in lines if one.fault is not None), None)
     return result.model_copy(update={"lines": lines, "fault": result.fault or fault})
 
@@ -38,23 +38,23 @@ def added(result: Result, case: PrivacyCase) -> Result:
 _Plain = tuple[str, int, str, str, bool]  # a `NoiseLine` as it crosses the border of a process
 
 
-def _lines(case: PrivacyCase) -> Sequence[_Plain]:
+def _find_noise_lines(case: PrivacyCase) -> Sequence[_Plain]:
     datasets = [case.pair.on(side) for side in Side]
     mechanism: Any = case.mechanism
-    with named(name_of(mechanism)):
+    with add_mechanism_name(name_of(mechanism)):
         match mechanism:
-            case Observed():
+            case CodeMechanism():
                 return _lines_of(lambda: mechanism, (), datasets)
             case Isolated() if mechanism.called_as is not None:
-                return _elsewhere(mechanism, datasets)
+                return _find_noise_lines_in_worker(mechanism, datasets)
     return []
 
 
-def _elsewhere(mechanism: Isolated, datasets: Sequence[Any]) -> Sequence[_Plain]:
+def _find_noise_lines_in_worker(mechanism: Isolated, datasets: Sequence[Any]) -> Sequence[_Plain]:
     """Return the lines, seen by a worker of the mechanism; none where that fails."""
     try:
         found: Sequence[_Plain] = mechanism.crew.call(_lines_of, *mechanism.made, datasets)
-    except (MechanismError, WorkerEnded, CodeFailed, OutOfTime):
+    except (MechanismError, WorkerEnded, CodeFailed, DrawTimeout):
         return []
     return found
 

@@ -49,11 +49,13 @@ def find_noisy_functions(folder: Path) -> list[NoisyFunction]:
     ...     [one.reference for one in find_noisy_functions(Path(name))]
     ['sums:noisy']
     """
-    found = [one for file in _sources(folder) for one in _functions(file, folder)]
+    found = [
+        one for file in _find_own_sources(folder) for one in _find_noisy_functions(file, folder)
+    ]
     return sorted(found, key=lambda one: (not one.takes_generator, one.reference))
 
 
-def _sources(folder: Path) -> Iterator[Path]:
+def _find_own_sources(folder: Path) -> Iterator[Path]:
     files = (file for file in sorted(folder.rglob("*.py")) if _is_own(file.relative_to(folder)))
     for _, file in zip(range(_MOST_FILES), files, strict=False):
         yield file
@@ -67,7 +69,7 @@ def _is_own(path: Path) -> bool:
     return all(part.isidentifier() and part not in _ELSEWHERE for part in parts)
 
 
-def _functions(file: Path, folder: Path) -> Iterator[NoisyFunction]:
+def _find_noisy_functions(file: Path, folder: Path) -> Iterator[NoisyFunction]:
     try:
         tree = ast.parse(file.read_bytes() if file.stat().st_size <= _LARGEST else b"")
     except (OSError, SyntaxError, ValueError, RecursionError):
@@ -80,11 +82,11 @@ def _functions(file: Path, folder: Path) -> Iterator[NoisyFunction]:
             continue
         names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
         takes = bool(_GENERATORS.intersection(names[1:]))
-        if names and names[0] not in _GENERATORS and (takes or _draws(node)):
+        if names and names[0] not in _GENERATORS and (takes or _is_drawing_noise(node)):
             yield NoisyFunction(f"{module}:{node.name}", node.lineno, takes)
 
 
-def _draws(node: ast.FunctionDef) -> bool:
+def _is_drawing_noise(node: ast.FunctionDef) -> bool:
     """Return whether the body calls something that is named as noise is."""
     called = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
     return any(isinstance(one, ast.Attribute) and one.attr in _NOISE for one in called)

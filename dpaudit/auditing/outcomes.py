@@ -13,19 +13,19 @@ from numpy.random import default_rng
 import dpaudit.faults.codes as faults
 import dpaudit.laws.drawn as drawn
 import dpaudit.laws.instances as instances
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import MeasurementEvidence
 from dpaudit.auditing.first_outputs import FirstOutputs, first_outputs
 from dpaudit.auditing.wording import path_of
 from dpaudit.estimation.independence import Outputs
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution import Executor, planned_units, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.calling import When
-from dpaudit.laws.isolated import Isolated, named
+from dpaudit.laws.isolated import Isolated, add_mechanism_name
 from dpaudit.laws.layout import EXACTLY, Layout, Parted
-from dpaudit.laws.leaves import Token
+from dpaudit.laws.leaves import LeafToken
 from dpaudit.laws.mechanism import Mechanism, name_of
-from dpaudit.laws.observed import Observed, with_layout
+from dpaudit.laws.observed import CodeMechanism, with_layout
 from dpaudit.laws.reads import Read, layout_of_reads
 from dpaudit.neighbours import Side
 
@@ -39,7 +39,7 @@ UNVARYING = (
     "Whatever was looked at first, on either dataset, was one and the same output: see whether the "
     "function returns what it releases."
 )
-_NOTHING = SelfCheck(
+_NOTHING = CheckOutcome(
     name="something is returned",
     statement="every output that was looked at is None: let the function return what it releases",
     passed=False,
@@ -64,7 +64,7 @@ class LaidOut:
     changes: bool = False
 
 
-def laid_out(
+def resolve_case_layout(
     case: PrivacyCase,
     seed: int,
     executor: Executor,
@@ -103,22 +103,24 @@ def laid_out(
     count = max(least, min(most, trials // _WORTH) // len(cases))
     slow = first is not None and first.is_slow
     layout = _layout_by_workers(case, seed, count, executor) if slow else None
-    found = _laid_out_as(case, layout, seed, count)
+    found = _apply_known_layout(case, layout, seed, count)
     return LaidOut(found, first, count, _is_changed(mechanism, found, seed))
 
 
-def _laid_out_as(case: PrivacyCase, layout: Layout | None, seed: int, count: int) -> PrivacyCase:
+def _apply_known_layout(
+    case: PrivacyCase, layout: Layout | None, seed: int, count: int
+) -> PrivacyCase:
     """Return the case with a layout; without one, of so many outputs of each dataset."""
     if layout is None:
         return with_layout_of(case, seed, count)
-    return _having(case, having(case.mechanism, layout), layout)
+    return _set_case_layout(case, set_mechanism_layout(case.mechanism, layout), layout)
 
 
 def _is_changed(mechanism: Any, case: PrivacyCase, seed: int) -> bool:
     """Return whether calls change the instance that is called, as each process sees it."""
     datasets = [case.pair.on(side) for side in Side]
     rngs = [default_rng(stream(seed, "changes", str(n))) for n in range(len(datasets))]
-    with named(name_of(mechanism)):
+    with add_mechanism_name(name_of(mechanism)):
         if isinstance(mechanism, Isolated):
             return mechanism.is_changed(datasets, _CHANGING, rngs)
         return instances.is_changed(mechanism, datasets, _CHANGING, rngs)
@@ -159,7 +161,7 @@ def _layout_by_workers(
     ]
     task = partial(drawn.read_unit, case.mechanism, tuple(datasets))
     few = replace(executor, workers=min(executor.workers, _WORKERS))
-    with named(name_of(case.mechanism)):
+    with add_mechanism_name(name_of(case.mechanism)):
         found = list(few.map(task, units, "what outputs are made of", case.mechanism.crew))
     reads = [Read(*one) for one in found]
     return layout_of_reads([reads[n * count :][:count] for n in range(len(datasets))])
@@ -171,12 +173,12 @@ def with_layout_of(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:
     datasets = [one.pair.on(side) for one in cases for side in Side]
     rngs = [default_rng(stream(seed, "layout", str(n))) for n in range(len(datasets))]
     mechanism: Any = case.mechanism
-    with named(name_of(mechanism)):
+    with add_mechanism_name(name_of(mechanism)):
         layout = mechanism.laid_out(datasets, count, rngs)
-    return _having(case, having(mechanism, layout), layout)
+    return _set_case_layout(case, set_mechanism_layout(mechanism, layout), layout)
 
 
-def without(
+def remove_output_parts(
     case: PrivacyCase, paths: Sequence[str], seed: int, count: int, executor: Executor | None
 ) -> PrivacyCase:
     """Return the case of a mechanism whose outputs are read without some parts, by their paths.
@@ -199,35 +201,35 @@ def without(
             if isinstance(known, Parted)
             else _layout_by_workers(other, seed, count, executor)
         )
-    found = _laid_out_as(other, layout, seed, count)
+    found = _apply_known_layout(other, layout, seed, count)
     notes = _notes_of_parts(layout_of(found.mechanism))
     return replace(found, candidates=case.candidates, notes=(*case.notes, *notes))
 
 
-def _having(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> PrivacyCase:
+def _set_case_layout(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> PrivacyCase:
     return replace(
         case,
         mechanism=mechanism,
-        elsewhere=_elsewhere(case.elsewhere, layout),
-        candidates=tuple(_having(one, mechanism, layout) for one in case.candidates),
+        elsewhere=_make_layout_factory(case.elsewhere, layout),
+        candidates=tuple(_set_case_layout(one, mechanism, layout) for one in case.candidates),
         unvarying=_is_unvarying(layout),
         notes=(*case.notes, _note_of_call(mechanism), *_notes_of_parts(layout)),
     )
 
 
-def _elsewhere(
+def _make_layout_factory(
     make: Callable[[], Mechanism[Any]] | None, layout: Layout
 ) -> Callable[[], Mechanism[Any]] | None:
-    return None if make is None else cache(lambda: having(make(), layout))
+    return None if make is None else cache(lambda: set_mechanism_layout(make(), layout))
 
 
-def something_returned(mechanism: object, sides: Sequence[Outputs]) -> list[SelfCheck]:
+def something_returned(mechanism: object, sides: Sequence[Outputs]) -> list[CheckOutcome]:
     """Return a check that failed, where all outputs of both datasets are None."""
     varied = len(np.unique(np.concatenate([one.scores for one in sides]))) > 1
     return [] if varied or not _is_nothing(layout_of(mechanism)) else [_NOTHING]
 
 
-def of_bets_on_nothing(evidence: Evidence, mechanism: object) -> Evidence:
+def of_bets_on_nothing(evidence: MeasurementEvidence, mechanism: object) -> MeasurementEvidence:
     """Return the evidence of bets, with that check where whatever was looked at first is None."""
     if evidence.wealth is None or evidence.lower > 0 or not _is_nothing(layout_of(mechanism)):
         return evidence
@@ -236,7 +238,7 @@ def of_bets_on_nothing(evidence: Evidence, mechanism: object) -> Evidence:
 
 def _is_nothing(layout: Layout | None) -> bool:
     """Return whether all that was looked at for a layout is None."""
-    nothing = {"output": Token("NoneType", "None").code}
+    nothing = {"output": LeafToken("NoneType", "None").code}
     return isinstance(layout, Parted) and len(layout.columns) == 2 and layout.usual == nothing
 
 
@@ -244,10 +246,10 @@ def is_observed(mechanism: object) -> bool:
     """Return whether a mechanism is other people's code that states no law."""
     if isinstance(mechanism, Isolated):
         return mechanism.called_as is not None
-    return isinstance(mechanism, Observed)
+    return isinstance(mechanism, CodeMechanism)
 
 
-def having(mechanism: Any, layout: Layout) -> Mechanism[Any]:
+def set_mechanism_layout(mechanism: Any, layout: Layout) -> Mechanism[Any]:
     """Return a mechanism whose transcripts have a layout."""
     if isinstance(mechanism, Isolated):
         return mechanism.having(layout)
@@ -260,14 +262,14 @@ def layout_of(mechanism: object) -> Layout | None:
     return layout if isinstance(layout, Parted) else None
 
 
-def _varying(layout: Parted) -> tuple[int, int]:
+def _count_varying_parts(layout: Parted) -> tuple[int, int]:
     """Return how many parts that vary are numbers, and how many are discrete."""
     discrete = sum(column.discrete for column in layout.columns) - 2  # without the rest
     return len(layout.columns) - 2 - discrete, discrete
 
 
 def _is_unvarying(layout: Layout) -> bool:
-    return isinstance(layout, Parted) and _varying(layout) == (0, 0)
+    return isinstance(layout, Parted) and _count_varying_parts(layout) == (0, 0)
 
 
 def _note_of_call(mechanism: Any) -> str:
@@ -278,7 +280,7 @@ def _note_of_call(mechanism: Any) -> str:
 def _notes_of_parts(layout: Layout | None) -> tuple[str, ...]:
     if not isinstance(layout, Parted):
         return ()
-    numbers, discrete = _varying(layout)
+    numbers, discrete = _count_varying_parts(layout)
     unvarying = (UNVARYING,) if _is_unvarying(layout) else ()
     return (
         *unvarying,

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit.auditing.drawn_bound import event_evidence
-from dpaudit.auditing.evidence import Evidence
-from dpaudit.auditing.output_checks import checks_of, reservations
+from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.auditing.output_checks import checks_of, format_output_reservations
 from dpaudit.auditing.output_pairs import OutputPair, read_outputs
-from dpaudit.auditing.plan import Plan
-from dpaudit.auditing.result import carrying_event, reason
+from dpaudit.auditing.plan import AuditPlan
+from dpaudit.auditing.result import carrying_event, format_verdict_reason
 from dpaudit.auditing.run import Audited
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.attack_table import AttackRow, excess_of_intervals
@@ -23,7 +23,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.document import Result
 from dpaudit.report.schema import BudgetEntry, Claimed, Measured, ModelBased, SelfCheck
-from dpaudit.verdicts import judge
+from dpaudit.verdicts import judge_claimed_number
 
 CLAIM = "drawn outputs"
 _RELATION = "as given"
@@ -56,7 +56,7 @@ class PreparedOutputs:
     claim: Statement
     settings: Settings
     pair: OutputPair
-    plan: Plan
+    plan: AuditPlan
     data: str
 
     draws = True
@@ -68,7 +68,7 @@ class PreparedOutputs:
         """
         evidence = evidence_of(self.pair, self.settings)
         found = outputs_result(self.claim, evidence, self.settings, str(self.plan), self.data)
-        found = found.model_copy(update={"parameters": _parameters(self.pair)})
+        found = found.model_copy(update={"parameters": _get_output_parameters(self.pair)})
         if found.verdict != "refuted":
             return Audited(found, None)
         certificate = certificate_of(found, evidence, self.settings, self.pair)
@@ -98,7 +98,9 @@ class OutputsAudit(BaseModel):
         """The files, by their names beside the file of audits."""
         return [self.outputs] if isinstance(self.outputs, str) else self.outputs
 
-    def prepared(self, overrides: Mapping[str, Any], path: Path, plan: Plan) -> PreparedOutputs:
+    def prepared(
+        self, overrides: Mapping[str, Any], path: Path, plan: AuditPlan
+    ) -> PreparedOutputs:
         """Return the audit, ready to run; ``overrides`` come first.
 
         Raises
@@ -108,7 +110,7 @@ class OutputsAudit(BaseModel):
         """
         own = self.model_dump(include={*TAKES} - {"ignore"}, exclude_none=True)
         ignore = [self.ignore] if isinstance(self.ignore, str) else self.ignore
-        return prepared_outputs(
+        return prepare_output_audit(
             self.files,
             settings_for_outputs({**own, **overrides}),
             plan,
@@ -146,10 +148,10 @@ already
     return Settings(**{"delta": 0.0, **kept})
 
 
-def prepared_outputs(
+def prepare_output_audit(
     paths: Sequence[str],
     settings: Settings,
-    plan: Plan,
+    plan: AuditPlan,
     ignore: Sequence[str] = (),
     *,
     folder: Path = Path(),
@@ -181,19 +183,22 @@ def outputs_statement(settings: Settings, source: str) -> Statement:
     )
 
 
-def evidence_of(pair: OutputPair, settings: Settings) -> Evidence:
+def evidence_of(pair: OutputPair, settings: Settings) -> MeasurementEvidence:
     """Return the event bound of two files, with the checks of their rows."""
     sides = pair.on_dataset, pair.on_neighbour
     if pair.is_of_guesses:
         sides = sides[0][:, 0], sides[1][:, 0]
     evidence = event_evidence(*sides, settings)
     said = [f"Read: {one}." for one in pair.found]
-    said += [f"{one[:1].upper()}{one[1:]}." for one in (*pair.left_out, *reservations(pair))]
+    said += [
+        f"{one[:1].upper()}{one[1:]}."
+        for one in (*pair.left_out, *format_output_reservations(pair))
+    ]
     notes = (*evidence.notes, *said)
     return replace(evidence, contract=tuple(checks_of(pair)), notes=notes)
 
 
-def _parameters(pair: OutputPair) -> dict[str, Any]:
+def _get_output_parameters(pair: OutputPair) -> dict[str, Any]:
     return {
         "outputs": [len(pair.on_dataset), len(pair.on_neighbour)],
         "numbers": len(pair.names),
@@ -202,7 +207,7 @@ def _parameters(pair: OutputPair) -> dict[str, Any]:
 
 
 def certificate_of(
-    result: Result, evidence: Evidence, settings: Settings, pair: OutputPair
+    result: Result, evidence: MeasurementEvidence, settings: Settings, pair: OutputPair
 ) -> Certificate | None:
     """Return the counts of the event, where two intervals of them refute the claim."""
     rows = rows_of(evidence, pair)
@@ -231,7 +236,7 @@ def certificate_of(
     )
 
 
-def rows_of(evidence: Evidence, pair: OutputPair) -> list[tuple[int, int, int, int]]:
+def rows_of(evidence: MeasurementEvidence, pair: OutputPair) -> list[tuple[int, int, int, int]]:
     """Return hits and runs of the event, of the dataset first that it was chosen to favour.
 
     Of guesses nothing was chosen: the row stands twice, for either side that a 1 may favour.
@@ -244,7 +249,7 @@ def rows_of(evidence: Evidence, pair: OutputPair) -> list[tuple[int, int, int, i
 
 def outputs_result(
     statement: Statement,
-    evidence: Evidence,
+    evidence: MeasurementEvidence,
     settings: Settings,
     rerun: str,
     data: str = "given by the caller",
@@ -252,10 +257,10 @@ def outputs_result(
     """Return the result of an event bound of outputs that somebody drew."""
     trusted = evidence.trusted
     lower = evidence.lower if trusted else 0.0
-    verdict = judge(settings.epsilon, lower, trusted=trusted)
+    verdict = judge_claimed_number(settings.epsilon, lower, trusted=trusted)
     event = carrying_event(evidence, verdict)
     carried = [] if event is None else [event.sentence]
-    said = reason("epsilon", settings.epsilon, lower, verdict, cap=evidence.cap)
+    said = format_verdict_reason("epsilon", settings.epsilon, lower, verdict, cap=evidence.cap)
     if broken := [one for one in evidence.contract if not one.passed]:
         said = (
             "Nothing is certified, as every bound takes outputs as independent: "

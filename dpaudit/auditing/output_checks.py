@@ -19,7 +19,7 @@ import dpaudit.estimation.inclusion as inclusion
 import dpaudit.estimation.independence as independence
 from dpaudit._typing import Array
 from dpaudit.auditing.output_pairs import OutputPair
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 
 FALSE_ALARM = 1e-4
 _COLUMNS = 32  # that are looked at one by one
@@ -54,7 +54,7 @@ _SAME = "both files hold the same outputs: one was given twice"
 _TOGETHER = "outputs of the two files go together, row by row: they share their noise"
 
 
-def checks_of(pair: OutputPair) -> list[SelfCheck]:
+def checks_of(pair: OutputPair) -> list[CheckOutcome]:
     """Return the checks of a pair of files.
 
     Examples
@@ -69,20 +69,20 @@ def checks_of(pair: OutputPair) -> list[SelfCheck]:
     ['order, dataset']
     """
     sides = (pair.on_dataset, pair.on_neighbour)
-    found = [*_of_both(*sides), _labels(*sides, pair.names)]
+    found = [*_of_both(*sides), _check_label_columns(*sides, pair.names)]
     columns = range(min(_COLUMNS, sides[0].shape[1]))
     for name, side, other in zip(_SIDES, sides, sides[::-1], strict=True):
         found.append(_one_value(name, side, other))
-        found.append(_duplicates(name, side, other))
+        found.append(_check_duplicate_rows(name, side, other))
         if pair.is_of_guesses and _is_sorted(side[:, 0]):
             continue  # sorted guesses are counts: `reservations` says so
-        found.append(_order(name, side, pair.names))
+        found.append(_check_row_order(name, side, pair.names))
         if found[-1].passed:
             found += _along_rows(name, side, columns)
     return found
 
 
-def reservations(pair: OutputPair) -> list[str]:
+def format_output_reservations(pair: OutputPair) -> list[str]:
     """Return what outputs leave unsaid that no check can see."""
     said = []
     for name, side in zip(_SIDES, (pair.on_dataset, pair.on_neighbour), strict=True):
@@ -94,8 +94,10 @@ def reservations(pair: OutputPair) -> list[str]:
     return said
 
 
-def _check(name: str, why: str, p: float, evidence: str, threshold: float) -> SelfCheck:
-    return SelfCheck(
+def _make_p_value_check(
+    name: str, why: str, p: float, evidence: str, threshold: float
+) -> CheckOutcome:
+    return CheckOutcome(
         name=name,
         statement=why,
         passed=bool(p >= threshold),
@@ -105,12 +107,14 @@ def _check(name: str, why: str, p: float, evidence: str, threshold: float) -> Se
     )
 
 
-def _sure(name: str, why: str, failed: bool, evidence: str) -> SelfCheck:
+def _make_certain_check(name: str, why: str, failed: bool, evidence: str) -> CheckOutcome:
     """Return a check that does not go by chance: what fails it cannot be independent draws."""
-    return _check(name, f"{_of(name)}: {why}", float(not failed), evidence, 0.5)
+    return _make_p_value_check(
+        name, f"{_format_outputs_of(name)}: {why}", float(not failed), evidence, 0.5
+    )
 
 
-def _of(name: str) -> str:
+def _format_outputs_of(name: str) -> str:
     return f"outputs of the {name.rpartition(', ')[2]}" if ", " in name else "outputs"
 
 
@@ -122,10 +126,10 @@ def _is_sorted(values: Array) -> bool:
     return bool(falls != rises)
 
 
-def _order(side: str, rows: Array, names: Sequence[str]) -> SelfCheck:
+def _check_row_order(side: str, rows: Array, names: Sequence[str]) -> CheckOutcome:
     rising = [n for n in range(rows.shape[1]) if _is_sorted(rows[:, n]) and _says_order(rows[:, n])]
     which = f": {', '.join(names[n] for n in rising[:3])}" if rising else ""
-    return _sure(
+    return _make_certain_check(
         f"order, {side}", _SORTED, bool(rising), f"{len(rising)} columns only go one way{which}"
     )
 
@@ -139,26 +143,28 @@ def _says_order(values: Array) -> bool:
     return bool(ways > np.log(2 / FALSE_ALARM))
 
 
-def _one_value(side: str, rows: Array, other: Array) -> SelfCheck:
+def _one_value(side: str, rows: Array, other: Array) -> CheckOutcome:
     same = bool((rows == rows[0]).all())
     elsewhere = bool((other == rows[0]).all(axis=1).any())
     said = "one value" if same else "several values"
-    return _sure(f"one value, {side}", _ONE, same and not elsewhere, said)
+    return _make_certain_check(f"one value, {side}", _ONE, same and not elsewhere, said)
 
 
-def _duplicates(side: str, rows: Array, other: Array) -> SelfCheck:
+def _check_duplicate_rows(side: str, rows: Array, other: Array) -> CheckOutcome:
     """Test that rows repeat no more than a grid explains, or are values that both files have."""
     _, which, times = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     _, first = np.unique(which.ravel(), return_index=True)
     tied = rows[first[times > 1]]
-    common = _found_in(tied, other)
+    common = _count_common_rows(tied, other)
     suspect = len(tied) - common
     p = _by_grid(rows) if suspect > common else 1.0
     said = f"{len(tied)} values repeat, {common} of them in the other file as well; p-value {p:.2g}"
     if len(times) >= _COPIED and (copies := int(np.gcd.reduce(times))) > 1:
         p, said = 0.0, f"each value stands there {copies} times, or a multiple of it"
     name = f"duplicates, {side}"
-    return _check(name, f"{_of(name)}: {_REPEATED}", p, said, FALSE_ALARM)
+    return _make_p_value_check(
+        name, f"{_format_outputs_of(name)}: {_REPEATED}", p, said, FALSE_ALARM
+    )
 
 
 def _by_grid(rows: Array) -> float:
@@ -166,7 +172,7 @@ def _by_grid(rows: Array) -> float:
     return max(inclusion.ties_by_chance(rows[:, n]) for n in range(rows.shape[1]))
 
 
-def _found_in(rows: Array, other: Array) -> int:
+def _count_common_rows(rows: Array, other: Array) -> int:
     """Return how many rows occur among others."""
     if not len(rows):
         return 0
@@ -174,23 +180,23 @@ def _found_in(rows: Array, other: Array) -> int:
     return sum(one.tobytes() in known for one in np.ascontiguousarray(rows))
 
 
-def _along_rows(side: str, rows: Array, columns: range) -> Iterator[SelfCheck]:
+def _along_rows(side: str, rows: Array, columns: range) -> Iterator[CheckOutcome]:
     each = FALSE_ALARM / (4 * len(columns))
     serial, trend = 1.0, 1.0
     for n in columns:
-        z = independence.ranks(rows[:, n])
+        z = independence.compute_normal_ranks(rows[:, n])
         serial = min(serial, _at_all_lags(z))
-        trend = min(trend, independence.trend(z, np.zeros(len(z), dtype=np.int64)))
+        trend = min(trend, independence.compute_trend_p_value(z, np.zeros(len(z), dtype=np.int64)))
     words = ((f"rows, {side}", _SERIAL, serial), (f"drift, {side}", _MOVING, trend))
     for name, why, p in words:
         said = f"p-value {p:.2g}; below {each:.1g} it fails"
-        yield _check(name, f"{_of(name)}: {why}", p, said, each)
+        yield _make_p_value_check(name, f"{_format_outputs_of(name)}: {why}", p, said, each)
 
 
 def _at_all_lags(z: Array) -> float:
     """Return the p-value of the largest correlation of outputs so far apart, times the lags."""
     n = len(z)
-    share = independence.variety(z) ** 2
+    share = independence.compute_variety(z) ** 2
     lags = n - int(np.ceil(_MEETING / share)) if share else 0
     if lags < 1:
         return 1.0
@@ -203,22 +209,24 @@ def _at_all_lags(z: Array) -> float:
 # Both files
 
 
-def _of_both(on_p: Array, on_q: Array) -> list[SelfCheck]:
+def _of_both(on_p: Array, on_q: Array) -> list[CheckOutcome]:
     size = min(len(on_p), len(on_q))
     again = len(on_p) == len(on_q) and _is_again(on_p, on_q)
-    found = _sure("files", _SAME, again, f"{len(on_p)} and {len(on_q)} outputs")
+    found = _make_certain_check("files", _SAME, again, f"{len(on_p)} and {len(on_q)} outputs")
     each = FALSE_ALARM / min(_COLUMNS, on_p.shape[1])
     p = 1.0
     if not again:
         for n in range(min(_COLUMNS, on_p.shape[1])):
             if _is_sorted(on_p[:, n]) or _is_sorted(on_q[:, n]):
                 continue
-            p = min(p, independence.together(on_p[:size, n], on_q[:size, n]))
+            p = min(
+                p, independence.compute_side_correlation_p_value(on_p[:size, n], on_q[:size, n])
+            )
     said = f"p-value {p:.2g}; below {each:.1g} it fails"
-    return [found, _check("noise of both files", _TOGETHER, p, said, each)]
+    return [found, _make_p_value_check("noise of both files", _TOGETHER, p, said, each)]
 
 
-def _labels(on_p: Array, on_q: Array, names: Sequence[str]) -> SelfCheck:
+def _check_label_columns(on_p: Array, on_q: Array, names: Sequence[str]) -> CheckOutcome:
     """Test that no column beside others has values that repeat, each in one of the files alone."""
     found = list[str]()
     if len(names) > 1:
@@ -229,7 +237,7 @@ def _labels(on_p: Array, on_q: Array, names: Sequence[str]) -> SelfCheck:
             if (few or repeated) and not np.intersect1d(one, other).size:
                 found.append(name)
     which = f": {', '.join(found[:3])}" if found else ""
-    return _sure("labels", _LABELS, bool(found), f"{len(found)} columns{which}")
+    return _make_certain_check("labels", _LABELS, bool(found), f"{len(found)} columns{which}")
 
 
 def _is_again(on_p: Array, on_q: Array) -> bool:
@@ -239,7 +247,7 @@ def _is_again(on_p: Array, on_q: Array) -> bool:
     rows: NDArray[np.float64] = np.unique(on_p, axis=0)
     if len(rows) < _SPREAD * len(on_p):
         return False
-    return _found_in(rows, on_q) > _SHARED * len(rows) and not _on_a_grid(on_p)
+    return _count_common_rows(rows, on_q) > _SHARED * len(rows) and not _on_a_grid(on_p)
 
 
 def _on_a_grid(rows: Array) -> bool:

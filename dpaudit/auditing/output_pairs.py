@@ -16,9 +16,9 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.auditing.column_files import ColumnFile, read_columns
-from dpaudit.auditing.delimited import Column, Texts
-from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
-from dpaudit.report.formatting import count
+from dpaudit.auditing.delimited import CsvColumn, Texts
+from dpaudit.errors import DataError, InvalidArgument, VerbatimText, shorten_repr
+from dpaudit.report.formatting import format_integer
 
 _MOST_KINDS = 200  # of texts in a column
 _LEAST = 40  # outputs of a dataset
@@ -122,7 +122,7 @@ neighbour, or one that says in a column which of them
         expected = (
             "two, of a dataset and of its neighbour, or one that says in a column which of them"
         )
-        raise InvalidArgument("--outputs", Shown(f"{len(paths)} files"), expected)
+        raise InvalidArgument("--outputs", VerbatimText(f"{len(paths)} files"), expected)
     files = [read_columns(path) for path in paths]
     kept = tuple[str, ...]()
     if len(files) == 1:
@@ -131,15 +131,15 @@ neighbour, or one that says in a column which of them
         first, second = files
     for one in (first, second):
         _require_enough(one)
-    first, second = _without(first, second, ignore)
-    first, second, aside = _without_asides(*_matched(first, second))
-    on_p, on_q, names, texts = _numbers(first, second)
+    first, second = _remove_ignored_columns(first, second, ignore)
+    first, second, aside = _without_asides(*_match_columns(first, second))
+    on_p, on_q, names, texts = _convert_to_output_numbers(first, second)
     return OutputPair(
         on_p,
         on_q,
         names,
         tuple(
-            f"{one.path}: {_said(rows, len(names), texts, one.guesses)}"
+            f"{one.path}: {_format_output_shape(rows, len(names), texts, one.guesses)}"
             for one, rows in ((first, len(on_p)), (second, len(on_q)))
         ),
         (*kept, *aside),
@@ -148,9 +148,9 @@ neighbour, or one that says in a column which of them
     )
 
 
-def _said(rows: int, numbers: int, texts: bool, guesses: Sequence[str]) -> str:
+def _format_output_shape(rows: int, numbers: int, texts: bool, guesses: Sequence[str]) -> str:
     many = "a text" if texts else f"{numbers} number{'' if numbers == 1 else 's'}"
-    return ", ".join([f"{count(rows)} outputs of {many}", *guesses])
+    return ", ".join([f"{format_integer(rows)} outputs of {many}", *guesses])
 
 
 def _require_enough(file: ColumnFile) -> None:
@@ -164,22 +164,29 @@ def _require_enough(file: ColumnFile) -> None:
 
 def _sides_of(file: ColumnFile) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]]:
     """Return the outputs of either dataset of one file, and what says which."""
-    if len(file.parts) == 2 and _ordered([name for name, _ in file.parts]) is not None:
-        first, second = _ordered([name for name, _ in file.parts]) or ("", "")
+    if len(file.parts) == 2 and _sort_side_words([name for name, _ in file.parts]) is not None:
+        first, second = _sort_side_words([name for name, _ in file.parts]) or ("", "")
         parts = dict(file.parts)
-        return parts[first], parts[second], (f"array {shorten(first)} is taken as the dataset",)
-    if len(file.columns) == 2 and (beside := _beside(file)) is not None:
+        return (
+            parts[first],
+            parts[second],
+            (f"array {shorten_repr(first)} is taken as the dataset",),
+        )
+    if len(file.columns) == 2 and (beside := _split_two_columns(file)) is not None:
         return beside
     place = _column_of_sides(file)
     column = file.columns[place]
     texts = np.array([_as_word(one) for one in column.values.tolist()])
-    first, second = _ordered(list(dict.fromkeys(texts))) or tuple(dict.fromkeys(texts))
+    first, second = _sort_side_words(list(dict.fromkeys(texts))) or tuple(dict.fromkeys(texts))
     others = [one for n, one in enumerate(file.columns) if n != place]
     found = [
-        replace(file, columns=tuple(_rows(one, texts == word) for one in others))
+        replace(file, columns=tuple(_select_column_rows(one, texts == word) for one in others))
         for word in (first, second)
     ]
-    said = f"{column.shown} says which dataset: {shorten(str(first))} and {shorten(str(second))}"
+    said = (
+        f"{column.shown} says which dataset: {shorten_repr(str(first))} and "
+        f"{shorten_repr(str(second))}"
+    )
     return found[0], found[1], (said,)
 
 
@@ -188,23 +195,23 @@ def _as_word(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _rows(column: Column, chosen: Any) -> Column:
+def _select_column_rows(column: CsvColumn, chosen: Any) -> CsvColumn:
     return replace(column, values=column.values[chosen])
 
 
-def _beside(file: ColumnFile) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]] | None:
+def _split_two_columns(file: ColumnFile) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]] | None:
     """Return two columns side by side as outputs of two datasets, if their names say so."""
     names = [one.name or "" for one in file.columns]
-    if (ordered := _ordered(names)) is None:
+    if (ordered := _sort_side_words(names)) is None:
         return None
     found = []
     for name in ordered:
         column = file.columns[names.index(name)]
         found.append(replace(file, columns=(replace(column, name=None),)))
-    return found[0], found[1], (f"column {shorten(ordered[0])} is taken as the dataset's",)
+    return found[0], found[1], (f"column {shorten_repr(ordered[0])} is taken as the dataset's",)
 
 
-def _ordered(words: Sequence[str]) -> tuple[str, str] | None:
+def _sort_side_words(words: Sequence[str]) -> tuple[str, str] | None:
     """Return two words, that of the dataset first; None where they are not known as such."""
     small = [word.strip().lower() for word in words]
     for pair in _CALLED:
@@ -217,8 +224,10 @@ def _ordered(words: Sequence[str]) -> tuple[str, str] | None:
 def _column_of_sides(file: ColumnFile) -> int:
     """Return the place of the column that says which dataset a row is of."""
     two = [n for n, one in enumerate(file.columns) if len(np.unique(one.values)) == 2]
-    named = [n for n in two if _plain(file.columns[n].name) in _SIDES]
-    called = [n for n in two if _ordered(list(np.unique(file.columns[n].values.astype(str))))]
+    named = [n for n in two if _normalise_column_name(file.columns[n].name) in _SIDES]
+    called = [
+        n for n in two if _sort_side_words(list(np.unique(file.columns[n].values.astype(str))))
+    ]
     texts = [n for n in two if file.columns[n].is_text]
     if len(file.columns) > 1:
         for chosen in (named, texts, called, two):
@@ -228,14 +237,14 @@ def _column_of_sides(file: ColumnFile) -> int:
     raise DataError(f"{file.path}: does not say which row is of which dataset, expected {expected}")
 
 
-def _plain(name: str | None) -> str:
+def _normalise_column_name(name: str | None) -> str:
     return (name or "").strip().lower().replace(" ", "_").replace("-", "_")
 
 
 # Which columns
 
 
-def _without(
+def _remove_ignored_columns(
     first: ColumnFile, second: ColumnFile, ignore: Sequence[str]
 ) -> tuple[ColumnFile, ColumnFile]:
     for name in ignore:
@@ -255,7 +264,7 @@ def _require_columns(file: ColumnFile) -> ColumnFile:
     return file
 
 
-def _matched(first: ColumnFile, second: ColumnFile) -> tuple[ColumnFile, ColumnFile]:
+def _match_columns(first: ColumnFile, second: ColumnFile) -> tuple[ColumnFile, ColumnFile]:
     """Return the two with columns in the same order: by name where both have the same names."""
     if len(first.columns) != len(second.columns):
         first, second = (_without_counters(one) for one in (first, second))
@@ -265,7 +274,10 @@ def _matched(first: ColumnFile, second: ColumnFile) -> tuple[ColumnFile, ColumnF
         return first, replace(second, columns=tuple(second.columns[n] for n in places))
     moved = {one for one in names if one} & {one for one in others if one}
     if len(names) != len(others) or any(names.index(o) != others.index(o) for o in moved):
-        said = f"has {_columns(second)}, expected {_columns(first)} as in {first.path}"
+        said = (
+            f"has {_format_column_count(second)}, expected {_format_column_count(first)} as "
+            f"in {first.path}"
+        )
         raise DataError(f"{second.path}: {said}")
     for one, other in zip(first.columns, second.columns, strict=True):
         if one.is_text != other.is_text:
@@ -275,7 +287,7 @@ def _matched(first: ColumnFile, second: ColumnFile) -> tuple[ColumnFile, ColumnF
     return first, second
 
 
-def _columns(file: ColumnFile) -> str:
+def _format_column_count(file: ColumnFile) -> str:
     named = [one for one in file.names if one]
     size = len(file.columns)
     return f"{size} column{'' if size == 1 else 's'}" + (f" ({', '.join(named)})" if named else "")
@@ -305,11 +317,11 @@ def _without_asides(
     return found[0], found[1], said
 
 
-def _why_aside(one: Column, other: Column, *, alone: bool) -> str:
+def _why_aside(one: CsvColumn, other: CsvColumn, *, alone: bool) -> str:
     """Return why a column is no part of an output, "" if it is one."""
     if _counts_rows(one.values, other.values):
         return "it counts rows, which is no output"
-    if not alone and _plain(one.name) in _ASIDE:
+    if not alone and _normalise_column_name(one.name) in _ASIDE:
         return "by its name it is no output"
     if not one.is_text and all(map(_are_times, (one.values, other.values))):
         return "its numbers are time stamps, by their size"
@@ -359,12 +371,14 @@ def _are_times(values: Any) -> bool:
 # Numbers
 
 
-def _numbers(first: ColumnFile, second: ColumnFile) -> tuple[Array, Array, tuple[str, ...], bool]:
+def _convert_to_output_numbers(
+    first: ColumnFile, second: ColumnFile
+) -> tuple[Array, Array, tuple[str, ...], bool]:
     """Return the outputs as numbers, with the name of each, and whether they are one text."""
     on_p, on_q, names = list[Array](), list[Array](), list[str]()
     for place, (one, other) in enumerate(zip(first.columns, second.columns, strict=True)):
         name = one.name or (f"number {place + 1}" if len(first.columns) > 1 else "the output")
-        kinds = _kinds(first.path, one, other) if one.is_text else None
+        kinds = _find_text_kinds(first.path, one, other) if one.is_text else None
         on_p.append(_as_numbers(one, kinds))
         on_q.append(_as_numbers(other, kinds))
         size = on_p[-1].shape[1]
@@ -373,7 +387,7 @@ def _numbers(first: ColumnFile, second: ColumnFile) -> tuple[Array, Array, tuple
     return np.hstack(on_p), np.hstack(on_q), tuple(names), texts
 
 
-def _kinds(path: Path, one: Column, other: Column) -> Texts:
+def _find_text_kinds(path: Path, one: CsvColumn, other: CsvColumn) -> Texts:
     """Return the kinds of texts that become a number each: of two kinds one of them."""
     kinds: Texts = np.unique(np.concatenate([one.values, other.values]))
     sides = [set(each.values.tolist()) for each in (one, other)]
@@ -382,12 +396,12 @@ def _kinds(path: Path, one: Column, other: Column) -> Texts:
         said = f"{one.shown} has texts that the other file spells otherwise"
         raise DataError(f"{path}: {said}, expected the same small and capital letters in both")
     if len(kinds) > _MOST_KINDS:
-        said = f"{one.shown} holds {count(len(kinds))} different texts"
+        said = f"{one.shown} holds {format_integer(len(kinds))} different texts"
         raise DataError(f"{path}: {said}, expected numbers, or {_MOST_KINDS} kinds")
     return kinds[1:] if len(kinds) == 2 else kinds
 
 
-def _as_numbers(column: Column, kinds: Texts | None) -> Array:
+def _as_numbers(column: CsvColumn, kinds: Texts | None) -> Array:
     if kinds is None:
         return np.asarray(column.values, dtype=np.float64)[:, None]
     return np.asarray(column.values[:, None] == kinds, dtype=np.float64)

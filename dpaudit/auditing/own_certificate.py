@@ -26,12 +26,12 @@ from dpaudit.guarantees.kinds import (
     ZeroConcentratedDP,
 )
 from dpaudit.guarantees.profile import PrivacyProfile
-from dpaudit.laws.code import Code, code_of
+from dpaudit.laws.code import CodeReference, code_of
 from dpaudit.laws.isolated import Isolated
-from dpaudit.laws.observed import Reading
+from dpaudit.laws.observed import ObservationSettings
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.found import OF_GRAPHS, Declared, declared_words
-from dpaudit.records import are_shown, fingerprint
+from dpaudit.neighbours.found import OF_GRAPHS, Declared, format_relation_words
+from dpaudit.records import are_shown, compute_data_fingerprint
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.formatting import value_of
 from dpaudit.report.schema import Result
@@ -55,14 +55,14 @@ def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Ce
         With which it is repeated.
     """
     stated_claim = case.claimed if case.a_unit is None else case.a_unit.claimed
-    code, claimed = _code(case.mechanism), claim_as_table(stated_claim)
+    code, claimed = _get_mechanism_code(case.mechanism), claim_as_table(stated_claim)
     reading = None if case.reading is None else _as_table(case.reading)
     bound = value_of(result.claimed, result.kind)
     stated = code is not None and claimed is not None and reading is not None
     if not stated or not bound or not math.isfinite(result.measured.lower):
         return None
     assert code is not None
-    pair = of_pair(case.pair, _salt(code, settings.seed), case.made)
+    pair = of_pair(case.pair, _compute_code_salt(code, settings.seed), case.made)
     if pair["dataset"] == pair["neighbour"]:  # of data that no hash tells apart
         return None
     return Certificate(
@@ -108,11 +108,11 @@ def claim_as_table(claim: Guarantee) -> dict[str, Any] | None:
     return None
 
 
-def _code(mechanism: object) -> Code | None:
+def _get_mechanism_code(mechanism: object) -> CodeReference | None:
     return mechanism.code if isinstance(mechanism, Isolated) else code_of(mechanism)
 
 
-def _as_table(reading: Reading) -> dict[str, Any] | None:
+def _as_table(reading: ObservationSettings) -> dict[str, Any] | None:
     """Return how the mechanism was called as plain data; None if what is looked at is code."""
     read = [reading.read] if isinstance(reading.read, str) else reading.read
     is_code = reading.fresh is not None and not isinstance(reading.fresh, str)
@@ -127,7 +127,7 @@ def _as_table(reading: Reading) -> dict[str, Any] | None:
     }
 
 
-def _salt(code: Code, seed: int) -> bytes:
+def _compute_code_salt(code: CodeReference, seed: int) -> bytes:
     """Return another salt for other code: one seed gives one file."""
     return hashlib.blake2b(f"{code.sha256} {seed}".encode(), digest_size=_SALT).digest()
 
@@ -141,9 +141,9 @@ def of_pair(pair: Pair[Any], salt: bytes, made: Mapping[str, Any] | None = None)
     checked = not isinstance(relation, Declared) or relation in OF_GRAPHS
     stated: dict[str, Any] = {
         "salt": salt.hex(),
-        "dataset": fingerprint(pair.dataset, salt),
-        "neighbour": fingerprint(pair.neighbour, salt),
-        "declared": None if checked else declared_words(relation),
+        "dataset": compute_data_fingerprint(pair.dataset, salt),
+        "neighbour": compute_data_fingerprint(pair.neighbour, salt),
+        "declared": None if checked else format_relation_words(relation),
     }
     if made:
         return {**stated, "made": dict(made)}

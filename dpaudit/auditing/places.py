@@ -11,13 +11,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dpaudit.report.entries import Place
+from dpaudit.report.entries import SourceLine
 
 _MOST = 5  # names that import from each other
 _TABLE = re.compile(r"(?m)^\s*\[{1,2}\s*audit\s*\]{1,2}")
 
 
-def place_of(reference: str, folder: Path) -> Place | None:
+def place_of(reference: str, folder: Path) -> SourceLine | None:
     r"""Return the line that defines ``module:object``; None where no source shows it.
 
     Parameters
@@ -37,41 +37,43 @@ def place_of(reference: str, folder: Path) -> Place | None:
     ('own_sums.py', 3, None)
     """
     module, _, attribute = reference.partition(":")
-    return _found(module, attribute.split("."), [*map(Path, sys.path), folder], _MOST)
+    return _find_definition(module, attribute.split("."), [*map(Path, sys.path), folder], _MOST)
 
 
-def table_of(file: Path, number: int) -> Place:
+def table_of(file: Path, number: int) -> SourceLine:
     """Return the line of a specification's table, counted from 0; the first line if unseen."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        return Place(file, 1)
+        return SourceLine(file, 1)
     starts = [found.end() for found in _TABLE.finditer(text)]
-    return Place(file, text.count("\n", 0, starts[number]) + 1 if number < len(starts) else 1)
+    return SourceLine(file, text.count("\n", 0, starts[number]) + 1 if number < len(starts) else 1)
 
 
-def _found(module: str, names: Sequence[str], folders: Sequence[Path], left: int) -> Place | None:
-    file = next(_files(module, folders), None)
-    tree = None if file is None else _tree(file)
+def _find_definition(
+    module: str, names: Sequence[str], folders: Sequence[Path], left: int
+) -> SourceLine | None:
+    file = next(_find_module_files(module, folders), None)
+    tree = None if file is None else _parse_source_file(file)
     if file is None or tree is None or not left:
         return None
     body: Sequence[ast.stmt] = tree.body
     node: ast.stmt | None = None
     for number, name in enumerate(names):
-        node = _defining(body, name)
+        node = _find_defining_statement(body, name)
         if isinstance(node, ast.ImportFrom) and number == 0 and not node.level and node.module:
             original = next(one.name for one in node.names if (one.asname or one.name) == name)
-            elsewhere = _found(node.module, [original, *names[1:]], folders, left - 1)
-            return elsewhere or Place(file, node.lineno)
+            elsewhere = _find_definition(node.module, [original, *names[1:]], folders, left - 1)
+            return elsewhere or SourceLine(file, node.lineno)
         if node is None:
             return None
         if not isinstance(node, ast.ClassDef):
             break
         body = node.body
-    return None if node is None else Place(file, node.lineno)
+    return None if node is None else SourceLine(file, node.lineno)
 
 
-def _files(module: str, folders: Sequence[Path]) -> Iterator[Path]:
+def _find_module_files(module: str, folders: Sequence[Path]) -> Iterator[Path]:
     """Yield the sources that a module could be, in the order of an import."""
     parts = module.split(".")
     for folder in folders:
@@ -83,19 +85,19 @@ def _files(module: str, folders: Sequence[Path]) -> Iterator[Path]:
                 yield path
 
 
-def _tree(file: Path) -> ast.Module | None:
+def _parse_source_file(file: Path) -> ast.Module | None:
     try:
         return ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _defining(body: Sequence[ast.stmt], name: str) -> ast.stmt | None:
+def _find_defining_statement(body: Sequence[ast.stmt], name: str) -> ast.stmt | None:
     """Return the last statement of a body that gives a name its value."""
-    return next((node for node in reversed(body) if name in _names(node)), None)
+    return next((node for node in reversed(body) if name in _get_assigned_names(node)), None)
 
 
-def _names(node: ast.stmt) -> Iterator[str]:
+def _get_assigned_names(node: ast.stmt) -> Iterator[str]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             yield node.name

@@ -19,7 +19,7 @@ from dpaudit.extension.settings import Settings
 
 
 @dataclass(frozen=True)
-class Code:
+class CodeExpression:
     """What a call names without stating it, such as a function: its own words."""
 
     text: str
@@ -29,7 +29,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Plan(ABC):
+class AuditPlan(ABC):
     """How an audit is repeated.
 
     Parameters
@@ -45,7 +45,7 @@ class Plan(ABC):
 
         Examples
         --------
-        >>> str(Command({"seed": 0}, targets=("own.toml",)).updated(unit=16))
+        >>> str(CommandPlan({"seed": 0}, targets=("own.toml",)).updated(unit=16))
         'dpaudit audit own.toml --seed 0 --unit 16'
         """
         return replace(self, given={**self.given, **changed})
@@ -59,7 +59,7 @@ class Plan(ABC):
 
         Examples
         --------
-        >>> str(Call({"seed": 0, "time": 30.0}, "audit(f, ").with_looks([(100, 0.1)]))
+        >>> str(CallPlan({"seed": 0, "time": 30.0}, "audit(f, ").with_looks([(100, 0.1)]))
         'audit(f, seed=0, looks=((100, 0.1),))'
         """
         return self.updated(time=None, looks=tuple((trials, share) for trials, share in looks))
@@ -74,7 +74,7 @@ class Plan(ABC):
 
 
 @dataclass(frozen=True)
-class Command(Plan):
+class CommandPlan(AuditPlan):
     """A command line of ``dpaudit audit``.
 
     Parameters
@@ -86,7 +86,7 @@ class Command(Plan):
 
     Examples
     --------
-    >>> str(Command({"looks": ((100, 0.1), (900, 0.8))}, targets=("own.toml",)))
+    >>> str(CommandPlan({"looks": ((100, 0.1), (900, 0.8))}, targets=("own.toml",)))
     'dpaudit audit own.toml --looks 100:0.1,900:0.8'
     """
 
@@ -94,12 +94,12 @@ class Command(Plan):
     outputs: bool = False
 
     @classmethod
-    def of_claim(cls, name: str, settings: Settings) -> Command:
+    def of_claim(cls, name: str, settings: Settings) -> CommandPlan:
         """Return the command that repeats the audit of an installed claim.
 
         Examples
         --------
-        >>> str(Command.of_claim("c", Settings(parameters={"nodes": 3})))
+        >>> str(CommandPlan.of_claim("c", Settings(parameters={"nodes": 3})))
         'dpaudit audit c --epsilon 1.0 --delta 1e-05 --data worst-case --confidence 0.95 --seed 0 \
 --set nodes=3'
         """
@@ -134,7 +134,7 @@ def replay_command(target: str, given: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Call(Plan):
+class CallPlan(AuditPlan):
     """A call from Python: what stands before the settings, and after them."""
 
     before: str = "dpaudit.audit("
@@ -145,12 +145,12 @@ class Call(Plan):
         return f"{self.before}{', '.join(given)}{self.after}"
 
     @classmethod
-    def of_case(cls, settings: Settings) -> Call:
+    def of_case(cls, settings: Settings) -> CallPlan:
         """Return the call that repeats an audit of a case, with the settings that are no defaults.
 
         Examples
         --------
-        >>> str(Call.of_case(Settings(seed=3)).updated(trials=50))
+        >>> str(CallPlan.of_case(Settings(seed=3)).updated(trials=50))
         'audit_case(case, Settings(seed=3, trials=50))'
         """
         usual = Settings()
@@ -160,7 +160,7 @@ class Call(Plan):
 
 
 @dataclass(frozen=True)
-class Wording(Plan):
+class Wording(AuditPlan):
     """Words of whoever asked, which stay as they are."""
 
     words: str = ""
@@ -177,14 +177,20 @@ def join_options(words: Sequence[str], given: Iterable[tuple[str, Any]]) -> str:
     >>> join_options(["dpaudit", "attack", "a"], [("--set", {"k": 2}), ("--quiet", None)])
     'dpaudit attack a --set k=2'
     """
-    return shlex.join([*words, *(word for flag, one in given for word in _plain(flag, one))])
+    return shlex.join(
+        [*words, *(word for flag, one in given for word in _format_plain_option(flag, one))]
+    )
 
 
-def _plain(flag: str, value: Any) -> list[str]:
+def _format_plain_option(flag: str, value: Any) -> list[str]:
     if value is None:
         return []
     if isinstance(value, Mapping):
-        return [word for key, one in value.items() for word in (flag, f"{key}={_toml(one)}")]
+        return [
+            word
+            for key, one in value.items()
+            for word in (flag, f"{key}={_format_option_value(one)}")
+        ]
     return [flag, str(value)]
 
 
@@ -204,7 +210,9 @@ def option_words(row: Setting, value: Any) -> list[str]:
             return [row.flag]
         case Kind.PARAMETERS:
             return [
-                word for key, one in value.items() for word in (row.flag, f"{key}={_toml(one)}")
+                word
+                for key, one in value.items()
+                for word in (row.flag, f"{key}={_format_option_value(one)}")
             ]
         case Kind.NUMBERS:
             return [row.flag, *map(repr, value)]
@@ -214,12 +222,12 @@ def option_words(row: Setting, value: Any) -> list[str]:
         case Kind.LOOKS:
             return [row.flag, ",".join(f"{trials}:{share!r}" for trials, share in value)]
         case Kind.BOUNDS:
-            return [word for one in _bounds(value) for word in (row.flag, one)]
+            return [word for one in _format_bounds(value) for word in (row.flag, one)]
         case _:
             return [row.flag, str(value)]
 
 
-def _bounds(value: Any) -> list[str]:
+def _format_bounds(value: Any) -> list[str]:
     """Return bounds as the command line takes them: one for all columns, or one for each."""
     if isinstance(value, Mapping):
         return [f"{column}={low!r},{high!r}" for column, (low, high) in value.items()]
@@ -227,5 +235,5 @@ def _bounds(value: Any) -> list[str]:
     return [f"{low!r},{high!r}"]
 
 
-def _toml(value: Any) -> str:
+def _format_option_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)

@@ -13,10 +13,10 @@ from dpaudit._typing import Array
 from dpaudit.auditing.first_outputs import FirstOutputs
 from dpaudit.errors import MechanismError
 from dpaudit.execution import stream, unit_size
-from dpaudit.execution.ledger import current
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.laws.code import outside_of
 from dpaudit.laws.isolated import Isolated, is_ours
-from dpaudit.laws.mechanism import Mechanism, checked_sample, name_of
+from dpaudit.laws.mechanism import Mechanism, draw_checked_sample, name_of
 from dpaudit.neighbours import Pair
 
 # Rows that tell whether randomness comes from the generator, and how rarely chance may look so.
@@ -25,7 +25,7 @@ _ROWS, _COLLISION = (3, 64, 2048), 1e-9
 _SHOWS = 0.05
 
 
-class Seen(NamedTuple):
+class ProbeResult(NamedTuple):
     """What the first transcripts showed of a mechanism.
 
     ``pace``, ``call`` and ``start`` are seconds: of a trial, of a call, and of a process that
@@ -46,35 +46,37 @@ class Seen(NamedTuple):
         return slow != unit_size(trials, self.size, several=several, coarse=coarse)
 
 
-NOTHING_SEEN = Seen(0.0, 0.0, 0.0, 8, False, False)
+NOTHING_SEEN = ProbeResult(0.0, 0.0, 0.0, 8, False, False)
 
 
-def seen_first(mechanism: Any, first: FirstOutputs) -> Seen:
+def make_probe_of_first_outputs(mechanism: Any, first: FirstOutputs) -> ProbeResult:
     """Return what the first outputs showed, each of a call of its own: nothing more is drawn."""
     start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
     size = 8 * max(1, len(mechanism.layout.columns))
-    return Seen(first.pace, first.pace, start, size, repeats=False, own=first.own)
+    return ProbeResult(first.pace, first.pace, start, size, repeats=False, own=first.own)
 
 
-def decided(
+def get_probe_result(
     mechanism: Mechanism[Any], pair: Pair[Any], seed: int, trials: int, unit: int | None
-) -> Seen:
+) -> ProbeResult:
     """Return what is seen of a mechanism: what an audit that goes on saw when it began."""
     given = mechanism, pair, seed, trials, unit
-    return current().fact("what was seen", lambda: _seen(*given), given, measures=True)
+    return get_current_ledger().fact(
+        "what was seen", lambda: _run_probe(*given), given, measures=True
+    )
 
 
-def _seen(
+def _run_probe(
     mechanism: Mechanism[Any], pair: Pair[Any], seed: int, trials: int, unit: int | None
-) -> Seen:
+) -> ProbeResult:
     began = monotonic()
     shapes = {
-        checked_sample(mechanism, dataset, 2, default_rng(stream(seed, "probe"))).shape
+        draw_checked_sample(mechanism, dataset, 2, default_rng(stream(seed, "probe"))).shape
         for dataset in (pair.dataset, pair.neighbour)
     }
     pace, call = (monotonic() - began) / 4, _seconds_per_call(mechanism, pair.dataset, seed)
-    repeats = _repeats(mechanism, pair.dataset, seed)
-    own = not is_ours(mechanism) and _own(mechanism, pair.dataset, seed)
+    repeats = _is_repeating_outputs(mechanism, pair.dataset, seed)
+    own = not is_ours(mechanism) and _has_own_randomness(mechanism, pair.dataset, seed)
     if len(shapes) > 1:
         raise MechanismError(
             f"mechanism {name_of(mechanism)}: transcripts of shapes {sorted(shapes)} on "
@@ -82,7 +84,7 @@ def _seen(
         )
     size = int(np.prod(shapes.pop()[1:])) * 8
     start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
-    seen = Seen(pace, call, start, size, repeats, own)
+    seen = ProbeResult(pace, call, start, size, repeats, own)
     theirs = not is_ours(mechanism)
     # Few trials show the pace of a slow mechanism, of a quick one the costs of a call.
     if theirs and unit is None and seen.is_slow(trials, several=trials > 0):
@@ -93,7 +95,7 @@ def _seen(
 def _seconds_per_call(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
     """Return what a call takes, less the way to its process and back."""
     began = monotonic()
-    checked_sample(mechanism, dataset, 1, default_rng(stream(seed, "pace of a call")))
+    draw_checked_sample(mechanism, dataset, 1, default_rng(stream(seed, "pace of a call")))
     taken = monotonic() - began
     if not isinstance(mechanism, Isolated):
         return taken
@@ -105,7 +107,7 @@ def seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> flo
 
     def timed(rows: int) -> float:
         began = monotonic()
-        checked_sample(mechanism, dataset, rows, default_rng(stream(seed, "pace", str(rows))))
+        draw_checked_sample(mechanism, dataset, rows, default_rng(stream(seed, "pace", str(rows))))
         return monotonic() - began
 
     few, rows = 2, 4
@@ -116,7 +118,7 @@ def seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> flo
     return max(0.0, seconds - before) / (rows - few)
 
 
-def _repeats(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
+def _is_repeating_outputs(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
     """Return whether transcripts differ, but not with the generator the mechanism is given.
 
     Outputs that take few values may be the same by chance: then more are drawn, but of what is no
@@ -124,7 +126,7 @@ def _repeats(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
     """
     for rows in _ROWS if outside_of(mechanism) is None else _ROWS[:-1]:
         first, second = (
-            checked_sample(mechanism, dataset, rows, default_rng(stream(seed, name)))
+            draw_checked_sample(mechanism, dataset, rows, default_rng(stream(seed, name)))
             for name in ("one generator", "another generator")
         )
         if not np.array_equal(first, second):
@@ -134,10 +136,12 @@ def _repeats(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
     return False
 
 
-def _own(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
+def _has_own_randomness(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
     """Return whether transcripts differ with one and the same generator."""
     first, second = (
-        checked_sample(mechanism, dataset, _ROWS[0], default_rng(stream(seed, "one generator")))
+        draw_checked_sample(
+            mechanism, dataset, _ROWS[0], default_rng(stream(seed, "one generator"))
+        )
         for _ in range(2)
     )
     return not np.array_equal(first, second)

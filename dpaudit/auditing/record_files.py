@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.arrays import read_array
-from dpaudit.errors import DataError, Shown, shorten
+from dpaudit.errors import DataError, VerbatimText, shorten_repr
 from dpaudit.records import are_shown
 
 
@@ -27,11 +27,11 @@ def records_from(file: Path) -> Any:
         if file.suffix == ".json":
             return json.loads(file.read_text(encoding="utf-8"))
         if file.suffix in (".edgelist", ".graphml"):
-            return _graph(file)
+            return _read_graph(file)
         if file.suffix == ".csv" and _has_names(file):
             return _table_of_names(file)
         if file.suffix == ".csv":
-            return np.loadtxt(file, delimiter=_separator(file), ndmin=1)
+            return np.loadtxt(file, delimiter=_find_column_separator(file), ndmin=1)
         if file.suffix == ".npy":
             return np.asarray(read_array(file), dtype=np.float64)
         return np.loadtxt(file, delimiter=",", ndmin=1)
@@ -39,10 +39,12 @@ def records_from(file: Path) -> Any:
         reason = f"cannot be read ({error.strerror}), expected a .npy or .csv file"
         raise DataError(f"{file}: {reason}") from None
     except (ValueError, TypeError, EOFError) as error:
-        raise DataError(f"{file}: holds no table of numbers{_where(error)}") from None
+        raise DataError(
+            f"{file}: holds no table of numbers{_format_numpy_error_place(error)}"
+        ) from None
 
 
-def _graph(file: Path) -> Any:
+def _read_graph(file: Path) -> Any:
     """Return the graph of a file; one that the reader of its kind refuses is no graph."""
     import networkx
 
@@ -56,7 +58,7 @@ def _graph(file: Path) -> Any:
 def _has_names(file: Path) -> bool:
     """Return whether the first line of a table names its columns: no entry of it is a number."""
     with file.open(encoding="utf-8") as lines:
-        entries = next(lines, "").strip().split(_separator(file))
+        entries = next(lines, "").strip().split(_find_column_separator(file))
     return all(re.match(r'\s*"?[A-Za-z_]', entry) for entry in entries) and entries != [""]
 
 
@@ -66,7 +68,7 @@ def _table_of_names(file: Path) -> Any:
     except ImportError:
         reason = "has names of columns: pip install pandas, and it is read as a table"
         raise DataError(f"{file}: {reason}") from None
-    separator = _separator(file)
+    separator = _find_column_separator(file)
     found = pandas.read_csv(file, sep=separator)
     if separator == ";" and any(map(_has_decimal_commas, found.columns.map(found.get))):
         found = pandas.read_csv(file, sep=separator, decimal=",")
@@ -76,7 +78,7 @@ def _table_of_names(file: Path) -> Any:
 _SEPARATORS = (",", ";", "\t")
 
 
-def _separator(file: Path) -> str:
+def _find_column_separator(file: Path) -> str:
     """Return what separates the columns of a table, by its first line.
 
     Raises
@@ -100,10 +102,10 @@ def _has_decimal_commas(column: Any) -> bool:
     return bool(texts) and all(re.fullmatch(r"-?\d+,\d+", one) for one in texts)
 
 
-def _where(error: Exception) -> str:
+def _format_numpy_error_place(error: Exception) -> str:
     """Return the place that numpy names; what else it says may be what stands there."""
     if are_shown():
-        return f": {shorten(Shown(error))}"
+        return f": {shorten_repr(VerbatimText(error))}"
     place = _PLACE.search(str(error))
     return "" if place is None else f" ({place[0]}, as numpy counts; --show-records shows it)"
 

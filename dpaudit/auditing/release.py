@@ -14,9 +14,9 @@ import dpaudit.extension.registry as registry
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.events import Sequence as Several
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.case import Proof
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.parameters import parse_parameters
 
 AS_DECLARED = "the release as declared"
 Release = Event | Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -46,36 +46,36 @@ def proof_of(release: Release | None) -> Proof | None:
         return None
     if isinstance(release, Mapping | list | tuple):
         tables = [release] if isinstance(release, Mapping) else list(release)
-        parts = tuple(_event(table) for table in tables)
+        parts = tuple(_parse_release_event(table) for table in tables)
         if not parts:
-            raise InvalidArgument("release", Shown("none"), "at least one table with a kind")
+            raise InvalidArgument("release", VerbatimText("none"), "at least one table with a kind")
         release = parts[0] if len(parts) == 1 else Several(parts)
     if not isinstance(release, Event):
         expected = "an event, or tables with a kind and its parameters"
-        raise InvalidArgument("release", Shown(type(release).__name__), expected)
+        raise InvalidArgument("release", VerbatimText(type(release).__name__), expected)
     return Proof(guarantee=proved_guarantee(release), source=AS_DECLARED, declared=True)
 
 
-def _event(table: Any) -> Event:
+def _parse_release_event(table: Any) -> Event:
     if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
-        raise InvalidArgument("release", Shown(type(table).__name__), "a table with a kind")
+        raise InvalidArgument("release", VerbatimText(type(table).__name__), "a table with a kind")
     card = registry.RELEASES.get(table["kind"])
     given = {name: value for name, value in table.items() if name != "kind"}
-    return card.event(parsed_parameters(card.parameters, given))
+    return card.event(parse_parameters(card.parameters, given))
 
 
-def compared(claimed: float, proved: float, lower: float) -> str:
+def format_release_comparison(claimed: float, proved: float, lower: float) -> str:
     """Return what a declared release says of the claim and of the code, in a sentence or none.
 
     Nothing is said where nothing is proved of it, which is written as an infinite bound.
 
     Examples
     --------
-    >>> compared(1.0, 2.0, 0.5)
+    >>> format_release_comparison(1.0, 2.0, 0.5)
     'What is proved for the release as declared is 2: the claim may be miscalculated.'
-    >>> compared(1.0, math.inf, 1.4)
+    >>> format_release_comparison(1.0, math.inf, 1.4)
     ''
-    >>> compared(1.0, 0.9, 1.4)
+    >>> format_release_comparison(1.0, 0.9, 1.4)
     'That is more than the 0.9 proved for the release as declared: the code is not that release.'
     """
     said = []

@@ -19,10 +19,10 @@ from dpaudit._typing import Array
 from dpaudit.auditing.alone import Against
 from dpaudit.auditing.draws import Certifying, Drawer, not_its_rng
 from dpaudit.auditing.event import certified
-from dpaudit.auditing.evidence import Evidence
-from dpaudit.estimation.counted import Counted, Event, Tally
+from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.laws.drawn import projected
+from dpaudit.laws.drawn import project_outputs
 
 _PROCESSES, _CALLS = 8, 2  # in which it has to return the same
 _NOTE = (
@@ -32,7 +32,9 @@ _NOTE = (
 )
 
 
-def event(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evidence:
+def bound_repeating_event(
+    case: PrivacyCase, drawer: Drawer, trials: int, alpha: float
+) -> MeasurementEvidence:
     """Return what outputs certify that are drawn alone, of a mechanism that repeats itself.
 
     Raises
@@ -40,15 +42,15 @@ def event(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evide
     MechanismError
         Processes return different outputs.
     """
-    seen = drawer.alone(projected, _PROCESSES, _CALLS, "repeated outputs")
+    seen = drawer.alone(project_outputs, _PROCESSES, _CALLS, "repeated outputs")
     if any(len(np.unique(side)) > 1 for side in seen.scores):
         raise not_its_rng(drawer.mechanism)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)
     counted = _telling_apart(seen)
     apart = len(np.unique(np.concatenate(seen.scores))) > 1
     tally = Tally((trials, 0 if apart else trials), (trials, trials))
-    again = alone.checks(drawer, counted, tally, against, sameness.grid_of(drawer))
-    same = sameness.looked_at(drawer, counted, again.answers, by_score=False)
+    again = alone.check_lone_outputs(drawer, counted, tally, against, sameness.grid_of(drawer))
+    same = sameness.check_sameness(drawer, counted, again.answers, by_score=False)
     counts = {"certifying, per dataset": len(again.drawn.scores[0])}
     found = certified(
         *again.drawn.scores, counted.event, "the output itself", case.at_delta, alpha, counts
@@ -58,12 +60,15 @@ def event(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evide
     return point.in_currency(found, case)
 
 
-def _telling_apart(seen: Certifying) -> Counted:
+def _telling_apart(seen: Certifying) -> ScoreEvent:
     """Return the event that tells two outputs apart: what the dataset's has more of."""
     on_p, on_q = (float(side[0]) for side in seen.scores)
     sign = 1.0 if on_p >= on_q else -1.0
-    return Counted(partial(_signed, sign), Event(True, sign * (on_p / 2 + on_q / 2), 0.0))
+    return ScoreEvent(
+        partial(_compute_signed_projection, sign),
+        ThresholdEvent(True, sign * (on_p / 2 + on_q / 2), 0.0),
+    )
 
 
-def _signed(sign: float, transcripts: Array) -> Array:
-    return sign * projected(transcripts)
+def _compute_signed_projection(sign: float, transcripts: Array) -> Array:
+    return sign * project_outputs(transcripts)

@@ -20,9 +20,9 @@ import dpaudit.auditing.release as release
 import dpaudit.estimation.independence as independence
 import dpaudit.faults.codes as faults
 from dpaudit.accounting.proved import TabulatedDP
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import MeasurementEvidence
 from dpaudit.auditing.outcomes import UNVARYING
-from dpaudit.estimation.self_check import SelfCheck as ComputedCheck
+from dpaudit.estimation.self_check import CheckOutcome as ComputedCheck
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
@@ -33,7 +33,7 @@ from dpaudit.laws.isolated import Isolated
 from dpaudit.neighbours.found import Declared, depends_on_reading
 from dpaudit.report.counts import BinCounts, ScoreCounts, WealthPath
 from dpaudit.report.document import Result
-from dpaudit.report.formatting import number, share_of
+from dpaudit.report.formatting import format_significant, share_of
 from dpaudit.report.schema import (
     AssumptionCheck,
     BudgetEntry,
@@ -49,10 +49,10 @@ from dpaudit.report.schema import (
     SelfCheck,
     TradeOffCurves,
 )
-from dpaudit.verdicts import RELATIVE_ROUNDING, Verdict, judge
+from dpaudit.verdicts import RELATIVE_ROUNDING, Verdict, judge_claimed_number
 
 
-def reason(
+def format_verdict_reason(
     quantity: str,
     claimed: float,
     lower: float,
@@ -70,19 +70,20 @@ def reason(
 
     Examples
     --------
-    >>> reason("epsilon", 20.0, 20.0001, "refuted")
+    >>> format_verdict_reason("epsilon", 20.0, 20.0001, "refuted")
     'The certified lower bound 20.0001 exceeds the claimed epsilon 20.'
-    >>> reason("epsilon", 1.0, 0.5, "proved", proved=0.75)[:73]
+    >>> format_verdict_reason("epsilon", 1.0, 0.5, "proved", proved=0.75)[:73]
     'A theorem proves at most 0.75, which does not exceed the claimed epsilon '
     """
-    claim = number(claimed)
+    claim = format_significant(claimed)
     stated = f"{claim}, the claimed {quantity}" if long else f"the claimed {quantity} {claim}"
     if verdict == "refuted":
-        return f"{subject} {_shown_above(lower, claimed)} exceeds {stated}."
-    shown = number(lower, rounding=ROUND_FLOOR)
+        return f"{subject} {_format_number_above(lower, claimed)} exceeds {stated}."
+    shown = format_significant(lower, rounding=ROUND_FLOOR)
     if verdict == "proved" and proved is not None:
         return (
-            f"A theorem proves at most {_shown_within(proved, claimed)}, which does not exceed "
+            f"A theorem proves at most {_format_number_within(proved, claimed)}, which does not "
+            "exceed "
             f"{stated}. {subject} {shown} agrees with it."
         )
     share = f"; it reaches {share_of(max(lower, 0.0), claimed)} of the claim" if claimed > 0 else ""
@@ -97,25 +98,32 @@ def _at_most(cap: float | None, claimed: float) -> str:
     if cap is None:
         return ""
     few = "" if cap > claimed else ": too few to refute it"
-    return f" So many outputs can certify {number(cap, rounding=ROUND_FLOOR)} at most{few}."
+    return (
+        f" So many outputs can certify {format_significant(cap, rounding=ROUND_FLOOR)} at "
+        f"most{few}."
+    )
 
 
-def _shown_above(lower: float, claimed: float) -> str:
+def _format_number_above(lower: float, claimed: float) -> str:
     """Return ``lower``, rounded down, with the digits that show it above the claim."""
     for digits in range(4, 12):
         shown = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(f"{lower:.12g}")
         if shown > Decimal(f"{claimed:.4g}"):
-            return number(lower, digits, ROUND_FLOOR)
-    return number(lower, 12, ROUND_FLOOR)
+            return format_significant(lower, digits, ROUND_FLOOR)
+    return format_significant(lower, 12, ROUND_FLOOR)
 
 
-def _shown_within(proved: float, claimed: float) -> str:
+def _format_number_within(proved: float, claimed: float) -> str:
     """Return what is proved, rounded up, with the digits that show it within the claim."""
     for digits in range(4, 12):
         shown = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(f"{proved:.12g}")
         if shown <= Decimal(f"{claimed:.4g}"):
-            return number(proved, digits, ROUND_CEILING)
-    return number(claimed) if math.isclose(proved, claimed) else number(proved, 12, ROUND_CEILING)
+            return format_significant(proved, digits, ROUND_CEILING)
+    return (
+        format_significant(claimed)
+        if math.isclose(proved, claimed)
+        else format_significant(proved, 12, ROUND_CEILING)
+    )
 
 
 _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())
@@ -124,7 +132,7 @@ _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1
 def privacy_result(
     claim: Statement,
     case: PrivacyCase,
-    evidence: Evidence,
+    evidence: MeasurementEvidence,
     settings: Settings,
     rerun: str,
     pair_search: PairSearch | None = None,
@@ -134,19 +142,19 @@ def privacy_result(
     A failed self-check means that the law is not that of the code, a broken contract that bounds on
     outputs say nothing: the numbers computed with them are withheld, and so is the verdict.
     """
-    claimed = stated_in_claim(case, case.claimed)
+    claimed = convert_to_claim_number(case, case.claimed)
     lower = evidence.lower if evidence.trusted else 0.0
     proved = _for_all_neighbours(case)
-    verdict = judge(claimed, lower, proved=proved, trusted=evidence.trusted)
+    verdict = judge_claimed_number(claimed, lower, proved=proved, trusted=evidence.trusted)
     said = _privacy_reason(
         evidence,
         claimed,
         lower,
         verdict,
         case.assumptions,
-        _ceiling(case),
-        _name(case),
-        _declared(case),
+        _compute_proved_ceiling(case),
+        _get_claim_quantity(case),
+        _get_declared_bound(case),
         proved,
     )
     event = carrying_event(evidence, verdict)
@@ -160,20 +168,20 @@ def privacy_result(
         verdict=verdict,
         reason=" ".join([said, *(carried if refuted else [])]),
         fault=_fault_of_checks(evidence),
-        claimed=Claimed(**_privacy(case, claimed)),
+        claimed=Claimed(**_make_privacy_fields(case, claimed)),
         a_unit=apart.in_document(case),
-        proved=_proved(case),
+        proved=_make_proved(case),
         proof_stop=_proof_stop(case),
         requires_proof=case.requires_proof,
-        quantity=None if _is_epsilon(case) else _currency(case).symbol,
-        measured=_measured(case, evidence, settings, lower),
+        quantity=None if _is_epsilon(case) else _require_claim_currency(case).symbol,
+        measured=_make_measured(case, evidence, settings, lower),
         trials=evidence.trials,
         seed=settings.seed,
         view=case.view,
         relation=case.pair.relation.name,
         pair=apart.of_pair(case),
         data=case.data,
-        parameters=plain(case.parameters),
+        parameters=to_plain_json(case.parameters),
         assumptions=assumption_checks(claim, case.assumptions),
         self_checks=[_self_check(check) for check in evidence.self_checks],
         contract=[SelfCheck(**asdict(check)) for check in evidence.contract],
@@ -212,7 +220,7 @@ def _self_check(check: ComputedCheck) -> SelfCheck:
     return SelfCheck(**{**asdict(check), "fault": None if check.passed else faults.OTHER_LAW})
 
 
-def _fault_of_checks(evidence: Evidence) -> str | None:
+def _fault_of_checks(evidence: MeasurementEvidence) -> str | None:
     """Return the kind of fault that checks which failed show, if they decide one."""
     failed = [check for check in evidence.contract if not check.passed]
     if not failed:
@@ -221,37 +229,37 @@ def _fault_of_checks(evidence: Evidence) -> str | None:
     return next(seen, None) or independence.fault_of(failed)
 
 
-def carrying_event(evidence: Evidence, verdict: Verdict) -> CarryingEvent | None:
+def carrying_event(evidence: MeasurementEvidence, verdict: Verdict) -> CarryingEvent | None:
     """Return the event that carries a bound, None where nothing is certified or none does."""
     if evidence.carrying is None or not evidence.trusted or evidence.carrying.epsilon == 0:
         return None
     return carrying.in_document(evidence.carrying, verdict == "refuted")
 
 
-def _bin_counts(evidence: Evidence) -> BinCounts | None:
+def _bin_counts(evidence: MeasurementEvidence) -> BinCounts | None:
     """Return the counts of bins that carry a bound, None where nothing is certified by any."""
     if evidence.bins is None or not evidence.trusted or evidence.bins.bound == 0:
         return None
     return BinCounts(**asdict(evidence.bins))
 
 
-def plain(value: Any) -> Any:
+def to_plain_json(value: Any) -> Any:
     """Return ``value`` as JSON reads it back: lists, plain numbers, text for the rest.
 
     A finished audit must be writable whatever a third party puts into its parameters.
 
     Examples
     --------
-    >>> plain({"sizes": (1, np.int64(2)), "where": len})
+    >>> to_plain_json({"sizes": (1, np.int64(2)), "where": len})
     {'sizes': [1, 2], 'where': '<built-in function len>'}
     """
     match value:
         case Mapping():
-            return {str(key): plain(item) for key, item in value.items()}
+            return {str(key): to_plain_json(item) for key, item in value.items()}
         case np.ndarray() | np.generic():
-            return plain(value.tolist())
+            return to_plain_json(value.tolist())
         case list() | tuple() | set():
-            return [plain(item) for item in value]
+            return [to_plain_json(item) for item in value]
         case float() if not math.isfinite(value):
             return str(value)
         case None | bool() | int() | float() | str():
@@ -260,7 +268,9 @@ def plain(value: Any) -> Any:
             return str(value)
 
 
-def _measured(case: PrivacyCase, evidence: Evidence, settings: Settings, lower: float) -> Measured:
+def _make_measured(
+    case: PrivacyCase, evidence: MeasurementEvidence, settings: Settings, lower: float
+) -> Measured:
     ceiling = case.pair_ceiling
     withheld = None if evidence.trusted else "a check failed: nothing is certified"
     return Measured(
@@ -271,12 +281,12 @@ def _measured(case: PrivacyCase, evidence: Evidence, settings: Settings, lower: 
         estimator=evidence.estimator,
         upper_note=withheld or evidence.upper_note,
         cap=evidence.cap,
-        pair_ceiling=None if ceiling is None else stated_in_claim(case, ceiling.guarantee),
+        pair_ceiling=None if ceiling is None else convert_to_claim_number(case, ceiling.guarantee),
     )
 
 
 def _privacy_reason(
-    evidence: Evidence,
+    evidence: MeasurementEvidence,
     claimed: float,
     lower: float,
     verdict: Verdict,
@@ -302,15 +312,16 @@ def _privacy_reason(
     if verdict == "refuted" and evidence.self_checks:
         caveat += " It rests on the stated law, which no self-check contradicted."
     if declared is not None:
-        caveat += f" {release.compared(claimed, declared, lower)}".rstrip()
+        caveat += f" {release.format_release_comparison(claimed, declared, lower)}".rstrip()
         ceiling = None
     if ceiling is not None and lower > ceiling * (1 + RELATIVE_ROUNDING):
         caveat += (
-            f" It also exceeds the proved {number(ceiling)}: the proof is wrong, or the law is, or "
+            f" It also exceeds the proved {format_significant(ceiling)}: the proof is wrong, or "
+            "the law is, or "
             "this is one of the few audits that the confidence allows to err."
         )
     long, cap = name[-1].isdigit(), evidence.cap
-    said = reason(name, claimed, lower, verdict, long=long, cap=cap, proved=proved)
+    said = format_verdict_reason(name, claimed, lower, verdict, long=long, cap=cap, proved=proved)
     return f"{said}{caveat} {evidence.remark}".rstrip()
 
 
@@ -324,29 +335,29 @@ def _for_all_neighbours(case: PrivacyCase) -> float | None:
         return None
     if not all(outcome.holds for outcome in case.assumptions):
         return None
-    return stated_in_claim(case, case.proved.guarantee)
+    return convert_to_claim_number(case, case.proved.guarantee)
 
 
-def _ceiling(case: PrivacyCase) -> float | None:
+def _compute_proved_ceiling(case: PrivacyCase) -> float | None:
     """Return the smallest epsilon that is proved for the pair, if any is."""
     proofs = [proof for proof in (case.proved, case.pair_ceiling) if proof is not None]
-    return min((stated_in_claim(case, proof.guarantee) for proof in proofs), default=None)
+    return min((convert_to_claim_number(case, proof.guarantee) for proof in proofs), default=None)
 
 
-def _proved(case: PrivacyCase) -> Proved | None:
+def _make_proved(case: PrivacyCase) -> Proved | None:
     if (proof := case.proved) is None:
         return None
-    value = stated_in_claim(case, proof.guarantee)
+    value = convert_to_claim_number(case, proof.guarantee)
     if case.currency is not None and math.isinf(value):
         return None
-    return Proved(**_privacy(case, value), source=proof.source, declared=proof.declared)
+    return Proved(**_make_privacy_fields(case, value), source=proof.source, declared=proof.declared)
 
 
 def _proof_stop(case: PrivacyCase) -> ProofStop | None:
     return None if case.proof_stop is None else ProofStop(**asdict(case.proof_stop))
 
 
-def stated_in_claim(case: PrivacyCase, guarantee: Guarantee) -> float:
+def convert_to_claim_number(case: PrivacyCase, guarantee: Guarantee) -> float:
     """Return what a guarantee is in the number that the claim of a case is about."""
     if case.currency is None:
         return guarantee.epsilon(case.at_delta)
@@ -355,27 +366,27 @@ def stated_in_claim(case: PrivacyCase, guarantee: Guarantee) -> float:
     return case.currency.of(guarantee, case.at_delta)
 
 
-def _declared(case: PrivacyCase) -> float | None:
+def _get_declared_bound(case: PrivacyCase) -> float | None:
     """Return what is proved for the release that was declared, if one was."""
     if case.proved is None or not case.proved.declared:
         return None
-    return stated_in_claim(case, case.proved.guarantee)
+    return convert_to_claim_number(case, case.proved.guarantee)
 
 
 def _is_epsilon(case: PrivacyCase) -> bool:
-    return _name(case) == "epsilon"
+    return _get_claim_quantity(case) == "epsilon"
 
 
-def _name(case: PrivacyCase) -> str:
+def _get_claim_quantity(case: PrivacyCase) -> str:
     return "epsilon" if case.currency is None else case.currency.name
 
 
-def _currency(case: PrivacyCase) -> Currency:
+def _require_claim_currency(case: PrivacyCase) -> Currency:
     assert case.currency is not None
     return case.currency
 
 
-def _privacy(case: PrivacyCase, value: float) -> dict[str, Any]:
+def _make_privacy_fields(case: PrivacyCase, value: float) -> dict[str, Any]:
     """Return a number of a claim about privacy as it is reported."""
     return {"epsilon": value, "delta": case.at_delta} if _is_epsilon(case) else {"value": value}
 
@@ -395,7 +406,7 @@ def assumption_checks(
     ]
 
 
-def _delta_curves(case: PrivacyCase, evidence: Evidence) -> DeltaCurves | None:
+def _delta_curves(case: PrivacyCase, evidence: MeasurementEvidence) -> DeltaCurves | None:
     epsilons = evidence.epsilons
     if not epsilons:
         top = case.claimed.epsilon(case.at_delta) * 1.6 or 1.0
@@ -403,15 +414,17 @@ def _delta_curves(case: PrivacyCase, evidence: Evidence) -> DeltaCurves | None:
     band = evidence.band if evidence.trusted else None
     return DeltaCurves(
         epsilon=list(epsilons),
-        claimed=_deltas(_drawn(case), epsilons),
-        proved=None if case.proved is None else _deltas(case.proved.guarantee, epsilons),
+        claimed=_compute_curve_deltas(_get_plotted_guarantee(case), epsilons),
+        proved=None
+        if case.proved is None
+        else _compute_curve_deltas(case.proved.guarantee, epsilons),
         band_lower=None if band is None else list(band.lower),
         band_upper=None if band is None else list(band.upper),
         band_confidence=None if band is None else band.confidence,
     )
 
 
-def _drawn(case: PrivacyCase) -> Guarantee:
+def _get_plotted_guarantee(case: PrivacyCase) -> Guarantee:
     """Return the claim as curves show it: from a table where it takes long to ask."""
     quick = case.currency is None or isinstance(case.claimed, GaussianDP)
     return case.claimed if quick else TabulatedDP(case.claimed)
@@ -424,17 +437,17 @@ def _of_proof(case: PrivacyCase) -> Guarantee | None:
     return TabulatedDP(case.proved.guarantee)
 
 
-def _deltas(guarantee: Guarantee, epsilons: Sequence[float]) -> list[float]:
+def _compute_curve_deltas(guarantee: Guarantee, epsilons: Sequence[float]) -> list[float]:
     return [guarantee.delta(epsilon) for epsilon in epsilons]
 
 
-def _trade_off(case: PrivacyCase, evidence: Evidence) -> TradeOffCurves:
-    claimed, proved = _drawn(case), _of_proof(case)
+def _trade_off(case: PrivacyCase, evidence: MeasurementEvidence) -> TradeOffCurves:
+    claimed, proved = _get_plotted_guarantee(case), _of_proof(case)
     return TradeOffCurves(
         false_positive_rate=list(_RATES),
         claimed=list(_rates_of(claimed)),
         proved=None if proved is None else list(_rates_of(proved)),
-        measured=None if evidence.roc is None else _interpolated(*evidence.roc),
+        measured=None if evidence.roc is None else _estimate_rates_on_grid(*evidence.roc),
     )
 
 
@@ -444,7 +457,7 @@ def _rates_of(guarantee: Guarantee) -> tuple[float, ...]:
     return tuple(guarantee.trade_off(rate) for rate in _RATES)
 
 
-def _interpolated(
+def _estimate_rates_on_grid(
     false_positive: Sequence[float], false_negative: Sequence[float]
 ) -> list[float | None] | None:
     """Return the false-negative rates at `_RATES`, None outside the rates that were seen."""
@@ -469,7 +482,7 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
             more += _on_another_reading(case, result.measured.lower)
     else:
         more = [f"Neighbours: {relation.statement}."] if isinstance(relation, Declared) else []
-    if (said := apart.words(result)) is not None:
+    if (said := apart.format_pair_distance(result)) is not None:
         more.append(said)
     if result.verdict == "refuted" and case.caveat is not None:
         more.append(case.caveat)
@@ -480,7 +493,7 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
 
 
 def _on_another_reading(case: PrivacyCase, lower: float) -> list[str]:
-    claimed = stated_in_claim(case, case.claimed)
-    allowed = stated_in_claim(case, case.claimed.group(2))
+    claimed = convert_to_claim_number(case, case.claimed)
+    allowed = convert_to_claim_number(case, case.claimed.group(2))
     other = depends_on_reading(case.pair.relation, claimed, allowed, lower)
     return [] if other is None else [other]

@@ -24,13 +24,13 @@ import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
 import dpaudit.records as records
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import MeasurementEvidence
 from dpaudit.auditing.kept import what_determines, with_machines
-from dpaudit.auditing.measures import is_from_losses, measured
+from dpaudit.auditing.measures import is_from_losses, measure_case
 from dpaudit.auditing.own_certificate import own_certificate
-from dpaudit.auditing.plan import Call, Command, Plan, Wording
+from dpaudit.auditing.plan import AuditPlan, CallPlan, CommandPlan, Wording
 from dpaudit.auditing.rerun import statistical_certificate
-from dpaudit.auditing.result import privacy_result, stated_in_claim, with_relation
+from dpaudit.auditing.result import convert_to_claim_number, privacy_result, with_relation
 from dpaudit.auditing.schedule import (
     Schedule,
     noting_what_decides,
@@ -39,19 +39,19 @@ from dpaudit.auditing.schedule import (
     tell_plan,
 )
 from dpaudit.auditing.search import search_result
-from dpaudit.auditing.stated import stated
-from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.auditing.stated import make_case_statement
+from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.execution import Executor, importable, one_thread, stream
-from dpaudit.execution.failures import OutOfTime
+from dpaudit.execution.failures import DrawTimeout
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated, is_ours
 from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
-from dpaudit.store.keeping import kept
+from dpaudit.store.keeping import keep_audit
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def run_claim(name: str, settings: Settings, executor: Executor) -> Audited:
     ('refuted', 'sensitivity')
     """
     with records.run(settings.show_records):
-        return prepared_claim(name, settings).run(executor)
+        return prepare_claim(name, settings).run(executor)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Prepared:
     claim: Statement
     case: Case
     settings: Settings
-    plan: Plan | None = None
+    plan: AuditPlan | None = None
     folder: Path | None = None
 
     @property
@@ -142,7 +142,7 @@ class Prepared:
 
     def run(self, executor: Executor) -> Audited:
         """Run the audit; a refutation by drawing gets its counts and seed as a certificate."""
-        plan = self.plan or Command.of_claim(self.claim.name, self.settings)
+        plan = self.plan or CommandPlan.of_claim(self.claim.name, self.settings)
         with importable(self.folder):
             audited = run_case(
                 self.case, self.settings, statement=self.claim, executor=executor, rerun=plan
@@ -174,7 +174,7 @@ _WITHHELD = (
 )
 
 
-def prepared_claim(name: str, settings: Settings) -> Prepared:
+def prepare_claim(name: str, settings: Settings) -> Prepared:
     """Return the audit of an installed claim, ready to run.
 
     Raises
@@ -184,17 +184,17 @@ def prepared_claim(name: str, settings: Settings) -> Prepared:
 
     Examples
     --------
-    >>> prepared_claim("hu2020-lemma1", Settings()).draws
+    >>> prepare_claim("hu2020-lemma1", Settings()).draws
     False
     """
     claim = registry.CLAIMS.get(name)
-    parameters = parsed_parameters(claim.parameters, settings.parameters)
+    parameters = parse_parameters(claim.parameters, settings.parameters)
     with one_thread(), records.run(settings.show_records):
         case = claim.prepare(settings, parameters)
     if isinstance(case, SearchCase):
         _refuse_for_search(settings)
     elif settings.candidate_pairs is not None and not case.candidates:
-        worst_pair.refuse(settings.candidate_pairs)
+        worst_pair.refuse_pair_ranking(settings.candidate_pairs)
     return Prepared(claim, case, settings)
 
 
@@ -202,10 +202,10 @@ def _refuse_for_search(settings: Settings) -> None:
     """Refuse what only means something where outputs are drawn."""
     if settings.until_refuted:
         expected = "a claim that is audited by drawing outputs; this one is searched"
-        raise InvalidArgument("until_refuted", Shown("--until-refuted"), expected)
+        raise InvalidArgument("until_refuted", VerbatimText("--until-refuted"), expected)
     if settings.time is not None or settings.looks is not None:
         expected = "nothing: this claim is searched, and --trials is its budget"
-        raise InvalidArgument("time", settings.time or Shown("looks"), expected)
+        raise InvalidArgument("time", settings.time or VerbatimText("looks"), expected)
     if settings.candidate_pairs is not None:
         expected = "nothing: this claim is searched, over instances of its own"
         raise InvalidArgument("pairs", settings.candidate_pairs, expected)
@@ -217,7 +217,7 @@ def audit_case(
     *,
     statement: Statement | None = None,
     executor: Executor | None = None,
-    rerun: Plan | str | None = None,
+    rerun: AuditPlan | str | None = None,
 ) -> Result:
     """Audit a case that is already prepared.
 
@@ -262,15 +262,15 @@ def run_case(
     *,
     statement: Statement | None = None,
     executor: Executor | None = None,
-    rerun: Plan | str | None = None,
+    rerun: AuditPlan | str | None = None,
 ) -> Audited:
     """Audit a case; return the result, and the certificate that the case has for it, if any."""
     settings, executor = settings or Settings(), executor or Executor()
-    claim, plan = statement or stated(case), _planned(rerun, settings)
+    claim, plan = statement or make_case_statement(case), _resolve_rerun_plan(rerun, settings)
     trials = case.default_trials if settings.trials is None else settings.trials
     known_by = what_determines(case, settings, trials)
-    with one_thread(), _released(case), records.run(settings.show_records):
-        with kept(claim.name, *known_by) as ledger, noting_what_decides(ledger):
+    with one_thread(), _close_mechanism_after(case), records.run(settings.show_records):
+        with keep_audit(claim.name, *known_by) as ledger, noting_what_decides(ledger):
             match case:
                 case PrivacyCase():
                     found = _run_privacy(claim, case, settings, executor, plan, trials)
@@ -282,7 +282,7 @@ def run_case(
 
 
 @contextmanager
-def _released(case: Case) -> Iterator[None]:
+def _close_mechanism_after(case: Case) -> Iterator[None]:
     """End the processes of a mechanism that has some after its audit."""
     try:
         yield
@@ -291,9 +291,9 @@ def _released(case: Case) -> Iterator[None]:
             case.mechanism.crew.close()
 
 
-def _planned(rerun: Plan | str | None, settings: Settings) -> Plan:
+def _resolve_rerun_plan(rerun: AuditPlan | str | None, settings: Settings) -> AuditPlan:
     if rerun is None:
-        return Call.of_case(settings)
+        return CallPlan.of_case(settings)
     return Wording(words=rerun) if isinstance(rerun, str) else rerun
 
 
@@ -302,39 +302,39 @@ def _run_privacy(
     case: PrivacyCase,
     settings: Settings,
     executor: Executor,
-    plan: Plan,
+    plan: AuditPlan,
     trials: int,
 ) -> Audited:
     schedule = Schedule.of(case, settings, executor, trials)
     try:
         with schedule.ending():
             return _run_scheduled(claim, schedule, plan)
-    except OutOfTime:
+    except DrawTimeout:
         again = str(plan.updated(time=settings.time))
         result = privacy_result(claim, case, schedule.out_of_time(), settings, again)
         return Audited(with_relation(result, case), None, in_time=False)
     except MechanismError as error:
-        if (found := asking.ended(error, case.mechanism)) is None:
+        if (found := asking.make_ended_evidence(error, case.mechanism)) is None:
             raise
         result = privacy_result(claim, case, found, settings, str(plan))
         return Audited(with_relation(result, case), None, in_time=False)
 
 
-def _run_scheduled(claim: Statement, schedule: Schedule, plan: Plan) -> Audited:
-    laid_out = _laid_out(schedule)
+def _run_scheduled(claim: Statement, schedule: Schedule, plan: AuditPlan) -> Audited:
+    laid_out = _resolve_schedule_layout(schedule)
     if not laid_out.changes:
         return _run_laid_out(claim, schedule, laid_out, plan)
 
     require_what_decides(schedule.executor)
 
     def run(own: Schedule) -> Audited:
-        return _run_laid_out(claim, own, _laid_out(own), plan)
+        return _run_laid_out(claim, own, _resolve_schedule_layout(own), plan)
 
     return calls.at_both(run, schedule)
 
 
-def _laid_out(schedule: Schedule) -> outcomes.LaidOut:
-    return outcomes.laid_out(
+def _resolve_schedule_layout(schedule: Schedule) -> outcomes.LaidOut:
+    return outcomes.resolve_case_layout(
         schedule.case,
         schedule.settings.seed,
         schedule.executor,
@@ -344,13 +344,15 @@ def _laid_out(schedule: Schedule) -> outcomes.LaidOut:
 
 
 def _run_laid_out(
-    claim: Statement, schedule: Schedule, laid_out: outcomes.LaidOut, plan: Plan
+    claim: Statement, schedule: Schedule, laid_out: outcomes.LaidOut, plan: AuditPlan
 ) -> Audited:
     settings, began = schedule.settings, monotonic()
-    chosen = worst_pair.choose(laid_out.case, schedule.executor, settings, schedule.trials)
+    chosen = worst_pair.choose_worst_pair(
+        laid_out.case, schedule.executor, settings, schedule.trials
+    )
     first = laid_out.first
     by = schedule.executor if first is not None and first.is_slow else None
-    case, unjudged = sameness.narrowed(chosen.case, settings.seed, laid_out.count, by)
+    case, unjudged = sameness.remove_constant_parts(chosen.case, settings.seed, laid_out.count, by)
     drawer = Drawer.probing(
         case.mechanism,
         case.pair,
@@ -367,16 +369,16 @@ def _run_laid_out(
         tell_plan(schedule, drawer, began)
     taken = None
     if schedule.by_looks:
-        evidence, taken, unit = schedule.evidence(drawer, partial(measured, case))
+        evidence, taken, unit = schedule.evidence(drawer, partial(measure_case, case))
         plan = plan.with_looks(taken)
     else:
-        evidence, unit = measured(case, drawer, settings, chosen.trials), drawer.unit
+        evidence, unit = measure_case(case, drawer, settings, chosen.trials), drawer.unit
         evidence = replace(evidence, unit=unit)
     if not is_ours(case.mechanism):
         plan = plan.with_unit(unit)
-    against = stated_in_claim(case, case.claimed)
+    against = convert_to_claim_number(case, case.claimed)
     evidence = asking.judged(evidence, drawer, asked, chosen.trials, against)
-    evidence = _noted(sameness.of_the_rest(evidence, case, unjudged), chosen, drawer)
+    evidence = _add_search_notes(sameness.of_the_rest(evidence, case, unjudged), chosen, drawer)
     evidence = outcomes.of_bets_on_nothing(evidence, case.mechanism)
     evidence = copies.of_first_calls(evidence, case, settings.seed)
     if evidence.interrupted:
@@ -388,43 +390,55 @@ def _run_laid_out(
     if result.verdict != "refuted":
         return Audited(result, None, evidence.interrupted, taken)
     if not evidence.interrupted:
-        result = _explained(result, case, drawer, schedule)
+        result = _add_explanation(result, case, drawer, schedule)
     if case.certify is None and evidence.interrupted:
         return Audited(result, None, evidence.interrupted, taken)
     again = replace(settings, unit=unit) if drawer.chosen_by_pace else settings
     again = again if taken is None else replace(again, time=None, looks=taken)
     again = again if chosen.search is None else replace(again, trials=chosen.trials)
-    return Audited(result, _certificate(result, case, again), evidence.interrupted, taken)
+    return Audited(result, _make_case_certificate(result, case, again), evidence.interrupted, taken)
 
 
-def _noted(evidence: Evidence, chosen: worst_pair.Chosen, drawer: Drawer) -> Evidence:
+def _add_search_notes(
+    evidence: MeasurementEvidence, chosen: worst_pair.CaseChoice, drawer: Drawer
+) -> MeasurementEvidence:
     """Return evidence with what a search for pairs drew, and where nobody can repeat it."""
     if chosen.search is not None:
         ranked = {"ranking pairs, per dataset": chosen.search.transcripts}
         evidence = replace(
             evidence,
             counts=evidence.counts | ranked,
-            notes=(worst_pair.words(chosen.search), *evidence.notes),
+            notes=(worst_pair.format_pair_search(chosen.search), *evidence.notes),
         )
     if drawer.own:
         evidence = replace(evidence, repeatable=False, notes=(*evidence.notes, _OWN_RANDOMNESS))
     return evidence
 
 
-def _certificate(result: Result, case: PrivacyCase, settings: Settings) -> Certificate | None:
+def _make_case_certificate(
+    result: Result, case: PrivacyCase, settings: Settings
+) -> Certificate | None:
     """Return the certificate that a case makes itself, or that of its outputs."""
     if case.certify is not None:
         return case.certify(result.measured.lower)
     return own_certificate(result, case, settings)
 
 
-def _explained(result: Result, case: PrivacyCase, drawer: Drawer, schedule: Schedule) -> Result:
+def _add_explanation(
+    result: Result, case: PrivacyCase, drawer: Drawer, schedule: Schedule
+) -> Result:
     """Return a refutation with what leaked, and on how small a pair where no time is set."""
     alpha = 1 - schedule.settings.confidence
     if schedule.has_time_to_explain(drawer):
-        with suppress(OutOfTime):
-            result = noise_places.added(witness.added(result, case, drawer, alpha), case)
-            return result if schedule.by_looks else shrinking.added(result, case, drawer, alpha)
+        with suppress(DrawTimeout):
+            result = noise_places.add_noise_lines(
+                witness.add_witness(result, case, drawer, alpha), case
+            )
+            return (
+                result
+                if schedule.by_looks
+                else shrinking.add_smallest_pair(result, case, drawer, alpha)
+            )
     return result.model_copy(update={"notes": [*result.notes, _UNEXPLAINED]})
 
 
@@ -440,7 +454,7 @@ def _run_search(
     case: SearchCase,
     settings: Settings,
     executor: Executor,
-    plan: Plan,
+    plan: AuditPlan,
     trials: int,
 ) -> Audited:
     executor.progress.start("searching", trials)

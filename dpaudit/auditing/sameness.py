@@ -21,24 +21,27 @@ from numpy.typing import NDArray
 import dpaudit.auditing.outcomes as outcomes
 import dpaudit.faults.codes as faults
 from dpaudit._typing import Array
-from dpaudit.auditing.draws import Certifying, Drawer, Grid
-from dpaudit.auditing.evidence import Evidence
-from dpaudit.auditing.result import stated_in_claim
-from dpaudit.errors import shorten
-from dpaudit.estimation.counted import Counted
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.auditing.draws import Certifying, Drawer, ProcessGrid
+from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.auditing.result import convert_to_claim_number
+from dpaudit.errors import shorten_repr
+from dpaudit.estimation.counted import ScoreEvent
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution import Executor, stream
-from dpaudit.execution.ledger import current
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.laws.isolated import Isolated, named
-from dpaudit.laws.layout import Column, Layout, is_one, last_bits
+from dpaudit.laws.isolated import Isolated, add_mechanism_name
+from dpaudit.laws.layout import Layout, LayoutColumn, is_one, last_bits
 from dpaudit.laws.marks import ANSWERS, marks_of_processes
 from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.reaching import beyond_data
 from dpaudit.neighbours import Pair, Side
 from dpaudit.watching.watch import Touch
 
-_GRID, _SPARING = Grid(8, 16), Grid(2, 5)  # whose answers show what varies, and of slow code
+_GRID, _SPARING = (
+    ProcessGrid(8, 16),
+    ProcessGrid(2, 5),
+)  # whose answers show what varies, and of slow code
 _FEW = 3  # answers that differ from the one before: fewer are a glitch
 REST = {"the rest", "the values of the rest"}
 _NAME = "what is the same in every answer comes from the data"
@@ -53,7 +56,7 @@ _CURE = (
 Place = tuple[int, int]  # a side, and a column of its answers
 
 
-class Answers(NamedTuple):
+class CallOutputs(NamedTuple):
     """What some calls returned on either dataset, and the process of each."""
 
     rows: tuple[Array, Array]
@@ -72,17 +75,17 @@ class Sameness:
         Of what is a function of the data.
     """
 
-    checks: tuple[SelfCheck, ...] = ()
+    checks: tuple[CheckOutcome, ...] = ()
     remark: str = ""
 
 
-def grid_of(drawer: Drawer) -> Grid:
+def grid_of(drawer: Drawer) -> ProcessGrid:
     """Return of how many processes, and calls of each, the answers are looked at."""
     return _SPARING if drawer.sparing else _GRID
 
 
-def looked_at(
-    drawer: Drawer, counted: Counted, known: Certifying | None, *, by_score: bool
+def check_sameness(
+    drawer: Drawer, counted: ScoreEvent, known: Certifying | None, *, by_score: bool
 ) -> Sameness:
     """Return whether the parts that an event reads vary, or come from the data alone.
 
@@ -99,25 +102,29 @@ def looked_at(
         Whether its score itself is what certifies, and not only on which side of a threshold it is.
     """
     grid = grid_of(drawer)
-    found = _answers(drawer, known or drawer.alone(None, *grid, "what varies"))
-    kept, same = _unvarying(found, counted, by_score=by_score)
+    found = _make_answers(drawer, known or drawer.alone(None, *grid, "what varies"))
+    kept, same = _find_unvarying_columns(found, counted, by_score=by_score)
     columns = columns_of(drawer.mechanism, found.rows[0].shape[1])
     if kept:
-        return Sameness((_kept_in_a_process(columns, kept),))
+        return Sameness((_make_kept_state_check(columns, kept),))
     if not same:
         return Sameness()
-    causes = _causes(drawer.mechanism, drawer.pair, drawer.seed, found, same)
-    paths, count = _paths(columns, [column for _, column in same]), len(found.rows[0])
-    check = _check(paths, causes, f"{count} calls a side in {grid.processes} processes")
+    causes = _find_outside_causes(drawer.mechanism, drawer.pair, drawer.seed, found, same)
+    paths, count = _get_column_paths(columns, [column for _, column in same]), len(found.rows[0])
+    check = _make_sameness_check(
+        paths, causes, f"{count} calls a side in {grid.processes} processes"
+    )
     whole = [column for side, column in same if (1 - side, column) in same]
     said = whole and not causes
-    remark = _function_of_data(_paths(columns, whole), count, grid.processes) if said else ""
+    remark = (
+        _function_of_data(_get_column_paths(columns, whole), count, grid.processes) if said else ""
+    )
     return Sameness((check,), remark)
 
 
-def narrowed(
+def remove_constant_parts(
     case: PrivacyCase, seed: int, count: int, executor: Executor | None = None
-) -> tuple[PrivacyCase, SelfCheck | None]:
+) -> tuple[PrivacyCase, CheckOutcome | None]:
     """Return a case whose outputs are read without the parts that nothing can be said of.
 
     That are counters and clocks, which tell two datasets apart by which was drawn first, and
@@ -135,11 +142,13 @@ def narrowed(
         return case, None
     found = _one_answer(mechanism, case.pair, seed)
     places = [(side, column) for side in range(len(Side)) for column in steady]
-    causes = _causes(mechanism, case.pair, seed, found, places)
+    causes = _find_outside_causes(mechanism, case.pair, seed, found, places)
     if not causes:
         return case, None
-    check = _check(_paths(mechanism.layout.columns, steady), causes, "the first calls")
-    return _left_out(case, steady, "the same in every answer", looks), check
+    check = _make_sameness_check(
+        _get_column_paths(mechanism.layout.columns, steady), causes, "the first calls"
+    )
+    return _remove_columns(case, steady, "the same in every answer", looks), check
 
 
 class _Looks(NamedTuple):
@@ -155,7 +164,7 @@ def _without_drifts(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
     drifts = [n for n, one in enumerate(layout.columns) if one.drifts] if layout else []
     if layout is None or not drifts or not _others_stay(layout, drifts):
         return case
-    return _left_out(case, drifts, "as time stamps and counters do, it only grew", looks)
+    return _remove_columns(case, drifts, "as time stamps and counters do, it only grew", looks)
 
 
 def _without_marks(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
@@ -167,7 +176,9 @@ def _without_marks(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
     if looks.each < each:  # it is slow
         return case
     given = mechanism, [case.pair.on(side) for side in Side], looks.seed, each
-    marks = current().fact("marks of processes", lambda: _marks(*given), given)
+    marks = get_current_ledger().fact(
+        "marks of processes", lambda: _find_process_marks(*given), given
+    )
     known = {one.path for one in mechanism.layout.columns}
     rest = {*known, *getattr(mechanism.layout, "usual", ())} - {*marks, *REST}
     if not marks or not rest & known:
@@ -175,13 +186,17 @@ def _without_marks(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
     return _leaving_out(case, marks, "it is one in each process, whatever the data", looks)
 
 
-def _marks(mechanism: Isolated, datasets: Sequence[Any], seed: int, count: int) -> list[str]:
+def _find_process_marks(
+    mechanism: Isolated, datasets: Sequence[Any], seed: int, count: int
+) -> list[str]:
     rngs = [default_rng(stream(seed, "marks", str(n))) for n in range(len(datasets))]
-    with named(name_of(mechanism)):
+    with add_mechanism_name(name_of(mechanism)):
         return marks_of_processes(mechanism, datasets, count, rngs)
 
 
-def _left_out(case: PrivacyCase, columns: Sequence[int], why: str, looks: _Looks) -> PrivacyCase:
+def _remove_columns(
+    case: PrivacyCase, columns: Sequence[int], why: str, looks: _Looks
+) -> PrivacyCase:
     mechanism: Any = case.mechanism
     every = [mechanism.layout.columns[n].path for n in columns]
     return _leaving_out(case, every, why, looks)
@@ -195,28 +210,30 @@ def _leaving_out(case: PrivacyCase, every: Sequence[str], why: str, looks: _Look
     paths = [
         name
         for one in every
-        for name in ([one] if one not in number else _paths(columns, [number[one]]))
+        for name in ([one] if one not in number else _get_column_paths(columns, [number[one]]))
     ]
-    other = outcomes.without(case, every, *looks)
+    other = outcomes.remove_output_parts(case, every, *looks)
     shown = ", ".join(list(dict.fromkeys(paths))[:5])
     note = f"Left out: {shown} ({why}); ignore= leaves out what is no noise."
     return replace(other, notes=(*other.notes, note))
 
 
-def of_the_rest(evidence: Evidence, case: PrivacyCase, unjudged: SelfCheck | None) -> Evidence:
+def of_the_rest(
+    evidence: MeasurementEvidence, case: PrivacyCase, unjudged: CheckOutcome | None
+) -> MeasurementEvidence:
     """Return evidence that says nothing where parts were left out and the others refute nothing."""
     at = case if evidence.at_delta is None else replace(case, at_delta=evidence.at_delta)
-    if unjudged is None or evidence.lower > stated_in_claim(at, case.claimed):
+    if unjudged is None or evidence.lower > convert_to_claim_number(at, case.claimed):
         return evidence
     return replace(evidence, contract=(*evidence.contract, unjudged))
 
 
-def columns_of(mechanism: Any, count: int) -> Sequence[Column]:
+def columns_of(mechanism: Any, count: int) -> Sequence[LayoutColumn]:
     """Return what stands where in the transcripts of a mechanism."""
     layout = getattr(mechanism, "layout", None)
     if layout is not None:
         return tuple(layout.columns)
-    return [Column(f"output[{n}]" if count > 1 else "output", False) for n in range(count)]
+    return [LayoutColumn(f"output[{n}]" if count > 1 else "output", False) for n in range(count)]
 
 
 def _others_stay(layout: Layout, columns: Sequence[int]) -> bool:
@@ -225,27 +242,27 @@ def _others_stay(layout: Layout, columns: Sequence[int]) -> bool:
     return any(one.path not in gone | REST for one in layout.columns)
 
 
-def _answers(drawer: Drawer, drawn: Certifying) -> Answers:
+def _make_answers(drawer: Drawer, drawn: Certifying) -> CallOutputs:
     """Return answers of calls that were drawn one by one, in several processes."""
     rows = [one.reshape(len(one), -1) for one in drawn.scores]
     owners = [one.processes for one in drawn.outputs]
     if drawer.one_a_process:
         owners = [np.zeros_like(one) for one in owners]
-    return Answers((rows[0], rows[1]), (owners[0], owners[1]))
+    return CallOutputs((rows[0], rows[1]), (owners[0], owners[1]))
 
 
-def _one_answer(mechanism: Isolated, pair: Pair[Any], seed: int) -> Answers:
+def _one_answer(mechanism: Isolated, pair: Pair[Any], seed: int) -> CallOutputs:
     rows = [
         mechanism.sample(pair.on(side), 1, default_rng(stream(seed, "an answer", side.value)))
         for side in Side
     ]
     flat = [one.reshape(1, -1) for one in rows]
     none = np.zeros(1, dtype=np.int64)
-    return Answers((flat[0], flat[1]), (none, none))
+    return CallOutputs((flat[0], flat[1]), (none, none))
 
 
-def _unvarying(
-    found: Answers, counted: Counted, *, by_score: bool
+def _find_unvarying_columns(
+    found: CallOutputs, counted: ScoreEvent, *, by_score: bool
 ) -> tuple[list[int], list[Place]]:
     """Return the columns that the event reads and a process keeps, and where one never varies."""
     kept, same = list[int](), list[Place]()
@@ -253,7 +270,11 @@ def _unvarying(
         sides = [side[:, column] for side in found.rows]
         if is_one(np.concatenate(sides)):
             continue
-        steady = [n for n, side in enumerate(sides) if not _varies(side, found.processes[n])]
+        steady = [
+            n
+            for n, side in enumerate(sides)
+            if not _is_varying_within_process(side, found.processes[n])
+        ]
         if not steady or not _is_read(found, counted, column, by_score=by_score):
             continue
         if not all(_nearly_one(sides[n]) for n in steady):
@@ -262,7 +283,7 @@ def _unvarying(
     return kept, same
 
 
-def _varies(values: Array, processes: NDArray[np.int64]) -> bool:
+def _is_varying_within_process(values: Array, processes: NDArray[np.int64]) -> bool:
     """Return whether answers of one process differ, other than its first."""
     same = processes[1:] == processes[:-1]
     same[1:] &= same[:-1]  # neither is the first of its process
@@ -277,7 +298,7 @@ def _nearly_one(values: Array) -> bool:
     return int(far.sum()) < _FEW
 
 
-def _is_read(found: Answers, counted: Counted, column: int, *, by_score: bool) -> bool:
+def _is_read(found: CallOutputs, counted: ScoreEvent, column: int, *, by_score: bool) -> bool:
     """Return whether what is counted changes where a column has the values of the other side."""
     for side, other in (found.rows, found.rows[::-1]):
         changed = side.copy()
@@ -290,35 +311,37 @@ def _is_read(found: Answers, counted: Counted, column: int, *, by_score: bool) -
     return False
 
 
-def _causes(
-    mechanism: Any, pair: Pair[Any], seed: int, found: Answers, places: Sequence[Place]
+def _find_outside_causes(
+    mechanism: Any, pair: Pair[Any], seed: int, found: CallOutputs, places: Sequence[Place]
 ) -> list[Touch]:
     """Return what answers may come from besides the data, as the ledger may know already."""
     if not isinstance(mechanism, Isolated):
         return []
     usual = [(*one, float(np.median(found.rows[one[0]][:, one[1]]))) for one in places]
     given = mechanism, pair, [list(one) for one in places]
-    causes = current().fact(
-        "what is touched", lambda: _watched(mechanism, pair, seed, usual), given
+    causes = get_current_ledger().fact(
+        "what is touched", lambda: _find_touches_in_worker(mechanism, pair, seed, usual), given
     )
     return [(kind, name) for kind, name in causes]
 
 
-def _watched(
+def _find_touches_in_worker(
     mechanism: Isolated, pair: Pair[Any], seed: int, usual: Sequence[tuple[int, int, float]]
 ) -> list[Touch]:
     """Return what import and calls touch; or that at another time other answers are returned."""
     datasets = [pair.on(side) for side in Side]
-    with named(name_of(mechanism)):
+    with add_mechanism_name(name_of(mechanism)):
         return beyond_data(mechanism, datasets, seed, usual)
 
 
-def _check(paths: Sequence[str], causes: Sequence[Touch], seen: str) -> SelfCheck:
-    what = _named(paths)
-    where = "; ".join(_told(kind, [n for k, n in causes if k == kind]) for kind, _ in causes[:1])
+def _make_sameness_check(paths: Sequence[str], causes: Sequence[Touch], seen: str) -> CheckOutcome:
+    what = _format_named_parts(paths)
+    where = "; ".join(
+        _format_touches(kind, [n for k, n in causes if k == kind]) for kind, _ in causes[:1]
+    )
     others = sorted({kind for kind, _ in causes[1:]} - {kind for kind, _ in causes[:1]})
     more = f", and {', '.join(others)}" if others else ""
-    return SelfCheck(
+    return CheckOutcome(
         name=_NAME,
         statement=f"every answer was the same{what}, and may be noise that was drawn before and is "
         f"kept outside the call ({where}{more}): {_CURE}"
@@ -327,34 +350,35 @@ def _check(paths: Sequence[str], causes: Sequence[Touch], seen: str) -> SelfChec
         passed=not causes,
         statistic=float(len(causes)),
         threshold=0.0,
-        evidence=f"{seen}; touched: {_listed(causes)}",
+        evidence=f"{seen}; touched: {_format_first_causes(causes)}",
         fault=faults.STATE_KEPT if causes else None,
     )
 
 
-def _told(kind: str, names: Sequence[str]) -> str:
-    shown = ", ".join(shorten(name) for name in names[:3])
+def _format_touches(kind: str, names: Sequence[str]) -> str:
+    shown = ", ".join(shorten_repr(name) for name in names[:3])
     return f"{kind} {shown}"
 
 
-def _listed(causes: Sequence[Touch]) -> str:
-    return ", ".join(f"{kind} {shorten(name)}" for kind, name in causes[:5]) or "nothing"
+def _format_first_causes(causes: Sequence[Touch]) -> str:
+    return ", ".join(f"{kind} {shorten_repr(name)}" for kind, name in causes[:5]) or "nothing"
 
 
-def _named(paths: Sequence[str]) -> str:
+def _format_named_parts(paths: Sequence[str]) -> str:
     return "" if list(paths) == ["output"] else f" in {', '.join(paths)}"
 
 
-def _paths(columns: Sequence[Column], chosen: Sequence[int]) -> list[str]:
+def _get_column_paths(columns: Sequence[LayoutColumn], chosen: Sequence[int]) -> list[str]:
     """Return the names of columns, of those that only some outputs have a word in their place."""
     found = [columns[n].path if columns[n].everywhere else "a part" for n in chosen]
     return list(dict.fromkeys(found))[:5]
 
 
-def _kept_in_a_process(columns: Sequence[Column], chosen: Sequence[int]) -> SelfCheck:
-    return SelfCheck(
+def _make_kept_state_check(columns: Sequence[LayoutColumn], chosen: Sequence[int]) -> CheckOutcome:
+    return CheckOutcome(
         name="what is certified varies within a process",
-        statement=f"every answer of one process was the same{_named(_paths(columns, chosen))}, and "
+        statement="every answer of one process was the "
+        f"same{_format_named_parts(_get_column_paths(columns, chosen))}, and "
         "another one in other processes: it may be noise that is drawn while the mechanism is "
         f"imported or made: {_CURE}",
         passed=False,
@@ -367,7 +391,8 @@ def _kept_in_a_process(columns: Sequence[Column], chosen: Sequence[int]) -> Self
 
 def _function_of_data(paths: Sequence[str], count: int, processes: int) -> str:
     return (
-        f"On either dataset every answer was the same{_named(paths)}, in {count} calls of "
+        f"On either dataset every answer was the same{_format_named_parts(paths)}, in {count} "
+        "calls of "
         f"{processes} processes, in a new interpreter and at another time, and nothing outside "
         "the call was touched: the code as it was called is a function of its data. If it holds a "
         "secret that its claim takes as unknown, say what is made anew for each output (fresh=)."

@@ -15,13 +15,13 @@ from time import monotonic
 import dpaudit.auditing.asking as asking
 import dpaudit.auditing.looks as looks
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import Evidence, nothing_certified
-from dpaudit.auditing.result import stated_in_claim
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.auditing.evidence import MeasurementEvidence, nothing_certified
+from dpaudit.auditing.result import convert_to_claim_number
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution import Executor, unit_size
 from dpaudit.execution.executor import ShareDrawn
-from dpaudit.execution.ledger import Ledger, current
+from dpaudit.execution.ledger import RunLedger, get_current_ledger
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated, is_ours
@@ -47,7 +47,7 @@ class Schedule:
     settings: Settings
     trials: int
     executor: Executor
-    clock: looks.Clock | None
+    clock: looks.LookClock | None
 
     @classmethod
     def of(cls, case: PrivacyCase, settings: Settings, executor: Executor, trials: int) -> Schedule:
@@ -55,7 +55,7 @@ class Schedule:
         if settings.time is None:
             return cls(case, settings, trials, executor, None)
         began = monotonic() if executor.since is None else executor.since
-        clock = looks.Clock(settings.time, trials, 0.0, began)
+        clock = looks.LookClock(settings.time, trials, 0.0, began)
         return cls(case, settings, trials, replace(executor, until=clock.until), clock)
 
     @property
@@ -77,10 +77,10 @@ class Schedule:
                 stack.enter_context(self.case.mechanism.crew.by(self.clock.until))
             yield
 
-    def out_of_time(self) -> Evidence:
+    def out_of_time(self) -> MeasurementEvidence:
         """Return the evidence of an audit whose time was over before the first look had ended."""
         seconds = 0.0 if self.clock is None else self.clock.seconds
-        check = SelfCheck(
+        check = CheckOutcome(
             name="time",
             statement=f"the time of {seconds:g} s was over before the first look had ended: give "
             "more; what was drawn is kept where there is a store",
@@ -116,8 +116,8 @@ class Schedule:
         return looks.Slowly(workers, start) if pace >= looks.SLOW else None
 
     def evidence(
-        self, drawer: Drawer, measure: Callable[[Drawer, Settings, int], Evidence]
-    ) -> tuple[Evidence, list[looks.Look], int]:
+        self, drawer: Drawer, measure: Callable[[Drawer, Settings, int], MeasurementEvidence]
+    ) -> tuple[MeasurementEvidence, list[looks.Look], int]:
         """Return the evidence of several looks, these, and the most trials a call.
 
         Parameters
@@ -130,14 +130,16 @@ class Schedule:
         most = self._most(drawer)
         units = [1]
 
-        def measured(number: int, look: looks.Look) -> Evidence:
-            own = drawer.for_look(look.trials, looks.seed_of(self.settings.seed, number), most)
+        def measured(number: int, look: looks.Look) -> MeasurementEvidence:
+            own = drawer.for_look(
+                look.trials, looks.make_look_seed(self.settings.seed, number), most
+            )
             units.append(own.unit)
             alpha = look.share * (1 - self.settings.confidence)
             asked = replace(self.settings, confidence=1 - alpha)
             return replace(measure(own, asked, look.trials), unit=own.unit)
 
-        evidence, taken = looks.taken(self._planned(drawer), measured, self._beyond)
+        evidence, taken = looks.run_looks(self._planned(drawer), measured, self._beyond)
         return evidence, taken, max(units) if most is None else most
 
     def _planned(self, drawer: Drawer) -> Iterator[looks.Look]:
@@ -158,10 +160,10 @@ class Schedule:
         most = unit_size(2**60, drawer.size, drawer.seen_pace())
         return None if most == unit_size(2**60, drawer.size) else most
 
-    def _beyond(self, evidence: Evidence) -> float:
+    def _beyond(self, evidence: MeasurementEvidence) -> float:
         case = self.case
         at = case if evidence.at_delta is None else replace(case, at_delta=evidence.at_delta)
-        return evidence.lower - stated_in_claim(at, case.claimed)
+        return evidence.lower - convert_to_claim_number(at, case.claimed)
 
     def has_time_to_explain(self, drawer: Drawer) -> bool:
         """Return whether there is time to look for what leaked."""
@@ -175,7 +177,7 @@ def require_shares_alike(drawer: Drawer, settings: Settings) -> None:
     """Refuse shares of what is not cut beforehand, or is cut by this machine's pace."""
     if drawer.executor.shard is None:
         return
-    given = Shown("{}/{}".format(*drawer.executor.shard))
+    given = VerbatimText("{}/{}".format(*drawer.executor.shard))
     if settings.until_refuted or settings.time is not None or settings.looks is not None:
         raise InvalidArgument("shard", given, "a number of trials that is set beforehand")
     if drawer.chosen_by_pace and settings.unit is None:
@@ -191,7 +193,7 @@ def require_what_decides(executor: Executor) -> None:
     Layouts, thresholds and scores would be others in every share, and what certifies by them could
     not be put together.
     """
-    if executor.shard is None or not executor.shard[0] or current().knows(_DECIDES):
+    if executor.shard is None or not executor.shard[0] or get_current_ledger().knows(_DECIDES):
         return
     number, count = executor.shard
     expected = (
@@ -199,11 +201,11 @@ def require_what_decides(executor: Executor) -> None:
         "what they use, or randomness is the code's own. Let one program draw what decides, with "
         f"--shard 0/{count} --store FILE, and give every share a copy of FILE"
     )
-    raise InvalidArgument("shard", Shown(f"{number}/{count}"), expected)
+    raise InvalidArgument("shard", VerbatimText(f"{number}/{count}"), expected)
 
 
 @contextmanager
-def noting_what_decides(ledger: Ledger) -> Iterator[None]:
+def noting_what_decides(ledger: RunLedger) -> Iterator[None]:
     """Keep that share 0 has drawn what decides, once it has."""
     try:
         yield
@@ -226,7 +228,9 @@ def tell_plan(schedule: Schedule, drawer: Drawer, began: float) -> None:
     if given is not None or 8 * trials * pace + monotonic() - began > _SOON:
         claimed = case.claimed.epsilon(case.at_delta), case.at_delta
         workers = drawer.executor.workers if drawer.unit == 1 else 1
-        said = looks.plan(trials, 1 - settings.confidence, claimed, pace, given, workers)
+        said = looks.format_look_plan(
+            trials, 1 - settings.confidence, claimed, pace, given, workers
+        )
         tell(said + asking.cost(drawer.mechanism, None if given else trials))
 
 

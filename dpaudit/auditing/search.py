@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpaudit.auditing.result import assumption_checks, plain, reason
+from dpaudit.auditing.result import assumption_checks, format_verdict_reason, to_plain_json
 from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Attained
 from dpaudit.report.document import Result
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Proved
-from dpaudit.verdicts import Verdict, judge
+from dpaudit.verdicts import Verdict, judge_claimed_number
 
 _NO_UPPER = "a search finds no upper end; a proved bound is one"
 
@@ -36,7 +36,7 @@ def search_result(
     if attained.scale is not None or of_instance:
         bound, lower = attained.bound, attained.value
     verdict = _of_search(case, attained, bound, lower)
-    stated: dict[str, Any] = {**_stated(claim, case, bound), "strict": attained.strict}
+    stated: dict[str, Any] = {**_make_claimed_fields(claim, case, bound), "strict": attained.strict}
     return Result(
         claim=claim.name,
         kind=claim.kind,
@@ -47,13 +47,13 @@ def search_result(
         reason=_search_reason(claim, case, attained, bound, lower, verdict),
         claimed=Claimed(**stated),
         proved=case.proved
-        and Proved(source=case.proved[1], **_stated(claim, case, case.proved[0])),
+        and Proved(source=case.proved[1], **_make_claimed_fields(claim, case, case.proved[0])),
         measured=Measured(
             lower=lower,
             upper=None,
             confidence=attained.confidence,
             estimate=lower,
-            estimator=_estimator(claim, case, attained),
+            estimator=_get_search_estimator(claim, case, attained),
             upper_note=_NO_UPPER if attained.confidence == 1 else "what is counted has none",
         ),
         trials=trials,
@@ -62,11 +62,11 @@ def search_result(
         relation=case.relation,
         pair=case.pair,
         data=case.data,
-        parameters=plain(case.parameters),
+        parameters=to_plain_json(case.parameters),
         assumptions=assumption_checks(claim, case.assumptions),
         self_checks=[],
-        budget=_chance(attained),
-        notes=[*case.notes, *_found(attained)],
+        budget=_get_count_budget(attained),
+        notes=[*case.notes, *_format_found_notes(attained)],
         counts={case.effort: trials},
         rerun=rerun,
     )
@@ -81,7 +81,7 @@ def _of_search(case: SearchCase, attained: Attained, bound: float, lower: float)
         proved = None
     if attained.strict and proved is not None and proved >= min(bound, case.bound):
         proved = None
-    verdict = judge(min(bound, case.bound), lower, proved=proved)
+    verdict = judge_claimed_number(min(bound, case.bound), lower, proved=proved)
     # A search refutes by a ratio to the instance's own bound, which stood.
     return "not refuted" if verdict == "refuted" else verdict
 
@@ -98,20 +98,25 @@ def _search_reason(
     subject = "Found by search:" if attained.confidence == 1 else "Measured:"
     property_ = claim.kind == "property"
     if attained.strict and verdict == "refuted" and lower <= bound:
-        sentence = f"{subject} {number(lower)} is not below {number(bound)}, the claimed {name}."
+        sentence = (
+            f"{subject} {format_significant(lower)} is not below "
+            f"{format_significant(bound)}, the claimed {name}."
+        )
     else:
         proved = None if case.proved is None else case.proved[0]
-        sentence = reason(str(name), bound, lower, verdict, subject, long=property_, proved=proved)
+        sentence = format_verdict_reason(
+            str(name), bound, lower, verdict, subject, long=property_, proved=proved
+        )
     return sentence if attained.because is None else f"{sentence} {attained.because}"
 
 
-def _estimator(claim: Statement, case: SearchCase, attained: Attained) -> str:
+def _get_search_estimator(claim: Statement, case: SearchCase, attained: Attained) -> str:
     names = {"privacy": "epsilon", "sensitivity": "movement"}
     name = names.get(claim.kind, case.quantity or "value")
     return f"{name}, counted" if attained.confidence < 1 else f"largest {name} found by search"
 
 
-def _stated(claim: Statement, case: SearchCase, value: float) -> dict[str, Any]:
+def _make_claimed_fields(claim: Statement, case: SearchCase, value: float) -> dict[str, Any]:
     match claim.kind:
         case "privacy":
             return {"epsilon": value, "delta": case.at_delta}
@@ -121,14 +126,14 @@ def _stated(claim: Statement, case: SearchCase, value: float) -> dict[str, Any]:
             return {"value": value}
 
 
-def _chance(attained: Attained) -> list[BudgetEntry]:
+def _get_count_budget(attained: Attained) -> list[BudgetEntry]:
     """Return what a count spends; what was computed spends nothing."""
     if attained.confidence == 1:
         return []
     return [BudgetEntry(purpose="a count that chance alone exceeds", alpha=1 - attained.confidence)]
 
 
-def _found(attained: Attained) -> list[str]:
+def _format_found_notes(attained: Attained) -> list[str]:
     notes = [f"Found at: {attained.instance}."]
     if attained.minimal is not None:
         notes.append(f"Smallest instance that breaks the claim: {attained.minimal}.")

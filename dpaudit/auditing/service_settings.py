@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.setting_table import OwnSettings
-from dpaudit.records import stray
+from dpaudit.records import convert_stray_argument
 from dpaudit.services import Service
 
 _WITH_URL = ("method", "header", "body", "rate", "patience", "version_header")
@@ -51,7 +51,7 @@ def headers_of(lines: str | Iterable[str]) -> dict[str, str]:
     for line in [lines] if isinstance(lines, str) else lines:
         name, colon, value = line.partition(":")
         if not colon or not name.strip() or not value.strip():
-            raise InvalidArgument("header", Shown("one without a colon"), _EXPECTED)
+            raise InvalidArgument("header", VerbatimText("one without a colon"), _EXPECTED)
         found[name.strip()] = value.strip()
     return found
 
@@ -63,9 +63,11 @@ def refuse_without_url(own: OwnSettings) -> None:
             raise InvalidArgument(name, given, "nothing: it is of a service, --url")
 
 
-def named_dataset(name: str, given: Any) -> str:
+def require_named_dataset(name: str, given: Any) -> str:
     """Return the name of a dataset that is not here."""
     if not isinstance(given, str):
         expected = "the name that {dataset} stands for: there are no records here"
-        raise InvalidArgument(name, None if given is None else stray(given), expected)
+        raise InvalidArgument(
+            name, None if given is None else convert_stray_argument(given), expected
+        )
     return given

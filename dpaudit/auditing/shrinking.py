@@ -15,14 +15,14 @@ import dpaudit.auditing.contract as contract
 import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.witness as witness
 from dpaudit.auditing.draws import Drawer
-from dpaudit.errors import MechanismError, shorten
+from dpaudit.errors import MechanismError, shorten_repr
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.smaller import shared_records, size_of
+from dpaudit.neighbours.smaller import find_shared_records, size_of
 from dpaudit.records import Record, are_shown
 from dpaudit.report.schema import Result, SmallestPair, Witness
-from dpaudit.search.shrinking import fewer
+from dpaudit.search.shrinking import reduce_to_fewest
 
 _TRIES = 8
 _LEAST = 100  # transcripts of each dataset that choose an event, and that count it
@@ -58,7 +58,9 @@ class _Search:
         return True
 
 
-def smallest(case: PrivacyCase, drawer: Drawer, outputs: int, alpha: float) -> SmallestPair | None:
+def find_smallest_pair(
+    case: PrivacyCase, drawer: Drawer, outputs: int, alpha: float
+) -> SmallestPair | None:
     """Return the smallest pair found on which the claim falls; None if none is smaller.
 
     Parameters
@@ -70,7 +72,7 @@ def smallest(case: PrivacyCase, drawer: Drawer, outputs: int, alpha: float) -> S
     alpha
         The error probability of all tries together.
     """
-    shared = shared_records(case.pair) if outcomes.is_observed(drawer.mechanism) else None
+    shared = find_shared_records(case.pair) if outcomes.is_observed(drawer.mechanism) else None
     runs = max(_LEAST, int(_SHARE * outputs) // (4 * _TRIES))
     tries = min(_TRIES, int(_SHARE * outputs) // (4 * runs))
     if shared is None or not shared.places or not tries:
@@ -80,31 +82,34 @@ def smallest(case: PrivacyCase, drawer: Drawer, outputs: int, alpha: float) -> S
     sizes = [size_of(side) for side in (case.pair.dataset, case.pair.neighbour)]
     fewest = kept[: int(min(sizes) == len(kept))]
     if fewest != kept and not search.refutes_on(shared.keeping(fewest)):
-        fewer(
+        reduce_to_fewest(
             kept,
             lambda some: search.refutes_on(shared.keeping(some)),
             lambda: not search.tries,
         )
-    return None if search.best is None else _said(case.pair, *search.best)
+    return None if search.best is None else _make_smallest_pair(case.pair, *search.best)
 
 
-def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
+def add_smallest_pair(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
     """Return a refutation with the smallest pair on which it still shows, if one was found."""
     outputs = result.counts.get("outputs in all, of both datasets", 0)
-    with contract.apart(case, drawer) as other:
-        found = smallest(case, other, outputs, alpha)
+    with contract.make_separate_drawer(case, drawer) as other:
+        found = find_smallest_pair(case, other, outputs, alpha)
     if found is None:
         return result
     notes = [*result.notes, found.sentence]
     return result.model_copy(update={"smallest_pair": found, "notes": notes})
 
 
-def _said(whole: Pair[object], pair: Pair[object], found: Witness) -> SmallestPair:
+def _make_smallest_pair(whole: Pair[object], pair: Pair[object], found: Witness) -> SmallestPair:
     sizes = [size_of(side) for side in (pair.dataset, pair.neighbour)]
     before = [size_of(side) for side in (whole.dataset, whole.neighbour)]
     shown = ""
     if are_shown():
-        shown = f" They are {shorten(Record(pair.dataset))} and {shorten(Record(pair.neighbour))}."
+        shown = (
+            f" They are {shorten_repr(Record(pair.dataset))} and "
+            f"{shorten_repr(Record(pair.neighbour))}."
+        )
     return SmallestPair(
         records=sizes,
         of=before,

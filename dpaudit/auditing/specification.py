@@ -19,18 +19,18 @@ import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, own_case
 from dpaudit.auditing.beside import require_reachable
 from dpaudit.auditing.code_proof import is_proof_required, prove_code, trials_of
-from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
+from dpaudit.auditing.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
 from dpaudit.auditing.output_audit import OutputsAudit
-from dpaudit.auditing.plan import Plan
+from dpaudit.auditing.plan import AuditPlan
 from dpaudit.auditing.record_files import records_from as records_from
 from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
-from dpaudit.auditing.service_settings import named_dataset, refuse_without_url, service_of
+from dpaudit.auditing.service_settings import refuse_without_url, require_named_dataset, service_of
 from dpaudit.domains import Dates, Domain, domain_of
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import importable
-from dpaudit.extension.models import given_settings, with_settings
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.models import get_given_settings, with_settings
+from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.setting_table import (
     AcceptanceSettings,
     AuditSettings,
@@ -43,14 +43,14 @@ from dpaudit.extension.setting_table import (
 )
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee
-from dpaudit.laws.isolated import Isolation, Placed, isolated, made, referred
-from dpaudit.laws.observed import Reading
+from dpaudit.laws.isolated import Isolation, Placed, isolate_mechanism, isolate_reference, made
+from dpaudit.laws.observed import ObservationSettings
 from dpaudit.laws.outside import Outside
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import FoundPair, chosen_relation, found_pair
+from dpaudit.neighbours.found import FoundPair, chosen_relation, find_pair_relation
 from dpaudit.programs import Program
-from dpaudit.records import Record, stray
+from dpaudit.records import Record, convert_stray_argument
 from dpaudit.toml import read_tables
 
 
@@ -60,7 +60,7 @@ class _Specified(BaseModel):
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of any audit that it names."""
-        return given_settings(self, rows_of(AuditSettings))
+        return get_given_settings(self, rows_of(AuditSettings))
 
 
 class ClaimAudit(_Specified):
@@ -98,13 +98,13 @@ class MechanismAudit(_Specified):
     @property
     def own(self) -> OwnSettings:
         """The settings of a mechanism of one's own."""
-        return OwnSettings(**given_settings(self, rows_of(OwnSettings)))
+        return OwnSettings(**get_given_settings(self, rows_of(OwnSettings)))
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ObservationSettings:
         """How the mechanism is called, and what is looked at."""
         own = self.own
-        return Reading(own.form, own.read, own.observe, own.ignore, own.fresh)
+        return ObservationSettings(own.form, own.read, own.observe, own.ignore, own.fresh)
 
     def outside(self, folder: Path) -> Outside | None:
         """Return the mechanism that is no code of Python, where one is named.
@@ -153,7 +153,7 @@ class MechanismAudit(_Specified):
         """
         curve = self.own.curve
         if isinstance(curve, str):
-            curve = _records("curve", curve, path).tolist()
+            curve = _parse_specified_records("curve", curve, path).tolist()
         given = {"mu": self.own.mu, "rho": self.own.rho, "renyi": self.own.renyi, "curve": curve}
         found, point = claims.of_table(given), self.settings
         if found is not None and ("epsilon" in point or point.get("delta")):
@@ -194,7 +194,7 @@ def read_specification(path: Path) -> list[Specification]:
     InvalidArgument
         A key is unknown or a value is not of its kind.
     """
-    return [_parsed(table, path) for table in read_tables(path, "audit")]
+    return [_parse_audit_table(table, path) for table in read_tables(path, "audit")]
 
 
 COMMAND_LINE = "the command line"
@@ -219,19 +219,19 @@ def of_command_line(
     if epsilon is not None and others:
         raise InvalidArgument("epsilon", epsilon, f"either epsilon or {others[0]}")
     table = {"mechanism": target, "source": COMMAND_LINE, "delta": 0.0, **own}
-    return parsed_parameters(_MECHANISM, table, records=_RECORDS)
+    return parse_parameters(_MECHANISM, table, records=_RECORDS)
 
 
 OUTSIDE = ("program", "url")  # settings that name a mechanism which is no code of Python
 _IN_FILES = {row_of(name).flag.removeprefix("--"): name for name in OUTSIDE}
 
 
-def _parsed(table: Any, path: Path) -> Specification:
+def _parse_audit_table(table: Any, path: Path) -> Specification:
     if isinstance(table, dict) and "outputs" in table:
-        return parsed_parameters(OutputsAudit, table)
+        return parse_parameters(OutputsAudit, table)
     subjects = ("claim", "mechanism", *_IN_FILES)
     if not isinstance(table, dict) or sum(one in table for one in subjects) != 1:
-        given = sorted(table) if isinstance(table, dict) else stray(table)
+        given = sorted(table) if isinstance(table, dict) else convert_stray_argument(table)
         expected = f"either a claim or a mechanism, as one of {', '.join(subjects)}, outputs"
         raise InvalidArgument(f"audit in {path}", given, expected)
     table = {_IN_FILES.get(name, name): one for name, one in table.items()}
@@ -239,13 +239,13 @@ def _parsed(table: Any, path: Path) -> Specification:
         expected = "the distinguisher alone: attack is its older name"
         raise InvalidArgument(f"attack in {path}", table["attack"], expected)
     if "claim" in table:
-        return parsed_parameters(_CLAIM, table)
-    return parsed_parameters(_MECHANISM, table, records=_RECORDS)
+        return parse_parameters(_CLAIM, table)
+    return parse_parameters(_MECHANISM, table, records=_RECORDS)
 
 
 def baseline_of(specification: Specification, path: Path) -> Path | None:
     """Return the file of accepted refutations that a specification names, beside its own file."""
-    named = given_settings(specification, rows_of(AcceptanceSettings)).get("baseline")
+    named = get_given_settings(specification, rows_of(AcceptanceSettings)).get("baseline")
     return None if named is None else path.parent / named
 
 
@@ -264,11 +264,11 @@ def settings_of(specification: ClaimAudit | MechanismAudit, overrides: dict[str,
     return Settings(**merged)
 
 
-def prepared_mechanism(
+def prepare_mechanism_audit(
     specification: MechanismAudit,
     settings: Settings,
     path: Path,
-    plan: Plan,
+    plan: AuditPlan,
     isolation: Isolation,
 ) -> Prepared:
     """Return the audit of a mechanism of the user's own, whose module may lie beside the file."""
@@ -277,8 +277,10 @@ def prepared_mechanism(
         loaded = sys.modules if isolation.in_process else {}
         require_reachable(specification.references, folder, loaded)
         reading = specification.reading
-        mechanism = _placed(specification, folder, isolation)
-        pairs, found, plan = _looked_at(specification, settings, path, isolation, plan)
+        mechanism = _build_specified_mechanism(specification, folder, isolation)
+        pairs, found, plan = _resolve_specified_pairs(
+            specification, settings, path, isolation, plan
+        )
         claimed, own = (
             specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
             specification.own,
@@ -294,8 +296,8 @@ def prepared_mechanism(
             name=specification.name or specification.called,
             statement=specification.statement,
             source=specification.source or f"specification {path.name}",
-            data=_origin(specification),
-            parameters={"mechanism": specification.called, **_about(own)},
+            data=_get_pair_origin(specification),
+            parameters={"mechanism": specification.called, **_get_about_parameter(own)},
             reading=reading,
             isolation=isolation,
             notes=() if found.words is None else (found.words,),
@@ -304,35 +306,37 @@ def prepared_mechanism(
     return Prepared(statement, case, settings, plan, folder)
 
 
-def _placed(specification: MechanismAudit, folder: Path, isolation: Isolation) -> Placed:
+def _build_specified_mechanism(
+    specification: MechanismAudit, folder: Path, isolation: Isolation
+) -> Placed:
     """Return the mechanism where it runs: what is imported there, or what is no code of Python."""
     reading, outside = specification.reading, specification.outside(folder)
     if outside is not None:
-        return isolated(outside, isolation, reading)
-    return referred(specification.mechanism or "", isolation, reading)
+        return isolate_mechanism(outside, isolation, reading)
+    return isolate_reference(specification.mechanism or "", isolation, reading)
 
 
-def _about(own: OwnSettings) -> dict[str, str]:
+def _get_about_parameter(own: OwnSettings) -> dict[str, str]:
     """Return the name of the data that are released, if one is given, as a parameter."""
     return {} if own.about is None else {"about": own.about}
 
 
-def _looked_at(
+def _resolve_specified_pairs(
     specification: MechanismAudit,
     settings: Settings,
     path: Path,
     isolation: Isolation,
-    plan: Plan,
-) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair, Plan]:
+    plan: AuditPlan,
+) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair, AuditPlan]:
     """Return the pairs that are given or found, the first with its relation, and the plan."""
     own = specification.own
     alone = specification.pairs is None and not _is_one_pair(specification)
     if own.domain is not None or (alone and own.relation is not None):
-        return _found(specification, settings, path, isolation, plan)
-    return (*_pairs(specification, path, isolation), plan)
+        return _find_specified_pairs(specification, settings, path, isolation, plan)
+    return (*_load_specified_pairs(specification, path, isolation), plan)
 
 
-def _origin(specification: MechanismAudit) -> str:
+def _get_pair_origin(specification: MechanismAudit) -> str:
     named = specification.pairs if isinstance(specification.pairs, str) else specification.pair
     return named or "given in the specification"
 
@@ -342,42 +346,47 @@ def _is_one_pair(specification: MechanismAudit) -> bool:
     return specification.pairs is None and any(one is not None for one in given)
 
 
-def _pairs(
+def _load_specified_pairs(
     specification: MechanismAudit, path: Path, isolation: Isolation
 ) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair]:
     """Return the one pair, or all candidates, and the first with what was read of its relation."""
     given = specification.pairs
     if given is None:
-        one = _pair(specification, path, isolation)
+        one = _load_specified_pair(specification, path, isolation)
         return [one.pair], one
     own = specification.own
     others = {"dataset": own.dataset, "neighbour": own.neighbour, "pair": specification.pair}
     for name, one in others.items():
         if one is not None:
-            raise InvalidArgument(name, Shown("both"), f"either {name} or pairs")
+            raise InvalidArgument(name, VerbatimText("both"), f"either {name} or pairs")
     if isinstance(given, str):
         found = made("pairs", given, isolation)
         if not isinstance(found, list | tuple) or not found:
-            raise InvalidArgument("pairs", stray(found), "a list of pairs, or what returns it")
+            raise InvalidArgument(
+                "pairs", convert_stray_argument(found), "a list of pairs, or what returns it"
+            )
         both = [_as_pair("pairs", one, specification.own.relation) for one in found]
     elif not given:
         raise InvalidArgument("pairs", given, "at least one pair")
     else:
         records = [
-            (_records("dataset", p.dataset, path), _records("neighbour", p.neighbour, path))
+            (
+                _parse_specified_records("dataset", p.dataset, path),
+                _parse_specified_records("neighbour", p.neighbour, path),
+            )
             for p in given
         ]
-        both = [found_pair(p, q, specification.own.relation) for p, q in records]
+        both = [find_pair_relation(p, q, specification.own.relation) for p, q in records]
     return [one.pair for one in both], both[0]
 
 
-def _found(
+def _find_specified_pairs(
     specification: MechanismAudit,
     settings: Settings,
     path: Path,
     isolation: Isolation,
-    plan: Plan,
-) -> tuple[list[Candidate], FoundPair, Plan]:
+    plan: AuditPlan,
+) -> tuple[list[Candidate], FoundPair, AuditPlan]:
     """Return the pairs that a search finds, the first with words, and the plan."""
     own = specification.own
     if own.domain is not None:
@@ -389,13 +398,15 @@ def _found(
         )
     in_domain = own.domain is not None and own.dataset is None
     domain = None if own.domain is None else domain_of(own.domain)
-    found = found_in(
-        _placed(specification, path.resolve().parent, isolation),
+    found = find_pairs(
+        _build_specified_mechanism(specification, path.resolve().parent, isolation),
         domain,
         own.relation,
-        dataset=None if in_domain else with_days(_records("dataset", own.dataset, path), domain),
+        dataset=None
+        if in_domain
+        else with_days(_parse_specified_records("dataset", own.dataset, path), domain),
         bounds=own.bounds,
-        effort=Effort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls),
+        effort=SearchEffort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls),
         seed=settings.seed,
         claimed=specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
     )
@@ -403,7 +414,9 @@ def _found(
     return found.candidates, found.as_found, again
 
 
-def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> FoundPair:
+def _load_specified_pair(
+    specification: MechanismAudit, path: Path, isolation: Isolation
+) -> FoundPair:
     dataset, neighbour = specification.own.dataset, specification.own.neighbour
     if specification.pair is not None:
         if dataset is not None or neighbour is not None:
@@ -412,11 +425,16 @@ def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> Fo
         return _as_pair("pair", found, specification.own.relation)
     outside = specification.outside(path.resolve().parent)
     if outside is not None and outside.names_datasets:
-        return found_pair(
-            named_dataset("dataset", dataset), named_dataset("neighbour", neighbour), None
+        return find_pair_relation(
+            require_named_dataset("dataset", dataset),
+            require_named_dataset("neighbour", neighbour),
+            None,
         )
-    records = _records("dataset", dataset, path), _records("neighbour", neighbour, path)
-    return found_pair(*records, specification.own.relation)
+    records = (
+        _parse_specified_records("dataset", dataset, path),
+        _parse_specified_records("neighbour", neighbour, path),
+    )
+    return find_pair_relation(*records, specification.own.relation)
 
 
 def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
@@ -425,11 +443,13 @@ def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
             return FoundPair(found)
         found = found.dataset, found.neighbour  # which have to obey the relation that is named
     if not isinstance(found, tuple) or len(found) != 2:
-        raise InvalidArgument(name, stray(found), "(dataset, neighbour) or what returns it")
-    return found_pair(found[0], found[1], relation)
+        raise InvalidArgument(
+            name, convert_stray_argument(found), "(dataset, neighbour) or what returns it"
+        )
+    return find_pair_relation(found[0], found[1], relation)
 
 
-def _records(name: str, given: Any, path: Path) -> Any:
+def _parse_specified_records(name: str, given: Any, path: Path) -> Any:
     if given is None:
         made = "" if name == "dataset" else "; or a relation, by which the worst one is looked for"
         raise InvalidArgument(name, None, f"records, a .npy or .csv file, a pair or a domain{made}")
@@ -468,5 +488,5 @@ def with_days(records: Any, domain: Domain | None) -> Any:
         read = {name: pandas.to_datetime(records[name], format="ISO8601") for name in days}
     except (ValueError, TypeError):
         expected = "days such as 2024-03-01 in the columns of days"
-        raise InvalidArgument("dataset", Shown("other texts"), expected) from None
+        raise InvalidArgument("dataset", VerbatimText("other texts"), expected) from None
     return records.assign(**read) if read else records

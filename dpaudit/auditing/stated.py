@@ -8,7 +8,7 @@ from dpaudit.extension.case import Case, PrivacyCase
 from dpaudit.extension.claim import Statement
 
 
-def stated(case: Case) -> Statement:
+def make_case_statement(case: Case) -> Statement:
     """Return what a case claims, in words, where nobody has stated it."""
     if isinstance(case, PrivacyCase):
         claimed = f"({case.claimed.epsilon(case.at_delta):g}, {case.at_delta:g})-DP"

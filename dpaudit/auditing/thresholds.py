@@ -15,7 +15,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.records import Record, are_shown
-from dpaudit.report.formatting import DIGITS, number
+from dpaudit.report.formatting import DIGITS, format_significant
 
 _MOST = 0.5  # share of a side's outputs that one value may have
 _BESIDE = 0.02  # share that one may have which is next to the threshold, of numbers in between
@@ -23,7 +23,7 @@ _LEAST = 8  # values of a side
 _PLACES = 5  # outputs on either side of a threshold that it is told from, at least
 
 
-def said_threshold(value: float, sides: Sequence[Array]) -> str:
+def format_threshold(value: float, sides: Sequence[Array]) -> str:
     """Return a threshold as a message may say it.
 
     Parameters
@@ -36,27 +36,29 @@ def said_threshold(value: float, sides: Sequence[Array]) -> str:
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> said_threshold(1.23456789, [rng.normal(size=2000), rng.normal(2, size=2000)])
+    >>> format_threshold(1.23456789, [rng.normal(size=2000), rng.normal(2, size=2000)])
     '1.2'
-    >>> said_threshold(1.23456789, [np.zeros(2000), rng.normal(2, size=2000)])  # doctest: +ELLIPSIS
+    >>> format_threshold(
+    ...     1.23456789, [np.zeros(2000), rng.normal(2, size=2000)]
+    ... )  # doctest: +ELLIPSIS
     'a number #...'
     """
     if are_shown():
-        return number(value)
+        return format_significant(value)
     if any(_is_told(value, side) for side in sides):
         return repr(Record(value))
-    return _rounded(value, np.sort(np.concatenate(list(sides))))
+    return _format_between_outputs(value, np.sort(np.concatenate(list(sides))))
 
 
-def said_value(value: float) -> str:
+def format_output_value(value: float) -> str:
     """Return one of few values that outputs have as a message may say it.
 
     Examples
     --------
-    >>> said_value(41.0)  # doctest: +ELLIPSIS
+    >>> format_output_value(41.0)  # doctest: +ELLIPSIS
     'a number #...'
     """
-    return number(value) if are_shown() else repr(Record(value))
+    return format_significant(value) if are_shown() else repr(Record(value))
 
 
 def _is_told(value: float, side: Array) -> bool:
@@ -71,7 +73,7 @@ def _is_told(value: float, side: Array) -> bool:
     return bool(beside.max(initial=0) > max(1, _BESIDE * len(side)))
 
 
-def _rounded(value: float, ordered: Array) -> str:
+def _format_between_outputs(value: float, ordered: Array) -> str:
     """Return a number with the fewest digits that lie between outputs some places away."""
     places = max(_PLACES, math.isqrt(len(ordered)))
     above = int(np.searchsorted(ordered, value))
@@ -79,5 +81,5 @@ def _rounded(value: float, ordered: Array) -> str:
     high = ordered[min(len(ordered) - 1, above + places - 1)]
     for digits in range(1, DIGITS):
         if low < float(f"{value:.{digits - 1}e}") < high:
-            return number(value, digits)
-    return number(value)
+            return format_significant(value, digits)
+    return format_significant(value)

@@ -15,15 +15,15 @@ from typing import Any
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import Evidence
-from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated
-from dpaudit.laws.observed import Observed
+from dpaudit.laws.observed import CodeMechanism
 from dpaudit.records import are_shown
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.report.law import NoisyLine, ReadLaw
 from dpaudit.tracing.law import Profile
 from dpaudit.tracing.placed import PlacedLaw, law_of
@@ -39,12 +39,14 @@ _VIEW = (
 
 def is_code(mechanism: Any) -> bool:
     """Return whether a mechanism is code of which a law may be read."""
-    return isinstance(mechanism, Observed) or (
+    return isinstance(mechanism, CodeMechanism) or (
         isinstance(mechanism, Isolated) and mechanism.called_as is not None
     )
 
 
-def losses_of_code(case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int) -> Evidence:
+def losses_of_code(
+    case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
+) -> MeasurementEvidence:
     """Return what exact losses certify of plain code, by the law that runs of it show.
 
     Parameters
@@ -64,19 +66,23 @@ def losses_of_code(case: PrivacyCase, drawer: Drawer, settings: Settings, trials
     """
     if settings.time is not None or settings.looks is not None:
         expected = "event where there is a time: exact losses of code take as long as they take"
-        raise InvalidArgument("estimator", Shown("exact-loss"), expected)
+        raise InvalidArgument("estimator", VerbatimText("exact-loss"), expected)
     alpha = 1 - settings.confidence
     drawer.executor.progress.start("reading the law", 1)
-    law = law_of(case.mechanism, case.pair, _seed(drawer.seed))
+    law = law_of(case.mechanism, case.pair, _make_reading_seed(drawer.seed))
     drawer.executor.progress.advance(1)
     if isinstance(law, NoLawFound):
         expected = f"event: no law can be read of this code ({law})"
-        raise InvalidArgument("estimator", Shown("exact-loss"), expected)
+        raise InvalidArgument("estimator", VerbatimText("exact-loss"), expected)
     if law.mechanism is None:
-        outputs = black_box.event(case, drawer, trials, alpha, settings.distinguisher)
+        outputs = black_box.bound_epsilon_by_event(
+            case, drawer, trials, alpha, settings.distinguisher
+        )
         read = lines_of(law)
-        return replace(outputs, law=read, notes=(_words(read), _VIEW, *outputs.notes))
-    outputs = black_box.event(case, drawer, trials, OUTPUTS * alpha, settings.distinguisher)
+        return replace(outputs, law=read, notes=(_format_read_law(read), _VIEW, *outputs.notes))
+    outputs = black_box.bound_epsilon_by_event(
+        case, drawer, trials, OUTPUTS * alpha, settings.distinguisher
+    )
     if not outputs.trusted:
         return outputs
     own = replace(case, mechanism=law.mechanism)
@@ -86,19 +92,19 @@ def losses_of_code(case: PrivacyCase, drawer: Drawer, settings: Settings, trials
         )
         losses = white_box.exact_loss(own, drawn, trials, (1 - OUTPUTS) * alpha)
     except MechanismError as error:
-        return _without(outputs, str(error))
+        return _add_missing_loss_note(outputs, str(error))
     failed = [check.name for check in losses.self_checks if not check.passed]
     if failed:
-        return _without(outputs, f"failed check: {failed[0]}")
-    return _joined(losses, outputs, law)
+        return _add_missing_loss_note(outputs, f"failed check: {failed[0]}")
+    return _merge_loss_evidence(losses, outputs, law)
 
 
-def _without(outputs: Evidence, reason: str) -> Evidence:
+def _add_missing_loss_note(outputs: MeasurementEvidence, reason: str) -> MeasurementEvidence:
     """Return what outputs certify, and why there are no losses."""
     return replace(outputs, notes=(f"No exact losses ({reason}).", *outputs.notes))
 
 
-def _seed(seed: int) -> int:
+def _make_reading_seed(seed: int) -> int:
     return int(stream(seed, "reading the law").generate_state(1)[0])
 
 
@@ -110,28 +116,28 @@ def lines_of(law: PlacedLaw) -> ReadLaw:
         by_line.setdefault((place, kind), []).append(seen)
     return ReadLaw(
         covers="noisy values" if law.mechanism is None else "outputs",
-        lines=[_line(*line, seen, total) for line, seen in by_line.items()],
+        lines=[_make_noisy_line(*line, seen, total) for line, seen in by_line.items()],
     )
 
 
-def _line(place: str, kind: str, seen: Sequence[Profile], total: float) -> NoisyLine:
+def _make_noisy_line(place: str, kind: str, seen: Sequence[Profile], total: float) -> NoisyLine:
     """Return a line with the numbers that tell no record, or all where records are shown."""
     is_public = are_shown() or all(one.is_steady for one in seen)
     return NoisyLine(
         place=place,
         noise=kind,
         values=len(seen),
-        scale=_rounded(min(one.scale for one in seen), 4) if is_public else None,
-        moved=_rounded(max(one.moved for one in seen), 4) if are_shown() else None,
-        share=_rounded(sum(one.divergence for one in seen) / total, 2),
+        scale=_round_to_digits(min(one.scale for one in seen), 4) if is_public else None,
+        moved=_round_to_digits(max(one.moved for one in seen), 4) if are_shown() else None,
+        share=_round_to_digits(sum(one.divergence for one in seen) / total, 2),
     )
 
 
-def _rounded(value: float, digits: int) -> float:
+def _round_to_digits(value: float, digits: int) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def _words(law: ReadLaw) -> str:
+def _format_read_law(law: ReadLaw) -> str:
     """Return what was read, in one sentence."""
     values = [f"{one.values} with {one.noise} noise at `{one.place}`" for one in law.lines[:_NAMED]]
     more = len(law.lines) - _NAMED
@@ -139,12 +145,14 @@ def _words(law: ReadLaw) -> str:
     return f"A law was read from the code: noisy values, {listed}."
 
 
-def _joined(losses: Evidence, outputs: Evidence, law: PlacedLaw) -> Evidence:
+def _merge_loss_evidence(
+    losses: MeasurementEvidence, outputs: MeasurementEvidence, law: PlacedLaw
+) -> MeasurementEvidence:
     """Return both as one: the larger lower end, and every check."""
     read = lines_of(law)
     notes = (
-        _words(read),
-        f"Outputs alone certify at least {number(outputs.lower)}.",
+        _format_read_law(read),
+        f"Outputs alone certify at least {format_significant(outputs.lower)}.",
     )
     both = Counter(losses.counts)
     both.update({f"outputs, {name}": count for name, count in outputs.counts.items()})

@@ -19,7 +19,7 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import MechanismError
 from dpaudit.laws.isolated import Isolated
-from dpaudit.laws.observed import Observed
+from dpaudit.laws.observed import CodeMechanism
 from dpaudit.services import Service
 from dpaudit.services.nonces import with_nonce
 
@@ -28,15 +28,15 @@ _COMMON = 10  # of a value that is counted by itself
 _NAME = "dpaudit-nonce"
 
 
-def otherwise(drawer: Drawer, service: Service) -> tuple[float, str] | None:
+def measure_nonce_effect(drawer: Drawer, service: Service) -> tuple[float, str] | None:
     """Return the p-value of one law with and without nonces, and where these went.
 
     None where the service refuses all requests that have one.
     """
     before = drawer.paired(_COUNT, "answers without nonces").scores
-    for places in _tries(service):
+    for places in _make_nonce_placements(service):
         try:
-            other = replace(drawer, mechanism=_varied(drawer.mechanism, places))
+            other = replace(drawer, mechanism=_add_request_nonces(drawer.mechanism, places))
             after = other.paired(_COUNT, f"answers with nonces, {len(places)}").scores
         except MechanismError:  # it takes no such request
             continue
@@ -44,7 +44,7 @@ def otherwise(drawer: Drawer, service: Service) -> tuple[float, str] | None:
     return None
 
 
-def _tries(service: Service) -> Iterator[Sequence[str]]:
+def _make_nonce_placements(service: Service) -> Iterator[Sequence[str]]:
     query, header = f"query:{_NAME}", f"header:X-{_NAME}"
     if service.body is not None:
         yield query, header, f"body:{_NAME}"
@@ -52,20 +52,20 @@ def _tries(service: Service) -> Iterator[Sequence[str]]:
     yield (header,)
 
 
-def _varied(mechanism: Any, places: Sequence[str]) -> Any:
+def _add_request_nonces(mechanism: Any, places: Sequence[str]) -> Any:
     """Return the mechanism whose requests have nonces at places."""
     if not isinstance(mechanism, Isolated):
         return _with_nonces(mechanism, places)
-    found = mechanism.made_into(made_with_nonces, list(places))
+    found = mechanism.made_into(make_with_nonces, list(places))
     return found if mechanism.layout is None else found.having(mechanism.layout)
 
 
-def made_with_nonces(make: Any, arguments: tuple[Any, ...], places: Sequence[str]) -> Observed:
+def make_with_nonces(make: Any, arguments: tuple[Any, ...], places: Sequence[str]) -> CodeMechanism:
     """Return what is made of arguments, a service, with nonces at places."""
     return _with_nonces(make(*arguments), places)
 
 
-def _with_nonces(found: Observed, places: Sequence[str]) -> Observed:
+def _with_nonces(found: CodeMechanism, places: Sequence[str]) -> CodeMechanism:
     service: Service = found.calls.function
     for place in places:
         service = with_nonce(service, place)

@@ -25,9 +25,9 @@ from numpy.random import default_rng
 
 from dpaudit._typing import Array
 from dpaudit.auditing.betting import Bettor
-from dpaudit.auditing.distinguishing import ONE_PART, Score, fitted, for_outputs
-from dpaudit.errors import DataError, shorten
-from dpaudit.estimation.sequential.game import PILOT, Target
+from dpaudit.auditing.distinguishing import ONE_PART, Score, fit_scores_in_order, for_outputs
+from dpaudit.errors import DataError, shorten_repr
+from dpaudit.estimation.sequential.game import PILOT, BettingTarget
 from dpaudit.execution import stream
 from dpaudit.laws.layout import Layout, Parted, layout_of
 from dpaudit.neighbours import Side
@@ -71,20 +71,20 @@ class Watch:
 
     Examples
     --------
-    >>> watch = Watch(Target(1.0, 0.0, 0.05))
+    >>> watch = Watch(BettingTarget(1.0, 0.0, 0.05))
     >>> _ = watch.take(enumerate(["dataset,1.5", "neighbour,0.2", "dataset,1.1"], start=1))
     >>> watch.bettor.pairs, watch.waiting
     (1, 1)
     """
 
-    def __init__(self, target: Target, attack: str | None = None, seed: int = 0) -> None:
+    def __init__(self, target: BettingTarget, attack: str | None = None, seed: int = 0) -> None:
         self.distinguishers = for_outputs(attack)
         self.bettor = Bettor(target, self._fitted)
         self.outputs, self.left_out = dict.fromkeys(Side, 0), 0
         self._seed, self._times = seed, 0
         self._waiting: dict[Side, list[Any]] = {side: [] for side in Side}
         self._attack, self._begun = attack, False
-        self._lines: _Lines = _Numbers()
+        self._lines: _Lines = _NumberLines()
 
     @property
     def waiting(self) -> int:
@@ -153,7 +153,9 @@ class Watch:
     def _fitted(self, on_p: Array, on_q: Array) -> Sequence[Score]:
         rng = default_rng(stream(self._seed, "watch", str(self._times)))
         self._times += 1
-        return fitted(self.distinguishers, _Laid(self._lines.layout), None, on_p, on_q, rng)
+        return fit_scores_in_order(
+            self.distinguishers, _Laid(self._lines.layout), None, on_p, on_q, rng
+        )
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ class _Lines(ABC):
         """Return outputs as rows of doubles."""
 
 
-class _Numbers(_Lines):
+class _NumberLines(_Lines):
     """A side, and the same number of numbers in every line."""
 
     def __init__(self) -> None:
@@ -193,11 +195,11 @@ class _Numbers(_Lines):
         first, self._started = not self._started, True
         if first and _is_header(fields):
             return None
-        side, values = _parsed(number, fields)
+        side, values = _parse_watched_output(number, fields)
         self.size = self.size or len(values)
         if len(values) != self.size:
             expected = f"{self.size} numbers after the side, as in the lines before"
-            raise _malformed(number, f"{len(values)} numbers", expected)
+            raise _make_line_error(number, f"{len(values)} numbers", expected)
         return side, values
 
     def begin(self, first: Sequence[Sequence[Any]]) -> None:
@@ -215,15 +217,15 @@ class _Json(_Lines):
     def output(self, number: int, line: str) -> Output | None:
         self.size = max(self.size, len(line) // 8)  # a double has eight bytes
         try:
-            found = json.loads(line, object_pairs_hook=_once)
+            found = json.loads(line, object_pairs_hook=_require_unique_keys)
         except (ValueError, RecursionError):
-            raise _malformed(number, "no JSON", _IN_JSON) from None
+            raise _make_line_error(number, "no JSON", _IN_JSON) from None
         if not isinstance(found, dict) or len(found) != 1:
-            raise _malformed(number, "no such object", _IN_JSON)
+            raise _make_line_error(number, "no such object", _IN_JSON)
         ((name, output),) = found.items()
         side = SIDES.get(name.strip().lower())
         if side is None:
-            raise _malformed(number, shorten(Record(name)), _IN_JSON)
+            raise _make_line_error(number, shorten_repr(Record(name)), _IN_JSON)
         return side, output
 
     def begin(self, first: Sequence[Sequence[Any]]) -> None:
@@ -234,7 +236,7 @@ class _Json(_Lines):
         return self.layout.rows(list(outputs), len(outputs))
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that names something twice, as nobody knows which was returned."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -242,12 +244,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def numbered(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str]]]:
+def read_numbered_lines(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str]]]:
     r"""Yield the lines that each chunk completes, numbered from 1, and at the end what is left.
 
     Examples
     --------
-    >>> list(numbered([b"a,1", b"\nb", b",2"]))
+    >>> list(read_numbered_lines([b"a,1", b"\nb", b",2"]))
     [[], [(1, 'a,1')], [], [(2, 'b,2')]]
     """
     pieces: list[bytes] = []
@@ -260,38 +262,40 @@ def numbered(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str]]]:
             pieces = [rest]
         elif sum(map(len, pieces)) > _LONGEST_LINE:
             given = f"more than {_LONGEST_LINE // 2**20} MiB without an end"
-            raise _malformed(count + 1, given, "lines")
-        yield [(count + at, _text(line)) for at, line in enumerate(whole, start=1)]
+            raise _make_line_error(count + 1, given, "lines")
+        yield [(count + at, _decode_line(line)) for at, line in enumerate(whole, start=1)]
         count += len(whole)
     if any(pieces):
-        yield [(count + 1, _text(b"".join(pieces)))]
+        yield [(count + 1, _decode_line(b"".join(pieces)))]
 
 
-def _text(line: bytes) -> str:
+def _decode_line(line: bytes) -> str:
     return line.decode("utf-8", errors="replace").removeprefix("\ufeff")
 
 
-def _parsed(number: int, fields: list[str]) -> Output:
+def _parse_watched_output(number: int, fields: list[str]) -> Output:
     side = SIDES.get(fields[0].lower())
     if side is None:
-        raise _malformed(number, shorten(Record(fields[0])), _EXPECTED)
+        raise _make_line_error(number, shorten_repr(Record(fields[0])), _EXPECTED)
     if len(fields) == 1:
-        raise _malformed(number, "no number", _EXPECTED)
-    return side, [_number(number, field) for field in fields[1:]]
+        raise _make_line_error(number, "no number", _EXPECTED)
+    return side, [_parse_watched_number(number, field) for field in fields[1:]]
 
 
-def _number(line: int, field: str) -> float:
+def _parse_watched_number(line: int, field: str) -> float:
     try:
         value = float(field.replace("_", "?"))  # Python's own digit grouping is no number here
     except ValueError:
-        raise _malformed(line, shorten(Record(field)), _EXPECTED) from None
+        raise _make_line_error(line, shorten_repr(Record(field)), _EXPECTED) from None
     if not math.isfinite(value):
-        raise _malformed(
-            line, shorten(Record(field)), "finite numbers: an output is never NaN or infinite"
+        raise _make_line_error(
+            line, shorten_repr(Record(field)), "finite numbers: an output is never NaN or infinite"
         )
     if field != repr(value) and not _is_that_double(field, value):
-        raise _malformed(
-            line, shorten(Record(field)), "numbers that doubles hold with all the digits written"
+        raise _make_line_error(
+            line,
+            shorten_repr(Record(field)),
+            "numbers that doubles hold with all the digits written",
         )
     return value
 
@@ -309,7 +313,7 @@ def _is_that_double(field: str, value: float) -> bool:
     return context.create_decimal(Decimal(value)) == written
 
 
-def _malformed(line: int, got: str, expected: str) -> DataError:
+def _make_line_error(line: int, got: str, expected: str) -> DataError:
     return DataError(f"line {line}: got {got}, expected {expected}")
 
 

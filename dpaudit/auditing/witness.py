@@ -18,10 +18,10 @@ import numpy as np
 import dpaudit.auditing.contract as contract
 import dpaudit.auditing.outcomes as outcomes
 from dpaudit._typing import Array
-from dpaudit.auditing.carrying import certifies
+from dpaudit.auditing.carrying import format_certified_epsilon
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.event_faults import fault_of_event
-from dpaudit.auditing.wording import Tried, Words, first_said, path_of, plainness_of
+from dpaudit.auditing.wording import FeatureEvent, Words, first_said, path_of, plainness_of
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.case import PrivacyCase
@@ -29,13 +29,13 @@ from dpaudit.laws.features import (
     Features,
     Part,
     distance,
-    farthest,
     few_valued_scores,
     one_part_scores,
+    select_farthest_scores,
 )
 from dpaudit.laws.layout import Layout
 from dpaudit.neighbours import Side
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import Result, Witness
 
 # Transcripts of each dataset that choose an event, and that count it: of those that certified one
@@ -51,10 +51,10 @@ _LARGE = 1e70  # up to where the variance of numbers is one
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _WitnessCount:
     """An event with its counts on fresh runs, what they certify, and whether that refutes."""
 
-    tried: Tried
+    tried: FeatureEvent
     hits: tuple[int, int]
     lower: float
     refutes: bool
@@ -90,31 +90,31 @@ def of(
     on = [drawer.transcripts(side, runs, "witness: choosing") for side in Side]
     features = Features.of(layout, *on)
     fresh = [features(drawer.transcripts(side, runs, "witness: counting")) for side in Side]
-    found = list(_counted_events(layout, [features(one) for one in on], fresh, case, alpha))
+    found = list(_count_tried_events(layout, [features(one) for one in on], fresh, case, alpha))
     if not found:
         return None
     if not any(one.lower > 0 for one in found) and len({one.path for one in layout.columns}) > 1:
         return None
     best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
     words = Words(layout, features, drawer, fresh, _USUALLY * runs)
-    event, best = _said(best, words, case, runs, alpha)
-    fault = _fault(best, layout, features, runs) if best.refutes else None
-    witness = _witness(best, event, layout, case, (runs, trials), alpha)
+    event, best = _choose_plain_event(best, words, case, runs, alpha)
+    fault = _find_witness_fault(best, layout, features, runs) if best.refutes else None
+    witness = _make_witness(best, event, layout, case, (runs, trials), alpha)
     return witness.model_copy(update={"fault": fault})
 
 
-def _counted_events(
+def _count_tried_events(
     layout: Layout, on: list[Array], fresh: list[Array], case: PrivacyCase, alpha: float
-) -> Iterator[_Counted]:
+) -> Iterator[_WitnessCount]:
     """Yield events of ever more parts with their counts, up to the first that refutes."""
-    claimed = _claimed(case)
-    for tried in attempts(layout, on[0], on[1], case.at_delta):
+    claimed = _get_claimed_number(case)
+    for tried in make_event_attempts(layout, on[0], on[1], case.at_delta):
         on_p, on_q = (tried.event.hits(tried.score(side)) for side in fresh)
         favoured, other = (on_p, on_q) if tried.event.above else (on_q, on_p)
         runs, share = len(fresh[0]), alpha / ATTEMPTS
         lower = joint_lower_bound(favoured, other, runs, runs, delta=case.at_delta, alpha=share)
         refutes = _in_currency(case, lower) > claimed
-        yield _Counted(tried, (on_p, on_q), lower, refutes)
+        yield _WitnessCount(tried, (on_p, on_q), lower, refutes)
         if refutes:
             return
 
@@ -124,14 +124,16 @@ def _in_currency(case: PrivacyCase, epsilon: float) -> float:
     return epsilon if case.currency is None else case.currency.value(epsilon, case.at_delta)
 
 
-def _claimed(case: PrivacyCase) -> float:
+def _get_claimed_number(case: PrivacyCase) -> float:
     """Return what is claimed, in the number of the claim."""
     if case.currency is None:
         return case.claimed.epsilon(case.at_delta)
     return case.currency.claimed(case.at_delta)
 
 
-def attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator[Tried]:
+def make_event_attempts(
+    layout: Layout, on_p: Array, on_q: Array, delta: float
+) -> Iterator[FeatureEvent]:
     """Yield the best event of one part, and then of ever more parts together.
 
     At most `ATTEMPTS` in all; none if no part varies.
@@ -147,13 +149,15 @@ def attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator
     """
     alone = one_part_scores(layout, on_p, on_q)
     alone.sort(key=lambda score: first_said(layout.columns[score.column].path))
-    alone = farthest(alone, on_p, on_q, layout, _TRIED)
+    alone = select_farthest_scores(alone, on_p, on_q, layout, _TRIED)
     by_value = few_valued_scores(layout, on_p, on_q)
     by_value.sort(key=lambda score: distance(score, on_p, on_q), reverse=True)
     parts: list[Part] = [*alone, *by_value[:_TRIED]]
     if not parts:
         return
-    tried = [Tried(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in parts]
+    tried = [
+        FeatureEvent(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in parts
+    ]
     most = (1 - _ALIKE) * max(one.event.promised for one in tried)
     alike = [one for one in tried if one.event.promised >= most]
     yield min(alike, key=lambda one: plainness_of(layout.columns[one.columns[0]], one.score))
@@ -162,7 +166,7 @@ def attempts(layout: Layout, on_p: Array, on_q: Array, delta: float) -> Iterator
         if len(columns) >= count:
             score = _Together.of(columns[:count], on_p, on_q)
             event = choose_event(score(on_p), score(on_q), delta)
-            yield Tried(score, tuple(columns[:count]), event)
+            yield FeatureEvent(score, tuple(columns[:count]), event)
 
 
 @dataclass(frozen=True)
@@ -187,9 +191,9 @@ class _Together:
         return found
 
 
-def _said(
-    best: _Counted, words: Words, case: PrivacyCase, runs: int, alpha: float
-) -> tuple[str, _Counted]:
+def _choose_plain_event(
+    best: _WitnessCount, words: Words, case: PrivacyCase, runs: int, alpha: float
+) -> tuple[str, _WitnessCount]:
     """Return the event with its counts, or its complement with those where that is said plainly.
 
     What is said of the complement is what either test certifies, so that whoever counts it finds
@@ -204,8 +208,8 @@ def _said(
     return event, replace(best, hits=(on_p, on_q), lower=min(best.lower, again))
 
 
-def _witness(
-    best: _Counted,
+def _make_witness(
+    best: _WitnessCount,
     event: str,
     layout: Layout,
     case: PrivacyCase,
@@ -213,7 +217,7 @@ def _witness(
     alpha: float,
 ) -> Witness:
     (on_p, on_q), (runs, trials) = best.hits, sizes
-    most = _ceiling(case, trials, alpha)
+    most = _bound_certifiable_number(case, trials, alpha)
     never = min(on_p, on_q) == 0 and best.refutes
     always = never and max(on_p, on_q) == runs and most is not None
     success = 0.5 + abs(on_p - on_q) / (2 * runs)
@@ -221,13 +225,14 @@ def _witness(
     explains = "" if best.refutes else ": it explains, and carries no bound above the claim"
     sentences = [
         f"{begins}: {event} in {on_p} of {runs} runs on the dataset and in {on_q} of {runs} on its "
-        f"neighbour, which {certifies(best.lower, case.at_delta, alpha / ATTEMPTS)} on runs of "
+        "neighbour, which "
+        f"{format_certified_epsilon(best.lower, case.at_delta, alpha / ATTEMPTS)} on runs of "
         f"its own{explains}."
     ]
     if never:
         where = "neighbour" if on_q == 0 else "dataset"
         ceiling = (
-            f" all that {trials} runs can certify is {_said_number(case, most)};"
+            f" all that {trials} runs can certify is {_format_claim_number(case, most)};"
             if always and most is not None
             else ""
         )
@@ -247,14 +252,16 @@ def _witness(
     )
 
 
-def _fault(best: _Counted, layout: Layout, features: Features, runs: int) -> str | None:
+def _find_witness_fault(
+    best: _WitnessCount, layout: Layout, features: Features, runs: int
+) -> str | None:
     columns = [layout.columns[n] for n in best.tried.columns]
     ratios = features.ratios.get(best.tried.columns[0])
     codes = () if ratios is None else ratios.codes.tolist()
     return fault_of_event(columns, best.tried.score, best.hits, runs, codes)
 
 
-def _ceiling(case: PrivacyCase, trials: int, alpha: float) -> float | None:
+def _bound_certifiable_number(case: PrivacyCase, trials: int, alpha: float) -> float | None:
     """Return the most that events certify in the claim's number; None of what bets certify."""
     if case.currency is not None and case.currency.orders:
         return None
@@ -262,17 +269,17 @@ def _ceiling(case: PrivacyCase, trials: int, alpha: float) -> float | None:
     return _in_currency(case, most)
 
 
-def _said_number(case: PrivacyCase, value: float) -> str:
-    shown = number(value, rounding=ROUND_FLOOR)
+def _format_claim_number(case: PrivacyCase, value: float) -> str:
+    shown = format_significant(value, rounding=ROUND_FLOOR)
     if case.currency is None or case.currency.name == "epsilon":
         return shown
     return f"a {case.currency.name} of {shown}"
 
 
-def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
+def add_witness(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
     """Return a refutation with what leaked, where a few transcripts show it."""
-    with contract.apart(case, drawer) as other:
-        runs = min(result.trials // _SHARE, _enough(result, case, alpha))
+    with contract.make_separate_drawer(case, drawer) as other:
+        runs = min(result.trials // _SHARE, _estimate_witness_runs(result, case, alpha))
         found = of(case, other, alpha, runs=runs, trials=result.trials)
     if found is None:
         return result
@@ -282,10 +289,10 @@ def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Re
     return result.model_copy(update={"witness": found, "reason": reason, "fault": found.fault})
 
 
-def _enough(result: Result, case: PrivacyCase, alpha: float) -> int:
+def _estimate_witness_runs(result: Result, case: PrivacyCase, alpha: float) -> int:
     """Return on how many runs an event as rare as the one that certified would refute."""
-    counts = _certified(result)
-    runs, claimed = _USUAL, _claimed(case)
+    counts = _get_certified_counts(result)
+    runs, claimed = _USUAL, _get_claimed_number(case)
     while counts is not None and runs < result.trials:
         favoured, other, of = counts
         hits, others = math.floor(favoured / of * runs), math.ceil(other / of * runs)
@@ -297,7 +304,7 @@ def _enough(result: Result, case: PrivacyCase, alpha: float) -> int:
     return runs if runs == _USUAL else _SPARE * runs
 
 
-def _certified(result: Result) -> tuple[int, int, int] | None:
+def _get_certified_counts(result: Result) -> tuple[int, int, int] | None:
     """Return how often the event that certified was seen on either side, and of how many."""
     names = ("favoured hits", "other hits", "favoured trials")
     counts = [result.counts.get(f"event, {name}") for name in names]

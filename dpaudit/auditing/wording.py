@@ -16,15 +16,15 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.auditing.thresholds import said_threshold, said_value
-from dpaudit.estimation.counted import Event
+from dpaudit.auditing.thresholds import format_output_value, format_threshold
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.execution import stream
 from dpaudit.laws.features import Features, LogRatios, OneOf, OnePart, OneValue
-from dpaudit.laws.layout import INFINITE, NAN, Column, Layout, Parted
+from dpaudit.laws.layout import INFINITE, NAN, Layout, LayoutColumn, Parted
 from dpaudit.laws.leaves import ABSENT
 from dpaudit.neighbours import Pair, Side
 from dpaudit.records import Record, are_shown
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 
 _ODD = 1e290  # where the numbers stand for what is no finite number
 _ODDITIES = {NAN: "NaN", INFINITE: "infinite", -INFINITE: "minus infinity"}
@@ -36,7 +36,7 @@ _AT_ONCE = 256  # runs in which codes are looked for at once
 _KEY = re.compile(r"\[[^\]]*\]|^(?!output)\w+")
 
 
-class Draws(Protocol):
+class DrawSource(Protocol):
     """What draws outputs of a pair: a mechanism that tells what codes stand for, and a seed."""
 
     @property
@@ -56,12 +56,12 @@ class Draws(Protocol):
 
 
 @dataclass(frozen=True)
-class Tried:
+class FeatureEvent:
     """A score of features, the columns it looks at, and the event of it that promises most."""
 
     score: Callable[[Array], Array]
     columns: tuple[int, ...]
-    event: Event
+    event: ThresholdEvent
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ class Words:
 
     layout: Layout
     features: Features
-    drawer: Draws
+    drawer: DrawSource
     fresh: Sequence[Array]
     usual: float
 
-    def of(self, tried: Tried, hits: tuple[int, int]) -> tuple[str, bool]:
+    def of(self, tried: FeatureEvent, hits: tuple[int, int]) -> tuple[str, bool]:
         """Return the words for an event, and whether they are for its complement.
 
         Parameters
@@ -100,7 +100,7 @@ class Words:
             above, threshold = tried.event.above, tried.event.threshold
             paths = ", ".join(path_of(self.layout.columns[n]) for n in tried.columns)
             sign = ">" if above else "<"
-            said = said_threshold(threshold, [tried.score(side) for side in self.fresh])
+            said = format_threshold(threshold, [tried.score(side) for side in self.fresh])
             return f"a weighted sum of {paths} {sign} {said}", False
         column, usual = tried.score.column, min(hits) > self.usual
         path, ratios = path_of(self.layout.columns[column]), self.features.ratios.get(column)
@@ -113,18 +113,20 @@ class Words:
             return self._values(tried, ratios, path, usual)
         return self._numbers(tried.event, tried.score, path, usual)
 
-    def _numbers(self, event: Event, score: OnePart, path: str, usual: bool) -> tuple[str, bool]:
+    def _numbers(
+        self, event: ThresholdEvent, score: OnePart, path: str, usual: bool
+    ) -> tuple[str, bool]:
         """Return on which side of a threshold the event is."""
         above, threshold = event.above == (score.sign > 0), event.threshold * score.sign
         sides = [side[:, score.column] for side in self.fresh]
         if score.centre is not None:
             how = "farther" if above != usual else "less far"
-            away = said_threshold(threshold, [np.abs(side - score.centre) for side in sides])
-            return f"{path} {how} than {away} from {said_threshold(score.centre, sides)}", usual
+            away = format_threshold(threshold, [np.abs(side - score.centre) for side in sides])
+            return f"{path} {how} than {away} from {format_threshold(score.centre, sides)}", usual
         if abs(threshold) > _ODD:
             return f"{path} is {self._odd(score.column, threshold)}", (threshold > 0) != above
         length = self._is_length(score.column)  # which `Record` tells as well
-        said = number(threshold) if length else said_threshold(threshold, sides)
+        said = format_significant(threshold) if length else format_threshold(threshold, sides)
         return f"{path} {'>' if above != usual else '<'} {said}", usual
 
     def _is_length(self, place: int) -> bool:
@@ -137,25 +139,33 @@ class Words:
         beyond = seen[seen > threshold] if threshold > 0 else seen[seen < threshold]
         return " or ".join(sorted({_ODDITIES.get(one, _OTHER) for one in beyond.tolist()})) or "odd"
 
-    def _values(self, tried: Tried, ratios: LogRatios, path: str, usual: bool) -> tuple[str, bool]:
+    def _values(
+        self, tried: FeatureEvent, ratios: LogRatios, path: str, usual: bool
+    ) -> tuple[str, bool]:
         """Return which discrete values the event holds; or does not, if it holds unseen ones."""
         inside = tried.event.happened(ratios.ratios) > 0
         flipped = bool(inside.sum() > (~inside).sum())
         if not flipped and inside.sum() == (~inside).sum():
-            plain, other = (_plainness(ratios.codes[which]) for which in (inside, ~inside))
+            plain, other = (
+                _compute_code_plainness(ratios.codes[which]) for which in (inside, ~inside)
+            )
             flipped = other < plain or (other == plain and usual)
         codes = ratios.codes[~inside if flipped else inside]
         if set(ratios.codes.tolist()) <= {0.0, ABSENT.code}:
             return f"{path} is {'absent' if ABSENT.code in codes else 'there'}", flipped
         first, more = codes[:3].tolist(), len(codes) - 3
         if isinstance(tried.score, OneOf):
-            return f"{path} is {' or '.join(map(said_value, first))}{_others(more)}", flipped
+            return (
+                f"{path} is "
+                f"{' or '.join(map(format_output_value, first))}{_format_other_count(more)}",
+                flipped,
+            )
         known = self.known(first)
         if any(kind == "rest" for kind, _ in known.values()):
             said = " or ".join(self._rest(known.get(code)) for code in first)
-            return f"{said}{_others(more)}", flipped
-        said = " or ".join(_value(code, known.get(code)) for code in first)
-        return f"{path} is {said}{_others(more)}", flipped
+            return f"{said}{_format_other_count(more)}", flipped
+        said = " or ".join(_format_code_value(code, known.get(code)) for code in first)
+        return f"{path} is {said}{_format_other_count(more)}", flipped
 
     def known(self, codes: list[float]) -> dict[float, tuple[str, str]]:
         """Return kinds and texts of codes, of as many runs as show them, within limits.
@@ -184,20 +194,20 @@ class Words:
         more = f" and {len(said) - 3} more" if len(said) > 3 else ""
         return " and ".join(said[:3]) + more
 
-    def _column(self, path: str) -> Column:
+    def _column(self, path: str) -> LayoutColumn:
         usual = self.layout.usual if isinstance(self.layout, Parted) else {}
         everywhere = {one.path for one in self.layout.columns if one.everywhere} | set(usual)
-        return Column(path, True, path in everywhere)
+        return LayoutColumn(path, True, path in everywhere)
 
 
-def _others(more: int) -> str:
+def _format_other_count(more: int) -> str:
     return f" or one of {more} others" if more > 0 else ""
 
 
 _UNREAD = "one outcome that was not seen again when its words were read"
 
 
-def _value(code: float, known: tuple[str, str] | None) -> str:
+def _format_code_value(code: float, known: tuple[str, str] | None) -> str:
     if code == ABSENT.code:
         return "absent"
     if code == 0.0:
@@ -211,32 +221,34 @@ def _value(code: float, known: tuple[str, str] | None) -> str:
         return {"nan": "NaN", "inf": "infinite", "-inf": "minus infinity"}[text]
     if are_shown():
         return f"{text!r}"
-    return f"{Record(text)}" if kind in ("str", "value") else f"{kind} #{_digest(text)}"
+    return (
+        f"{Record(text)}" if kind in ("str", "value") else f"{kind} #{_format_record_digest(text)}"
+    )
 
 
-def _plainness(codes: Array) -> int:
+def _compute_code_plainness(codes: Array) -> int:
     """Return how plainly codes are said: something there before what is usual or absent."""
     return int(np.isin(codes, (0.0, ABSENT.code)).any())
 
 
-def path_of(column: Column) -> str:
+def path_of(column: LayoutColumn) -> str:
     """Return the path of a part; a key that some outputs lack may be somebody's record."""
     shown = column.everywhere or are_shown()
-    path = f"`{column.path if shown else _KEY.sub(_hidden, column.path)}`"
+    path = f"`{column.path if shown else _KEY.sub(_format_hidden_key, column.path)}`"
     return f"len({path})" if column.length else path
 
 
-def _hidden(found: re.Match[str]) -> str:
+def _format_hidden_key(found: re.Match[str]) -> str:
     key = found[0].strip("[]'")
-    hidden = f"[#{_digest(key)}]"
+    hidden = f"[#{_format_record_digest(key)}]"
     return hidden if found[0].startswith("[") else f"output{hidden}"
 
 
-def _digest(text: str) -> str:
+def _format_record_digest(text: str) -> str:
     return f"{Record(text)}".rpartition("#")[2]
 
 
-def plainness_of(column: Column, score: object) -> tuple[int, bool]:
+def plainness_of(column: LayoutColumn, score: object) -> tuple[int, bool]:
     """Return the place of a part among those that tell as much: codes go before numbers."""
     return first_said(column.path), not (column.discrete or isinstance(score, OneValue))
 

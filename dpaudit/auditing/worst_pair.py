@@ -14,11 +14,11 @@ from typing import NoReturn
 import numpy as np
 from numpy.random import default_rng
 
-from dpaudit.auditing.distinguishing import for_mechanism, learned, with_further
+from dpaudit.auditing.distinguishing import fit_distinguishers, for_mechanism, with_further
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.sequential.events import Tallies, both_directions
-from dpaudit.estimation.sequential.game import Target
+from dpaudit.estimation.sequential.game import BettingTarget
 from dpaudit.execution import Executor, Progress, Silent, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
@@ -33,7 +33,7 @@ _LEAST = 20  # transcripts of each dataset that a candidate is ranked on
 
 
 @dataclass(frozen=True)
-class Chosen:
+class CaseChoice:
     """The case to audit, what is left of the trials, and how it was chosen."""
 
     case: PrivacyCase
@@ -46,7 +46,9 @@ def at_most(trials: int) -> int:
     return int(_SHARE * trials) // _LEAST
 
 
-def choose(case: PrivacyCase, executor: Executor, settings: Settings, trials: int) -> Chosen:
+def choose_worst_pair(
+    case: PrivacyCase, executor: Executor, settings: Settings, trials: int
+) -> CaseChoice:
     """Return the candidate that promises the largest epsilon; the case itself if it has none.
 
     Raises
@@ -56,16 +58,16 @@ def choose(case: PrivacyCase, executor: Executor, settings: Settings, trials: in
     """
     if not case.candidates:
         if settings.candidate_pairs is not None:
-            refuse(settings.candidate_pairs)
-        return Chosen(case, trials, None)
+            refuse_pair_ranking(settings.candidate_pairs)
+        return CaseChoice(case, trials, None)
     count = len(case.candidates)
     if count == 1 and settings.candidate_pairs is None:
-        return Chosen(case.candidates[0], trials, None)
+        return CaseChoice(case.candidates[0], trials, None)
     each = int(_SHARE * trials) // count
     if each < _LEAST:
         expected = f"at least {math.ceil(_LEAST * count / _SHARE)}, to rank {count} pairs"
         raise InvalidArgument("trials", trials, expected)
-    promised = _ranked(case.candidates, executor, settings, each)
+    promised = _compute_pair_promises(case.candidates, executor, settings, each)
     best = int(np.argmax(promised))
     search = PairSearch(
         candidates=count,
@@ -74,20 +76,22 @@ def choose(case: PrivacyCase, executor: Executor, settings: Settings, trials: in
         transcripts=each * count,
         of_trials=trials,
     )
-    return Chosen(case.candidates[best], trials - each * count, search)
+    return CaseChoice(case.candidates[best], trials - each * count, search)
 
 
-def refuse(asked: int) -> NoReturn:
+def refuse_pair_ranking(asked: int) -> NoReturn:
     """Refuse to look for the worst of several pairs where there is one."""
     raise InvalidArgument("pairs", asked, "nothing: this audit has one pair")
 
 
-def words(search: PairSearch) -> str:
+def format_pair_search(search: PairSearch) -> str:
     """Return which pair won and at what cost, in one sentence for the report.
 
     Examples
     --------
-    >>> words(PairSearch(candidates=2, chosen=1, promised=[1, 0], transcripts=40, of_trials=200))
+    >>> format_pair_search(
+    ...     PairSearch(candidates=2, chosen=1, promised=[1, 0], transcripts=40, of_trials=200)
+    ... )
     'The pair is number 1 of 2 candidates, ranked on 40 of 200 transcripts of each dataset; what \
 is certified was drawn afresh.'
     """
@@ -98,7 +102,7 @@ is certified was drawn afresh.'
     )
 
 
-def _ranked(
+def _compute_pair_promises(
     cases: tuple[PrivacyCase, ...], executor: Executor, settings: Settings, each: int
 ) -> list[float]:
     progress: Progress = executor.progress
@@ -109,12 +113,12 @@ def _ranked(
         drawer = Drawer.probing(
             case.mechanism, case.pair, quiet, settings.seed, trials=each, unit=settings.unit
         )
-        found.append(_promise(case, drawer, settings, each, f"ranking pair {number}"))
+        found.append(_estimate_pair_promise(case, drawer, settings, each, f"ranking pair {number}"))
         progress.advance(each)
     return found
 
 
-def _promise(
+def _estimate_pair_promise(
     case: PrivacyCase, drawer: Drawer, settings: Settings, each: int, purpose: str
 ) -> float:
     exact = isinstance(case.mechanism, HasLaw) and settings.distinguisher is None
@@ -145,10 +149,10 @@ def _from_events(
     tried = for_mechanism(case, drawer, settings.distinguisher, f"{purpose}: ")
     if settings.distinguisher is None:
         tried = with_further(tried, case.mechanism, on_p[:half], on_q[:half])
-    found = learned(tried, case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
+    found = fit_distinguishers(tried, case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
     scores = [np.stack([score(on[half:]) for _, score in found]) for on in (on_p, on_q)]
     tallies = Tallies.of(*both_directions(scores[0], scores[1]))
-    target = Target(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5)
+    target = BettingTarget(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5)
     epsilons, chosen = target.epsilons, tallies.choose(target.epsilons, case.at_delta)
     best = int(np.argmax(epsilons[chosen.aim] + 1e-3 * np.tanh(chosen.promise)))
     if case.a_unit is not None:  # epsilons of different claims are no measure

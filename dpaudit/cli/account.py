@@ -15,7 +15,7 @@ from rich.text import Text
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import cell, console
+from dpaudit.cli.console import make_cell, make_console
 from dpaudit.cli.options import (
     BatchSize,
     Epochs,
@@ -30,18 +30,18 @@ from dpaudit.cli.options import (
     SelectionName,
     Steps,
     folder_option,
-    given,
     integer_option,
     number_option,
     pairs,
+    select_given_options,
 )
-from dpaudit.cli.pictures import Drawing, Picture, PictureWidth, drawing_of
+from dpaudit.cli.pictures import FigureFile, Picture, PictureWidth, drawing_of
 from dpaudit.cli.progress import progress_bar
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 
 if TYPE_CHECKING:
-    from dpaudit.accounting.accountants import Answer
-    from dpaudit.accounts.account import Account, Target
+    from dpaudit.accounting.accountants import AccountantAnswer
+    from dpaudit.accounts.account import Account, AccountTarget
 
 DIGITS = 8  # of a number that is shown
 _CLOSE = 1e-2  # share of a bracket's upper end that is not worth a sentence
@@ -53,7 +53,7 @@ def account(
         typer.Argument(
             help="A release by name, see list; or a TOML file of releases, and of rounds, budgets "
             "and groups that share something.",
-            autocompletion=completion.releases,
+            autocompletion=completion.complete_releases,
         ),
     ],
     delta: Annotated[
@@ -87,7 +87,7 @@ def account(
     quiet: Quiet = False,
 ) -> None:
     """Say what can be proved about a sequence of releases: every accountant, side by side."""
-    changes = pairs("--set", set_) | given(
+    changes = pairs("--set", set_) | select_given_options(
         epochs=epochs,
         steps=steps,
         rounds=rounds,
@@ -110,7 +110,7 @@ def run(
     out: str | None,
     *,
     group: int | None = None,
-    drawing: Drawing | None = None,
+    drawing: FigureFile | None = None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -118,25 +118,25 @@ def run(
     import dpaudit._validate as check
     from dpaudit.accounts.account import account_for, read_target
 
-    delta = check.delta("delta", delta)
+    delta = check.require_delta("delta", delta)
     target = read_target(word, changes)
     if group is not None:
-        check.integer("group", group, least=1)
+        check.require_integer("group", group, least=1)
     result = account_for(target, delta, group)
-    written = [] if out is None else [_write(target, result, Path(out), quiet=quiet)]
+    written = [] if out is None else [_write_account(target, result, Path(out), quiet=quiet)]
     if drawing is not None:
         drawing.draw(result)
         written.append(drawing.file)
     if as_json:
-        streams.write(json.dumps(result.document(), indent=2))
+        streams.write_result_text(json.dumps(result.document(), indent=2))
         return
-    for shown in _page(result):
-        console().print(shown)
+    for shown in _render_account_page(result):
+        make_console().print(shown)
     for file in written:
-        console().print(Text(str(file)), soft_wrap=True)
+        make_console().print(Text(str(file)), soft_wrap=True)
 
 
-def _page(result: Account) -> Iterator[Text | Table]:
+def _render_account_page(result: Account) -> Iterator[Text | Table]:
 
     yield Text(f"{result.name}: {result.title}", style="bold")
     yield Text(f"Neighbours: {result.relation}. delta = {result.delta:g}")
@@ -148,42 +148,42 @@ def _page(result: Account) -> Iterator[Text | Table]:
     if result.published is not None:
         published = result.published
         at = "" if published.delta == result.delta else f" at delta = {published.delta:g}"
-        shown = number(published.epsilon, DIGITS) + at
-        table.add_row("published", shown, "formula", cell(published.source))
+        shown = format_significant(published.epsilon, DIGITS) + at
+        table.add_row("published", shown, "formula", make_cell(published.source))
     for answer in result.answers:
         if answer.refusal is None:
             name = Text(answer.accountant, style="bold" if answer == result.proved else "")
-            table.add_row(name, _shown(answer), answer.kind, cell(answer.source))
+            table.add_row(name, _format_answer(answer), answer.kind, make_cell(answer.source))
     yield table
-    yield from _words(result)
+    yield from _render_account_sentences(result)
 
 
-def _shown(answer: Answer) -> str:
+def _format_answer(answer: AccountantAnswer) -> str:
     """Return the answer, bounds rounded to the side on which they still hold."""
     if answer.estimate is not None:
-        return number(answer.estimate, DIGITS)
-    upper = number(answer.upper, DIGITS, ROUND_CEILING)
+        return format_significant(answer.estimate, DIGITS)
+    upper = format_significant(answer.upper, DIGITS, ROUND_CEILING)
     if answer.lower is None or answer.lower == answer.upper:
         return upper
-    return f"[{number(answer.lower, DIGITS, ROUND_FLOOR)}, {upper}]"
+    return f"[{format_significant(answer.lower, DIGITS, ROUND_FLOOR)}, {upper}]"
 
 
-def _words(result: Account) -> Iterator[Text]:
+def _render_account_sentences(result: Account) -> Iterator[Text]:
 
     if result.proved is None:
         yield Text("Nothing is proved about this sequence.")
     else:
-        upper = number(result.proved.upper, DIGITS, ROUND_CEILING)
+        upper = format_significant(result.proved.upper, DIGITS, ROUND_CEILING)
         yield Text(f"Proved: epsilon = {upper} at delta = {result.delta:g}.", style="bold")
-        yield from _totals(result)
+        yield from _render_totals(result)
         if result.own_samples is None:
-            yield from _attained(result.proved)
-        yield from _against(result)
+            yield from _render_attained_bound(result.proved)
+        yield from _render_published_comparison(result)
     guesses = ", ".join(
-        f"{number(chance, 4, ROUND_CEILING)} from {prior:g}"
+        f"{format_significant(chance, 4, ROUND_CEILING)} from {prior:g}"
         for prior, chance in result.meaning.success
     )
-    advantage = number(result.meaning.advantage, 4, ROUND_CEILING)
+    advantage = format_significant(result.meaning.advantage, 4, ROUND_CEILING)
     yield Text(
         f"No attack has a true-positive rate more than {advantage} above its false-positive rate. "
         "The best chance to tell which of two neighbours it was, from what was believed before: "
@@ -193,30 +193,33 @@ def _words(result: Account) -> Iterator[Text]:
         yield Text(remark)
     if result.meaning.group is not None:
         size, epsilon = result.meaning.group
-        shown = number(epsilon, DIGITS, ROUND_CEILING)
+        shown = format_significant(epsilon, DIGITS, ROUND_CEILING)
         yield Text(f"For groups of {size}: epsilon = {shown} at delta = {result.delta:g}.")
     silent = [answer.accountant for answer in result.answers if answer.refusal is not None]
     if silent:
         yield Text(f"No answer from: {', '.join(silent)} (--json says why).", style="dim")
 
 
-def _totals(result: Account) -> Iterator[Text]:
+def _render_totals(result: Account) -> Iterator[Text]:
     """Say what all releases have together in the currencies that add up, where they have it."""
     known = {name: value for name, value in result.total.items() if value is not None}
     if known:
-        said = (f"{name} = {number(value, DIGITS, ROUND_CEILING)}" for name, value in known.items())
+        said = (
+            f"{name} = {format_significant(value, DIGITS, ROUND_CEILING)}"
+            for name, value in known.items()
+        )
         yield Text(f"In total: {', '.join(said)}.")
 
 
-def _attained(proved: Answer) -> Iterator[Text]:
+def _render_attained_bound(proved: AccountantAnswer) -> Iterator[Text]:
     """Say how far above what neighbours certainly lose the proved number is, where that is far."""
     lower, upper = proved.lower, proved.upper
     if lower is not None and upper is not None and lower < (1 - _CLOSE) * upper < math.inf:
-        shown = number(lower, DIGITS, ROUND_FLOOR)
+        shown = format_significant(lower, DIGITS, ROUND_FLOOR)
         yield Text(f"The truth may be less, but not below {shown}.")
 
 
-def _against(result: Account) -> Iterator[Text]:
+def _render_published_comparison(result: Account) -> Iterator[Text]:
 
     published, proved = result.published, result.proved
     if published is None or proved is None or proved.upper is None:
@@ -229,22 +232,22 @@ def _against(result: Account) -> Iterator[Text]:
         )
 
 
-def _write(target: Target, result: Account, folder: Path, *, quiet: bool) -> Path:
+def _write_account(target: AccountTarget, result: Account, folder: Path, *, quiet: bool) -> Path:
     """Write the numbers and their curves; return the picture."""
-    from dpaudit.accounts.curves import panels
-    from dpaudit.drawing import Grid, Panel, picture, table
+    from dpaudit.accounts.curves import build_account_panels
+    from dpaudit.drawing import Grid, Panel, render_curves_csv, render_picture
     from dpaudit.files import prepare_directory, write_files
 
     prepare_directory(str(folder))
     with progress_bar(target.name, shown=not quiet) as progress:
-        drawn: list[Panel | Grid] = [*panels(target, result.delta, progress)]
+        drawn: list[Panel | Grid] = [*build_account_panels(target, result.delta, progress)]
         drawn += target.grids(result.delta)
     title, name = f"{result.name}: {result.title}", f"account-{result.name}"
     contents = {
         folder / f"{name}.json": (json.dumps(result.document(), indent=2) + "\n").encode(),
-        folder / f"{name}.csv": table(drawn).encode(),
-        folder / f"{name}.png": picture(title, drawn, "png"),
-        folder / f"{name}.svg": picture(title, drawn, "svg"),
+        folder / f"{name}.csv": render_curves_csv(drawn).encode(),
+        folder / f"{name}.png": render_picture(title, drawn, "png"),
+        folder / f"{name}.svg": render_picture(title, drawn, "svg"),
     }
     write_files(folder, contents)
     return folder / f"{name}.png"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.start import asked, is_asked
+from dpaudit.cli.start import is_asked, read_answer
 from dpaudit.cli.suggestions import DATA
 
 _OUTPUTS = "1"
@@ -34,22 +34,26 @@ def are_outputs(targets: Sequence[str], epsilon: float | None) -> bool:
     DataError
         One is not there.
     """
-    from dpaudit.errors import DataError, InvalidArgument, Shown
+    from dpaudit.errors import DataError, InvalidArgument, VerbatimText
 
     for one in targets:
         if not Path(one).is_file():
             raise DataError(f"{one}: there is no such file")
-    told = _lines(targets, 1.0 if epsilon is None else epsilon)
+    told = _format_file_suggestions(targets, 1.0 if epsilon is None else epsilon)
     for number, line in enumerate(told, 1):
-        streams.tell(f"{number}. {line}")
-    if is_asked() and asked("What do they hold? Number: ") == _OUTPUTS and epsilon is not None:
+        streams.write_to_stderr(f"{number}. {line}")
+    if (
+        is_asked()
+        and read_answer("What do they hold? Number: ") == _OUTPUTS
+        and epsilon is not None
+    ):
         return True
     kinds = "outputs of two datasets, a dataset and its neighbour, scores, or a table and its twin"
     expected = f"what they hold ({kinds}), by one of the commands above"
-    raise InvalidArgument("targets", Shown(", ".join(targets)), expected)
+    raise InvalidArgument("targets", VerbatimText(", ".join(targets)), expected)
 
 
-def _lines(targets: Sequence[str], epsilon: float) -> list[str]:
+def _format_file_suggestions(targets: Sequence[str], epsilon: float) -> list[str]:
     """Return what files may hold, each with its command."""
     named, claim = shlex.join(targets), f"--epsilon {epsilon:g}"
     first = shlex.quote(targets[0])

@@ -17,16 +17,16 @@ from rich.table import Table
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import cell, console
+from dpaudit.cli.console import make_cell, make_console
 from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, pairs
 from dpaudit.cli.progress import progress_bar
-from dpaudit.cli.storing import NoStore, Store, held, keeping, kept_at
+from dpaudit.cli.storing import NoStore, Store, format_private_files, resolve_storing, store_draws
 from dpaudit.errors import UnknownName
-from dpaudit.extension.attack import Attack, Cell, Findings, Run
+from dpaudit.extension.attack import Attack, AttackRunner, Cell, Findings
 from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
 from dpaudit.formats import stamped
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 
 if TYPE_CHECKING:
     from dpaudit.extension.distinguisher import Distinguisher
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 def attack(
     name: Annotated[
-        str, typer.Argument(help="An attack by name; see list.", autocompletion=completion.attacks)
+        str,
+        typer.Argument(
+            help="An attack by name; see list.", autocompletion=completion.complete_attacks
+        ),
     ],
     set_: Annotated[
         list[str] | None,
@@ -56,7 +59,7 @@ def attack(
 
     changes = pairs("--set", set_)
     described = AttackCommand(name=name, parameters=changes, seed=seed)
-    where = kept_at(store, no_store, out, described.document())
+    where = resolve_storing(store, no_store, out, described.document())
     run(name, changes, seed, out, as_json=as_json, quiet=quiet, where=where)
 
 
@@ -81,35 +84,35 @@ def run(
     """
     import dpaudit._validate as check
     from dpaudit.execution import one_thread
-    from dpaudit.extension.parameters import parsed_parameters
+    from dpaudit.extension.parameters import parse_parameters
     from dpaudit.files import prepare_directory
-    from dpaudit.store.keeping import kept
+    from dpaudit.store.keeping import keep_audit
 
-    check.integer("seed", seed, least=0)
+    check.require_integer("seed", seed, least=0)
     card = card_called(name)
-    parameters = parsed_parameters(card.load_parameters(), changes)
+    parameters = parse_parameters(card.load_parameters(), changes)
     if out is not None:
         prepare_directory(out)
     with (
-        keeping(where),
+        store_draws(where),
         progress_bar(name, shown=not (quiet or as_json)) as progress,
         one_thread(),
-        kept(f"attack {name}", parameters, seed) as ledger,
+        keep_audit(f"attack {name}", parameters, seed) as ledger,
     ):
         findings = card.load()(parameters, seed, progress)
         ledger.end()
-        holding = held(where)
-    document = _document(card, parameters, findings, seed)
-    files = () if out is None else _write(card, findings, document, Path(out))
+        holding = format_private_files(where)
+    document = _make_attack_document(card, parameters, findings, seed)
+    files = () if out is None else _write_findings(card, findings, document, Path(out))
     if as_json:
-        streams.write(json.dumps(document, indent=2))
+        streams.write_result_text(json.dumps(document, indent=2))
         for line in holding:
-            streams.tell(line)
+            streams.write_to_stderr(line)
         return
-    _show(card, findings)
+    _print_findings(card, findings)
     said = [f"Written: {', '.join(map(str, files))}"] if files else []
     for line in (*said, *holding):
-        console().print(line, soft_wrap=True)
+        make_console().print(line, soft_wrap=True)
 
 
 def card_called(name: str) -> Attack | DistinguisherAttack:
@@ -127,52 +130,60 @@ def card_called(name: str) -> Attack | DistinguisherAttack:
     raise UnknownName("attack", name, {*ATTACKS, *DISTINGUISHERS})
 
 
-def _show(card: Attack | DistinguisherAttack, findings: Findings) -> None:
-    shown = console()
+def _print_findings(card: Attack | DistinguisherAttack, findings: Findings) -> None:
+    shown = make_console()
     shown.print(f"{card.name}: {card.title}", style="bold")
     for verb, rest in card.attacker.items():
         shown.print(f"The attacker {verb} {rest}.")
-    for table in _tables(findings, shown):
+    for table in _render_findings_tables(findings, shown):
         shown.print(table)
     for sentence in (*findings.reading, f"Chance: {findings.chance}."):
         shown.print(sentence)
 
 
-def _tables(findings: Findings, shown: Console) -> Iterator[Table]:
+def _render_findings_tables(findings: Findings, shown: Console) -> Iterator[Table]:
     """Yield the rows as a table; on its side, and in parts, where it is too wide to show whole."""
     columns = list(findings.rows[0]) if findings.rows else []
-    rows = [[_cell(row[column]) for column in columns] for row in findings.rows]
-    upright = _filled([columns, *rows])
-    if _fits(upright, shown):
+    rows = [[_format_finding_cell(row[column]) for column in columns] for row in findings.rows]
+    upright = _make_findings_table([columns, *rows])
+    if _is_table_fitting(upright, shown):
         yield upright
         return
     while rows:
         sizes = range(len(rows), 0, -1)
-        turned = {n: _filled(list(zip(columns, *rows[:n], strict=True))) for n in sizes}
-        most = next((n for n in sizes if _fits(turned[n], shown)), 1)
+        turned = {
+            n: _make_findings_table(list(zip(columns, *rows[:n], strict=True))) for n in sizes
+        }
+        most = next((n for n in sizes if _is_table_fitting(turned[n], shown)), 1)
         yield turned[most]
         rows = rows[most:]
 
 
-def _fits(table: Table, shown: Console) -> bool:
+def _is_table_fitting(table: Table, shown: Console) -> bool:
     unbounded = shown.options.update(width=10_000)
     return shown.measure(table, options=unbounded).maximum <= shown.width
 
 
-def _filled(lines: Sequence[Sequence[str]]) -> Table:
+def _make_findings_table(lines: Sequence[Sequence[str]]) -> Table:
     table = Table(title="What it achieved", title_justify="left", title_style="bold")
     for column in lines[0] if lines else []:
-        table.add_column(cell(column), overflow="fold")
+        table.add_column(make_cell(column), overflow="fold")
     for line in lines[1:]:
-        table.add_row(*map(cell, line))
+        table.add_row(*map(make_cell, line))
     return table
 
 
-def _cell(value: Cell) -> str:
-    return number(value, 3) if isinstance(value, float) else "—" if value is None else str(value)
+def _format_finding_cell(value: Cell) -> str:
+    return (
+        format_significant(value, 3)
+        if isinstance(value, float)
+        else "—"
+        if value is None
+        else str(value)
+    )
 
 
-def _document(
+def _make_attack_document(
     card: Attack | DistinguisherAttack, parameters: Any, findings: Findings, seed: int
 ) -> dict[str, Any]:
     content = {
@@ -188,26 +199,26 @@ def _document(
     return stamped("attack", content)
 
 
-def _write(
+def _write_findings(
     card: Attack | DistinguisherAttack,
     findings: Findings,
     document: Mapping[str, Any],
     folder: Path,
 ) -> Sequence[Path]:
-    from dpaudit.drawing import picture
+    from dpaudit.drawing import render_picture
     from dpaudit.files import write_files
 
     files = {
         folder / f"{card.name}.json": (json.dumps(document, indent=2) + "\n").encode(),
-        folder / f"{card.name}.csv": _csv(findings).encode(),
+        folder / f"{card.name}.csv": _render_findings_csv(findings).encode(),
     }
     if findings.panels:
-        files[folder / f"{card.name}.png"] = picture(card.name, findings.panels, "png")
+        files[folder / f"{card.name}.png"] = render_picture(card.name, findings.panels, "png")
     write_files(folder, files)
     return list(files)
 
 
-def _csv(findings: Findings) -> str:
+def _render_findings_csv(findings: Findings) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(findings.rows[0]) if findings.rows else [])
     writer.writeheader()
@@ -242,7 +253,7 @@ class DistinguisherAttack:
         parts = (part.strip().partition(" ") for part in self.card.threat_model.split(";"))
         return {verb: rest for verb, _, rest in parts}
 
-    def load(self) -> Run:
+    def load(self) -> AttackRunner:
         """Import and return the code that runs the attack."""
         from dpaudit.cli.distinguish import tell_apart
 

@@ -19,11 +19,11 @@ from dpaudit.cli.beyond import BackendName, Scheduler, Shard, executor_for
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, Formats, formats_of
 from dpaudit.cli.options import MACHINE, Json, Quiet, folder_option, integer_option, reference_of
-from dpaudit.cli.output import Output, processes
+from dpaudit.cli.output import OutputOptions, resolve_worker_count
 from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.cli.setting_options import takes, values_of
-from dpaudit.cli.storing import NoStore, Store, keeping, kept_at
-from dpaudit.errors import InvalidArgument, Shown, UnknownName
+from dpaudit.cli.storing import NoStore, Store, resolve_storing, store_draws
+from dpaudit.errors import InvalidArgument, UnknownName, VerbatimText
 from dpaudit.extension.setting_table import (
     AcceptanceSettings,
     AuditSettings,
@@ -37,14 +37,14 @@ from dpaudit.records import are_shown
 
 if TYPE_CHECKING:
     from dpaudit.auditing.output_audit import PreparedOutputs
-    from dpaudit.auditing.plan import Command
+    from dpaudit.auditing.plan import CommandPlan
     from dpaudit.auditing.run import Prepared
     from dpaudit.auditing.specification import Specification
     from dpaudit.cli.description import AuditCommand
     from dpaudit.execution import Executor
     from dpaudit.extension.settings import Settings
     from dpaudit.laws.isolated import Isolation
-    from dpaudit.report.entries import Place
+    from dpaudit.report.entries import SourceLine
     from dpaudit.report.schema import Result
     from dpaudit.store.keeping import Storing
 
@@ -58,7 +58,7 @@ def audit(
         list[str] | None,
         typer.Argument(
             help="Claims by name, TOML files that specify audits, or module:function.",
-            autocompletion=completion.targets,
+            autocompletion=completion.complete_targets,
         ),
     ] = None,
     watch: Annotated[
@@ -118,7 +118,7 @@ def audit(
     overrides = {name: values[name] for name in names_of(AuditSettings) if name in values}
     if every and picture is not None:
         raise InvalidArgument("--picture", picture, "nothing with --all, whose reports hold theirs")
-    output = Output(
+    output = OutputOptions(
         directory=out,
         formats=formats_of(formats, as_json),
         drawing=drawing_of(picture, picture_width),
@@ -133,7 +133,7 @@ def audit(
             raise InvalidArgument("workers", workers, "nothing with --watch, which uses one core")
         shown = {"show_records": True} if show_records else {}
         return stream.run(watch, {**overrides, **shown}, output)
-    outside = _outside(values)
+    outside = _get_outside_flags(values)
     if outside and (every or targets):
         raise InvalidArgument("targets", targets or "--all", f"none beside {outside[0]}")
     if not outside and every == bool(targets):
@@ -145,7 +145,7 @@ def audit(
         expected = f"nothing with {'--all' if every else '--watch'}: of audits that are named"
         raise InvalidArgument(f"--{name.replace('_', '-')}", value, expected)
     if outputs and every:
-        raise InvalidArgument("--outputs", Shown("--all"), "files of outputs")
+        raise InvalidArgument("--outputs", VerbatimText("--all"), "files of outputs")
     if every and (timed := [values[name] for name in ("time", "looks") if name in values]):
         expected = "nothing with --all: some claims are searched"
         raise InvalidArgument("time", timed[0], expected)
@@ -158,15 +158,15 @@ def audit(
     command = {"targets": targets or [], "every": every, "outputs": outputs}
     described = AuditCommand.of({**command, **values})
     folder = (out or "reports") if every else out
-    kept = kept_at(store, no_store, folder, described.document(), shard)
-    executor = executor_for(backend, scheduler, shard, processes(workers))
+    kept = resolve_storing(store, no_store, folder, described.document(), shard)
+    executor = executor_for(backend, scheduler, shard, resolve_worker_count(workers))
     return carry_out(described, kept, output, executor, acceptances_of(accepted))
 
 
 def carry_out(
     described: AuditCommand,
     where: Storing | None,
-    output: Output,
+    output: OutputOptions,
     executor: Executor,
     acceptances: Acceptances,
 ) -> int:
@@ -180,9 +180,9 @@ def carry_out(
     if described.outputs:
         from dpaudit.cli.outputs import run_outputs
 
-        with keeping(where):
+        with store_draws(where):
             return run_outputs(described, overrides, executor, output, acceptances)
-    with keeping(where):
+    with store_draws(where):
         named = list(map(reference_of, described.targets))
         return run(named, overrides, executor, output, isolation, described.own, acceptances)
 
@@ -203,7 +203,7 @@ def run(
     targets: list[str],
     overrides: dict[str, Any],
     executor: Executor,
-    output: Output,
+    output: OutputOptions,
     isolation: Isolation,
     own: Mapping[str, Any] | None = None,
     acceptances: Acceptances | None = None,
@@ -221,17 +221,19 @@ def run(
     KeyboardInterrupt
         Somebody stopped it; what had ended is shown and written.
     """
-    from dpaudit.auditing.plan import Command
+    from dpaudit.auditing.plan import CommandPlan
     from dpaudit.files import prepare_directory
 
     own = own or {}
-    plan = Command({**overrides, **own}, tuple(targets))
-    subjects: Sequence[str | None] = [None] if _outside(own) else targets
+    plan = CommandPlan({**overrides, **own}, tuple(targets))
+    subjects: Sequence[str | None] = [None] if _get_outside_flags(own) else targets
     if own and not any(map(_is_own, subjects)):
         expected = "nothing: it is of a target module:function, and there is none"
         raise InvalidArgument(f"--{next(iter(own))}", next(iter(own.values())), expected)
     asked = [
-        audit for target in subjects for audit in _asked(target, overrides, plan, isolation, own)
+        audit
+        for target in subjects
+        for audit in _resolve_target_audits(target, overrides, plan, isolation, own)
     ]
     batch = Batch(
         names=[one.name for one in asked],
@@ -242,14 +244,14 @@ def run(
         executor=executor,
         output=output,
     )
-    ready = _sharing(asked, _prepared(asked, batch))
+    ready = _split_audit_confidence(asked, _prepare_audits(asked, batch))
     if output.directory is not None and ready:
         prepare_directory(output.directory)
     return batch.run(ready)
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuditRequest:
     """An audit as it is asked for: its name, what prepares it, whether its confidence is its own.
 
     A file may say at what confidence one of its audits has to hold, and which ``baseline`` it has.
@@ -259,19 +261,19 @@ class Asked:
     name: str
     prepare: Callable[[], Prepared | PreparedOutputs]
     own_confidence: bool = False
-    where: Callable[[], Place | None] = lambda: None
+    where: Callable[[], SourceLine | None] = lambda: None
     replay: Callable[[Result], str | None] = lambda _: None
     baseline: Path | None = None
     named: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _asked(
+def _resolve_target_audits(
     target: str | None,
     overrides: dict[str, Any],
-    plan: Command,
+    plan: CommandPlan,
     isolation: Isolation,
     own: Mapping[str, Any],
-) -> list[Asked]:
+) -> list[AuditRequest]:
     """Return the audits of a target; what is in them is not looked at yet.
 
     Where options name what is audited, there is none.
@@ -288,12 +290,12 @@ def _asked(
     elif target.endswith(".toml"):
         specified = specification.read_specification(path)
     else:
-        return [_claim(target, Settings(**overrides))]
+        return [_make_claim_request(target, Settings(**overrides))]
     return [
         replace(
-            _specified(one, path, overrides, plan, isolation),
-            where=partial(_place, one, path, None if _is_own(target) else number),
-            replay=partial(_replay, target, {**overrides, **own}),
+            _make_specified_request(one, path, overrides, plan, isolation),
+            where=partial(_find_audit_line, one, path, None if _is_own(target) else number),
+            replay=partial(_format_replay_command, target, {**overrides, **own}),
             baseline=specification.baseline_of(one, path),
             named=_named(one, path),
         )
@@ -301,7 +303,9 @@ def _asked(
     ]
 
 
-def _replay(target: str | None, given: Mapping[str, Any], result: Result) -> str | None:
+def _format_replay_command(
+    target: str | None, given: Mapping[str, Any], result: Result
+) -> str | None:
     """Return the command that replays a refuted mechanism of one's own; None where none can."""
     from dpaudit.auditing.plan import replay_command
 
@@ -323,7 +327,7 @@ def _named(one: Specification, path: Path) -> dict[str, Any]:
     return {"mechanism": one.mechanism, **given, **named}
 
 
-def _place(one: Specification, path: Path, number: int | None) -> Place | None:
+def _find_audit_line(one: Specification, path: Path, number: int | None) -> SourceLine | None:
     """Return the line of the mechanism of an audit, or else of its table in the file."""
     import dpaudit.auditing.places as places
     import dpaudit.auditing.specification as specification
@@ -339,46 +343,50 @@ def _is_own(target: str | None) -> bool:
     return target is None or (":" in target and not target.endswith(".toml"))
 
 
-def _outside(given: Mapping[str, Any]) -> list[str]:
+def _get_outside_flags(given: Mapping[str, Any]) -> list[str]:
     """Return the flags that name a mechanism which is no code of Python."""
     from dpaudit.auditing.specification import OUTSIDE
 
     return [row_of(name).flag for name in OUTSIDE if name in given]
 
 
-def _claim(name: str, settings: Settings, own_confidence: bool = False) -> Asked:
-    from dpaudit.auditing.run import prepared_claim
+def _make_claim_request(
+    name: str, settings: Settings, own_confidence: bool = False
+) -> AuditRequest:
+    from dpaudit.auditing.run import prepare_claim
     from dpaudit.extension.registry import CLAIMS
 
     if name not in CLAIMS:
         raise UnknownName("claim", name, CLAIMS)
-    return Asked(name, partial(prepared_claim, name, settings), own_confidence)
+    return AuditRequest(name, partial(prepare_claim, name, settings), own_confidence)
 
 
-def _specified(
+def _make_specified_request(
     specified: Specification,
     path: Path,
     overrides: dict[str, Any],
-    plan: Command,
+    plan: CommandPlan,
     isolation: Isolation,
-) -> Asked:
+) -> AuditRequest:
     import dpaudit.auditing.specification as specification
     from dpaudit.auditing.output_audit import OutputsAudit
 
     if isinstance(specified, OutputsAudit):
         ready = partial(specified.prepared, dict(overrides), path, plan)
         at_own = "confidence" in specified.model_fields_set - overrides.keys()
-        return Asked(specified.name or "drawn outputs", ready, at_own)
+        return AuditRequest(specified.name or "drawn outputs", ready, at_own)
     settings = specification.settings_of(specified, overrides)
     own = "confidence" in specified.settings.keys() - overrides.keys()
     if isinstance(specified, specification.ClaimAudit):
-        return _claim(specified.claim, settings, own)
+        return _make_claim_request(specified.claim, settings, own)
     given = (specified, settings, path, plan, isolation)
-    prepare = partial(specification.prepared_mechanism, *given)
-    return Asked(specified.name or specified.called, prepare, own)
+    prepare = partial(specification.prepare_mechanism_audit, *given)
+    return AuditRequest(specified.name or specified.called, prepare, own)
 
 
-def _prepared(asked: list[Asked], batch: Batch) -> dict[int, Prepared | PreparedOutputs]:
+def _prepare_audits(
+    asked: list[AuditRequest], batch: Batch
+) -> dict[int, Prepared | PreparedOutputs]:
     """Return by their place the audits that can be prepared; the others have failed."""
     ready = {}
     for place, one in enumerate(asked):
@@ -387,11 +395,11 @@ def _prepared(asked: list[Asked], batch: Batch) -> dict[int, Prepared | Prepared
     return ready
 
 
-def _sharing(
-    asked: list[Asked], ready: dict[int, Prepared | PreparedOutputs]
+def _split_audit_confidence(
+    asked: list[AuditRequest], ready: dict[int, Prepared | PreparedOutputs]
 ) -> dict[int, Prepared | PreparedOutputs]:
     """Give every audit its share of the report's error probability."""
-    from dpaudit.auditing.budget import Spender, shared
+    from dpaudit.auditing.budget import Spender, split_error_probability
 
     spenders = [
         Spender(audit.settings, audit.draws, asked[place].own_confidence)
@@ -399,5 +407,7 @@ def _sharing(
     ]
     return {
         place: replace(audit, settings=settings)
-        for (place, audit), settings in zip(ready.items(), shared(spenders), strict=True)
+        for (place, audit), settings in zip(
+            ready.items(), split_error_probability(spenders), strict=True
+        )
     }

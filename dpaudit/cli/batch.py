@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING, Any
 import dpaudit.cli.clock as clock
 import dpaudit.cli.streams as streams
 from dpaudit.cli.audited import verify_command
-from dpaudit.cli.console import budget_line, console, verdict_lines
-from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
+from dpaudit.cli.console import budget_line, make_console, verdict_lines
+from dpaudit.cli.ending import Interrupted, collect_failures, print_error, report_failures
 from dpaudit.cli.formats import JSON, show_format, write_formats
-from dpaudit.cli.output import Output, counted, say, status, withheld
+from dpaudit.cli.output import (
+    OutputOptions,
+    compute_exit_status,
+    format_ended_count,
+    make_withheld_errors,
+    print_lines,
+)
 from dpaudit.cli.progress import progress_bar
-from dpaudit.cli.storing import held, taken_from
+from dpaudit.cli.storing import count_taken, format_private_files
 from dpaudit.records import are_shown
 from dpaudit.text import one_line
 
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
     from dpaudit.execution import Executor
     from dpaudit.refutation import Certificate
     from dpaudit.report.document import ReportPaths
-    from dpaudit.report.entries import Entries, Place
+    from dpaudit.report.entries import ReportEntries, SourceLine
     from dpaudit.report.schema import Report, Result
 
 
@@ -55,13 +61,13 @@ class Batch:
 
     names: Sequence[str]
     executor: Executor
-    output: Output
-    places: Sequence[Place | None] = ()
+    output: OutputOptions
+    places: Sequence[SourceLine | None] = ()
     baselines: Sequence[Baseline | None] = ()
     replays: Sequence[Callable[[Result], str | None]] = ()
     named: Sequence[Mapping[str, Any]] = ()
     root: Path = field(default_factory=Path.cwd)
-    began: float = field(default_factory=clock.began)
+    began: float = field(default_factory=clock.get_start_moment)
     ended: dict[int, Audited] = field(default_factory=dict)
     failures: list[DpauditError] = field(default_factory=list)
     paths: ReportPaths | None = None
@@ -87,7 +93,7 @@ class Batch:
     def attempt(self, place: int) -> Iterator[None]:
         """Keep what the block raises as the failure of one audit."""
         failed = len(self.failures)
-        with attempted(self.failures, self.name_of(place)):
+        with collect_failures(self.failures, self.name_of(place)):
             yield
         if len(self.failures) > failed:
             self._failed[place] = str(self.failures[-1])
@@ -110,11 +116,13 @@ class Batch:
         if interrupt is None and self.shares and not self.failures and not self.ended:
             return 0  # nothing is wrong, and there is no verdict yet
         if interrupt is None:
-            return concluded(status(self.results), self.failures)
+            return report_failures(compute_exit_status(self.results), self.failures)
         for failure in self.failures:
-            complain(failure)
+            print_error(failure)
         several = len(self.names) > 1 and self.missing
-        raise Interrupted(counted(len(self.ended), self.missing)) if several else interrupt
+        raise (
+            Interrupted(format_ended_count(len(self.ended), self.missing)) if several else interrupt
+        )
 
     def _run_one(self, place: int, audit: Prepared | PreparedOutputs) -> None:
         from dpaudit.execution.executor import ShareDrawn
@@ -130,7 +138,7 @@ class Batch:
             self.ended[place] = self._compared(place, found)
         if place in self._failed:
             return
-        with attempted([]):  # it is tried again at the end
+        with collect_failures([]):  # it is tried again at the end
             self._write()
         if found.interrupted:
             raise KeyboardInterrupt
@@ -140,7 +148,7 @@ class Batch:
         baseline = self.baselines[place] if self.baselines else None
         if baseline is None:
             return found
-        with attempted(self.failures, self.name_of(place)):
+        with collect_failures(self.failures, self.name_of(place)):
             found = replace(found, result=baseline.judge(found.result))
         return found
 
@@ -156,7 +164,7 @@ class Batch:
 
         spent = time.monotonic() - self.began
         environment = Environment.of_this_machine(self.executor.workers, spent)
-        environment = environment.model_copy(update={"taken": taken_from(where_stored())})
+        environment = environment.model_copy(update={"taken": count_taken(where_stored())})
         whole = whole_report(self.results, environment, self.missing)
         return whole.model_copy(update={"unmatched": self._unmatched()})
 
@@ -176,20 +184,20 @@ class Batch:
     def _finish(self) -> None:
         """Write what is not yet written, then show everything; each may fail by itself."""
         for line in self._beyond():
-            streams.tell(line)
+            streams.write_to_stderr(line)
         if self.output.formats.files and not self.shares:
-            with attempted(self.failures):
+            with collect_failures(self.failures):
                 write_formats(self.output.formats, self._entries(), self._document())
         if self.output.drawing is not None and not self.shares:
-            with attempted(self.failures):
+            with collect_failures(self.failures):
                 self.output.drawing.draw_results(self.results)
         if not self.ended and (self.shares or self.output.formats.shown in (None, JSON)):
             return
-        with attempted(self.failures):
+        with collect_failures(self.failures):
             self._write()
-        with attempted(self.failures):
+        with collect_failures(self.failures):
             self._show()
-        self.failures.extend(withheld(self.results))
+        self.failures.extend(make_withheld_errors(self.results))
 
     def _beyond(self) -> list[str]:
         """Return what is to be said of shares, and of who computed."""
@@ -203,7 +211,7 @@ class Batch:
     def _document(self) -> str:
         return self._report().model_dump_json(indent=2)
 
-    def _entries(self) -> Entries:
+    def _entries(self) -> ReportEntries:
         """Return what other tools are told: of each audit that was asked for."""
         from dpaudit.report.entries import entries_of
 
@@ -232,7 +240,7 @@ class Batch:
         return kept, [self.named[n] if self.named else {} for n in places]
 
     def _show(self) -> None:
-        from dpaudit.report.acceptance import unmatched_line
+        from dpaudit.report.acceptance import format_unmatched_entry
 
         report, shown = self._report(), self.output.formats.shown
         if shown is not None:
@@ -240,34 +248,37 @@ class Batch:
                 streams.write_json(self._document())
             else:
                 show_format(shown, self._entries(), self._document())
-            for line in [*map(unmatched_line, report.unmatched), *_holding(self.paths)]:
-                streams.tell(line)
+            for line in [
+                *map(format_unmatched_entry, report.unmatched),
+                *_format_held_files(self.paths),
+            ]:
+                streams.write_to_stderr(line)
             return
         for part in verdict_lines(report.results):
-            console().print(part)
-        say([f"To see what leaks: {one}" for one in self._replays()], self.output)
-        say([unmatched_line(one) for one in report.unmatched], self.output)
+            make_console().print(part)
+        print_lines([f"To see what leaks: {one}" for one in self._replays()], self.output)
+        print_lines([format_unmatched_entry(one) for one in report.unmatched], self.output)
         if len(report.budget) > 1:
-            console().print(budget_line(report))
+            make_console().print(budget_line(report))
         if self.output.directory is None:
-            console().print("Write the full report with --out DIRECTORY.", style="dim")
-            say(_holding(None), self.output)
+            make_console().print("Write the full report with --out DIRECTORY.", style="dim")
+            print_lines(_format_held_files(None), self.output)
         elif self.paths is not None:
-            say(_places(self.paths, *self._certificates()), self.output)
+            print_lines(_format_report_places(self.paths, *self._certificates()), self.output)
 
 
-def _places(
+def _format_report_places(
     paths: ReportPaths, kept: Sequence[Certificate], named: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
         check = verify_command(paths.certificate, kept, named)
         lines.append(f"Certificate: {paths.certificate}; check it with {check}")
-    return [*lines, *_holding(paths)]
+    return [*lines, *_format_held_files(paths)]
 
 
-def _holding(paths: ReportPaths | None) -> list[str]:
+def _format_held_files(paths: ReportPaths | None) -> list[str]:
     """Return what has to be said of files that hold records or outputs, if there are any."""
     from dpaudit.store.keeping import where_stored
 
-    return held(where_stored(), [] if paths is None else list(paths.all))
+    return format_private_files(where_stored(), [] if paths is None else list(paths.all))

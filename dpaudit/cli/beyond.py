@@ -57,10 +57,10 @@ def executor_for(
     if backend is None and scheduler is not None:
         raise InvalidArgument("scheduler", scheduler, "a --backend with it: dask or ray")
     there = None if backend is None else Backend(backend, scheduler, workers)
-    return Executor(workers=workers, backend=there, shard=_share(shard))
+    return Executor(workers=workers, backend=there, shard=_parse_shard(shard))
 
 
-def _share(shard: str | None) -> tuple[int, int] | None:
+def _parse_shard(shard: str | None) -> tuple[int, int] | None:
     if shard is None:
         return None
     found = _SHARD.fullmatch(shard)

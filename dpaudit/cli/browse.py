@@ -39,14 +39,15 @@ def list_installed(
     as_json: Json = False,
 ) -> None:
     """List the claims, attacks, figures, releases and papers that are installed."""
-    from dpaudit.ledger.installed import installed_ledger
+    from dpaudit.ledger.installed import make_installed_ledger
 
-    cards, ledger = _installed(kind), installed_ledger()
+    cards, ledger = _get_installed_cards(kind), make_installed_ledger()
     if as_json:
         document = {
-            name: [_listed(name, card, ledger) for card in some] for name, some in cards.items()
+            name: [_get_card_fields(name, card, ledger) for card in some]
+            for name, some in cards.items()
         }
-        streams.write(json.dumps(document, indent=2))
+        streams.write_result_text(json.dumps(document, indent=2))
         return
     import dpaudit.cli.console as terminal
     from dpaudit.cli.ledger import claim_table, paper_table
@@ -60,12 +61,12 @@ def list_installed(
         "releases": terminal.release_table,
     }
     for name, some in cards.items():
-        shown = terminal.console()
-        for part in terminal.fitting(tables[name](some), shown.width):
+        shown = terminal.make_console()
+        for part in terminal.fit_table_to_width(tables[name](some), shown.width):
             shown.print(part)
 
 
-def _listed(room: str, card: Any, ledger: Ledger) -> dict[str, Any]:
+def _get_card_fields(room: str, card: Any, ledger: Ledger) -> dict[str, Any]:
     """Return what is said of a card; of a claim also what became of it in its paper's ledger."""
     shown = {field: getattr(card, field) for field in _FIELDS[room]}
     if room != "claims":
@@ -79,7 +80,7 @@ def _listed(room: str, card: Any, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _installed(kind: str | None) -> dict[str, list[Any]]:
+def _get_installed_cards(kind: str | None) -> dict[str, list[Any]]:
     """Return what is installed by what it is: all of it, or what is asked for."""
     from dpaudit.errors import UnknownName
     from dpaudit.extension.registry import (
@@ -113,7 +114,7 @@ def show(
         str,
         typer.Argument(
             help="Name of a claim, a statement of a paper, an attack or a release.",
-            autocompletion=completion.shown,
+            autocompletion=completion.complete_pages,
         ),
     ],
 ) -> None:
@@ -125,10 +126,10 @@ def show(
     from dpaudit.cli.attack import card_called
     from dpaudit.cli.ledger import row_page, verdict_lines
     from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, RELEASES
-    from dpaudit.ledger.installed import installed_ledger
+    from dpaudit.ledger.installed import make_installed_ledger
 
     pages: Iterable[Any]
-    ledger = installed_ledger()
+    ledger = make_installed_ledger()
 
     if name in ATTACKS or name in DISTINGUISHERS:
         attack = card_called(name)
@@ -143,7 +144,7 @@ def show(
         judged = verdict_lines(ledger.judge(name)) if name in ledger else ()
         pages = (*terminal.claim_page(claim, claim.parameters), *judged)
     for part in pages:
-        terminal.console().print(part)
+        terminal.make_console().print(part)
 
 
 _SCHEMAS = ("report", "certificate", "scan", "published-scan", "ledger", "spend")
@@ -159,7 +160,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a report, or of another file."""
     from dpaudit.errors import UnknownName
-    from dpaudit.report.counts import Document
+    from dpaudit.report.counts import ReportPart
     from dpaudit.report.schema import Report, json_schema
 
     if kind not in _SCHEMAS:
@@ -167,9 +168,9 @@ def schema(
     if kind == "certificate":
         from dpaudit.verification.schema import certificate_schema
 
-        streams.write(json.dumps(certificate_schema(), indent=2))
+        streams.write_result_text(json.dumps(certificate_schema(), indent=2))
         return
-    model: type[Document] = Report
+    model: type[ReportPart] = Report
     if kind == "ledger":
         from dpaudit.report.ledger_schema import LedgerDocument
 
@@ -183,11 +184,11 @@ def schema(
         from dpaudit.scan.published import PublishedScan
 
         model = ScanResult if kind == "scan" else PublishedScan
-    streams.write(json.dumps(json_schema(model), indent=2))
+    streams.write_result_text(json.dumps(json_schema(model), indent=2))
 
 
 def version() -> None:
     """Print the version."""
     from importlib.metadata import version
 
-    streams.write(version("dpaudit"))
+    streams.write_result_text(version("dpaudit"))

@@ -15,7 +15,7 @@ from rich.text import Text
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.account import DIGITS
-from dpaudit.cli.console import console
+from dpaudit.cli.console import make_console
 from dpaudit.cli.options import (
     BatchSize,
     Epochs,
@@ -27,20 +27,21 @@ from dpaudit.cli.options import (
     SamplingName,
     SelectionName,
     Steps,
-    given,
     number_option,
     pairs,
+    select_given_options,
 )
-from dpaudit.cli.progress import waiting
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.report.formatting import number
+from dpaudit.cli.progress import show_spinner
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.report.formatting import format_significant
 
 
 def calibrate(
     release: Annotated[
         str,
         typer.Argument(
-            help="A release by name, see list; or a TOML file.", autocompletion=completion.releases
+            help="A release by name, see list; or a TOML file.",
+            autocompletion=completion.complete_releases,
         ),
     ],
     epsilon: Annotated[float, number_option("--epsilon", "The target.")] = 1.0,
@@ -63,7 +64,7 @@ def calibrate(
     as_json: Json = False,
 ) -> None:
     """Find the least noise with which a release is provably (epsilon, delta)-DP."""
-    changes = pairs("--set", set_) | given(
+    changes = pairs("--set", set_) | select_given_options(
         epochs=epochs,
         steps=steps,
         rounds=rounds,
@@ -85,16 +86,18 @@ def run(
     from dpaudit.accounting.calibrate import calibrate
     from dpaudit.accounts.account import read_target
 
-    check.positive("epsilon", epsilon)
+    check.require_positive("epsilon", epsilon)
     target = read_target(word, changes)
     if len(target.parts) > 1:
-        given = Shown(f"{len(target.parts)} releases")
+        given = VerbatimText(f"{len(target.parts)} releases")
         raise InvalidArgument(word, given, "a single release: which one's noise is meant?")
     part = target.parts[0]
     noise = part.card.noise
     if noise in changes:
-        raise InvalidArgument("--set", Shown(noise), "other parameters: this one is solved for")
-    with waiting(f"solving for {noise}"):
+        raise InvalidArgument(
+            "--set", VerbatimText(noise), "other parameters: this one is solved for"
+        )
+    with show_spinner(f"solving for {noise}"):
         solved = calibrate(
             lambda value: replace(target, parts=(part.having(**{noise: value}),)).event,
             epsilon,
@@ -112,21 +115,21 @@ def run(
         "proved": {"epsilon": solved.epsilon, "delta": delta},
     }
     if as_json:
-        streams.write(json.dumps(result, indent=2))
+        streams.write_result_text(json.dumps(result, indent=2))
         return
     with_noise = replace(target, parts=(found,))
     said = [*with_noise.words, *with_noise.remarks(0.0)]
-    for line in _calibrated(result, part.relation, changes, said):
-        console().print(line, soft_wrap=True)
+    for line in _render_calibration(result, part.relation, changes, said):
+        make_console().print(line, soft_wrap=True)
 
 
-def _calibrated(
+def _render_calibration(
     result: dict[str, Any], relation: str, changes: Mapping[str, Any], said: list[str]
 ) -> Iterator[Text]:
 
     setting = f"{result['noise']}={result['value']!r}"  # all digits: it errs to the private side
     yield Text(setting, style="bold")
-    proved = number(result["proved"]["epsilon"], DIGITS, ROUND_CEILING)
+    proved = format_significant(result["proved"]["epsilon"], DIGITS, ROUND_CEILING)
     delta = result["proved"]["delta"]
     yield Text(f"Proved with it: ({proved}, {delta:g})-DP; neighbours: {relation}.")
     for line in said:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpaudit.cli.console import cell, console, titled, verdict_lines
-from dpaudit.cli.ending import ShowRecords, Traceback, attempted, concluded
+from dpaudit.cli.console import make_cell, make_console, make_titled_table, verdict_lines
+from dpaudit.cli.ending import ShowRecords, Traceback, collect_failures, report_failures
 from dpaudit.cli.formats import Format, formats_of, show_format, write_formats
 from dpaudit.cli.options import (
     Json,
@@ -21,15 +21,15 @@ from dpaudit.cli.options import (
     integers_of,
     number_option,
 )
-from dpaudit.cli.output import Output, say, status, withheld
+from dpaudit.cli.output import OutputOptions, compute_exit_status, make_withheld_errors, print_lines
 from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument
-from dpaudit.report.formatting import modelled
+from dpaudit.report.formatting import format_model_based
 
 if TYPE_CHECKING:
     from dpaudit.guarantees.kinds import Guarantee
-    from dpaudit.report.entries import Entries
+    from dpaudit.report.entries import ReportEntries
     from dpaudit.report.schema import Report, Result
 
 
@@ -83,14 +83,14 @@ def canary(
     """
     from dpaudit.auditing.canaries import certified
     from dpaudit.auditing.canary_files import read_table
-    from dpaudit.auditing.canary_table import asked_of
+    from dpaudit.auditing.canary_table import resolve_canary_settings
     from dpaudit.files import prepare_directory
 
     began, wanted = time.monotonic(), formats_of(formats, as_json)
-    claim, drawing = _claim(epsilon, mu), drawing_of(picture, picture_width)
+    claim, drawing = _resolve_canary_claim(epsilon, mu), drawing_of(picture, picture_width)
     table = read_table(Path(scores))
     plan = None if guesses is None else integers_of("--guesses", guesses)
-    asked = asked_of(table, delta, confidence, design, estimator, claim, seed, plan)
+    asked = resolve_canary_settings(table, delta, confidence, design, estimator, claim, seed, plan)
     if out is not None:
         prepare_directory(out)
     given = {
@@ -110,11 +110,11 @@ def canary(
     own = {"confidence": confidence, "design": design, "guesses": guesses}
     named = ((f"--{name}", str(value)) for name, value in own.items() if value is not None)
     options = ["--scores", scores, *(word for one in named for word in one)]
-    output = Output(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
+    output = OutputOptions(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
     return end_with(result, output, began, options)
 
 
-def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
+def _resolve_canary_claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
     from dpaudit.guarantees.kinds import GaussianDP
 
     if epsilon is not None and mu is not None:
@@ -122,7 +122,7 @@ def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
     return epsilon if mu is None else GaussianDP(mu)
 
 
-def end_with(result: Result, output: Output, began: float, options: Sequence[str]) -> int:
+def end_with(result: Result, output: OutputOptions, began: float, options: Sequence[str]) -> int:
     """Write the report, show it, and return the exit status.
 
     ``options`` are what whoever verifies its certificate has to choose as this audit did.
@@ -137,7 +137,7 @@ def end_with(result: Result, output: Output, began: float, options: Sequence[str
     report = whole_report([result], environment)
     failures, said = list[DpauditError](), list[str]()
     if output.directory is not None:
-        with attempted(failures):
+        with collect_failures(failures):
             kept = [] if result.certificate is None else [result.certificate]
             paths = write_report(report, output.directory, kept, holds_records=are_shown())
             said.append(f"Report: {paths.html}")
@@ -145,27 +145,29 @@ def end_with(result: Result, output: Output, began: float, options: Sequence[str
                 check = shlex.join(["dpaudit", "verify", str(paths.certificate), *options])
                 said.append(f"Certificate: {paths.certificate}; check it with {check}")
     entries = entries_of(report, [(result.claim, result, None, None)], Path.cwd())
-    with attempted(failures):
+    with collect_failures(failures):
         write_formats(output.formats, entries, report.model_dump_json(indent=2))
     if output.drawing is not None:
-        with attempted(failures):
+        with collect_failures(failures):
             output.drawing.draw(result)
-    with attempted(failures):
-        _show(report, entries, output)
-        say(said, output)
-    return concluded(status([result]), [*failures, *withheld([result])])
+    with collect_failures(failures):
+        _print_canary_report(report, entries, output)
+        print_lines(said, output)
+    return report_failures(
+        compute_exit_status([result]), [*failures, *make_withheld_errors([result])]
+    )
 
 
-def _show(report: Report, entries: Entries, output: Output) -> None:
+def _print_canary_report(report: Report, entries: ReportEntries, output: OutputOptions) -> None:
     if output.formats.shown is not None:
         show_format(output.formats.shown, entries, report.model_dump_json(indent=2))
         return
     for part in verdict_lines(report.results):
-        console().print(part)
+        make_console().print(part)
     (result,) = report.results
     if not result.model_based:
         return
-    table = titled("Estimates, not certified", "estimator", "epsilon", "what it assumes")
+    table = make_titled_table("Estimates, not certified", "estimator", "epsilon", "what it assumes")
     for one in result.model_based:
-        table.add_row(cell(one.name), modelled(one), cell(one.assumes))
-    console().print(table)
+        table.add_row(make_cell(one.name), format_model_based(one), make_cell(one.assumes))
+    make_console().print(table)

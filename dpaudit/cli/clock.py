@@ -17,7 +17,7 @@ def counting_from(moment: float | None) -> Iterator[None]:
     Examples
     --------
     >>> with counting_from(3.5):
-    ...     began()
+    ...     get_start_moment()
     3.5
     """
     token = _BEGAN.set(monotonic() if moment is None else moment)
@@ -27,7 +27,7 @@ def counting_from(moment: float | None) -> Iterator[None]:
         _BEGAN.reset(token)
 
 
-def began() -> float:
+def get_start_moment() -> float:
     """Return the moment when the command began, which is now where nobody has said it."""
     moment = _BEGAN.get()
     return monotonic() if moment is None else moment

@@ -14,70 +14,70 @@ def of(*words: str) -> Callable[[str], list[str]]:
     >>> of("claims", "attacks")("cl")
     ['claims']
     """
-    return lambda incomplete: _beginning(incomplete, words)
+    return lambda incomplete: _select_completions(incomplete, words)
 
 
-def targets(incomplete: str) -> list[str]:
+def complete_targets(incomplete: str) -> list[str]:
     """Return claims and files of audits that begin so."""
     from dpaudit.extension.registry import CLAIMS
 
     files = glob(f"{escape(incomplete)}*.toml")
-    return _beginning(incomplete, [*CLAIMS.all(), *files])
+    return _select_completions(incomplete, [*CLAIMS.all(), *files])
 
 
-def distinguishers(incomplete: str) -> list[str]:
+def complete_distinguishers(incomplete: str) -> list[str]:
     """Return distinguishers whose names begin so."""
     from dpaudit.extension.registry import DISTINGUISHERS
 
-    return _beginning(incomplete, DISTINGUISHERS.all())
+    return _select_completions(incomplete, DISTINGUISHERS.all())
 
 
-def attacks(incomplete: str) -> list[str]:
+def complete_attacks(incomplete: str) -> list[str]:
     """Return attacks, and distinguishers, whose names begin so."""
     from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
 
-    return _beginning(incomplete, [*ATTACKS.all(), *DISTINGUISHERS.all()])
+    return _select_completions(incomplete, [*ATTACKS.all(), *DISTINGUISHERS.all()])
 
 
-def releases(incomplete: str) -> list[str]:
+def complete_releases(incomplete: str) -> list[str]:
     """Return releases, and files of them, that begin so."""
     from dpaudit.extension.registry import RELEASES
 
     files = glob(f"{escape(incomplete)}*.toml")
-    return _beginning(incomplete, [*RELEASES.all(), *files])
+    return _select_completions(incomplete, [*RELEASES.all(), *files])
 
 
-def figures(incomplete: str) -> list[str]:
+def complete_figures(incomplete: str) -> list[str]:
     """Return figures whose names begin so."""
     from dpaudit.extension.registry import FIGURES
 
-    return _beginning(incomplete, FIGURES.all())
+    return _select_completions(incomplete, FIGURES.all())
 
 
-def papers(incomplete: str) -> list[str]:
+def complete_papers(incomplete: str) -> list[str]:
     """Return papers whose names begin so."""
     from dpaudit.extension.registry import PAPERS
 
-    return _beginning(incomplete, PAPERS)
+    return _select_completions(incomplete, PAPERS)
 
 
-def causes(incomplete: str) -> list[str]:
+def complete_causes(incomplete: str) -> list[str]:
     """Return causes by which statements of papers fall, whose names begin so."""
     from dpaudit.extension.registry import PAPERS
 
     names = {cause.name for paper in PAPERS.all().values() for cause in paper.causes}
-    return _beginning(incomplete, names)
+    return _select_completions(incomplete, names)
 
 
-def shown(incomplete: str) -> list[str]:
+def complete_pages(incomplete: str) -> list[str]:
     """Return everything that has a page of its own and begins so."""
     from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, PAPERS, RELEASES
 
     rooms = (CLAIMS, ATTACKS, DISTINGUISHERS, RELEASES)
     names = {name for room in rooms for name in room.all()}
     rows = {row.name for paper in PAPERS.all().values() for row in paper.rows}
-    return _beginning(incomplete, names | rows)
+    return _select_completions(incomplete, names | rows)
 
 
-def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+def _select_completions(incomplete: str, names: Iterable[str]) -> list[str]:
     return sorted(name for name in names if name.startswith(incomplete))

@@ -17,14 +17,14 @@ import dpaudit.cli.streams as streams
 from dpaudit.report.formatting import (
     NONE,
     fault_words,
-    label,
+    format_percent,
+    format_result_label,
+    format_significant,
+    format_verdict,
+    make_shown_numbers,
     noise_words,
-    number,
-    numbers,
-    percent,
-    shown_verdict,
 )
-from dpaudit.text import one_line, printable
+from dpaudit.text import make_printable, one_line
 from dpaudit.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ class _Results(Console):
     ) -> Iterable[Segment]:
         """Yield what is shown; only rich itself may drive the terminal."""
         for part in super().render(renderable, options):
-            yield part if part.control else part._replace(text=printable(part.text))
+            yield part if part.control else part._replace(text=make_printable(part.text))
 
     def print(self, *objects: Any, **options: Any) -> None:
-        with streams.written():
+        with streams.convert_write_errors():
             super().print(*objects, **options)
 
     def on_broken_pipe(self) -> None:
@@ -65,35 +65,41 @@ class _Results(Console):
         raise BrokenPipeError(EPIPE, "Broken pipe")
 
 
-def console() -> Console:
+def make_console() -> Console:
     """Return the console that shows results: no text is markup, whoever wrote it."""
-    return _Results(file=streams.results(), highlight=False, markup=False, emoji=False)
+    return _Results(file=streams.get_results_stream(), highlight=False, markup=False, emoji=False)
 
 
-def cell(text: object) -> Text:
+def make_cell(text: object) -> Text:
     r"""Return what somebody wrote as a cell that shows these characters and no others.
 
     Examples
     --------
-    >>> cell("[bold]x \x1b[31m").plain
+    >>> make_cell("[bold]x \x1b[31m").plain
     '[bold]x �[31m'
     """
-    return Text(printable(str(text)))
+    return Text(make_printable(str(text)))
 
 
 def distinguisher_table(distinguishers: Iterable[Distinguisher]) -> Table:
     """Return the installed distinguishers as a table."""
-    table = titled("Attacks that score transcripts", "name", "needs the law", "what it does")
+    table = make_titled_table(
+        "Attacks that score transcripts", "name", "needs the law", "what it does"
+    )
     for card in distinguishers:
-        table.add_row(cell(card.name), "yes" if card.needs_law else "no", cell(card.statement))
+        table.add_row(
+            make_cell(card.name), "yes" if card.needs_law else "no", make_cell(card.statement)
+        )
     return table
 
 
 def attack_table(attacks: Iterable[Attack]) -> Table:
     """Return the installed attacks as a table."""
-    table = titled("Attacks that measure what they recover", "name", "what it does", "source")
+    table = make_titled_table(
+        "Attacks that measure what they recover", "name", "what it does", "source"
+    )
     for card in attacks:
-        table.add_row(cell(card.name), cell(card.title), cell(card.source))
+        table.add_row(make_cell(card.name), make_cell(card.title), make_cell(card.source))
     return table
 
 
@@ -111,17 +117,17 @@ def attack_page(card: Any, parameters: Any) -> Iterator[Text | Table]:
 
 def figure_table(figures: Iterable[Figure]) -> Table:
     """Return the installed figures as a table."""
-    table = titled("Figures that can be drawn again", "name", "what it shows", "source")
+    table = make_titled_table("Figures that can be drawn again", "name", "what it shows", "source")
     for card in figures:
-        table.add_row(cell(card.name), cell(card.title), cell(card.source))
+        table.add_row(make_cell(card.name), make_cell(card.title), make_cell(card.source))
     return table
 
 
 def release_table(releases: Iterable[ReleaseCard]) -> Table:
     """Return the installed releases as a table."""
-    table = titled("Releases that can be accounted for", "name", "what it is", "source")
+    table = make_titled_table("Releases that can be accounted for", "name", "what it is", "source")
     for card in releases:
-        table.add_row(cell(card.name), cell(card.title), cell(card.source))
+        table.add_row(make_cell(card.name), make_cell(card.title), make_cell(card.source))
     return table
 
 
@@ -136,12 +142,12 @@ def release_page(card: ReleaseCard, parameters: Any) -> Iterator[Text | Table]:
 
 
 def _parameter_table(parameters: Any) -> Table:
-    table = titled("Parameters (--set name=value)", "name", "default", "meaning")
+    table = make_titled_table("Parameters (--set name=value)", "name", "default", "meaning")
     for name, field in parameters.model_fields.items():
         default = "needed"
         if not field.is_required():
             default = str(field.get_default(call_default_factory=True))
-        table.add_row(cell(name), cell(default), cell(field.description or ""))
+        table.add_row(make_cell(name), make_cell(default), make_cell(field.description or ""))
     return table
 
 
@@ -151,9 +157,9 @@ def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
     yield Text(card.statement)
     yield Text(f"Source: {card.source}")
     yield Text(f"Neighbours: {card.relation}")
-    table = titled("Assumptions, checked on every audited instance", "name", "statement")
+    table = make_titled_table("Assumptions, checked on every audited instance", "name", "statement")
     for name, statement in card.assumptions.items():
-        table.add_row(cell(name), cell(statement))
+        table.add_row(make_cell(name), make_cell(statement))
     yield table
     yield _parameter_table(parameters)
     claimed = " --epsilon 1 --delta 1e-5" if card.kind == "privacy" else ""
@@ -164,11 +170,11 @@ def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
     """Yield the verdict table, then the reason of each verdict."""
     yield verdict_table(results)
     for result in results:
-        yield Text(f"{label(result)}: {one_line(result.reason)}")
+        yield Text(f"{format_result_label(result)}: {one_line(result.reason)}")
         if result.acceptance is not None:
-            from dpaudit.report.acceptance import describe
+            from dpaudit.report.acceptance import format_acceptance
 
-            yield Text(f"  {one_line(describe(result.acceptance))}")
+            yield Text(f"  {one_line(format_acceptance(result.acceptance))}")
         if result.measured.upper is None and result.kind == "privacy":
             note = one_line(str(result.measured.upper_note))
             yield Text(f"  No certified upper end: {note}.", style="dim")
@@ -187,22 +193,22 @@ def verdict_table(results: Sequence[Result]) -> Table:
     >>> verdict_table([]).row_count
     0
     """
-    names = [label(result) for result in results]
+    names = [format_result_label(result) for result in results]
     table = Table(title="Verdicts", title_justify="left", show_lines=True)
     table.add_column(
         "Claim",
         overflow="fold",
         min_width=_least_width([result.claim for result in results]),
         max_width=30,
-        no_wrap=_short(names),
+        no_wrap=_has_only_short_names(names),
     )
     table.add_column("Claimed", overflow="fold", max_width=20)
     table.add_column("Proved", overflow="fold", max_width=20)
     table.add_column("Measured", max_width=24)
     table.add_column("Verdict", no_wrap=True)
     for result in results:
-        claim, claimed, proved, measured = map(cell, _cells(result))
-        verdict = Text(shown_verdict(result), style=STYLES[result.verdict])
+        claim, claimed, proved, measured = map(make_cell, _format_verdict_cells(result))
+        verdict = Text(format_verdict(result), style=STYLES[result.verdict])
         table.add_row(claim, claimed, proved, measured, verdict)
     return table
 
@@ -221,12 +227,17 @@ def budget_line(report: Report) -> str:
     All results together: 95% confidence. Error probability 0.05: a 0.025, b 0.025.
     """
     alpha = math.fsum(entry.alpha for entry in report.budget)
-    shares = ", ".join(f"{one_line(e.purpose)} {number(e.alpha)}" for e in report.budget)
-    sure = percent(1 - alpha)
-    return f"All results together: {sure} confidence. Error probability {number(alpha)}: {shares}."
+    shares = ", ".join(
+        f"{one_line(e.purpose)} {format_significant(e.alpha)}" for e in report.budget
+    )
+    sure = format_percent(1 - alpha)
+    return (
+        f"All results together: {sure} confidence. Error probability "
+        f"{format_significant(alpha)}: {shares}."
+    )
 
 
-def _short(names: Sequence[str]) -> bool:
+def _has_only_short_names(names: Sequence[str]) -> bool:
     """Return whether all names are short enough to stay whole on a narrow terminal."""
     return all(len(name) <= 20 for name in names)
 
@@ -236,32 +247,36 @@ def _least_width(claims: Sequence[str]) -> int:
     return min(max((len(one_line(claim)) for claim in claims), default=0), 20)
 
 
-def _cells(result: Result) -> tuple[str, str, str, str]:
+def _format_verdict_cells(result: Result) -> tuple[str, str, str, str]:
 
-    shown = numbers(result)
+    shown = make_shown_numbers(result)
     own = result.kind == "privacy" and result.quantity is not None
     symbol = f"{shown.unit} =" if own else _SYMBOLS[result.kind]
     symbol = "below" if shown.strict else symbol
-    proved = NONE if result.proved is None else _stated(symbol, shown.proved, shown.proved_delta)
+    proved = (
+        NONE
+        if result.proved is None
+        else _format_symbol_value(symbol, shown.proved, shown.proved_delta)
+    )
     if shown.proved_of is not None:
         proved += f"\n{shown.proved_of}"
-    claimed = _stated(symbol, shown.claimed, shown.claimed_delta)
+    claimed = _format_symbol_value(symbol, shown.claimed, shown.claimed_delta)
     claimed = "nothing" if shown.claimed == NONE else claimed
-    return label(result), claimed, proved, f"{shown.measured}\n{shown.surety}"
+    return format_result_label(result), claimed, proved, f"{shown.measured}\n{shown.surety}"
 
 
-def _stated(symbol: str, value: str, delta: str | None) -> str:
+def _format_symbol_value(symbol: str, value: str, delta: str | None) -> str:
     return f"{symbol} {value}" + (f"\nδ = {delta}" if delta is not None else "")
 
 
-def fitting(table: Table, width: int) -> Iterator[RenderableType]:
+def fit_table_to_width(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a list of names as a table, and on a narrow terminal as entries: no name is ever cut.
 
     Examples
     --------
-    >>> table = titled("Attacks", "name", "what it does", "source", "verdict")
+    >>> table = make_titled_table("Attacks", "name", "what it does", "source", "verdict")
     >>> table.add_row("nearest-mean", "Recovers labels", "Section 5", "proved")
-    >>> for part in fitting(table, 60):
+    >>> for part in fit_table_to_width(table, 60):
     ...     Console(width=60).print(part)
     Attacks
     nearest-mean: proved
@@ -288,7 +303,7 @@ def _entry(cells: dict[str, Any]) -> Iterator[RenderableType]:
             yield Padding(Text(line), (0, 0, 0, 4), expand=False)
 
 
-def titled(title: str, *columns: str) -> Table:
+def make_titled_table(title: str, *columns: str) -> Table:
     """Return an empty table; the column of names is never broken."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for name in columns:

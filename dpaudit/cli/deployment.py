@@ -10,12 +10,12 @@ import typer
 from rich.text import Text
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import console
+from dpaudit.cli.console import make_console
 from dpaudit.cli.options import OUTPUT, Json, folder_option
-from dpaudit.text import printable
+from dpaudit.text import make_printable
 
 if TYPE_CHECKING:
-    from dpaudit.deployments.judgement import Judgement
+    from dpaudit.deployments.judgement import RecordJudgement
 
 _STYLES = {"agrees": "bold green", "does not": "bold red", "cannot be said": "bold"}
 
@@ -52,18 +52,18 @@ def deployment(
     if refusals and not judgements:
         raise refusals[0]
     if out is not None:
-        _write(judgements, Path(out))
+        _write_deployment_accounts(judgements, Path(out))
     if as_json:
-        streams.write(_document(judgements))
+        streams.write_result_text(_make_deployment_document(judgements))
     else:
         for one in judgements:
-            _show(one, is_short=short)
+            _print_judgement(one, is_short=short)
     if refusals:
         raise refusals[0]
     return int(any(one.verdict == "does not" for one in judgements))
 
 
-def _document(judgements: list[Judgement]) -> str:
+def _make_deployment_document(judgements: list[RecordJudgement]) -> str:
     from dpaudit.formats import stamped
     from dpaudit.text import json_escaped
 
@@ -71,17 +71,17 @@ def _document(judgements: list[Judgement]) -> str:
     return json_escaped(json.dumps(stamped("deployment", {"records": records}), indent=2))
 
 
-def _show(judgement: Judgement, *, is_short: bool) -> None:
+def _print_judgement(judgement: RecordJudgement, *, is_short: bool) -> None:
     from dpaudit.deployments.page import record_lines
 
     for place, line in enumerate(record_lines(judgement)):
         style = _STYLES[judgement.verdict] if place == 0 else ""
-        console().print(Text(printable(line), style=style), soft_wrap=True)
+        make_console().print(Text(make_printable(line), style=style), soft_wrap=True)
         if is_short:
             return
 
 
-def _write(judgements: list[Judgement], folder: Path) -> None:
+def _write_deployment_accounts(judgements: list[RecordJudgement], folder: Path) -> None:
     from dpaudit.deployments.publishing import write_accounts
 
     write_accounts(judgements, folder)

@@ -24,8 +24,8 @@ from pydantic import (
 )
 
 from dpaudit.auditing import plan
-from dpaudit.errors import DataError, shorten
-from dpaudit.extension.models import given_settings, with_settings
+from dpaudit.errors import DataError, shorten_repr
+from dpaudit.extension.models import get_given_settings, with_settings
 from dpaudit.extension.setting_table import (
     AuditSettings,
     Door,
@@ -38,14 +38,14 @@ from dpaudit.extension.setting_table import (
 from dpaudit.text import one_line
 
 
-def _plain(text: str, info: ValidationInfo) -> str:
+def _require_plain_text(text: str, info: ValidationInfo) -> str:
     kept = info.context is not None  # what is given on the command line is checked where it is used
     if kept and (not text.isprintable() or text.startswith("-") or not 0 < len(text) <= _LONGEST):
         raise ValueError("expected a text on one line that is no option")
     return text
 
 
-def _local(text: str, info: ValidationInfo) -> str:
+def _require_local_path(text: str, info: ValidationInfo) -> str:
     kept = info.context is not None
     if kept and ("://" in text or not (Path(text).is_file() or Path(text).is_dir())):
         raise ValueError("expected a file or a folder of this machine")
@@ -53,8 +53,8 @@ def _local(text: str, info: ValidationInfo) -> str:
 
 
 _LONGEST = 4096
-Text = Annotated[str, AfterValidator(_plain)]
-Local = Annotated[Text, AfterValidator(_local)]
+Text = Annotated[str, AfterValidator(_require_plain_text)]
+Local = Annotated[Text, AfterValidator(_require_local_path)]
 Parameters = dict[Text, JsonValue]
 
 
@@ -102,24 +102,24 @@ class AuditCommand(_Described):
     @property
     def overrides(self) -> dict[str, Any]:
         """Settings that come before those of a claim or a file."""
-        return given_settings(self, rows_of(AuditSettings, door=Door.COMMAND))
+        return get_given_settings(self, rows_of(AuditSettings, door=Door.COMMAND))
 
     @property
     def own(self) -> dict[str, Any]:
         """Options of a mechanism of one's own."""
-        return given_settings(self, rows_of(OwnSettings, door=Door.COMMAND))
+        return get_given_settings(self, rows_of(OwnSettings, door=Door.COMMAND))
 
     @property
     def processes(self) -> ProcessSettings:
         """What processes of mechanisms may do."""
-        return ProcessSettings(**given_settings(self, rows_of(ProcessSettings)))
+        return ProcessSettings(**get_given_settings(self, rows_of(ProcessSettings)))
 
     @property
     def line(self) -> str:
         """The command line."""
         targets = ["--all"] if self.every else self.targets
-        given = given_settings(self, rows_of(door=Door.COMMAND))
-        return str(plan.Command(given, tuple(targets), self.outputs))
+        given = get_given_settings(self, rows_of(door=Door.COMMAND))
+        return str(plan.CommandPlan(given, tuple(targets), self.outputs))
 
 
 def _as_tuples(value: Any) -> Any:
@@ -129,13 +129,13 @@ def _as_tuples(value: Any) -> Any:
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
-def _tuples(kind: Any) -> Any:
+def _make_tuple_type(kind: Any) -> Any:
     return Annotated[kind, BeforeValidator(_as_tuples)]
 
 
 _TYPES: dict[Kind, Any] = {
     Kind.NUMBER: float,
-    Kind.NUMBERS: _tuples(tuple[float, float]),
+    Kind.NUMBERS: _make_tuple_type(tuple[float, float]),
     Kind.INTEGER: int,
     Kind.FLAG: bool,
     Kind.WORD: Text,
@@ -143,8 +143,8 @@ _TYPES: dict[Kind, Any] = {
     Kind.FILE: Local,
     Kind.RECORDS: Local,
     Kind.CURVE: Local,
-    Kind.BOUNDS: _tuples(tuple[float, float] | dict[Text, tuple[float, float]]),
-    Kind.LOOKS: _tuples(tuple[tuple[int, float], ...]),
+    Kind.BOUNDS: _make_tuple_type(tuple[float, float] | dict[Text, tuple[float, float]]),
+    Kind.LOOKS: _make_tuple_type(tuple[tuple[int, float], ...]),
     Kind.PARAMETERS: Parameters,
 }
 # No ``show_records``: what is shown is for whoever resumes.
@@ -208,16 +208,20 @@ def read_command(kept: Mapping[str, Any], path: Path) -> Command:
     try:
         return _COMMANDS.validate_python(kept, context={"path": path})
     except (ValidationError, RecursionError) as error:
-        why = "it was begun in Python, or by an earlier dpaudit" if not kept else _first(error)
+        why = (
+            "it was begun in Python, or by an earlier dpaudit"
+            if not kept
+            else _format_first_error(error)
+        )
         said = f"the command that it describes cannot be resumed ({why})"
         again = "give the command itself again, with --store"
         raise DataError(f"store {one_line(str(path))}: {said}; {again}") from None
 
 
-def _first(error: ValidationError | RecursionError) -> str:
+def _format_first_error(error: ValidationError | RecursionError) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("audit", "attack"))
     message = first["msg"].removeprefix("Value error, ")
-    return shorten(one_line(f"{place}: {message[:1].lower()}{message[1:]}".removeprefix(": ")))
+    return shorten_repr(one_line(f"{place}: {message[:1].lower()}{message[1:]}".removeprefix(": ")))

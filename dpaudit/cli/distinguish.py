@@ -46,15 +46,17 @@ def tell_apart(name: str, parameters: Parameters, seed: int, progress: Progress)
     result = run_claim(claim, settings, Executor(progress=progress)).result
     curves = result.trade_off
     return Findings(
-        rows=[_row(result, curves)],
+        rows=[_make_distinguisher_row(result, curves)],
         reading=[result.reason, *result.notes],
         chance=f"nothing is certified, and {_RATE:.0%} of the dataset's transcripts are told",
-        panels=() if curves is None or curves.measured is None else (_panel(curves),),
+        panels=()
+        if curves is None or curves.measured is None
+        else (_make_error_rate_panel(curves),),
     )
 
 
-def _row(result: Result, curves: TradeOffCurves | None) -> dict[str, Cell]:
-    missed = None if curves is None else _missed(curves)
+def _make_distinguisher_row(result: Result, curves: TradeOffCurves | None) -> dict[str, Cell]:
+    missed = None if curves is None else _get_missed_rate(curves)
     return {
         "claim": result.claim,
         "claimed": result.claimed.epsilon,
@@ -65,17 +67,19 @@ def _row(result: Result, curves: TradeOffCurves | None) -> dict[str, Cell]:
     }
 
 
-def _missed(curves: TradeOffCurves) -> float | None:
+def _get_missed_rate(curves: TradeOffCurves) -> float | None:
     """Return the false-negative rate at `_RATE`."""
-    at = min(range(len(curves.false_positive_rate)), key=lambda i: _distance(curves, i))
+    at = min(
+        range(len(curves.false_positive_rate)), key=lambda i: _compute_rate_distance(curves, i)
+    )
     return None if curves.measured is None else curves.measured[at]
 
 
-def _distance(curves: TradeOffCurves, i: int) -> float:
+def _compute_rate_distance(curves: TradeOffCurves, i: int) -> float:
     return abs(curves.false_positive_rate[i] - _RATE)
 
 
-def _panel(curves: TradeOffCurves) -> Panel:
+def _make_error_rate_panel(curves: TradeOffCurves) -> Panel:
     rates = curves.false_positive_rate
     seen = [math.nan if rate is None else rate for rate in curves.measured or ()]
     drawn = {"measured": seen, "claimed": curves.claimed, "chance": [1 - rate for rate in rates]}

@@ -52,12 +52,12 @@ class Raised(Exception):
         self.error = error
 
 
-def carried(command: Callable[Given, ReturnT]) -> Callable[Given, ReturnT]:
+def convert_raised_errors(command: Callable[Given, ReturnT]) -> Callable[Given, ReturnT]:
     """Return the command, with whatever it raises inside a `Raised`, and its help unwrapped.
 
     Examples
     --------
-    >>> @carried
+    >>> @convert_raised_errors
     ... def command():
     ...     raise SystemExit(0)
     >>> try:
@@ -99,7 +99,7 @@ def _ask_for_traceback(asked: bool) -> bool:
 
 def _ask_for_records(asked: bool) -> bool:
     if asked:
-        records.show()
+        records.show_records()
     return asked
 
 
@@ -154,12 +154,12 @@ def _in_one_line(error: BaseException) -> DpauditError:
 
     if isinstance(error, DpauditError):
         return error
-    line = DpauditError(_unforeseen(error))
+    line = DpauditError(_format_unforeseen_error(error))
     line.__cause__ = error
     return line
 
 
-def _unforeseen(error: BaseException) -> str:
+def _format_unforeseen_error(error: BaseException) -> str:
     """Return what somebody else's code did; where it is nobody's, that nobody foresaw it."""
     from dpaudit.errors import place_of, what_happened
 
@@ -170,7 +170,7 @@ def _unforeseen(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def attempted(failures: list[DpauditError], name: str | None = None) -> Iterator[None]:
+def collect_failures(failures: list[DpauditError], name: str | None = None) -> Iterator[None]:
     """Keep what the block raises as a failure of one line, under a name if there is one.
 
     Interrupts pass.
@@ -178,7 +178,7 @@ def attempted(failures: list[DpauditError], name: str | None = None) -> Iterator
     Examples
     --------
     >>> failures = []
-    >>> with attempted(failures, "second"):
+    >>> with collect_failures(failures, "second"):
     ...     raise SystemExit(0)
     >>> print(failures[0])
     second: ended the program with sys.exit(0)
@@ -189,41 +189,41 @@ def attempted(failures: list[DpauditError], name: str | None = None) -> Iterator
         with one_line():
             yield
     except DpauditError as error:
-        failures.append(error if name is None else named(error, name))
+        failures.append(error if name is None else add_error_name(error, name))
 
 
-def named(error: DpauditError, name: str) -> DpauditError:
+def add_error_name(error: DpauditError, name: str) -> DpauditError:
     """Return an error that says to what it happened."""
     from dpaudit.errors import DpauditError
 
-    longer = DpauditError(f"{name}: {_said(error)}")
+    longer = DpauditError(f"{name}: {_format_error(error)}")
     longer.__cause__ = error
     return longer
 
 
-def concluded(status: int, failures: Sequence[DpauditError]) -> int:
+def report_failures(status: int, failures: Sequence[DpauditError]) -> int:
     """Say every failure on a line of its own; return the status, or 2 if there was a failure.
 
     Examples
     --------
-    >>> concluded(REFUTED, [])
+    >>> report_failures(REFUTED, [])
     1
     """
     for failure in failures:
-        complain(failure)
+        print_error(failure)
     return UNFINISHED if failures else status
 
 
-def complain(error: BaseException) -> None:
+def print_error(error: BaseException) -> None:
     """Show an error on one line, below its traceback if that was asked for."""
     from dpaudit.errors import calls_of
 
     if _Asked.traceback:
-        streams.tell(calls_of(error).rstrip())
-    streams.tell(f"error: {_said(error)}")
+        streams.write_to_stderr(calls_of(error).rstrip())
+    streams.write_to_stderr(f"error: {_format_error(error)}")
 
 
-def _said(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     from dpaudit.errors import InvalidArgument, what_happened, words_of
 
     if isinstance(error, InvalidArgument) and str(error.value) == "None":
@@ -238,7 +238,7 @@ _HELP = frozenset({"--help", "-h", "--version", "--list"})
 
 
 @contextlib.contextmanager
-def listing(words: Sequence[str]) -> Iterator[None]:
+def set_listing_mode(words: Sequence[str]) -> Iterator[None]:
     """Say nothing of a reader who has seen enough, if a command only lists what there is."""
     before = _Asked.only_lists
     _Asked.only_lists = not words or words[0] in _LISTING or not _HELP.isdisjoint(words)
@@ -248,20 +248,20 @@ def listing(words: Sequence[str]) -> Iterator[None]:
         _Asked.only_lists = before
 
 
-def ended(error: BaseException) -> int:
+def report_run_end(error: BaseException) -> int:
     """Say what ended a run and return its status.
 
     Examples
     --------
-    >>> ended(KeyboardInterrupt())
+    >>> report_run_end(KeyboardInterrupt())
     130
     """
     if not isinstance(error, KeyboardInterrupt):
         if not (_Asked.only_lists and isinstance(error.__cause__, BrokenPipeError)):
-            complain(_in_one_line(error))
+            print_error(_in_one_line(error))
         return UNFINISHED
     said = f": {error}" if isinstance(error, Interrupted) else ""
-    streams.tell(f"{'terminated' if _Asked.to_terminate else 'interrupted'}{said}")
+    streams.write_to_stderr(f"{'terminated' if _Asked.to_terminate else 'interrupted'}{said}")
     return TERMINATED if _Asked.to_terminate else INTERRUPTED
 
 
@@ -269,7 +269,7 @@ def ended(error: BaseException) -> int:
 
 
 @contextlib.contextmanager
-def stoppable() -> Iterator[None]:
+def convert_termination_to_interrupt() -> Iterator[None]:
     """Let a request to terminate end the block as an interrupt does: what had ended is kept.
 
     A process that ignores the signal goes on ignoring it.
@@ -277,14 +277,14 @@ def stoppable() -> Iterator[None]:
     _Asked.to_terminate, _Asked.traceback = False, bool(os.environ.get("DPAUDIT_DEBUG"))
     with contextlib.suppress(ValueError):  # only the main thread is told of signals
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, _terminate)
+            signal.signal(signal.SIGTERM, _set_termination)
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGTERM) is _terminate:
+        if signal.getsignal(signal.SIGTERM) is _set_termination:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
+def _set_termination(number: int, frame: FrameType | None) -> None:
     _Asked.to_terminate = True
     raise KeyboardInterrupt

@@ -10,7 +10,7 @@ import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.errors import UnknownName
 from dpaudit.faults.catalogue import all_faults
-from dpaudit.faults.pages import essentials
+from dpaudit.faults.pages import format_fault_essentials
 
 
 def explain(
@@ -28,9 +28,9 @@ def explain(
     """
     if code is None:
         for fault in all_faults().values():
-            streams.write(f"{fault.code}  {fault.title}")
+            streams.write_result_text(f"{fault.code}  {fault.title}")
         return
     found = all_faults().get(code.upper())
     if found is None:
         raise UnknownName("kind of fault", code, all_faults())
-    streams.write(essentials(found))
+    streams.write_result_text(format_fault_essentials(found))

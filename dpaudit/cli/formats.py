@@ -11,11 +11,11 @@ import typer
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.options import OUTPUT
-from dpaudit.errors import InvalidArgument, Shown, one_of
+from dpaudit.errors import InvalidArgument, VerbatimText, one_of
 from dpaudit.records import are_shown
 
 if TYPE_CHECKING:
-    from dpaudit.report.entries import Entries
+    from dpaudit.report.entries import ReportEntries
 
 JSON = "json"
 NAMES = (JSON, "github", "junit", "sarif", "markdown")  # the table of dpaudit.report.formats
@@ -74,11 +74,11 @@ def formats_of(words: Sequence[str] | None, as_json: bool) -> Formats:
             shown.append(name)
     if len(shown) > 1:
         expected = f"one format on standard output, and files for the others: {shown[1]}=FILE"
-        raise InvalidArgument("--format", Shown(" and ".join(shown)), expected)
+        raise InvalidArgument("--format", VerbatimText(" and ".join(shown)), expected)
     return Formats(files, shown[0] if shown else None)
 
 
-def write_formats(formats: Formats, entries: Entries, document: str) -> None:
+def write_formats(formats: Formats, entries: ReportEntries, document: str) -> None:
     """Write the files that are asked for, each whole or not at all.
 
     Parameters
@@ -98,7 +98,7 @@ def write_formats(formats: Formats, entries: Entries, document: str) -> None:
 
     failures = list[DpauditError]()
     for name, file in formats.files:
-        content = rendered(name, entries, document).encode("utf-8")
+        content = render_format(name, entries, document).encode("utf-8")
         try:
             write_files(file.parent, {file: content}, private=are_shown())
         except DpauditError as error:
@@ -107,19 +107,19 @@ def write_formats(formats: Formats, entries: Entries, document: str) -> None:
         raise failures[0]
 
 
-def show_format(name: str, entries: Entries, document: str) -> None:
+def show_format(name: str, entries: ReportEntries, document: str) -> None:
     """Write one format to standard output."""
-    text = rendered(name, entries, document).removesuffix("\n")
+    text = render_format(name, entries, document).removesuffix("\n")
     if name in (JSON, "sarif"):
         streams.write_json(text)
         return
-    encoding = getattr(streams.results(), "encoding", None) or "utf-8"
+    encoding = getattr(streams.get_results_stream(), "encoding", None) or "utf-8"
     if name == "junit":  # XML has references for what an encoding lacks
         text = text.encode(encoding, "xmlcharrefreplace").decode(encoding)
-    streams.write(text)
+    streams.write_result_text(text)
 
 
-def rendered(name: str, entries: Entries, document: str) -> str:
+def render_format(name: str, entries: ReportEntries, document: str) -> str:
     """Return what is found in one format."""
     from dpaudit.report.formats import FORMATS
 

@@ -11,7 +11,7 @@ import typer
 import dpaudit.cli.streams as streams
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.options import number_option
-from dpaudit.cli.progress import waiting
+from dpaudit.cli.progress import show_spinner
 from dpaudit.errors import InvalidArgument, one_of
 from dpaudit.text import one_line
 
@@ -40,7 +40,7 @@ def init(
     from dpaudit.auditing.first_files import (
         JOBS,
         FirstFiles,
-        planned_files,
+        get_first_file_paths,
         refuse_present,
         try_function,
     )
@@ -50,24 +50,26 @@ def init(
         raise InvalidArgument("--ci", ci, one_of(JOBS, ci))
     if not into.is_dir():
         raise InvalidArgument("--into", str(into), "a folder that is there")
-    refuse_present(planned_files(into, ci))
-    claimed = _claimed(epsilon)
+    refuse_present(get_first_file_paths(into, ci))
+    claimed = _resolve_claimed_epsilon(epsilon)
     found = find_noisy_functions(into)[:_MOST_TRIED]
-    with waiting("trying functions"):
+    with show_spinner("trying functions"):
         tried = [try_function(one, into, claimed) for one in found]
     made = FirstFiles(folder=into, ci=ci, epsilon=claimed, tried=tried)
     for path in made.write():
-        streams.write(one_line(str(path)))
+        streams.write_result_text(one_line(str(path)))
     audited = ", ".join(made.audited) or "an example, as no function was found that runs"
-    streams.write(f"Audited at first: {one_line(audited)}.")
+    streams.write_result_text(f"Audited at first: {one_line(audited)}.")
     for one in tried:
         if one.why is not None:
-            streams.write(f"Not yet: {one_line(one.function.reference)}: {one.why}")
+            streams.write_result_text(f"Not yet: {one_line(one.function.reference)}: {one.why}")
     here = "" if into == Path() else f"cd {one_line(str(into))} && "
-    streams.write(f"Next: {here}dpaudit audit privacy.toml, then the records and epsilon in it.")
+    streams.write_result_text(
+        f"Next: {here}dpaudit audit privacy.toml, then the records and epsilon in it."
+    )
 
 
-def _claimed(epsilon: float | None) -> float:
+def _resolve_claimed_epsilon(epsilon: float | None) -> float:
     """Return the claimed epsilon; somebody at a terminal is asked."""
     if epsilon is None and sys.stdin.isatty() and sys.stdout.isatty():
         epsilon = typer.prompt("Epsilon that is claimed", default=1.0, type=float)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import cell, console, titled
+from dpaudit.cli.console import make_cell, make_console, make_titled_table
 from dpaudit.cli.options import OUTPUT, Json
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.formats import stamped
@@ -36,7 +36,7 @@ def ledger(
     paper: Annotated[
         str | None,
         typer.Argument(
-            help="One paper (all that are installed).", autocompletion=completion.papers
+            help="One paper (all that are installed).", autocompletion=completion.complete_papers
         ),
     ] = None,
     cause: Annotated[
@@ -44,7 +44,7 @@ def ledger(
         typer.Option(
             metavar="NAME",
             help="Only statements that fall by it.",
-            autocompletion=completion.causes,
+            autocompletion=completion.complete_causes,
         ),
     ] = None,
     reports: Annotated[
@@ -61,24 +61,24 @@ def ledger(
     as_json: Json = False,
 ) -> None:
     """Show every statement of papers with its verdict, and what is wrong with the refuted ones."""
-    from dpaudit.ledger.installed import installed_ledger
+    from dpaudit.ledger.installed import make_installed_ledger
     from dpaudit.report.ledger_schema import ledger_document
 
-    found = installed_ledger(reports)
-    papers = _chosen(found, paper)
+    found = make_installed_ledger(reports)
+    papers = _select_papers(found, paper)
     _require_known(papers, cause)
     _require_sound(found, papers)
     if markdown:
         _print_page(found, paper, cause)
     elif as_json:
         document = ledger_document(found, papers, cause).model_dump(mode="json")
-        streams.write(json.dumps(stamped("ledger", document), indent=2))
+        streams.write_result_text(json.dumps(stamped("ledger", document), indent=2))
     else:
-        for part in _show(found, papers, cause):
-            console().print(part)
+        for part in _render_ledger(found, papers, cause):
+            make_console().print(part)
 
 
-def _chosen(found: Ledger, name: str | None) -> Sequence[Paper]:
+def _select_papers(found: Ledger, name: str | None) -> Sequence[Paper]:
     papers = {one.name: one for one in found.papers}
     if name is None:
         return found.papers
@@ -94,10 +94,10 @@ def _require_known(papers: Sequence[Paper], cause: str | None) -> None:
 
 
 def _require_sound(found: Ledger, papers: Sequence[Paper]) -> None:
-    from dpaudit.ledger.installed import installed_cards
+    from dpaudit.ledger.installed import make_installed_cards
     from dpaudit.ledger.rules import errors_of_paper
 
-    cards = installed_cards()
+    cards = make_installed_cards()
     for paper in papers:
         for error in errors_of_paper(found, paper, cards):
             raise error
@@ -109,10 +109,12 @@ def _print_page(found: Ledger, paper: str | None, cause: str | None) -> None:
     if paper is not None or cause is not None:
         given = cause if paper is None else paper
         raise InvalidArgument("--markdown", given, "neither a paper nor --cause: it is of all")
-    streams.write(render_statements(found).rstrip("\n"))
+    streams.write_result_text(render_statements(found).rstrip("\n"))
 
 
-def _show(found: Ledger, papers: Sequence[Paper], cause: str | None) -> Iterator[Text | Table]:
+def _render_ledger(
+    found: Ledger, papers: Sequence[Paper], cause: str | None
+) -> Iterator[Text | Table]:
     from dpaudit.ledger.counts import count_rows
     from dpaudit.report.ledger_schema import rows_of
 
@@ -120,40 +122,42 @@ def _show(found: Ledger, papers: Sequence[Paper], cause: str | None) -> Iterator
     for paper in papers:
         if judged[paper.name]:  # with a cause, not every paper has statements that fall by it
             yield Text(f"{paper.name}: {paper.citation}", style="bold")
-            yield from _tables(judged[paper.name])
+            yield from _render_ledger_tables(judged[paper.name])
     yield Text(count_rows(row for rows in judged.values() for row in rows).headline, style="bold")
 
 
-def _tables(judged: Sequence[JudgedRow]) -> Iterator[Table]:
+def _render_ledger_tables(judged: Sequence[JudgedRow]) -> Iterator[Table]:
     from dpaudit.report.ledger_schema import causes_of
 
     causes = causes_of(judged)
     if causes:
-        table = titled("What is wrong", "cause", "kind", "rows", "what")
+        table = make_titled_table("What is wrong", "cause", "kind", "rows", "what")
         for cause, falling in causes.values():
-            table.add_row(cell(cause.name), cause.nature, str(len(falling)), cell(cause.text))
+            table.add_row(
+                make_cell(cause.name), cause.nature, str(len(falling)), make_cell(cause.text)
+            )
         yield table
-    table = titled("Statements", "name", "place", "standing", "verdict", "cause")
+    table = make_titled_table("Statements", "name", "place", "standing", "verdict", "cause")
     for one in judged:
         table.add_row(
-            cell(one.row.name),
-            cell(one.row.place),
+            make_cell(one.row.name),
+            make_cell(one.row.place),
             one.row.standing,
             verdict_text(one),
-            cell("" if one.cause is None else one.cause.name),
+            make_cell("" if one.cause is None else one.cause.name),
         )
     yield table
 
 
 def claim_table(claims: Iterable[Claim], ledger: Ledger) -> Table:
     """Return the installed claims as a table, with what became of each in its paper's ledger."""
-    table = titled("Claims", "name", "what it is about", "kind", "standing", "verdict")
+    table = make_titled_table("Claims", "name", "what it is about", "kind", "standing", "verdict")
     for card in claims:
         judged = ledger.judge(card.name) if card.name in ledger else None
         standing = "question" if card.question else "claim"
         table.add_row(
-            cell(card.name),
-            cell(card.title),
+            make_cell(card.name),
+            make_cell(card.title),
             card.kind,
             standing if judged is None else judged.row.standing,
             Text("") if judged is None else verdict_text(judged),
@@ -165,10 +169,14 @@ def paper_table(papers: Iterable[Paper], ledger: Ledger) -> Table:
     """Return the installed papers as a table, and under it what all of them come to."""
     from dpaudit.ledger.counts import count_rows
 
-    table = titled("Papers, by dpaudit ledger NAME", "name", "statements", "title", "citation")
+    table = make_titled_table(
+        "Papers, by dpaudit ledger NAME", "name", "statements", "title", "citation"
+    )
     for paper in papers:
         statements = str(len(paper.rows))
-        table.add_row(cell(paper.name), statements, cell(paper.title), cell(paper.citation))
+        table.add_row(
+            make_cell(paper.name), statements, make_cell(paper.title), make_cell(paper.citation)
+        )
     table.caption = count_rows(ledger.judge_all()).headline
     table.caption_justify = "left"
     return table

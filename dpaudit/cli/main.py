@@ -87,7 +87,7 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
 }
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_panel)(ending.carried(_command))
+        app.command(_name, rich_help_panel=_panel)(ending.convert_raised_errors(_command))
 app.add_typer(new, name="new", rich_help_panel="Papers")
 app.add_typer(spend, name="spend", rich_help_panel="Accounting")
 app.add_typer(store, name="store", rich_help_panel="Stored runs")
@@ -100,7 +100,7 @@ def _print_version(asked: bool) -> None:
 
 
 @app.callback()
-def _options(
+def _apply_global_options(
     context: typer.Context,
     version: Annotated[
         bool,
@@ -121,15 +121,15 @@ def main(arguments: list[str] | None = None, *, began: float | None = None) -> N
     try:
         with (
             clock.counting_from(began),
-            ending.stoppable(),
-            records.showing(False),
+            ending.convert_termination_to_interrupt(),
+            records.set_records_shown(False),
             warnings.catch_warnings(),
-            ending.listing(sys.argv[1:] if arguments is None else arguments),
+            ending.set_listing_mode(sys.argv[1:] if arguments is None else arguments),
         ):
             warnings.showwarning = _show_warning
-            status = _status(arguments)
+            status = _run_application(arguments)
     except KeyboardInterrupt as error:  # once more, while the first one was dealt with
-        sys.exit(ending.ended(error))
+        sys.exit(ending.report_run_end(error))
     except Exception as error:  # the last resort: never the status of a verdict
         raise SystemExit(ending.UNFINISHED) from error
     sys.exit(status)
@@ -139,7 +139,7 @@ def main(arguments: list[str] | None = None, *, began: float | None = None) -> N
 _build_commands = cache(partial(typer.main.get_command, app))
 
 
-def _status(arguments: list[str] | None) -> int:
+def _run_application(arguments: list[str] | None) -> int:
     try:
         with streams.results_on_standard_output():
             status = _build_commands()(arguments, standalone_mode=False) or ending.FINE
@@ -147,11 +147,11 @@ def _status(arguments: list[str] | None) -> int:
                 raise KeyboardInterrupt
             return int(status)
     except typer.TyperException as error:
-        return _misused(error)
+        return _report_misuse(error)
     except ending.Raised as raised:
-        return ending.ended(raised.error)
+        return ending.report_run_end(raised.error)
     except BaseException as error:
-        raise SystemExit(ending.ended(_of_the_stream(error))) from None
+        raise SystemExit(ending.report_run_end(_of_the_stream(error))) from None
 
 
 def _of_the_stream(error: BaseException) -> BaseException:
@@ -164,20 +164,20 @@ def _of_the_stream(error: BaseException) -> BaseException:
     from dpaudit.errors import DataError
 
     try:
-        with streams.written():
+        with streams.convert_write_errors():
             raise BrokenPipeError(EPIPE, "Broken pipe") if isinstance(error, SystemExit) else error
     except DataError as said:
         return said
 
 
-def _misused(error: typer.TyperException) -> int:
+def _report_misuse(error: typer.TyperException) -> int:
     message = error.format_message()
-    message = message.partition("Value error, ")[2] or message or _help()
+    message = message.partition("Value error, ")[2] or message or _format_help()
     if "\n" not in message:
         context = getattr(error, "ctx", None)
         command = "dpaudit" if context is None else context.command_path
         message = f"error: {message.removesuffix('.')}; {command} --help shows the usage"
-    streams.tell(message)
+    streams.write_to_stderr(message)
     return ending.UNFINISHED
 
 
@@ -192,8 +192,8 @@ def _show_warning(
     """Show a warning on one line; what others say in theirs may be a record."""
     from dpaudit.errors import warning_line
 
-    streams.tell(warning_line(message, category, filename, lineno))
+    streams.write_to_stderr(warning_line(message, category, filename, lineno))
 
 
-def _help() -> str:
+def _format_help() -> str:
     return _build_commands().get_help(typer.Context(_build_commands()))

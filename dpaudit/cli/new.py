@@ -9,14 +9,14 @@ import typer
 
 import dpaudit.cli.ending as ending
 import dpaudit.cli.streams as streams
-from dpaudit.cli.start import asked, is_asked
+from dpaudit.cli.start import is_asked, read_answer
 from dpaudit.cli.store import show_help
 
 new = typer.Typer(help="Write a package or a program to begin with.", invoke_without_command=True)
 
 
 @new.callback()
-def _alone(context: typer.Context) -> None:
+def _show_new_help(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         show_help(context)
 
@@ -38,7 +38,7 @@ def write_claim(
 
     folder = Path(name) if into is None else into
     for path in write_draft(DraftName(name), folder):
-        streams.write(str(path))
+        streams.write_result_text(str(path))
 
 
 def write_program(
@@ -57,7 +57,7 @@ def write_program(
     from dpaudit.programs.drafting import write_helper
 
     for path in write_helper(language or _language(), into):
-        streams.write(str(path))
+        streams.write_result_text(str(path))
 
 
 def _language() -> str:
@@ -66,11 +66,11 @@ def _language() -> str:
     from dpaudit.programs.drafting import LANGUAGES
 
     known = ", ".join(LANGUAGES)
-    if is_asked() and (named := asked(f"Which language ({known})? ")):
+    if is_asked() and (named := read_answer(f"Which language ({known})? ")):
         return named
     expected = f"one of {known}, such as dpaudit new program --language javascript"
     raise InvalidArgument("language", None, expected)
 
 
-new.command("claim")(ending.carried(write_claim))
-new.command("program")(ending.carried(write_program))
+new.command("claim")(ending.convert_raised_errors(write_claim))
+new.command("program")(ending.convert_raised_errors(write_program))

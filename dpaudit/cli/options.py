@@ -52,16 +52,16 @@ def integers_of(flag: str, text: str) -> tuple[int, ...]:
 
 def looks_option(meaning: str) -> Any:
     """Return an option that takes looks: trials and shares of the error probability."""
-    parser = parser_of("--looks", _looks, "TRIALS:SHARE,TRIALS:SHARE,...")
+    parser = parser_of("--looks", _parse_looks, "TRIALS:SHARE,TRIALS:SHARE,...")
     return typer.Option("--looks", parser=parser, metavar="TRIALS:SHARE,...", help=meaning)
 
 
-def _looks(text: str) -> tuple[tuple[int, float], ...]:
+def _parse_looks(text: str) -> tuple[tuple[int, float], ...]:
     pairs = [one.split(":") for one in text.split(",")]
     return tuple((int(trials), float(share)) for trials, share in pairs)
 
 
-def _folder(text: str) -> str:
+def _require_folder_name(text: str) -> str:
     if not text.strip():
         raise ValueError(text)
     return text
@@ -70,7 +70,7 @@ def _folder(text: str) -> str:
 def folder_option(meaning: str) -> Any:
     """Return the option ``--out``, which takes the name of a folder."""
     expected = "the name of a folder, such as --out report"
-    parser = parser_of("--out", _folder, expected)
+    parser = parser_of("--out", _require_folder_name, expected)
     return typer.Option(
         "--out", parser=parser, metavar="DIRECTORY", help=meaning, rich_help_panel=OUTPUT
     )
@@ -163,6 +163,6 @@ SelectionName = Annotated[
 ]
 
 
-def given(**options: Any) -> dict[str, Any]:
+def select_given_options(**options: Any) -> dict[str, Any]:
     """Return the options that were given, by name."""
     return {name: value for name, value in options.items() if value is not None}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dpaudit.cli.console import console
+from dpaudit.cli.console import make_console
 from dpaudit.cli.formats import JSON, Formats
-from dpaudit.cli.pictures import Drawing
+from dpaudit.cli.pictures import FigureFile
 from dpaudit.errors import DpauditError
 from dpaudit.verdicts import status_of
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Output:
+class OutputOptions:
     """Where results go: a directory for the report, formats of other tools, a picture."""
 
     directory: str | None
     formats: Formats = field(default_factory=Formats)
-    drawing: Drawing | None = None
+    drawing: FigureFile | None = None
     quiet: bool
 
     @property
@@ -31,44 +31,44 @@ class Output:
         return self.formats.shown == JSON
 
 
-def processes(asked: int | None) -> int:
+def resolve_worker_count(asked: int | None) -> int:
     """Return how many worker processes are asked for: every core by default."""
     import dpaudit._validate as check
     from dpaudit.execution import available_cores
 
-    return available_cores() if asked is None else check.integer("workers", asked, least=1)
+    return available_cores() if asked is None else check.require_integer("workers", asked, least=1)
 
 
-def status(results: Sequence[Result]) -> int:
+def compute_exit_status(results: Sequence[Result]) -> int:
     """Return the exit status of verdicts (`dpaudit.verdicts`); what is accepted has no part in it.
 
     Examples
     --------
-    >>> status([])
+    >>> compute_exit_status([])
     0
     """
     counted = [one for one in results if one.misses_proof or not one.is_accepted]
     return status_of("withheld" if one.misses_proof else one.verdict for one in counted)
 
 
-def withheld(results: Sequence[Result]) -> list[DpauditError]:
+def make_withheld_errors(results: Sequence[Result]) -> list[DpauditError]:
     """Return an error for each result whose verdict is none, or less than what is required.
 
     Examples
     --------
-    >>> withheld([])
+    >>> make_withheld_errors([])
     []
     """
-    from dpaudit.report.formatting import label
+    from dpaudit.report.formatting import format_result_label
 
     return [
-        DpauditError(f"{label(result)}: {_why(result)}")
+        DpauditError(f"{format_result_label(result)}: {_format_withheld_reason(result)}")
         for result in results
         if result.verdict == "withheld" or result.misses_proof
     ]
 
 
-def _why(result: Result) -> str:
+def _format_withheld_reason(result: Result) -> str:
     if result.misses_proof:
         return f"a proof is required, and there is none: {_what_stopped(result)}"
     if contract := [check for check in result.contract if not check.passed]:
@@ -80,19 +80,19 @@ def _why(result: Result) -> str:
     )
 
 
-def say(lines: list[str], output: Output) -> None:
+def print_lines(lines: list[str], output: OutputOptions) -> None:
     """Print lines, unless the output is for machines."""
     if output.formats.shown is None:
         for line in lines:
-            console().print(line, soft_wrap=True)
+            make_console().print(line, soft_wrap=True)
 
 
-def counted(ended: int, missing: Sequence[str]) -> str:
+def format_ended_count(ended: int, missing: Sequence[str]) -> str:
     """Return how many of all that was asked for ended, and what did not.
 
     Examples
     --------
-    >>> counted(1, ["b", "c"])
+    >>> format_ended_count(1, ["b", "c"])
     '1 of 3 ended; missing: b, c'
     """
     return f"{ended} of {ended + len(missing)} ended; missing: {', '.join(missing)}"
@@ -100,11 +100,11 @@ def counted(ended: int, missing: Sequence[str]) -> str:
 
 def _what_stopped(result: Result) -> str:
     """Return why nothing is proved, or that more than the claim is."""
-    from dpaudit.report.formatting import numbers, why_unproved
+    from dpaudit.report.formatting import make_shown_numbers, why_unproved
 
     if (words := why_unproved(result)) is not None:
         return words
     if result.proved is None:
         return "nothing is proved without a domain and a relation"
-    shown = numbers(result)
+    shown = make_shown_numbers(result)
     return f"{shown.proved} is proved, and {shown.claimed} is claimed"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpaudit.auditing.output_audit import PreparedOutputs
     from dpaudit.cli.accepting import Acceptances
     from dpaudit.cli.description import AuditCommand
-    from dpaudit.cli.output import Output
+    from dpaudit.cli.output import OutputOptions
     from dpaudit.execution import Executor
 
 
@@ -20,7 +20,7 @@ def run_outputs(
     described: AuditCommand,
     overrides: dict[str, Any],
     executor: Executor,
-    output: Output,
+    output: OutputOptions,
     acceptances: Acceptances,
 ) -> int:
     """Audit files of outputs and return the exit status.
@@ -46,19 +46,19 @@ def run_outputs(
     )
     ready = {}
     with batch.attempt(0):
-        ready[0] = _prepared(described, given)
+        ready[0] = _prepare_described_outputs(described, given)
         if not output.quiet and output.formats.shown is None:
             for line in (*ready[0].pair.found, *ready[0].pair.left_out):
-                streams.tell(line)
+                streams.write_to_stderr(line)
     if output.directory is not None and ready:
         prepare_directory(output.directory)
     return batch.run(ready)
 
 
-def _prepared(described: AuditCommand, given: dict[str, Any]) -> PreparedOutputs:
-    from dpaudit.auditing.output_audit import prepared_outputs, settings_for_outputs
-    from dpaudit.auditing.plan import Command
+def _prepare_described_outputs(described: AuditCommand, given: dict[str, Any]) -> PreparedOutputs:
+    from dpaudit.auditing.output_audit import prepare_output_audit, settings_for_outputs
+    from dpaudit.auditing.plan import CommandPlan
 
-    plan = Command(given, tuple(described.targets), outputs=True)
+    plan = CommandPlan(given, tuple(described.targets), outputs=True)
     ignore = given.get("ignore", ())
-    return prepared_outputs(described.targets, settings_for_outputs(given), plan, ignore)
+    return prepare_output_audit(described.targets, settings_for_outputs(given), plan, ignore)

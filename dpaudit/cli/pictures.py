@@ -31,7 +31,7 @@ PictureWidth = Annotated[
 
 
 @dataclass(frozen=True)
-class Drawing:
+class FigureFile:
     """A file that a figure is drawn into, and its width in inches; None for its natural one."""
 
     file: Path
@@ -66,7 +66,7 @@ class Drawing:
             draw_pictures(shown, self.file, width=self.width, private=private)
 
 
-def drawing_of(file: str | None, width: float | None) -> Drawing | None:
+def drawing_of(file: str | None, width: float | None) -> FigureFile | None:
     """Return what is asked for by ``--picture`` and ``--picture-width``; its folder is made.
 
     Raises
@@ -79,7 +79,7 @@ def drawing_of(file: str | None, width: float | None) -> Drawing | None:
     Examples
     --------
     >>> drawing_of("one.pdf", 3.3)
-    Drawing(file=PosixPath('one.pdf'), width=3.3)
+    FigureFile(file=PosixPath('one.pdf'), width=3.3)
     """
     if file is None:
         if width is not None:
@@ -92,4 +92,4 @@ def drawing_of(file: str | None, width: float | None) -> Drawing | None:
     if width is not None:
         require_width("--picture-width", width)
     prepare_directory(Path(file).parent)
-    return Drawing(Path(file), width)
+    return FigureFile(Path(file), width)

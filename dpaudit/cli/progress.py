@@ -70,8 +70,8 @@ class StageBar:
 @contextmanager
 def progress_bar(name: str, *, shown: bool) -> Iterator[Progress]:
     """Show a bar on a terminal while the block runs, and clear it afterwards."""
-    if _watched(shown):
-        with bar(name, _screen()) as progress:
+    if _is_terminal_shown(shown):
+        with show_stage_bar(name, _make_error_console()) as progress:
             yield progress
         return
     from dpaudit.execution import Silent
@@ -80,17 +80,17 @@ def progress_bar(name: str, *, shown: bool) -> Iterator[Progress]:
 
 
 @contextmanager
-def waiting(words: str) -> Iterator[None]:
+def show_spinner(words: str) -> Iterator[None]:
     """Show a spinner on a terminal while the block runs."""
-    if not _watched(True):
+    if not _is_terminal_shown(True):
         yield
         return
-    with _screen().status(words):
+    with _make_error_console().status(words):
         yield
 
 
 @contextmanager
-def bar(name: str, console: Console) -> Iterator[StageBar]:
+def show_stage_bar(name: str, console: Console) -> Iterator[StageBar]:
     """Show a bar with the time that is left while the block runs, and clear it afterwards."""
     from rich.progress import (
         BarColumn,
@@ -121,11 +121,11 @@ def bar(name: str, console: Console) -> Iterator[StageBar]:
         yield StageBar(bars, name)
 
 
-def _watched(shown: bool) -> bool:
+def _is_terminal_shown(shown: bool) -> bool:
     return shown and sys.stderr is not None and sys.stderr.isatty()
 
 
-def _screen() -> Console:
+def _make_error_console() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, markup=False, emoji=False)

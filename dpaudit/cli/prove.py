@@ -13,10 +13,10 @@ from rich.text import Text
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import STYLES, cell, console
+from dpaudit.cli.console import STYLES, make_cell, make_console
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.options import Json, folder_option, reference_of
-from dpaudit.cli.progress import waiting
+from dpaudit.cli.progress import show_spinner
 from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.setting_table import Door, ProcessSettings, names_of, rows_of
@@ -33,7 +33,7 @@ def prove(
         str,
         typer.Argument(
             help="The module:function of a dataset and maybe a generator; its code runs.",
-            autocompletion=completion.targets,
+            autocompletion=completion.complete_targets,
         ),
     ],
     out: Annotated[
@@ -58,29 +58,29 @@ def prove(
     if out is not None:
         prepare_directory(out)
     reference = reference_of(target)
-    found = _proof(reference, values_of(_ROWS, given), certified=out is not None)
+    found = _find_code_proof(reference, values_of(_ROWS, given), certified=out is not None)
     written = [] if out is None else found.save(out)
     if as_json:
-        streams.write(json.dumps(found.document(), indent=2))
+        streams.write_result_text(json.dumps(found.document(), indent=2))
         return found.status
-    for line in _lines(found):
-        console().print(line, soft_wrap=isinstance(line, Text))
+    for line in _render_proof(found):
+        make_console().print(line, soft_wrap=isinstance(line, Text))
     for path in written:
-        console().print(Text(str(path)), soft_wrap=True)
+        make_console().print(Text(str(path)), soft_wrap=True)
     return found.status
 
 
-def _proof(reference: str, values: dict[str, Any], *, certified: bool) -> CodeProof:
+def _find_code_proof(reference: str, values: dict[str, Any], *, certified: bool) -> CodeProof:
     """Return what is proved of the reader's function, which runs in a process of its own."""
     from dpaudit.auditing.claims import of_table
     from dpaudit.cli.audit import isolation_of
     from dpaudit.execution import importable
-    from dpaudit.proving.api import Question
+    from dpaudit.proving.api import ProofQuestion
     from dpaudit.proving.elsewhere import prove_elsewhere
 
     limits = {name: values[name] for name in names_of(ProcessSettings) if name in values}
     claim = of_table({name: values.get(name) for name in ("mu", "rho")})
-    asked = Question.of(
+    asked = ProofQuestion.of(
         values["domain"],
         values.get("relation", "replace-record"),
         (values.get("epsilon"), values.get("delta", 0.0), claim),
@@ -88,11 +88,11 @@ def _proof(reference: str, values: dict[str, Any], *, certified: bool) -> CodePr
         certified=certified,
     )
     isolation = isolation_of(ProcessSettings(**limits))
-    with waiting(f"reading {reference}"), importable(Path.cwd()):
+    with show_spinner(f"reading {reference}"), importable(Path.cwd()):
         return prove_elsewhere(reference, isolation, asked, values.get("form"))
 
 
-def _lines(found: CodeProof) -> Iterator[Text | Table]:
+def _render_proof(found: CodeProof) -> Iterator[Text | Table]:
     from dpaudit.proving.report import COLUMNS
 
     first, *others = found.sentences()
@@ -105,5 +105,5 @@ def _lines(found: CodeProof) -> Iterator[Text | Table]:
     for column in COLUMNS:
         table.add_column(column, overflow="fold")
     for row in found.rows():
-        table.add_row(*map(cell, row))
+        table.add_row(*map(make_cell, row))
     yield table

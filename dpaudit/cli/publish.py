@@ -21,14 +21,27 @@ from joblib import Parallel, delayed
 
 import dpaudit.cli.streams as streams
 import dpaudit.extension.registry as registry
-from dpaudit.auditing.budget import Spender, shared, whole_report
-from dpaudit.auditing.run import Audited, prepared_claim, run_claim
-from dpaudit.cli.console import console, verdict_table
-from dpaudit.cli.ending import Interrupted, attempted, complain, concluded, named
+from dpaudit.auditing.budget import Spender, split_error_probability, whole_report
+from dpaudit.auditing.run import Audited, prepare_claim, run_claim
+from dpaudit.cli.console import make_console, verdict_table
+from dpaudit.cli.ending import (
+    Interrupted,
+    add_error_name,
+    collect_failures,
+    print_error,
+    report_failures,
+)
 from dpaudit.cli.formats import JSON, show_format, write_formats
-from dpaudit.cli.output import Output, counted, processes, say, status, withheld
+from dpaudit.cli.output import (
+    OutputOptions,
+    compute_exit_status,
+    format_ended_count,
+    make_withheld_errors,
+    print_lines,
+    resolve_worker_count,
+)
 from dpaudit.cli.progress import progress_bar
-from dpaudit.cli.storing import keeping
+from dpaudit.cli.storing import store_draws
 from dpaudit.errors import DpauditError, InvalidArgument, calls_of
 from dpaudit.execution import Executor, Progress, end_with, one_thread
 from dpaudit.extension.claim import Claim
@@ -36,9 +49,9 @@ from dpaudit.extension.settings import Settings
 from dpaudit.files import prepare_directory
 from dpaudit.report.catalogue import Catalogue
 from dpaudit.report.document import write_index, write_report
-from dpaudit.report.entries import Entries, entries_of
+from dpaudit.report.entries import ReportEntries, entries_of
 from dpaudit.report.formatting import label_of
-from dpaudit.report.index import Missing
+from dpaudit.report.index import MissingAudit
 from dpaudit.report.schema import Environment, Report, Result, Standing
 from dpaudit.store.keeping import Storing
 
@@ -46,7 +59,7 @@ Asked = tuple[str, str | None, Settings]  # a claim, the variant's name, how it 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class VariantAudit:
     """One audit of the published report: its claim, its variant, and its outcome."""
 
     claim: str
@@ -64,7 +77,10 @@ FOLDER = "reports"
 
 
 def run(
-    overrides: dict[str, Any], workers: int | None, output: Output, where: Storing | None = None
+    overrides: dict[str, Any],
+    workers: int | None,
+    output: OutputOptions,
+    where: Storing | None = None,
 ) -> int:
     """Audit every installed claim, write a report each and an index; return the exit status.
 
@@ -77,30 +93,32 @@ def run(
         Somebody stopped it; what had ended is written and shown.
     """
     refuse_other_settings(overrides)
-    workers, directory = processes(workers), output.directory or FOLDER
+    workers, directory = resolve_worker_count(workers), output.directory or FOLDER
     prepare_directory(directory)
-    gallery = Gallery(keys(overrides), Path(directory), workers)
+    gallery = Gallery(get_published_keys(overrides), Path(directory), workers)
     failures, interrupt = list[DpauditError](), None
     with progress_bar("every claim", shown=not output.quiet) as progress:
         try:
-            with attempted(failures):
+            with collect_failures(failures):
                 for one in audit_all(overrides, workers, progress, where):
                     gallery.keep(one)
         except KeyboardInterrupt as error:
             interrupt = error
     if gallery.found:
         failures += gallery.write_everything()
-        with attempted(failures):
+        with collect_failures(failures):
             _show_all(gallery, output)
-    failures += [*gallery.failures, *withheld(gallery.results)]
+    failures += [*gallery.failures, *make_withheld_errors(gallery.results)]
     if interrupt is None:
-        return concluded(status(gallery.results), failures)
+        return report_failures(compute_exit_status(gallery.results), failures)
     for failure in failures:
-        complain(failure)
-    raise Interrupted(counted(len(gallery.results), list(gallery.missing))) from interrupt
+        print_error(failure)
+    raise Interrupted(
+        format_ended_count(len(gallery.results), list(gallery.missing))
+    ) from interrupt
 
 
-def _show_all(gallery: Gallery, output: Output) -> None:
+def _show_all(gallery: Gallery, output: OutputOptions) -> None:
     formats, document = output.formats, gallery.page.with_suffix(".json").read_text("utf-8")
     if formats.files:
         write_formats(formats, gallery.entries(), document.rstrip())
@@ -110,8 +128,8 @@ def _show_all(gallery: Gallery, output: Output) -> None:
     if formats.shown is not None:
         show_format(formats.shown, gallery.entries(), document)
         return
-    console().print(verdict_table(gallery.results))
-    say([f"Index: {gallery.page}"], output)
+    make_console().print(verdict_table(gallery.results))
+    print_lines([f"Index: {gallery.page}"], output)
 
 
 class Gallery:
@@ -130,19 +148,19 @@ class Gallery:
     def __init__(self, keys: Sequence[tuple[str, str | None]], folder: Path, workers: int) -> None:
         self.keys, self.folder, self.workers = list(keys), folder, workers
         self.page = folder / "index.html"
-        self.found: dict[tuple[str, str | None], Published] = {}
+        self.found: dict[tuple[str, str | None], VariantAudit] = {}
         self._reports: dict[str, tuple[Report, list[bool]]] = {}
         self._unwritten: set[str] = set()
         self._catalogue = Catalogue.installed()
 
-    def keep(self, one: Published) -> None:
+    def keep(self, one: VariantAudit) -> None:
         """Take an audit that ended, and write the report of its claim and the index.
 
         What cannot be written now is tried again in the end.
         """
         if not self.found and self.page.with_suffix(".json").exists():
             # An earlier index would speak of reports that are replaced from now on.
-            with attempted([]):
+            with collect_failures([]):
                 write_index({}, self.folder, self.missing, self._catalogue)
         self.found[one.key] = one
         self._unwritten.add(one.claim)
@@ -155,13 +173,13 @@ class Gallery:
         """
         failures = list[DpauditError]()
         for claim in sorted(self._unwritten):
-            with attempted(failures):
+            with collect_failures(failures):
                 self._write(claim)
                 self._unwritten.discard(claim)
-        with attempted(failures):
+        with collect_failures(failures):
             write_index(self._in_order(), self.folder, self.missing, self._catalogue)
         if not self.missing:
-            with attempted(failures):
+            with collect_failures(failures):
                 judged = self._catalogue.judged_by(self.folder)
                 write_index(self._in_order(), self.folder, {}, judged)
         return failures
@@ -178,7 +196,7 @@ class Gallery:
         write_report(report, self.folder / claim, certificates)
         self._reports[claim] = (report, [one.certificate is not None for one in good])
 
-    def entries(self) -> Entries:
+    def entries(self) -> ReportEntries:
         """Return what other tools are told: of each audit that was asked for."""
         there = {label_of(*key): self.found[key].outcome for key in self.keys if key in self.found}
         results = {n: one.result for n, one in there.items() if isinstance(one, Audited)}
@@ -210,48 +228,48 @@ class Gallery:
         """An error for each audit that gave no result, which names it."""
         ended = [self.found[key] for key in self.keys if key in self.found]
         return [
-            named(one.outcome, label_of(*one.key))
+            add_error_name(one.outcome, label_of(*one.key))
             for one in ended
             if isinstance(one.outcome, DpauditError)
         ]
 
     @property
-    def missing(self) -> dict[str, Missing]:
+    def missing(self) -> dict[str, MissingAudit]:
         """Each audit that was asked for and gave no result, and why."""
         why = {key: self._why_missing(key) for key in self.keys}
         return {label_of(*key): said for key, said in why.items() if said is not None}
 
-    def _why_missing(self, key: tuple[str, str | None]) -> Missing | None:
+    def _why_missing(self, key: tuple[str, str | None]) -> MissingAudit | None:
         if key not in self.found:
-            return Missing("not run")
+            return MissingAudit("not run")
         outcome = self.found[key].outcome
         if isinstance(outcome, DpauditError):
-            return Missing(f"failed: {outcome}", failed=True)
+            return MissingAudit(f"failed: {outcome}", failed=True)
         if key[0] in self._reports:
             return None
-        return Missing("failed: its report could not be written", failed=True)
+        return MissingAudit("failed: its report could not be written", failed=True)
 
 
-def keys(overrides: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+def get_published_keys(overrides: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     """Return claim and variant of every audit that is published.
 
     Examples
     --------
-    >>> ("hu2020-lemma1", None) in keys({})
+    >>> ("hu2020-lemma1", None) in get_published_keys({})
     True
     """
-    return [(claim, variant) for claim, variant, _ in _asked(overrides)]
+    return [(claim, variant) for claim, variant, _ in _get_published_audits(overrides)]
 
 
-def _asked(overrides: Mapping[str, Any]) -> list[Asked]:
+def _get_published_audits(overrides: Mapping[str, Any]) -> list[Asked]:
     return [
         (name, variant, settings)
         for name, claim in registry.CLAIMS.all().items()
-        for variant, settings in published_settings(claim, overrides)
+        for variant, settings in get_published_settings(claim, overrides)
     ]
 
 
-def published_settings(
+def get_published_settings(
     claim: Claim, overrides: Mapping[str, Any]
 ) -> Iterator[tuple[str | None, Settings]]:
     """Yield the variants of a claim and their settings; the default one has no name.
@@ -259,7 +277,7 @@ def published_settings(
     Examples
     --------
     >>> from dpaudit.extension.registry import CLAIMS
-    >>> [name for name, _ in published_settings(CLAIMS.get("hu2020-lemma1"), {})][0] is None
+    >>> [name for name, _ in get_published_settings(CLAIMS.get("hu2020-lemma1"), {})][0] is None
     True
     """
     yield None, Settings(**overrides)
@@ -272,7 +290,7 @@ def audit_all(
     workers: int,
     progress: Progress,
     where: Storing | None = None,
-) -> Iterator[Published]:
+) -> Iterator[VariantAudit]:
     """Run the published audits of every installed claim; yield each as it ends.
 
     Parameters
@@ -286,32 +304,36 @@ def audit_all(
     where
         Where what is drawn is kept.
     """
-    asked = sharing(_asked(overrides))
+    asked = split_index_confidence(_get_published_audits(overrides))
     progress.start("auditing", len(asked))
     ending = {"initializer": end_with, "initargs": (os.getpid(),)}
     for published in Parallel(n_jobs=workers, return_as="generator_unordered", **ending)(
-        delayed(_audited)(*one, where) for one in asked
+        delayed(_run_published_audit)(*one, where) for one in asked
     ):
         progress.advance(1)
         yield published
 
 
-def sharing(asked: list[Asked]) -> list[Asked]:
+def split_index_confidence(asked: list[Asked]) -> list[Asked]:
     """Return the audits with their shares of one error probability, that of the whole index.
 
     Each is prepared to see whether it draws; one that cannot be prepared will say so when it runs.
     """
-    spenders = [Spender(settings, _draws(claim, settings)) for claim, _, settings in asked]
+    spenders = [
+        Spender(settings, _is_drawing_outputs(claim, settings)) for claim, _, settings in asked
+    ]
     return [
         (claim, variant, settings)
-        for (claim, variant, _), settings in zip(asked, shared(spenders), strict=True)
+        for (claim, variant, _), settings in zip(
+            asked, split_error_probability(spenders), strict=True
+        )
     ]
 
 
-def _draws(claim: str, settings: Settings) -> bool:
+def _is_drawing_outputs(claim: str, settings: Settings) -> bool:
     draws = False
-    with attempted([]):
-        draws = prepared_claim(claim, settings).draws
+    with collect_failures([]):
+        draws = prepare_claim(claim, settings).draws
     return draws
 
 
@@ -320,40 +342,46 @@ def refuse_other_settings(overrides: Mapping[str, Any]) -> None:
     shared = ("trials", "seed", "confidence", "delta")
     for name, value in overrides.items():
         if name not in shared:
-            raise InvalidArgument(name, value, f"nothing with --all, which takes {_listed(shared)}")
+            raise InvalidArgument(
+                name, value, f"nothing with --all, which takes {_join_names(shared)}"
+            )
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join_names(names: tuple[str, ...]) -> str:
     return ", ".join(names[:-1]) + f" and {names[-1]}"
 
 
-def _audited(
+def _run_published_audit(
     claim: str, variant: str | None, settings: Settings, where: Storing | None
-) -> Published:
+) -> VariantAudit:
     began = time.monotonic()
     failures, found = list[DpauditError](), list[Audited]()
-    with attempted(failures), one_thread(), keeping(where):
+    with collect_failures(failures), one_thread(), store_draws(where):
         found.append(run_claim(claim, settings, Executor()))
-    outcome = _portable(failures[0]) if failures else _called(found[0], claim, variant)
+    outcome = (
+        _to_portable_error(failures[0])
+        if failures
+        else _set_published_variant(found[0], claim, variant)
+    )
     seconds = time.monotonic() - began
-    return Published(claim=claim, variant=variant, outcome=outcome, seconds=seconds)
+    return VariantAudit(claim=claim, variant=variant, outcome=outcome, seconds=seconds)
 
 
-def _portable(error: DpauditError) -> DpauditError:
+def _to_portable_error(error: DpauditError) -> DpauditError:
     """Return an error that keeps its traceback across a process border, as a note."""
     portable = DpauditError(str(error))
     portable.add_note(calls_of(error))
     return portable
 
 
-def _called(found: Audited, claim: str, variant: str | None) -> Audited:
+def _set_published_variant(found: Audited, claim: str, variant: str | None) -> Audited:
     own = registry.CLAIMS.get(claim)
-    update = {"variant": variant, "standing": _standing(own, variant)}
+    update = {"variant": variant, "standing": _get_published_standing(own, variant)}
     scope = own.scope if variant is None else own.published[variant].scope
     return replace(found, result=found.result.model_copy(update=update | {"scope": scope or None}))
 
 
-def _standing(claim: Claim, variant: str | None) -> Standing:
+def _get_published_standing(claim: Claim, variant: str | None) -> Standing:
     """Return whether an audit is about the claim as printed, a variant of it, or a question."""
     if claim.question:
         return "question"

@@ -14,8 +14,8 @@ from rich.text import Text
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import STYLES, cell, console
-from dpaudit.cli.ending import ShowRecords, Traceback, concluded
+from dpaudit.cli.console import STYLES, make_cell, make_console
+from dpaudit.cli.ending import ShowRecords, Traceback, report_failures
 from dpaudit.cli.formats import JSON, Format, Formats, formats_of, show_format, write_formats
 from dpaudit.cli.options import Json, folder_option, reference_of
 from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
@@ -37,7 +37,7 @@ def replay(
         str,
         typer.Argument(
             help="The module:function that is replayed; its code runs.",
-            autocompletion=completion.targets,
+            autocompletion=completion.complete_targets,
         ),
     ],
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
@@ -84,41 +84,45 @@ def replay(
         folder=Path.cwd(),
         **values,
     )
-    written = [] if out is None else _write(found, Path(out))
+    written = [] if out is None else _write_replay(found, Path(out))
     if drawing is not None:
         drawing.draw(found)
         written.append(drawing.file)
-    _show(found, written, asked, reference_of(target), time.monotonic() - began)
+    _print_replay(found, written, asked, reference_of(target), time.monotonic() - began)
     said = f"{found.mechanism}: withheld: {'; '.join(found.reasons)}"
-    return concluded(status_of([found.verdict]), [DpauditError(said)] if found.reasons else [])
+    return report_failures(
+        status_of([found.verdict]), [DpauditError(said)] if found.reasons else []
+    )
 
 
-def _write(found: Replay, folder: Path) -> list[Path]:
+def _write_replay(found: Replay, folder: Path) -> list[Path]:
     """Write the report, whole or not at all, and return its files."""
     from dpaudit.files import write_files
     from dpaudit.refutation.certificate import certificates_text
-    from dpaudit.replaying.page import html, markdown
+    from dpaudit.replaying.page import render_replay_html, render_replay_markdown
 
     files = {}
     if found.certificates:
         files["certificate.json"] = certificates_text(found.certificates).encode("utf-8")
-    files["replay.html"] = html(found).encode("utf-8")
-    files["replay.md"] = markdown(found).encode("utf-8")
+    files["replay.html"] = render_replay_html(found).encode("utf-8")
+    files["replay.md"] = render_replay_markdown(found).encode("utf-8")
     files["replay.json"] = (json.dumps(found.document(), indent=2) + "\n").encode("utf-8")
     gone = [] if found.certificates else [folder / "certificate.json"]
     write_files(folder, {folder / name: content for name, content in files.items()}, gone)
     return [folder / name for name in files]
 
 
-def _show(found: Replay, written: list[Path], asked: Formats, target: str, seconds: float) -> None:
+def _print_replay(
+    found: Replay, written: list[Path], asked: Formats, target: str, seconds: float
+) -> None:
     if asked != Formats():
         _say_to_others(found, asked, target, seconds)
     if asked.shown is not None:
         return
-    for shown in _lines(found):
-        console().print(shown, soft_wrap=isinstance(shown, Text))
+    for shown in _render_replay(found):
+        make_console().print(shown, soft_wrap=isinstance(shown, Text))
     for path in written:
-        console().print(Text(str(path)), soft_wrap=True)
+        make_console().print(Text(str(path)), soft_wrap=True)
 
 
 def _say_to_others(found: Replay, asked: Formats, target: str, seconds: float) -> None:
@@ -130,28 +134,28 @@ def _say_to_others(found: Replay, asked: Formats, target: str, seconds: float) -
     document = json.dumps(found.document(), indent=2)
     write_formats(asked, entries, document)
     if asked.shown == JSON:
-        streams.write(document)
+        streams.write_result_text(document)
     elif asked.shown is not None:
         show_format(asked.shown, entries, document)
 
 
-def _lines(found: Replay) -> Iterator[Text | Table]:
-    from dpaudit.replaying.page import finding_lines, summary
+def _render_replay(found: Replay) -> Iterator[Text | Table]:
+    from dpaudit.replaying.page import finding_lines, format_replay_summary
 
     yield Text(f"{found.mechanism}: {found.verdict}", style=STYLES[found.verdict])
-    for line in summary(found):
+    for line in format_replay_summary(found):
         yield Text(line)
     if found.calls:
-        yield _table(found)
-    yield from map(cell, finding_lines(found))
+        yield _make_primitive_table(found)
+    yield from map(make_cell, finding_lines(found))
 
 
-def _table(found: Replay) -> Table:
+def _make_primitive_table(found: Replay) -> Table:
     from dpaudit.replaying.page import SHORT, short_row
 
     table = Table(title="Calls of random primitives", title_justify="left")
     for column in SHORT:
         table.add_column(column, overflow="fold")
     for one in found.calls[:40]:
-        table.add_row(*(cell(text) for text in short_row(one, found.moved_a_unit(one))))
+        table.add_row(*(make_cell(text) for text in short_row(one, found.moved_a_unit(one))))
     return table

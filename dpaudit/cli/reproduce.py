@@ -17,7 +17,7 @@ from rich.text import Text
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import cell, console
+from dpaudit.cli.console import make_cell, make_console
 from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
 from dpaudit.cli.progress import progress_bar
@@ -25,14 +25,16 @@ from dpaudit.formats import stamped
 
 if TYPE_CHECKING:
     from dpaudit.extension.figure import Figure
-    from dpaudit.reproduction.judgement import Judgement, Tried
+    from dpaudit.reproduction.judgement import AlternativeSetting, StatementJudgement
     from dpaudit.reproduction.result import Reproduction
 
 
 def reproduce(
     figures: Annotated[
         list[str],
-        typer.Argument(help="Figures by name; see list.", autocompletion=completion.figures),
+        typer.Argument(
+            help="Figures by name; see list.", autocompletion=completion.complete_figures
+        ),
     ],
     data: Annotated[
         str | None,
@@ -59,45 +61,45 @@ def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, q
     """Draw every figure, write it as soon as it is done, and print one line per statement."""
     from dpaudit.extension.registry import FIGURES
     from dpaudit.files import prepare_directory
-    from dpaudit.reproduction.result import write
+    from dpaudit.reproduction.result import write_reproduction
 
     cards = [FIGURES.get(name) for name in names]
     prepare_directory(out)
     finished = []
     for card in cards:
-        reproduction = _drawn(card, options, quiet)
-        paths = write(reproduction, out)
+        reproduction = _run_figure(card, options, quiet)
+        paths = write_reproduction(reproduction, out)
         finished.append(reproduction)
         if not as_json:
-            _show(reproduction, str(paths["png"]))
+            _print_reproduction(reproduction, str(paths["png"]))
     if as_json:
         document = {"figures": [stamped("figure", asdict(one)) for one in finished]}
-        streams.write(json.dumps(document, indent=2))
+        streams.write_result_text(json.dumps(document, indent=2))
 
 
-def _drawn(card: Figure, options: dict[str, Any], quiet: bool) -> Reproduction:
-    from dpaudit.laws.residuals import recorded
-    from dpaudit.reproduction.result import Request
+def _run_figure(card: Figure, options: dict[str, Any], quiet: bool) -> Reproduction:
+    from dpaudit.laws.residuals import record_residuals
+    from dpaudit.reproduction.result import FigureRequest
 
-    with progress_bar(card.name, shown=not quiet) as progress, recorded() as residuals:
-        drawn = card.load()(Request(progress=progress, **options))
+    with progress_bar(card.name, shown=not quiet) as progress, record_residuals() as residuals:
+        drawn = card.load()(FigureRequest(progress=progress, **options))
     return replace(drawn, solvers=residuals.lines())
 
 
-def _show(reproduction: Reproduction, picture: str) -> None:
+def _print_reproduction(reproduction: Reproduction, picture: str) -> None:
 
-    console().print(Text(f"{reproduction.figure}: {reproduction.title}", style="bold"))
+    make_console().print(Text(f"{reproduction.figure}: {reproduction.title}", style="bold"))
     for judgement in reproduction.judgements:
-        for part in lines(judgement):
-            console().print(part)
+        for part in render_judgement(judgement):
+            make_console().print(part)
     for note in reproduction.notes:
-        console().print(Text(f"  note: {note}", style="dim"))
+        make_console().print(Text(f"  note: {note}", style="dim"))
     for line in reproduction.solvers:
-        console().print(Text(f"  solver: {line}", style="dim"))
-    console().print(Text(f"  {picture}"), soft_wrap=True)
+        make_console().print(Text(f"  solver: {line}", style="dim"))
+    make_console().print(Text(f"  {picture}"), soft_wrap=True)
 
 
-def lines(judgement: Judgement) -> Iterator[Text | Padding]:
+def render_judgement(judgement: StatementJudgement) -> Iterator[Text | Padding]:
     """Yield the verdict, how many other settings agree, and a table of those that do not.
 
     Under a statement that did not hold, the table is of all. A setting without the drawn one's
@@ -111,28 +113,33 @@ def lines(judgement: Judgement) -> Iterator[Text | Padding]:
         yield Text(f"    caveat: {judgement.caveat}")
     if not tried:
         return
-    yield Text(f"    tried beside it: {_count(tried)} other settings{_free_of(judgement)}")
-    shown = [each for each in tried if not _agrees(judgement, each)]
+    yield Text(
+        f"    tried beside it: {_format_held_count(tried)} other settings{_free_of(judgement)}"
+    )
+    shown = [each for each in tried if not _is_agreeing(judgement, each)]
     if shown:
-        yield Padding(_table(judgement.measure, shown), (0, 0, 0, 4))
+        yield Padding(_make_settings_table(judgement.measure, shown), (0, 0, 0, 4))
 
 
-def _agrees(judgement: Judgement, each: Tried) -> bool:
+def _is_agreeing(judgement: StatementJudgement, each: AlternativeSetting) -> bool:
     return bool(judgement.held and each.held) and each.caveat == judgement.caveat
 
 
-def _count(tried: Sequence[Tried]) -> str:
+def _format_held_count(tried: Sequence[AlternativeSetting]) -> str:
     return f"held at {sum(each.held is True for each in tried)} of {len(tried)}"
 
 
-def _free_of(judgement: Judgement) -> str:
+def _free_of(judgement: StatementJudgement) -> str:
     """Return, where there is a caveat, how many settings without one agree."""
     if not (judgement.caveat or any(each.caveat for each in judgement.tried)):
         return ""
-    return f"; {_count([each for each in judgement.tried if not each.caveat])} without a caveat"
+    return (
+        f"; {_format_held_count([each for each in judgement.tried if not each.caveat])} "
+        "without a caveat"
+    )
 
 
-def _table(measure: str, tried: Sequence[Tried]) -> Table:
+def _make_settings_table(measure: str, tried: Sequence[AlternativeSetting]) -> Table:
     """Return a column for each parameter where all settings have the same, else one for all."""
     from dpaudit.reproduction.judgement import OUTCOMES, in_words
 
@@ -140,21 +147,26 @@ def _table(measure: str, tried: Sequence[Tried]) -> Table:
     names = list(tried[0].setting)
     alike = all(list(each.setting) == names for each in tried)
     for name in names if alike else ["setting"]:
-        table.add_column(cell(name), justify="right" if alike else "left")
-    table.add_column(cell(measure), justify="right")
+        table.add_column(make_cell(name), justify="right" if alike else "left")
+    table.add_column(make_cell(measure), justify="right")
     table.add_column("outcome", no_wrap=True)
     if any(each.caveat for each in tried):
         table.add_column("caveat")
     for each in tried:
         values = each.setting.values() if alike else [in_words(each.setting)]
-        cells = [*map(_cell, values), _cell(each.number), OUTCOMES[each.held], cell(each.caveat)]
+        cells = [
+            *map(_format_setting_cell, values),
+            _format_setting_cell(each.number),
+            OUTCOMES[each.held],
+            make_cell(each.caveat),
+        ]
         table.add_row(*cells[: len(table.columns)])
     return table
 
 
-def _cell(value: object) -> str | Text:
+def _format_setting_cell(value: object) -> str | Text:
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return cell(str(value))
+    return make_cell(str(value))

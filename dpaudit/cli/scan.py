@@ -12,8 +12,8 @@ import typer
 from rich.table import Table
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import cell, console
-from dpaudit.cli.ending import FINE, Traceback, attempted, concluded
+from dpaudit.cli.console import make_cell, make_console
+from dpaudit.cli.ending import FINE, Traceback, collect_failures, report_failures
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError
@@ -119,7 +119,9 @@ def scan(
             return FINE
         return scan_one(str(name), env, out, publish, as_json=as_json, quiet=quiet)
     if listed:
-        _list(PACKAGES.all() if name is None else {name: PACKAGES.get(name)}, subjects=bool(name))
+        _print_packages(
+            PACKAGES.all() if name is None else {name: PACKAGES.get(name)}, subjects=bool(name)
+        )
         if name is None:
             list_accountants(None)
         return FINE
@@ -152,7 +154,7 @@ class Places:
     def prepare(self, package: str) -> None:
         """Try every folder and what a person stated, so that a long scan does not end in vain."""
         from dpaudit.files import prepare_directory
-        from dpaudit.scan.known import Known
+        from dpaudit.scan.known import PackageNotes
 
         for one in (self.out, self.gallery):
             if one is not None:
@@ -160,14 +162,14 @@ class Places:
         if self.any and Path(self.disclosure).exists():  # else it is made for findings alone
             prepare_directory(self.disclosure)
         if self.gallery is not None:
-            Known.read(Path(self.gallery) / f"{package}.toml")
+            PackageNotes.read(Path(self.gallery) / f"{package}.toml")
 
     def write(self, result: ScanResult) -> list[str]:
         """Write a scan; return lines that say where."""
-        from dpaudit.scan.evidence import written
+        from dpaudit.scan.evidence import write_scan_evidence
 
         out, gallery = (None if one is None else Path(one) for one in (self.out, self.gallery))
-        files = written(result, out, gallery, Path(self.disclosure))
+        files = write_scan_evidence(result, out, gallery, Path(self.disclosure))
         named = {"Report": files.page, "Published": files.published}
         lines = [f"{name}: {path}" for name, path in named.items() if path is not None]
         if files.drafts:
@@ -195,11 +197,11 @@ def run(
         The environment cannot be built.
     """
     from dpaudit.scan.evidence import with_reproductions
-    from dpaudit.scan.scan import Budget
-    from dpaudit.scan.scan import scan as scanned
+    from dpaudit.scan.scan import ScanBudget
+    from dpaudit.scan.scan import scan_package as scanned
 
     places.prepare(package.name)
-    given = Budget(**budget)
+    given = ScanBudget(**budget)
     looking = _LOOKING * given.seconds if places.any else given.seconds
     with progress_bar("scan", shown=not (quiet or as_json)) as progress:
         result = scanned(
@@ -213,18 +215,18 @@ def run(
     failures = [DpauditError(f"{one}: withheld: {why}") for one, why in result.withheld.items()]
     said = list[str]()
     if places.any:
-        with attempted(failures):
+        with collect_failures(failures):
             said += places.write(result)
-    with attempted(failures):
-        _show(result, said, as_json=as_json)
-    return concluded(status_of(result.verdicts), failures)
+    with collect_failures(failures):
+        _print_scan(result, said, as_json=as_json)
+    return report_failures(status_of(result.verdicts), failures)
 
 
 # What is shown
 
 
-def _list(packages: dict[str, Package], *, subjects: bool) -> None:
-    shown = console()
+def _print_packages(packages: dict[str, Package], *, subjects: bool) -> None:
+    shown = make_console()
     for package in packages.values():
         count, versions = len(package.subjects), ", ".join(package.versions)
         shown.print(f"{package.name}: {count} subjects; versions {versions}", soft_wrap=True)
@@ -238,48 +240,50 @@ def _list(packages: dict[str, Package], *, subjects: bool) -> None:
                 shown.print(f"    {claim.where}", soft_wrap=True)
 
 
-def _show(result: ScanResult, said: Sequence[str], *, as_json: bool) -> None:
+def _print_scan(result: ScanResult, said: Sequence[str], *, as_json: bool) -> None:
     if as_json:
-        from dpaudit.scan.write import document
+        from dpaudit.scan.write import make_scan_document
 
-        streams.write(json.dumps(document(result), indent=2))
+        streams.write_result_text(json.dumps(make_scan_document(result), indent=2))
         return
-    shown = console()
-    shown.print(_table(result))
+    shown = make_console()
+    shown.print(_make_scan_table(result))
     _show_findings("Findings", result.findings)
     _show_findings(
         "Refuted under a relation that the documentation does not claim", result.information
     )
     for note in result.remarks:
         shown.print(f"Note: {note}", soft_wrap=True)
-    for line in (*said, _closing(result)):
+    for line in (*said, _format_scan_closing(result)):
         shown.print(line, soft_wrap=True)
 
 
-def _table(result: ScanResult) -> Table:
+def _make_scan_table(result: ScanResult) -> Table:
     title = f"{result.distribution} {result.version}, {result.date}"
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in ("subject", "relation", "claimed", "certified", "verdict"):
         table.add_column(column, overflow="fold")
     for one in result.checked:
-        lower = "" if one.lower is None else f"ε ≥ {_down(one.lower)}"
+        lower = "" if one.lower is None else f"ε ≥ {_format_scan_lower_end(one.lower)}"
         relation = one.relation + (" (claimed)" if one.documented else "")
-        table.add_row(*map(cell, (one.subject, relation, one.claimed.words, lower, one.verdict)))
+        table.add_row(
+            *map(make_cell, (one.subject, relation, one.claimed.words, lower, one.verdict))
+        )
     return table
 
 
-def _down(lower: float) -> str:
+def _format_scan_lower_end(lower: float) -> str:
     from decimal import ROUND_FLOOR
 
-    from dpaudit.report.formatting import number
+    from dpaudit.report.formatting import format_significant
 
-    return number(lower, rounding=ROUND_FLOOR)
+    return format_significant(lower, rounding=ROUND_FLOOR)
 
 
 def _show_findings(title: str, findings: Sequence[Finding]) -> None:
     if not findings:
         return
-    shown = console()
+    shown = make_console()
     shown.print(f"{title}:", style="bold")
     for number, one in enumerate(findings, start=1):
         shown.print(f"{number}. {one.sentence}", soft_wrap=True)
@@ -289,17 +293,18 @@ def _show_findings(title: str, findings: Sequence[Finding]) -> None:
         shown.print(f"   claimed    {one.claimed.words}: {one.claimed.where}", soft_wrap=True)
 
 
-def _closing(result: ScanResult) -> str:
+def _format_scan_closing(result: ScanResult) -> str:
     from decimal import ROUND_FLOOR
 
-    from dpaudit.report.formatting import number
-    from dpaudit.scan.pages import undecided
+    from dpaudit.report.formatting import format_significant
+    from dpaudit.scan.pages import format_undecided_subjects
 
     checks = ", ".join(f"{count} {what}" for what, count in result.checks.items())
     found = f"{len(result.findings)} findings" if result.findings else "No finding"
-    sure = number(result.certainty.confidence, 10, ROUND_FLOOR)
+    sure = format_significant(result.certainty.confidence, 10, ROUND_FLOOR)
     return (
-        f"{found}{undecided(len(result.withheld))} at a confidence of {sure} for all together. "
+        f"{found}{format_undecided_subjects(len(result.withheld))} at a confidence of {sure} for "
+        "all together. "
         f"Checked: {checks}, in {result.seconds:.0f} seconds. One seed gives the same verdicts; "
         "digits repeat only where the package draws from generators that can be seeded."
     )

@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import cell, console
-from dpaudit.cli.ending import FINE, REFUTED, attempted, concluded
+from dpaudit.cli.console import make_cell, make_console
+from dpaudit.cli.ending import FINE, REFUTED, collect_failures, report_failures
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 
 if TYPE_CHECKING:
-    from dpaudit.scan.accountants.document import AccountantScan, Group
+    from dpaudit.scan.accountants.document import AccountantScan, AnswerGroup
 
 
 def list_accountants(name: str | None) -> None:
     """Show the accountants, or the ways to ask one; run nothing."""
-    from dpaudit.scan.accountants.cards import ACCOUNTANTS, accountant
+    from dpaudit.scan.accountants.cards import ACCOUNTANTS, get_accountant_card
 
-    for card in ACCOUNTANTS.values() if name is None else (accountant(name),):
+    for card in ACCOUNTANTS.values() if name is None else (get_accountant_card(name),):
         versions = ", ".join(card.versions)
         line = f"{card.name}: an accountant, {len(card.methods)} methods; versions {versions}"
-        console().print(line, soft_wrap=True)
+        make_console().print(line, soft_wrap=True)
         for method in card.methods if name is not None else ():
             line = f"  {method.name}: {method.states}, {method.relation}"
-            console().print(line, soft_wrap=True)
-            console().print(f"    {method.where}", soft_wrap=True)
+            make_console().print(line, soft_wrap=True)
+            make_console().print(f"    {method.where}", soft_wrap=True)
 
 
 def scan_one(
@@ -52,13 +52,13 @@ def scan_one(
         The environment cannot be built, or the package cannot be loaded in it.
     """
     from dpaudit.files import prepare_directory
-    from dpaudit.scan.accountants.cards import accountant
-    from dpaudit.scan.accountants.page import write
-    from dpaudit.scan.accountants.publishing import publish
+    from dpaudit.scan.accountants.cards import get_accountant_card
+    from dpaudit.scan.accountants.page import write_accountant_scan
+    from dpaudit.scan.accountants.publishing import publish_accountant_scan
     from dpaudit.scan.accountants.scan import scan_accountant
     from dpaudit.scan.environments import place_of
 
-    card = accountant(name)
+    card = get_accountant_card(name)
     for folder in (out, gallery):
         if folder is not None:
             prepare_directory(folder)
@@ -67,27 +67,27 @@ def scan_one(
         result = scan_accountant(card, python=place.command, progress=progress)
     failures, said = list[DpauditError](), list[str]()
     if out is not None:
-        with attempted(failures):
-            said.append(f"Report: {write(result, Path(out))}")
+        with collect_failures(failures):
+            said.append(f"Report: {write_accountant_scan(result, Path(out))}")
     if gallery is not None:
-        with attempted(failures):
-            said.append(f"Published: {publish(result, Path(gallery))}")
-    with attempted(failures):
-        _show(result, said, as_json=as_json)
-    return concluded(REFUTED if result.violations else FINE, failures)
+        with collect_failures(failures):
+            said.append(f"Published: {publish_accountant_scan(result, Path(gallery))}")
+    with collect_failures(failures):
+        _print_accountant_scan(result, said, as_json=as_json)
+    return report_failures(REFUTED if result.violations else FINE, failures)
 
 
-def _show(result: AccountantScan, said: list[str], *, as_json: bool) -> None:
-    from dpaudit.scan.accountants.page import closing, document
+def _print_accountant_scan(result: AccountantScan, said: list[str], *, as_json: bool) -> None:
+    from dpaudit.scan.accountants.page import format_closing_sentence, make_accountant_document
 
     if as_json:
-        streams.write(json.dumps(document(result), indent=2))
+        streams.write_result_text(json.dumps(make_accountant_document(result), indent=2))
         return
-    shown = console()
-    shown.print(_table(result))
-    _groups("False claims", result.violations)
-    _groups("Wrong, though nothing false is claimed", result.defects)
-    _groups("Below our bracket, without a second opinion", result.unconfirmed)
+    shown = make_console()
+    shown.print(_make_accountant_table(result))
+    _print_violation_groups("False claims", result.violations)
+    _print_violation_groups("Wrong, though nothing false is claimed", result.defects)
+    _print_violation_groups("Below our bracket, without a second opinion", result.unconfirmed)
     for found in result.unordered:
         shown.print(
             f"Not monotone in {found.coordinate}, {found.method}, {found.pairs} pairs: "
@@ -95,29 +95,36 @@ def _show(result: AccountantScan, said: list[str], *, as_json: bool) -> None:
             f"{found.more.answer}",
             soft_wrap=True,
         )
-    for line in (*said, closing(result)):
+    for line in (*said, format_closing_sentence(result)):
         shown.print(line, soft_wrap=True)
 
 
-def _table(result: AccountantScan) -> Table:
+def _make_accountant_table(result: AccountantScan) -> Table:
     title = f"{result.distribution} {result.version}, {result.date}"
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in ("method", "states", "answers", "false", "times the truth", "milliseconds"):
         table.add_column(column, overflow="fold")
     for one in result.methods:
         wrong = sum(count for name, count in one.judgements.items() if name in ("under", "above"))
-        excess = f"{number(one.excess)}, at most {number(one.most_excess)}"
+        excess = f"{format_significant(one.excess)}, at most {format_significant(one.most_excess)}"
         milliseconds = None if one.seconds is None else 1e3 * one.seconds
-        cells = (one.name, one.states, one.answered, wrong, excess, number(milliseconds))
-        table.add_row(*map(cell, cells))
+        cells = (
+            one.name,
+            one.states,
+            one.answered,
+            wrong,
+            excess,
+            format_significant(milliseconds),
+        )
+        table.add_row(*map(make_cell, cells))
     return table
 
 
-def _groups(title: str, groups: list[Group]) -> None:
+def _print_violation_groups(title: str, groups: list[AnswerGroup]) -> None:
     if groups:
-        console().print(f"{title}:", style="bold")
+        make_console().print(f"{title}:", style="bold")
     for group in groups:
-        from dpaudit.scan.accountants.page import sentence
+        from dpaudit.scan.accountants.page import format_group_sentence
 
-        line = f"{group.method}: {sentence(group)}"
-        console().print(line, soft_wrap=True)
+        line = f"{group.method}: {format_group_sentence(group)}"
+        make_console().print(line, soft_wrap=True)

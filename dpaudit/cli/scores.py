@@ -11,14 +11,14 @@ import typer
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.canary import end_with
-from dpaudit.cli.console import cell, console, titled
+from dpaudit.cli.console import make_cell, make_console, make_titled_table
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, formats_of
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option
-from dpaudit.cli.output import Output
+from dpaudit.cli.output import OutputOptions
 from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.errors import InvalidArgument
-from dpaudit.report.formatting import number, percent
+from dpaudit.report.formatting import format_percent, format_significant
 
 if TYPE_CHECKING:
     from dpaudit.report.schema import Result
@@ -71,32 +71,32 @@ def scores(
 
     began, wanted = time.monotonic(), formats_of(formats, as_json)
     drawing = drawing_of(picture, picture_width)
-    rates = FPRS if fpr is None else _rates(fpr)
+    rates = FPRS if fpr is None else _parse_false_positive_rates(fpr)
     asked = MembershipClaim(delta, epsilon, confidence, seed, rates)
     pair = read_scores([Path(one) for one in files], ignore or ())
     if out is not None:
         prepare_directory(out)
     if not quiet and wanted.shown is None:
         for line in (*pair.found, *pair.left_out):
-            streams.tell(line)
-    rerun = _command(files, asked.epsilon, fpr, ignore or [], asked)
+            streams.write_to_stderr(line)
+    rerun = _format_scores_command(files, asked.epsilon, fpr, ignore or [], asked)
     result = certify_scores(pair, asked, ", ".join(files), rerun)
     checked = [word for one in files for word in ("--outputs", one)]
-    output = Output(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
+    output = OutputOptions(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
     status = end_with(result, output, began, checked)
     if wanted.shown is None:
-        _show(result)
+        _print_scores(result)
     return status
 
 
-def _rates(text: str) -> tuple[float, ...]:
+def _parse_false_positive_rates(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(one) for one in text.split(","))
     except ValueError:
         raise InvalidArgument("--fpr", text, "rates such as 0.001,0.01") from None
 
 
-def _command(
+def _format_scores_command(
     files: list[str], epsilon: float | None, fpr: str | None, ignore: list[str], asked: Any
 ) -> str:
     words = ["dpaudit", "scores", *files, "--delta", repr(asked.delta)]
@@ -107,19 +107,21 @@ def _command(
     return shlex.join(words)
 
 
-def _show(result: Result) -> None:
+def _print_scores(result: Result) -> None:
     """Show rates, area and accuracy with their intervals, where they hold."""
     found = result.parameters.get("scores")
     if found is None:
         return
-    certain = percent(result.measured.confidence)
-    table = titled("Scores, all at once", "number", "as counted", f"interval, {certain} together")
+    certain = format_percent(result.measured.confidence)
+    table = make_titled_table(
+        "Scores, all at once", "number", "as counted", f"interval, {certain} together"
+    )
     for fpr, *ends in found["tpr at fpr"]:
-        table.add_row(f"TPR at FPR {number(fpr)}", *_cells(ends))
+        table.add_row(f"TPR at FPR {format_significant(fpr)}", *_format_interval_cells(ends))
     for name, words in _ROWS.items():
-        table.add_row(cell(words), *_cells(found[name]))
-    console().print(table)
-    console().print(f"{found['members']} scores of members, {found['others']} of others.")
+        table.add_row(make_cell(words), *_format_interval_cells(found[name]))
+    make_console().print(table)
+    make_console().print(f"{found['members']} scores of members, {found['others']} of others.")
 
 
 _ROWS = {
@@ -129,6 +131,6 @@ _ROWS = {
 }
 
 
-def _cells(ends: list[float]) -> tuple[str, str]:
+def _format_interval_cells(ends: list[float]) -> tuple[str, str]:
     estimate, low, high = ends
     return f"{estimate:.4f}", f"{low:.4f} to {high:.4f}"

@@ -11,12 +11,19 @@ import typer
 from rich.table import Table
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import cell, console
-from dpaudit.cli.ending import FINE, REFUTED, Interrupted, Traceback, attempted, concluded
+from dpaudit.cli.console import make_cell, make_console
+from dpaudit.cli.ending import (
+    FINE,
+    REFUTED,
+    Interrupted,
+    Traceback,
+    collect_failures,
+    report_failures,
+)
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
-from dpaudit.cli.output import counted
+from dpaudit.cli.output import format_ended_count
 from dpaudit.cli.progress import progress_bar
-from dpaudit.cli.storing import NoStore, Store, kept_at, tell_taken
+from dpaudit.cli.storing import NoStore, Store, resolve_storing, tell_taken
 from dpaudit.errors import DpauditError
 
 if TYPE_CHECKING:
@@ -54,7 +61,7 @@ def selftest(
     """
     from dpaudit.cli.description import SelftestCommand
 
-    where = kept_at(store, no_store, out, SelftestCommand(full=full, seed=seed).document())
+    where = resolve_storing(store, no_store, out, SelftestCommand(full=full, seed=seed).document())
     return run(
         full=full,
         seed=seed,
@@ -93,10 +100,12 @@ def run(
     from dpaudit.execution import available_cores
     from dpaudit.files import prepare_directory
     from dpaudit.selftest import run as size
-    from dpaudit.selftest.write import write
+    from dpaudit.selftest.write import write_selftest
 
-    check.integer("seed", seed, least=0)
-    processes = available_cores() if workers is None else check.integer("workers", workers, least=1)
+    check.require_integer("seed", seed, least=0)
+    processes = (
+        available_cores() if workers is None else check.require_integer("workers", workers, least=1)
+    )
     if out is not None:
         prepare_directory(out)
     with progress_bar("selftest", shown=not (quiet or as_json)) as progress:
@@ -105,25 +114,27 @@ def run(
     failures = [DpauditError(f"{one.name}: {one.why}") for one in result.missing]
     said, shown = list[str](), [] if result.interrupted else failures
     if out is not None:
-        with attempted(shown):
-            said.append(f"Report: {write(result, Path(out), processes)}")
-    with attempted(shown):
-        _show(result, processes, said, as_json=as_json)
-    status = concluded(REFUTED if result.failures else FINE, shown)
+        with collect_failures(shown):
+            said.append(f"Report: {write_selftest(result, Path(out), processes)}")
+    with collect_failures(shown):
+        _print_selftest(result, processes, said, as_json=as_json)
+    status = report_failures(REFUTED if result.failures else FINE, shown)
     if result.interrupted:
-        raise Interrupted(counted(result.asked - len(failures), [m.name for m in result.missing]))
+        raise Interrupted(
+            format_ended_count(result.asked - len(failures), [m.name for m in result.missing])
+        )
     return status
 
 
-def _show(result: SelfTest, workers: int, said: Sequence[str], *, as_json: bool) -> None:
-    from dpaudit.selftest.write import document
+def _print_selftest(result: SelfTest, workers: int, said: Sequence[str], *, as_json: bool) -> None:
+    from dpaudit.selftest.write import make_selftest_document
 
     if as_json:
-        streams.write(json.dumps(document(result, workers), indent=2))
+        streams.write_result_text(json.dumps(make_selftest_document(result, workers), indent=2))
         return
     _show_tables(result)
     for line in said:
-        console().print(line, soft_wrap=True)
+        make_console().print(line, soft_wrap=True)
 
 
 def _show_tables(result: SelfTest) -> None:
@@ -134,11 +145,11 @@ def _show_tables(result: SelfTest) -> None:
         answer_columns,
         answer_rows,
         estimator_rows,
-        outcome,
-        sentences,
+        format_selftest_outcome,
+        format_selftest_sentences,
     )
 
-    shown = console()
+    shown = make_console()
     estimators = ("estimator", "law", "audits", "nominal", "observed", "verdict")
     columns = answer_columns(result)
     most = ("mechanism", "claimed", "true", "best event", "certified", PUBLISHED, "verdict")
@@ -149,20 +160,20 @@ def _show_tables(result: SelfTest) -> None:
     )
     for title, columns, kept, rows in tables:
         places = [columns.index(name) for name in kept]
-        shown.print(_table(title, kept, [[row[i] for i in places] for row in rows]))
-    for sentence in sentences(result)[1:]:
+        shown.print(_make_selftest_table(title, kept, [[row[i] for i in places] for row in rows]))
+    for sentence in format_selftest_sentences(result)[1:]:
         shown.print(sentence)
     for failure in result.failures:
         shown.print(failure, soft_wrap=True)
-    unfinished = outcome(result) if result.missing else "Passed."
+    unfinished = format_selftest_outcome(result) if result.missing else "Passed."
     shown.print("Failed." if result.failures else unfinished)
 
 
-def _table(title: str, columns: Sequence[str], rows: Rows) -> Table:
+def _make_selftest_table(title: str, columns: Sequence[str], rows: Rows) -> Table:
 
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in columns:
-        table.add_column(cell(column), overflow="fold")
+        table.add_column(make_cell(column), overflow="fold")
     for row in rows:
-        table.add_row(*map(cell, row))
+        table.add_row(*map(make_cell, row))
     return table

@@ -14,7 +14,7 @@ from rich.text import Text
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import STYLES, console
+from dpaudit.cli.console import STYLES, make_console
 from dpaudit.cli.ending import FINE, ShowRecords, Traceback
 from dpaudit.cli.formats import JSON, Format, Formats, formats_of, show_format, write_formats
 from dpaudit.cli.options import Json, integer_option, number_option, reference_of, word_option
@@ -24,8 +24,8 @@ from dpaudit.extension.setting_table import Door, Group, ProcessSettings, names_
 from dpaudit.verdicts import Verdict, status_of
 
 if TYPE_CHECKING:
-    from dpaudit.laws.query import Movement
-    from dpaudit.report.entries import Entries
+    from dpaudit.laws.query import QueryMovement
+    from dpaudit.report.entries import ReportEntries
 
 _ROWS = rows_of(door=Door.SENSITIVITY)
 _CALLS = 2_000
@@ -37,7 +37,7 @@ def sensitivity(
         str,
         typer.Argument(
             help="The module:function of a dataset that is looked at; its code runs.",
-            autocompletion=completion.targets,
+            autocompletion=completion.complete_targets,
         ),
     ],
     norm: Annotated[
@@ -68,11 +68,11 @@ def sensitivity(
     if claimed is not None:
         check.non_negative("claimed", claimed)
     asked, began, reference = formats_of(formats, as_json), time.monotonic(), reference_of(target)
-    found = _movement(
+    found = _find_query_movement(
         reference, values_of(_ROWS, given), norm=norm, calls=search_calls, claimed=claimed
     )
     answer = _Answer(reference, found, claimed)
-    _show(answer, asked, time.monotonic() - began)
+    _print_sensitivity(answer, asked, time.monotonic() - began)
     return FINE if answer.verdict is None else status_of([answer.verdict])
 
 
@@ -81,7 +81,7 @@ class _Answer:
     """How far a query moves, and what somebody claims of it, if anything."""
 
     query: str
-    found: Movement
+    found: QueryMovement
     claimed: float | None
 
     @property
@@ -107,7 +107,7 @@ class _Answer:
         return json.dumps({"query": self.query, **found}, indent=2)
 
 
-def _movement(reference: str, values: dict[str, Any], **given: Any) -> Movement:
+def _find_query_movement(reference: str, values: dict[str, Any], **given: Any) -> QueryMovement:
     """Return what a search finds in the domain, or beside the dataset, that was given."""
     from dpaudit.auditing.specification import records_from, with_days
     from dpaudit.cli.audit import isolation_of
@@ -124,21 +124,21 @@ def _movement(reference: str, values: dict[str, Any], **given: Any) -> Movement:
         return movement_elsewhere(reference, isolation, domain=domain, **values, **given)
 
 
-def _show(answer: _Answer, asked: Formats, seconds: float) -> None:
+def _print_sensitivity(answer: _Answer, asked: Formats, seconds: float) -> None:
     """Write what is found in the formats that are asked for, or in words."""
     if asked != Formats():
-        entries = _entries(answer, seconds)
+        entries = _make_sensitivity_entries(answer, seconds)
         write_formats(asked, entries, answer.document)
         if asked.shown is not None and asked.shown != JSON:
             show_format(asked.shown, entries, answer.document)
     if asked.shown == JSON:
-        streams.write(answer.document)
+        streams.write_result_text(answer.document)
     elif asked.shown is None:
-        for line in _lines(answer):
-            console().print(line, soft_wrap=True)
+        for line in _render_sensitivity(answer):
+            make_console().print(line, soft_wrap=True)
 
 
-def _lines(answer: _Answer) -> Iterator[Text]:
+def _render_sensitivity(answer: _Answer) -> Iterator[Text]:
     found = answer.found
     yield Text(answer.words, style=STYLES[answer.verdict] if answer.verdict else "bold")
     if found.relation is None:
@@ -152,16 +152,16 @@ def _lines(answer: _Answer) -> Iterator[Text]:
     yield Text(f"neighbour = {found.neighbour}")
 
 
-def _entries(answer: _Answer, seconds: float) -> Entries:
+def _make_sensitivity_entries(answer: _Answer, seconds: float) -> ReportEntries:
     from datetime import UTC, datetime
     from importlib.metadata import version
 
     from dpaudit.auditing.places import place_of
-    from dpaudit.report.entries import Entries, Entry
+    from dpaudit.report.entries import ReportEntries, ReportEntry
 
     root = Path.cwd()
     claimed = "" if answer.claimed is None else f"{answer.claimed:.9g}"
-    entry = Entry(
+    entry = ReportEntry(
         name=answer.query,
         outcome=answer.verdict or "hint",
         headline=answer.words,
@@ -170,7 +170,7 @@ def _entries(answer: _Answer, seconds: float) -> Entries:
         values={"lower": answer.found.at_least},
         place=place_of(answer.query, root),
     )
-    return Entries(
+    return ReportEntries(
         entries=[entry],
         summary=answer.words,
         surety=None,

@@ -13,7 +13,7 @@ from dpaudit.cli.options import integer_option, looks_option, number_option, pai
 from dpaudit.extension.setting_table import Kind, Setting
 
 Command = TypeVar("Command", bound=Callable[..., int])
-_COMPLETED = {"distinguisher": completion.distinguishers}
+_COMPLETED = {"distinguisher": completion.complete_distinguishers}
 
 
 def takes(rows: Iterable[Setting], required: Iterable[str] = ()) -> Callable[[Command], Command]:
@@ -32,7 +32,9 @@ def takes(rows: Iterable[Setting], required: Iterable[str] = ()) -> Callable[[Co
         own = inspect.signature(command, eval_str=True)
         kept = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
         known = {one.name for one in kept}
-        added = [_parameter(row, row.name in needed) for row in rows if row.name not in known]
+        added = [
+            _make_option_parameter(row, row.name in needed) for row in rows if row.name not in known
+        ]
         ordered = sorted([*kept, *added], key=lambda one: one.default is not one.empty)
         plain = [one.replace(kind=one.KEYWORD_ONLY) for one in ordered]
         command.__signature__ = own.replace(parameters=plain)  # type: ignore[attr-defined]
@@ -44,16 +46,16 @@ def takes(rows: Iterable[Setting], required: Iterable[str] = ()) -> Callable[[Co
 
 def values_of(rows: Iterable[Setting], given: dict[str, Any]) -> dict[str, Any]:
     """Return what was given on a command line, by name; what was not is left out."""
-    found = [(row, _read(row, given[row.name])) for row in rows if row.name in given]
+    found = [(row, _parse_setting_value(row, given[row.name])) for row in rows if row.name in given]
     return {row.name: one for row, one in found if row.is_given(one)}
 
 
-def _parameter(row: Setting, required: bool) -> inspect.Parameter:
+def _make_option_parameter(row: Setting, required: bool) -> inspect.Parameter:
     kind, default = _TYPES.get(row.kind, str), inspect.Parameter.empty
     if not required:
         default = False if row.kind is Kind.FLAG else None  # type: ignore[assignment]
         kind = kind if row.kind is Kind.FLAG else kind | None
-    annotation = Annotated[kind, _option(row)]  # type: ignore[valid-type]
+    annotation = Annotated[kind, _make_setting_option(row)]  # type: ignore[valid-type]
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(row.name, keyword, default=default, annotation=annotation)
 
@@ -68,7 +70,7 @@ _TYPES: dict[Kind, Any] = {
 }
 
 
-def _option(row: Setting) -> Any:
+def _make_setting_option(row: Setting) -> Any:
     older = [f"--{name}" for name in row.older]
     match row.kind:
         case Kind.NUMBER:
@@ -90,11 +92,11 @@ def _option(row: Setting) -> Any:
 _METAVARS = {Kind.PARAMETERS: "KEY=VALUE", Kind.BOUNDS: "[COLUMN=]LOW,HIGH"}
 
 
-def _read(row: Setting, value: Any) -> Any:
+def _parse_setting_value(row: Setting, value: Any) -> Any:
     if row.kind is Kind.PARAMETERS:
         found = pairs(row.flag, value)
         return _with_flags(found) if row.name == "domain" else found
-    return _bounds(row.flag, value) if row.kind is Kind.BOUNDS and value else value
+    return _parse_column_bounds(row.flag, value) if row.kind is Kind.BOUNDS and value else value
 
 
 def _with_flags(values: dict[str, Any]) -> dict[str, Any]:
@@ -108,9 +110,11 @@ def _with_flags(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _bounds(flag: str, texts: list[str]) -> Any:
+def _parse_column_bounds(flag: str, texts: list[str]) -> Any:
     """Return bounds of all columns, or of each that is named."""
-    read = parser_of(flag, _bound, "LOW,HIGH or COLUMN=LOW,HIGH, and one of all or some by name")
+    read = parser_of(
+        flag, _parse_bound_pair, "LOW,HIGH or COLUMN=LOW,HIGH, and one of all or some by name"
+    )
     named = [one.rpartition("=") for one in texts]
     if len(named) == 1 and not named[0][1]:
         return read(texts[0])
@@ -119,6 +123,6 @@ def _bounds(flag: str, texts: list[str]) -> Any:
     return {column: read(numbers) for column, _, numbers in named}
 
 
-def _bound(text: str) -> tuple[float, float]:
+def _parse_bound_pair(text: str) -> tuple[float, float]:
     low, high = text.split(",")
     return float(low), float(high)

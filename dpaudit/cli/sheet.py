@@ -23,7 +23,7 @@ from dpaudit.cli.setting_options import takes
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
-    from dpaudit.sheet import Sheet, Subject
+    from dpaudit.sheet import Sheet, SheetSubject
     from dpaudit.verification import Reader
 
 
@@ -64,17 +64,17 @@ def sheet(
     until = None if valid_until is None else day_of("--valid-until", valid_until)
     reader = Reader(**reader_options(mechanism, outputs, data_path, named))
     with importable_here(mechanism):
-        subjects = _subjects(reports, reader)
+        subjects = _read_report_subjects(reports, reader)
     signer = Signer(by=None if by is None else one_line(by), on=today_of(), until=until)
-    _write(make_sheet(subjects, signer, _digest(reader)), out)
+    _write_sheet(make_sheet(subjects, signer, _compute_named_digest(reader)), out)
     return 0
 
 
-def _subjects(reports: list[str], reader: Any) -> list[Subject]:
+def _read_report_subjects(reports: list[str], reader: Any) -> list[SheetSubject]:
     """Return the results of all reports; of a report that is given twice, once."""
     from dpaudit.sheet import read_subjects
 
-    found: dict[tuple[str, str], list[Subject]] = {}
+    found: dict[tuple[str, str], list[SheetSubject]] = {}
     for given in reports:
         results = read_subjects(given, reader)
         beside = repr([one.certificate for one in results])
@@ -82,7 +82,7 @@ def _subjects(reports: list[str], reader: Any) -> list[Subject]:
     return [one for results in found.values() for one in results]
 
 
-def _digest(reader: Reader) -> str | None:
+def _compute_named_digest(reader: Reader) -> str | None:
     """Return the digest of what was named; an empty one where no file of the code is found."""
     from dpaudit.sheet.subjects import sha256_of
 
@@ -96,7 +96,7 @@ def _digest(reader: Reader) -> str | None:
     return next((found for one in folders if (found := sha256_of(named, one))), "")
 
 
-def _write(made: Sheet, out: str | None) -> None:
+def _write_sheet(made: Sheet, out: str | None) -> None:
     """Write both renderings; show where, or the text where nobody wants files."""
     from dpaudit.files import write_files
     from dpaudit.records import are_shown
@@ -104,10 +104,10 @@ def _write(made: Sheet, out: str | None) -> None:
 
     text = render_text(made)
     if out is None:
-        streams.write(text.rstrip("\n"))
+        streams.write_result_text(text.rstrip("\n"))
         return
     folder = Path(out)
     files = {folder / "sheet.html": render_page(made), folder / "sheet.md": text}
     contents = {path: content.encode("utf-8") for path, content in files.items()}
     write_files(folder, contents, private=are_shown())
-    streams.write(f"{made.headline}\nSheet: {folder / 'sheet.html'}")
+    streams.write_result_text(f"{made.headline}\nSheet: {folder / 'sheet.html'}")

@@ -25,7 +25,7 @@ spend = typer.Typer(
 
 
 @spend.callback()
-def _alone(context: typer.Context) -> None:
+def _show_spend_help(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         show_help(context)
 
@@ -35,7 +35,7 @@ Release = Annotated[
     str,
     typer.Argument(
         help="A release by name, see list; or a TOML file of releases.",
-        autocompletion=completion.releases,
+        autocompletion=completion.complete_releases,
     ),
 ]
 Words = Annotated[
@@ -132,7 +132,7 @@ def new(
         partition=groups,
         by=by,
     )
-    streams.write(f"Made: {file}")
+    streams.write_result_text(f"Made: {file}")
 
 
 def _read_curve(path: Path) -> list[tuple[float, float]]:
@@ -181,16 +181,16 @@ def add(
     """
     from dpaudit.errors import BudgetExceeded
 
-    budget = _opened(file, wait)
+    budget = _open_budget(file, wait)
     said: dict[str, Any] = {"samples": samples, "groups": group or (), "at_delta": at_delta}
-    said |= _parameters(words, set_)
+    said |= _parse_release_parameters(words, set_)
     try:
         found = budget.charge(release, by=by, about=about, released=released, **said)
     except BudgetExceeded as error:
         if as_json:
             _show_charge(budget.check(release, **said), "Would be charged", as_json=True)
         else:
-            streams.write(str(error))
+            streams.write_result_text(str(error))
         return ending.REFUTED
     _show_charge(found, "Charged", as_json=as_json)
     return ending.FINE
@@ -211,12 +211,12 @@ def check(
 
     Exit status: 0 if it fits, 1 if it does not.
     """
-    found = _opened(file, wait).check(
+    found = _open_budget(file, wait).check(
         release,
         samples=samples,
         groups=group or (),
         at_delta=at_delta,
-        **_parameters(words, set_),
+        **_parse_release_parameters(words, set_),
     )
     _show_charge(found, "Would be charged", as_json=as_json)
     return ending.FINE if found.fits else ending.REFUTED
@@ -234,21 +234,21 @@ def show(
     """Show what is spent, by every method, what is left, and every release."""
     from dpaudit.spending.shown import as_json_text, as_markdown, write_shown
 
-    found = _opened(file, wait).overview()
+    found = _open_budget(file, wait).overview()
     written = None if out is None else write_shown(found, Path(out))
     if as_json:
         streams.write_json(as_json_text(found))
         return
     if markdown:
-        streams.write(as_markdown(found).rstrip())
+        streams.write_result_text(as_markdown(found).rstrip())
         return
-    from dpaudit.cli.console import console
-    from dpaudit.cli.spend_page import page
+    from dpaudit.cli.console import make_console
+    from dpaudit.cli.spend_page import render_spend_page
 
-    for shown in page(found):
-        console().print(shown)
+    for shown in render_spend_page(found):
+        make_console().print(shown)
     if written is not None:
-        streams.write(str(written))
+        streams.write_result_text(str(written))
 
 
 def verify(
@@ -266,12 +266,14 @@ def verify(
     from dpaudit.spending.chain import BrokenChain
 
     try:
-        chain = _opened(file, wait).verify(head)
+        chain = _open_budget(file, wait).verify(head)
     except BrokenChain as error:
-        streams.write(str(error))
+        streams.write_result_text(str(error))
         return ending.REFUTED
     torn = "; the last line is torn" if chain.torn.pieces else ""
-    streams.write(f"Whole: {len(chain.entries)} releases{torn}. Last line: {chain.head}")
+    streams.write_result_text(
+        f"Whole: {len(chain.entries)} releases{torn}. Last line: {chain.head}"
+    )
     return ending.FINE
 
 
@@ -291,28 +293,30 @@ def mend(
     wait: Wait = 60.0,
 ) -> None:
     """Say what a torn line held that nobody can read; the line that says so stays for ever."""
-    from dpaudit.errors import InvalidArgument, Shown
+    from dpaudit.errors import InvalidArgument, VerbatimText
 
     if nothing == (release is not None):
-        raise InvalidArgument("RELEASE", Shown(release or "none"), "a release, or --nothing")
-    found = _opened(file, wait).mend(
+        raise InvalidArgument("RELEASE", VerbatimText(release or "none"), "a release, or --nothing")
+    found = _open_budget(file, wait).mend(
         release,
         samples=samples,
         groups=group or (),
         by=by,
         about=about,
-        **_parameters(words, None),
+        **_parse_release_parameters(words, None),
     )
     _show_charge(found, "Charged", as_json=False)
 
 
-def _opened(file: str, wait: float) -> Budget:
+def _open_budget(file: str, wait: float) -> Budget:
     from dpaudit.spending.budget import Budget
 
     return Budget(file, wait=wait)
 
 
-def _parameters(words: Sequence[str] | None, set_: Sequence[str] | None) -> dict[str, Any]:
+def _parse_release_parameters(
+    words: Sequence[str] | None, set_: Sequence[str] | None
+) -> dict[str, Any]:
     return pairs("KEY=VALUE", [*(words or ()), *(set_ or ())])
 
 
@@ -323,8 +327,8 @@ def _show_charge(found: Charge, what: str, *, as_json: bool) -> None:
         streams.write_json(charge_text(found))
         return
     for line in charge_lines(found, what):
-        streams.write(line)
+        streams.write_result_text(line)
 
 
 for _command in (new, add, check, show, verify, mend):
-    spend.command(_command.__name__)(ending.carried(_command))
+    spend.command(_command.__name__)(ending.convert_raised_errors(_command))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from dpaudit.cli.console import cell
-from dpaudit.report.formatting import number
+from dpaudit.cli.console import make_cell
+from dpaudit.report.formatting import format_significant
 from dpaudit.spending.shown import (
     DIGITS,
     draw_bar,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SHOWN = 20  # last releases
 
 
-def page(found: SpendDocument) -> Iterator[Text | Table]:
+def render_spend_page(found: SpendDocument) -> Iterator[Text | Table]:
     """Yield everything that is shown of a budget."""
     limits = " and ".join(name_limit(one.limit) for one in found.limits)
     yield Text(f"{found.file}: {limits}", style="bold")
@@ -39,13 +39,13 @@ def page(found: SpendDocument) -> Iterator[Text | Table]:
     for one in found.limits:
         yield Text(f"{draw_bar(one.spent, one.limit.size)}  {spent_sentence(one)}", style="bold")
         if len(one.methods) > 1:
-            yield _methods(one)
+            yield _make_methods_table(one)
     if found.planned is not None:
-        yield _accountants(found.planned)
+        yield _make_planned_table(found.planned)
     if len(found.groups) > 1:
-        yield _groups(found)
+        yield _make_groups_table(found)
     if found.releases:
-        yield _releases(found)
+        yield _make_releases_table(found)
     for sentence in meaning_of(found):
         yield Text(sentence)
     head = f"dpaudit spend verify {shlex.quote(str(found.file))} --head {found.head[:16]}"
@@ -54,20 +54,20 @@ def page(found: SpendDocument) -> Iterator[Text | Table]:
     )
 
 
-def _methods(one: LimitDocument) -> Table:
+def _make_methods_table(one: LimitDocument) -> Table:
     """Return what each method makes of all of it, of which the least counts."""
     table = Table(title="spent, by every filter that is kept", title_justify="left")
     for column in ("filter", "share of delta", "epsilon"):
         table.add_column(column)
     for made in one.methods:
         style = "bold" if made.epsilon == one.spent else ""
-        share = number(made.method.delta)
-        shown = number(made.epsilon, DIGITS, ROUND_CEILING)
+        share = format_significant(made.method.delta)
+        shown = format_significant(made.epsilon, DIGITS, ROUND_CEILING)
         table.add_row(Text(name_method(made.method), style=style), share, Text(shown, style=style))
     return table
 
 
-def _accountants(planned: PlannedDocument) -> Table:
+def _make_planned_table(planned: PlannedDocument) -> Table:
     """Return what each accountant makes of all of it, if parameters were fixed in advance."""
     title = "by every accountant, if parameters were fixed before the first output"
     table = Table(title=title, title_justify="left")
@@ -75,23 +75,23 @@ def _accountants(planned: PlannedDocument) -> Table:
         table.add_column(column)
     for answer in planned.answers:
         style = "bold" if answer.upper == planned.epsilon else ""
-        shown = number(answer.upper, DIGITS, ROUND_CEILING)
-        table.add_row(Text(answer.accountant, style=style), shown, cell(answer.source))
+        shown = format_significant(answer.upper, DIGITS, ROUND_CEILING)
+        table.add_row(Text(answer.accountant, style=style), shown, make_cell(answer.source))
     return table
 
 
-def _groups(found: SpendDocument) -> Table:
+def _make_groups_table(found: SpendDocument) -> Table:
     table = Table(title="spent, by group", title_justify="left")
     table.add_column("group")
     for one in found.limits:
         table.add_column(name_limit(one.limit))
     for group in found.groups:
-        shown = (number(one, DIGITS, ROUND_CEILING) for one in group.spent)
-        table.add_row(cell(group.name or "everybody else"), *shown)
+        shown = (format_significant(one, DIGITS, ROUND_CEILING) for one in group.spent)
+        table.add_row(make_cell(group.name or "everybody else"), *shown)
     return table
 
 
-def _releases(found: SpendDocument) -> Table:
+def _make_releases_table(found: SpendDocument) -> Table:
     """Return the last releases, and how much was spent after each."""
     spent = {one.number: one.spent for one in found.history}
     nearest = max(found.limits, key=lambda one: one.spent / one.limit.size if one.limit.size else 0)
@@ -107,5 +107,5 @@ def _releases(found: SpendDocument) -> Table:
         groups = f"[{', '.join(entry.groups)}]" if entry.groups else None
         what = "\n".join(p for p in (entry.about, name_release(entry), groups) if p)
         bar = draw_bar(spent[place], nearest.limit.size)[::2] if place in spent else ""
-        table.add_row(str(place), cell(who), cell(what), bar)
+        table.add_row(str(place), make_cell(who), make_cell(what), bar)
     return table

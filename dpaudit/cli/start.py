@@ -11,7 +11,7 @@ import typer
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.beginnings import BEGINNINGS, Beginning, beginning_of
-from dpaudit.cli.suggestions import suggested
+from dpaudit.cli.suggestions import find_suggestions
 
 
 def start(
@@ -28,28 +28,30 @@ def start(
     At a terminal it asks; else it lists what it could be. Nothing is run.
     """
     if thing is None:
-        streams.write("\n".join(menu()))
+        streams.write_result_text("\n".join(format_menu()))
         if not is_asked():
             return 0
-        thing = asked("Number or word: ")
+        thing = read_answer("Number or word: ")
         if not thing.strip():
             return 0
-    streams.write("\n".join(explained(beginning_of(thing), Path.cwd())))
+    streams.write_result_text("\n".join(format_beginning(beginning_of(thing), Path.cwd())))
     return 0
 
 
 def is_asked() -> bool:
     """Return whether somebody sits at a terminal who can answer."""
-    return all(one is not None and one.isatty() for one in (sys.stdin, streams.results()))
+    return all(
+        one is not None and one.isatty() for one in (sys.stdin, streams.get_results_stream())
+    )
 
 
-def asked(question: str) -> str:
+def read_answer(question: str) -> str:
     """Return what somebody at the terminal answers; "" at the end of the input."""
-    streams.tell(question.rstrip())
+    streams.write_to_stderr(question.rstrip())
     return (sys.stdin.readline() if sys.stdin is not None else "").strip()
 
 
-def menu() -> list[str]:
+def format_menu() -> list[str]:
     """Return the menu, a line each."""
     lines = ["What do you have?"]
     wide = max(len(one.word) for one in BEGINNINGS)
@@ -58,12 +60,12 @@ def menu() -> list[str]:
     return [*lines, "dpaudit start WORD shows the command, such as dpaudit start outputs."]
 
 
-def explained(beginning: Beginning, folder: Path) -> list[str]:
+def format_beginning(beginning: Beginning, folder: Path) -> list[str]:
     """Return what to type, what to replace in it, and what fits of the files in a folder."""
     lines = [f"{beginning.title[:1].upper()}{beginning.title[1:]}:"]
     lines += [f"  {line}" for line in beginning.lines()]
     lines += [f"    {word}: {meaning}" for word, meaning in beginning.replace.items()]
     lines.append(beginning.remark)
-    for found in suggested(beginning.word, folder):
+    for found in find_suggestions(beginning.word, folder):
         lines += ["With the files here:", *(f"  {line}" for line in beginning.lines(found)[:1])]
     return [*lines, f"More: {beginning.page}"]

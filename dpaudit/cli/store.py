@@ -20,21 +20,21 @@ import dpaudit.cli.selftest as selftest
 import dpaudit.cli.streams as streams
 from dpaudit.cli.accepting import acceptances_of
 from dpaudit.cli.beyond import BackendName, Scheduler, executor_for
-from dpaudit.cli.console import console
+from dpaudit.cli.console import make_console
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import JSON, Format, formats_of
 from dpaudit.cli.options import OUTPUT, Json, Quiet, integer_option, reference_of
 from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.cli.storing import FILE
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.setting_table import row_of
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from dpaudit.cli.description import AttackCommand, SelftestCommand
-    from dpaudit.cli.output import Output
+    from dpaudit.cli.output import OutputOptions
     from dpaudit.execution import Executor
-    from dpaudit.store.catalogue import Entry
+    from dpaudit.store.catalogue import StoreEntry
     from dpaudit.store.file import Store
     from dpaudit.store.keeping import Storing
 
@@ -48,58 +48,58 @@ Number = Annotated[int, typer.Argument(help="Of the audit, as store ls has it.")
 def show_help(context: typer.Context) -> None:
     """Show the help of a group of commands where none of them is named, which is no error."""
     if text := context.get_help():  # what typer shows itself leaves nothing
-        streams.write(text)
+        streams.write_result_text(text)
 
 
 @store.callback()
-def _alone(context: typer.Context) -> None:
+def _show_store_help(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         show_help(context)
 
 
-def _opened(place: str | None) -> Store:
+def _open_store(place: str | None) -> Store:
     from dpaudit.store.cache import usual_path
     from dpaudit.store.file import Store
 
     path = usual_path() if place is None else Path(place)
     if path is None:
-        raise InvalidArgument("store", Shown("nothing"), "a folder or a file")
+        raise InvalidArgument("store", VerbatimText("nothing"), "a folder or a file")
     return Store(path / FILE if path.is_dir() else path, must_exist=True)
 
 
 def ls(place: Place = None) -> None:
     """List the audits that a store keeps."""
-    from dpaudit.store.catalogue import entries
+    from dpaudit.store.catalogue import list_store_entries
 
-    with _opened(place) as opened:
-        found = entries(opened)
+    with _open_store(place) as opened:
+        found = list_store_entries(opened)
     if not found:
-        console().print("It keeps no audits.")
+        make_console().print("It keeps no audits.")
     for one in found:
         state = "ended" if one.ended else f"{one.units} of {one.planned} units so far"
         size = f"{one.size / 2**20:.1f} MiB, {one.seconds:.0f} s"
         line = f"{one.number}  {one_line(one.name)}: {state}, {size}, begun {one_line(one.began)}"
-        console().print(line, soft_wrap=True, markup=False)
+        make_console().print(line, soft_wrap=True, markup=False)
 
 
 def show(place: Annotated[str, typer.Argument()], number: Number) -> None:
     """Show what a store keeps about an audit: its command, its machine, its stages."""
-    from dpaudit.store.catalogue import stages
+    from dpaudit.store.catalogue import list_audit_stages
 
-    with _opened(place) as opened:
-        entry = _entry(opened, number)
-        found = stages(opened, number)
+    with _open_store(place) as opened:
+        entry = _find_store_entry(opened, number)
+        found = list_audit_stages(opened, number)
     lines = [
         one_line(entry.name),
-        _line(entry, opened.path),
+        _format_command_line(entry, opened.path),
         "Begun on " + one_line(", ".join(f"{k} {v}" for k, v in entry.machine.items())),
         *(f"  {one_line(s.name)}: {s.trials} trials, {s.kept} of {s.units} units" for s in found),
     ]
     for line in lines:
-        console().print(line, soft_wrap=True, markup=False)
+        make_console().print(line, soft_wrap=True, markup=False)
 
 
-def _line(entry: Entry, path: Path) -> str:
+def _format_command_line(entry: StoreEntry, path: Path) -> str:
     """Return the command line of an audit, or that nobody knows it."""
     from dpaudit.cli.description import read_command
     from dpaudit.errors import DataError
@@ -110,10 +110,10 @@ def _line(entry: Entry, path: Path) -> str:
         return "a command that was begun in Python or is no such thing"
 
 
-def _entry(opened: Store, number: int) -> Entry:
-    from dpaudit.store.catalogue import entries
+def _find_store_entry(opened: Store, number: int) -> StoreEntry:
+    from dpaudit.store.catalogue import list_store_entries
 
-    found = {one.number: one for one in entries(opened)}
+    found = {one.number: one for one in list_store_entries(opened)}
     if number not in found:
         raise InvalidArgument("number", number, f"one of {sorted(found)}")
     return found[number]
@@ -124,11 +124,11 @@ def prune(
     everything: Annotated[bool, typer.Option("--all", help="Those that did not end too.")] = False,
 ) -> None:
     """Delete the audits that have ended; the file becomes smaller."""
-    from dpaudit.store.catalogue import prune as forget
+    from dpaudit.store.catalogue import remove_ended_audits as forget
 
-    with _opened(place) as opened:
+    with _open_store(place) as opened:
         gone = forget(opened, all_of=everything)
-    console().print(f"Forgotten: {gone} audit{'s' if gone != 1 else ''}.")
+    make_console().print(f"Forgotten: {gone} audit{'s' if gone != 1 else ''}.")
 
 
 def export(
@@ -137,16 +137,16 @@ def export(
     file: Annotated[str, typer.Argument(help="Ends in .parquet or .csv.")],
 ) -> None:
     """Write what is kept about an audit as a table."""
-    from dpaudit.store.catalogue import export as write
+    from dpaudit.store.catalogue import export_audit_table as write
 
-    with _opened(place) as opened:
-        _entry(opened, number)
+    with _open_store(place) as opened:
+        _find_store_entry(opened, number)
         rows = write(opened, number, Path(file))
-    console().print(f"Written: {one_line(file)} ({rows} rows)", soft_wrap=True, markup=False)
+    make_console().print(f"Written: {one_line(file)} ({rows} rows)", soft_wrap=True, markup=False)
 
 
 for _command in (ls, show, prune, export):
-    store.command(_command.__name__)(ending.carried(_command))
+    store.command(_command.__name__)(ending.convert_raised_errors(_command))
 
 
 def resume(
@@ -186,12 +186,12 @@ def resume(
     Exit status: that of the command.
     """
     from dpaudit.cli.description import AuditCommand, read_command
-    from dpaudit.cli.output import Output, processes
-    from dpaudit.store.catalogue import entries
+    from dpaudit.cli.output import OutputOptions, resolve_worker_count
+    from dpaudit.store.catalogue import list_store_entries
     from dpaudit.store.keeping import Storing
 
-    with _opened(place) as opened:
-        found, path = entries(opened), opened.path
+    with _open_store(place) as opened:
+        found, path = list_store_entries(opened), opened.path
     if not found:
         raise InvalidArgument("resume", place, "a store that keeps an audit")
     chosen = next((one for one in reversed(found) if one.ended is None), found[-1])
@@ -200,31 +200,34 @@ def resume(
     out = place if Path(place).is_dir() else None
     if picture is not None and (not isinstance(command, AuditCommand) or command.every):
         raise InvalidArgument("--picture", picture, "nothing: no audit that is named is resumed")
-    output = Output(
+    output = OutputOptions(
         directory=out,
         formats=formats_of(formats, as_json),
         drawing=drawing_of(picture, picture_width),
         quiet=quiet,
     )
-    executor = executor_for(backend, scheduler, None, processes(workers))
+    executor = executor_for(backend, scheduler, None, resolve_worker_count(workers))
     where = Storing(path, command.document())
     if baseline is not None and (not isinstance(command, AuditCommand) or command.every):
         raise InvalidArgument("baseline", baseline, "nothing: no audit that is named is resumed")
     if not isinstance(command, AuditCommand):
-        return _carried_out(command, where, output, executor)
+        return _run_stored_command(command, where, output, executor)
     if (begun := command.processes.in_process) != in_process:
         expected = f"{begun}, as this audit was begun; say --in-process if you trust it"
         raise InvalidArgument("in_process", in_process, expected)
     return audit.carry_out(command, where, output, executor, acceptances_of({"baseline": baseline}))
 
 
-def _carried_out(
-    command: AttackCommand | SelftestCommand, where: Storing, output: Output, executor: Executor
+def _run_stored_command(
+    command: AttackCommand | SelftestCommand,
+    where: Storing,
+    output: OutputOptions,
+    executor: Executor,
 ) -> int:
     """Carry out a command that runs no code of the user's, and return its status."""
     if output.formats.shown not in (None, JSON) or output.formats.files:
         expected = f"--json at most: there is no other of {command.command}"
-        raise InvalidArgument("resume", Shown("--format"), expected)
+        raise InvalidArgument("resume", VerbatimText("--format"), expected)
     if executor.backend is not None:
         raise InvalidArgument("backend", executor.backend.name, "nothing: this uses one machine")
     out, as_json, quiet = output.directory, output.as_json, output.quiet
@@ -250,7 +253,7 @@ def _require_named(code: Sequence[str], targets: Sequence[str]) -> None:
         expected = (
             f"the code it runs named too, if you trust it: {shlex.join(map(one_line, unnamed))}"
         )
-        raise InvalidArgument("resume", Shown(shlex.join(targets) or "nothing"), expected)
+        raise InvalidArgument("resume", VerbatimText(shlex.join(targets) or "nothing"), expected)
     if unknown := [word for word in targets if reference_of(word) not in own]:
         expected = f"code that the command runs: {shlex.join(map(one_line, code)) or 'none'}"
         raise InvalidArgument("resume", shlex.join(unknown), expected)
@@ -261,27 +264,29 @@ def merge(
     into: Annotated[str, typer.Option("--into", metavar="FILE", help="The store to write.")],
 ) -> None:
     """Merge several stores into one, from which the command of the audit then goes on."""
-    from dpaudit.store.catalogue import entries
-    from dpaudit.store.catalogue import merge as put_together
+    from dpaudit.store.catalogue import list_store_entries
+    from dpaudit.store.catalogue import merge_stores as put_together
     from dpaudit.store.file import Store
 
-    others = [_opened(one) for one in stores]
+    others = [_open_store(one) for one in stores]
     with Store(into) as target:
         merged = put_together(target, others)
-        found = entries(target)
+        found = list_store_entries(target)
     for other in others:
         other.close()
-    console().print(f"Merged: {merged.audits} new audits, {merged.results} new results of units.")
+    make_console().print(
+        f"Merged: {merged.audits} new audits, {merged.results} new results of units."
+    )
     for some in merged.others:
         said = (
             f"{one_line(some.audit)}: {some.store} decided {some.count} things otherwise than "
             f"{into}, such as layouts and what a second gives. Those of {into} stand, and what was "
             "drawn under others is not used: let every share begin with a copy of share 0's store."
         )
-        console().print(said, soft_wrap=True, markup=False)
+        make_console().print(said, soft_wrap=True, markup=False)
     for one in found:
         if one.ended is None:
             said = f"{one_line(one.name)}: {one.units} of {one.planned} units so far. Go on with"
-            console().print(said, soft_wrap=True, markup=False)
-            words = f"  {_line(one, Path(into))} --store {shlex.quote(into)}"
-            console().print(words, soft_wrap=True, markup=False)
+            make_console().print(said, soft_wrap=True, markup=False)
+            words = f"  {_format_command_line(one, Path(into))} --store {shlex.quote(into)}"
+            make_console().print(words, soft_wrap=True, markup=False)

@@ -32,7 +32,7 @@ NoStore = Annotated[
 ]
 
 
-def kept_at(
+def resolve_storing(
     store: str | None,
     no_store: bool,
     out: str | None,
@@ -48,7 +48,7 @@ def kept_at(
     InvalidArgument
         Both a file and none are asked for, or a share is and no file.
     """
-    from dpaudit.errors import InvalidArgument, Shown
+    from dpaudit.errors import InvalidArgument, VerbatimText
     from dpaudit.store.cache import usual_path
     from dpaudit.store.keeping import Storing
 
@@ -59,7 +59,7 @@ def kept_at(
 
     if no_store:
         if store is not None:
-            raise InvalidArgument("store", store, f"{Shown('nothing')} with --no-store")
+            raise InvalidArgument("store", store, f"{VerbatimText('nothing')} with --no-store")
         return None
     if store is not None:
         return Storing(Path(store), command)
@@ -70,7 +70,7 @@ def kept_at(
     return Storing(usual, command, at_once=False, in_the_end=False, for_a_while=True)
 
 
-def taken_from(where: Storing | None) -> Taken | None:
+def count_taken(where: Storing | None) -> Taken | None:
     """Return what was taken from a store so far, None if nothing was."""
     from dpaudit.report.schema import Taken
 
@@ -82,14 +82,14 @@ def taken_from(where: Storing | None) -> Taken | None:
 
 def tell_taken(where: Storing | None) -> None:
     """Say what was taken from a store and not drawn again, if anything was."""
-    from dpaudit.report.formatting import kept_before
+    from dpaudit.report.formatting import format_taken
 
-    if where is not None and (taken := taken_from(where)) is not None:
+    if where is not None and (taken := count_taken(where)) is not None:
         place = one_line(str(where.path))
-        streams.tell(f"Taken from {place}, and not drawn again: {kept_before(taken)}.")
+        streams.write_to_stderr(f"Taken from {place}, and not drawn again: {format_taken(taken)}.")
 
 
-def held(where: Storing | None, files: Sequence[Path] = ()) -> list[str]:
+def format_private_files(where: Storing | None, files: Sequence[Path] = ()) -> list[str]:
     """Return what has to be said of files that hold records or outputs, a store among them."""
     from dpaudit.records import are_shown
 
@@ -99,12 +99,12 @@ def held(where: Storing | None, files: Sequence[Path] = ()) -> list[str]:
 
 
 @contextmanager
-def keeping(where: Storing | None) -> Iterator[None]:
+def store_draws(where: Storing | None) -> Iterator[None]:
     """Keep what the block draws, and say in the end what it took."""
-    from dpaudit.store.keeping import storing
+    from dpaudit.store.keeping import use_storing
 
     try:
-        with storing(where):
+        with use_storing(where):
             yield
     finally:
         tell_taken(where)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from dpaudit.text import json_escaped, printable
+from dpaudit.text import json_escaped, make_printable
 
 _results: ContextVar[Any] = ContextVar("results", default=None)
 
@@ -43,23 +43,23 @@ def results_on_standard_output() -> Iterator[None]:
     begun = _results.set(sys.stdout)
     try:
         yield
-        with written():
-            results().flush()
+        with convert_write_errors():
+            get_results_stream().flush()
     except BaseException:
-        with contextlib.suppress(DataError), written():
-            results().flush()
+        with contextlib.suppress(DataError), convert_write_errors():
+            get_results_stream().flush()
         raise
     finally:
         _results.reset(begun)
 
 
-def results() -> Any:
+def get_results_stream() -> Any:
     """Return the stream that results go to."""
     return _results.get() or sys.stdout
 
 
 @contextlib.contextmanager
-def written() -> Iterator[None]:
+def convert_write_errors() -> Iterator[None]:
     """Turn a failure to write results in the block into an error of one line.
 
     Raises
@@ -74,23 +74,23 @@ def written() -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        _drop(results())
+        _drop_stream_buffer(get_results_stream())
         raise DataError(
             f"standard output: cannot be written ({why}), so not everything was shown; run it "
             "again with room for all of it, and --out DIRECTORY where there are reports to keep"
         ) from error
 
 
-def write(text: str) -> None:
+def write_result_text(text: str) -> None:
     r"""Write text as a result, as a terminal can show it (`dpaudit.text.printable`).
 
     Examples
     --------
-    >>> write("all of it\a")
+    >>> write_result_text("all of it\a")
     all of it�
     """
-    with written():
-        results().write(f"{printable(text)}\n")
+    with convert_write_errors():
+        get_results_stream().write(f"{make_printable(text)}\n")
 
 
 def write_now(text: str) -> None:
@@ -101,9 +101,9 @@ def write_now(text: str) -> None:
     >>> write_now("so far")
     so far
     """
-    write(text)
-    with written():
-        results().flush()
+    write_result_text(text)
+    with convert_write_errors():
+        get_results_stream().flush()
 
 
 def write_json(text: str) -> None:
@@ -114,12 +114,12 @@ def write_json(text: str) -> None:
     >>> write_json('{"claimed": "ε"}')
     {"claimed": "ε"}
     """
-    encoding, text = getattr(results(), "encoding", None) or "utf-8", json_escaped(text)
+    encoding, text = getattr(get_results_stream(), "encoding", None) or "utf-8", json_escaped(text)
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
         text = in_ascii(text)
-    write(text)
+    write_result_text(text)
 
 
 def in_ascii(text: str) -> str:
@@ -133,18 +133,18 @@ def in_ascii(text: str) -> str:
     return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
 
 
-def tell(line: str) -> None:
+def write_to_stderr(line: str) -> None:
     """Write a line to standard error; where that is closed or full, nobody is told."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(f"{printable(line)}\n")
+        sys.stderr.write(f"{make_printable(line)}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
-        _drop(sys.stderr)
+        _drop_stream_buffer(sys.stderr)
 
 
-def _drop(stream: Any) -> None:
+def _drop_stream_buffer(stream: Any) -> None:
     """Let the buffer of a stream that cannot be written run empty into nothing."""
     with contextlib.suppress(OSError, ValueError):
         descriptor = stream.fileno()

@@ -22,12 +22,12 @@ _ARGUMENTS = frozenset({"data", "dataset", "database", "records", "rows", "x", "
 Found = Mapping[str, str]
 
 
-def suggested(word: str, folder: Path) -> list[Found]:
+def find_suggestions(word: str, folder: Path) -> list[Found]:
     """Return at most one way to fill in a command with files of a folder.
 
     Examples
     --------
-    >>> suggested("twin", Path.cwd())
+    >>> find_suggestions("twin", Path.cwd())
     []
     """
     finder = _FINDERS.get(word)
@@ -36,10 +36,10 @@ def suggested(word: str, folder: Path) -> list[Found]:
 
 def data_files(folder: Path) -> list[str]:
     """Return the names of files of data, in order."""
-    return [one for one in _names(folder) if one.lower().endswith(DATA)]
+    return [one for one in _find_file_names(folder) if one.lower().endswith(DATA)]
 
 
-def _names(folder: Path) -> list[str]:
+def _find_file_names(folder: Path) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             found = islice((one.name for one in entries if one.is_file()), 10 * _MOST)
@@ -48,44 +48,48 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _words(name: str) -> list[str]:
+def _split_name_words(name: str) -> list[str]:
     plain = "".join(one if one.isalnum() else " " for one in name.lower().partition(".")[0])
     return plain.split()
 
 
-def _two(folder: Path, kinds: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[str, str] | None:
+def _find_two_files(
+    folder: Path, kinds: tuple[tuple[str, ...], tuple[str, ...]]
+) -> tuple[str, str] | None:
     """Return two files by their names, or the only two."""
     names = data_files(folder)
-    second = [one for one in names if set(kinds[0]) & set(_words(one))]
-    first = [one for one in names if set(kinds[1]) & set(_words(one)) and one not in second]
+    second = [one for one in names if set(kinds[0]) & set(_split_name_words(one))]
+    first = [
+        one for one in names if set(kinds[1]) & set(_split_name_words(one)) and one not in second
+    ]
     if first and second:
         return first[0], second[0]
     return (names[0], names[1]) if len(names) == 2 else None
 
 
-def _outputs(folder: Path) -> Found:
-    found = _two(folder, _SIDES)
+def _find_output_files(folder: Path) -> Found:
+    found = _find_two_files(folder, _SIDES)
     return {} if found is None else {SAMPLE: found[0], NEIGHBOUR: found[1]}
 
 
-def _scores(folder: Path) -> Found:
-    found = _two(folder, _ATTACKED)
+def _find_score_files(folder: Path) -> Found:
+    found = _find_two_files(folder, _ATTACKED)
     return {} if found is None else {"members.csv": found[0], "others.csv": found[1]}
 
 
-def _canaries(folder: Path) -> Found:
+def _find_canary_file(folder: Path) -> Found:
     for name in data_files(folder):
-        if {"score", "included"} <= set(_header(folder / name)):
+        if {"score", "included"} <= set(_read_header_cells(folder / name)):
             return {"scores.csv": name}
     return {}
 
 
-def _header(path: Path) -> list[str]:
-    first = _text(path).partition("\n")[0].strip().lower()
+def _read_header_cells(path: Path) -> list[str]:
+    first = _read_first_bytes(path).partition("\n")[0].strip().lower()
     return [one.strip(' "') for one in first.replace(";", ",").replace("\t", ",").split(",")]
 
 
-def _text(path: Path) -> str:
+def _read_first_bytes(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(_BYTES).decode("utf-8-sig", errors="replace")
@@ -93,14 +97,14 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _code(folder: Path) -> Found:
-    for name in _names(folder):
-        if name.endswith(".py") and (function := _function(folder / name)):
-            return {"mine.py:release": f"{name}:{function}", **_outputs(folder)}
+def _find_code_file(folder: Path) -> Found:
+    for name in _find_file_names(folder):
+        if name.endswith(".py") and (function := _find_data_function(folder / name)):
+            return {"mine.py:release": f"{name}:{function}", **_find_output_files(folder)}
     return {}
 
 
-def _function(path: Path) -> str | None:
+def _find_data_function(path: Path) -> str | None:
     """Return the function of a file that takes data, the first of those with such an argument."""
     try:
         body = ast.parse(path.read_text(encoding="utf-8")).body
@@ -116,27 +120,33 @@ def _of_data(body: list[ast.stmt]) -> Iterator[str]:
                 yield one.name
 
 
-def _program(folder: Path) -> Found:
-    for name in _names(folder):
+def _find_program_file(folder: Path) -> Found:
+    for name in _find_file_names(folder):
         path = folder / name
         if os.access(path, os.X_OK) and not name.endswith(DATA):
-            return {"./noiser {data} {seed}": f"./{name} {{data}} {{seed}}", **_outputs(folder)}
+            return {
+                "./noiser {data} {seed}": f"./{name} {{data}} {{seed}}",
+                **_find_output_files(folder),
+            }
     return {}
 
 
-def _record(folder: Path) -> Found:
-    for name in _names(folder):
-        if name.endswith((".yaml", ".yml")) and "epsilon" in _text(folder / name).lower():
+def _find_record_file(folder: Path) -> Found:
+    for name in _find_file_names(folder):
+        if (
+            name.endswith((".yaml", ".yml"))
+            and "epsilon" in _read_first_bytes(folder / name).lower()
+        ):
             return {"record.yaml": name}
     return {}
 
 
 _FINDERS: dict[str, Callable[[Path], Found]] = {
-    "code": _code,
-    "program": _program,
-    "service": _outputs,
-    "outputs": _outputs,
-    "scores": _scores,
-    "canaries": _canaries,
-    "record": _record,
+    "code": _find_code_file,
+    "program": _find_program_file,
+    "service": _find_output_files,
+    "outputs": _find_output_files,
+    "scores": _find_score_files,
+    "canaries": _find_canary_file,
+    "record": _find_record_file,
 }

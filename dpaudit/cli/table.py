@@ -13,9 +13,9 @@ from dpaudit.cli.canary import end_with
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, formats_of
 from dpaudit.cli.options import Json, Quiet, folder_option, number_option
-from dpaudit.cli.output import Output
+from dpaudit.cli.output import OutputOptions
 from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 if TYPE_CHECKING:
     from dpaudit.estimation.attack_table import AttackRow
@@ -74,19 +74,23 @@ def table(
     began, wanted = time.monotonic(), formats_of(formats, as_json)
     asked, drawing = TableClaim(delta, epsilon, confidence), drawing_of(picture, picture_width)
     check_claim(asked)
-    given = _given(hits, of, false_hits)
+    given = _make_option_rows(hits, of, false_hits)
     if (file is None) == (not given):
-        raise InvalidArgument("FILE", Shown(file or "no file"), f"a file of counts, or {_EXPECTED}")
+        raise InvalidArgument(
+            "FILE", VerbatimText(file or "no file"), f"a file of counts, or {_EXPECTED}"
+        )
     rows = given if file is None else read_attack_table(Path(file))
     if out is not None:
         prepare_directory(out)
     result = certify_table(rows, asked, file or "given by the caller")
-    result = result.model_copy(update={"rerun": _command(rows, asked.epsilon, delta, confidence)})
-    output = Output(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
+    result = result.model_copy(
+        update={"rerun": _format_table_command(rows, asked.epsilon, delta, confidence)}
+    )
+    output = OutputOptions(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
     return end_with(result, output, began, ())
 
 
-def _given(
+def _make_option_rows(
     hits: list[int] | None, of: list[int] | None, false_hits: list[int] | None
 ) -> tuple[AttackRow, ...]:
     """Return the rows that the options spell out, in their order."""
@@ -95,14 +99,14 @@ def _given(
     first, runs, other = hits or [], of or [], false_hits or []
     if not len(first) == len(other) == len(runs) / 2:
         got = f"{len(first)} --hits, {len(other)} --false-hits and {len(runs)} --of"
-        raise InvalidArgument("--of", Shown(got), _EXPECTED)
+        raise InvalidArgument("--of", VerbatimText(got), _EXPECTED)
     return tuple(
         AttackRow(one, runs[2 * place], other[place], runs[2 * place + 1])
         for place, one in enumerate(first)
     )
 
 
-def _command(
+def _format_table_command(
     rows: tuple[AttackRow, ...], epsilon: float | None, delta: float, confidence: float
 ) -> str:
     words = ["dpaudit", "table"]

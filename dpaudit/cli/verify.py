@@ -16,7 +16,14 @@ from dpaudit.cli.audited import (
     importable_here,
     reader_options,
 )
-from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback, attempted, concluded
+from dpaudit.cli.ending import (
+    FINE,
+    REFUTED,
+    ShowRecords,
+    Traceback,
+    collect_failures,
+    report_failures,
+)
 from dpaudit.cli.options import Json, integer_option, integers_of, number_option
 from dpaudit.cli.progress import progress_bar
 from dpaudit.cli.setting_options import takes
@@ -107,7 +114,7 @@ def run(
     interrupt = None
     try:
         for path in paths:
-            with attempted(failures):
+            with collect_failures(failures):
                 documents += read(path)
         with progress_bar("verify", shown=not as_json) as progress:
             progress.start("checking certificates", len(documents))
@@ -118,25 +125,25 @@ def run(
         interrupt = error
     verdicts: list[tuple[str, Verdict]] = []
     for place, one in sorted(found.items()):
-        with attempted(failures):
-            verdicts.append((documents[place].path, _verdict(one)))
+        with collect_failures(failures):
+            verdicts.append((documents[place].path, _require_verdict(one)))
     if verdicts:
-        with attempted(failures):
-            _show(verdicts, as_json=as_json)
+        with collect_failures(failures):
+            _print_verdicts(verdicts, as_json=as_json)
     stands = all(verdict.verified for _, verdict in verdicts)
-    status = concluded(FINE if stands else REFUTED, failures)
+    status = report_failures(FINE if stands else REFUTED, failures)
     if interrupt is not None:
         raise interrupt
     return status
 
 
-def _verdict(found: Verdict | DpauditError) -> Verdict:
+def _require_verdict(found: Verdict | DpauditError) -> Verdict:
     if isinstance(found, Exception):
         raise found
     return found
 
 
-def _show(verdicts: list[tuple[str, Verdict]], *, as_json: bool) -> None:
+def _print_verdicts(verdicts: list[tuple[str, Verdict]], *, as_json: bool) -> None:
     if as_json:
         listed = [
             {
@@ -152,13 +159,13 @@ def _show(verdicts: list[tuple[str, Verdict]], *, as_json: bool) -> None:
             }
             for path, verdict in verdicts
         ]
-        streams.write(json.dumps(listed, indent=2))
+        streams.write_result_text(json.dumps(listed, indent=2))
     else:
         for path, verdict in verdicts:
-            streams.write("\n".join(_lines(path, verdict)))
+            streams.write_result_text("\n".join(_format_verdict_lines(path, verdict)))
 
 
-def _lines(path: str, verdict: Verdict) -> list[str]:
+def _format_verdict_lines(path: str, verdict: Verdict) -> list[str]:
     summary = one_line(verdict.summary)
     if verdict.refutes_as_published:
         return [f"{path}: {verdict.claim}: verified, {summary}"]

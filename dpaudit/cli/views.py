@@ -13,7 +13,7 @@ from rich.text import Text
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
-from dpaudit.cli.console import cell, console
+from dpaudit.cli.console import make_cell, make_console
 from dpaudit.cli.ending import FINE, ShowRecords, Traceback
 from dpaudit.cli.options import (
     Json,
@@ -23,7 +23,7 @@ from dpaudit.cli.options import (
     word_option,
 )
 from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
-from dpaudit.cli.progress import waiting
+from dpaudit.cli.progress import show_spinner
 from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.extension.setting_table import Door, Group, ProcessSettings, names_of, rows_of
@@ -45,7 +45,7 @@ def views(
         str,
         typer.Argument(
             help="The module:function of private data and a generator, which runs; or a TOML file.",
-            autocompletion=completion.targets,
+            autocompletion=completion.complete_targets,
         ),
     ],
     private: Annotated[
@@ -113,10 +113,10 @@ def views(
     }
     asked = {name: one for name, one in options.items() if one is not None}
     if target.endswith(".toml"):
-        stated = _stated(target)
+        stated = _read_views_file(target)
         asked = stated | asked
         target = str(asked.pop("function"))
-    delta = check.delta("delta", asked.pop("delta", 1e-5))
+    delta = check.require_delta("delta", asked.pop("delta", 1e-5))
     drawing = drawing_of(picture, picture_width)
     if out is not None:
         prepare_directory(out)
@@ -125,22 +125,22 @@ def views(
         ProcessSettings(**{one: values[one] for one in names_of(ProcessSettings) if one in values})
     )
     asked |= {"seed": values["seed"]} if "seed" in values else {}
-    found = _found(target, asked, isolation)
+    found = _find_views_report(target, asked, isolation)
     written = [] if out is None else found.save(out, delta)
     if drawing is not None:
         drawing.draw(found)
         written.append(drawing.file)
     if as_json:
-        streams.write(json.dumps(found.document(delta), indent=2))
+        streams.write_result_text(json.dumps(found.document(delta), indent=2))
         return FINE
-    for line in _lines(found, delta):
-        console().print(line, soft_wrap=isinstance(line, Text))
+    for line in _render_views_report(found, delta):
+        make_console().print(line, soft_wrap=isinstance(line, Text))
     for path in written:
-        console().print(Text(str(path)), soft_wrap=True)
+        make_console().print(Text(str(path)), soft_wrap=True)
     return FINE
 
 
-def _found(target: str, asked: dict[str, Any], isolation: Any) -> ViewsReport:
+def _find_views_report(target: str, asked: dict[str, Any], isolation: Any) -> ViewsReport:
     """Return what is found of the reader's function, which runs in a process of its own."""
     from dpaudit.affine.elsewhere import report_elsewhere
     from dpaudit.affine.form import NotAffine
@@ -149,11 +149,11 @@ def _found(target: str, asked: dict[str, Any], isolation: Any) -> ViewsReport:
     if ":" not in target:
         raise InvalidArgument("target", target, "module:function")
     reference = reference_of(target)
-    shape = _shape_of(_words("private", asked.pop("private", None)))
+    shape = _shape_of(_to_option_words("private", asked.pop("private", None)))
     given = {name: one for name, one in asked.items() if name in ("norm", "radius", "seed")}
-    given |= {"observers": _observers(_words("observers", asked.get("observers")))}
-    given |= {"about": _about(_words("about", asked.get("about")), shape)}
-    with waiting(f"reading {reference}"), importable(Path.cwd()):
+    given |= {"observers": _parse_observers(_to_option_words("observers", asked.get("observers")))}
+    given |= {"about": _parse_about(_to_option_words("about", asked.get("about")), shape)}
+    with show_spinner(f"reading {reference}"), importable(Path.cwd()):
         try:
             return report_elsewhere(reference, shape, isolation, **given)
         except NotAffine as error:
@@ -161,7 +161,7 @@ def _found(target: str, asked: dict[str, Any], isolation: Any) -> ViewsReport:
             raise DpauditError(said) from error
 
 
-def _stated(path: str) -> dict[str, Any]:
+def _read_views_file(path: str) -> dict[str, Any]:
     """Return what a TOML file says: the function, and the same as the options."""
     from dpaudit.toml import read_document
 
@@ -173,18 +173,18 @@ def _stated(path: str) -> dict[str, Any]:
     return found
 
 
-def _words(name: str, value: Any) -> list[str]:
+def _to_option_words(name: str, value: Any) -> list[str]:
     """Return what an option or a file lists, as words of the command line."""
     if value is None:
         return []
     if isinstance(value, dict):
-        return [f"{key}={_joined(one)}" for key, one in value.items()]
+        return [f"{key}={_join_with_commas(one)}" for key, one in value.items()]
     if isinstance(value, list) and all(type(one) is int for one in value) and name == "private":
-        return [_joined(value)]
-    return [_joined(one) for one in (value if isinstance(value, list) else [value])]
+        return [_join_with_commas(value)]
+    return [_join_with_commas(one) for one in (value if isinstance(value, list) else [value])]
 
 
-def _joined(value: Any) -> str:
+def _join_with_commas(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -228,7 +228,7 @@ def _shape_of_file(path: Path) -> list[int]:
     return shape[:1] if len(shape) == 2 and shape[1] == 1 else shape
 
 
-def _observers(words: list[str]) -> dict[str, Any] | None:
+def _parse_observers(words: list[str]) -> dict[str, Any] | None:
     """Return who looks, by name: each is a list of those who share what they see."""
     if not words:
         return None
@@ -236,7 +236,7 @@ def _observers(words: list[str]) -> dict[str, Any] | None:
     return dict(named)
 
 
-def _about(words: list[str], shape: Mapping[str, Any]) -> dict[str, Any] | None:
+def _parse_about(words: list[str], shape: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return whose data change, by name: keys of a dictionary, indices of an array."""
     if not words:
         return None
@@ -248,7 +248,7 @@ def _about(words: list[str], shape: Mapping[str, Any]) -> dict[str, Any] | None:
         raise InvalidArgument("--about", " ".join(words), "indices of the private data") from None
 
 
-def _lines(found: ViewsReport, delta: float) -> Iterator[Text | Table]:
+def _render_views_report(found: ViewsReport, delta: float) -> Iterator[Text | Table]:
     yield Text(f"{found.name}: who learns how much", style="bold")
     for line in found.sentences():
         yield Text(line)
@@ -257,7 +257,7 @@ def _lines(found: ViewsReport, delta: float) -> Iterator[Text | Table]:
         table.add_column(column, overflow="fold")
     ordered = found.worst_first
     for one in ordered[:_MOST_ROWS]:
-        table.add_row(*(cell(text) for text in found.row(one, delta)))
+        table.add_row(*(make_cell(text) for text in found.row(one, delta)))
     yield table
     if len(ordered) > _MOST_ROWS:
         yield Text(f"{len(ordered) - _MOST_ROWS} more, none of a larger mu: --out writes them.")

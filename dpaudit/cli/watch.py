@@ -21,14 +21,14 @@ from typing import Any
 import dpaudit.cli.streams as streams
 from dpaudit.auditing.betting import evidence_of
 from dpaudit.auditing.budget import whole_report
-from dpaudit.auditing.result import reason
-from dpaudit.auditing.watch import Watch, numbered
-from dpaudit.cli.console import console, verdict_lines
-from dpaudit.cli.ending import attempted, complain, one_line
+from dpaudit.auditing.result import format_verdict_reason
+from dpaudit.auditing.watch import Watch, read_numbered_lines
+from dpaudit.cli.console import make_console, verdict_lines
+from dpaudit.cli.ending import collect_failures, one_line, print_error
 from dpaudit.cli.formats import show_format, write_formats
-from dpaudit.cli.output import Output, say
+from dpaudit.cli.output import OutputOptions, print_lines
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
-from dpaudit.estimation.sequential.game import Target
+from dpaudit.estimation.sequential.game import BettingTarget
 from dpaudit.extension.setting_table import Door, names_of
 from dpaudit.extension.settings import Settings
 from dpaudit.files import prepare_directory
@@ -36,15 +36,15 @@ from dpaudit.neighbours import Side
 from dpaudit.report.counts import WealthPath
 from dpaudit.report.document import Result, write_report
 from dpaudit.report.entries import entries_of
-from dpaudit.report.formatting import count, number
+from dpaudit.report.formatting import format_integer, format_significant
 from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured
-from dpaudit.verdicts import judge
+from dpaudit.verdicts import judge_claimed_number
 
 _CHUNK = 2**16
 _TAKES = names_of(door=Door.STREAM)
 
 
-def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:
+def run(source: str, overrides: Mapping[str, Any], output: OutputOptions) -> int:
     """Watch a file, or standard input for ``-``; return 1 as soon as the claim is refuted.
 
     The result is shown, and written with ``--out``, however the watch ends: at the end of the
@@ -62,33 +62,33 @@ def run(source: str, overrides: Mapping[str, Any], output: Output) -> int:
         if name not in _TAKES:
             raise InvalidArgument(name, value, "nothing with --watch, which reads outputs only")
     settings, began = Settings(**{"delta": 0.0, **given}), time.monotonic()
-    target = Target(settings.epsilon, settings.delta, 1 - settings.confidence)
+    target = BettingTarget(settings.epsilon, settings.delta, 1 - settings.confidence)
     watch = Watch(target, settings.distinguisher, settings.seed)
     if output.directory is not None:
         prepare_directory(output.directory)
     failure: BaseException | None = None
     try:
-        with one_line(), _opened(source) as stream:
-            _follow(watch, stream, source, output)
+        with one_line(), _open_watched_source(source) as stream:
+            _watch_stream(watch, stream, source, output)
     except (DpauditError, KeyboardInterrupt) as error:
         failure = error
     failures = list[DpauditError]()
     if watch.bettor.pairs:
-        with attempted(failures):
-            _finish(watch, settings, source, output, time.monotonic() - began)
+        with collect_failures(failures):
+            _report_watch(watch, settings, source, output, time.monotonic() - began)
     if failure is not None:
         for one in failures:
-            complain(one)
+            print_error(one)
         raise failure
     if failures:
         raise failures[0]
     if not watch.bettor.pairs:
-        raise DataError(f"{_named(source)}: {_missing(watch)}")
+        raise DataError(f"{_format_source_name(source)}: {_format_missing_outputs(watch)}")
     return int(watch.bettor.refuted_after > 0)
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[BufferedReader]:
+def _open_watched_source(source: str) -> Iterator[BufferedReader]:
     if source == "-":
         if sys.stdin is None:
             raise DataError("standard input: is closed, expected outputs, or the name of a file")
@@ -103,74 +103,81 @@ def _opened(source: str) -> Iterator[BufferedReader]:
         yield file
 
 
-def _follow(watch: Watch, stream: BufferedReader, source: str, output: Output) -> None:
+def _watch_stream(watch: Watch, stream: BufferedReader, source: str, output: OutputOptions) -> None:
     """Bet on what comes until the claim falls or the stream ends; say what changes."""
     said = (0.0, 0.0)
-    for lines in numbered(_chunks(stream, source)):
+    for lines in read_numbered_lines(_read_chunks(stream, source)):
         try:
             fallen = watch.take(lines)
         except DataError as error:
             fallen = watch.bettor.refuted_after > 0
             if not fallen:
-                raise DataError(f"{_named(source)}: {error}") from None
+                raise DataError(f"{_format_source_name(source)}: {error}") from None
         said = _say_change(watch, said, output)
         if fallen:
             return
 
 
-def _chunks(stream: BufferedReader, source: str) -> Iterator[bytes]:
+def _read_chunks(stream: BufferedReader, source: str) -> Iterator[bytes]:
     try:
         yield from iter(lambda: stream.read1(_CHUNK), b"")
     except OSError as error:
-        raise DataError(f"{_named(source)}: cannot be read on ({error.strerror})") from None
+        raise DataError(
+            f"{_format_source_name(source)}: cannot be read on ({error.strerror})"
+        ) from None
 
 
-def _say_change(watch: Watch, said: tuple[float, float], output: Output) -> tuple[float, float]:
+def _say_change(
+    watch: Watch, said: tuple[float, float], output: OutputOptions
+) -> tuple[float, float]:
     """Say a line if the lower bound rose or the wealth doubled or halved; return what was said."""
     bettor = watch.bettor
     now = (bettor.lower, bettor.log_wealth)
     if now[0] <= said[0] and abs(now[1] - said[1]) < math.log(2):
         return said
     if output.formats.shown is None and not output.quiet:
-        lower = number(now[0], rounding=ROUND_FLOOR)
+        lower = format_significant(now[0], rounding=ROUND_FLOOR)
         streams.write_now(
-            f"{count(bettor.pairs)} pairs: wealth {number(math.exp(min(now[1], 700)), 3)} of "
-            f"{number(1 / bettor.target.alpha, 6)}, epsilon at least {lower}"
+            f"{format_integer(bettor.pairs)} pairs: wealth "
+            f"{format_significant(math.exp(min(now[1], 700)), 3)} of "
+            f"{format_significant(1 / bettor.target.alpha, 6)}, epsilon at least {lower}"
         )
     return now
 
 
-def _finish(watch: Watch, settings: Settings, source: str, output: Output, seconds: float) -> None:
+def _report_watch(
+    watch: Watch, settings: Settings, source: str, output: OutputOptions, seconds: float
+) -> None:
     report = whole_report(
-        [_result(watch, settings, source)], Environment.of_this_machine(1, seconds)
+        [_make_watch_result(watch, settings, source)], Environment.of_this_machine(1, seconds)
     )
     failures, said = list[DpauditError](), list[str]()
     if output.directory is not None:
-        with attempted(failures):
+        with collect_failures(failures):
             said.append(f"Report: {write_report(report, output.directory).html}")
     formats, document = output.formats, report.model_dump_json(indent=2)
     entries = entries_of(report, [("watched stream", report.results[0], None, None)], Path.cwd())
     if formats.files:
-        with attempted(failures):
+        with collect_failures(failures):
             write_formats(formats, entries, document)
     if output.drawing is not None:
-        with attempted(failures):
+        with collect_failures(failures):
             output.drawing.draw_results(report.results)
     if formats.shown is not None:
         show_format(formats.shown, entries, document)
     else:
         for part in verdict_lines(report.results):
-            console().print(part)
-        say(said, output)
+            make_console().print(part)
+        print_lines(said, output)
     if failures:
         raise failures[0]
 
 
-def _result(watch: Watch, settings: Settings, source: str) -> Result:
+def _make_watch_result(watch: Watch, settings: Settings, source: str) -> Result:
     evidence = evidence_of(watch.bettor, [one.name for one in watch.distinguishers], None)
-    verdict = judge(settings.epsilon, evidence.lower)
+    verdict = judge_claimed_number(settings.epsilon, evidence.lower)
     wealth, cap = evidence.wealth, evidence.cap
-    said = reason("epsilon", settings.epsilon, evidence.lower, verdict, cap=cap)
+    said = format_verdict_reason("epsilon", settings.epsilon, evidence.lower, verdict, cap=cap)
     return Result(
         claim="watched stream",
         kind="privacy",
@@ -193,23 +200,23 @@ def _result(watch: Watch, settings: Settings, source: str) -> Result:
         view=watch.view,
         relation="as fed",
         pair="the two datasets that the stream names",
-        data=f"outputs from {_named(source)}",
+        data=f"outputs from {_format_source_name(source)}",
         parameters={},
         assumptions=[],
         self_checks=[],
         budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
         wealth=None if wealth is None else WealthPath(**asdict(wealth)),
-        notes=[*evidence.notes, _unmatched(watch), _TRUST],
-        counts=evidence.counts | _counts(watch),
-        rerun=_again(settings, source),
+        notes=[*evidence.notes, _format_unmatched_outputs(watch), _TRUST],
+        counts=evidence.counts | _count_watched_outputs(watch),
+        rerun=_format_watch_command(settings, source),
     )
 
 
-def _named(source: str) -> str:
+def _format_source_name(source: str) -> str:
     return "standard input" if source == "-" else source
 
 
-def _again(settings: Settings, source: str) -> str:
+def _format_watch_command(settings: Settings, source: str) -> str:
     words = ["dpaudit", "audit", "--watch", source]
     for name in _TAKES:
         value = getattr(settings, name)
@@ -223,19 +230,19 @@ _TRUST = (
 )
 
 
-def _counts(watch: Watch) -> dict[str, int]:
+def _count_watched_outputs(watch: Watch) -> dict[str, int]:
     return {
         "outputs of the dataset": watch.outputs[Side.DATASET],
         "outputs of the neighbour": watch.outputs[Side.NEIGHBOUR],
     }
 
 
-def _unmatched(watch: Watch) -> str:
-    dropped = f", {count(watch.left_out)} were left out" if watch.left_out else ""
-    return f"{count(watch.waiting)} outputs of one side still wait for the other{dropped}."
+def _format_unmatched_outputs(watch: Watch) -> str:
+    dropped = f", {format_integer(watch.left_out)} were left out" if watch.left_out else ""
+    return f"{format_integer(watch.waiting)} outputs of one side still wait for the other{dropped}."
 
 
-def _missing(watch: Watch) -> str:
+def _format_missing_outputs(watch: Watch) -> str:
     if not any(watch.outputs.values()):
         return "an empty stream, expected lines such as dataset,0.5"
     if all(watch.outputs.values()):

@@ -43,10 +43,12 @@ def split_evenly(dataset: Dataset, nodes: int, rng: np.random.Generator) -> Data
     (3, 2, 2)
     """
     count = len(dataset.labels)
-    nodes = _count("nodes", nodes, count)
-    order = _generator(rng).permutation(count)
+    nodes = _require_record_count("nodes", nodes, count)
+    order = _require_generator(rng).permutation(count)
     each, over = divmod(count, nodes)
-    return _take(dataset, order, tuple(each + (node < over) for node in range(nodes)))
+    return _select_dataset_rows(
+        dataset, order, tuple(each + (node < over) for node in range(nodes))
+    )
 
 
 def split_unevenly(
@@ -88,15 +90,15 @@ def split_unevenly(
     (20, True)
     """
     count = len(dataset.labels)
-    nodes = _count("nodes", nodes, count)
-    concentration = check.positive("concentration", concentration)
-    order = _generator(rng).permutation(count)
+    nodes = _require_record_count("nodes", nodes, count)
+    concentration = check.require_positive("concentration", concentration)
+    order = _require_generator(rng).permutation(count)
     shares = rng.dirichlet(np.full(nodes, concentration))
     # Rounding the running total keeps the sizes summing to the number of records.
     ends = np.rint(np.cumsum(shares) * (count - nodes)).astype(np.int64)
     ends[-1] = count - nodes
     sizes = 1 + np.diff(np.minimum(ends, count - nodes), prepend=0)
-    return _take(dataset, order, tuple(sizes.tolist()))
+    return _select_dataset_rows(dataset, order, tuple(sizes.tolist()))
 
 
 def subset(dataset: Dataset, records: int, rng: np.random.Generator) -> Dataset:
@@ -129,23 +131,27 @@ def subset(dataset: Dataset, records: int, rng: np.random.Generator) -> Dataset:
     (2, 5)
     """
     count = len(dataset.labels)
-    records = _count("records", records, count)
-    return _take(dataset, _generator(rng).permutation(count)[:records], (records,))
+    records = _require_record_count("records", records, count)
+    return _select_dataset_rows(
+        dataset, _require_generator(rng).permutation(count)[:records], (records,)
+    )
 
 
-def _take(dataset: Dataset, rows: NDArray[np.int64], sizes: tuple[int, ...]) -> Dataset:
+def _select_dataset_rows(
+    dataset: Dataset, rows: NDArray[np.int64], sizes: tuple[int, ...]
+) -> Dataset:
     features, labels = dataset.features[rows], dataset.labels[rows]
     return replace(dataset, features=features, labels=labels, node_sizes=sizes)
 
 
-def _count(name: str, value: object, records: int) -> int:
-    number = check.integer(name, value, least=1)
+def _require_record_count(name: str, value: object, records: int) -> int:
+    number = check.require_integer(name, value, least=1)
     if number > records:
         raise InvalidArgument(name, value, f"at most the number of records, {records}")
     return number
 
 
-def _generator(rng: object) -> np.random.Generator:
+def _require_generator(rng: object) -> np.random.Generator:
     if not isinstance(rng, np.random.Generator):
         raise InvalidArgument("rng", rng, "a numpy.random.Generator")
     return rng
@@ -178,8 +184,10 @@ def most_distant_records(
     [0, 2]
     """
     records = dataset.signed_records
-    check.integer("records", len(records), least=2)
-    chosen = np.sort(rng.permutation(len(records))[: check.integer("candidates", candidates, 1)])
+    check.require_integer("records", len(records), least=2)
+    chosen = np.sort(
+        rng.permutation(len(records))[: check.require_integer("candidates", candidates, 1)]
+    )
     squares = np.einsum("nd,nd->n", records, records)
     best, pair = -1.0, (0, 1)
     for start in range(0, len(records), _TILE):

@@ -71,12 +71,12 @@ def options_of(name: str) -> tuple[str, ...]:
     >>> options_of("a9a"), options_of("breast-cancer"), options_of("unheard-of")
     (('split',), (), ())
     """
-    loader = CATALOGUE.get(_key(str(name)))
+    loader = CATALOGUE.get(_to_catalogue_key(str(name)))
     parameters = inspect.signature(loader).parameters if loader else {}
     return tuple(parameter for parameter in parameters if parameter != "path")
 
 
-def _key(name: str) -> str:
+def _to_catalogue_key(name: str) -> str:
     return name.replace("_", "-")
 
 
@@ -117,7 +117,7 @@ def load(name: str, /, *, path: PathLike | None = None, **options: object) -> Da
     dpaudit.errors.UnknownName: dataset: got 'aduld', expected one of: a9a, adult, \
 breast-cancer, csv, libsvm; did you mean 'adult'?
     """
-    key = _key(str(name))
+    key = _to_catalogue_key(str(name))
     if key not in CATALOGUE:
         raise UnknownName("dataset", str(name), CATALOGUE)
     loader = CATALOGUE[key]

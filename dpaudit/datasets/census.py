@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocessing import preprocess
-from dpaudit.datasets.sources import DAMAGED, PathLike, Source, read_text
-from dpaudit.errors import DataError, shorten
+from dpaudit.datasets.sources import DAMAGED, DatasetSource, PathLike, read_text
+from dpaudit.errors import DataError, shorten_repr
 from dpaudit.records import Record
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ ADULT_FEATURES = NUMERIC + tuple(
 )
 
 
-SOURCE = Source(
+SOURCE = DatasetSource(
     files=("adult.data", "adult.test"),
     archive="UCI Machine Learning Repository, 'Adult'",
     openml_name="adult",
@@ -165,7 +165,7 @@ def _read_parts(files: tuple[Path, ...]) -> list[Encoded]:
     parts = []
     for path, expected in zip(files, FILE_RECORDS, strict=True):
         records = read_records(path)
-        part = encode(records, str(path))
+        part = encode_census(records, str(path))
         require_count(str(path), len(records), expected)
         parts.append(part)
     return parts
@@ -204,7 +204,7 @@ def read_records(path: Path) -> DataFrame:
     return records.set_index(lines.index)
 
 
-def encode(records: DataFrame, source: str) -> Encoded:
+def encode_census(records: DataFrame, source: str) -> Encoded:
     """Return unscaled features and labels of the complete records.
 
     Parameters
@@ -226,18 +226,18 @@ def encode(records: DataFrame, source: str) -> Encoded:
         A value is none that its column can hold.
     """
     complete = records[~(records.isna() | records.eq("?")).any(axis=1)]
-    numbers = [_numbers(complete[column], source) for column in NUMERIC]
+    numbers = [_parse_census_numbers(complete[column], source) for column in NUMERIC]
     indicators = [
-        np.eye(len(values))[_codes(complete[column], values, source)]
+        np.eye(len(values))[_encode_categories(complete[column], values, source)]
         for column, values in CATEGORIES.items()
     ]
     # adult.test ends its labels in a full stop.
     income = complete["income"].astype(str).str.removesuffix(".")
-    labels = np.array([-1.0, 1.0])[_codes(income, ["<=50K", ">50K"], source)]
+    labels = np.array([-1.0, 1.0])[_encode_categories(income, ["<=50K", ">50K"], source)]
     return np.column_stack([*numbers, *indicators]), labels
 
 
-def _numbers(column: Series, source: str) -> NDArray[np.float64]:
+def _parse_census_numbers(column: Series, source: str) -> NDArray[np.float64]:
     import pandas as pd
 
     parsed = pd.to_numeric(column, errors="coerce")
@@ -246,7 +246,7 @@ def _numbers(column: Series, source: str) -> NDArray[np.float64]:
     return numbers
 
 
-def _codes(column: Series, values: list[str], source: str) -> NDArray[np.intp]:
+def _encode_categories(column: Series, values: list[str], source: str) -> NDArray[np.intp]:
     import pandas as pd
 
     codes: NDArray[np.intp] = pd.Index(values).get_indexer(column.astype(str))
@@ -259,7 +259,7 @@ def _require(column: Series, good: NDArray[np.bool_], expected: str, source: str
         position = int(np.argmin(good))
         raise DataError(
             f"{source}: line {column.index[position]}: {column.name}: "
-            f"got {shorten(Record(column.iloc[position]))}, expected {expected}; {DAMAGED}"
+            f"got {shorten_repr(Record(column.iloc[position]))}, expected {expected}; {DAMAGED}"
         )
 
 
@@ -279,10 +279,13 @@ def _fetch_parts() -> list[Encoded]:
     require_count(SOURCE.openml, len(frame), sum(FILE_RECORDS))
     records = frame[list(COLUMNS)].set_axis(pd.RangeIndex(1, len(frame) + 1), axis=0)
     positive = records["income"].astype(str).eq(">50K").to_numpy()
-    return [encode(records.iloc[rows], SOURCE.openml) for rows in merged_parts(positive, SOURCE)]
+    return [
+        encode_census(records.iloc[rows], SOURCE.openml)
+        for rows in find_merged_parts(positive, SOURCE)
+    ]
 
 
-def merged_parts(positive: NDArray[np.bool_], source: Source) -> tuple[slice, slice]:
+def find_merged_parts(positive: NDArray[np.bool_], source: DatasetSource) -> tuple[slice, slice]:
     """Return where the two files lie in a copy that merges them: training rows, test rows.
 
     OpenML's copy of Adult holds the test file first. The order decides which record a seed picks,

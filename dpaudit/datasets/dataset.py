@@ -55,7 +55,7 @@ class Dataset:
         if len(labels) != len(features):
             expected = f"one label for each of the {len(features)} records"
             raise InvalidArgument("labels", f"{len(labels)} values", expected)
-        sizes = tuple(check.integer("node_sizes", s, least=1) for s in self.node_sizes)
+        sizes = tuple(check.require_integer("node_sizes", s, least=1) for s in self.node_sizes)
         sizes = sizes or (len(features),)
         if sum(sizes) != len(features) or not len(features):
             expected = f"positive sizes that sum to the {len(features)} records"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from dpaudit.errors import DataError, shorten
+from dpaudit.errors import DataError, shorten_repr
 from dpaudit.records import Record
 
 
@@ -103,7 +103,7 @@ def preprocess(features: object) -> NDArray[np.float64]:
     return clip_rows(scale_columns(features))
 
 
-def signed_labels(
+def convert_to_signed_labels(
     labels: NDArray[np.generic], positive: object, source: str
 ) -> NDArray[np.float64]:
     """Return labels in {-1, +1}, shape ``(N,)``.
@@ -126,13 +126,13 @@ def signed_labels(
     Examples
     --------
     >>> import numpy as np
-    >>> signed_labels(np.array(["yes", "no"]), "yes", "answers.csv")
+    >>> convert_to_signed_labels(np.array(["yes", "no"]), "yes", "answers.csv")
     array([ 1., -1.])
     """
     found = np.unique(labels)
     shown = found[:5].tolist()
     usual = set(shown) <= {-1, 0, 1, 2}  # says how classes are numbered, not who is in which
-    values = ", ".join(shorten(v if usual else Record(v), width=30) for v in shown)
+    values = ", ".join(shorten_repr(v if usual else Record(v), width=30) for v in shown)
     values += ", ..." if len(found) > 5 else ""
     if positive is None:
         if labels.dtype.kind not in "fiu" or not np.isin(found, (-1, 1)).all():
@@ -144,7 +144,7 @@ def signed_labels(
     is_positive = labels == positive
     if len(found) > 2 or not is_positive.any():
         raise DataError(
-            f"{source}: found labels {values}, expected {shorten(positive, width=20)} "
+            f"{source}: found labels {values}, expected {shorten_repr(positive, width=20)} "
             "and at most one other value"
         )
     return np.where(is_positive, 1.0, -1.0)

@@ -30,7 +30,7 @@ _FETCH_ERRORS = (OSError, ValueError, EOFError, http.client.HTTPException, zlib.
 
 
 @dataclass(frozen=True)
-class Source:
+class DatasetSource:
     """A published dataset: its files and its copy on OpenML.
 
     Parameters

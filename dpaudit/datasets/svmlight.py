@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from dpaudit.datasets.census import FILE_RECORDS, merged_parts, require_count
+from dpaudit.datasets.census import FILE_RECORDS, find_merged_parts, require_count
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.datasets.preprocessing import preprocess, signed_labels
-from dpaudit.datasets.sources import DAMAGED, PathLike, Source, as_path, read_text
-from dpaudit.errors import DataError, shorten, shown_words
+from dpaudit.datasets.preprocessing import convert_to_signed_labels, preprocess
+from dpaudit.datasets.sources import DAMAGED, DatasetSource, PathLike, as_path, read_text
+from dpaudit.errors import DataError, format_error_words, shorten_repr
 from dpaudit.records import Record
 
 A9A_FEATURES = 123
 _SPLITS = ("train", "test")
 _ARCHIVE = "LIBSVM Data: Classification (Binary Class), 'a9a'"
 _SOURCES = {
-    split: Source(files=(file,), archive=_ARCHIVE, openml_name="a9a", openml_version=1)
+    split: DatasetSource(files=(file,), archive=_ARCHIVE, openml_name="a9a", openml_version=1)
     for split, file in zip(_SPLITS, ("a9a", "a9a.t"), strict=True)
 }
 
@@ -71,19 +71,19 @@ def a9a(path: PathLike | None = None, split: str = "train") -> Dataset:
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: split: got 'validation', expected one of: train, test
     """
-    check.choice("split", split, _SPLITS)
+    check.require_choice("split", split, _SPLITS)
     source = _SOURCES[split]
     files = source.find(path)
     if files is None:
         where = source.openml
-        features, labels = _fetch(source, split)
+        features, labels = _load_openml_split(source, split)
     else:
         where = str(files[0])
-        features, labels = _read(files[0], A9A_FEATURES, zero_based=False)
+        features, labels = _read_svmlight(files[0], A9A_FEATURES, zero_based=False)
     require_count(f"{where} ({split})", len(labels), FILE_RECORDS[_SPLITS.index(split)])
     if not np.isin(features.data, (0, 1)).all():
         raise DataError(f"{where}: found a feature that is neither 0 nor 1; {DAMAGED}")
-    signed = signed_labels(labels, None, where)
+    signed = convert_to_signed_labels(labels, None, where)
     return Dataset(preprocess(features.toarray()), signed, name=f"a9a-{split}")
 
 
@@ -135,16 +135,18 @@ def libsvm(
            [0., 1.]])
     """
     if n_features is not None:
-        n_features = check.integer("n_features", n_features, least=1)
+        n_features = check.require_integer("n_features", n_features, least=1)
     place = as_path(path)
-    matrix, labels = _read(place, n_features, zero_based=zero_based)
-    number = None if positive is None else check.real("positive", positive)
-    signed = signed_labels(labels, number, str(place))
+    matrix, labels = _read_svmlight(place, n_features, zero_based=zero_based)
+    number = None if positive is None else check.require_real("positive", positive)
+    signed = convert_to_signed_labels(labels, number, str(place))
     features = matrix.toarray()
     return Dataset(preprocess(features) if scaled else features, signed, name=place.name)
 
 
-def _read(place: Path, n_features: int | None, *, zero_based: bool) -> tuple[Any, NDArray[Any]]:
+def _read_svmlight(
+    place: Path, n_features: int | None, *, zero_based: bool
+) -> tuple[Any, NDArray[Any]]:
     """Return a sparse matrix of shape ``(N, d)`` and labels of shape ``(N,)``, all finite."""
     from sklearn.datasets import load_svmlight_file
 
@@ -155,7 +157,7 @@ def _read(place: Path, n_features: int | None, *, zero_based: bool) -> tuple[Any
         )
     except (ValueError, OverflowError) as error:
         reason = _first_complaint(text, n_features, zero_based)
-        reason = reason or f"no reader takes it: {shown_words(type(error), str(error))}"
+        reason = reason or f"no reader takes it: {format_error_words(type(error), str(error))}"
         raise DataError(f"{place}: {reason}; {DAMAGED}") from None
     if not (np.isfinite(features.data).all() and np.isfinite(labels).all()):
         reason = _first_complaint(text, n_features, zero_based) or "a number is not finite"
@@ -175,19 +177,19 @@ def _first_complaint(text: str, n_features: int | None, zero_based: bool) -> str
     complaints = (
         f"line {number}: {complaint}"
         for number, line in enumerate(text.split("\n"), start=1)
-        if (complaint := _complaint(line.split("#")[0].split(), n_features, zero_based))
+        if (complaint := _find_line_fault(line.split("#")[0].split(), n_features, zero_based))
     )
     return next(complaints, None)
 
 
-def _complaint(tokens: list[str], n_features: int | None, zero_based: bool) -> str | None:
+def _find_line_fault(tokens: list[str], n_features: int | None, zero_based: bool) -> str | None:
     if tokens and not _is_number(tokens[0]):
-        return f"label: got {shorten(Record(tokens[0]))}, expected a finite number"
+        return f"label: got {shorten_repr(Record(tokens[0]))}, expected a finite number"
     previous = -1 if zero_based else 0
     for token in tokens[1:]:
         pair = _PAIR.fullmatch(token)
         if not pair or not _is_number(pair[2]):
-            return f"got {shorten(Record(token))}, expected index:value with a finite number"
+            return f"got {shorten_repr(Record(token))}, expected index:value with a finite number"
         if pair[1] == "qid":
             continue
         index = int(pair[1])
@@ -207,7 +209,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _fetch(source: Source, split: str) -> tuple[Any, NDArray[np.float64]]:
+def _load_openml_split(source: DatasetSource, split: str) -> tuple[Any, NDArray[np.float64]]:
     from scipy.sparse import csr_array
 
     bunch = source.fetch(as_frame=False)
@@ -221,5 +223,5 @@ def _fetch(source: Source, split: str) -> tuple[Any, NDArray[np.float64]]:
         labels = np.asarray(bunch.target).astype(np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{source.openml}: its labels are not numbers; {source.advice}") from None
-    rows = merged_parts(labels == 1, source)[_SPLITS.index(split)]
+    rows = find_merged_parts(labels == 1, source)[_SPLITS.index(split)]
     return features[rows], labels[rows]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.datasets.preprocessing import preprocess, signed_labels
+from dpaudit.datasets.preprocessing import convert_to_signed_labels, preprocess
 from dpaudit.datasets.sources import DAMAGED, PathLike, as_path, read_text
-from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten
+from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten_repr
 from dpaudit.records import Record, are_shown
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ def csv(
            [ 2. , 80. ]]), array([ 1., -1.]))
     """
     place = as_path(path)
-    table = _read(place)
+    table = _read_csv_cells(place)
     if label_column not in table.columns:
-        known = _names(table)
+        known = _get_header_names(table)
         if known is None:
             expected = "a column's name (not shown: a number among them may be that of a record)"
             raise InvalidArgument("label_column", str(label_column), expected)
@@ -77,12 +77,12 @@ def csv(
     if not len(table) or len(table.columns) < 2:
         found = f"{len(table)} records of {len(table.columns)} columns"
         raise DataError(f"{place}: found {found}, expected some records and features; {DAMAGED}")
-    labels = _labels(table[label_column].str.strip(), positive, place)
-    features = _numbers(table.drop(columns=label_column), place)
+    labels = _parse_table_labels(table[label_column].str.strip(), positive, place)
+    features = _parse_table_numbers(table.drop(columns=label_column), place)
     return Dataset(preprocess(features) if scaled else features, labels, name=place.name)
 
 
-def _read(place: Path) -> DataFrame:
+def _read_csv_cells(place: Path) -> DataFrame:
     """Return the cells as text, indexed by line number, under the names in the header."""
     import pandas as pd
 
@@ -109,7 +109,7 @@ def _read(place: Path) -> DataFrame:
     return table[table.ne("").any(axis=1)]
 
 
-def _names(table: DataFrame) -> list[str] | None:
+def _get_header_names(table: DataFrame) -> list[str] | None:
     """Return the names in the header; None if that may be a record, in a file without one.
 
     Names are no numbers, and below them there is one.
@@ -128,24 +128,25 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _numbers(table: DataFrame, place: Path) -> NDArray[np.float64]:
+def _parse_table_numbers(table: DataFrame, place: Path) -> NDArray[np.float64]:
     import pandas as pd
 
     parsed = table.apply(pd.to_numeric, errors="coerce")
     numbers: NDArray[np.float64] = parsed.to_numpy(dtype=np.float64)
     bad = ~np.isfinite(numbers)
     if bad.any():
-        names = _names(table)
+        names = _get_header_names(table)
         row, column = np.argwhere(bad)[0].tolist()
         name = f"feature {column + 1}" if names is None else names[column]
         raise DataError(
             f"{place}: line {table.index[row]}: {name}: "
-            f"got {shorten(Record(table.iat[row, column]))}, expected a finite number; {DAMAGED}"
+            f"got {shorten_repr(Record(table.iat[row, column]))}, expected a finite number; "
+            f"{DAMAGED}"
         )
     return numbers
 
 
-def _labels(column: Series, positive: object, place: Path) -> NDArray[np.float64]:
+def _parse_table_labels(column: Series, positive: object, place: Path) -> NDArray[np.float64]:
     """Compare labels as numbers where all are numbers, so that ``1`` and ``1.0`` are one label."""
     # A label nobody entered must not pass for "the other one".
     blank = column.str.lower().isin(("", "nan")).to_numpy()
@@ -158,5 +159,5 @@ def _labels(column: Series, positive: object, place: Path) -> NDArray[np.float64
         wanted = None if positive is None else float(str(positive))
     except ValueError:
         wanted_word = None if positive is None else str(positive)
-        return signed_labels(words, wanted_word, str(place))
-    return signed_labels(numbers, wanted, str(place))
+        return convert_to_signed_labels(words, wanted_word, str(place))
+    return convert_to_signed_labels(numbers, wanted, str(place))

@@ -14,7 +14,7 @@ from dpaudit.errors import DpauditError
 
 
 @dataclass(frozen=True)
-class Answer:
+class EpsilonBracket:
     """What is proved of releases at a delta.
 
     Attributes
@@ -32,20 +32,22 @@ class Answer:
     command: str
 
 
-def ask(kind: str, delta: float, parameters: Mapping[str, Any]) -> Answer | None:
+def prove_release_epsilon(
+    kind: str, delta: float, parameters: Mapping[str, Any]
+) -> EpsilonBracket | None:
     """Return what the accountants prove of a release, or None where they refuse its numbers.
 
     Examples
     --------
-    >>> answer = ask("laplace", 0.0, {"sensitivity": 1.0, "noise_scale": 10.0})
+    >>> answer = prove_release_epsilon("laplace", 0.0, {"sensitivity": 1.0, "noise_scale": 10.0})
     >>> answer.upper, answer.command
     (0.1, 'dpaudit account laplace --delta 0 --set sensitivity=1 --set noise_scale=10')
     """
-    return _ask(kind, delta, json.dumps(parameters))
+    return _prove_packed_release(kind, delta, json.dumps(parameters))
 
 
 @lru_cache(maxsize=512)
-def _ask(kind: str, delta: float, packed: str) -> Answer | None:
+def _prove_packed_release(kind: str, delta: float, packed: str) -> EpsilonBracket | None:
     from dpaudit.accounts.account import account_for, read_target
 
     parameters = json.loads(packed)
@@ -57,86 +59,101 @@ def _ask(kind: str, delta: float, packed: str) -> Answer | None:
     lower = -math.inf if proved is None or proved.lower is None else proved.lower
     if kind in _TIGHT and math.isfinite(upper):
         lower = max(lower, upper)  # the number is attained, not only a bound
-    return Answer(upper, lower, _command(kind, delta, parameters))
+    return EpsilonBracket(upper, lower, _format_account_command(kind, delta, parameters))
 
 
 _TIGHT = frozenset({"laplace", "randomised-response"})  # at delta 0, where alone they are asked
 
 
-def _command(kind: str, delta: float, parameters: Mapping[str, Any]) -> str:
-    words = ["dpaudit", "account", kind, "--delta", shown(delta)]
+def _format_account_command(kind: str, delta: float, parameters: Mapping[str, Any]) -> str:
+    words = ["dpaudit", "account", kind, "--delta", format_typed_number(delta)]
     for name, value in parameters.items():
-        text = json.dumps(value) if isinstance(value, list) else shown(value)
+        text = json.dumps(value) if isinstance(value, list) else format_typed_number(value)
         words += ["--set", f"{name}={text}"]
     return shlex.join(words)
 
 
-def shown(value: float) -> str:
+def format_typed_number(value: float) -> str:
     """Return a number as it is typed.
 
     Examples
     --------
-    >>> shown(1.0), shown(1e-10), shown(0.30000000000000004), shown(365)
+    >>> (
+    ...     format_typed_number(1.0),
+    ...     format_typed_number(1e-10),
+    ...     format_typed_number(0.30000000000000004),
+    ...     format_typed_number(365),
+    ... )
     ('1', '1e-10', '0.3', '365')
     """
     return format(value, ".12g")
 
 
-def of_rho(rho: float, delta: float) -> Answer | None:
+def of_rho(rho: float, delta: float) -> EpsilonBracket | None:
     """Return what rho-zCDP has at a delta."""
-    return ask("zero-concentrated", delta, {"rho": rho})
+    return prove_release_epsilon("zero-concentrated", delta, {"rho": rho})
 
 
-def of_gaussian(mu: float, delta: float, count: int = 1) -> Answer | None:
+def of_gaussian(mu: float, delta: float, count: int = 1) -> EpsilonBracket | None:
     """Return what Gaussian noise has whose sensitivity is so many times its deviation."""
     return of_noise(1.0, 1.0 / mu, delta, count)
 
 
-def of_noise(sensitivity: float, deviation: float, delta: float, count: int = 1) -> Answer | None:
+def of_noise(
+    sensitivity: float, deviation: float, delta: float, count: int = 1
+) -> EpsilonBracket | None:
     """Return what Gaussian noise has at a delta."""
-    parameters = {"sensitivity": sensitivity, "noise_scale": deviation} | _times(count)
-    return ask("gaussian", delta, parameters)
+    parameters = {"sensitivity": sensitivity, "noise_scale": deviation} | _make_count_parameter(
+        count
+    )
+    return prove_release_epsilon("gaussian", delta, parameters)
 
 
-def of_laplace(sensitivity: float, scale: float, count: int = 1) -> Answer | None:
+def of_laplace(sensitivity: float, scale: float, count: int = 1) -> EpsilonBracket | None:
     """Return what Laplace noise has at delta 0."""
-    parameters = {"sensitivity": sensitivity, "noise_scale": scale} | _times(count)
-    return ask("laplace", 0.0, parameters)
+    parameters = {"sensitivity": sensitivity, "noise_scale": scale} | _make_count_parameter(count)
+    return prove_release_epsilon("laplace", 0.0, parameters)
 
 
-def of_response(truth: float, categories: int = 2) -> Answer | None:
+def of_response(truth: float, categories: int = 2) -> EpsilonBracket | None:
     """Return what randomised response has that says the truth with a probability."""
-    return ask("randomised-response", 0.0, {"truth": truth, "categories": categories})
+    return prove_release_epsilon(
+        "randomised-response", 0.0, {"truth": truth, "categories": categories}
+    )
 
 
-def of_samples(sampling: float, multiplier: float, steps: int, delta: float) -> Answer | None:
+def of_samples(
+    sampling: float, multiplier: float, steps: int, delta: float
+) -> EpsilonBracket | None:
     """Return what Gaussian noise on Poisson samples has."""
     parameters = {"sampling_ratio": sampling, "noise_multiplier": multiplier, "count": steps}
-    return ask("subsampled-gaussian", delta, parameters)
+    return prove_release_epsilon("subsampled-gaussian", delta, parameters)
 
 
-def of_copies(epsilon: float, delta: float, count: int, at: float) -> Answer | None:
+def of_copies(epsilon: float, delta: float, count: int, at: float) -> EpsilonBracket | None:
     """Return what so many releases of (epsilon, delta)-DP have together at a delta."""
-    return ask("approximate", at, {"epsilon": epsilon, "delta": delta, "count": count})
+    return prove_release_epsilon(
+        "approximate", at, {"epsilon": epsilon, "delta": delta, "count": count}
+    )
 
 
-def of_parts(parts: Sequence[tuple[float, float]], at: float) -> Answer | None:
+def of_parts(parts: Sequence[tuple[float, float]], at: float) -> EpsilonBracket | None:
     """Return what releases of (epsilon, delta)-DP have together at a delta."""
     releases = [{"kind": "approximate", "epsilon": one, "delta": other} for one, other in parts]
-    return ask("parallel-groups", at, {"group": [{"release": releases}]})
+    return prove_release_epsilon("parallel-groups", at, {"group": [{"release": releases}]})
 
 
-def of_concentrated(parts: Sequence[float], delta: float) -> Answer | None:
+def of_concentrated(parts: Sequence[float], delta: float) -> EpsilonBracket | None:
     """Return what rho-zCDP releases have together at a delta."""
     releases = [{"kind": "zero-concentrated", "rho": one} for one in parts]
-    return ask("parallel-groups", delta, {"group": [{"release": releases}]})
+    return prove_release_epsilon("parallel-groups", delta, {"group": [{"release": releases}]})
 
 
-def _times(count: int) -> dict[str, int]:
+def _make_count_parameter(count: int) -> dict[str, int]:
     return {} if count == 1 else {"count": count}
 
 
-def classical(rho: float, delta: float) -> float:
+def bound_classical_epsilon(rho: float, delta: float) -> float:
     """Return rho + 2 sqrt(rho ln(1/delta)), of Bun & Steinke 2016, Proposition 1.3."""
     return rho + 2 * math.sqrt(rho * math.log(1 / delta))
 
@@ -153,12 +170,12 @@ def of_order(order: float, divergence: float, delta: float) -> float:
     return max(0.0, divergence + inner)
 
 
-def amplified(epsilon: float, sampling: float) -> float:
+def compute_amplified_epsilon(epsilon: float, sampling: float) -> float:
     """Return ln(1 + q (e^epsilon - 1)), of Balle, Barthe & Gaboardi 2018, Theorem 8.
 
     Examples
     --------
-    >>> round(amplified(6.8, 0.124), 4)
+    >>> round(compute_amplified_epsilon(6.8, 0.124), 4)
     4.7204
     """
     if epsilon > 500:

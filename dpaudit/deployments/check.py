@@ -7,14 +7,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from dpaudit.deployments.arithmetic import shown
+from dpaudit.deployments.arithmetic import format_typed_number
 from dpaudit.deployments.facts import Number
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 
 Outcome = Literal["agrees", "does not", "cannot be said", "caution"]
 
 
-class Check(Document):
+class Check(ReportPart):
     """What came of one comparison."""
 
     code: str = Field(description="Which comparison.")
@@ -49,15 +49,19 @@ def made(
     )
 
 
-def rounded(value: float) -> str:
+def format_computed_number(value: float) -> str:
     """Return a computed number as a sentence shows it.
 
     Examples
     --------
-    >>> rounded(17.158308), rounded(0.30000000000000004), rounded(5e-9)
+    >>> (
+    ...     format_computed_number(17.158308),
+    ...     format_computed_number(0.30000000000000004),
+    ...     format_computed_number(5e-9),
+    ... )
     ('17.1583', '0.3', '5e-09')
     """
     return format(value, ".6g")
 
 
-__all__ = ["Check", "Outcome", "made", "rounded", "shown"]
+__all__ = ["Check", "Outcome", "format_computed_number", "format_typed_number", "made"]

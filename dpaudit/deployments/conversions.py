@@ -5,16 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from dpaudit.deployments.arithmetic import Answer, classical, of_gaussian, of_order, of_rho
-from dpaudit.deployments.check import Check, made, rounded
-from dpaudit.deployments.facts import Facts, Number, Scope
+from dpaudit.deployments.arithmetic import (
+    EpsilonBracket,
+    bound_classical_epsilon,
+    of_gaussian,
+    of_order,
+    of_rho,
+)
+from dpaudit.deployments.check import Check, format_computed_number, made
+from dpaudit.deployments.facts import Number, RecordFacts, Scope
 from dpaudit.deployments.vocabulary import COMPOSITE, GAUSSIAN, PURE
 
 _SOME_DELTA = 1e-10  # at which a command is asked whose rho alone counts
 _LOOSE = 1.01  # times the accountant's number: from here on a note says so
 
 
-def check_conversions(facts: Facts) -> Iterator[Check]:
+def check_conversions(facts: RecordFacts) -> Iterator[Check]:
     """Yield a check for each epsilon that stands beside a rho, a mu or a Renyi divergence."""
     fields = [one for one in facts.fields if one.role in ("field", "total")]
     whole = Scope(numbers=fields, mechanisms=facts.mechanisms, linked=True)
@@ -24,7 +30,7 @@ def check_conversions(facts: Facts) -> Iterator[Check]:
     yield from _of_mu(facts)
 
 
-def _of_scope(facts: Facts, scope: Scope) -> Iterator[Check]:
+def _of_scope(facts: RecordFacts, scope: Scope) -> Iterator[Check]:
     rho, epsilon = scope.first("rho"), scope.first("epsilon")
     order, divergence = scope.first("order"), scope.first("renyi")
     delta = scope.first("delta") or facts.field("delta")
@@ -37,7 +43,7 @@ def _of_scope(facts: Facts, scope: Scope) -> Iterator[Check]:
 
 
 def _of_rho(
-    facts: Facts, scope: Scope, rho: Number, epsilon: Number, delta: Number | None
+    facts: RecordFacts, scope: Scope, rho: Number, epsilon: Number, delta: Number | None
 ) -> Check:
     if delta is None or not 0 < delta.value < 1:
         if _is_pure(facts, scope) and epsilon.value**2 / 2 <= rho.value + rho.slack:
@@ -54,20 +60,21 @@ def _of_rho(
         words = "the accountant does not take these numbers"
         return made("rho", "cannot be said", words, numbers)
     if epsilon.value + epsilon.slack >= least.upper:
-        return _holds(rho, epsilon, delta, house)
-    return _below(facts, scope, rho, epsilon, delta, house)
+        return _make_rho_check(rho, epsilon, delta, house)
+    return _check_epsilon_below_rho(facts, scope, rho, epsilon, delta, house)
 
 
-def _holds(rho: Number, epsilon: Number, delta: Number, house: Answer) -> Check:
+def _make_rho_check(rho: Number, epsilon: Number, delta: Number, house: EpsilonBracket) -> Check:
     words = (
-        f"rho = {rho.written} at delta = {delta.written} is epsilon {rounded(house.upper)}; "
+        f"rho = {rho.written} at delta = {delta.written} is epsilon "
+        f"{format_computed_number(house.upper)}; "
         f"the record says {epsilon.written}"
     )
     if epsilon.value > _LOOSE * house.upper:
         words += ", which is looser and holds"
-        usual = classical(rho.value, delta.value)
+        usual = bound_classical_epsilon(rho.value, delta.value)
         if math.isclose(usual, epsilon.value, rel_tol=5e-3):
-            words += f" (rho + 2 sqrt(rho ln(1/delta)) = {rounded(usual)})"
+            words += f" (rho + 2 sqrt(rho ln(1/delta)) = {format_computed_number(usual)})"
     elif epsilon.value < house.upper:
         words += ", which the rounding of both allows"
     return made(
@@ -81,19 +88,25 @@ def _holds(rho: Number, epsilon: Number, delta: Number, house: Answer) -> Check:
     )
 
 
-def _below(
-    facts: Facts, scope: Scope, rho: Number, epsilon: Number, delta: Number, house: Answer
+def _check_epsilon_below_rho(
+    facts: RecordFacts,
+    scope: Scope,
+    rho: Number,
+    epsilon: Number,
+    delta: Number,
+    house: EpsilonBracket,
 ) -> Check:
     """Judge an epsilon below what follows from rho: by noise of that rho, or it does not agree."""
     numbers = (rho, epsilon, delta)
     mechanisms = {*scope.mechanisms} or {*facts.mechanisms}
     exact = of_gaussian(math.sqrt(2 * rho.value), delta.value)
     words = (
-        f"rho = {rho.written} at delta = {delta.written} is epsilon {rounded(house.upper)} by zCDP"
+        f"rho = {rho.written} at delta = {delta.written} is epsilon "
+        f"{format_computed_number(house.upper)} by zCDP"
     )
     if exact is None:
         return made("rho", "cannot be said", words, numbers, stated=epsilon.value)
-    words += f" and {rounded(exact.upper)} by Gaussian noise of that rho"
+    words += f" and {format_computed_number(exact.upper)} by Gaussian noise of that rho"
     words += f"; the record says {epsilon.written}"
     if epsilon.value + epsilon.slack >= exact.lower:
         is_gaussian = bool(GAUSSIAN & ({*facts.mechanisms} | mechanisms)) or "gdp" in facts.remarks
@@ -125,7 +138,7 @@ def _below(
     )
 
 
-def _is_pure(facts: Facts, scope: Scope) -> bool:
+def _is_pure(facts: RecordFacts, scope: Scope) -> bool:
     mechanisms = {*scope.mechanisms} or {*facts.mechanisms}
     return facts.variants == ["pure"] or (bool(mechanisms) and mechanisms <= PURE)
 
@@ -133,7 +146,8 @@ def _is_pure(facts: Facts, scope: Scope) -> bool:
 def _by_purity(rho: Number, epsilon: Number) -> Check:
     computed = epsilon.value**2 / 2
     words = (
-        f"epsilon = {epsilon.written} without a delta is rho {rounded(computed)} = epsilon^2 / 2; "
+        f"epsilon = {epsilon.written} without a delta is rho {format_computed_number(computed)} "
+        "= epsilon^2 / 2; "
         f"the record says {rho.written}"
     )
     return made("rho", "agrees", words, (rho, epsilon), stated=rho.value, computed=computed)
@@ -150,7 +164,8 @@ def _of_renyi(
     computed = of_order(order.value, divergence.value, delta.value)
     words = (
         f"divergence {divergence.written} + ln(1 - 1/order) - ln(delta order) / (order - 1) is "
-        f"epsilon {rounded(computed)} at delta = {delta.written}, order {order.written}; "
+        f"epsilon {format_computed_number(computed)} at delta = {delta.written}, order "
+        f"{order.written}; "
         f"the record says {epsilon.written}"
     )
     holds = epsilon.value + epsilon.slack >= computed
@@ -167,40 +182,43 @@ def _of_renyi(
 # Gaussian differential privacy
 
 
-def _mu_of(facts: Facts, scope: Scope) -> Number | None:
+def _mu_of(facts: RecordFacts, scope: Scope) -> Number | None:
     found = [scope.first("mu"), *(one.first("mu") for one in facts.scopes)]
     return next((one for one in found if one is not None and one.is_single and one.value > 0), None)
 
 
-def _exact(mu: Number, delta: Number) -> tuple[Answer, Answer] | None:
+def _compute_exact_epsilons(
+    mu: Number, delta: Number
+) -> tuple[EpsilonBracket, EpsilonBracket] | None:
     found = of_gaussian(mu.value, delta.value), of_gaussian(mu.value - mu.slack, delta.value)
     return None if found[0] is None or found[1] is None else (found[0], found[1])
 
 
-def _is_explained(facts: Facts, scope: Scope) -> bool:
+def _is_explained(facts: RecordFacts, scope: Scope) -> bool:
     """Return whether the epsilon beside a rho is that of a mu which the rho allows too."""
     mu, rho = _mu_of(facts, scope), scope.first("rho")
     epsilon, delta = scope.first("epsilon"), scope.first("delta")
     if mu is None or rho is None or epsilon is None or delta is None or not 0 < delta.value < 1:
         return False
-    exact = _exact(mu, delta)
+    exact = _compute_exact_epsilons(mu, delta)
     fits = exact is not None and epsilon.value + epsilon.slack >= exact[1].lower
     return fits and mu.value**2 / 2 <= rho.value + rho.slack
 
 
-def _of_mu(facts: Facts) -> Iterator[Check]:
+def _of_mu(facts: RecordFacts) -> Iterator[Check]:
     """Yield the check of a mu against the epsilon and the delta in fields."""
     whole = Scope(numbers=facts.fields)
     mu, epsilon, delta = _mu_of(facts, whole), facts.field("epsilon"), facts.field("delta")
     if mu is None or epsilon is None or delta is None or not 0 < delta.value < 1:
         return
-    exact = _exact(mu, delta)
+    exact = _compute_exact_epsilons(mu, delta)
     if exact is None or not epsilon.is_single:
         return
     holds = epsilon.value + epsilon.slack >= exact[1].lower
     is_field = facts.field("mu") is not None
     words = (
-        f"mu = {mu.written} at delta = {delta.written} is epsilon {rounded(exact[0].upper)}; "
+        f"mu = {mu.written} at delta = {delta.written} is epsilon "
+        f"{format_computed_number(exact[0].upper)}; "
         f"the record says {epsilon.written}"
     )
     if holds and epsilon.value > _LOOSE * exact[0].upper:
@@ -223,7 +241,8 @@ def _mu_and_rho(mu: Number, rho: Number) -> Check:
     computed = mu.value**2 / 2
     holds = rho.value + rho.slack + mu.value * mu.slack >= computed
     words = (
-        f"mu = {mu.written} is rho {rounded(computed)} = mu^2 / 2; the record says {rho.written}"
+        f"mu = {mu.written} is rho {format_computed_number(computed)} = mu^2 / 2; the record "
+        f"says {rho.written}"
     )
     noise = of_gaussian(mu.value, _SOME_DELTA)
     return made(

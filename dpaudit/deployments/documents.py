@@ -20,7 +20,7 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from dpaudit.errors import DataError, shorten
+from dpaudit.errors import DataError, shorten_repr
 from dpaudit.text import one_line
 
 LARGEST = 200_000  # bytes, over ten times the longest record of the registry
@@ -30,7 +30,7 @@ _EXPECTED = "a record in YAML, JSON or TOML"
 
 
 @dataclass(frozen=True)
-class Entry:
+class DocumentScalar:
     """One scalar of a record.
 
     Attributes
@@ -56,13 +56,13 @@ class Entry:
 
         Examples
         --------
-        >>> Entry(("deployment", "basic", "name"), "a").path
+        >>> DocumentScalar(("deployment", "basic", "name"), "a").path
         'deployment.basic.name'
         """
         return ".".join(one_line(key) for key in self.keys)
 
 
-def read_entries(path: Path) -> tuple[Entry, ...]:
+def read_entries(path: Path) -> tuple[DocumentScalar, ...]:
     r"""Return every scalar of a file, in the order in which it stands there.
 
     Raises
@@ -88,7 +88,7 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
             _require_json(path, text)
             text = text.replace("\t", " ")  # YAML knows no tab where JSON does
         found = _of_yaml(path, text)
-    entries: list[Entry] = []
+    entries: list[DocumentScalar] = []
     for one in found:
         entries.append(one)
         if len(entries) > MOST:
@@ -115,19 +115,19 @@ def _text_of(path: Path) -> str:
 # YAML, and JSON as a part of it
 
 
-def _of_yaml(path: Path, text: str) -> Iterator[Entry]:
+def _of_yaml(path: Path, text: str) -> Iterator[DocumentScalar]:
     try:
         _require_shallow(path, text)
         root = YAML(typ="safe", pure=True).compose(text)
     except YAMLError as error:
-        raise DataError(f"{path}: {_said(error)}") from None
+        raise DataError(f"{path}: {_format_yaml_error(error)}") from None
     except (RecursionError, ValueError, AttributeError, IndexError, TypeError, AssertionError):
         raise DataError(f"{path}: is nested too deep, or damaged, expected {_EXPECTED}") from None
     if root is None:
         return
     if not isinstance(root, MappingNode):
         raise DataError(f"{path}: holds no keys, expected {_EXPECTED}")
-    yield from _Walk(path, text).entries(root, ())
+    yield from _DocumentWalk(path, text).entries(root, ())
 
 
 def _require_shallow(path: Path, text: str) -> None:
@@ -141,20 +141,20 @@ def _require_shallow(path: Path, text: str) -> None:
             raise DataError(f"{path}: holds more than {MOST} values, expected {_EXPECTED}")
 
 
-def _said(error: YAMLError) -> str:
+def _format_yaml_error(error: YAMLError) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or "is damaged"
     where = "" if mark is None else f"line {mark.line + 1}: "
-    return f"{where}is not valid YAML: {shorten(str(problem))}"
+    return f"{where}is not valid YAML: {shorten_repr(str(problem))}"
 
 
-class _Walk:
+class _DocumentWalk:
     """A walk over the nodes of a file, which an alias may lead to more than once."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text, self._visits = path, text, 0
 
-    def entries(self, node: Node, keys: tuple[str, ...]) -> Iterator[Entry]:
+    def entries(self, node: Node, keys: tuple[str, ...]) -> Iterator[DocumentScalar]:
         self._visits += 1
         if self._visits > 3 * MOST:
             raise DataError(f"{self._path}: its aliases unfold too far, expected {_EXPECTED}")
@@ -168,7 +168,7 @@ class _Walk:
         elif isinstance(node, ScalarNode):
             yield self._scalar(node, keys)
 
-    def _of_mapping(self, node: MappingNode, keys: tuple[str, ...]) -> Iterator[Entry]:
+    def _of_mapping(self, node: MappingNode, keys: tuple[str, ...]) -> Iterator[DocumentScalar]:
         seen: set[str] = set()
         for key, value in node.value:
             name = key.value if isinstance(key, ScalarNode) else None
@@ -176,31 +176,33 @@ class _Walk:
             if name is None:
                 raise DataError(f"{self._path}: line {line}: a key is no text")
             if name in seen:
-                raise DataError(f"{self._path}: line {line}: the key {shorten(name)} is repeated")
+                raise DataError(
+                    f"{self._path}: line {line}: the key {shorten_repr(name)} is repeated"
+                )
             seen.add(name)
             yield from self.entries(value, (*keys, name))
 
-    def _scalar(self, node: ScalarNode, keys: tuple[str, ...]) -> Entry:
+    def _scalar(self, node: ScalarNode, keys: tuple[str, ...]) -> DocumentScalar:
         """Return the text as the file has it, so that lines count, unless it holds escapes."""
         first, last = node.start_mark, node.end_mark
         source = self._text[first.index : last.index]
         style, line = node.style, first.line + 1
         if source.startswith(("!", "&")):  # a tag or a name before the value
-            return Entry(keys, str(node.value), line, quoted=style is not None)
+            return DocumentScalar(keys, str(node.value), line, quoted=style is not None)
         if style in ("|", ">"):
-            return Entry(keys, source.partition("\n")[2], line + 1, quoted=True)
+            return DocumentScalar(keys, source.partition("\n")[2], line + 1, quoted=True)
         if style == '"':
-            return Entry(keys, str(node.value), line, quoted=True)
+            return DocumentScalar(keys, str(node.value), line, quoted=True)
         if style == "'":
-            return Entry(keys, source[1:-1].replace("''", "'"), line, quoted=True)
-        return Entry(keys, source if source.strip() else str(node.value), line)
+            return DocumentScalar(keys, source[1:-1].replace("''", "'"), line, quoted=True)
+        return DocumentScalar(keys, source if source.strip() else str(node.value), line)
 
 
 def _require_json(path: Path, text: str) -> None:
     try:
         json.loads(text, object_pairs_hook=_without_repeats)
     except _Repeated as error:
-        raise DataError(f"{path}: the key {shorten(error.args[0])} is repeated") from None
+        raise DataError(f"{path}: the key {shorten_repr(error.args[0])} is repeated") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: line {error.lineno}: is not valid JSON") from None
     except (ValueError, RecursionError):
@@ -223,11 +225,11 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # TOML
 
 
-def _of_toml(path: Path, text: str) -> Iterator[Entry]:
+def _of_toml(path: Path, text: str) -> Iterator[DocumentScalar]:
     try:
         document = tomllib.loads(text, parse_float=str)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
+        raise DataError(f"{path}: is not valid TOML: {shorten_repr(str(error))}") from None
     except (ValueError, RecursionError):
         raise DataError(f"{path}: is not valid TOML: too long a number, or too deep") from None
     yield from _of_tables(path, document, (), _lines_of_keys(text))
@@ -243,7 +245,7 @@ def _lines_of_keys(text: str) -> Mapping[str, list[int]]:
 
 def _of_tables(
     path: Path, value: Any, keys: tuple[str, ...], lines: Mapping[str, list[int]]
-) -> Iterator[Entry]:
+) -> Iterator[DocumentScalar]:
     if len(keys) > DEEPEST:
         raise DataError(f"{path}: is more than {DEEPEST} levels deep")
     if isinstance(value, Mapping):
@@ -256,4 +258,6 @@ def _of_tables(
         named = next((key for key in reversed(keys) if not key.isdecimal()), "")
         at = lines.get(named, [])
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        yield Entry(keys, text, at[0] if len(at) == 1 else 0, quoted=isinstance(value, str))
+        yield DocumentScalar(
+            keys, text, at[0] if len(at) == 1 else 0, quoted=isinstance(value, str)
+        )

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 
 Kind = Literal[
     "epsilon",
@@ -36,7 +36,7 @@ Kind = Literal[
 Role = Literal["field", "total", "part", "each", "aside", "text", "local"]
 
 
-class Number(Document):
+class Number(ReportPart):
     """A number that was read, and where."""
 
     kind: Kind
@@ -66,7 +66,7 @@ class Number(Document):
         return abs(self.value - value) <= self.slack + 1e-9 * abs(value)
 
 
-class Scope(Document):
+class Scope(ReportPart):
     """Numbers that the record states of one thing: of one field, or in one clause."""
 
     numbers: list[Number]
@@ -80,7 +80,7 @@ class Scope(Document):
         return next((one for one in self.numbers if one.kind == kind), None)
 
 
-class Total(Document):
+class RecordTotal(ReportPart):
     """A number that the record says is made up of others."""
 
     total: Number
@@ -95,7 +95,7 @@ class Total(Document):
     )
 
 
-class Equation(Document):
+class Equation(ReportPart):
     """Arithmetic that the record writes out itself."""
 
     written: str
@@ -103,7 +103,7 @@ class Equation(Document):
     stated: Number
 
 
-class Facts(Document):
+class RecordFacts(ReportPart):
     """What a record states."""
 
     record: str
@@ -128,7 +128,7 @@ class Facts(Document):
     )
     fields: list[Number] = Field(default=[], description="Parameters in fields of their own.")
     scopes: list[Scope] = Field(default=[])
-    totals: list[Total] = Field(default=[])
+    totals: list[RecordTotal] = Field(default=[])
     equations: list[Equation] = Field(default=[])
     formulas: list[str] = Field(
         default=[], description="Fields that hold a formula where a number goes."

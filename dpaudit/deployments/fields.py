@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from dpaudit.deployments.facts import Kind, Number, Role
 from dpaudit.deployments.mentions import Text, mentions_in
-from dpaudit.deployments.numerals import Numeral, normal, numeral_at, read_numeral
+from dpaudit.deployments.numerals import Numeral, normalise_spelling, numeral_at, read_numeral
 from dpaudit.deployments.vocabulary import periods_in
 
 _GREEK = str.maketrans({"ε": "epsilon", "δ": "delta", "ρ": "rho", "μ": "mu", "σ": "sigma"})
@@ -92,7 +92,7 @@ def plain_key(key: str) -> str:
     ('total_epsilon', 'noise_multiplier')
     """
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
-    return re.sub(r"[^a-z0-9]+", "_", normal(words).translate(_GREEK)).strip("_")
+    return re.sub(r"[^a-z0-9]+", "_", normalise_spelling(words).translate(_GREEK)).strip("_")
 
 
 def parameter_of(key: str) -> tuple[Kind, Role, str] | None:
@@ -130,25 +130,27 @@ def number_of(kind: Kind, text: str, path: str, line: int) -> Number | None:
     powers = kind == "delta"
     numeral = read_numeral(text.strip().strip("\"'"), powers=powers)
     if numeral is not None:
-        return _made(kind, numeral, path, line)
+        return _make_field_number(kind, numeral, path, line)
     body = Text(text, path, line)
     named = [one.number for one in mentions_in(body) if one.number.kind == kind]
     if named:
         role: Role = "field" if named[0].role in ("text", "total") else named[0].role
         return named[0].model_copy(update={"role": role})
-    plain = re.sub(r"^[\s~≈≤<]*(?:(?:about|approximately|at most|up to)\s+)?", "", normal(text))
+    plain = re.sub(
+        r"^[\s~≈≤<]*(?:(?:about|approximately|at most|up to)\s+)?", "", normalise_spelling(text)
+    )
     start = numeral_at(plain, powers=powers)
     if start is None or re.match(r"\s*[\^*/+(]|[\w:]", plain[start[1] :]):
         return None
     rest = re.match(r"[\s(]*(?:per|each|every|/|a)\b\s*(\w+)?", plain[start[1] :], re.IGNORECASE)
-    number = _made(kind, start[0], path, line)
+    number = _make_field_number(kind, start[0], path, line)
     if rest is None:
         return number
     periods = periods_in(rest.group(1) or "")
     return number.model_copy(update={"role": "each", "per": periods[0] if periods else "each"})
 
 
-def _made(kind: Kind, numeral: Numeral, path: str, line: int) -> Number:
+def _make_field_number(kind: Kind, numeral: Numeral, path: str, line: int) -> Number:
     return Number(
         kind=kind,
         value=numeral.value,

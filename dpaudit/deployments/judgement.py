@@ -9,19 +9,19 @@ from pydantic import Field
 
 from dpaudit.deployments.check import Check
 from dpaudit.deployments.conversions import check_conversions
-from dpaudit.deployments.facts import Facts
+from dpaudit.deployments.facts import RecordFacts
 from dpaudit.deployments.naming import check_names
 from dpaudit.deployments.noise import check_noise
 from dpaudit.deployments.totals import check_totals
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 
 Verdict = Literal["agrees", "does not", "cannot be said"]
 
 
-class Judgement(Document):
+class RecordJudgement(ReportPart):
     """All that is said of one record."""
 
-    facts: Facts
+    facts: RecordFacts
     verdict: Verdict
     checks: list[Check]
     missing: list[str] = Field(description="Keys of what a reader needs and is not stated.")
@@ -37,7 +37,7 @@ class Judgement(Document):
         return [one for one in self.checks if one.outcome == "cannot be said"]
 
 
-def judge(facts: Facts) -> Judgement:
+def make_judgement(facts: RecordFacts) -> RecordJudgement:
     """Return the verdict on a record's facts, with every comparison that led to it.
 
     It *does not* agree if one comparison fails; it *agrees* if none fails, none is open, and one
@@ -45,24 +45,30 @@ def judge(facts: Facts) -> Judgement:
 
     Examples
     --------
-    >>> from dpaudit.deployments.documents import Entry
+    >>> from dpaudit.deployments.documents import DocumentScalar
     >>> from dpaudit.deployments.reading import facts_of
-    >>> entries = [Entry(("variant",), "pure"), Entry(("epsilon",), "1"), Entry(("delta",), "1e-6")]
-    >>> judgement = judge(facts_of(entries, "mine"))
+    >>> entries = [
+    ...     DocumentScalar(("variant",), "pure"),
+    ...     DocumentScalar(("epsilon",), "1"),
+    ...     DocumentScalar(("delta",), "1e-6"),
+    ... ]
+    >>> judgement = make_judgement(facts_of(entries, "mine"))
     >>> judgement.verdict, judgement.discrepancies[0].code
     ('does not', 'pure-delta')
     """
-    checks = list(_checks(facts))
+    checks = list(_run_distinct_checks(facts))
     outcomes = {one.outcome for one in checks}
     verdict: Verdict = "cannot be said"
     if "does not" in outcomes:
         verdict = "does not"
     elif "agrees" in outcomes and "cannot be said" not in outcomes:
         verdict = "agrees"
-    return Judgement(facts=facts, verdict=verdict, checks=checks, missing=list(_missing(facts)))
+    return RecordJudgement(
+        facts=facts, verdict=verdict, checks=checks, missing=list(_find_missing_facts(facts))
+    )
 
 
-def _checks(facts: Facts) -> Iterator[Check]:
+def _run_distinct_checks(facts: RecordFacts) -> Iterator[Check]:
     seen: set[tuple[str, str]] = set()
     found = (check_names, check_conversions, check_noise, check_totals)
     for check in (one for each in found for one in each(facts)):
@@ -72,7 +78,7 @@ def _checks(facts: Facts) -> Iterator[Check]:
             yield check
 
 
-def _missing(facts: Facts) -> Iterator[str]:
+def _find_missing_facts(facts: RecordFacts) -> Iterator[str]:
     """Yield the keys of what is not stated and decides what the numbers mean."""
     if not facts.variants:
         yield "variant"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dpaudit.deployments.facts import Kind, Number, Role
-from dpaudit.deployments.numerals import Numeral, normal, numeral_at
+from dpaudit.deployments.numerals import Numeral, normalise_spelling, numeral_at
 from dpaudit.deployments.vocabulary import periods_in
 from dpaudit.errors import DataError
 
@@ -127,7 +127,7 @@ class Text:
     def __init__(self, raw: str, path: str, line: int) -> None:
         self.path, self._line = path, line
         plain = _URL.sub(lambda found: " " * len(found.group()), raw)
-        self.text = normal(plain)
+        self.text = normalise_spelling(plain)
         self._starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
         self._breaks = [found.start() for found in _BREAK.finditer(self.text)]
 
@@ -178,7 +178,7 @@ def mentions_in(text: Text, *, budget: Kind = "epsilon") -> list[Mention]:
     [('epsilon', 34.9, 'total'), ('delta', 7e-09, 'total')]
     """
     found: dict[int, tuple[Kind, Numeral, int, int]] = {}
-    for kind, numeral, start, place, end in _hits(text.text, budget):
+    for kind, numeral, start, place, end in _find_parameter_hits(text.text, budget):
         found.setdefault(place, (kind, numeral, start, end))
     ordered = sorted(found.values(), key=lambda one: one[3])
     if len(ordered) > _MOST:
@@ -187,7 +187,7 @@ def mentions_in(text: Text, *, budget: Kind = "epsilon") -> list[Mention]:
     for kind, numeral, start, end in ordered:
         if mentions and start < mentions[-1].end and end <= mentions[-1].end:
             continue
-        mentions.append(_bare(text, kind, numeral, start, end))
+        mentions.append(_make_bare_mention(text, kind, numeral, start, end))
     found_roles = [_with_role(text, mentions, place) for place in range(len(mentions))]
     return [*map(_as_its_pair, found_roles, [*found_roles[1:], None])]
 
@@ -200,23 +200,25 @@ def _as_its_pair(one: Mention, following: Mention | None) -> Mention:
     return replace(one, number=one.number.model_copy(update=said))
 
 
-def _hits(text: str, budget: Kind) -> Iterator[tuple[Kind, Numeral, int, int, int]]:
+def _find_parameter_hits(text: str, budget: Kind) -> Iterator[tuple[Kind, Numeral, int, int, int]]:
     """Yield the kind, the number, where its name begins, where it begins, and where it ends."""
     for kind, pattern in _PATTERNS.items():
         for hit in pattern.finditer(text):
-            yield from _after(text, kind, hit.start(), hit.end())
+            yield from _read_number_after(text, kind, hit.start(), hit.end())
     for kind, pattern in _BETWEEN.items():
         for hit in pattern.finditer(text):
-            yield from _after(text, budget if kind == "epsilon" else kind, hit.start(), hit.end())
+            yield from _read_number_after(
+                text, budget if kind == "epsilon" else kind, hit.start(), hit.end()
+            )
     for hit in _PAIR.finditer(text):
-        yield from _pair(text, hit.start(), hit.end(), is_named=True)
+        yield from _read_number_pair(text, hit.start(), hit.end(), is_named=True)
     for hit in _BARE_PAIR.finditer(text):
-        yield from _pair(text, hit.start(), hit.end(), is_named=False)
+        yield from _read_number_pair(text, hit.start(), hit.end(), is_named=False)
     for hit in _BEFORE_DP.finditer(text):
-        yield from _named_after(text, hit.start())
+        yield from _read_number_before_name(text, hit.start())
 
 
-def _after(
+def _read_number_after(
     text: str, kind: Kind, start: int, place: int
 ) -> Iterator[tuple[Kind, Numeral, int, int, int]]:
     found = numeral_at(text, place, powers=kind == "delta")
@@ -224,7 +226,7 @@ def _after(
         yield kind, found[0], start, place, found[1]
 
 
-def _pair(
+def _read_number_pair(
     text: str, start: int, place: int, *, is_named: bool
 ) -> Iterator[tuple[Kind, Numeral, int, int, int]]:
     first = numeral_at(text, place)
@@ -244,7 +246,9 @@ def _pair(
     yield "delta", second[0], first[1], comma.end(), second[1]
 
 
-def _named_after(text: str, place: int) -> Iterator[tuple[Kind, Numeral, int, int, int]]:
+def _read_number_before_name(
+    text: str, place: int
+) -> Iterator[tuple[Kind, Numeral, int, int, int]]:
     found = numeral_at(text, place)
     if found is None:
         return
@@ -258,7 +262,7 @@ def _named_after(text: str, place: int) -> Iterator[tuple[Kind, Numeral, int, in
             yield kind, found[0], place, place, found[1]
 
 
-def _bare(text: Text, kind: Kind, numeral: Numeral, start: int, end: int) -> Mention:
+def _make_bare_mention(text: Text, kind: Kind, numeral: Numeral, start: int, end: int) -> Mention:
     number = text.number(kind, numeral, end - 1)
     return Mention(number, start, end, text.clause_at(start), "", "")
 
@@ -277,14 +281,14 @@ def _with_role(text: Text, mentions: list[Mention], place: int) -> Mention:
     if earlier and place and not re.search(r"\w{4}", before):
         before = mentions[place - 1].before + before
     named = text.text[one.start : one.end]
-    role, per = _role(before, named, after)
+    role, per = _find_mention_role(before, named, after)
     number = one.number.model_copy(update={"role": role, "per": per})
     done = replace(one, number=number, before=before, after=after)
     mentions[place] = done
     return done
 
 
-def _role(before: str, named: str, after: str) -> tuple[Role, str]:
+def _find_mention_role(before: str, named: str, after: str) -> tuple[Role, str]:
     each = _EACH_AFTER.match(after)
     if _LOCAL.search(before[-30:] + named):
         return "local", ""

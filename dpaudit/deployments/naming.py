@@ -6,25 +6,25 @@ import math
 from collections.abc import Iterator
 
 import dpaudit.deployments.arithmetic as arithmetic
-from dpaudit.deployments.check import Check, made, rounded, shown
-from dpaudit.deployments.facts import Facts, Number
+from dpaudit.deployments.check import Check, format_computed_number, format_typed_number, made
+from dpaudit.deployments.facts import Number, RecordFacts
 from dpaudit.deployments.vocabulary import DAYS, GAUSSIAN, PURE, is_whole
 
 _LARGE = 20.0  # an epsilon from which on nothing is bounded that matters
 
 
-def check_names(facts: Facts) -> Iterator[Check]:
+def check_names(facts: RecordFacts) -> Iterator[Check]:
     """Yield a check for each name that says something of a number."""
-    yield from _ranges(facts)
-    yield from _variant(facts)
-    yield from _mechanism(facts)
-    yield from _people(facts)
-    yield from _relation(facts)
-    yield from _period(facts)
-    yield from _model(facts)
+    yield from _check_ranges(facts)
+    yield from _check_variant(facts)
+    yield from _check_mechanism_variant(facts)
+    yield from _check_delta_against_people(facts)
+    yield from _check_relation(facts)
+    yield from _check_unit_period(facts)
+    yield from _check_trust_model(facts)
 
 
-def _stated(facts: Facts, kind: str) -> list[Number]:
+def _get_stated_numbers(facts: RecordFacts, kind: str) -> list[Number]:
     inside = [n for scope in facts.scopes for n in scope.numbers]
     return [n for n in [*facts.fields, *inside] if n.kind == kind]
 
@@ -32,7 +32,7 @@ def _stated(facts: Facts, kind: str) -> list[Number]:
 # Ranges
 
 
-def _ranges(facts: Facts) -> Iterator[Check]:
+def _check_ranges(facts: RecordFacts) -> Iterator[Check]:
     for path in facts.formulas:
         words = f"{path} holds no number that can be computed"
         yield Check(code="formula", outcome="cannot be said", words=words, places=[path])
@@ -40,7 +40,7 @@ def _ranges(facts: Facts) -> Iterator[Check]:
         if one.least is not None:
             words = f"{one.kind} is a range, {one.written}: it is not said which holds when"
             yield made("range", "cannot be said", words, (one,))
-        elif (reason := _outside(one)) is not None:
+        elif (reason := _find_range_fault(one)) is not None:
             words = f"{one.kind} = {one.written}: {reason}"
             yield made(f"range-{one.kind}", "does not", words, (one,), stated=one.value)
         elif one.kind == "epsilon" and one.value > _LARGE:
@@ -51,7 +51,7 @@ def _ranges(facts: Facts) -> Iterator[Check]:
             yield made("large", "caution", words, (one,), stated=one.value)
 
 
-def _outside(one: Number) -> str | None:
+def _find_range_fault(one: Number) -> str | None:
     """Return what is wrong with a number by itself, or None."""
     if math.isnan(one.value):
         return "is no number"
@@ -72,12 +72,12 @@ def _outside(one: Number) -> str | None:
 # The variant
 
 
-def _variant(facts: Facts) -> Iterator[Check]:
+def _check_variant(facts: RecordFacts) -> Iterator[Check]:
     epsilon, delta, rho = (facts.field(kind) for kind in ("epsilon", "delta", "rho"))
     if (
         not (facts.fields or facts.formulas)
-        and not _stated(facts, "epsilon")
-        and not _stated(facts, "rho")
+        and not _get_stated_numbers(facts, "epsilon")
+        and not _get_stated_numbers(facts, "rho")
     ):
         words = "no epsilon, delta or rho is stated"
         yield made("no-parameters", "cannot be said", words)
@@ -86,20 +86,22 @@ def _variant(facts: Facts) -> Iterator[Check]:
         return
     variant = facts.variants[0]
     if variant == "pure":
-        yield from _pure(epsilon, delta or _delta_of_text(facts), rho)
+        yield from _check_pure_variant(epsilon, delta or _delta_of_text(facts), rho)
     elif variant == "approximate" and not (facts.formulas and delta is None):
-        yield from _approximate(epsilon, delta, rho)
-    elif variant == "zcdp" and rho is None and not _stated(facts, "rho"):
+        yield from _check_approximate_variant(epsilon, delta, rho)
+    elif variant == "zcdp" and rho is None and not _get_stated_numbers(facts, "rho"):
         words = "zCDP has rho as its parameter, and none is stated"
         yield made("variant", "cannot be said", words, [n for n in (epsilon, delta) if n])
     elif variant == "zcdp" and rho is not None:
         yield made("variant", "agrees", f"zCDP has rho as its parameter: {rho.written}", (rho,))
-    elif variant == "renyi" and not (_stated(facts, "order") or _stated(facts, "rho")):
+    elif variant == "renyi" and not (
+        _get_stated_numbers(facts, "order") or _get_stated_numbers(facts, "rho")
+    ):
         words = "Renyi differential privacy has an order and a divergence, and none is stated"
         yield made("variant", "cannot be said", words, [n for n in (epsilon, delta) if n])
 
 
-def _delta_of_text(facts: Facts) -> Number | None:
+def _delta_of_text(facts: RecordFacts) -> Number | None:
     """Return the delta that a text states beside the record's own epsilon, or None."""
     epsilon = facts.field("epsilon")
     for scope in facts.scopes:
@@ -111,7 +113,9 @@ def _delta_of_text(facts: Facts) -> Number | None:
     return None
 
 
-def _pure(epsilon: Number | None, delta: Number | None, rho: Number | None) -> Iterator[Check]:
+def _check_pure_variant(
+    epsilon: Number | None, delta: Number | None, rho: Number | None
+) -> Iterator[Check]:
     if delta is not None and delta.value > 0:
         of_one = epsilon.value if epsilon is not None and epsilon.value > 0 else 1.0
         answer = arithmetic.of_copies(of_one, delta.value, 1, 0.0)
@@ -134,7 +138,7 @@ def _pure(epsilon: Number | None, delta: Number | None, rho: Number | None) -> I
         yield made("variant", "agrees", words, (epsilon,))
 
 
-def _approximate(
+def _check_approximate_variant(
     epsilon: Number | None, delta: Number | None, rho: Number | None
 ) -> Iterator[Check]:
     numbers = [one for one in (epsilon, delta, rho) if one is not None]
@@ -161,7 +165,7 @@ def _approximate(
 # The mechanism
 
 
-def _mechanism(facts: Facts) -> Iterator[Check]:
+def _check_mechanism_variant(facts: RecordFacts) -> Iterator[Check]:
     names = {*facts.mechanisms}
     delta, epsilon = facts.field("delta"), facts.field("epsilon")
     numbers = [one for one in (epsilon, delta) if one is not None]
@@ -194,27 +198,31 @@ def _mechanism(facts: Facts) -> Iterator[Check]:
 # People, relation, period, model
 
 
-def _people(facts: Facts) -> Iterator[Check]:
+def _check_delta_against_people(facts: RecordFacts) -> Iterator[Check]:
     people, delta = facts.field("people"), facts.field("delta")
-    deltas = [delta] if delta is not None else _stated(facts, "delta")[:1]
+    deltas = [delta] if delta is not None else _get_stated_numbers(facts, "delta")[:1]
     if people is None or not deltas or not people.is_single or people.value < 1:
         return
     one = deltas[0]
     limit = 1 / people.value
     if one.value >= limit:
         words = (
-            f"delta = {one.written} is at least 1 / {shown(people.value)} = {rounded(limit)}: "
+            f"delta = {one.written} is at least 1 / {format_typed_number(people.value)} = "
+            f"{format_computed_number(limit)}: "
             "publishing a record or more whole would meet it"
         )
         yield made(
             "delta-people", "caution", words, (one, people), stated=one.value, computed=limit
         )
     elif one.value > 0:
-        words = f"delta = {one.written} is below 1 / {shown(people.value)} = {rounded(limit)}"
+        words = (
+            f"delta = {one.written} is below 1 / {format_typed_number(people.value)} = "
+            f"{format_computed_number(limit)}"
+        )
         yield made("delta-people", "agrees", words, (one, people), stated=one.value, computed=limit)
 
 
-def _relation(facts: Facts) -> Iterator[Check]:
+def _check_relation(facts: RecordFacts) -> Iterator[Check]:
     relations, metrics = {*facts.relations}, {*facts.metrics}
     if "symmetric" in metrics and relations == {"replace"} and facts.distance == 1:
         words = "one record replaced is a symmetric distance of 2; the record says 1"
@@ -238,7 +246,7 @@ def _relation(facts: Facts) -> Iterator[Check]:
         yield Check(code="relation", outcome="agrees", words=words)
 
 
-def _period(facts: Facts) -> Iterator[Check]:
+def _check_unit_period(facts: RecordFacts) -> Iterator[Check]:
     """Yield what the unit leaves open about time."""
     if not any(facts.field(kind) for kind in ("epsilon", "rho")):
         return
@@ -253,7 +261,7 @@ def _period(facts: Facts) -> Iterator[Check]:
         )
         yield Check(code="period", outcome="cannot be said", words=words)
     field = facts.field("epsilon") or facts.field("rho")
-    for one in _stated(facts, "epsilon") + _stated(facts, "rho"):
+    for one in _get_stated_numbers(facts, "epsilon") + _get_stated_numbers(facts, "rho"):
         if field is None or one.value != field.value or one.per not in DAYS or one is field:
             continue
         if facts.unit_periods and one.per not in facts.unit_periods:
@@ -267,8 +275,8 @@ def _period(facts: Facts) -> Iterator[Check]:
             return
 
 
-def _model(facts: Facts) -> Iterator[Check]:
-    local = [one for one in _stated(facts, "epsilon") if one.role == "local"]
+def _check_trust_model(facts: RecordFacts) -> Iterator[Check]:
+    local = [one for one in _get_stated_numbers(facts, "epsilon") if one.role == "local"]
     field = next((n for n in facts.fields if n.kind == "epsilon" and n.role == "field"), None)
     own = [one for one in facts.fields if one.kind == "epsilon" and one.role == "local"]
     if own and field is not None and field.value > own[0].value > 0:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 import dpaudit.deployments.arithmetic as arithmetic
-from dpaudit.deployments.arithmetic import Answer
-from dpaudit.deployments.check import Check, Outcome, made, rounded
-from dpaudit.deployments.facts import Facts, Number, Scope
+from dpaudit.deployments.arithmetic import EpsilonBracket
+from dpaudit.deployments.check import Check, Outcome, format_computed_number, made
+from dpaudit.deployments.facts import Number, RecordFacts, Scope
 from dpaudit.deployments.vocabulary import GAUSSIAN
 
 _LOOSE = 1.01
@@ -17,7 +17,7 @@ _OF_A_RUN = ("steps", "rounds", "iterations")  # their epsilon is that of the ru
 _NOISE = ("scale", "sigma", "variance", "multiplier")
 
 
-def check_noise(facts: Facts) -> Iterator[Check]:
+def check_noise(facts: RecordFacts) -> Iterator[Check]:
     """Yield a check for each place where noise is stated."""
     fields = [one for one in facts.fields if one.role in ("field", "total")]
     whole = Scope(numbers=fields, mechanisms=facts.mechanisms, linked=True)
@@ -27,7 +27,7 @@ def check_noise(facts: Facts) -> Iterator[Check]:
     yield from _of_one_noise(facts)
 
 
-def _family(facts: Facts, scope: Scope) -> str:
+def _find_noise_family(facts: RecordFacts, scope: Scope) -> str:
     """Return laplace or gaussian where a scope, or else the record, names one of them alone."""
     for names in ({*scope.mechanisms}, {*facts.mechanisms}):
         is_laplace, is_gaussian = bool(names & _LAPLACE), bool(names & GAUSSIAN)
@@ -36,14 +36,14 @@ def _family(facts: Facts, scope: Scope) -> str:
     return ""
 
 
-def _of_noise(facts: Facts, scope: Scope, *, is_whole: bool) -> Iterator[Check]:
+def _of_noise(facts: RecordFacts, scope: Scope, *, is_whole: bool) -> Iterator[Check]:
     noise = next((scope.first(kind) for kind in _NOISE if scope.first(kind)), None)  # type: ignore[arg-type]
     if noise is None or not noise.is_single:
         return
-    family = _family(facts, scope) or ("gaussian" if noise.kind == "multiplier" else "")
+    family = _find_noise_family(facts, scope) or ("gaussian" if noise.kind == "multiplier" else "")
     sensitivity = scope.first("sensitivity")
     epsilon = scope.first("epsilon") or _epsilon_beside(facts, is_whole=is_whole)
-    rho = scope.first("rho") or (None if is_whole else _component(facts, "rho"))
+    rho = scope.first("rho") or (None if is_whole else _get_record_number(facts, "rho"))
     numbers = [one for one in (noise, sensitivity, epsilon, rho) if one is not None]
     if epsilon is None and rho is None:
         return
@@ -62,32 +62,37 @@ def _of_noise(facts: Facts, scope: Scope, *, is_whole: bool) -> Iterator[Check]:
         return
     moved = 1.0 if sensitivity is None or noise.kind == "multiplier" else sensitivity.value
     if family == "laplace" and epsilon is not None:
-        yield from _laplace(facts, scope, noise, moved, epsilon, numbers)
+        yield from _check_laplace_noise(facts, scope, noise, moved, epsilon, numbers)
     elif family == "gaussian":
-        yield from _gaussian(facts, scope, noise, moved, epsilon, rho, numbers)
+        yield from _check_gaussian_noise(facts, scope, noise, moved, epsilon, rho, numbers)
 
 
-def _component(facts: Facts, kind: str) -> Number | None:
+def _get_record_number(facts: RecordFacts, kind: str) -> Number | None:
     """Return the record's own number, of which a release that is stated elsewhere is a part."""
     found = facts.field(kind)  # type: ignore[arg-type]  # epsilon or rho
     return found if found is not None and found.is_single else None
 
 
-def _epsilon_beside(facts: Facts, *, is_whole: bool) -> Number | None:
+def _epsilon_beside(facts: RecordFacts, *, is_whole: bool) -> Number | None:
     """Return the epsilon that noise has beside it, where the scope of the noise states none.
 
     Of the whole record it is that of one release or of a period, unless so many are stated.
     """
     if not is_whole:
-        return _component(facts, "epsilon")
+        return _get_record_number(facts, "epsilon")
     if any(facts.field(kind) is not None for kind in ("rho", "count")):
         return None
     found = [one for one in facts.fields if one.kind == "epsilon" and one.role == "each"]
     return found[0] if len(found) == 1 and found[0].is_single else None
 
 
-def _laplace(
-    facts: Facts, scope: Scope, noise: Number, moved: float, epsilon: Number, numbers: list[Number]
+def _check_laplace_noise(
+    facts: RecordFacts,
+    scope: Scope,
+    noise: Number,
+    moved: float,
+    epsilon: Number,
+    numbers: list[Number],
 ) -> Iterator[Check]:
     if not epsilon.is_single:
         return
@@ -100,18 +105,20 @@ def _laplace(
     if answer is None:
         return
     start = (
-        f"Laplace noise of scale {rounded(scale)} on a sensitivity of {rounded(moved)} is epsilon "
-        f"{rounded(moved)} / {rounded(scale)} = {rounded(answer.upper)}"
+        f"Laplace noise of scale {format_computed_number(scale)} on a sensitivity of "
+        f"{format_computed_number(moved)} is epsilon "
+        f"{format_computed_number(moved)} / {format_computed_number(scale)} = "
+        f"{format_computed_number(answer.upper)}"
     )
-    yield from _judged(facts, scope, "laplace", start, answer, epsilon, numbers)
+    yield from _check_noise_epsilon(facts, scope, "laplace", start, answer, epsilon, numbers)
 
 
-def _judged(
-    facts: Facts,
+def _check_noise_epsilon(
+    facts: RecordFacts,
     scope: Scope,
     code: str,
     start: str,
-    answer: Answer,
+    answer: EpsilonBracket,
     epsilon: Number,
     numbers: Sequence[Number],
 ) -> Iterator[Check]:
@@ -147,8 +154,8 @@ def _judged(
     )
 
 
-def _gaussian(
-    facts: Facts,
+def _check_gaussian_noise(
+    facts: RecordFacts,
     scope: Scope,
     noise: Number,
     moved: float,
@@ -174,7 +181,7 @@ def _gaussian(
     if sampling is not None and 0 < sampling.value <= 1:
         answer = arithmetic.of_samples(sampling.value, deviation / moved, times, delta.value)
         start = f"{times} steps on Poisson samples of {sampling.written} with noise multiplier "
-        start += rounded(deviation / moved)
+        start += format_computed_number(deviation / moved)
         scope = scope.model_copy(
             update={"numbers": [one for one in scope.numbers if one.kind != "sampling"]}
         )
@@ -183,21 +190,26 @@ def _gaussian(
             times = 1
         answer = arithmetic.of_noise(moved, deviation, delta.value, times)
         start = (
-            f"Gaussian noise of deviation {rounded(deviation)} on a sensitivity of {rounded(moved)}"
+            f"Gaussian noise of deviation {format_computed_number(deviation)} on a "
+            f"sensitivity of {format_computed_number(moved)}"
         )
         start += f", {times} times," if times > 1 else ""
     if answer is not None:
-        start += f" is epsilon {rounded(answer.upper)} at delta = {delta.written}"
+        start += f" is epsilon {format_computed_number(answer.upper)} at delta = {delta.written}"
         once = None if sampling is not None else arithmetic.of_noise(moved, deviation, delta.value)
         if count is not None and times > 1 and _is_of_one(epsilon, count, once, answer):
             words = f"{start}; the record says {epsilon.written}, which holds for one of "
             words += f"{count.written}, and not whether it is of one or of all"
             yield made("gaussian", "cannot be said", words, [*numbers, delta])
             return
-        yield from _judged(facts, scope, "gaussian", start, answer, epsilon, [*numbers, delta])
+        yield from _check_noise_epsilon(
+            facts, scope, "gaussian", start, answer, epsilon, [*numbers, delta]
+        )
 
 
-def _is_of_one(epsilon: Number, count: Number, once: Answer | None, every: Answer) -> bool:
+def _is_of_one(
+    epsilon: Number, count: Number, once: EpsilonBracket | None, every: EpsilonBracket
+) -> bool:
     """Return whether an epsilon holds for one of many releases, not for all, and may be of one."""
     if once is None or epsilon.role == "total" or count.path.rsplit(".")[-1] in _OF_A_RUN:
         return False
@@ -210,8 +222,9 @@ def _rho_of_noise(
     computed = times * moved**2 / (2 * deviation**2)
     holds = rho.value + rho.slack >= computed * (1 - 5e-3)
     words = (
-        f"Gaussian noise of deviation {rounded(deviation)} on a sensitivity of {rounded(moved)} is "
-        f"rho {rounded(computed)} = sensitivity^2 / (2 deviation^2)"
+        f"Gaussian noise of deviation {format_computed_number(deviation)} on a sensitivity of "
+        f"{format_computed_number(moved)} is "
+        f"rho {format_computed_number(computed)} = sensitivity^2 / (2 deviation^2)"
         + (f" times {times}" if times > 1 else "")
         + f"; the record says {rho.written}"
     )
@@ -232,9 +245,9 @@ def _rho_of_noise(
 # Randomised response
 
 
-def _of_response(facts: Facts, scope: Scope, *, is_whole: bool) -> Iterator[Check]:
+def _of_response(facts: RecordFacts, scope: Scope, *, is_whole: bool) -> Iterator[Check]:
     flip, truth = scope.first("flip"), scope.first("truth")
-    epsilon = scope.first("epsilon") or (None if is_whole else _component(facts, "epsilon"))
+    epsilon = scope.first("epsilon") or (None if is_whole else _get_record_number(facts, "epsilon"))
     given = flip or truth
     if given is None or not given.is_single or epsilon is None or not epsilon.is_single:
         return
@@ -248,11 +261,13 @@ def _of_response(facts: Facts, scope: Scope, *, is_whole: bool) -> Iterator[Chec
         )
         yield made("response", "does not", words, numbers, stated=epsilon.value)
         return
-    yield from _response(facts, scope, chance, categories, epsilon, numbers, is_truth=flip is None)
+    yield from _check_response_epsilon(
+        facts, scope, chance, categories, epsilon, numbers, is_truth=flip is None
+    )
 
 
-def _response(
-    facts: Facts,
+def _check_response_epsilon(
+    facts: RecordFacts,
     scope: Scope,
     chance: float,
     categories: int,
@@ -273,12 +288,16 @@ def _response(
     answer = min(known, key=lambda one: one.upper)
     start = (
         f"randomised response among {categories} that says the truth with probability "
-        f"{rounded(chance)} is epsilon ln({rounded(chance)} x {categories - 1} / "
-        f"{rounded(1 - chance)}) = {rounded(answer.upper)}"
+        f"{format_computed_number(chance)} is epsilon ln({format_computed_number(chance)} x "
+        f"{categories - 1} / "
+        f"{format_computed_number(1 - chance)}) = {format_computed_number(answer.upper)}"
     )
     if len(known) > 1 and answer is known[1]:
-        start = f"randomised response that says the truth with {rounded(chance)} and else any of "
-        start += f"{categories} at random is epsilon {rounded(answer.upper)}"
+        start = (
+            f"randomised response that says the truth with {format_computed_number(chance)} "
+            "and else any of "
+        )
+        start += f"{categories} at random is epsilon {format_computed_number(answer.upper)}"
     if "unit-vector" in facts.remarks and epsilon.value < 2 * answer.upper * 0.99:
         words = f"{start} a bit, and two bits differ; the record says {epsilon.written}"
         yield made(
@@ -291,13 +310,13 @@ def _response(
             command=answer.command,
         )
         return
-    yield from _judged(facts, scope, "response", start, answer, epsilon, numbers)
+    yield from _check_noise_epsilon(facts, scope, "response", start, answer, epsilon, numbers)
 
 
 # One noise with two epsilons
 
 
-def _of_one_noise(facts: Facts) -> Iterator[Check]:
+def _of_one_noise(facts: RecordFacts) -> Iterator[Check]:
     """Yield the places where the same Laplace noise has two epsilons."""
     stated: dict[tuple[float, float], list[Scope]] = {}
     for scope in facts.scopes:
@@ -305,13 +324,15 @@ def _of_one_noise(facts: Facts) -> Iterator[Check]:
         epsilon = scope.first("epsilon")
         if sensitivity is None or scale is None or epsilon is None or scale.value <= 0:
             continue
-        if _family(facts, scope) == "laplace" and epsilon.is_single:
+        if _find_noise_family(facts, scope) == "laplace" and epsilon.is_single:
             stated.setdefault((sensitivity.value, scale.value), []).append(scope)
     for (moved, scale_value), scopes in stated.items():
-        yield from _differing(moved, scale_value, scopes)
+        yield from _check_differing_epsilons(moved, scale_value, scopes)
 
 
-def _differing(moved: float, scale: float, scopes: Sequence[Scope]) -> Iterator[Check]:
+def _check_differing_epsilons(
+    moved: float, scale: float, scopes: Sequence[Scope]
+) -> Iterator[Check]:
     epsilons = [one for scope in scopes if (one := scope.first("epsilon")) is not None]
     answer = arithmetic.of_laplace(moved, scale)
     if answer is None:
@@ -320,8 +341,10 @@ def _differing(moved: float, scale: float, scopes: Sequence[Scope]) -> Iterator[
     if not wrong or len({one.value for one in epsilons}) < 2:
         return
     words = (
-        f"Laplace noise of scale {rounded(scale)} on a sensitivity of {rounded(moved)} is epsilon "
-        f"{rounded(answer.upper)}; the record says {' and '.join(one.written for one in epsilons)} "
+        f"Laplace noise of scale {format_computed_number(scale)} on a sensitivity of "
+        f"{format_computed_number(moved)} is epsilon "
+        f"{format_computed_number(answer.upper)}; the record says "
+        f"{' and '.join(one.written for one in epsilons)} "
         "of the same noise"
     )
     yield made(

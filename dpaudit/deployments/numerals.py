@@ -63,12 +63,12 @@ class Numeral:
         return min(self.unit, _COARSE * abs(self.value)) if math.isfinite(self.value) else 0.0
 
 
-def normal(text: str) -> str:
+def normalise_spelling(text: str) -> str:
     r"""Return text with one spelling of minus, powers and Greek letters; line breaks stay.
 
     Examples
     --------
-    >>> normal(r"\\(\\epsilon_{user} = 4\\) and \\(\\delta = 10^{−5}\\), 10⁻⁷")
+    >>> normalise_spelling(r"\\(\\epsilon_{user} = 4\\) and \\(\\delta = 10^{−5}\\), 10⁻⁷")
     ' ε_user = 4  and  δ = 10^-5 , 10^-7'
     """
     text = re.sub(r"[−‐‑‒–—﹣－]", "-", text)
@@ -114,7 +114,7 @@ def numeral_at(text: str, start: int = 0, *, powers: bool = False) -> tuple[Nume
     Parameters
     ----------
     text
-        Text as `normal` returns it.
+        Text as `normalise_spelling` returns it.
     start
         Where the number begins.
     powers
@@ -122,7 +122,15 @@ def numeral_at(text: str, start: int = 0, *, powers: bool = False) -> tuple[Nume
     """
     if _DECIMAL_COMMA.match(text, start):
         return None
-    for read in (_infinite, _logarithm, _scientific, _power(powers), _range, _fraction, _decimal):
+    for read in (
+        _parse_infinity,
+        _parse_logarithm,
+        _parse_scientific,
+        _make_power_parser(powers),
+        _parse_number_range,
+        _parse_numeral_fraction,
+        _parse_decimal,
+    ):
         found = read(text, start)
         if found is not None:
             return found
@@ -143,7 +151,7 @@ def read_numeral(text: str, *, powers: bool = False) -> Numeral | None:
     >>> read_numeral("n^{-2}") is None
     True
     """
-    plain = normal(text).strip()
+    plain = normalise_spelling(text).strip()
     sign = -1.0 if plain.startswith("-") else 1.0
     plain = plain.lstrip("+-").strip()
     if _NOT_ONE.fullmatch(plain):
@@ -160,21 +168,21 @@ def read_numeral(text: str, *, powers: bool = False) -> Numeral | None:
 Found = tuple[Numeral, int] | None
 
 
-def _plain(text: str) -> tuple[float, float]:
+def _parse_plain_decimal(text: str) -> tuple[float, float]:
     """Return a decimal's value and the unit of its last digit."""
     digits = text.replace(",", "")
     places = len(digits.partition(".")[2])
     return float(digits), 10.0**-places
 
 
-def _infinite(text: str, start: int) -> Found:
+def _parse_infinity(text: str, start: int) -> Found:
     found = _INFINITE.match(text, start)
     if found is None:
         return None
     return Numeral(math.inf, found.group()), found.end()
 
 
-def _logarithm(text: str, start: int) -> Found:
+def _parse_logarithm(text: str, start: int) -> Found:
     found = _LOGARITHM.match(text, start)
     if found is None:
         return None
@@ -184,11 +192,11 @@ def _logarithm(text: str, start: int) -> Found:
     return Numeral(value, found.group().strip()), found.end()
 
 
-def _scientific(text: str, start: int) -> Found:
+def _parse_scientific(text: str, start: int) -> Found:
     found = _SCIENTIFIC.match(text, start)
     if found is None:
         return None
-    unit = _plain(found.group(1))[1]
+    unit = _parse_plain_decimal(found.group(1))[1]
     exponent = int(re.sub(r"\s", "", next(one for one in found.groups()[1:] if one)))
     if abs(exponent) > 400:
         return None
@@ -200,7 +208,7 @@ def _power_of_ten(exponent: int) -> float:
     return float(f"1e{exponent}")
 
 
-def _power(lost: bool) -> Callable[[str, int], Found]:
+def _make_power_parser(lost: bool) -> Callable[[str, int], Found]:
     def read(text: str, start: int) -> Found:
         found = _POWER.match(text, start)
         if found is None or (found.group(1) is None and not lost):
@@ -213,29 +221,29 @@ def _power(lost: bool) -> Callable[[str, int], Found]:
     return read
 
 
-def _range(text: str, start: int) -> Found:
+def _parse_number_range(text: str, start: int) -> Found:
     found = _RANGE.match(text, start)
     if found is None:
         return None
     if "and" in found.group() and "between" not in text[max(0, start - 12) : start]:
         return None
-    ends = [_plain(one)[0] for one in found.groups()]
+    ends = [_parse_plain_decimal(one)[0] for one in found.groups()]
     return Numeral(max(ends), found.group().strip(), 0.0, min(ends)), found.end()
 
 
-def _fraction(text: str, start: int) -> Found:
+def _parse_numeral_fraction(text: str, start: int) -> Found:
     found = _FRACTION.match(text, start)
-    if found is None or not _plain(found.group(2))[0]:
+    if found is None or not _parse_plain_decimal(found.group(2))[0]:
         return None
-    value = _plain(found.group(1))[0] / _plain(found.group(2))[0]
+    value = _parse_plain_decimal(found.group(1))[0] / _parse_plain_decimal(found.group(2))[0]
     return Numeral(value, found.group()), found.end()
 
 
-def _decimal(text: str, start: int) -> Found:
+def _parse_decimal(text: str, start: int) -> Found:
     found = _DECIMAL.match(text, start)
     if found is None:
         return None
-    value, unit = _plain(found.group(1))
+    value, unit = _parse_plain_decimal(found.group(1))
     share = 0.01 if found.group(2) else 1.0
     written = found.group()
     end = found.end()

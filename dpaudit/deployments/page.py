@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dpaudit.deployments.check import Check, Outcome
-from dpaudit.deployments.facts import Facts, Number
-from dpaudit.deployments.judgement import Judgement, Verdict
+from dpaudit.deployments.facts import Number, RecordFacts
+from dpaudit.deployments.judgement import RecordJudgement, Verdict
 from dpaudit.text import one_line
 
 _SHOWN: Mapping[Outcome, str] = {
@@ -30,13 +30,13 @@ _MISSING: Mapping[str, str] = {
 _PARAMETERS = ("epsilon", "delta", "rho", "mu", "order", "renyi")
 
 
-def record_lines(judgement: Judgement) -> Iterator[str]:
+def record_lines(judgement: RecordJudgement) -> Iterator[str]:
     """Yield all that is said of a record: numbers that were read, checks, what is missing."""
     facts = judgement.facts
-    yield f"{facts.record}: {_headline(judgement)}"
+    yield f"{facts.record}: {_format_judgement_headline(judgement)}"
     yield "Numbers that were read:"
-    yield from (f"  {_read(one)}" for one in facts.numbers())
-    yield f"Named: {_named(facts)}"
+    yield from (f"  {_format_read_number(one)}" for one in facts.numbers())
+    yield f"Named: {_format_named_facts(facts)}"
     if judgement.checks:
         yield "Comparisons:"
     for one in judgement.checks:
@@ -51,7 +51,7 @@ def record_lines(judgement: Judgement) -> Iterator[str]:
         yield f"Not read: {', '.join(facts.unread)}"
 
 
-def _headline(judgement: Judgement) -> str:
+def _format_judgement_headline(judgement: RecordJudgement) -> str:
     if judgement.verdict == "agrees":
         made = sum(one.outcome == "agrees" for one in judgement.checks)
         return f"agrees ({made} comparison{'' if made == 1 else 's'})"
@@ -63,14 +63,14 @@ def _headline(judgement: Judgement) -> str:
     )
 
 
-def _read(one: Number) -> str:
+def _format_read_number(one: Number) -> str:
     per = f" a {one.per}" if one.per in ("hour", "day", "week", "month", "year") else ""
     value = f"{one.least:g} to {one.value:g}" if one.least is not None else f"{one.value:g}"
     role = "" if one.role in ("field", "text") else f", {one.role}"
     return one_line(f"{one.kind} = {one.written} ({value}{per}{role}) at {one.place}")
 
 
-def _named(facts: Facts) -> str:
+def _format_named_facts(facts: RecordFacts) -> str:
     """Return what the record names, as keys."""
     named = {
         "variant": facts.variants,
@@ -98,7 +98,7 @@ def _check_lines(one: Check) -> Iterator[str]:
 # All records
 
 
-def records_page(judgements: Sequence[Judgement], *, is_lifted: bool, source: str) -> str:
+def records_page(judgements: Sequence[RecordJudgement], *, is_lifted: bool, source: str) -> str:
     """Return the page of all records, in Markdown.
 
     Parameters
@@ -113,29 +113,29 @@ def records_page(judgements: Sequence[Judgement], *, is_lifted: bool, source: st
     """
     parts = [
         "# What deployments state",
-        _counted(judgements, is_lifted=is_lifted),
+        _format_record_counts(judgements, is_lifted=is_lifted),
         f"Made by `make deployments` from the facts in `reports/deployments/`, which come from "
         f"{source}. "
         "[Statements of deployments](deployment-records.md) explains the comparisons. "
         "A verdict is only about the numbers of a record: whether the software does what the "
         "record says, only an audit shows.",
-        *(["## What was compared", _comparisons(judgements)] if is_lifted else []),
+        *(["## What was compared", _render_comparison_counts(judgements)] if is_lifted else []),
         "## What each record states, and what it leaves out",
-        _table(judgements, is_lifted=is_lifted),
+        _render_record_table(judgements, is_lifted=is_lifted),
     ]
     if is_lifted:
-        parts += ["## What does not agree", *_discrepancies(judgements)]
-        parts += ["## What cannot be said", *_reasons(judgements)]
+        parts += ["## What does not agree", *_render_discrepancies(judgements)]
+        parts += ["## What cannot be said", *_render_reasons(judgements)]
     return "\n\n".join(parts) + "\n"
 
 
-def counts(judgements: Iterable[Judgement]) -> Counter[Verdict]:
+def count_verdicts(judgements: Iterable[RecordJudgement]) -> Counter[Verdict]:
     """Return how many records have each verdict."""
     return Counter(one.verdict for one in judgements)
 
 
-def _counted(judgements: Sequence[Judgement], *, is_lifted: bool) -> str:
-    found = counts(judgements)
+def _format_record_counts(judgements: Sequence[RecordJudgement], *, is_lifted: bool) -> str:
+    found = count_verdicts(judgements)
     findings = sum(len(one.discrepancies) for one in judgements)
     plural = "" if findings == 1 else "s"
     start = f"**{len(judgements)} records: "
@@ -150,23 +150,23 @@ def _counted(judgements: Sequence[Judgement], *, is_lifted: bool) -> str:
     )
 
 
-def _comparisons(judgements: Sequence[Judgement]) -> str:
+def _render_comparison_counts(judgements: Sequence[RecordJudgement]) -> str:
     made = Counter(one.code for each in judgements for one in each.checks)
     rows = [f"| `{code}` | {number} |" for code, number in sorted(made.items())]
     return "\n".join(["| comparison | how often |", "|---|---|", *rows])
 
 
-def _table(judgements: Sequence[Judgement], *, is_lifted: bool) -> str:
+def _render_record_table(judgements: Sequence[RecordJudgement], *, is_lifted: bool) -> str:
     head = ["record", "tier", "variant", "parameters", "unit", "relation", "model", "mechanism"]
     head += ["not stated", *(["verdict"] if is_lifted else [])]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for one in judgements:
-        cells = _cells(one) + ([one.verdict] if is_lifted else [])
+        cells = _format_record_cells(one) + ([one.verdict] if is_lifted else [])
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _cells(judgement: Judgement) -> list[str]:
+def _format_record_cells(judgement: RecordJudgement) -> list[str]:
     facts = judgement.facts
     named = facts.record.replace("_", " ")
     return [
@@ -182,7 +182,7 @@ def _cells(judgement: Judgement) -> list[str]:
     ]
 
 
-def _discrepancies(judgements: Sequence[Judgement]) -> Iterator[str]:
+def _render_discrepancies(judgements: Sequence[RecordJudgement]) -> Iterator[str]:
     for one in judgements:
         for check in one.discrepancies:
             yield f"- {one.facts.record}: {check.words}."
@@ -190,13 +190,13 @@ def _discrepancies(judgements: Sequence[Judgement]) -> Iterator[str]:
                 yield f"  ```console\n  $ {check.command}\n  ```"
 
 
-def _reasons(judgements: Sequence[Judgement]) -> Iterator[str]:
+def _render_reasons(judgements: Sequence[RecordJudgement]) -> Iterator[str]:
     for one in judgements:
         if one.verdict == "cannot be said":
             yield f"- {one.facts.record}: {'; '.join(check.words for check in one.reasons)}."
 
 
-def draft(judgement: Judgement) -> str:
+def render_letter_draft(judgement: RecordJudgement) -> str:
     """Return the draft of a letter to who keeps a record, about what does not agree in it."""
     facts = judgement.facts
     lines = [

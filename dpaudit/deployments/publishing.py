@@ -16,15 +16,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from dpaudit.deployments.documents import LARGEST
-from dpaudit.deployments.facts import Facts
-from dpaudit.deployments.judgement import Judgement, judge
-from dpaudit.deployments.page import draft
+from dpaudit.deployments.facts import RecordFacts
+from dpaudit.deployments.judgement import RecordJudgement, make_judgement
+from dpaudit.deployments.page import render_letter_draft
 from dpaudit.deployments.reading import read_facts
 from dpaudit.deployments.registry import ADDRESS, COMMIT
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.files import write_files
 from dpaudit.formats import read_json, stamped
-from dpaudit.scan.known import Known
+from dpaudit.scan.known import PackageNotes
 from dpaudit.text import json_escaped
 
 KNOWN = "registry.toml"
@@ -50,7 +50,7 @@ def records_in(path: Path) -> list[Path]:
     return found
 
 
-def facts_in(path: Path, address: str = "") -> Facts:
+def facts_in(path: Path, address: str = "") -> RecordFacts:
     """Return the facts of a record, or of an account that was stored of one.
 
     Raises
@@ -73,7 +73,7 @@ def _is_account(path: Path) -> bool:
     return isinstance(content, dict) and {"schema", "facts"} <= content.keys()
 
 
-def read_account(path: Path) -> Facts:
+def read_account(path: Path) -> RecordFacts:
     """Return the facts that a file holds.
 
     Raises
@@ -83,7 +83,7 @@ def read_account(path: Path) -> Facts:
     """
     content = read_json(path, "deployment")
     try:
-        return Facts.model_validate(content["facts"])
+        return RecordFacts.model_validate(content["facts"])
     except (ValidationError, KeyError, TypeError) as error:
         first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "no facts"
         raise DataError(f"{path}: is no account of a deployment: {first}") from None
@@ -94,7 +94,9 @@ def address_of(record: str) -> str:
     return f"{ADDRESS}/blob/{COMMIT}/deployments/{record}.yaml"
 
 
-def publish(judgements: Sequence[Judgement], folder: Path, today: date | None = None) -> bool:
+def write_public_accounts(
+    judgements: Sequence[RecordJudgement], folder: Path, today: date | None = None
+) -> bool:
     """Write an account a record: facts, and the comparisons if they are public; return if they are.
 
     Raises
@@ -103,11 +105,11 @@ def publish(judgements: Sequence[Judgement], folder: Path, today: date | None = 
         A file cannot be read or written.
     """
     is_lifted = is_public(folder, today)
-    _write(judgements, folder, is_lifted=is_lifted)
+    _write_account_files(judgements, folder, is_lifted=is_lifted)
     return is_lifted
 
 
-def write_accounts(judgements: Sequence[Judgement], folder: Path) -> None:
+def write_accounts(judgements: Sequence[RecordJudgement], folder: Path) -> None:
     """Write an account a record with all comparisons, for who ran them.
 
     Raises
@@ -115,12 +117,14 @@ def write_accounts(judgements: Sequence[Judgement], folder: Path) -> None:
     DataError
         A file cannot be written.
     """
-    _write(judgements, folder, is_lifted=True)
+    _write_account_files(judgements, folder, is_lifted=True)
 
 
-def _write(judgements: Sequence[Judgement], folder: Path, *, is_lifted: bool) -> None:
+def _write_account_files(
+    judgements: Sequence[RecordJudgement], folder: Path, *, is_lifted: bool
+) -> None:
     contents = {
-        folder / f"{one.facts.record}.json": _account(one, is_lifted=is_lifted)
+        folder / f"{one.facts.record}.json": _make_record_account(one, is_lifted=is_lifted)
         for one in judgements
     }
     write_files(folder, contents)
@@ -128,10 +132,10 @@ def _write(judgements: Sequence[Judgement], folder: Path, *, is_lifted: bool) ->
 
 def is_public(folder: Path, today: date | None = None) -> bool:
     """Return whether discrepancies may be published: a person states it beside the accounts."""
-    return Known.read(folder / KNOWN).lifted(today)
+    return PackageNotes.read(folder / KNOWN).lifted(today)
 
 
-def _account(judgement: Judgement, *, is_lifted: bool) -> bytes:
+def _make_record_account(judgement: RecordJudgement, *, is_lifted: bool) -> bytes:
     facts = judgement.facts.model_dump(mode="json", exclude_defaults=True)
     content: dict[str, Any] = {"facts": facts, "missing": judgement.missing}
     if is_lifted:
@@ -141,7 +145,7 @@ def _account(judgement: Judgement, *, is_lifted: bool) -> bytes:
     return (json_escaped(text) + "\n").encode()
 
 
-def write_drafts(judgements: Sequence[Judgement], folder: Path) -> list[Path]:
+def write_drafts(judgements: Sequence[RecordJudgement], folder: Path) -> list[Path]:
     """Write a letter for each record that does not agree, which its owner alone can read.
 
     Raises
@@ -150,7 +154,7 @@ def write_drafts(judgements: Sequence[Judgement], folder: Path) -> list[Path]:
         A letter cannot be written.
     """
     found: Mapping[Path, bytes] = {
-        folder / f"{one.facts.record}.md": draft(one).encode()
+        folder / f"{one.facts.record}.md": render_letter_draft(one).encode()
         for one in judgements
         if one.discrepancies
     }
@@ -161,13 +165,13 @@ def write_drafts(judgements: Sequence[Judgement], folder: Path) -> list[Path]:
 
 def judge_all(
     paths: Sequence[Path], address: str = ""
-) -> tuple[list[Judgement], list[DpauditError]]:
+) -> tuple[list[RecordJudgement], list[DpauditError]]:
     """Return the judgements of all records that can be read, and the refusals of the others."""
-    judgements: list[Judgement] = []
+    judgements: list[RecordJudgement] = []
     refusals: list[DpauditError] = []
     for path in paths:
         try:
-            judgements.append(judge(facts_in(path, address)))
+            judgements.append(make_judgement(facts_in(path, address)))
         except DpauditError as error:
             refusals.append(error)
     return judgements, refusals

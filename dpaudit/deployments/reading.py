@@ -11,11 +11,11 @@ from typing import Any
 
 import dpaudit.deployments.registry as registry
 import dpaudit.deployments.vocabulary as words
-from dpaudit.deployments.documents import Entry, read_entries
-from dpaudit.deployments.facts import Equation, Facts, Kind, Number, Scope, Total
+from dpaudit.deployments.documents import DocumentScalar, read_entries
+from dpaudit.deployments.facts import Equation, Kind, Number, RecordFacts, RecordTotal, Scope
 from dpaudit.deployments.fields import number_of, parameter_of, plain_key
 from dpaudit.deployments.mentions import Mention, Text, mentions_in
-from dpaudit.deployments.numerals import normal
+from dpaudit.deployments.numerals import normalise_spelling
 from dpaudit.deployments.sums import equations_in, totals_in
 from dpaudit.errors import DataError
 from dpaudit.text import one_line
@@ -130,12 +130,12 @@ _TIMES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 class _Draft:
     """Facts while they are gathered."""
 
-    said: dict[str, list[Entry]] = field(default_factory=dict)
+    said: dict[str, list[DocumentScalar]] = field(default_factory=dict)
     fields: list[Number] = field(default_factory=list)
     parts: dict[tuple[str, ...], list[Number]] = field(default_factory=dict)
     part_words: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=list)
-    totals: list[Total] = field(default_factory=list)
+    totals: list[RecordTotal] = field(default_factory=list)
     equations: list[Equation] = field(default_factory=list)
     formulas: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
@@ -143,10 +143,12 @@ class _Draft:
 
     def text(self, *kinds: str) -> str:
         """Return all that is said under these keys."""
-        return "\n".join(normal(one.text) for kind in kinds for one in self.said.get(kind, []))
+        return "\n".join(
+            normalise_spelling(one.text) for kind in kinds for one in self.said.get(kind, [])
+        )
 
 
-def read_facts(path: Path, address: str = "") -> Facts:
+def read_facts(path: Path, address: str = "") -> RecordFacts:
     r"""Return the facts of a record.
 
     Parameters
@@ -179,29 +181,29 @@ def read_facts(path: Path, address: str = "") -> Facts:
     return facts
 
 
-def facts_of(entries: Sequence[Entry], record: str, address: str = "") -> Facts:
+def facts_of(entries: Sequence[DocumentScalar], record: str, address: str = "") -> RecordFacts:
     """Return what can be judged of a record's entries."""
     draft = _Draft()
     is_registry = registry.is_registry(entries)
     for entry in entries:
-        _gather(draft, entry, is_registry=is_registry)
+        _add_entry(draft, entry, is_registry=is_registry)
     _read_texts(draft)
     _read_parts(draft)
-    everything = _everything(draft)
-    tier = _tier(draft)
-    return Facts(
+    everything = _find_named_facts(draft)
+    tier = _parse_tier(draft)
+    return RecordFacts(
         record=one_line(record),
         address=address,
         layout="registry" if is_registry else "statement",
         tier=tier,
-        status=_status(draft),
+        status=_find_known_status(draft),
         deviations=list(registry.deviations_of(entries)) if is_registry else [],
         absent=registry.absent_of(entries, tier or 0) if is_registry else [],
         **everything,
     )
 
 
-def _gather(draft: _Draft, entry: Entry, *, is_registry: bool) -> None:
+def _add_entry(draft: _Draft, entry: DocumentScalar, *, is_registry: bool) -> None:
     """Put an entry where it belongs."""
     names = _names_of(entry)
     part = _part_of(entry.keys)
@@ -225,7 +227,7 @@ _AMOUNTS = frozenset({"value", "amount", "details"})
 _INNER = _AMOUNTS | frozenset({"name", "type", "kind", "description"})
 
 
-def _names_of(entry: Entry) -> list[str]:
+def _names_of(entry: DocumentScalar) -> list[str]:
     """Return an entry's keys, without places in lists, and without "value" of a known key."""
     names = [key for key in entry.keys if not key.isdecimal()]
     if len(names) > 1 and plain_key(names[-1]) in _INNER:
@@ -248,7 +250,12 @@ def _part_of(keys: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def _gather_number(
-    draft: _Draft, entry: Entry, kind: Kind, role: str, per: str, part: tuple[str, ...] | None
+    draft: _Draft,
+    entry: DocumentScalar,
+    kind: Kind,
+    role: str,
+    per: str,
+    part: tuple[str, ...] | None,
 ) -> None:
     number = number_of(kind, entry.text, entry.path, entry.line)
     if number is None:
@@ -274,7 +281,7 @@ def _read_texts(draft: _Draft) -> None:
             text = Text(entry.text, entry.path, entry.line)
             mentions = mentions_in(text, budget=budget)
             draft.scopes += scopes_of(text, mentions)
-            draft.people += _people(text)
+            draft.people += _find_people_numbers(text)
             if kind in _SUMMED:
                 draft.totals += totals_in(text, mentions, draft.fields)
                 draft.equations += equations_in(text)
@@ -290,10 +297,10 @@ def scopes_of(text: Text, mentions: Sequence[Mention]) -> list[Scope]:
             last.append(one)
         else:
             groups.append([one])
-    return [_scope(text, group) for group in groups]
+    return [_make_scope(text, group) for group in groups]
 
 
-def _scope(text: Text, group: Sequence[Mention]) -> Scope:
+def _make_scope(text: Text, group: Sequence[Mention]) -> Scope:
     between = text.text[group[0].end : group[-1].start] if len(group) > 1 else ""
     gaps = [text.text[one.end : after.start] for one, after in pairwise(group)]
     return Scope(
@@ -303,7 +310,7 @@ def _scope(text: Text, group: Sequence[Mention]) -> Scope:
     )
 
 
-def _people(text: Text) -> list[Number]:
+def _find_people_numbers(text: Text) -> list[Number]:
     found = []
     for hit in _CROWD.finditer(text.text):
         digits = (hit.group(1) or hit.group(3)).replace(",", "")
@@ -328,18 +335,18 @@ def _read_parts(draft: _Draft) -> None:
         draft.scopes.append(Scope(numbers=numbers, mechanisms=names, linked=True))
     for kind in ("epsilon", "delta", "rho"):
         parts = [
-            one.model_copy(update={"value": one.value * _count(numbers)})
+            one.model_copy(update={"value": one.value * _get_count_value(numbers)})
             for numbers in draft.parts.values()
             for one in numbers
             if one.kind == kind and one.is_single
         ]
         total = _total_of(draft.fields, kind)
         if total is not None and parts:
-            draft.totals.append(Total(total=total, parts=parts))
+            draft.totals.append(RecordTotal(total=total, parts=parts))
     _read_repeats(draft)
 
 
-def _count(numbers: Sequence[Number]) -> float:
+def _get_count_value(numbers: Sequence[Number]) -> float:
     return next((one.value for one in numbers if one.kind == "count"), 1.0)
 
 
@@ -358,10 +365,12 @@ def _read_repeats(draft: _Draft) -> None:
             each = [one for one in draft.fields if one.kind == kind and one.role == "field"]
         if count is None or total is None or not each or count.value <= 1:
             continue
-        factor = _times(count, each[0].per)
+        factor = _count_periods(count, each[0].per)
         repeats = total.role != "total" and total.value == each[0].value
         if factor is not None and not repeats:
-            draft.totals.append(Total(total=total, parts=each[:1], factor=factor, way="times"))
+            draft.totals.append(
+                RecordTotal(total=total, parts=each[:1], factor=factor, way="times")
+            )
 
 
 _INNER_PERIODS = {
@@ -373,7 +382,7 @@ _INNER_PERIODS = {
 }
 
 
-def _times(count: Number, per: str) -> float | None:
+def _count_periods(count: Number, per: str) -> float | None:
     """Return how many periods a count is of; None where its own are not made up of them."""
     own = next(iter(words.periods_in(plain_key(count.path.rpartition(".")[2]))), "")
     if not own or per in ("", "each", own):
@@ -382,7 +391,7 @@ def _times(count: Number, per: str) -> float | None:
     return None if inner is None else inner * count.value
 
 
-def _everything(draft: _Draft) -> dict[str, Any]:
+def _find_named_facts(draft: _Draft) -> dict[str, Any]:
     """Return what the words of the record name, as keys."""
     unit = draft.text("unit")
     details = draft.text("unit-details", "relation")
@@ -390,19 +399,21 @@ def _everything(draft: _Draft) -> dict[str, Any]:
     mechanism = draft.text("mechanism")
     parts = "\n".join(one for each in draft.part_words.values() for one in each)
     numbers = draft.text("details", "composition", "mechanism", "model-details")
-    people = [one for one in draft.fields if one.kind == "people"] or _single(draft.people)
+    people = [one for one in draft.fields if one.kind == "people"] or _select_single_number(
+        draft.people
+    )
     return {
-        "sources": _addresses(draft),
+        "sources": _find_source_addresses(draft),
         "variants": words.variants_in(draft.text("variant")),
         "entities": words.entities_in(unit),
         "unit_periods": words.periods_in(unit),
         "refresh": words.refresh_in(draft.text("release-details")),
-        "releases": _releases(draft.text("release")),
+        "releases": _find_release_kind(draft.text("release")),
         "relations": words.relations_in(f"{details}\n{around}\n{unit}"),
         "metrics": words.metrics_in(details),
-        "distance": _distance(details),
+        "distance": _find_input_distance(details),
         "model": next(iter(words.models_in(draft.text("model"))), ""),
-        "composition": _composition(draft),
+        "composition": _find_composition_kinds(draft),
         "mechanisms": words.mechanisms_in(f"{mechanism}\n{parts}"),
         "remarks": words.remarks_in(numbers),
         "fields": [one for one in draft.fields if one.kind != "people"] + people,
@@ -414,30 +425,30 @@ def _everything(draft: _Draft) -> dict[str, Any]:
     }
 
 
-def _single(people: Sequence[Number]) -> list[Number]:
+def _select_single_number(people: Sequence[Number]) -> list[Number]:
     return list(people[:1]) if len({one.value for one in people}) == 1 else []
 
 
-def _composition(draft: _Draft) -> list[str]:
+def _find_composition_kinds(draft: _Draft) -> list[str]:
     """Return the kinds of composition that are named; that parts are disjoint counts anywhere."""
     found = words.composition_in(draft.text("composition", "release-details"))
     around = words.composition_in(draft.text("details", "unit-details", "mechanism"))
     return [*found, *({"parallel"} & {*around} - {*found})]
 
 
-def _addresses(draft: _Draft) -> list[str]:
+def _find_source_addresses(draft: _Draft) -> list[str]:
     found = [hit for one in draft.said.get("source", []) for hit in _URL.findall(one.text)]
     return list(dict.fromkeys(one_line(one) for one in found))
 
 
-def _releases(text: str) -> str:
+def _find_release_kind(text: str) -> str:
     lowered = text.lower()
     if "many" in lowered or "continual" in lowered or "repeated" in lowered:
         return "many"
     return "one" if "one" in lowered or "single" in lowered else ""
 
 
-def _distance(text: str) -> float | None:
+def _find_input_distance(text: str) -> float | None:
     found = re.search(
         r"maximum (?:input )?distance(?: of)?(?:.{0,90}?\bis)?\s+(one|two|\d+)\b",
         text,
@@ -448,11 +459,11 @@ def _distance(text: str) -> float | None:
     return {"one": 1.0, "two": 2.0}.get(found.group(1).lower()) or float(found.group(1))
 
 
-def _tier(draft: _Draft) -> int | None:
+def _parse_tier(draft: _Draft) -> int | None:
     tiers = [one.text for one in draft.said.get("tier", []) if one.text.isdecimal()]
     return int(tiers[0]) if tiers and len(tiers[0]) < 3 else None
 
 
-def _status(draft: _Draft) -> str:
+def _find_known_status(draft: _Draft) -> str:
     known = {one.text for one in draft.said.get("status", [])} & {*registry.CHOICES["status"]}
     return next(iter(known), "")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
-from dpaudit.deployments.documents import Entry
+from dpaudit.deployments.documents import DocumentScalar
 
 ADDRESS = "https://github.com/opendp/deployments-registry-data"
 COMMIT = "3e9c812a924cf01d228f26f6c462c59c391c3f2a"
@@ -114,17 +114,17 @@ PARAMETERS = "deployment.privacy_loss.privacy_parameters"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-def is_registry(entries: Sequence[Entry]) -> bool:
+def is_registry(entries: Sequence[DocumentScalar]) -> bool:
     """Return whether a record follows the registry's layout, if loosely."""
     return any(one.keys[:1] == ("deployment",) and len(one.keys) > 2 for one in entries)
 
 
-def field_of(entry: Entry) -> str:
+def field_of(entry: DocumentScalar) -> str:
     """Return the field that an entry is of: its path, without places in lists."""
     return ".".join(key for key in entry.keys if not key.isdecimal())
 
 
-def deviations_of(entries: Sequence[Entry]) -> Iterator[str]:
+def deviations_of(entries: Sequence[DocumentScalar]) -> Iterator[str]:
     """Yield the fields that the schema refuses, with the reason."""
     found = {field_of(one): one for one in entries}
     for name in _REQUIRED:
@@ -142,7 +142,7 @@ def deviations_of(entries: Sequence[Entry]) -> Iterator[str]:
             yield f"{name}: no number"
 
 
-def _is_date(entry: Entry) -> bool:
+def _is_date(entry: DocumentScalar) -> bool:
     try:
         date.fromisoformat(entry.text)
     except ValueError:
@@ -150,7 +150,7 @@ def _is_date(entry: Entry) -> bool:
     return entry.quoted and len(entry.text) == 10
 
 
-def absent_of(entries: Sequence[Entry], tier: int) -> list[str]:
+def absent_of(entries: Sequence[DocumentScalar], tier: int) -> list[str]:
     """Return the fields that a record of its tier should have, and has not, or has empty."""
     filled = {field_of(one) for one in entries if one.text.strip()}
     if any(name.startswith(f"{PARAMETERS}.") for name in filled):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpaudit.deployments.facts import Equation, Kind, Number, Total
+from dpaudit.deployments.facts import Equation, Kind, Number, RecordTotal
 from dpaudit.deployments.mentions import Mention, Text
 
 _SPLIT = re.compile(
@@ -48,14 +48,16 @@ _OWN = ("text", "total", "local", "field")  # roles of a number that may be a pa
 
 
 @dataclass(frozen=True)
-class _Line:
+class _TextLine:
     depth: int
     start: int
     end: int
     is_bullet: bool
 
 
-def totals_in(text: Text, mentions: Sequence[Mention], fields: Sequence[Number]) -> Iterator[Total]:
+def totals_in(
+    text: Text, mentions: Sequence[Mention], fields: Sequence[Number]
+) -> Iterator[RecordTotal]:
     """Yield the totals of a text with their parts: those of its lists, or else those of the text.
 
     Parameters
@@ -76,40 +78,43 @@ def totals_in(text: Text, mentions: Sequence[Mention], fields: Sequence[Number])
         yield from _of_repeats(text, numbers, [one for one in fields if one.kind == kind])
 
 
-def _lines(text: Text) -> list[_Line]:
+def _parse_text_lines(text: Text) -> list[_TextLine]:
     found = []
     for hit in re.finditer(r"[^\n]+", text.text):
         mark = _BULLET.match(hit.group())
         assert mark is not None
         if hit.group().strip():
             is_bullet = mark.group(2) is not None
-            found.append(_Line(len(mark.group(1)), hit.start(), hit.end(), is_bullet))
+            found.append(_TextLine(len(mark.group(1)), hit.start(), hit.end(), is_bullet))
     return found
 
 
-def _of_lists(text: Text, numbers: Sequence[Mention]) -> Iterator[Total]:
+def _of_lists(text: Text, numbers: Sequence[Mention]) -> Iterator[RecordTotal]:
     """Yield a line's number and those of the lines one level below it, if each has one."""
-    lines = _lines(text)
+    lines = _parse_text_lines(text)
     for place, line in enumerate(lines):
         content = text.text[line.start : line.end]
-        own = _first(numbers, line)
+        own = _find_first_own_number(numbers, line)
         if own is None:
             continue
         is_head = content.rstrip().endswith(":") or _SPLIT.search(content)
         is_total = own.number.role == "total"
-        below = _children(lines, place) if is_head or is_total else []
-        parts = [_first(numbers, one) for one in below or _siblings(lines, place, content)]
+        below = _find_child_bullets(lines, place) if is_head or is_total else []
+        parts = [
+            _find_first_own_number(numbers, one)
+            for one in below or _find_summed_siblings(lines, place, content)
+        ]
         if len(parts) > 1 and all(parts):
             found = [one.number for one in parts if one is not None]
             is_split = bool(below) and bool(_SPLIT.search(content))
-            yield Total(total=own.number, parts=found, is_listed=True, is_split=is_split)
+            yield RecordTotal(total=own.number, parts=found, is_listed=True, is_split=is_split)
 
 
-def _siblings(lines: Sequence[_Line], place: int, content: str) -> list[_Line]:
+def _find_summed_siblings(lines: Sequence[_TextLine], place: int, content: str) -> list[_TextLine]:
     """Return the bullets right above a bullet that says that it is their sum."""
     if not lines[place].is_bullet or not _SUMMED.search(content):
         return []
-    above: list[_Line] = []
+    above: list[_TextLine] = []
     for line in reversed(lines[:place]):
         if line.depth < lines[place].depth or not line.is_bullet:
             break
@@ -118,28 +123,32 @@ def _siblings(lines: Sequence[_Line], place: int, content: str) -> list[_Line]:
     return above[::-1]
 
 
-def _children(lines: Sequence[_Line], place: int) -> list[_Line]:
+def _find_child_bullets(lines: Sequence[_TextLine], place: int) -> list[_TextLine]:
     parent = lines[place]
     inside = []
     for line in lines[place + 1 :]:
-        if line.depth < parent.depth or (line.depth == parent.depth and not _below(parent, line)):
+        if line.depth < parent.depth or (
+            line.depth == parent.depth and not _is_child_bullet(parent, line)
+        ):
             break
         inside.append(line)
     least = min((one.depth for one in inside), default=0)
     return [one for one in inside if one.depth == least and one.is_bullet]
 
 
-def _below(parent: _Line, line: _Line) -> bool:
+def _is_child_bullet(parent: _TextLine, line: _TextLine) -> bool:
     """Return whether a line of the same depth belongs to the parent: a bullet under a sentence."""
     return line.is_bullet and not parent.is_bullet
 
 
-def _first(numbers: Sequence[Mention], line: _Line) -> Mention | None:
+def _find_first_own_number(numbers: Sequence[Mention], line: _TextLine) -> Mention | None:
     inside = (one for one in numbers if line.start <= one.start < line.end)
     return next((one for one in inside if one.number.role in _OWN), None)
 
 
-def _of_all(text: Text, numbers: Sequence[Mention], fields: Sequence[Number]) -> Iterator[Total]:
+def _of_all(
+    text: Text, numbers: Sequence[Mention], fields: Sequence[Number]
+) -> Iterator[RecordTotal]:
     """Yield a text's total, or the field's, with all its other numbers as parts."""
     field = next((one for one in fields if one.role == "field"), None)
     own = [one.number for one in numbers if one.number.role in ("text", "total")]
@@ -156,7 +165,7 @@ def _of_all(text: Text, numbers: Sequence[Mention], fields: Sequence[Number]) ->
         return
     content = text.text
     factor = _FACTOR.search(content)
-    yield Total(
+    yield RecordTotal(
         total=total,
         parts=parts,
         factor=float(factor.group(1)) if factor else 1.0,
@@ -199,7 +208,7 @@ _COUNT = re.compile(
 
 def _of_repeats(
     text: Text, numbers: Sequence[Mention], fields: Sequence[Number]
-) -> Iterator[Total]:
+) -> Iterator[RecordTotal]:
     """Yield what one of several spends, how many there are, and the total of all."""
     field = next((one for one in fields if one.role == "field"), None)
     each = [one.number for one in numbers if one.number.role == "each"]
@@ -214,7 +223,7 @@ def _of_repeats(
         return
     factor = float(_COUNTS.get(count, 0) or count)
     if factor >= 2 and each[0].is_single:
-        yield Total(total=total, parts=each, factor=factor, way="times")
+        yield RecordTotal(total=total, parts=each, factor=factor, way="times")
 
 
 def _is_same(total: Number, each: Number) -> bool:
@@ -249,10 +258,10 @@ def equations_in(text: Text) -> Iterator[Equation]:
             if hit.start(sides[0]) in (-1, *seen) or is_part:
                 continue
             seen.add(hit.start(sides[0]))
-            yield _equation(text, hit, *sides)
+            yield _parse_equation(text, hit, *sides)
 
 
-def _equation(text: Text, hit: re.Match[str], left: int, right: int) -> Equation:
+def _parse_equation(text: Text, hit: re.Match[str], left: int, right: int) -> Equation:
     from dpaudit.deployments.numerals import read_numeral
 
     written = " ".join(hit.group(left).split())
@@ -267,12 +276,16 @@ def _equation(text: Text, hit: re.Match[str], left: int, right: int) -> Equation
     )
 
 
-def evaluate(written: str) -> float:
+def compute_sum_of_products(written: str) -> float:
     """Return the value of a sum of products.
 
     Examples
     --------
-    >>> evaluate("0.11 * 2 + 0.22"), evaluate("1 + 2 × 3"), evaluate("1 / 0.5")
+    >>> (
+    ...     compute_sum_of_products("0.11 * 2 + 0.22"),
+    ...     compute_sum_of_products("1 + 2 × 3"),
+    ...     compute_sum_of_products("1 / 0.5"),
+    ... )
     (0.44, 7.0, 2.0)
     """
     total = Fraction(0)

@@ -6,29 +6,32 @@ import math
 from collections.abc import Iterator, Sequence
 
 import dpaudit.deployments.arithmetic as arithmetic
-from dpaudit.deployments.arithmetic import Answer, shown
-from dpaudit.deployments.check import Check, Outcome, made, rounded
-from dpaudit.deployments.facts import Equation, Facts, Kind, Number, Total
-from dpaudit.deployments.sums import evaluate
+from dpaudit.deployments.arithmetic import EpsilonBracket, format_typed_number
+from dpaudit.deployments.check import Check, Outcome, format_computed_number, made
+from dpaudit.deployments.facts import Equation, Kind, Number, RecordFacts, RecordTotal
+from dpaudit.deployments.sums import compute_sum_of_products
 
 _CAP = 5e-3  # of a total: the most that the rounding of its parts explains
 _PARAMETERS: tuple[Kind, ...] = ("epsilon", "delta", "rho")
 
 
-def check_totals(facts: Facts) -> Iterator[Check]:
+def check_totals(facts: RecordFacts) -> Iterator[Check]:
     """Yield a check for each number that is made up of others."""
     for one in facts.totals:
         yield from _of_total(facts, one)
     yield from map(_of_equation, facts.equations)
-    yield from _amplified(facts)
-    yield from _repeated(facts)
+    yield from _check_amplified_epsilon(facts)
+    yield from _check_text_against_fields(facts)
 
 
 def _of_equation(equation: Equation) -> Check:
-    value = evaluate(equation.written)
+    value = compute_sum_of_products(equation.written)
     slack = min(equation.slack + equation.stated.slack, _CAP * abs(value)) + 1e-9 * abs(value)
     holds = abs(value - equation.stated.value) <= slack
-    words = f"{equation.written} = {rounded(value)}; the record says {equation.stated.written}"
+    words = (
+        f"{equation.written} = {format_computed_number(value)}; the record says "
+        f"{equation.stated.written}"
+    )
     return made(
         "equation",
         "agrees" if holds else "does not",
@@ -39,7 +42,7 @@ def _of_equation(equation: Equation) -> Check:
     )
 
 
-def _of_total(facts: Facts, one: Total) -> Iterator[Check]:
+def _of_total(facts: RecordFacts, one: RecordTotal) -> Iterator[Check]:
     if not one.total.is_single or any(not part.is_single for part in one.parts):
         return
     values = [part.value for part in one.parts]
@@ -47,25 +50,28 @@ def _of_total(facts: Facts, one: Total) -> Iterator[Check]:
     slack = one.total.slack / 2 + one.factor * sum(part.slack for part in one.parts) / 2
     slack = min(slack, _CAP * max(computed, one.total.value)) + 1e-9 * abs(computed)
     difference = one.total.value - computed
-    words = f"{_written(one)} = {rounded(computed)}; the record says {one.total.written}"
-    answer = _asked(facts, one)
+    words = (
+        f"{_format_total_formula(one)} = {format_computed_number(computed)}; the record says "
+        f"{one.total.written}"
+    )
+    answer = _prove_parts_together(facts, one)
     if abs(difference) <= slack:
-        yield _total(one, "agrees", words, computed, answer)
+        yield _make_total_check(one, "agrees", words, computed, answer)
     elif difference > 0:
-        yield from _larger(one, words, computed, answer, difference)
+        yield from _check_larger_total(one, words, computed, answer, difference)
     else:
-        yield from _smaller(facts, one, words, computed, answer)
+        yield from _check_smaller_total(facts, one, words, computed, answer)
 
 
-def _written(one: Total) -> str:
+def _format_total_formula(one: RecordTotal) -> str:
     if one.way == "times":
-        return f"{shown(one.factor)} x {one.parts[0].written}"
-    inner = " + ".join(shown(part.value) for part in one.parts)
-    return inner if one.factor == 1 else f"{shown(one.factor)} x ({inner})"
+        return f"{format_typed_number(one.factor)} x {one.parts[0].written}"
+    inner = " + ".join(format_typed_number(part.value) for part in one.parts)
+    return inner if one.factor == 1 else f"{format_typed_number(one.factor)} x ({inner})"
 
 
-def _total(
-    one: Total, outcome: Outcome, words: str, computed: float, answer: Answer | None
+def _make_total_check(
+    one: RecordTotal, outcome: Outcome, words: str, computed: float, answer: EpsilonBracket | None
 ) -> Check:
     return made(
         f"total-{one.total.kind}",
@@ -78,19 +84,24 @@ def _total(
     )
 
 
-def _larger(
-    one: Total, words: str, computed: float, answer: Answer | None, difference: float
+def _check_larger_total(
+    one: RecordTotal, words: str, computed: float, answer: EpsilonBracket | None, difference: float
 ) -> Iterator[Check]:
     """Judge a total above its parts: looser and fine, unless these are said to be all of it."""
     if one.is_split:
-        words += f", which is {rounded(difference)} more than the parts that are said to make it up"
-        yield _total(one, "does not", words, computed, answer)
+        words += (
+            f", which is {format_computed_number(difference)} more than the parts that are "
+            "said to make it up"
+        )
+        yield _make_total_check(one, "does not", words, computed, answer)
     elif one.way == "times" or one.total.path == one.parts[0].path or ".0" in one.parts[0].path:
-        yield _total(one, "agrees", words + ", which is looser and holds", computed, answer)
+        yield _make_total_check(
+            one, "agrees", words + ", which is looser and holds", computed, answer
+        )
 
 
-def _smaller(
-    facts: Facts, one: Total, words: str, computed: float, answer: Answer | None
+def _check_smaller_total(
+    facts: RecordFacts, one: RecordTotal, words: str, computed: float, answer: EpsilonBracket | None
 ) -> Iterator[Check]:
     """Judge a total below its parts: by composition that adds less, or it does not agree."""
     is_parallel = "parallel" in facts.composition and one.total.value >= 0.995 * max(
@@ -102,29 +113,29 @@ def _smaller(
         return  # each is protected by itself
     if is_parallel:
         words += ", which the largest part allows where parts are about disjoint records"
-        yield _total(one, "agrees", words, computed, answer)
+        yield _make_total_check(one, "agrees", words, computed, answer)
     elif answer is not None and one.total.value + one.total.slack >= answer.upper:
-        words += f"; the accountants prove {rounded(answer.upper)}, so that it holds"
-        yield _total(one, "agrees", words, answer.upper, answer)
+        words += f"; the accountants prove {format_computed_number(answer.upper)}, so that it holds"
+        yield _make_total_check(one, "agrees", words, answer.upper, answer)
     elif (
         one.total.kind == "epsilon"
         and "advanced" in facts.composition
         and one.factor * len(one.parts) > 1
     ):
         words += ": another accountant is named, whose numbers are not"
-        yield _total(one, "cannot be said", words, computed, answer)
+        yield _make_total_check(one, "cannot be said", words, computed, answer)
     elif "amplification" in facts.remarks:
         words += ": an amplification is named, whose numbers are not"
-        yield _total(one, "cannot be said", words, computed, answer)
+        yield _make_total_check(one, "cannot be said", words, computed, answer)
     else:
-        yield _total(one, "does not", words, computed, answer)
+        yield _make_total_check(one, "does not", words, computed, answer)
 
 
-def _is_of_fields(one: Total) -> bool:
+def _is_of_fields(one: RecordTotal) -> bool:
     return all(part.role in ("part", "each", "field") for part in one.parts)
 
 
-def _asked(facts: Facts, one: Total) -> Answer | None:
+def _prove_parts_together(facts: RecordFacts, one: RecordTotal) -> EpsilonBracket | None:
     """Return what the accountants prove of the parts together, where their numbers suffice."""
     if one.total.kind == "rho":
         rhos = [part.value for part in one.parts] * (int(one.factor) if one.factor < 50 else 1)
@@ -133,7 +144,7 @@ def _asked(facts: Facts, one: Total) -> Answer | None:
         is_plain = one.factor == int(one.factor)
         found = arithmetic.of_concentrated(rhos, at) if is_plain and _are_positive(rhos) else None
         # What the command has in total is rho; its epsilon is none to compare.
-        return None if found is None else Answer(math.inf, -math.inf, found.command)
+        return None if found is None else EpsilonBracket(math.inf, -math.inf, found.command)
     if one.total.kind != "epsilon" or not _are_positive([part.value for part in one.parts]):
         return None
     delta = facts.field("delta")
@@ -147,7 +158,7 @@ def _asked(facts: Facts, one: Total) -> Answer | None:
     return None
 
 
-def _delta_of_part(facts: Facts, one: Total) -> float:
+def _delta_of_part(facts: RecordFacts, one: RecordTotal) -> float:
     """Return the delta of each release, as stated beside its epsilon; 0 if none is."""
     for scope in facts.scopes:
         epsilon, delta = scope.first("epsilon"), scope.first("delta")
@@ -164,7 +175,7 @@ def _are_positive(values: Sequence[float]) -> bool:
 # Amplification by sampling
 
 
-def _amplified(facts: Facts) -> Iterator[Check]:
+def _check_amplified_epsilon(facts: RecordFacts) -> Iterator[Check]:
     """Yield the check of an epsilon that is another's, amplified by the sampling that is stated."""
     rates = [n for s in facts.scopes for n in s.numbers if n.kind == "sampling"]
     rates += [n for n in facts.fields if n.kind == "sampling"]
@@ -180,9 +191,10 @@ def _amplified(facts: Facts) -> Iterator[Check]:
     ]
     others += [n for n in facts.fields if n.kind == "epsilon" and n.value > epsilon.value > 0]
     for other in sorted(others, key=lambda one: -one.value):
-        computed = arithmetic.amplified(other.value, rate.value)
+        computed = arithmetic.compute_amplified_epsilon(other.value, rate.value)
         words = (
-            f"ln(1 + {rate.written} (e^{other.written} - 1)) = {rounded(computed)}; the record "
+            f"ln(1 + {rate.written} (e^{other.written} - 1)) = "
+            f"{format_computed_number(computed)}; the record "
             f"says {epsilon.written}"
         )
         numbers = (rate, other, epsilon)
@@ -202,7 +214,7 @@ def _amplified(facts: Facts) -> Iterator[Check]:
 # Text against fields
 
 
-def _repeated(facts: Facts) -> Iterator[Check]:
+def _check_text_against_fields(facts: RecordFacts) -> Iterator[Check]:
     """Yield, for each parameter in a field, whether the text about it says the same."""
     for kind in _PARAMETERS:
         field = facts.field(kind)
@@ -221,7 +233,7 @@ def _repeated(facts: Facts) -> Iterator[Check]:
                 computed=same[0].value,
             )
         else:
-            yield from _other(facts, field, said)
+            yield from _check_text_only_number(facts, field, said)
 
 
 def _are_same(one: Number, field: Number) -> bool:
@@ -229,7 +241,9 @@ def _are_same(one: Number, field: Number) -> bool:
     return one.is_about(field.value) or field.is_about(one.value)
 
 
-def _other(facts: Facts, field: Number, said: Sequence[Number]) -> Iterator[Check]:
+def _check_text_only_number(
+    facts: RecordFacts, field: Number, said: Sequence[Number]
+) -> Iterator[Check]:
     """Yield what the text has in place of the field: its total, or its only number."""
     made_up = any(
         one.total.kind == field.kind
@@ -240,7 +254,9 @@ def _other(facts: Facts, field: Number, said: Sequence[Number]) -> Iterator[Chec
     )
     amplified = any(n.kind == "sampling" for s in facts.scopes for n in s.numbers)
     close = [one for one in said if one.path.rpartition(".")[2] in _CLOSE and one.is_single]
-    totals = [one for one in said if one.role == "total" and one.is_single and _counts(one)]
+    totals = [
+        one for one in said if one.role == "total" and one.is_single and _is_in_counted_field(one)
+    ]
     only = close if len(close) == 1 and close[0].role == "text" else []
     found = totals or only
     if not found or made_up or amplified or "amplification" in facts.remarks:
@@ -260,5 +276,5 @@ _CLOSE = frozenset({"privacy_parameters_details", "details", "statement", "claim
 _ABOUT = _CLOSE | {"composition", "mechanisms", "mechanism", "release_type_details"}
 
 
-def _counts(one: Number) -> bool:
+def _is_in_counted_field(one: Number) -> bool:
     return one.path.rpartition(".")[2] in _ABOUT

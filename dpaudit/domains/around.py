@@ -13,18 +13,25 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from dpaudit.domains.columns import INT64, Column, Integers, Numbers, Seen
-from dpaudit.domains.layouts import Layout, Start, Unit
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.domains.columns import INT64, Column, Integers, Numbers, ValueSet
+from dpaudit.domains.layouts import RecordLayout, Start, Unit
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.records import Bounds, Ends, Rows, is_missing, records_of, unseen
+from dpaudit.neighbours.records import (
+    Bounds,
+    CellRows,
+    Ends,
+    is_missing,
+    make_unseen_value,
+    records_of,
+)
 from dpaudit.records import Record
 
 # How far numbers go that nobody bounds, in the largest: integers are often sizes and places.
 _TIMES, _WHOLE = 100, 10
 
 
-def layout_around(dataset: Any, bounds: Bounds | None, *, missing: bool) -> Layout:
+def layout_around(dataset: Any, bounds: Bounds | None, *, missing: bool) -> RecordLayout:
     """Return the layout of datasets beside one.
 
     Parameters
@@ -43,8 +50,8 @@ def layout_around(dataset: Any, bounds: Bounds | None, *, missing: bool) -> Layo
     """
     read = records_of(dataset)
     _refuse_unknown(bounds, read.names)
-    parts = [_column(read, n, bounds, missing) for n in range(len(read.names))]
-    units = tuple((tuple(map(_plain, row, read.numeric)),) for row in read.rows)
+    parts = [_build_column_around(read, n, bounds, missing) for n in range(len(read.names))]
+    units = tuple((tuple(map(_convert_missing_value, row, read.numeric)),) for row in read.rows)
     start = Start(
         units,
         tuple(found for _, found, _ in parts),
@@ -63,18 +70,18 @@ def layout_around(dataset: Any, bounds: Bounds | None, *, missing: bool) -> Layo
         return read.again(records, places)
 
     columns = tuple(column for column, _, _ in parts)
-    return Layout(read.names, columns, build, labels=read.labels, start=start)
+    return RecordLayout(read.names, columns, build, labels=read.labels, start=start)
 
 
 def _refuse_unknown(bounds: Bounds | None, names: Sequence[Any]) -> None:
     known = set(map(str, names))
     named = map(str, bounds) if isinstance(bounds, Mapping) else ()
     if unknown := [one for one in named if one not in known]:
-        raise InvalidArgument("bounds", Shown(", ".join(unknown)), "columns of the dataset")
+        raise InvalidArgument("bounds", VerbatimText(", ".join(unknown)), "columns of the dataset")
 
 
-def _column(
-    read: Rows, place: int, bounds: Bounds | None, missing: bool
+def _build_column_around(
+    read: CellRows, place: int, bounds: Bounds | None, missing: bool
 ) -> tuple[Column, Ends | None, bool]:
     """Return what a column may hold, the range of its numbers, and whether that was stated."""
     column = [row[place] for row in read.rows]
@@ -85,7 +92,7 @@ def _column(
     found = (min(present, default=0.0), max(present, default=0.0))
     given = _of_column(bounds, read.names[place])
     whole = all(type(one) is int for one in present) and bool(present)
-    low, high = _far(found, read.ends[place], whole) if given is None else given
+    low, high = _choose_far_ends(found, read.ends[place], whole) if given is None else given
     low, high = (read.stored(place, *end) for end in ((low, math.inf), (high, -math.inf)))
     if given is not None:
         _refuse_beyond(column, read.names[place], (low, high))
@@ -101,7 +108,7 @@ def _refuse_beyond(column: Sequence[Any], name: Any, bounds: Ends) -> None:
         raise InvalidArgument("dataset", Record(beyond[0]), expected)
 
 
-def _plain(value: Any, is_number: bool) -> Any:
+def _convert_missing_value(value: Any, is_number: bool) -> Any:
     """Return a value; what pandas calls NA, of which no two are equal, as others call it."""
     if type(value).__name__ != "NAType":
         return value
@@ -122,7 +129,7 @@ def _of_numbers(low: float, high: float, whole: bool, missing: bool) -> Column:
     return Numbers(missing=missing, low=low, high=high)
 
 
-def _far(found: Ends, ends: Ends | None, whole: bool) -> Ends:
+def _choose_far_ends(found: Ends, ends: Ends | None, whole: bool) -> Ends:
     """Return how far numbers go: no number is negative where none that is there is."""
     low, high = found
     far = min((_WHOLE if whole else _TIMES) * max(abs(low), abs(high), 1), 1e300)
@@ -134,11 +141,11 @@ def _far(found: Ends, ends: Ends | None, whole: bool) -> Ends:
     return min(lowest, low), max(highest, high)
 
 
-def _of_values(column: Sequence[Any], missing: bool) -> Seen:
+def _of_values(column: Sequence[Any], missing: bool) -> ValueSet:
     """Return the values of a column, each once, and one that is none of them."""
     present = [one for one in column if not is_missing(one)]
     different = list({value_key(one): one for one in present}.values())
-    other = unseen(column)
+    other = make_unseen_value(column)
     if other is None:
-        return Seen(missing=missing, values=tuple(different))
-    return Seen(missing=missing, values=(*different, other), has_other=True)
+        return ValueSet(missing=missing, values=tuple(different))
+    return ValueSet(missing=missing, values=(*different, other), has_other=True)

@@ -20,7 +20,7 @@ class Column:
     missing: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "missing", check.boolean("missing", self.missing))
+        object.__setattr__(self, "missing", check.require_boolean("missing", self.missing))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Integers(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, least in (("low", INT64.start), ("high", self.low)):
-            end = check.integer(name, getattr(self, name), least=least)
+            end = check.require_integer(name, getattr(self, name), least=least)
             if end not in INT64:
                 raise InvalidArgument(name, end, "an integer of 64 bits, at most 2**63 - 1")
             object.__setattr__(self, name, end)  # of numpy's, sums would overflow
@@ -49,7 +49,7 @@ class Numbers(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, inwards in (("low", math.inf), ("high", -math.inf)):
-            object.__setattr__(self, name, _double(name, getattr(self, name), inwards))
+            object.__setattr__(self, name, _round_end_inwards(name, getattr(self, name), inwards))
         if not self.low <= self.high or not math.isfinite(self.high - self.low):
             raise InvalidArgument("low", self.low, f"a number of at most high, {self.high:g}")
 
@@ -81,7 +81,7 @@ class Texts(Column):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.integer("longest", self.longest, least=0)
+        check.require_integer("longest", self.longest, least=0)
         if not self.alphabet:
             raise InvalidArgument("alphabet", self.alphabet, "at least one character")
 
@@ -109,16 +109,16 @@ class Booleans(Column):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen(Column):
+class ValueSet(Column):
     """Values of any kind that records hold; ``has_other`` says that the last is none of them."""
 
     values: tuple[Any, ...] = ()
     has_other: bool = False
 
 
-def _double(name: str, end: Any, inwards: float) -> float:
+def _round_end_inwards(name: str, end: Any, inwards: float) -> float:
     """Return an end as a double: the next one inwards where none is the same."""
-    number = check.real(name, end)
+    number = check.require_real(name, end)
     is_beyond = number < end if inwards > 0 else number > end
     return math.nextafter(number, inwards) if is_beyond else number
 
@@ -147,17 +147,20 @@ def values_of(column: Column) -> int | None:
     return None
 
 
-def varies(column: Column) -> bool:
+def is_varying_column(column: Column) -> bool:
     """Return whether two records may differ in a column."""
     return column.missing or values_of(column) != 1
 
 
-def holds(column: Column, value: Any) -> bool:
+def is_allowed_in_column(column: Column, value: Any) -> bool:
     """Return whether a column may hold a value.
 
     Examples
     --------
-    >>> holds(Integers(low=0, high=9), 4), holds(Integers(low=0, high=9), 4.5)
+    >>> (
+    ...     is_allowed_in_column(Integers(low=0, high=9), 4),
+    ...     is_allowed_in_column(Integers(low=0, high=9), 4.5),
+    ... )
     (True, False)
     """
     if value is None or value != value:
@@ -172,7 +175,7 @@ def holds(column: Column, value: Any) -> bool:
         case Texts(longest=longest, alphabet=alphabet):
             return isinstance(value, str) and len(value) <= longest and set(value) <= set(alphabet)
         case Dates(first=first, last=last):
-            return isinstance(value, datetime.date) and first <= _day(value) <= last
+            return isinstance(value, datetime.date) and first <= _to_date(value) <= last
         case Booleans():
             return value in (False, True)
     return True
@@ -200,5 +203,5 @@ def value_at(column: Column, share: float) -> Any:
     raise TypeError(type(column).__name__)
 
 
-def _day(value: datetime.date) -> datetime.date:
+def _to_date(value: datetime.date) -> datetime.date:
     return value.date() if isinstance(value, datetime.datetime) else value

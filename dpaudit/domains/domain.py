@@ -14,12 +14,12 @@ import dpaudit._validate as check
 import dpaudit.domains.layouts as layouts
 from dpaudit.domains.around import layout_around
 from dpaudit.domains.columns import Categories, Column, Integers, Numbers
-from dpaudit.domains.generation import Drawn
+from dpaudit.domains.generation import ExampleSampler
 from dpaudit.domains.graphs import Frame, by_edge, frame_of
-from dpaudit.domains.layouts import Layout
+from dpaudit.domains.layouts import RecordLayout
 from dpaudit.domains.schemas import Schema
 from dpaudit.domains.special import first_value
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import are_graphs
 from dpaudit.neighbours.records import Bounds, records_of
 
@@ -104,18 +104,18 @@ class Domain:
 
     def __post_init__(self) -> None:
         for name in FLAGS:
-            object.__setattr__(self, name, check.boolean(name, getattr(self, name)))
+            object.__setattr__(self, name, check.require_boolean(name, getattr(self, name)))
         if self.bounds is not None:
             object.__setattr__(self, "bounds", self._checked_bounds(self.bounds))
         if self.form is not None:
-            check.choice("form", self.form, _FORMS)
+            check.require_choice("form", self.form, _FORMS)
         if self.norm is not None:
             self._require_scaling()
         for name in ("users", "nodes"):
             if getattr(self, name) is not None:
-                check.integer(name, getattr(self, name), least=1 if name == "users" else 2)
+                check.require_integer(name, getattr(self, name), least=1 if name == "users" else 2)
         if self.records is not None and not isinstance(self.records, int):
-            object.__setattr__(self, "records", _checked_sizes(self.records))
+            object.__setattr__(self, "records", _require_size_pair(self.records))
         if self.labels is not None:
             _check_labels(self.labels)
         self._refuse_both()
@@ -136,31 +136,31 @@ class Domain:
         if self.make is None:
             return self
         try:
-            if isinstance(self.make, Drawn):
+            if isinstance(self.make, ExampleSampler):
                 examples = tuple(self.make.several(rng, count))
             else:
                 examples = tuple(self.make(rng) for _ in range(count))
         except Exception as error:
-            given = Shown(f"a function that raises {type(error).__name__}")
+            given = VerbatimText(f"a function that raises {type(error).__name__}")
             raise InvalidArgument("domain", given, "one that makes datasets") from error
         return replace(self, make=None, examples=examples)
 
     def _checked_bounds(self, given: Any) -> Bounds:
         if isinstance(given, Mapping) and self.around is not None:
-            return {name: _checked_pair(one) for name, one in given.items()}
-        return _checked_pair(given)
+            return {name: _require_bounds_pair(one) for name, one in given.items()}
+        return _require_bounds_pair(given)
 
     def _refuse_both(self) -> None:
         """Refuse arguments that say of one thing two things."""
         names = ("columns", "norm", "labels", "users", "form", "bounds", "records")
         said = [name for name in names if getattr(self, name) is not None]
         if self.nodes is not None and said:
-            raise InvalidArgument(said[0], Shown("a value"), "nothing beside nodes")
+            raise InvalidArgument(said[0], VerbatimText("a value"), "nothing beside nodes")
         other = [one for one in said if one not in ("bounds", "records")]
         if self.bounds is not None and are_graphs(self.around):
-            raise InvalidArgument("bounds", Shown("a value"), "nothing beside a graph")
+            raise InvalidArgument("bounds", VerbatimText("a value"), "nothing beside a graph")
         if self.around is not None and other:
-            raise InvalidArgument(other[0], Shown("a value"), "nothing beside around")
+            raise InvalidArgument(other[0], VerbatimText("a value"), "nothing beside around")
         if self.form == "value":
             self._refuse_beside_value()
         named = isinstance(self.columns, Mapping | Schema)
@@ -196,8 +196,8 @@ class Domain:
             return _SIZES[0], _SIZES[1] * (self.users or 1)
         given = self.records
         low, high = given if isinstance(given, Sequence) else (given, given)
-        low = check.integer("records", low, least=0)
-        return low, check.integer("records", high, least=max(1, low))
+        low = check.require_integer("records", low, least=0)
+        return low, check.require_integer("records", high, least=max(1, low))
 
     @property
     def is_bounded(self) -> bool:
@@ -223,7 +223,7 @@ class Domain:
 
     def _require_scaling(self) -> None:
         """Refuse a norm beside what a record that is made shorter would no longer keep."""
-        check.positive("norm", self.norm)
+        check.require_positive("norm", self.norm)
         if self.integers or self.missing:
             expected = "numbers that may have any value, without integers= or missing="
             raise InvalidArgument("norm", self.norm, expected)
@@ -232,7 +232,7 @@ class Domain:
             raise InvalidArgument("bounds", self.bounds, "bounds with 0 between them, beside norm")
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> RecordLayout:
         """The columns, and what makes a dataset of records."""
         if self.frame is not None:
             return by_edge(self.frame)
@@ -256,21 +256,27 @@ class Domain:
         assert self.layout.start is not None
         return self.layout.start
 
-    def _records(self) -> Layout:
+    def _records(self) -> RecordLayout:
         columns = self.columns.columns if isinstance(self.columns, Schema) else self.columns
         if isinstance(columns, Mapping):
             checked = Schema(columns).columns
             if self.form == "value":
-                return layouts.values(next(iter(checked.values())), "value")
-            made = layouts.dictionaries if self.form in ("dicts", "list") else layouts.table
+                return layouts.make_value_layout(next(iter(checked.values())), "value")
+            made = (
+                layouts.make_dictionary_layout
+                if self.form in ("dicts", "list")
+                else layouts.make_table_layout
+            )
             return made(list(checked), list(checked.values()))
-        width = 1 if columns is None else check.integer("columns", columns, least=1)
+        width = 1 if columns is None else check.require_integer("columns", columns, least=1)
         cells = [self.numbers] * width
         if self.labels is not None:
-            return layouts.labelled(cells, Categories(values=tuple(self.labels)), self.norm)
+            return layouts.make_labelled_layout(
+                cells, Categories(values=tuple(self.labels)), self.norm
+            )
         if columns is None and self.norm is None:
-            return layouts.values(self.numbers, self.form or "array")
-        return layouts.matrix(cells, self.norm)
+            return layouts.make_value_layout(self.numbers, self.form or "array")
+        return layouts.make_matrix_layout(cells, self.norm)
 
     def example(self) -> Any:
         """Return the dataset of the fewest records, each with the first value of every column."""
@@ -283,7 +289,7 @@ class Domain:
         return (self.layout.allowed(tuple(map(first_value, self.layout.columns))),)
 
 
-def _checked_sizes(given: Any) -> tuple[int, int]:
+def _require_size_pair(given: Any) -> tuple[int, int]:
     expected = "a number of records, or the fewest and the most"
     try:
         low, high = given
@@ -302,7 +308,7 @@ def _check_labels(given: Any) -> None:
         raise InvalidArgument("labels", list(given), expected)
 
 
-def _checked_pair(given: Any) -> tuple[float, float]:
+def _require_bounds_pair(given: Any) -> tuple[float, float]:
     expected = "(low, high) with low <= high"
     if isinstance(given, str):  # of a command line
         raise InvalidArgument("bounds", given, "[low,high] with low <= high, such as [0,1]")
@@ -310,13 +316,13 @@ def _checked_pair(given: Any) -> tuple[float, float]:
         low, high = given
     except (TypeError, ValueError):
         raise InvalidArgument("bounds", given, expected) from None
-    low, high = _exact(low), _exact(high)
+    low, high = _require_exact_bound(low), _require_exact_bound(high)
     if not low <= high:
         raise InvalidArgument("bounds", given, expected)
     return low, high
 
 
-def _exact(bound: Any) -> float:
+def _require_exact_bound(bound: Any) -> float:
     """Return a bound as a double, or as the integer that it is where no double is the same."""
-    number = check.real("bounds", bound)
+    number = check.require_real("bounds", bound)
     return bound if number != bound and isinstance(bound, int) else number

@@ -48,7 +48,7 @@ def nothing_kept() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ExampleSampler:
     """A function of a generator that makes examples of a strategy, many at once as well."""
 
     strategy: SearchStrategy[Any]

@@ -14,8 +14,8 @@ from itertools import chain, combinations, permutations
 from typing import Any
 
 from dpaudit.domains.columns import Booleans
-from dpaudit.domains.layouts import Layout, Record, Start, Unit
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.domains.layouts import Record, RecordLayout, Start, Unit
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import are_graphs
 
 _MOST = 300  # nodes of a graph beside which neighbours are looked for
@@ -84,7 +84,7 @@ class Frame:
         return dict(self.given.get_edge_data(one, other, default=first))
 
 
-def by_edge(frame: Frame) -> Layout:
+def by_edge(frame: Frame) -> RecordLayout:
     """Return the layout of graphs of which a unit says whether an edge is there.
 
     Examples
@@ -98,11 +98,11 @@ def by_edge(frame: Frame) -> Layout:
         return frame.graph([is_there for ((is_there,),) in units])
 
     units = tuple(((one,),) for one in frame.present)
-    start = _start(frame, units, _edges_in_order)
-    return Layout(("edge",), (Booleans(),), build, start=start)
+    start = _make_graph_start(frame, units, _edges_in_order)
+    return RecordLayout(("edge",), (Booleans(),), build, start=start)
 
 
-def by_node(frame: Frame) -> Layout:
+def by_node(frame: Frame) -> RecordLayout:
     """Return the layout of graphs of which a unit is what a node says of its edges.
 
     Examples
@@ -114,34 +114,36 @@ def by_node(frame: Frame) -> Layout:
 
     def build(units: Sequence[Unit], without: int | None = None) -> Any:
         said = [record for (record,) in units]
-        return frame.graph([said[a][b] != said[b][_back(frame) + a] for a, b in frame.ends])
+        return frame.graph(
+            [said[a][b] != said[b][_get_reverse_offset(frame) + a] for a, b in frame.ends]
+        )
 
-    width = _back(frame) + frame.count
+    width = _get_reverse_offset(frame) + frame.count
     units = _by_first_end(frame, frame.present)
-    return Layout(
+    return RecordLayout(
         tuple(range(width)),
         (Booleans(),) * width,
         build,
-        start=_start(frame, units, _nodes_in_order),
-        further=tuple(_by_first_end(frame, one) for one in _examples(frame)),
+        start=_make_graph_start(frame, units, _nodes_in_order),
+        further=tuple(_by_first_end(frame, one) for one in _make_example_graphs(frame)),
         beside=_all_or_none(frame),
     )
 
 
-def _back(frame: Frame) -> int:
+def _get_reverse_offset(frame: Frame) -> int:
     """Return where a node speaks of the edges that lead to it: beside the others if they differ."""
     return frame.count if frame.is_directed else 0
 
 
 def _by_first_end(frame: Frame, there: Sequence[bool]) -> tuple[Unit, ...]:
     """Return a graph as units: the first end of every edge speaks of it."""
-    said = [[False] * (_back(frame) + frame.count) for _ in range(frame.count)]
+    said = [[False] * (_get_reverse_offset(frame) + frame.count) for _ in range(frame.count)]
     for (a, b), is_there in zip(frame.ends, there, strict=True):
         said[a][b] = bool(is_there)
     return tuple((tuple(one),) for one in said)
 
 
-def _examples(frame: Frame) -> list[list[bool]]:
+def _make_example_graphs(frame: Frame) -> list[list[bool]]:
     """Return graphs in which one node decides much: with all edges, and with those of one half."""
     half = frame.count // 2
     return [[True] * len(frame.ends), [max(ends) < half for ends in frame.ends]]
@@ -151,7 +153,7 @@ def _all_or_none(frame: Frame) -> Callable[[Sequence[Unit], int], list[Unit]]:
     """Return what says of a place which units leave the node there alone, or join it to all."""
 
     def beside(units: Sequence[Unit], place: int) -> list[Unit]:
-        said, back = [record for (record,) in units], _back(frame)
+        said, back = [record for (record,) in units], _get_reverse_offset(frame)
         alone: list[bool] = [record[back + place] for record in said]
         if frame.is_directed:
             alone += [record[place] for record in said]
@@ -165,7 +167,7 @@ def _all_or_none(frame: Frame) -> Callable[[Sequence[Unit], int], list[Unit]]:
     return beside
 
 
-def _start(
+def _make_graph_start(
     frame: Frame, units: tuple[Unit, ...], in_order: Callable[[Frame], list[int]]
 ) -> Start | None:
     if frame.given is None:
@@ -203,12 +205,12 @@ def frame_of(graph: Any) -> Frame:
         It has several edges between two nodes, fewer than two nodes, or too many.
     """
     if graph.is_multigraph():
-        given = Shown("a graph with several edges between two nodes")
+        given = VerbatimText("a graph with several edges between two nodes")
         raise InvalidArgument("dataset", given, "one edge at most, to look for neighbours")
     count = graph.number_of_nodes()
     if not 2 <= count <= _MOST:
         expected = f"2 to {_MOST} of them, to look for neighbours"
-        raise InvalidArgument("dataset", Shown(f"a graph of {count} nodes"), expected)
+        raise InvalidArgument("dataset", VerbatimText(f"a graph of {count} nodes"), expected)
     return Frame(count, graph)
 
 
@@ -221,6 +223,6 @@ def frame_beside(nodes: int, graph: Any) -> Frame:
         It is no graph, or on other nodes.
     """
     if not are_graphs(graph) or {*graph.nodes} != {*range(nodes)}:
-        given = Shown("a graph of other nodes" if are_graphs(graph) else "no graph")
+        given = VerbatimText("a graph of other nodes" if are_graphs(graph) else "no graph")
         raise InvalidArgument("dataset", given, f"a graph on the nodes 0 to {nodes - 1}")
     return frame_of(graph)

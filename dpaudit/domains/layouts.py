@@ -24,11 +24,11 @@ from dpaudit.domains.columns import (
     Dates,
     Integers,
     Numbers,
-    holds,
+    is_allowed_in_column,
 )
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.records import Ends, Rows, records_of
+from dpaudit.neighbours.records import CellRows, Ends, records_of
 
 Record = tuple[Any, ...]
 Unit = tuple[Record, ...]
@@ -74,7 +74,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """The columns of records, and what makes a dataset of units.
 
     Parameters
@@ -119,7 +119,7 @@ class Layout:
         if len(record) != len(self.columns):
             return False
         columns = zip(self.columns, record, strict=True)
-        if not all(holds(column, cell) for column, cell in columns):
+        if not all(is_allowed_in_column(column, cell) for column, cell in columns):
             return False
         return self.norm is None or is_short(record[: self.labels], self.norm)
 
@@ -129,7 +129,7 @@ class Layout:
             return record
         features = record[: self.labels]
         numbers = [float(one) for one in features]
-        length, limit = math.hypot(*numbers), _reached(numbers, self.norm)
+        length, limit = math.hypot(*numbers), _compute_safe_norm(numbers, self.norm)
         if length <= limit:
             return record
         scale = limit / length
@@ -143,7 +143,7 @@ class Layout:
         numbers = [float(one) for one in made[: self.labels]] if self.norm is not None else []
         if self.norm is None or place == self.labels:
             return made
-        limit = _reached(numbers, self.norm)
+        limit = _compute_safe_norm(numbers, self.norm)
         if math.hypot(*numbers) <= limit:
             return made
         rest = math.hypot(*numbers[:place], *numbers[place + 1 :]) / self.norm
@@ -154,7 +154,7 @@ class Layout:
         return (*record[:place], math.copysign(room, cell), *record[place + 1 :])
 
 
-def _reached(numbers: Sequence[float], norm: float) -> float:
+def _compute_safe_norm(numbers: Sequence[float], norm: float) -> float:
     """Return how long a record is made at most, so that no order of adding squares finds it longer.
 
     Squares and sums of doubles are each off by half of a unit in the last place at most.
@@ -174,7 +174,7 @@ def is_short(numbers: Sequence[float], norm: float) -> bool:
     return sum(Fraction(one) ** 2 for one in numbers) <= Fraction(norm) ** 2
 
 
-def _records(units: Sequence[Unit]) -> list[Record]:
+def _flatten_units(units: Sequence[Unit]) -> list[Record]:
     return list(chain.from_iterable(units))
 
 
@@ -189,46 +189,48 @@ def _dtype_of(columns: Sequence[Column]) -> Any:
         return np.int64
     whole = [one for one in columns if isinstance(one, Integers)]
     if any(max(-one.low, one.high) > _EXACT for one in whole):
-        given = Shown("integers beyond 2**53, some of which may be missing")
+        given = VerbatimText("integers beyond 2**53, some of which may be missing")
         raise InvalidArgument("bounds", given, "integers that doubles hold, in an array with gaps")
     return np.float64
 
 
-def values(column: Column, kind: str) -> Layout:
+def make_value_layout(column: Column, kind: str) -> RecordLayout:
     """Return the layout of a list or an array of single values, or of one value alone."""
     dtype = _dtype_of((column,)) if kind == "array" else None
 
     def build(units: Sequence[Unit]) -> Any:
-        found = [record[0] for record in _records(units)]
+        found = [record[0] for record in _flatten_units(units)]
         if kind == "value":
             (found,) = found
         return np.array(found, dtype=dtype) if kind == "array" else found
 
-    return Layout(("value",), (column,), build)
+    return RecordLayout(("value",), (column,), build)
 
 
-def matrix(columns: Sequence[Column], norm: float | None) -> Layout:
+def make_matrix_layout(columns: Sequence[Column], norm: float | None) -> RecordLayout:
     """Return the layout of an array whose rows are records."""
     dtype = _dtype_of(columns)
 
     def build(units: Sequence[Unit]) -> Any:
-        found = _records(units)
+        found = _flatten_units(units)
         return np.array(found, dtype=dtype).reshape(len(found), len(columns))
 
-    return Layout(tuple(range(len(columns))), tuple(columns), build, norm=norm)
+    return RecordLayout(tuple(range(len(columns))), tuple(columns), build, norm=norm)
 
 
-def labelled(columns: Sequence[Column], labels: Categories, norm: float | None) -> Layout:
+def make_labelled_layout(
+    columns: Sequence[Column], labels: Categories, norm: float | None
+) -> RecordLayout:
     """Return the layout of features with labels, ``(X, y)``, whose types no record decides."""
-    features, dtype = matrix(columns, norm), _dtype_of_labels(labels.values)
+    features, dtype = make_matrix_layout(columns, norm), _dtype_of_labels(labels.values)
 
     def build(units: Sequence[Unit]) -> Any:
-        found = _records(units)
+        found = _flatten_units(units)
         kept = features.build([tuple(record[:-1] for record in found)])
         return kept, np.array([record[-1] for record in found], dtype=dtype)
 
     names = (*features.names, "label")
-    return Layout(names, (*columns, labels), build, labels=len(columns), norm=norm)
+    return RecordLayout(names, (*columns, labels), build, labels=len(columns), norm=norm)
 
 
 def _dtype_of_labels(values: Sequence[Any]) -> Any:
@@ -237,23 +239,23 @@ def _dtype_of_labels(values: Sequence[Any]) -> Any:
     return made.dtype if value_key(made.tolist()) == value_key(list(values)) else object
 
 
-def table(names: Sequence[Any], columns: Sequence[Column]) -> Layout:
+def make_table_layout(names: Sequence[Any], columns: Sequence[Column]) -> RecordLayout:
     """Return the layout of a table of pandas."""
 
     def build(units: Sequence[Unit]) -> Any:
         import pandas
 
-        found = _records(units)
+        found = _flatten_units(units)
         made = {
-            name: _series([record[n] for record in found], column)
+            name: _make_pandas_series([record[n] for record in found], column)
             for n, (name, column) in enumerate(zip(names, columns, strict=True))
         }
         return pandas.DataFrame(made)
 
-    return Layout(tuple(names), tuple(columns), build)
+    return RecordLayout(tuple(names), tuple(columns), build)
 
 
-def _series(cells: list[Any], column: Column) -> Any:
+def _make_pandas_series(cells: list[Any], column: Column) -> Any:
     """Return a column of pandas: of the type that its kind has there, with gaps or without."""
     import pandas
 
@@ -271,19 +273,19 @@ def _series(cells: list[Any], column: Column) -> Any:
     return pandas.Series(cells, dtype=object)
 
 
-def dictionaries(names: Sequence[Any], columns: Sequence[Column]) -> Layout:
+def make_dictionary_layout(names: Sequence[Any], columns: Sequence[Column]) -> RecordLayout:
     """Return the layout of a list of dicts, one a record."""
 
     def build(units: Sequence[Unit]) -> Any:
-        return [dict(zip(names, record, strict=True)) for record in _records(units)]
+        return [dict(zip(names, record, strict=True)) for record in _flatten_units(units)]
 
-    return Layout(tuple(names), tuple(columns), build)
+    return RecordLayout(tuple(names), tuple(columns), build)
 
 
-def of_users(records: Layout, name: Any = USER) -> Layout:
+def of_users(records: RecordLayout, name: Any = USER) -> RecordLayout:
     """Return the layout of users with several records: a first column says whose each one is."""
     columns = (Integers(low=0, high=2**31), *records.columns)
-    whole = table((name, *records.names), columns)
+    whole = make_table_layout((name, *records.names), columns)
 
     def build(units: Sequence[Unit]) -> Any:
         numbered = [
@@ -291,10 +293,10 @@ def of_users(records: Layout, name: Any = USER) -> Layout:
         ]
         return whole.build(numbered)
 
-    return Layout(records.names, records.columns, build, norm=records.norm)
+    return RecordLayout(records.names, records.columns, build, norm=records.norm)
 
 
-def of_user(layout: Layout, user: str | None) -> Layout:
+def of_user(layout: RecordLayout, user: str | None) -> RecordLayout:
     """Return a layout whose column of users has the name that a relation gives it."""
     if user is None or user == USER:
         return layout
@@ -302,25 +304,26 @@ def of_user(layout: Layout, user: str | None) -> Layout:
     return replace(layout, build=lambda units: build(units).rename(columns={USER: user}))
 
 
-def of_examples(examples: Sequence[Any]) -> Layout:
+def of_examples(examples: Sequence[Any]) -> RecordLayout:
     """Return the layout of datasets that somebody has: records are those that they hold."""
     read = [records_of(one) for one in examples]
     first = max(read, key=lambda one: len(one.rows))
     alike = [one for one in read if one is first or _are_alike(one, first)]
     rows = [row for one in alike for row in one.rows]
     columns = tuple(
-        _seen([row[n] for row in rows], is_number) for n, is_number in enumerate(first.numeric)
+        _make_column_of_values([row[n] for row in rows], is_number)
+        for n, is_number in enumerate(first.numeric)
     )
 
     def build(units: Sequence[Unit]) -> Any:
-        records = [list(record) for record in _records(units)]
+        records = [list(record) for record in _flatten_units(units)]
         return first.again(records, list(range(len(records))))
 
     made = tuple(tuple((tuple(row),) for row in one.rows) for one in alike)
-    return Layout(first.names, columns, build, labels=first.labels, made=made)
+    return RecordLayout(first.names, columns, build, labels=first.labels, made=made)
 
 
-def _are_alike(one: Rows, first: Rows) -> bool:
+def _are_alike(one: CellRows, first: CellRows) -> bool:
     """Return whether records of one dataset stay as they are where one like another is made."""
     if one.names != first.names:
         return False
@@ -331,7 +334,7 @@ def _are_alike(one: Rows, first: Rows) -> bool:
     return value_key(again.rows) == value_key(one.rows)
 
 
-def _seen(values: Sequence[Any], is_number: bool) -> Column:
+def _make_column_of_values(values: Sequence[Any], is_number: bool) -> Column:
     present = [one for one in values if one is not None and one == one]
     missing = len(present) < len(values)
     if not is_number or not present:

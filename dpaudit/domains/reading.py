@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpaudit.domains.domain import Domain
-from dpaudit.domains.generation import Drawn
+from dpaudit.domains.generation import ExampleSampler
 from dpaudit.domains.schemas import Schema
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Domain))
 _EXPECTED = (
@@ -51,10 +51,10 @@ def domain_of(given: Any) -> Domain:
     if hasattr(given, "dtypes") and hasattr(given, "columns"):
         return Domain(columns=Schema.of(given), of_records=True)
     if hasattr(given, "example") and hasattr(given, "filter"):
-        return Domain(make=Drawn(given))
+        return Domain(make=ExampleSampler(given))
     if callable(given):
         return Domain(make=given)
-    raise InvalidArgument("domain", Shown(type(given).__name__), _EXPECTED)
+    raise InvalidArgument("domain", VerbatimText(type(given).__name__), _EXPECTED)
 
 
 def _of_mapping(given: Mapping[str, Any]) -> Domain:
@@ -62,7 +62,7 @@ def _of_mapping(given: Mapping[str, Any]) -> Domain:
         return Domain(columns=Schema.from_json(given))
     if unknown := [name for name in given if name not in _FIELDS]:
         known = f"some of {', '.join(_FIELDS)}"
-        raise InvalidArgument("domain", Shown(", ".join(map(str, unknown))), known)
+        raise InvalidArgument("domain", VerbatimText(", ".join(map(str, unknown))), known)
     columns = given.get("columns")
     if isinstance(columns, Mapping) and any(isinstance(one, Mapping) for one in columns.values()):
         schema = columns if "properties" in columns else {"properties": columns}

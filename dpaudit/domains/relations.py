@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Unit
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.found import OF_GRAPHS, chosen_relation
 from dpaudit.neighbours.tables import Relation
@@ -52,7 +52,7 @@ def require_records(domain: Domain) -> None:
     """Refuse a domain between any two datasets of which no distance is measured."""
     for name in ("nodes", "users", "around"):
         if getattr(domain, name) is not None:
-            raise InvalidArgument(name, Shown("a value"), "nothing, with a distance")
+            raise InvalidArgument(name, VerbatimText("a value"), "nothing, with a distance")
 
 
 def require_one_place(
@@ -80,16 +80,16 @@ def require_one_place(
         _require_one_more(longer, shorter)
         return
     if len(one) != len(other):
-        given = Shown(f"{len(one)} and {len(other)} units")
+        given = VerbatimText(f"{len(one)} and {len(other)} units")
         raise InvalidArgument("pair", given, "as many on both sides")
     places = sum(a != b for a, b in zip(one, other, strict=True))
     if places != 1:
-        raise InvalidArgument("pair", Shown(f"{places} differing places"), "exactly one")
+        raise InvalidArgument("pair", VerbatimText(f"{places} differing places"), "exactly one")
 
 
 def _require_one_more(longer: Sequence[object], shorter: Sequence[object]) -> None:
     pairs = enumerate(zip(longer, shorter, strict=False))
     place = next((n for n, (one, other) in pairs if one != other), len(shorter))
     if [*longer[:place], *longer[place + 1 :]] != [*shorter] or len(longer) == len(shorter):
-        given = Shown("more than one unit that differs")
+        given = VerbatimText("more than one unit that differs")
         raise InvalidArgument("pair", given, "one dataset to be the other and one record more")

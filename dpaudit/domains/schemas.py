@@ -23,7 +23,7 @@ from dpaudit.domains.columns import (
     Numbers,
     Texts,
 )
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 # What a JSON Schema may say of a column: the words that are read, and those that change nothing.
 _READ = (
@@ -73,11 +73,11 @@ class Schema:
 
     def __post_init__(self) -> None:
         if not self.columns:
-            raise InvalidArgument("columns", Shown("none"), "at least one")
+            raise InvalidArgument("columns", VerbatimText("none"), "at least one")
         for name, column in self.columns.items():
             if not isinstance(column, Column) or type(column) is Column:
                 expected = "a column such as Integers(low=0, high=9)"
-                raise InvalidArgument(str(name), Shown(type(column).__name__), expected)
+                raise InvalidArgument(str(name), VerbatimText(type(column).__name__), expected)
 
     @classmethod
     def from_json(cls, schema: Mapping[str, Any]) -> Schema:
@@ -108,12 +108,17 @@ class Schema:
         """
         properties = schema.get("properties")
         if not isinstance(properties, Mapping):
-            raise InvalidArgument("schema", Shown("no properties"), "those of a record")
+            raise InvalidArgument("schema", VerbatimText("no properties"), "those of a record")
         if unknown := [one for one in schema if one not in _OF_RECORDS and one[:2] != "x-"]:
             expected = "what describes one property at a time"
-            raise InvalidArgument("schema", Shown(", ".join(unknown)), expected)
+            raise InvalidArgument("schema", VerbatimText(", ".join(unknown)), expected)
         needed = schema.get("required", properties)
-        return cls({name: _read(name, part, schema, needed) for name, part in properties.items()})
+        return cls(
+            {
+                name: _parse_schema_property(name, part, schema, needed)
+                for name, part in properties.items()
+            }
+        )
 
     @classmethod
     def of(cls, frame: Any) -> Schema:
@@ -125,15 +130,15 @@ class Schema:
         >>> Schema.of(pandas.DataFrame({"age": [31, 75], "sex": ["f", None]})).columns["sex"]
         Categories(missing=True, values=('f',))
         """
-        return cls({name: _seen(name, frame[name]) for name in frame.columns})
+        return cls({name: _make_column_of_series(name, frame[name]) for name in frame.columns})
 
 
-def _read(name: str, part: Any, whole: Mapping[str, Any], needed: Any) -> Column:
+def _parse_schema_property(name: str, part: Any, whole: Mapping[str, Any], needed: Any) -> Column:
     """Return the column of one property of a JSON Schema."""
-    parts = _parts(name, part, whole)
+    parts = _resolve_schema_parts(name, part, whole)
     for one in parts:
         _refuse_unknown(name, one)
-    kinds, nullable = _kinds(parts)
+    kinds, nullable = _find_common_types(parts)
     missing = name not in needed
     if any("enum" in one or "const" in one for one in parts):
         return _one_of(name, parts, missing=missing)
@@ -142,20 +147,20 @@ def _read(name: str, part: Any, whole: Mapping[str, Any], needed: Any) -> Column
         case ["boolean"]:
             return Booleans(missing=missing)
         case ["integer"]:
-            low, high = _bounds(name, parts, whole=True)
+            low, high = _get_number_bounds(name, parts, whole=True)
             return Integers(missing=missing, low=math.ceil(low), high=math.floor(high))
         case ["number"]:
-            low, high = _bounds(name, parts, whole=False)
+            low, high = _get_number_bounds(name, parts, whole=False)
             return Numbers(missing=missing, low=low, high=high)
         case ["string"] if dated:
-            return Dates(missing=missing, **_days(name, parts))
+            return Dates(missing=missing, **_get_day_bounds(name, parts))
         case ["string"] if any("maxLength" in one for one in parts):
-            return Texts(missing=missing, longest=_longest(name, parts))
+            return Texts(missing=missing, longest=_get_longest_length(name, parts))
     expected = "a boolean, a bounded number, an enum, a date, or a string with maxLength"
-    raise InvalidArgument(name, Shown(", ".join(sorted(kinds)) or "no type"), expected)
+    raise InvalidArgument(name, VerbatimText(", ".join(sorted(kinds)) or "no type"), expected)
 
 
-def _parts(
+def _resolve_schema_parts(
     name: str, part: Any, whole: Mapping[str, Any], left: int = 8
 ) -> list[Mapping[str, Any]]:
     """Return all that a property says, all of which holds, through references of the same file.
@@ -165,20 +170,22 @@ def _parts(
     if part is True:
         return []
     if not isinstance(part, Mapping) or not left:
-        given = Shown("references without an end" if not left else "no schema")
+        given = VerbatimText("references without an end" if not left else "no schema")
         raise InvalidArgument(name, given, "a schema that says its type")
     found = [part]
     if "$ref" in part:
-        found += _parts(name, _referred(name, part["$ref"], whole), whole, left - 1)
+        found += _resolve_schema_parts(
+            name, _resolve_schema_reference(name, part["$ref"], whole), whole, left - 1
+        )
     for one in part.get("allOf", ()):
-        found += _parts(name, one, whole, left - 1)
+        found += _resolve_schema_parts(name, one, whole, left - 1)
     for word in ("anyOf", "oneOf"):
         if word in part:
-            found += _alternative(name, part[word], whole, left - 1)
+            found += _resolve_schema_alternative(name, part[word], whole, left - 1)
     return found
 
 
-def _referred(name: str, reference: Any, whole: Mapping[str, Any]) -> Any:
+def _resolve_schema_reference(name: str, reference: Any, whole: Mapping[str, Any]) -> Any:
     """Return what a reference to another place of the same file leads to."""
     target: Any = whole if str(reference).startswith("#/") else None
     for step in str(reference)[2:].split("/"):
@@ -188,15 +195,15 @@ def _referred(name: str, reference: Any, whole: Mapping[str, Any]) -> Any:
     return target
 
 
-def _alternative(
+def _resolve_schema_alternative(
     name: str, given: Any, whole: Mapping[str, Any], left: int
 ) -> list[Mapping[str, Any]]:
     """Return what the one alternative says that is not null; beside null, null as well."""
-    parts = [_parts(name, one, whole, left) for one in given]
-    some = [one for one in parts if _kinds(one)[0] or not _kinds(one)[1]]
+    parts = [_resolve_schema_parts(name, one, whole, left) for one in given]
+    some = [one for one in parts if _find_common_types(one)[0] or not _find_common_types(one)[1]]
     if len(some) != 1:
         expected = "one besides null: a column is of one kind"
-        raise InvalidArgument(name, Shown(f"{len(some)} alternatives"), expected)
+        raise InvalidArgument(name, VerbatimText(f"{len(some)} alternatives"), expected)
     return some[0] if len(parts) == 1 else [_with_null(one) for one in some[0]]
 
 
@@ -207,17 +214,17 @@ def _with_null(part: Mapping[str, Any]) -> Mapping[str, Any]:
         made["enum"] = [made.pop("const")]
     if "enum" in made:
         made["enum"] = [*made["enum"], None]
-    return made | ({"type": [*_types(part), "null"]} if "type" in part else {})
+    return made | ({"type": [*_get_schema_types(part), "null"]} if "type" in part else {})
 
 
-def _types(part: Mapping[str, Any]) -> list[str]:
+def _get_schema_types(part: Mapping[str, Any]) -> list[str]:
     stated = part.get("type", [])
     return [stated] if isinstance(stated, str) else list(stated)
 
 
-def _kinds(parts: Sequence[Mapping[str, Any]]) -> tuple[set[str], bool]:
+def _find_common_types(parts: Sequence[Mapping[str, Any]]) -> tuple[set[str], bool]:
     """Return the types besides null that all parts allow, and whether null is one."""
-    stated = [set(_types(one)) for one in parts if "type" in one]
+    stated = [set(_get_schema_types(one)) for one in parts if "type" in one]
     if not stated:
         return set(), False
     narrow = any("integer" in one and "number" not in one for one in stated)
@@ -233,40 +240,51 @@ def _refuse_unknown(name: str, part: Mapping[str, Any]) -> None:
         usual = _HARMLESS.get(word, ())
         if word not in _UNDERSTOOD and value not in usual and not word.startswith("x-"):
             known = f"no {word}" if not usual else f"no {word} but {usual[0]!r}"
-            raise InvalidArgument(name, Shown(f"{word} of {value!r}"), f"{known}, of a column")
+            raise InvalidArgument(
+                name, VerbatimText(f"{word} of {value!r}"), f"{known}, of a column"
+            )
 
 
 def _one_of(name: str, parts: Sequence[Mapping[str, Any]], *, missing: bool) -> Categories:
     """Return a column of the values that all parts allow."""
-    values = [one for one in _named(parts) if all(_allows(name, part, one) for part in parts)]
+    values = [
+        one
+        for one in _get_enumerated_values(parts)
+        if all(_is_allowed_by_schema(name, part, one) for part in parts)
+    ]
     present = tuple(one for one in values if one is not None)
     if not present or not all(isinstance(one, str | int | float) for one in present):
         raise InvalidArgument(name, values, "texts, numbers, true and false, at least one")
     return Categories(missing=missing or len(present) < len(values), values=present)
 
 
-def _named(parts: Sequence[Mapping[str, Any]]) -> list[Any]:
+def _get_enumerated_values(parts: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Return the values of the first part that names some."""
     first = next(one for one in parts if "enum" in one or "const" in one)
     return list(first.get("enum", [first.get("const")]))
 
 
-def _allows(name: str, part: Mapping[str, Any], value: Any) -> bool:
+def _is_allowed_by_schema(name: str, part: Mapping[str, Any], value: Any) -> bool:
     """Return whether a part of a schema allows a value of an enumeration."""
     known = part.get("enum", [part["const"]] if "const" in part else [value])
     if not any(type(one) is type(value) and one == value for one in known):
         return False
-    if "type" in part and not {_JSON.get(type(value)), _wider(value)} & set(_types(part)):
+    if "type" in part and not {_JSON.get(type(value)), _get_other_number_type(value)} & set(
+        _get_schema_types(part)
+    ):
         return False
     if isinstance(value, str):
         return not len(value) > part.get("maxLength", math.inf)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return True
-    lows, highs = _ends(name, part, "minimum", math.inf), _ends(name, part, "maximum", -math.inf)
+    lows, highs = (
+        _get_schema_ends(name, part, "minimum", math.inf),
+        _get_schema_ends(name, part, "maximum", -math.inf),
+    )
     return all(low <= value for low in lows) and all(value <= high for high in highs)
 
 
-def _wider(value: Any) -> str | None:
+def _get_other_number_type(value: Any) -> str | None:
     """Return the other type that a number of JSON is of."""
     if isinstance(value, bool):
         return None
@@ -275,45 +293,53 @@ def _wider(value: Any) -> str | None:
     return "integer" if isinstance(value, float) and value.is_integer() else None
 
 
-def _bounds(name: str, parts: Sequence[Mapping[str, Any]], *, whole: bool) -> tuple[float, float]:
+def _get_number_bounds(
+    name: str, parts: Sequence[Mapping[str, Any]], *, whole: bool
+) -> tuple[float, float]:
     """Return the least and the greatest number of a property; what is left out is no part of it."""
-    lows = [end for one in parts for end in _ends(name, one, "minimum", math.inf, whole)]
-    highs = [end for one in parts for end in _ends(name, one, "maximum", -math.inf, whole)]
+    lows = [end for one in parts for end in _get_schema_ends(name, one, "minimum", math.inf, whole)]
+    highs = [
+        end for one in parts for end in _get_schema_ends(name, one, "maximum", -math.inf, whole)
+    ]
     if not lows or not highs:
-        raise InvalidArgument(name, Shown("no bounds"), "a minimum and a maximum")
+        raise InvalidArgument(name, VerbatimText("no bounds"), "a minimum and a maximum")
     return max(lows), min(highs)
 
 
-def _ends(
+def _get_schema_ends(
     name: str, part: Mapping[str, Any], end: str, inwards: float, whole: bool = False
 ) -> list[float]:
     """Return the numbers at one end: the one that is stated, and the next after one left out."""
     closed, left_out = part.get(end), part.get(f"exclusive{end.capitalize()}")
     if isinstance(left_out, bool):  # as of draft 4: whether the stated one is left out
         closed, left_out = (None, closed) if left_out else (closed, None)
-    found = [] if closed is None else [_stated(f"{name}: {end}", closed)]
+    found = [] if closed is None else [_require_schema_number(f"{name}: {end}", closed)]
     if left_out is not None:
-        found.append(_next(_stated(f"{name}: {end}", left_out), inwards, whole))
+        found.append(
+            _compute_next_inwards(
+                _require_schema_number(f"{name}: {end}", left_out), inwards, whole
+            )
+        )
     return found
 
 
-def _stated(name: str, value: Any) -> float:
-    number = check.real(name, value)
+def _require_schema_number(name: str, value: Any) -> float:
+    number = check.require_real(name, value)
     return value if isinstance(value, int) else number  # doubles have no large integers
 
 
-def _next(end: float, inwards: float, whole: bool) -> float:
+def _compute_next_inwards(end: float, inwards: float, whole: bool) -> float:
     if not whole:
         return math.nextafter(end, inwards)
     return math.floor(end) + 1 if inwards > 0 else math.ceil(end) - 1
 
 
-def _longest(name: str, parts: Sequence[Mapping[str, Any]]) -> int:
+def _get_longest_length(name: str, parts: Sequence[Mapping[str, Any]]) -> int:
     stated = [one["maxLength"] for one in parts if "maxLength" in one]
-    return min(check.integer(f"{name}: maxLength", one, least=0) for one in stated)
+    return min(check.require_integer(f"{name}: maxLength", one, least=0) for one in stated)
 
 
-def _days(name: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, datetime.date]:
+def _get_day_bounds(name: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, datetime.date]:
     """Return the first and the last day of a property, which only an extension can state."""
     ends = [
         [str(one[word]) for one in parts if word in one]
@@ -324,10 +350,10 @@ def _days(name: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, datetime.d
         return {"first": max(lows), "last": min(highs)}
     except ValueError:
         expected = "a formatMinimum and a formatMaximum, days such as 2000-01-31"
-        raise InvalidArgument(name, Shown("no bounds"), expected) from None
+        raise InvalidArgument(name, VerbatimText("no bounds"), expected) from None
 
 
-def _seen(name: Any, values: Any) -> Column:
+def _make_column_of_series(name: Any, values: Any) -> Column:
     """Return the domain that a column of pandas spans."""
     from pandas.api import types
 
@@ -337,7 +363,9 @@ def _seen(name: Any, values: Any) -> Column:
     if types.is_bool_dtype(values.dtype):
         return Booleans(missing=missing)
     if not len(present):
-        raise InvalidArgument(str(name), Shown("no values"), "at least one, to span a domain")
+        raise InvalidArgument(
+            str(name), VerbatimText("no values"), "at least one, to span a domain"
+        )
     if types.is_datetime64_any_dtype(values.dtype):
         return Dates(missing=missing, first=present.min().date(), last=present.max().date())
     if types.is_integer_dtype(values.dtype):

@@ -17,10 +17,10 @@ from dpaudit.domains.columns import (
     Dates,
     Integers,
     Numbers,
-    Seen,
     Texts,
+    ValueSet,
 )
-from dpaudit.domains.texts import patterns, special_texts
+from dpaudit.domains.texts import find_patterns, special_texts
 from dpaudit.neighbours.cells import value_key
 
 _SHOWN = 12  # categories that are tried, besides those that code names
@@ -40,7 +40,7 @@ def first_value(column: Column) -> Any:
     >>> first_value(Integers(low=3, high=9)), first_value(Booleans())
     (3, False)
     """
-    return next(_values(column, ()))
+    return next(_find_special_values(column, ()))
 
 
 def special_values(column: Column, constants: Sequence[Any] = ()) -> list[Any]:
@@ -61,7 +61,7 @@ def special_values(column: Column, constants: Sequence[Any] = ()) -> list[Any]:
     [0, 100, 37, 36, 38, 50, 1, 99]
     """
     found = dict[tuple[str, Any], Any]()
-    for value in _values(column, constants):
+    for value in _find_special_values(column, constants):
         found.setdefault((type(value).__name__, value_key(value)), value)
     return [*found.values(), *([absent_value(column)] if column.missing else ())]
 
@@ -77,51 +77,51 @@ def absent_value(column: Column) -> float | None:
     return math.nan if isinstance(column, Numbers) else None
 
 
-def _values(column: Column, constants: Sequence[Any]) -> Iterator[Any]:
+def _find_special_values(column: Column, constants: Sequence[Any]) -> Iterator[Any]:
     match column:
         case Numbers(low=low, high=high):
-            yield from _inside(_of_numbers(low, high, constants), low, high)
+            yield from _select_values_inside(_of_numbers(low, high, constants), low, high)
         case Integers(low=low, high=high):
-            yield from _inside(_of_integers(low, high, constants), low, high)
+            yield from _select_values_inside(_of_integers(low, high, constants), low, high)
         case Categories(values=values):
             yield from values[:1]
-            yield from _named(values[1:], constants)
+            yield from _find_special_categories(values[1:], constants)
             yield from values[1:_SHOWN]
             yield values[-1]
-        case Seen(values=values):
+        case ValueSet(values=values):
             yield from (*values[:1], *values[-1:])
             yield from (one for one in constants if any(type(one) is type(v) for v in values[:1]))
             yield from values[1:_SHOWN]
         case Texts():
             yield from special_texts(column, constants)
         case Dates(first=first, last=last):
-            yield from _inside(_of_dates(first, last, constants), first, last)
+            yield from _select_values_inside(_of_dates(first, last, constants), first, last)
         case Booleans():
             yield from (False, True)
 
 
-def _named(values: Sequence[Any], constants: Sequence[Any]) -> Iterator[Any]:
+def _find_special_categories(values: Sequence[Any], constants: Sequence[Any]) -> Iterator[Any]:
     """Yield categories that code names, then such as hold or match a word or a number of it."""
     whole = {one for one in constants if isinstance(one, Hashable)}
     yield from (one for one in values if one in whole)
     texts = [one for one in values if isinstance(one, str)]
-    for word in _words(constants):
+    for word in _get_category_words(constants):
         yield from islice((one for one in texts if word in one), _ALIKE)
-    for pattern in patterns(constants):
+    for pattern in find_patterns(constants):
         yield from islice((one for one in texts if pattern.search(one)), _ALIKE)
 
 
-def _words(constants: Iterable[Any]) -> Iterator[str]:
+def _get_category_words(constants: Iterable[Any]) -> Iterator[str]:
     """Yield words that may be a part of a category: texts, and numbers of two digits or more."""
     found = (str(one) for one in constants if type(one) in (int, str))
     return islice((one for one in found if len(one) > 1), _NUMBERS)
 
 
-def _inside(values: Iterable[Any], low: Any, high: Any) -> Iterator[Any]:
+def _select_values_inside(values: Iterable[Any], low: Any, high: Any) -> Iterator[Any]:
     return (one for one in values if low <= one <= high)
 
 
-def _numbers(constants: Iterable[Any]) -> Iterator[float]:
+def _get_constant_numbers(constants: Iterable[Any]) -> Iterator[float]:
     for one in map(_as_number, constants):
         if isinstance(one, int | float) and not isinstance(one, bool) and _is_double(one):
             yield from dict.fromkeys((one, -one))
@@ -144,7 +144,7 @@ def _as_number(constant: Any) -> Any:
 
 def _of_numbers(low: float, high: float, constants: Sequence[Any]) -> Iterator[float]:
     yield from (low, high)
-    for one in filter(None, map(float, _numbers(constants))):
+    for one in filter(None, map(float, _get_constant_numbers(constants))):
         yield from (one, math.nextafter(one, -math.inf), math.nextafter(one, math.inf))
     yield from (low / 2 + high / 2, 0.0)
     yield from (1.0, -1.0) if high - low > 2 else ()
@@ -153,7 +153,7 @@ def _of_numbers(low: float, high: float, constants: Sequence[Any]) -> Iterator[f
 
 def _of_integers(low: int, high: int, constants: Sequence[Any]) -> Iterator[int]:
     yield from (low, high)
-    for one in _numbers(constants):
+    for one in _get_constant_numbers(constants):
         whole = math.floor(one)
         yield from (whole, whole - 1, whole + 1)
     yield from ((low + high) // 2, 0, low + 1, high - 1)
@@ -164,11 +164,11 @@ def _of_dates(
     first: datetime.date, last: datetime.date, constants: Sequence[Any]
 ) -> Iterator[datetime.date]:
     yield from (first, last)
-    for one in (*filter(None, map(_day, constants)), *_days_of_numbers(constants)):
+    for one in (*filter(None, map(_parse_constant_day, constants)), *_days_of_numbers(constants)):
         yield from _days_from(one, (0, -1, 1))
     middle = first + (last - first) // 2
     yield from _days_from(middle, range(_WEEK))
-    yield from _months(middle.year)
+    yield from _make_month_days(middle.year)
 
 
 def _days_from(day: datetime.date, steps: Iterable[int]) -> Iterator[datetime.date]:
@@ -178,7 +178,7 @@ def _days_from(day: datetime.date, steps: Iterable[int]) -> Iterator[datetime.da
             yield day + step * _DAY
 
 
-def _months(year: int) -> Iterator[datetime.date]:
+def _make_month_days(year: int) -> Iterator[datetime.date]:
     """Yield a day of every month: the first, the last, and others."""
     for month in range(1, _YEAR + 1):
         start = datetime.date(year, month, 1)
@@ -195,7 +195,7 @@ def _days_of_numbers(constants: Sequence[Any]) -> Iterator[datetime.date]:
                 yield datetime.date(year, month, day)
 
 
-def _day(constant: Any) -> datetime.date | None:
+def _parse_constant_day(constant: Any) -> datetime.date | None:
     """Return the day that a constant is or says."""
     if isinstance(constant, datetime.datetime):
         return constant.date()

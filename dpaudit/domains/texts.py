@@ -57,7 +57,7 @@ def _of_words(known: Sequence[str], letter: str) -> Iterator[str]:
 
 def _of_kinds(column: Texts) -> Iterator[str]:
     """Yield texts of one kind of character alone, before and after another, and two of them."""
-    kinds = _kinds(column.alphabet)
+    kinds = _find_character_kinds(column.alphabet)
     yield from kinds
     yield from (one * 2 for one in kinds)
     for one in kinds[1:]:
@@ -66,7 +66,7 @@ def _of_kinds(column: Texts) -> Iterator[str]:
         yield from (one + other, other + one)
 
 
-def _kinds(alphabet: str) -> list[str]:
+def _find_character_kinds(alphabet: str) -> list[str]:
     """Return a character of each kind: cases, digits, spaces, signs, beyond ASCII, composed."""
     found = dict[Any, str]()
     for one in alphabet:
@@ -75,12 +75,12 @@ def _kinds(alphabet: str) -> list[str]:
     return list(found.values())
 
 
-def patterns(words: Sequence[Any]) -> list[re.Pattern[str]]:
+def find_patterns(words: Sequence[Any]) -> list[re.Pattern[str]]:
     """Return those constants of code that read as a regular expression, a few.
 
     Examples
     --------
-    >>> patterns(["plain", "^a+$", "(", 3])
+    >>> find_patterns(["plain", "^a+$", "(", 3])
     [re.compile('^a+$')]
     """
     found = list[re.Pattern[str]]()
@@ -95,11 +95,11 @@ def patterns(words: Sequence[Any]) -> list[re.Pattern[str]]:
 
 def _of_patterns(words: Sequence[str], column: Texts) -> Iterator[str]:
     """Yield a few texts that regular expressions of code match."""
-    for pattern in patterns(words):
-        yield from _examples(pattern, column)
+    for pattern in find_patterns(words):
+        yield from _make_pattern_examples(pattern, column)
 
 
-def _examples(pattern: re.Pattern[str], column: Texts) -> list[str]:
+def _make_pattern_examples(pattern: re.Pattern[str], column: Texts) -> list[str]:
     from hypothesis import strategies
     from hypothesis.errors import HypothesisException
 

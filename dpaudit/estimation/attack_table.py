@@ -47,12 +47,12 @@ class AttackRow:
 
     def __post_init__(self) -> None:
         for name, runs in (("trials", self.trials), ("other_trials", self.other_trials)):
-            check.integer(name, runs, least=1)
+            check.require_integer(name, runs, least=1)
         for name, count, runs in (
             ("hits", self.hits, self.trials),
             ("other_hits", self.other_hits, self.other_trials),
         ):
-            check.integer(name, count, least=0)
+            check.require_integer(name, count, least=0)
             if count > runs:
                 raise InvalidArgument(name, count, f"at most the {runs} runs")
 
@@ -100,10 +100,10 @@ def bound_rows(rows: Sequence[AttackRow], *, delta: float, alpha: float) -> tupl
     """
     if not rows:
         raise InvalidArgument("rows", rows, "one row at least")
-    return tuple(_bound(row, delta, alpha / len(rows)) for row in rows)
+    return tuple(_bound_row_epsilon(row, delta, alpha / len(rows)) for row in rows)
 
 
-def _bound(row: AttackRow, delta: float, alpha: float) -> RowBound:
+def _bound_row_epsilon(row: AttackRow, delta: float, alpha: float) -> RowBound:
     counts = row.hits, row.other_hits, row.trials, row.other_trials
     found = [
         RowBound(

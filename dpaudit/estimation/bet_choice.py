@@ -11,13 +11,19 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from dpaudit._typing import Array
-from dpaudit.estimation.divergence import Bins, Rates, RenyiBet, planned, promise
+from dpaudit.estimation.divergence import (
+    Bins,
+    Rates,
+    RenyiBet,
+    choose_renyi_bet,
+    estimate_bet_bound,
+)
 
 _HUGE = 1e100  # scores beyond it count as that
 
 
 @dataclass(frozen=True)
-class Chosen:
+class BetChoice:
     """A bet on a divergence, with the bins that it counts and which side it favours.
 
     ``above`` is whether the dataset is favoured; ``promised`` what the transcripts that chose it
@@ -32,13 +38,13 @@ class Chosen:
     def lower(self, on_p: Array, on_q: Array, alpha: float) -> float:
         """Return the divergence that fresh counts certify, of dataset and neighbour, by unit."""
         sides = (on_p, on_q)
-        first, second = (sides[which] for which in _sides(self.above))
+        first, second = (sides[which] for which in _get_favoured_order(self.above))
         return self.bet.lower(first, second, alpha)
 
     def decisive(self, on_p: Array, on_q: Array, alpha: float) -> tuple[Array, Array]:
         """Return the counts that carry `lower`, of the favoured dataset and of the other."""
         sides = (on_p, on_q)
-        first, second = (sides[which] for which in _sides(self.above))
+        first, second = (sides[which] for which in _get_favoured_order(self.above))
         return self.bet.decisive(first, second, alpha)
 
 
@@ -48,7 +54,7 @@ def choose_bet(
     orders: Sequence[float],
     trials: int,
     alpha: float,
-) -> Chosen:
+) -> BetChoice:
     """Return the bet on the divergence, over its order if there are several, that promises most.
 
     Log-ratios of bins are as counted, or a polynomial of the score; what is fitted to one half of
@@ -76,12 +82,12 @@ def choose_bet(
     """
     bins = Bins.of(scores_p, scores_q)
     halves = [[bins.counts(side[half::2]) for side in (scores_p, scores_q)] for half in (0, 1)]
-    centres = _centres(bins, np.concatenate([scores_p, scores_q]))
+    centres = _compute_bin_centres(bins, np.concatenate([scores_p, scores_q]))
     judge = _Judge(halves, centres, (trials, trials), alpha, len(orders) > 1)
     first = [_Try(*one) for one in product((True, False), orders, _FIRST_FITS)]
     best = max(first, key=judge.promised)
     best = max((replace(best, fit=fit) for fit in _FITS), key=judge.promised)
-    return Chosen(bins, best.above, judge.bet(best, halves), judge.promised(best))
+    return BetChoice(bins, best.above, judge.bet(best, halves), judge.promised(best))
 
 
 _Halves = Sequence[Sequence[Array]]
@@ -109,81 +115,97 @@ class _Judge:
 
     def bet(self, tried: _Try, halves: _Halves) -> RenyiBet:
         """Return the bet of a try on these halves, one or both."""
-        counts = [np.sum([half[which] for half in halves], axis=0) for which in _sides(tried.above)]
+        counts = [
+            np.sum([half[which] for half in halves], axis=0)
+            for which in _get_favoured_order(tried.above)
+        ]
         ratios = tried.fit(counts, self.centres)
-        return planned(ratios, _rates(counts), self.sizes, tried.order, self.alpha)
+        return choose_renyi_bet(
+            ratios, _estimate_bin_rates(counts), self.sizes, tried.order, self.alpha
+        )
 
     def promised(self, tried: _Try) -> float:
         """Return what both halves promise, over the order if that is what counts."""
         one, other = self.halves
         found = 0.0
         for fitted, fresh in ((one, other), (other, one)):
-            rates = _rates([fresh[which] for which in _sides(tried.above)])
-            found += promise(self.bet(tried, [fitted]), rates, self.sizes, self.alpha) / 2
+            rates = _estimate_bin_rates(
+                [fresh[which] for which in _get_favoured_order(tried.above)]
+            )
+            found += (
+                estimate_bet_bound(self.bet(tried, [fitted]), rates, self.sizes, self.alpha) / 2
+            )
         return found / tried.order if self.over_order else found
 
 
-def _sides(above: bool) -> tuple[int, int]:
+def _get_favoured_order(above: bool) -> tuple[int, int]:
     """Return which of the two is favoured, and which is the other."""
     return (0, 1) if above else (1, 0)
 
 
-def _counted(counts: Sequence[Array], centres: Array) -> Array:
+def _compute_counted_log_ratios(counts: Sequence[Array], centres: Array) -> Array:
     first, second = ((one + 0.5) / one.sum() for one in counts)
     return np.asarray(np.log(first / second))
 
 
-def _polynomial(degree: int, counts: Sequence[Array], centres: Array) -> Array:
+def _fit_polynomial_ratios(degree: int, counts: Sequence[Array], centres: Array) -> Array:
     """Return a polynomial of the score, within what was counted."""
-    ratios = _counted(counts, centres)
+    ratios = _compute_counted_log_ratios(counts, centres)
     if len(ratios) <= degree + 1:
         return ratios
-    fitted = np.polynomial.Polynomial.fit(centres, ratios, degree, w=np.sqrt(_weights(counts)))
+    fitted = np.polynomial.Polynomial.fit(
+        centres, ratios, degree, w=np.sqrt(_compute_ratio_weights(counts))
+    )
     return np.asarray(np.clip(fitted(centres), ratios.min(), ratios.max()))
 
 
-def _rising(counts: Sequence[Array], centres: Array) -> Array:
+def _fit_rising_ratios(counts: Sequence[Array], centres: Array) -> Array:
     """Return what rises with the score and is closest to what was counted."""
-    found = isotonic_regression(_counted(counts, centres), weights=_weights(counts))
+    found = isotonic_regression(
+        _compute_counted_log_ratios(counts, centres), weights=_compute_ratio_weights(counts)
+    )
     return np.asarray(found.x)
 
 
-def _falling(counts: Sequence[Array], centres: Array) -> Array:
-    return _rising([one[::-1] for one in counts], centres[::-1])[::-1]
+def _fit_falling_ratios(counts: Sequence[Array], centres: Array) -> Array:
+    return _fit_rising_ratios([one[::-1] for one in counts], centres[::-1])[::-1]
 
 
-def _coarse(together: int, counts: Sequence[Array], centres: Array) -> Array:
+def _compute_coarse_log_ratios(together: int, counts: Sequence[Array], centres: Array) -> Array:
     """Return the log-ratios of so many bins together, which vary less."""
     groups = np.arange(len(centres)) // together
-    return _counted([np.bincount(groups, one).astype(np.float64) for one in counts], centres)[
-        groups
-    ]
+    return _compute_counted_log_ratios(
+        [np.bincount(groups, one).astype(np.float64) for one in counts], centres
+    )[groups]
 
 
-def _weights(counts: Sequence[Array]) -> Array:
+def _compute_ratio_weights(counts: Sequence[Array]) -> Array:
     """Return 1 over about the variance of each log-ratio that was counted."""
     return np.asarray(1 / (1 / (counts[0] + 0.5) + 1 / (counts[1] + 0.5)))
 
 
-_FIRST_FITS: tuple[_Fit, ...] = (partial(_polynomial, 1), partial(_coarse, 3))
+_FIRST_FITS: tuple[_Fit, ...] = (
+    partial(_fit_polynomial_ratios, 1),
+    partial(_compute_coarse_log_ratios, 3),
+)
 _FITS: tuple[_Fit, ...] = (
     *_FIRST_FITS,
-    partial(_polynomial, 2),
-    partial(_polynomial, 3),
-    partial(_coarse, 8),
-    _counted,
-    _rising,
-    _falling,
+    partial(_fit_polynomial_ratios, 2),
+    partial(_fit_polynomial_ratios, 3),
+    partial(_compute_coarse_log_ratios, 8),
+    _compute_counted_log_ratios,
+    _fit_rising_ratios,
+    _fit_falling_ratios,
 )
 
 
-def _rates(counts: Sequence[Array]) -> Rates:
+def _estimate_bin_rates(counts: Sequence[Array]) -> Rates:
     """Return the probabilities of bins: half a count more is shared by all."""
     first, second = ((one + 0.5 / len(one)) / (one.sum() + 0.5) for one in counts)
     return first, second
 
 
-def _centres(bins: Bins, scores: Array) -> Array:
+def _compute_bin_centres(bins: Bins, scores: Array) -> Array:
     """Return a score in the middle of each bin."""
     ends = np.clip([scores.min(), scores.max()], -_HUGE, _HUGE)
     edges = np.clip(np.concatenate([ends[:1], bins.thresholds, ends[1:]]), *ends)

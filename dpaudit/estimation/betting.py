@@ -107,14 +107,16 @@ def log_wealth_rising(log_values: Array, log_mean: float, stakes: tuple[float, .
     """Return the log-wealth of the bet that the mean of ``exp(log_values)`` exceeds the given."""
     ratio = np.exp(np.minimum(log_values - log_mean, 700.0))
     gain = ratio - 1
-    return _average([float(np.log1p(b * gain).sum()) for b in map(_below_one, stakes)])
+    return _compute_mean_log_wealth(
+        [float(np.log1p(b * gain).sum()) for b in map(_below_one, stakes)]
+    )
 
 
 def log_wealth_falling(log_values: Array, log_mean: float, stakes: tuple[float, ...]) -> float:
     """Return the log-wealth of the bet that the mean of ``exp(log_values)`` is below the given."""
     ratio = np.exp(np.minimum(log_values - log_mean, 700.0))
     gain = 1 - ratio
-    return _average([float(np.log1p(b * gain).sum()) for b in stakes])
+    return _compute_mean_log_wealth([float(np.log1p(b * gain).sum()) for b in stakes])
 
 
 def last_true(holds: Callable[[float], bool], low: float, high: float, steps: int = 60) -> float:
@@ -137,7 +139,7 @@ def last_true(holds: Callable[[float], bool], low: float, high: float, steps: in
     return low
 
 
-def crossing(margin: Callable[[float], float], low: float, high: float) -> float:
+def find_margin_crossing(margin: Callable[[float], float], low: float, high: float) -> float:
     """Return a point where ``margin`` is at least 0, next to where it falls below between the ends.
 
     As `last_true` of ``margin(x) >= 0``, in a fifth of the evaluations where the margin is smooth;
@@ -145,7 +147,7 @@ def crossing(margin: Callable[[float], float], low: float, high: float) -> float
 
     Examples
     --------
-    >>> round(crossing(lambda x: 2 - x * x, 0.0, 2.0), 6)
+    >>> round(find_margin_crossing(lambda x: 2 - x * x, 0.0, 2.0), 6)
     1.414214
     """
 
@@ -174,5 +176,5 @@ def _below_one(stake: float) -> float:
     return min(stake, 1 - 1e-9)
 
 
-def _average(log_wealths: list[float]) -> float:
+def _compute_mean_log_wealth(log_wealths: list[float]) -> float:
     return float(log_sum(log_wealths) - math.log(len(log_wealths)))

@@ -72,13 +72,13 @@ class Plan:
     share: float
 
     def __post_init__(self) -> None:
-        check.integer("guesses", self.guesses, least=1)
-        if not 0 < check.real("share", self.share, "a number in (0, 1]") <= 1:
+        check.require_integer("guesses", self.guesses, least=1)
+        if not 0 < check.require_real("share", self.share, "a number in (0, 1]") <= 1:
             raise InvalidArgument("share", self.share, "a number in (0, 1]")
 
 
 @dataclass(frozen=True)
-class Counted:
+class GuessCount:
     """A plan and how many of its guesses were right."""
 
     plan: Plan
@@ -86,7 +86,7 @@ class Counted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Game:
+class CanaryGame:
     """A finished game: scores and the coins that they are about, shape ``(m,)`` each.
 
     ``log_given`` is the logarithm of the probability, under fair and independent coins, of what the
@@ -99,18 +99,18 @@ class Game:
     log_given: float = 0.0
     highest: bool = False
 
-    def counted(self, plans: Sequence[Plan]) -> tuple[Counted, ...]:
+    def counted(self, plans: Sequence[Plan]) -> tuple[GuessCount, ...]:
         """Return how many guesses of each plan are right; ties go by position."""
         sizes = [plan.guesses for plan in plans]
         right = right_guesses(self.scores[None], self.coins[None], sizes, highest=self.highest)
-        return tuple(Counted(*one) for one in zip(plans, right[0].tolist(), strict=True))
+        return tuple(GuessCount(*one) for one in zip(plans, right[0].tolist(), strict=True))
 
     def spent(self, plan: Plan, alpha: float) -> float:
         """Return the error probability at which a plan's count is judged, as if nothing was fixed.
 
         Examples
         --------
-        >>> game = Game(scores=np.zeros(2), coins=np.array([1, -1]), log_given=math.log(0.5))
+        >>> game = CanaryGame(scores=np.zeros(2), coins=np.array([1, -1]), log_given=math.log(0.5))
         >>> round(game.spent(Plan(2, 0.8), 0.05), 9)
         0.02
         """
@@ -127,12 +127,12 @@ def default_plans(canaries: int) -> tuple[Plan, ...]:
     >>> default_plans(4)
     (Plan(guesses=4, share=1.0),)
     """
-    m = check.integer("canaries", canaries, least=1)
+    m = check.require_integer("canaries", canaries, least=1)
     sizes = {min(m, math.ceil(3 * math.sqrt(m))), min(m, math.ceil(1.6 * m**0.8)), m}
-    return planned(sorted(sizes))
+    return make_plans(sorted(sizes))
 
 
-def planned(sizes: Sequence[int]) -> tuple[Plan, ...]:
+def make_plans(sizes: Sequence[int]) -> tuple[Plan, ...]:
     """Return plans of these numbers of guesses: most of the error probability for the first.
 
     More than three share it evenly.
@@ -195,7 +195,9 @@ def log_probability_of_size(included: int, canaries: int) -> float:
     return float(min(0.0, ways - n * math.log(2)))
 
 
-def exact_bound(game: Game, counted: Sequence[Counted], delta: float, alpha: float) -> float:
+def exact_bound(
+    game: CanaryGame, counted: Sequence[GuessCount], delta: float, alpha: float
+) -> float:
     """Return the largest epsilon that any plan excludes at ``delta``, by the exact p-value.
 
     Formal guarantee: with probability at least ``1 - alpha`` over coins and runs it is at most the
@@ -205,22 +207,24 @@ def exact_bound(game: Game, counted: Sequence[Counted], delta: float, alpha: flo
     --------
     >>> rng = np.random.default_rng(0)
     >>> coins = (2 * rng.integers(2, size=1000) - 1).astype(np.int8)
-    >>> game = Game(scores=rng.normal(size=1000) + 3 * coins, coins=coins)
+    >>> game = CanaryGame(scores=rng.normal(size=1000) + 3 * coins, coins=coins)
     >>> 4 < exact_bound(game, game.counted(default_plans(1000)), 1e-5, 0.05) < 6
     True
     """
-    return max(_exact(one, game, delta, alpha) for one in counted)
+    return max(_bound_by_exact_guesses(one, game, delta, alpha) for one in counted)
 
 
-def exact_p_value(game: Game, counted: Sequence[Counted], epsilon: float, delta: float) -> float:
+def exact_p_value(
+    game: CanaryGame, counted: Sequence[GuessCount], epsilon: float, delta: float
+) -> float:
     """Return the p-value of (epsilon, delta)-DP: the least of the plans', each over its share.
 
     At least `LEAST_P_VALUE`.
 
     Examples
     --------
-    >>> game = Game(scores=np.zeros(10), coins=np.ones(10, dtype=np.int8))
-    >>> round(exact_p_value(game, (Counted(Plan(10, 0.5), 10),), 0.0, 0.0) * 2**9, 6)
+    >>> game = CanaryGame(scores=np.zeros(10), coins=np.ones(10, dtype=np.int8))
+    >>> round(exact_p_value(game, (GuessCount(Plan(10, 0.5), 10),), 0.0, 0.0) * 2**9, 6)
     1.0
     """
     coins = len(game.coins)
@@ -231,22 +235,24 @@ def exact_p_value(game: Game, counted: Sequence[Counted], epsilon: float, delta:
     return max(LEAST_P_VALUE, math.exp(min(0.0, min(logs) - game.log_given)))
 
 
-def gaussian_bound(game: Game, counted: Sequence[Counted], alpha: float) -> float:
+def gaussian_bound(game: CanaryGame, counted: Sequence[GuessCount], alpha: float) -> float:
     """Return the largest mu that any plan excludes.
 
     Formal guarantee: with probability at least ``1 - alpha`` what ran is not mu-Gaussian DP for any
     smaller mu. It is followed down the counts by the curve (`dpaudit.estimation.one_run`).
     """
-    return max(_followed(one, game, gaussian_curve, alpha, 1e3) for one in counted)
+    return max(_bound_along_curve(one, game, gaussian_curve, alpha, 1e3) for one in counted)
 
 
-def approximate_bound(game: Game, counted: Sequence[Counted], delta: float, alpha: float) -> float:
+def approximate_bound(
+    game: CanaryGame, counted: Sequence[GuessCount], delta: float, alpha: float
+) -> float:
     """Return the largest epsilon that any plan excludes, by the curve of (epsilon, delta)-DP.
 
     Formal guarantee: that of `exact_bound`, which is a few percent larger.
     """
     curve = approximate_curve(delta)
-    return max(_followed(one, game, curve, alpha, 600.0) for one in counted)
+    return max(_bound_along_curve(one, game, curve, alpha, 600.0) for one in counted)
 
 
 def independent_gaussian_mu(scores: Array, included: NDArray[np.bool_], alpha: float) -> float:
@@ -275,9 +281,9 @@ def independent_gaussian_mu(scores: Array, included: NDArray[np.bool_], alpha: f
     return max(0.0, d + float(ndtri(alpha)) * error)
 
 
-def all_right(game: Game, counted: Sequence[Counted]) -> tuple[Counted, ...]:
+def all_right(game: CanaryGame, counted: Sequence[GuessCount]) -> tuple[GuessCount, ...]:
     """Return the counts of a game in which every guess is right: they cap what it can certify."""
-    return tuple(Counted(one.plan, one.plan.guesses) for one in counted)
+    return tuple(GuessCount(one.plan, one.plan.guesses) for one in counted)
 
 
 def gaussian_curve(mu: Array, event: Array) -> Array:
@@ -302,7 +308,7 @@ def approximate_curve(delta: float) -> Curve:
     return curve
 
 
-def excluded(
+def find_excluded_parameters(
     parameters: Array, curve: Curve, correct: int, guesses: int, canaries: int, alpha: float
 ) -> NDArray[np.bool_]:
     """Return for each parameter whether ``P(C >= correct) = alpha`` is more than its curve allows.
@@ -312,7 +318,7 @@ def excluded(
 
     Examples
     --------
-    >>> excluded(np.array([0.1, 3.0]), gaussian_curve, 80, 100, 1000, 0.05)
+    >>> find_excluded_parameters(np.array([0.1, 3.0]), gaussian_curve, 80, 100, 1000, 0.05)
     array([ True, False])
     """
     share = np.full(len(parameters), alpha)  # S_u
@@ -340,7 +346,7 @@ def largest_excluded(
     """
     grid = np.concatenate([[0.0], np.geomspace(1e-4, most, _GRID)])
     for _ in range(_PASSES):
-        out = excluded(grid, curve, correct, guesses, canaries, alpha)
+        out = find_excluded_parameters(grid, curve, correct, guesses, canaries, alpha)
         if not out[0]:
             return 0.0
         last = int(np.argmin(out)) - 1 if not out.all() else len(grid) - 1
@@ -350,7 +356,7 @@ def largest_excluded(
     return float(grid[0])
 
 
-def _exact(one: Counted, game: Game, delta: float, alpha: float) -> float:
+def _bound_by_exact_guesses(one: GuessCount, game: CanaryGame, delta: float, alpha: float) -> float:
     spent = game.spent(one.plan, alpha)
     if spent < _LEAST_ALPHA:
         return 0.0
@@ -358,7 +364,9 @@ def _exact(one: Counted, game: Game, delta: float, alpha: float) -> float:
     return lower_bound(*given, delta=delta, alpha=spent)
 
 
-def _followed(one: Counted, game: Game, curve: Curve, alpha: float, most: float) -> float:
+def _bound_along_curve(
+    one: GuessCount, game: CanaryGame, curve: Curve, alpha: float, most: float
+) -> float:
     spent = game.spent(one.plan, alpha)
     if spent < _LEAST_ALPHA:
         return 0.0

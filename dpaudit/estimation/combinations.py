@@ -18,7 +18,7 @@ _BY_CHANCE = 3.0, 30.0  # Hotelling's statistic by chance: at most so much an en
 _RIDGE = 1e-13  # of the variance of an entry: rounding
 
 
-def discriminant(on_p: Array, on_q: Array) -> Array:
+def fit_discriminant(on_p: Array, on_q: Array) -> Array:
     """Return the direction in which the means are farthest apart in the spread within the sides.
 
     Parameters
@@ -35,11 +35,11 @@ def discriminant(on_p: Array, on_q: Array) -> Array:
     --------
     >>> noise = np.random.default_rng(0).normal(size=(2, 99, 2)) * [1.0, -1.0]
     >>> noise[:, :, 1] = -noise[:, :, 0]
-    >>> direction = discriminant(noise[0] + [0.1, 0.0], noise[1])
+    >>> direction = fit_discriminant(noise[0] + [0.1, 0.0], noise[1])
     >>> bool(np.isclose(direction[0], direction[1]))
     True
     """
-    scales = np.sqrt(_variance(on_p) + _variance(on_q))
+    scales = np.sqrt(_compute_column_variance(on_p) + _compute_column_variance(on_q))
     usable = np.isfinite(scales) & (scales > 0)
     found = np.zeros(on_p.shape[1])
     if not usable.any():
@@ -71,23 +71,23 @@ def are_far_apart(on_p: Array, on_q: Array) -> bool:
         return False
     if not (np.isfinite(p).all() and np.isfinite(q).all()):
         return False
-    direction = discriminant(p, q)
-    together = _distance((p @ direction)[:, None], (q @ direction)[:, None])
-    alone = _distance(p, q)
+    direction = fit_discriminant(p, q)
+    together = _compute_mean_distance((p @ direction)[:, None], (q @ direction)[:, None])
+    alone = _compute_mean_distance(p, q)
     statistic = len(p) * len(q) / (len(p) + len(q)) * float(together.max()) ** 2
     each, once = _BY_CHANCE
     by_chance = each * p.shape[1] + once
     return statistic > by_chance and bool(together.max() >= _FARTHER * alone.max())
 
 
-def _variance(side: Array) -> Array:
+def _compute_column_variance(side: Array) -> Array:
     return np.asarray(side.var(axis=0))
 
 
-def _distance(p: Array, q: Array) -> Array:
+def _compute_mean_distance(p: Array, q: Array) -> Array:
     """Return how far means are apart in standard deviations; entries that do not vary are far."""
     apart = np.abs(p.mean(axis=0) - q.mean(axis=0))
-    spread = np.sqrt((_variance(p) + _variance(q)) / 2)
+    spread = np.sqrt((_compute_column_variance(p) + _compute_column_variance(q)) / 2)
     rounding = 1e-12 * np.maximum(np.abs(p).max(axis=0), np.abs(q).max(axis=0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(apart > rounding, apart / spread, 0.0)

@@ -19,7 +19,7 @@ Order = Literal["likelihood", "interval"]  # of outcomes: `dpaudit.estimation.or
 
 
 @dataclass(frozen=True)
-class Event:
+class ThresholdEvent:
     """An event: scores on one side of a threshold, chosen before anything certifies.
 
     ``above`` counts scores of at least the threshold, and favours the dataset; else scores of at
@@ -38,12 +38,12 @@ class Event:
         return "dataset over neighbour" if self.above else "neighbour over dataset"
 
     @property
-    def complement(self) -> Event:
+    def complement(self) -> ThresholdEvent:
         """The event of all other scores, which favours the other side.
 
         Examples
         --------
-        >>> event, scores = Event(True, 1.0, 0.0), np.array([0.9, 1.0, 1.1])
+        >>> event, scores = ThresholdEvent(True, 1.0, 0.0), np.array([0.9, 1.0, 1.1])
         >>> event.hits(scores), event.complement.hits(scores), event.complement.above
         (2, 1, False)
         """
@@ -78,7 +78,7 @@ class Tally(NamedTuple):
         one, other = happened
         return cls((int(one.sum()), int(other.sum())), (len(one), len(other)))
 
-    def favoured(self, event: Event) -> tuple[tuple[int, int], tuple[int, int]]:
+    def favoured(self, event: ThresholdEvent) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return hits and trials, each of the side that the event favours and of the other."""
         if event.above:
             return self.hits, self.trials
@@ -86,11 +86,11 @@ class Tally(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Counted:
+class ScoreEvent:
     """What is counted: in which event, of which number of an output, rounded to which step."""
 
     score: Any
-    event: Event
+    event: ThresholdEvent
     step: float = 0.0
 
     def happened(self, scores: Array) -> Array:
@@ -99,7 +99,7 @@ class Counted:
 
     def rounded(self, scores: Array) -> Array:
         """Return scores without the last bits that tell equal ones apart."""
-        return rounded(scores, self.step) if self.step else scores
+        return round_scores(scores, self.step) if self.step else scores
 
     def count(self, scores: Array) -> Any:
         """Return how many scores are in the event."""
@@ -110,7 +110,7 @@ _RELATIVE = 1e-9
 _COMMON = 0.9
 
 
-def grain(scores: Array) -> float:
+def compute_score_grain(scores: Array) -> float:
     """Return the step that scores are rounded to: a billionth of their common size.
 
     That is the 90% quantile of what they are in absolute value: a rare huge score must not make
@@ -118,9 +118,13 @@ def grain(scores: Array) -> float:
 
     Examples
     --------
-    >>> round(grain(np.array([1.0, -3.0, 2.0, -1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 3.0])) * 1e9, 6)
+    >>> round(
+    ...     compute_score_grain(np.array([1.0, -3.0, 2.0, -1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 3.0]))
+    ...     * 1e9,
+    ...     6,
+    ... )
     3.0
-    >>> grain(np.append(np.ones(999), 1e300)) * 1e9
+    >>> compute_score_grain(np.append(np.ones(999), 1e300)) * 1e9
     1.0
     """
     finite = np.abs(scores[np.isfinite(scores)])
@@ -130,12 +134,12 @@ def grain(scores: Array) -> float:
     return _RELATIVE * max(1e-290, common or float(finite.max()))
 
 
-def rounded(scores: Array, step: float) -> Array:
+def round_scores(scores: Array, step: float) -> Array:
     """Return the nearest multiples of a step; scores too large to have any stay as they are.
 
     Examples
     --------
-    >>> one, other, huge = rounded(np.array([0.1 + 0.2, 0.3, 1e308]), 1e-9)
+    >>> one, other, huge = round_scores(np.array([0.1 + 0.2, 0.3, 1e308]), 1e-9)
     >>> bool(one == other), float(huge)
     (True, 1e+308)
     """

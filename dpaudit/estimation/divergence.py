@@ -71,7 +71,7 @@ class Bins:
             places = [ends, len(pooled) - ends, np.linspace(0, len(pooled), most // 2 + 1)]
             at = np.concatenate(places).astype(np.int64).clip(0, len(pooled) - 1)
             values = np.unique(pooled[at])
-        return cls(_between(pooled, values[1:]))
+        return cls(_compute_value_midpoints(pooled, values[1:]))
 
     def __len__(self) -> int:
         return len(self.thresholds) + 1
@@ -88,7 +88,7 @@ class Bins:
         return np.bincount(which, minlength=len(self.thresholds) + 1).astype(np.float64)
 
 
-def _between(ordered: Array, values: Array) -> Array:
+def _compute_value_midpoints(ordered: Array, values: Array) -> Array:
     """Return the middles between values and the next ones below that are there."""
     below = ordered[np.searchsorted(ordered, values) - 1]
     middle = values / 2 + below / 2
@@ -162,7 +162,7 @@ class RenyiBet:
         InvalidArgument
             ``alpha`` is not a number in (0, 1), or there is not one count a bin.
         """
-        check.probability("alpha", alpha)
+        check.require_probability("alpha", alpha)
         for name, counts in (("favoured", favoured), ("other", other)):
             if np.shape(counts)[-1] != len(self.log_ratios):
                 expected = f"{len(self.log_ratios)} counts a unit, one a bin"
@@ -209,7 +209,7 @@ class RenyiBet:
         return max(0.0, found - 2 * precision * (found + high))
 
 
-def planned(
+def choose_renyi_bet(
     log_ratios: Array, rates: Rates, sizes: tuple[int, int], order: float, alpha: float
 ) -> RenyiBet:
     """Return the bet that promises most, of log-ratios cut at several heights.
@@ -230,19 +230,19 @@ def planned(
     --------
     >>> p = np.array([0.75, 0.25])  # randomised response, epsilon = log 3
     >>> rates, sizes = (p, p[::-1]), (100_000, 100_000)
-    >>> bet = planned(np.log(p / p[::-1]), rates, sizes, 2.0, 0.05)
+    >>> bet = choose_renyi_bet(np.log(p / p[::-1]), rates, sizes, 2.0, 0.05)
     >>> truth = math.log(p @ (p / p[::-1]))
-    >>> 0.9 * truth < promise(bet, rates, sizes, 0.05) < truth
+    >>> 0.9 * truth < estimate_bet_bound(bet, rates, sizes, 0.05) < truth
     True
     """
     cuts = np.unique(np.quantile(log_ratios, np.linspace(0.4, 1.0, _CLIPS)))
     shapes = [share * np.minimum(log_ratios, cut) for share in _SHARES for cut in cuts]
-    best = max((_Cut.of(one, rates, sizes, order, alpha) for one in shapes), key=_promised)
+    best = max((_Cut.of(one, rates, sizes, order, alpha) for one in shapes), key=_get_cut_promise)
     bets = [best.bet(*one) for one in product((0.0, 2.0, 5.0, 12.0), (1.0, 0.5, 0.2))]
-    return max(bets, key=lambda bet: promise(bet, rates, sizes, alpha))
+    return max(bets, key=lambda bet: estimate_bet_bound(bet, rates, sizes, alpha))
 
 
-def resized(bet: RenyiBet, rates: Rates, trials: int, alpha: float) -> RenyiBet:
+def resize_renyi_bet(bet: RenyiBet, rates: Rates, trials: int, alpha: float) -> RenyiBet:
     """Return a bet on the same log-ratios for so many transcripts of each side, at such rates."""
     cut = _Cut(bet.log_ratios, rates, (trials, trials), bet.order, alpha, 0.0)
     return cut.bet(_BORNE)
@@ -254,7 +254,7 @@ def standard_errors(bet: RenyiBet, rates: Rates, trials: int, claimed: float) ->
     Examples
     --------
     >>> p = np.array([0.75, 0.25])
-    >>> bet = planned(np.log(p / p[::-1]), (p, p[::-1]), (1000, 1000), 2.0, 0.05)
+    >>> bet = choose_renyi_bet(np.log(p / p[::-1]), (p, p[::-1]), (1000, 1000), 2.0, 0.05)
     >>> truth = math.log(p @ (p / p[::-1]))
     >>> standard_errors(bet, (p, p[::-1]), 1000, truth) < 1e-6
     True
@@ -270,11 +270,11 @@ def standard_errors(bet: RenyiBet, rates: Rates, trials: int, claimed: float) ->
     return (slope * gain - cost - least) / math.sqrt(max(spread, 1e-300))
 
 
-def _promised(cut: _Cut) -> float:
+def _get_cut_promise(cut: _Cut) -> float:
     return cut.promised
 
 
-def promise(bet: RenyiBet, rates: Rates, sizes: tuple[int, int], alpha: float) -> float:
+def estimate_bet_bound(bet: RenyiBet, rates: Rates, sizes: tuple[int, int], alpha: float) -> float:
     """Return what a bet certifies if the other side costs more than such rates expect.
 
     Of many bets the best looks better than it is, and most so where few outputs tell: it has to

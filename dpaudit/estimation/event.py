@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.estimation.counted import Event, Tally
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.estimation.counted import Tally, ThresholdEvent
 from dpaudit.estimation.joint import choose_order, joint_lower_bound, largest_lower_bound
 from dpaudit.estimation.likelihood import distance, largest_likelihood_bound
 from dpaudit.estimation.orders import exponent
@@ -42,7 +42,7 @@ class EventBound:
 
 def choose_event(
     scores_p: Array, scores_q: Array, delta: float, sure: tuple[int, float] = (0, 1.0)
-) -> Event:
+) -> ThresholdEvent:
     """Return the event, of either direction, that promises the best bound.
 
     Of many events the best looks better than it is, and most so where few hits tell: what an event
@@ -69,11 +69,14 @@ def choose_event(
     """
     threshold, promised = _best_threshold(scores_p, scores_q, delta, sure)
     mirrored, promised_below = _best_threshold(-scores_q, -scores_p, delta, sure)
-    found = Event(True, threshold, promised), Event(False, -mirrored, promised_below)
-    return _rarer(max(found, key=lambda event: event.promised), scores_p, scores_q)
+    found = (
+        ThresholdEvent(True, threshold, promised),
+        ThresholdEvent(False, -mirrored, promised_below),
+    )
+    return _select_rarer_event(max(found, key=lambda event: event.promised), scores_p, scores_q)
 
 
-def _rarer(event: Event, scores_p: Array, scores_q: Array) -> Event:
+def _select_rarer_event(event: ThresholdEvent, scores_p: Array, scores_q: Array) -> ThresholdEvent:
     """Return an event or its complement, whichever is rarer on the side where it is rare."""
     rates = [float(event.happened(side).mean()) for side in (scores_p, scores_q)]
     other = event.complement
@@ -82,8 +85,8 @@ def _rarer(event: Event, scores_p: Array, scores_q: Array) -> Event:
 
 
 def with_order(
-    event: Event, scores_p: Array, scores_q: Array, delta: float, sure: tuple[int, float]
-) -> Event:
+    event: ThresholdEvent, scores_p: Array, scores_q: Array, delta: float, sure: tuple[int, float]
+) -> ThresholdEvent:
     """Return an event with the order that promises the larger bound.
 
     Rates are those of the scores, which certify nothing; half a hit stands for none.
@@ -98,9 +101,9 @@ def with_order(
     Examples
     --------
     >>> p, q = np.arange(1000.0), np.arange(1000.0) - 940
-    >>> with_order(Event(True, 57.0, 0.0), p, q, 0.0, (1000, 0.05)).order
+    >>> with_order(ThresholdEvent(True, 57.0, 0.0), p, q, 0.0, (1000, 0.05)).order
     'interval'
-    >>> with_order(Event(True, 0.0, 0.0), p, q, 0.0, (1000, 0.05)).order
+    >>> with_order(ThresholdEvent(True, 0.0, 0.0), p, q, 0.0, (1000, 0.05)).order
     'likelihood'
     """
     trials, alpha = sure
@@ -119,17 +122,19 @@ def _best_threshold(
 ) -> tuple[float, float]:
     """Return the threshold whose event ``score >= threshold`` promises most, and how much."""
     pooled = np.unique(np.concatenate([favoured, other]))
-    kept = _kept(len(pooled))
+    kept = _select_candidate_indices(len(pooled))
     candidates = pooled[kept]
     rates = _share_above(favoured, candidates), _share_above(other, candidates)
     sizes = len(favoured), len(other)
-    best, promised = largest_likelihood_bound(*rates, *sizes, delta, _nats(min(sizes), *sure))
+    best, promised = largest_likelihood_bound(
+        *rates, *sizes, delta, _compute_ranking_nats(min(sizes), *sure)
+    )
     if promised == 0:  # nothing stands out: take what differs most
         best = int(np.argmax(distance(*rates, *sizes, 0.0, delta)))
-    return _between(pooled, int(kept[best])), promised
+    return _compute_score_midpoint(pooled, int(kept[best])), promised
 
 
-def _nats(seen: int, trials: int, alpha: float) -> float:
+def _compute_ranking_nats(seen: int, trials: int, alpha: float) -> float:
     """Return the nats of a bound that events are ranked by, of rates of so many transcripts.
 
     What fresh transcripts leave for their errors goes beside those of the rates that were seen.
@@ -149,7 +154,7 @@ def fresh_errors(seen: int, trials: int, alpha: float) -> float:
     return math.sqrt(2 * exponent(alpha) * seen / trials) if trials else 0.0
 
 
-def promised_at(
+def estimate_promised_epsilons(
     scores_p: Array, scores_q: Array, deltas: Sequence[float], errors: float = 0.0
 ) -> Array:
     """Return about the largest epsilon that events of scores promise at each delta.
@@ -160,7 +165,9 @@ def promised_at(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> found = promised_at(rng.normal(1, 1, 4000), rng.normal(0, 1, 4000), [1e-5, 0.1])
+    >>> found = estimate_promised_epsilons(
+    ...     rng.normal(1, 1, 4000), rng.normal(0, 1, 4000), [1e-5, 0.1]
+    ... )
     >>> bool(found[0] > found[1] > 0)
     True
     """
@@ -173,7 +180,7 @@ def promised_at(
 def _nearly_promised(favoured: Array, other: Array, delta: Array, far: float) -> Array:
     """Return the largest epsilon with ``p - exp(epsilon) q - delta`` some deviations above 0."""
     pooled = np.unique(np.concatenate([favoured, other]))
-    candidates = pooled[_kept(len(pooled))]
+    candidates = pooled[_select_candidate_indices(len(pooled))]
     rates, spreads = [], []
     for scores in (favoured, other):  # with the counts that keep a normal interval honest
         size = len(scores) + far
@@ -190,7 +197,7 @@ def _nearly_promised(favoured: Array, other: Array, delta: Array, far: float) ->
     return found
 
 
-def _between(ordered: Array, at: int) -> float:
+def _compute_score_midpoint(ordered: Array, at: int) -> float:
     """Return the middle between a score and the next one below, if there is any.
 
     No score that was seen is there; of fresh ones, those a little below belong to the event.
@@ -200,7 +207,7 @@ def _between(ordered: Array, at: int) -> float:
     return middle if math.isfinite(middle) and below < middle else here
 
 
-def _kept(size: int) -> NDArray[np.int64]:
+def _select_candidate_indices(size: int) -> NDArray[np.int64]:
     """Return which of so many ordered candidates are tried: more towards both ends."""
     if size <= _CANDIDATES:
         return np.arange(size)
@@ -210,7 +217,7 @@ def _kept(size: int) -> NDArray[np.int64]:
 
 
 def event_bound(
-    scores_p: Array, scores_q: Array, event: Event, delta: float, alpha: float
+    scores_p: Array, scores_q: Array, event: ThresholdEvent, delta: float, alpha: float
 ) -> EventBound:
     """Return the bound certified by fresh scores for an event fixed beforehand.
 
@@ -240,7 +247,7 @@ def event_bound(
     return bound_of_counts(tally, event, delta, alpha)
 
 
-def bound_of_counts(tally: Tally, event: Event, delta: float, alpha: float) -> EventBound:
+def bound_of_counts(tally: Tally, event: ThresholdEvent, delta: float, alpha: float) -> EventBound:
     """Return the bound certified by how often an event happened that was fixed beforehand.
 
     Parameters
@@ -253,7 +260,7 @@ def bound_of_counts(tally: Tally, event: Event, delta: float, alpha: float) -> E
     Examples
     --------
     >>> tally = Tally((900, 100), (1000, 1000))
-    >>> 1.5 < bound_of_counts(tally, Event(True, 0.0, 0.0), 0.0, 0.05).lower < 2.2
+    >>> 1.5 < bound_of_counts(tally, ThresholdEvent(True, 0.0, 0.0), 0.0, 0.05).lower < 2.2
     True
     """
     (hits, other), (trials, others) = tally.favoured(event)
@@ -266,7 +273,7 @@ def bound_of_counts(tally: Tally, event: Event, delta: float, alpha: float) -> E
         "other_hits": other,
         "other_trials": others,
     }
-    return EventBound(lower, _point(hits / trials, other / others, delta), counts)
+    return EventBound(lower, _estimate_point_epsilon(hits / trials, other / others, delta), counts)
 
 
 def most_of(counts: Mapping[str, int], delta: float, alpha: float) -> float:
@@ -301,7 +308,7 @@ def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tu
 
 
 @dataclass(frozen=True)
-class ScoreCounts:
+class ScoreHistogram:
     """How many scores of either side lie between two edges: how far they are from the threshold.
 
     The unit is the spread of all scores, half of which lie within it, so that no score is told.
@@ -314,12 +321,14 @@ class ScoreCounts:
     above: bool
 
 
-def score_counts(scores_p: Array, scores_q: Array, event: Event) -> ScoreCounts:
+def score_counts(scores_p: Array, scores_q: Array, event: ThresholdEvent) -> ScoreHistogram:
     """Return a histogram of scores around the threshold of an event, in about 40 bins.
 
     Examples
     --------
-    >>> found = score_counts(np.arange(100.0), np.arange(100.0) - 9, Event(True, 50.0, 0.0))
+    >>> found = score_counts(
+    ...     np.arange(100.0), np.arange(100.0) - 9, ThresholdEvent(True, 50.0, 0.0)
+    ... )
     >>> sum(found.on_dataset), 0.0 in found.edges
     (100, True)
     >>> sum(n for low, n in zip(found.edges, found.on_dataset) if low >= 0)
@@ -339,16 +348,16 @@ def score_counts(scores_p: Array, scores_q: Array, event: Event) -> ScoreCounts:
     edges = step * np.arange(low, high + 1)
     counts = [np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] for side in (p, q)]
     found = [tuple(one.tolist()) for one in counts]
-    return ScoreCounts(tuple(edges.tolist()), found[0], found[1], event.above)
+    return ScoreHistogram(tuple(edges.tolist()), found[0], found[1], event.above)
 
 
 def _require_scores(name: str, scores: Array) -> None:
     if not len(scores) or np.isnan(scores).any():
-        given = Shown(f"{len(scores)} scores, {int(np.isnan(scores).sum())} of them NaN")
+        given = VerbatimText(f"{len(scores)} scores, {int(np.isnan(scores).sum())} of them NaN")
         raise InvalidArgument(name, given, "at least one score and no NaN")
 
 
-def _point(rate: float, other: float, delta: float) -> float:
+def _estimate_point_epsilon(rate: float, other: float, delta: float) -> float:
     """Return the epsilon that the observed rates need, for the event or for its complement."""
     excesses = ((rate - delta, other), (1 - other - delta, 1 - rate))
     return max(0.0, *(_log_ratio(*pair) for pair in excesses))

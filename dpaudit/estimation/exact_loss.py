@@ -31,10 +31,10 @@ from scipy.optimize import minimize_scalar
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation.betting import (
     Stakes,
-    crossing,
+    find_margin_crossing,
     log_sum,
     log_wealth_falling,
     log_wealth_rising,
@@ -81,10 +81,10 @@ class TiltedLosses:
     def __post_init__(self) -> None:
         loss, log_mgf = self.privacy_loss, self.log_mgf
         if not len(loss) or loss.shape != log_mgf.shape:
-            given = Shown(f"shapes {loss.shape} and {log_mgf.shape}")
+            given = VerbatimText(f"shapes {loss.shape} and {log_mgf.shape}")
             raise InvalidArgument("privacy_loss and log_mgf", given, "one number each a trial")
         if not (np.isfinite(loss).all() and np.isfinite(log_mgf).all()):
-            given = Shown("NaN or infinity")
+            given = VerbatimText("NaN or infinity")
             raise InvalidArgument("privacy_loss and log_mgf", given, "finite numbers")
         check.non_negative("tilt", self.tilt)
         largest, bound = float(log_mgf.max()), self.log_mgf_bound
@@ -131,7 +131,7 @@ class TiltedLosses:
         top = max(0.0, float(self.privacy_loss.max()))
         if not self.log_delta(0.0) > log_delta:
             return 0.0
-        return crossing(lambda epsilon: self.log_delta(epsilon) - log_delta, 0.0, top)
+        return find_margin_crossing(lambda epsilon: self.log_delta(epsilon) - log_delta, 0.0, top)
 
     def relative_variance(self, epsilon: float) -> float:
         """Return the payoff's variance over its squared mean; a cautious 10 without payoffs."""
@@ -179,7 +179,7 @@ def best_tilt(mu: float, log_delta: float) -> float:
 
 
 @dataclass(frozen=True)
-class Direction:
+class LossDirection:
     """One direction of the pair: its certifying trials and the stakes its pilot chose."""
 
     losses: TiltedLosses
@@ -207,7 +207,7 @@ def epsilon_floor(pilot: TiltedLosses, epsilon: float, log_delta: float) -> floa
     return min(lower, epsilon)
 
 
-def lower_end(directions: Sequence[Direction], log_delta: float, alpha: float) -> float:
+def lower_end(directions: Sequence[LossDirection], log_delta: float, alpha: float) -> float:
     """Return an epsilon that the pair's true epsilon exceeds, except with probability alpha."""
     largest = max(float(d.losses.privacy_loss.max()) for d in directions)
     if log_delta == -math.inf:  # one loss above epsilon refutes it: nothing is estimated
@@ -219,12 +219,12 @@ def lower_end(directions: Sequence[Direction], log_delta: float, alpha: float) -
             log_wealth_rising(d.losses.log_payoffs(epsilon), log_delta, bets)
             for d, bets in zip(directions, stakes, strict=True)
         ]
-        return combined(wealth) + math.log(alpha)
+        return combine_log_wealths(wealth) + math.log(alpha)
 
-    return crossing(margin, 0.0, largest) if margin(0.0) >= 0 else 0.0
+    return find_margin_crossing(margin, 0.0, largest) if margin(0.0) >= 0 else 0.0
 
 
-def combined(log_wealths: Sequence[float]) -> float:
+def combine_log_wealths(log_wealths: Sequence[float]) -> float:
     """Return the log of half the product plus half the mean: an e-value if each is one.
 
     The wealths must come from independent trials.
@@ -233,13 +233,13 @@ def combined(log_wealths: Sequence[float]) -> float:
     return float(np.logaddexp(sum(log_wealths), mean) - math.log(2))
 
 
-def upper_end(directions: Sequence[Direction], log_delta: float, alpha: float) -> float | None:
+def upper_end(directions: Sequence[LossDirection], log_delta: float, alpha: float) -> float | None:
     """Return an epsilon the true one is below, except with probability alpha; or None."""
     ends = [_direction_upper_end(d, log_delta, alpha) for d in directions]
     return None if any(end is None for end in ends) else max(e for e in ends if e is not None)
 
 
-def _direction_upper_end(direction: Direction, log_delta: float, alpha: float) -> float | None:
+def _direction_upper_end(direction: LossDirection, log_delta: float, alpha: float) -> float | None:
     losses = direction.losses
     centre = direction.pilot.estimate(log_delta)
     stakes = direction.stakes(centre, log_delta, alpha)
@@ -252,16 +252,16 @@ def _direction_upper_end(direction: Direction, log_delta: float, alpha: float) -
     top = max(floor, float(losses.privacy_loss.max())) + 1.0
     if stakes.floor == math.inf or not margin(top) >= 0:
         return None
-    return crossing(margin, top, floor)
+    return find_margin_crossing(margin, top, floor)
 
 
-def delta_lower(directions: Sequence[Direction], epsilon: float, alpha: float) -> float:
+def delta_lower(directions: Sequence[LossDirection], epsilon: float, alpha: float) -> float:
     """Return a lower bound on ``delta(epsilon)`` of the pair, one epsilon, fixed in advance."""
     share = alpha / len(directions)
     return max(_direction_delta_lower(d, epsilon, share) for d in directions)
 
 
-def _direction_delta_lower(direction: Direction, epsilon: float, alpha: float) -> float:
+def _direction_delta_lower(direction: LossDirection, epsilon: float, alpha: float) -> float:
     payoffs = direction.losses.log_payoffs(epsilon)
     top = float(payoffs.max())
     if top == -math.inf:
@@ -272,16 +272,16 @@ def _direction_delta_lower(direction: Direction, epsilon: float, alpha: float) -
         return log_wealth_rising(payoffs, log_mean, bets) + math.log(alpha)
 
     low = top - math.log(len(payoffs)) - 60.0
-    return math.exp(crossing(margin, low, top)) if margin(low) >= 0 else 0.0
+    return math.exp(find_margin_crossing(margin, low, top)) if margin(low) >= 0 else 0.0
 
 
-def delta_upper(directions: Sequence[Direction], epsilon: float, alpha: float) -> float | None:
+def delta_upper(directions: Sequence[LossDirection], epsilon: float, alpha: float) -> float | None:
     """Return an upper bound on ``delta(epsilon)`` of the pair, one epsilon; None without one."""
     ends = [_direction_delta_upper(d, epsilon, alpha) for d in directions]
     return None if any(end is None for end in ends) else max(e for e in ends if e is not None)
 
 
-def _direction_delta_upper(direction: Direction, epsilon: float, alpha: float) -> float | None:
+def _direction_delta_upper(direction: LossDirection, epsilon: float, alpha: float) -> float | None:
     log_pilot = direction.pilot.log_delta(epsilon)
     if log_pilot == -math.inf:
         return None
@@ -299,4 +299,4 @@ def _direction_delta_upper(direction: Direction, epsilon: float, alpha: float) -
     if stakes.floor == math.inf or not margin(top) >= 0:
         return None
     # An upper bound must not vanish where the exponential underflows.
-    return max(math.exp(min(0.0, crossing(margin, top, floor))), math.ulp(0.0))
+    return max(math.exp(min(0.0, find_margin_crossing(margin, top, floor))), math.ulp(0.0))

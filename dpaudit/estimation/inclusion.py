@@ -24,7 +24,7 @@ from scipy.special import bdtr, bdtrc, chdtr, chdtrc, ndtr, pdtrc
 
 from dpaudit._typing import Array
 from dpaudit.estimation.canaries import Design
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.int64]
@@ -34,7 +34,9 @@ _FEW = 30  # rows below which nothing is said of order
 _NEIGHBOURS = 5  # distinct scores on either side that show how dense they are
 
 
-def checks(scores: Array, included: Flags, group: Codes, design: Design) -> list[SelfCheck]:
+def check_inclusion(
+    scores: Array, included: Flags, group: Codes, design: Design
+) -> list[CheckOutcome]:
     """Return the checks of a design.
 
     Parameters
@@ -48,30 +50,33 @@ def checks(scores: Array, included: Flags, group: Codes, design: Design) -> list
     --------
     >>> rng = np.random.default_rng(0)
     >>> coins, one = rng.random(1000) < 0.5, np.zeros(1000, dtype=np.int64)
-    >>> [check.passed for check in checks(rng.normal(size=1000), coins, one, "independent")]
+    >>> [
+    ...     check.passed
+    ...     for check in check_inclusion(rng.normal(size=1000), coins, one, "independent")
+    ... ]
     [True, True, True]
     >>> every_other = np.arange(1000) % 2 == 0
-    >>> [c.passed for c in checks(rng.normal(size=1000), every_other, one, "independent")]
+    >>> [c.passed for c in check_inclusion(rng.normal(size=1000), every_other, one, "independent")]
     [True, False, True]
     """
     if design == "pairs":
-        return [_first_of_pairs(included, group), _duplicates(scores, included)]
+        return [_first_of_pairs(included, group), _check_equal_scores(scores, included)]
     alone = group if design == "runs" else np.zeros_like(group)
-    made = [_order(scores, included, alone), _duplicates(scores, included)]
+    made = [_check_coin_order(scores, included, alone), _check_equal_scores(scores, included)]
     if design != "fixed-size":
-        made = [_balance(included, "canaries are included by fair coins"), *made]
-    return [*made, _apart(included, group)] if design == "runs" else made
+        made = [_check_balance(included, "canaries are included by fair coins"), *made]
+    return [*made, _check_run_coins(included, group)] if design == "runs" else made
 
 
 def no_drift(scores: Array, included: Flags) -> tuple[bool, str]:
     """Return whether scores of either side keep their level along the rows, and the evidence."""
-    found = [_trend(scores[included == side]) for side in (True, False)]
+    found = [_compute_rank_trend(scores[included == side]) for side in (True, False)]
     least = min(found)
     return least >= FALSE_ALARM / 2, f"the smaller of two p-values of a trend is {least:.2g}"
 
 
-def _check(name: str, statement: str, p: float, evidence: str) -> SelfCheck:
-    return SelfCheck(
+def _make_inclusion_check(name: str, statement: str, p: float, evidence: str) -> CheckOutcome:
+    return CheckOutcome(
         name=name,
         statement=statement,
         passed=p >= FALSE_ALARM,
@@ -81,50 +86,53 @@ def _check(name: str, statement: str, p: float, evidence: str) -> SelfCheck:
     )
 
 
-def _balance(included: Flags, statement: str) -> SelfCheck:
+def _check_balance(included: Flags, statement: str) -> CheckOutcome:
     heads, n = int(included.sum()), len(included)
     p = min(1.0, 2 * min(float(bdtr(heads, n, 0.5)), _at_least(heads, n)))
-    return _check("balance", statement, p, f"{heads} of {n}, p-value {p:.2g}")
+    return _make_inclusion_check("balance", statement, p, f"{heads} of {n}, p-value {p:.2g}")
 
 
 def _at_least(heads: int, n: int) -> float:
     return 1.0 if heads == 0 else float(bdtrc(heads - 1, n, 0.5))
 
 
-def _first_of_pairs(included: Flags, group: Codes) -> SelfCheck:
+def _first_of_pairs(included: Flags, group: Codes) -> CheckOutcome:
     _, first = np.unique(group, return_index=True)
     ahead = included[first]
     statement = "which of a pair is included is a fair coin's"
     if len(ahead) >= _FEW and ahead.all() | (~ahead).all():
         evidence = "every pair has the included one in the same place: its order says nothing"
-        return _check("order", statement, 1.0, evidence)
-    return _balance(ahead, statement)
+        return _make_inclusion_check("order", statement, 1.0, evidence)
+    return _check_balance(ahead, statement)
 
 
-def _order(scores: Array, included: Flags, group: Codes) -> SelfCheck:
+def _check_coin_order(scores: Array, included: Flags, group: Codes) -> CheckOutcome:
     """Test runs of equal coins and their drift, within groups; the smaller p-value, twice."""
     statement = "coins of canaries that follow each other are independent"
     shuffled = [
         included[rows]
         for rows in (np.flatnonzero(group == one) for one in range(int(group.max()) + 1))
-        if len(rows) > 1 and not _sorted(scores[rows], included[rows])
+        if len(rows) > 1 and not _is_sorted_by_inclusion(scores[rows], included[rows])
     ]
     if sum(map(len, shuffled)) < _FEW:
         evidence = "rows are few, or sorted: their order says nothing of the coins"
-        return _check("order", statement, 1.0, evidence)
-    runs, drift = _two_sided(map(_runs, shuffled)), _two_sided(map(_drift, shuffled))
+        return _make_inclusion_check("order", statement, 1.0, evidence)
+    runs, drift = (
+        _two_sided(map(_compute_runs_statistic, shuffled)),
+        _two_sided(map(_compute_drift_statistic, shuffled)),
+    )
     p = min(1.0, 2 * min(runs, drift))
     said = f"p-values: runs of equal coins {runs:.2g}, drift {drift:.2g}"
-    return _check("order", statement, p, said)
+    return _make_inclusion_check("order", statement, p, said)
 
 
-def _sorted(scores: Array, included: Flags) -> bool:
+def _is_sorted_by_inclusion(scores: Array, included: Flags) -> bool:
     changes = int((included[1:] != included[:-1]).sum())
     steps = np.diff(scores)
     return changes <= 1 or bool((steps >= 0).all() or (steps <= 0).all())
 
 
-def _runs(coins: Flags) -> tuple[float, float]:
+def _compute_runs_statistic(coins: Flags) -> tuple[float, float]:
     """Return how many more runs there are than independent coins give, and the variance."""
     n, k = len(coins), int(coins.sum())
     seen = 1 + int((coins[1:] != coins[:-1]).sum())
@@ -132,7 +140,7 @@ def _runs(coins: Flags) -> tuple[float, float]:
     return seen - 1 - product / n, product * (product - n) / (n * n * (n - 1.0))
 
 
-def _drift(coins: Flags) -> tuple[float, float]:
+def _compute_drift_statistic(coins: Flags) -> tuple[float, float]:
     """Return by how much the places of included rows sum to more than by chance, and variance."""
     n, k = len(coins), int(coins.sum())
     places = float(np.flatnonzero(coins).sum()) + k
@@ -144,20 +152,22 @@ def _two_sided(found: map[tuple[float, float]]) -> float:
     return float(2 * ndtr(-abs(excess) / math.sqrt(variance))) if variance > 0 else 1.0
 
 
-def _duplicates(scores: Array, included: Flags) -> SelfCheck:
+def _check_equal_scores(scores: Array, included: Flags) -> CheckOutcome:
     """Test that ties are as many as the scores' grid gives, or else have coins of their own."""
     statement = "rows with equal scores have coins of their own"
     order = np.argsort(scores, kind="stable")
     values, starts, times = np.unique(scores[order], return_index=True, return_counts=True)
-    tied = _tied(values, times)
+    tied = _find_tied_values(values, times)
     by_grid = _by_chance(values, tied)
     first = starts[tied]
     alike = int((included[order[first]] == included[order[first + 1]]).sum())
     coins = _at_least(alike, len(first))
     said = f"{len(first)} values repeat, with equal coins {alike}; p-value {coins:.2g}"
     if by_grid >= FALSE_ALARM:
-        return _check("duplicates", statement, 1.0, f"{len(first)} values repeat, as by chance")
-    return _check("duplicates", statement, coins, said)
+        return _make_inclusion_check(
+            "duplicates", statement, 1.0, f"{len(first)} values repeat, as by chance"
+        )
+    return _make_inclusion_check("duplicates", statement, coins, said)
 
 
 def ties_by_chance(numbers: Array) -> float:
@@ -170,10 +180,10 @@ def ties_by_chance(numbers: Array) -> float:
     (1.0, True)
     """
     values, times = np.unique(numbers, return_counts=True)
-    return _by_chance(values, _tied(values, times))
+    return _by_chance(values, _find_tied_values(values, times))
 
 
-def _tied(values: Array, times: Codes) -> Flags:
+def _find_tied_values(values: Array, times: Codes) -> Flags:
     """Return which values repeat, the lowest and the highest apart, where scores end."""
     tied = (times > 1) & (values > values[0]) & (values < values[-1])
     return np.asarray(tied)
@@ -192,16 +202,16 @@ def _ties_by_grid(values: Array) -> float:
     gaps = np.diff(values)
     width = min(2 * _NEIGHBOURS + 1, len(gaps))
     around = np.convolve(gaps, np.ones(width) / width, mode="same")
-    step = np.maximum(gaps.min(), _spacing(values)[:-1])
+    step = np.maximum(gaps.min(), _compute_binary_spacing(values)[:-1])
     return float(np.minimum(1.0, step / np.maximum(around, step)).sum()) + 1.0
 
 
-def _spacing(values: Array) -> Array:
+def _compute_binary_spacing(values: Array) -> Array:
     """Return the distance of each number from the next that has as few binary digits as all have.
 
     Examples
     --------
-    >>> _spacing(np.array([1.0, 1.5, 4.0]))
+    >>> _compute_binary_spacing(np.array([1.0, 1.5, 4.0]))
     array([0.5, 0.5, 2. ])
     """
     mantissa, exponent = np.frexp(values)
@@ -211,7 +221,7 @@ def _spacing(values: Array) -> Array:
     return np.asarray(np.ldexp(1.0, exponent - digits))
 
 
-def _apart(included: Flags, group: Codes) -> SelfCheck:
+def _check_run_coins(included: Flags, group: Codes) -> CheckOutcome:
     """Test that as many are included in each run as fair coins let be: no more even, no less."""
     sizes = np.bincount(group)
     several = sizes > 1
@@ -219,14 +229,16 @@ def _apart(included: Flags, group: Codes) -> SelfCheck:
     n = sizes[several].astype(np.float64)
     statement = "every run has coins of its own"
     if len(n) < 2:
-        return _check("runs", statement, 1.0, "fewer than two runs of several canaries")
+        return _make_inclusion_check(
+            "runs", statement, 1.0, "fewer than two runs of several canaries"
+        )
     squares = float(((kept - n / 2) ** 2 / (n / 4)).sum())
     p = min(1.0, 2 * min(float(chdtr(len(n), squares)), float(chdtrc(len(n), squares))))
     said = f"chi-squared {squares:.4g} of {len(n)} runs, p-value {p:.2g}"
-    return _check("runs", statement, p, said)
+    return _make_inclusion_check("runs", statement, p, said)
 
 
-def _trend(scores: Array) -> float:
+def _compute_rank_trend(scores: Array) -> float:
     """Return the p-value of a correlation between ranks of scores and places."""
     n = len(scores)
     if n < _FEW:

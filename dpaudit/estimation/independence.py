@@ -35,7 +35,7 @@ from scipy.special import bdtrc, chdtrc, ndtr
 
 import dpaudit.faults.codes as faults
 from dpaudit._typing import Array
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.laws.recurrence import equal_pairs, variance_of_ties
 
 # With so small a probability is any of the tests of one audit to fail by chance.
@@ -72,7 +72,7 @@ class Outputs:
         """Return as many whole units of every process, at most so many trials."""
         if len(self.scores) <= most:
             return self
-        place = _places(self.processes)
+        place = _compute_group_positions(self.processes)
         keep = place < most // len(np.unique(self.processes))
         return Outputs(self.scores[keep], self.units[keep], self.processes[keep])
 
@@ -96,9 +96,9 @@ def _one_after_the_other(parts: Sequence[Labels]) -> Labels:
     return np.concatenate([part + count for part, count in zip(parts, counts, strict=True)])
 
 
-def checks(
+def check_independence(
     on_p: Outputs, on_q: Outputs, hits: tuple[Array, Array] | None = None
-) -> list[SelfCheck]:
+) -> list[CheckOutcome]:
     """Return the checks of two sides' scores, and of the event that is certified on them.
 
     Formal guarantee: on independent outputs one of them fails with probability about
@@ -109,20 +109,20 @@ def checks(
     >>> rng = np.random.default_rng(0)
     >>> units, processes = np.repeat(np.arange(64), 100), np.repeat(np.arange(8), 800)
     >>> good = [Outputs(rng.normal(size=6400), units, processes) for _ in range(2)]
-    >>> all(check.passed for check in checks(*good))
+    >>> all(check.passed for check in check_independence(*good))
     True
     >>> once = [Outputs(np.repeat(rng.normal(size=64), 100), units, processes) for _ in range(2)]
-    >>> [check.name for check in checks(*once) if not check.passed][:1]
+    >>> [check.name for check in check_independence(*once) if not check.passed][:1]
     ['outputs in one call and in others, dataset']
     """
     found = _of_sides("outputs", on_p, on_q)
     if hits is not None:
         events = (replace(on_p, scores=hits[0]), replace(on_q, scores=hits[1]))
         found += _of_sides("the event", *events)
-    return [_check(one, FALSE_ALARM / len(found)) for one in found]
+    return [_make_independence_check(one, FALSE_ALARM / len(found)) for one in found]
 
 
-class _Found(NamedTuple):
+class _DependenceFinding(NamedTuple):
     """What was compared, how probable it is by chance, and what is wrong if it is not chance."""
 
     name: str
@@ -176,9 +176,9 @@ _SHARED = _Fault(
 )
 
 
-def _check(found: _Found, threshold: float) -> SelfCheck:
+def _make_independence_check(found: _DependenceFinding, threshold: float) -> CheckOutcome:
     passed = bool(found.p >= threshold)
-    return SelfCheck(
+    return CheckOutcome(
         name=found.name,
         statement=found.fault.words,
         passed=passed,
@@ -189,7 +189,7 @@ def _check(found: _Found, threshold: float) -> SelfCheck:
     )
 
 
-def fault_of(checks: Sequence[SelfCheck]) -> str | None:
+def fault_of(checks: Sequence[CheckOutcome]) -> str | None:
     """Return the kind of fault that the checks of this module decide; None if they do not.
 
     One dependence makes several tests fail. The one that it was made for has the smallest p-value:
@@ -207,7 +207,7 @@ def fault_of(checks: Sequence[SelfCheck]) -> str | None:
     >>> rng = np.random.default_rng(0)
     >>> units, processes = np.repeat(np.arange(64), 100), np.repeat(np.arange(8), 800)
     >>> once = [Outputs(np.repeat(rng.normal(size=64), 100), units, processes) for _ in range(2)]
-    >>> fault_of(checks(*once)), fault_of([])
+    >>> fault_of(check_independence(*once)), fault_of([])
     ('DPA014', None)
     """
     failed = [one for one in checks if not one.passed and is_from_here(one)]
@@ -218,61 +218,85 @@ def fault_of(checks: Sequence[SelfCheck]) -> str | None:
     return codes.pop() if len(codes) == 1 else None
 
 
-def is_from_here(check: SelfCheck) -> bool:
+def is_from_here(check: CheckOutcome) -> bool:
     """Return whether a check is one of this module: a p-value beside a share of `FALSE_ALARM`."""
     return check.fault is not None and 0 < check.threshold <= FALSE_ALARM
 
 
-def _of_sides(what: str, on_p: Outputs, on_q: Outputs) -> list[_Found]:
+def _of_sides(what: str, on_p: Outputs, on_q: Outputs) -> list[_DependenceFinding]:
     found = [
-        _Found(f"{what} {one.name}, {name}", one.p, one.fault)
+        _DependenceFinding(f"{what} {one.name}, {name}", one.p, one.fault)
         for side, name in ((on_p, "dataset"), (on_q, "neighbour"))
         for one in _of_side(side.first())
     ]
     return [
         *found,
-        _Found(f"{what} of the two datasets", together(on_p.scores, on_q.scores), _SHARED),
+        _DependenceFinding(
+            f"{what} of the two datasets",
+            compute_side_correlation_p_value(on_p.scores, on_q.scores),
+            _SHARED,
+        ),
     ]
 
 
-def _of_side(side: Outputs) -> Iterator[_Found]:
-    z, place = ranks(side.scores), _places(side.units)
-    within = heterogeneity(z, side.units, side.processes)
-    between = heterogeneity(z, side.processes)
+def _of_side(side: Outputs) -> Iterator[_DependenceFinding]:
+    z, place = compute_normal_ranks(side.scores), _compute_group_positions(side.units)
+    within = compute_heterogeneity_p_value(z, side.units, side.processes)
+    between = compute_heterogeneity_p_value(z, side.processes)
     # What a process keeps is in each of its calls, and tests of calls see it as well.
     is_kept = between < _PLAINLY <= within
-    yield _Found("in one call and in others", within, _ONCE)
-    yield _Found("in one process and in others", between, _KEPT)
-    yield _Found("of whole calls", repeats(side), _SEEDED)
-    yield _Found("crowded in one call", crowding(z, side.units), _of(_ONCE, is_kept))
-    yield _Found("crowded in one process", crowding(z, side.processes), _KEPT)
-    yield _Found("that are equal, in one call", ties(z, side.units), _of(_TWICE, is_kept))
-    yield _Found("that are equal, in one process", ties(z, side.processes), _KEPT)
-    for words, lag in _lags(side.units):
-        yield _Found(words, serial(z, side.units, lag), _of(_PAIRED, is_kept))
+    yield _DependenceFinding("in one call and in others", within, _ONCE)
+    yield _DependenceFinding("in one process and in others", between, _KEPT)
+    yield _DependenceFinding("of whole calls", compute_repeated_calls_p_value(side), _SEEDED)
+    yield _DependenceFinding(
+        "crowded in one call",
+        compute_crowding_p_value(z, side.units),
+        _select_call_fault(_ONCE, is_kept),
+    )
+    yield _DependenceFinding(
+        "crowded in one process", compute_crowding_p_value(z, side.processes), _KEPT
+    )
+    yield _DependenceFinding(
+        "that are equal, in one call",
+        compute_group_ties_p_value(z, side.units),
+        _select_call_fault(_TWICE, is_kept),
+    )
+    yield _DependenceFinding(
+        "that are equal, in one process", compute_group_ties_p_value(z, side.processes), _KEPT
+    )
+    for words, lag in _get_lags(side.units):
+        yield _DependenceFinding(
+            words,
+            compute_serial_correlation_p_value(z, side.units, lag),
+            _select_call_fault(_PAIRED, is_kept),
+        )
     if int(np.bincount(side.units).max()) == 1:  # no call has a next output, its process has
-        together = ties(z, _in_succession(side.processes), len(z))
-        yield _Found("that are equal, in calls in succession", together, _CHAINED)
-    yield _Found("at one place of a call", heterogeneity(z, place), _SEEDED)
-    yield _Found("in early and in late calls", trend(z, side.processes), _MOVING)
+        together = compute_group_ties_p_value(z, _in_succession(side.processes), len(z))
+        yield _DependenceFinding("that are equal, in calls in succession", together, _CHAINED)
+    yield _DependenceFinding(
+        "at one place of a call", compute_heterogeneity_p_value(z, place), _SEEDED
+    )
+    yield _DependenceFinding(
+        "in early and in late calls", compute_trend_p_value(z, side.processes), _MOVING
+    )
 
 
-def _of(fault: _Fault, is_kept: bool) -> _Fault:
+def _select_call_fault(fault: _Fault, is_kept: bool) -> _Fault:
     """Return what is wrong with calls; of noise that a process keeps, under its code."""
     return fault._replace(code=_KEPT.code) if is_kept else fault
 
 
-def _lags(units: Labels) -> list[tuple[str, int]]:
+def _get_lags(units: Labels) -> list[tuple[str, int]]:
     size = int(np.bincount(units).max())
     return [("and the next ones", 1), ("half a call apart", max(2, size // 2))]
 
 
-def ranks(scores: Array) -> Array:
+def compute_normal_ranks(scores: Array) -> Array:
     """Return ranks with ties alike, mean 0 and variance 1; zeros where all are alike.
 
     Examples
     --------
-    >>> ranks(np.array([3.0, 1.0, 1.0])).round(3)
+    >>> compute_normal_ranks(np.array([3.0, 1.0, 1.0])).round(3)
     array([ 1.414, -0.707, -0.707])
     """
     _, which, counts = np.unique(scores, return_inverse=True, return_counts=True)
@@ -282,19 +306,19 @@ def ranks(scores: Array) -> Array:
     return np.asarray(z / spread if spread else np.zeros(len(scores)))
 
 
-def variety(z: Array) -> float:
+def compute_variety(z: Array) -> float:
     """Return the share of outputs that are not the commonest one.
 
     Examples
     --------
-    >>> variety(np.array([0.0, 0.0, 0.0, 1.0]))
+    >>> compute_variety(np.array([0.0, 0.0, 0.0, 1.0]))
     0.25
     """
     _, counts = np.unique(z, return_counts=True)
     return float(1 - counts.max() / len(z))
 
 
-def heterogeneity(z: Array, groups: Labels, within: Labels | None = None) -> float:
+def compute_heterogeneity_p_value(z: Array, groups: Labels, within: Labels | None = None) -> float:
     """Return the p-value of Kruskal and Wallis; 1 where there is nothing to compare.
 
     Groups are joined, the next ones first, until the rarer outputs are ten in each.
@@ -308,13 +332,13 @@ def heterogeneity(z: Array, groups: Labels, within: Labels | None = None) -> flo
     within
         Larger groups, each of several ``groups``: differences between these do not count.
     """
-    share = variety(z)
+    share = compute_variety(z)
     if share == 0:
         return 1.0
-    joined = _joined(groups, math.ceil(_IN_GROUP / share), within)
-    between, count = _between(z, joined)
+    joined = _merge_groups(groups, math.ceil(_IN_GROUP / share), within)
+    between, count = _compute_between_groups(z, joined)
     if within is not None:
-        further, fewer = _between(z, within)
+        further, fewer = _compute_between_groups(z, within)
         # Where all groups are alike the two sums differ by rounding, either way.
         between, count = max(0.0, between - further), count - fewer + 1
     if count < 2:
@@ -322,7 +346,7 @@ def heterogeneity(z: Array, groups: Labels, within: Labels | None = None) -> flo
     return float(chdtrc(count - 1, (len(z) - 1) * between / float(np.sum(z**2))))
 
 
-def crowding(z: Array, groups: Labels) -> float:
+def compute_crowding_p_value(z: Array, groups: Labels) -> float:
     """Return the p-value of the most outputs of one group that are not the commonest one.
 
     Where few are, no variance tells whether they came together. It is at most what the binomial
@@ -331,7 +355,10 @@ def crowding(z: Array, groups: Labels) -> float:
     Examples
     --------
     >>> rare = np.isin(np.arange(512), range(8, 16)).astype(float)
-    >>> crowding(rare, np.arange(512) // 8) < 1e-9, crowding(rare, np.arange(512) % 64) > 0.5
+    >>> (
+    ...     compute_crowding_p_value(rare, np.arange(512) // 8) < 1e-9,
+    ...     compute_crowding_p_value(rare, np.arange(512) % 64) > 0.5,
+    ... )
     (True, True)
     """
     _, which = np.unique(z, return_inverse=True)
@@ -342,7 +369,7 @@ def crowding(z: Array, groups: Labels) -> float:
     return min(1.0, len(sizes) * float(chance.min(initial=1.0)))
 
 
-def ties(z: Array, groups: Labels, alike: int = _ALIKE) -> float:
+def compute_group_ties_p_value(z: Array, groups: Labels, alike: int = _ALIKE) -> float:
     """Return the p-value of pairs of equal outputs that stand in one group.
 
     Of values of which there are ``alike`` at most.
@@ -354,13 +381,16 @@ def ties(z: Array, groups: Labels, alike: int = _ALIKE) -> float:
     Examples
     --------
     >>> z = np.tile(np.arange(50.0), 2)
-    >>> ties(z, np.arange(100) % 50 // 5) < 1e-9, ties(z, np.arange(100) // 10)
+    >>> (
+    ...     compute_group_ties_p_value(z, np.arange(100) % 50 // 5) < 1e-9,
+    ...     compute_group_ties_p_value(z, np.arange(100) // 10),
+    ... )
     (True, 1.0)
     """
     _, which, counts = np.unique(z, return_inverse=True, return_counts=True)
     few = counts[which.ravel()] <= alike
     if not few.all():  # what is common says little of its place, and has other tests
-        return ties(z[few], groups[few], alike)
+        return compute_group_ties_p_value(z[few], groups[few], alike)
     pairs, sizes = equal_pairs(counts), np.bincount(groups)
     if not pairs or len(z) < 4:
         return 1.0
@@ -374,12 +404,12 @@ def ties(z: Array, groups: Labels, alike: int = _ALIKE) -> float:
 
 def _in_succession(processes: Labels) -> Labels:
     """Return groups of calls in succession, of one process each."""
-    place = _places(processes) // _SUCCESSION
+    place = _compute_group_positions(processes) // _SUCCESSION
     labels = processes * (len(processes) + 1) + place
     return np.asarray(np.unique(labels, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
-def _joined(groups: Labels, least: int, within: Labels | None) -> Labels:
+def _merge_groups(groups: Labels, least: int, within: Labels | None) -> Labels:
     """Return larger groups of at least so many, none of which crosses those of ``within``."""
     sizes = np.bincount(groups)
     each = max(1, math.ceil(least / max(1.0, float(np.median(sizes[sizes > 0])))))
@@ -405,7 +435,7 @@ def _without_small(joined: Labels, least: int, within: Labels | None) -> Labels:
     return np.asarray(target[numbers], dtype=np.int64)
 
 
-def _between(z: Array, groups: Labels) -> tuple[float, int]:
+def _compute_between_groups(z: Array, groups: Labels) -> tuple[float, int]:
     """Return the sum of squares between groups, and how many there are."""
     sizes = np.bincount(groups)
     filled = sizes > 0
@@ -413,26 +443,26 @@ def _between(z: Array, groups: Labels) -> tuple[float, int]:
     return float(np.sum(sums**2 / sizes[filled])), int(filled.sum())
 
 
-def serial(z: Array, units: Labels, lag: int) -> float:
+def compute_serial_correlation_p_value(z: Array, units: Labels, lag: int) -> float:
     """Return the two-sided p-value of the correlation of outputs ``lag`` apart in a call."""
     if len(z) <= lag:
         return 1.0
     same = units[lag:] == units[:-lag]
-    return _correlation(z[lag:][same], z[:-lag][same], variety(z) ** 2)
+    return _test_correlation(z[lag:][same], z[:-lag][same], compute_variety(z) ** 2)
 
 
-def trend(z: Array, processes: Labels) -> float:
+def compute_trend_p_value(z: Array, processes: Labels) -> float:
     """Return the two-sided p-value of a trend in the order of the draws of each process."""
-    if len(z) * variety(z) < _IN_TREND:
+    if len(z) * compute_variety(z) < _IN_TREND:
         return 1.0
-    order = _places(processes).astype(np.float64)
+    order = _compute_group_positions(processes).astype(np.float64)
     sums, sizes = np.bincount(processes, weights=order), np.bincount(processes)
     order -= (sums / np.maximum(sizes, 1))[processes]
     spread = math.sqrt(float(np.sum(order**2)))
     return _two_sided(float(order @ z) / spread) if spread else 1.0
 
 
-def repeats(side: Outputs) -> float:
+def compute_repeated_calls_p_value(side: Outputs) -> float:
     """Return the probability of calls that returned the same outputs as another, 1 if none did."""
     parts = np.split(side.scores, np.flatnonzero(np.diff(side.units)) + 1)
     seen: dict[bytes, int] = {}
@@ -448,21 +478,24 @@ def repeats(side: Outputs) -> float:
     return 1.0 if log_p > math.log(_REPEATED) else math.exp(max(log_p, -700.0))
 
 
-def together(on_p: Array, on_q: Array) -> float:
+def compute_side_correlation_p_value(on_p: Array, on_q: Array) -> float:
     """Return the p-value of the correlation of two sides' scores, place by place.
 
     Examples
     --------
     >>> one = np.random.default_rng(0).normal(size=1000)
-    >>> together(one, one + 1) < 1e-9, together(one, one[::-1]) > 1e-3
+    >>> (
+    ...     compute_side_correlation_p_value(one, one + 1) < 1e-9,
+    ...     compute_side_correlation_p_value(one, one[::-1]) > 1e-3,
+    ... )
     (True, True)
     """
     size = min(len(on_p), len(on_q), COMPARED)
-    one, other = ranks(on_p[:size]), ranks(on_q[:size])
-    return _correlation(one, other, variety(one) * variety(other))
+    one, other = compute_normal_ranks(on_p[:size]), compute_normal_ranks(on_q[:size])
+    return _test_correlation(one, other, compute_variety(one) * compute_variety(other))
 
 
-def _correlation(one: Array, other: Array, meeting: float) -> float:
+def _test_correlation(one: Array, other: Array, meeting: float) -> float:
     """Return a p-value where enough of the rarer outputs meet by chance, else 1."""
     if len(one) * meeting < _PAIRS:
         return 1.0
@@ -473,7 +506,7 @@ def _two_sided(statistic: float) -> float:
     return float(2 * ndtr(-abs(statistic)))
 
 
-def _places(groups: Sequence[int] | Labels) -> Labels:
+def _compute_group_positions(groups: Sequence[int] | Labels) -> Labels:
     """Return how many of the same group stand before each, where a group stands together."""
     labels = np.asarray(groups)
     starts = np.flatnonzero(np.concatenate([[True], labels[1:] != labels[:-1]]))

@@ -5,8 +5,10 @@
 | p, q     |                            | probability of the event on the dataset, the neighbour |
 | x, n     | ``hits``, ``trials``       | how often it was seen, of how many, on the dataset     |
 | y, m     | ``other_hits``, ...        | the same on the neighbour                              |
-| p*(q)    | `boundary`                 | the largest p that epsilon and delta allow beside q    |
-| l(x, y)  | `ranking`                  | orders the outcomes; grows with x, falls with y        |
+| p*(q)    | `compute_allowed_boundary`                 | the largest p that epsilon and delta allow
+beside q    |
+| l(x, y)  | `make_ranking`                  | orders the outcomes; grows with x, falls with y
+ |
 
 If the pair is (epsilon, delta)-indistinguishable then ``p <= p*(q)``, by the event and by its
 complement. Outcomes at least as extreme as the observed one are those of l(X, Y) >= l(x, y): for
@@ -46,16 +48,16 @@ from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.estimation.counted import Order
-from dpaudit.estimation.likelihood import boundary
-from dpaudit.estimation.orders import ORDERS, Counts, Outcome, ranking
+from dpaudit.estimation.likelihood import compute_allowed_boundary
+from dpaudit.estimation.orders import ORDERS, Counts, HitCounts, make_ranking
 
 
-def binomial(k: Counts, n: int, p: float) -> Array:
+def compute_binomial_pmf(k: Counts, n: int, p: float) -> Array:
     """Return ``P(Bin(n, p) = k)`` for each k in 0, ..., n.
 
     Examples
     --------
-    >>> binomial(np.array([0, 1, 2]), 2, 0.5).round(9)
+    >>> compute_binomial_pmf(np.array([0, 1, 2]), 2, 0.5).round(9)
     array([0.25, 0.5 , 0.25])
     """
     return np.asarray(np.exp(log_ways(k, n) + xlogy(k, p) + xlog1py(n - k, -p)))
@@ -153,9 +155,9 @@ def joint_lower_bound(
     [2.37, 2.84]
     """
     _require(hits, trials, other_hits, other_trials)
-    check.delta("delta", delta)
-    check.probability("alpha", alpha)
-    return _lower_bound(Outcome(hits, other_hits, trials, other_trials), delta, alpha, order)
+    check.require_delta("delta", delta)
+    check.require_probability("alpha", alpha)
+    return _lower_bound(HitCounts(hits, other_hits, trials, other_trials), delta, alpha, order)
 
 
 def choose_order(
@@ -183,7 +185,7 @@ def choose_order(
     hits, other_hits = (round(rate * many) for rate, many in zip(rates, trials, strict=True))
     if min(other_hits, trials[0] - hits) not in _RARE:
         return "likelihood"
-    outcome = Outcome(hits, other_hits, *trials)
+    outcome = HitCounts(hits, other_hits, *trials)
     return max(ORDERS, key=lambda order: _lower_bound(outcome, delta, alpha, order))
 
 
@@ -200,11 +202,11 @@ def largest_lower_bound(trials: int, other_trials: int, *, delta: float, alpha: 
 
 
 @lru_cache(maxsize=64)  # what certifies an event is asked for again where its outputs are checked
-def _lower_bound(outcome: Outcome, delta: float, alpha: float, order: Order) -> float:
+def _lower_bound(outcome: HitCounts, delta: float, alpha: float, order: Order) -> float:
     test = _Test.of(outcome, delta, alpha, order)
     if test is None or test.log_peak(0.0) > 0:
         return 0.0
-    epsilon, step = _crossing(test), test.resolution
+    epsilon, step = _find_alpha_crossing(test), test.resolution
     while epsilon > step:
         rate = test.counterexample(epsilon - step)
         if rate is None:
@@ -216,7 +218,7 @@ def _lower_bound(outcome: Outcome, delta: float, alpha: float, order: Order) -> 
     return 0.0
 
 
-def _crossing(test: _Test) -> float:
+def _find_alpha_crossing(test: _Test) -> float:
     """Return about where the p-value reaches alpha: near the rank of the counts."""
     low = high = test.observed
     step = 16 * test.resolution
@@ -228,7 +230,7 @@ def _crossing(test: _Test) -> float:
     return float(brentq(test.log_peak, low, high, xtol=test.resolution / 4))
 
 
-def _cut(left: Array, right: Array, parts: Array) -> tuple[Array, Array]:
+def _split_cells(left: Array, right: Array, parts: Array) -> tuple[Array, Array]:
     """Return cells cut into about so many parts each, two at least."""
     count = np.clip(np.nan_to_num(1.2 * parts), 2, _AT_ONCE).astype(np.int64)
     cells = [np.linspace(*one) for one in zip(left, right, count + 1, strict=True)]
@@ -255,15 +257,17 @@ class _Test:
     resolution: float  # in epsilon: about a hundredth of a standard error
 
     @classmethod
-    def of(cls, outcome: Outcome, delta: float, alpha: float, order: Order) -> _Test | None:
+    def of(cls, outcome: HitCounts, delta: float, alpha: float, order: Order) -> _Test | None:
         """Return the test of these counts, or None if they suggest no epsilon above 0."""
-        rank = ranking(order, outcome, delta, alpha)
+        rank = make_ranking(order, outcome, delta, alpha)
         if rank.rank == 0:
             return None
         n, m, beta = outcome.trials, outcome.other_trials, _NUISANCE * alpha
-        edges = _edges(outcome.other_hits, m, beta)
+        edges = _make_interval_edges(outcome.other_hits, m, beta)
         reach = math.sqrt(2 * math.log(1 / (_LEFT_OUT * alpha)))
-        (first, _), (_, last) = (_window(m, float(q), reach) for q in (edges[0], edges[-1]))
+        (first, _), (_, last) = (
+            _choose_count_window(m, float(q), reach) for q in (edges[0], edges[-1])
+        )
         least = rank.region(np.arange(first, last + 1))
         found = (first, least, edges, reach, rank.rank, rank.resolution)
         return cls(n, m, delta, alpha - beta, *found)
@@ -272,7 +276,7 @@ class _Test:
         """Return the logarithm of the largest tail found over alpha: above 0 excludes nothing."""
         grid, peak = self.edges[::_STRIDE], 1e-300
         for _ in range(3):
-            values = self.tail(boundary(grid, epsilon, self.delta), grid)
+            values = self.tail(compute_allowed_boundary(grid, epsilon, self.delta), grid)
             at = int(np.argmax(values))
             peak = max(peak, float(values[at]))
             grid = np.linspace(grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)], 9)
@@ -283,7 +287,11 @@ class _Test:
 
         def excess(epsilon: float) -> float:
             q = np.array([rate])
-            return math.log(max(float(self.tail(boundary(q, epsilon, self.delta), q)[0]), 1e-300))
+            return math.log(
+                max(
+                    float(self.tail(compute_allowed_boundary(q, epsilon, self.delta), q)[0]), 1e-300
+                )
+            )
 
         level = math.log(self.alpha)
         if excess(0.0) >= level:
@@ -297,18 +305,20 @@ class _Test:
         """
         left, right = self.edges[:-1], self.edges[1:]
         for _ in range(_ROUNDS):
-            bounds = self.tail(boundary(right, epsilon, self.delta), left)
+            bounds = self.tail(compute_allowed_boundary(right, epsilon, self.delta), left)
             undecided = bounds > self.alpha
             if not undecided.any():
                 return None
             left, right, bounds = left[undecided], right[undecided], bounds[undecided]
             middle = (left + right) / 2
-            there = self.tail(boundary(middle, epsilon, self.delta), middle)
+            there = self.tail(compute_allowed_boundary(middle, epsilon, self.delta), middle)
             if (there > self.alpha).any():
                 return float(middle[np.argmax(there)])
             if len(left) > _MOST_CELLS or (middle <= left).any():
                 return math.nan
-            left, right = _cut(left, right, (bounds - there) / np.maximum(self.alpha - there, 0))
+            left, right = _split_cells(
+                left, right, (bounds - there) / np.maximum(self.alpha - there, 0)
+            )
         return math.nan
 
     def tail(self, p: Array, q: Array) -> Array:
@@ -317,13 +327,15 @@ class _Test:
 
     def _one_tail(self, p: float, q: float) -> float:
         m = self.other_trials
-        first, last = _window(m, q, self.reach)
+        first, last = _choose_count_window(m, q, self.reach)
         if last - first > _ONE_BY_ONE:
             return self._grouped_tail(p, q, first, last)
         place = slice(first - self.first, last + 1 - self.first)
         hits = self._hits_reached(self.least[place], p)
-        others = _probabilities(self._others[place], first, m, q)
-        return min(1.0, _ROUNDED * float(others @ hits) + _beyond(first, last, m, q))
+        others = _compute_binomial_from_ways(self._others[place], first, m, q)
+        return min(
+            1.0, _ROUNDED * float(others @ hits) + _compute_binomial_tails(first, last, m, q)
+        )
 
     @cached_property
     def _others(self) -> Array:
@@ -342,7 +354,9 @@ class _Test:
         if self.trials > _TABLE or most - fewest > _SUMMED * len(least):
             return upper_tails(least.astype(np.float64), self.trials, p)
         start, ways = self._hits
-        each = _probabilities(ways[fewest - start : most - start], fewest, self.trials, p)
+        each = _compute_binomial_from_ways(
+            ways[fewest - start : most - start], fewest, self.trials, p
+        )
         beyond = upper_tails(np.array([float(most)]), self.trials, p)
         sums = np.cumsum(np.concatenate([beyond, each[::-1]]))[::-1]
         return np.asarray(sums[np.maximum(least, fewest) - fewest])
@@ -357,7 +371,7 @@ class _Test:
         probabilities = np.diff(lower_tails(np.append(starts, last + 1.0) - 1, m, q))
         least = self.least[starts - self.first].astype(np.float64)
         reached = upper_tails(least, self.trials, p)
-        return min(1.0, float(probabilities @ reached) + _beyond(first, last, m, q))
+        return min(1.0, float(probabilities @ reached) + _compute_binomial_tails(first, last, m, q))
 
     def _starts(self, p: float, q: float, first: int, last: int) -> Counts:
         """Return where groups of other hits start: more where the tail comes from.
@@ -378,37 +392,37 @@ class _Test:
         return np.concatenate([[first], starts[np.diff(starts, prepend=first) > 0]])
 
 
-def _probabilities(ways: Array, first: int, n: int, p: float) -> Array:
+def _compute_binomial_from_ways(ways: Array, first: int, n: int, p: float) -> Array:
     """Return ``P(Bin(n, p) = k)`` for each k from ``first`` on, by the logarithms of their ways."""
     k = np.arange(first, first + len(ways))
     if not 0 < p < 1:
-        return binomial(k, n, p)
+        return compute_binomial_pmf(k, n, p)
     return np.exp(ways + (k * math.log(p) + (n - k) * math.log1p(-p)))
 
 
-def _beyond(first: int, last: int, n: int, p: float) -> float:
+def _compute_binomial_tails(first: int, last: int, n: int, p: float) -> float:
     """Return the probability of a count below ``first`` or above ``last``."""
     below = betainc(n - first + 1, first, 1 - p) if first > 0 else 0.0
     above = betainc(last + 1, n - last, p) if last < n else 0.0
     return float(below + above)
 
 
-def _window(m: int, q: float, reach: float) -> tuple[int, int]:
+def _choose_count_window(m: int, q: float, reach: float) -> tuple[int, int]:
     """Return the counts that are summed over: what lies beyond is as rare as is left out."""
     spread = reach * math.sqrt(m * q * (1 - q)) + 0.7 * reach**2
     return max(0, math.floor(m * q - spread)), min(m, math.ceil(m * q + spread))
 
 
 def _require(hits: int, trials: int, other_hits: int, other_trials: int) -> None:
-    check.integer("trials", trials, least=1)
-    check.integer("other_trials", other_trials, least=1)
+    check.require_integer("trials", trials, least=1)
+    check.require_integer("other_trials", other_trials, least=1)
     for name, count, of in (("hits", hits, trials), ("other_hits", other_hits, other_trials)):
-        check.integer(name, count, least=0)
+        check.require_integer(name, count, least=0)
         if count > of:
             raise InvalidArgument(name, count, f"at most the {of} trials")
 
 
-def _edges(hits: int, trials: int, beta: float) -> Array:
+def _make_interval_edges(hits: int, trials: int, beta: float) -> Array:
     """Return edges of cells that cover the Clopper-Pearson interval of a count."""
     low, high = clopper_pearson(hits, trials, beta)
     inner = np.geomspace(max(low, high * 1e-9), high, _CELLS)

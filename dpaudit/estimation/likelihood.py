@@ -30,12 +30,12 @@ _FEW, _AT_ONCE = 12, 5  # of few numbers it is the calls that take time, so five
 _LARGEST = 60.0
 
 
-def boundary(q: Any, epsilon: Any, delta: float) -> Array:
+def compute_allowed_boundary(q: Any, epsilon: Any, delta: float) -> Array:
     """Return the largest p that epsilon and delta allow beside q, entry by entry.
 
     Examples
     --------
-    >>> boundary(np.array([0.0, 0.5, 1.0]), np.log(2), 0.0).round(3)
+    >>> compute_allowed_boundary(np.array([0.0, 0.5, 1.0]), np.log(2), 0.0).round(3)
     array([0.  , 0.75, 1.  ])
     """
     direct = np.exp(np.minimum(epsilon, 700.0)) * q + delta
@@ -59,13 +59,17 @@ def distance(
         np.asarray(rate, float), np.asarray(other, float), np.asarray(epsilon, float)
     )
     found = np.zeros(rate.shape)
-    far = ~(rate <= boundary(other, epsilon, delta))  # nothing is to be found for the others
+    far = ~(
+        rate <= compute_allowed_boundary(other, epsilon, delta)
+    )  # nothing is to be found for the others
     if far.any():
-        found[far] = _distance(rate[far], other[far], trials, other_trials, epsilon[far], delta)
+        found[far] = _compute_forbidden_distance(
+            rate[far], other[far], trials, other_trials, epsilon[far], delta
+        )
     return found
 
 
-def _distance(
+def _compute_forbidden_distance(
     rate: Array, other: Array, trials: int, other_trials: int, epsilon: Array, delta: float
 ) -> Array:
     """Return D for observed rates that are not allowed.
@@ -94,14 +98,16 @@ def _to_line(
     violated = over > slope * other
     width = np.where(violated, over, 1.0) / slope
     least = np.where(violated, np.minimum(other / width, 1.0), 1.0)
-    share = _root(_cubic((other, over, width), sizes, delta), least)
+    share = _find_cubic_root(_compute_slope_cubic((other, over, width), sizes, delta), least)
     q = np.minimum(share * width, edge)
     p = np.minimum(slope * q + delta, 1.0)
-    found = sizes[0] * _divergence(rate, p) + sizes[1] * _divergence(other, q)
+    found = sizes[0] * _compute_coin_divergence(rate, p) + sizes[1] * _compute_coin_divergence(
+        other, q
+    )
     return np.where(violated, found, np.inf)
 
 
-def _cubic(
+def _compute_slope_cubic(
     at: tuple[Array, Array, Array], sizes: tuple[int, int], delta: float
 ) -> tuple[Array, Array, Array, Array]:
     """Return the coefficients, the constant first, of the slope of the cost."""
@@ -117,7 +123,7 @@ def _cubic(
     )
 
 
-def _root(cubic: tuple[Array, Array, Array, Array], least: Array) -> Array:
+def _find_cubic_root(cubic: tuple[Array, Array, Array, Array], least: Array) -> Array:
     """Return where cubics change sign between a number and 1: Newton's steps, else halvings."""
     c0, c1, c2, c3 = cubic
     low, high = least, np.ones_like(least)
@@ -163,11 +169,11 @@ def likelihood_bound(
     low, high = np.zeros(rate.shape), np.full(rate.shape, _LARGEST)
     times = _AT_ONCE if rate.size <= _FEW else 1
     for _ in range(_HALVINGS // times):
-        low, high = _halved(far, low, high, times)
+        low, high = _halve_brackets(far, low, high, times)
     return np.where(far(0.0), low, 0.0)
 
 
-def _halved(
+def _halve_brackets(
     far: Callable[[Array], NDArray[np.bool_]], low: Array, high: Array, times: int
 ) -> tuple[Array, Array]:
     """Return the ends after so many halvings, with all middles that may come up tried at once."""
@@ -218,7 +224,7 @@ def largest_likelihood_bound(
     return int(ahead[best]), float(bounds[best])
 
 
-def _divergence(rate: Array, other: Array) -> Array:
+def _compute_coin_divergence(rate: Array, other: Array) -> Array:
     """Return the divergence of coins, infinite where what was seen is impossible."""
     with np.errstate(divide="ignore", invalid="ignore"):
         hit = np.where(rate > 0, xlogy(rate, rate) - rate * np.log(other), 0.0)

@@ -39,7 +39,7 @@ _LARGEST = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelBased:
+class ModelBasedEstimate:
     """A number for epsilon that holds if a model does.
 
     ``upper`` is None for a point estimate; then ``lower`` is it, and ``confidence`` None.
@@ -70,16 +70,18 @@ class EventCounts:
 
     def __post_init__(self) -> None:
         for name in ("", "other_"):
-            trials = check.integer(f"{name}trials", getattr(self, f"{name}trials"), least=1)
-            hits = check.integer(f"{name}hits", getattr(self, f"{name}hits"), least=0)
+            trials = check.require_integer(f"{name}trials", getattr(self, f"{name}trials"), least=1)
+            hits = check.require_integer(f"{name}hits", getattr(self, f"{name}hits"), least=0)
             if hits > trials:
                 raise InvalidArgument(f"{name}hits", hits, f"at most the {trials} trials")
 
 
-def model_based(counts: EventCounts, delta: float, confidence: float) -> tuple[ModelBased, ...]:
+def model_based(
+    counts: EventCounts, delta: float, confidence: float
+) -> tuple[ModelBasedEstimate, ...]:
     """Return both estimates; the Gaussian one only where delta is above 0, else it is infinite."""
     low, high = bayesian_interval(counts, delta, confidence)
-    bayesian = ModelBased(
+    bayesian = ModelBasedEstimate(
         name="Bayesian interval",
         lower=low,
         upper=high,
@@ -89,7 +91,7 @@ def model_based(counts: EventCounts, delta: float, confidence: float) -> tuple[M
     )
     if delta == 0:
         return (bayesian,)
-    fit = ModelBased(
+    fit = ModelBasedEstimate(
         name="Gaussian fit",
         lower=gaussian_epsilon(counts, delta),
         upper=None,
@@ -125,7 +127,11 @@ def gaussian_epsilon(counts: EventCounts, delta: float) -> float:
     4.38
     """
     mu = gaussian_mu(counts)
-    return gaussian.epsilon_at(mu, math.log(delta)) if check.delta("delta", delta) else math.inf
+    return (
+        gaussian.epsilon_at(mu, math.log(delta))
+        if check.require_delta("delta", delta)
+        else math.inf
+    )
 
 
 def bayesian_interval(counts: EventCounts, delta: float, confidence: float) -> tuple[float, float]:
@@ -137,42 +143,46 @@ def bayesian_interval(counts: EventCounts, delta: float, confidence: float) -> t
     >>> low < 1.0 < high, round(high - low, 2)
     (True, 0.07)
     """
-    check.delta("delta", delta)
-    tail = (1 - check.probability("confidence", confidence)) / 2
-    return _quantile(counts, delta, tail), _quantile(counts, delta, 1 - tail)
+    check.require_delta("delta", delta)
+    tail = (1 - check.require_probability("confidence", confidence)) / 2
+    return _find_posterior_quantile(counts, delta, tail), _find_posterior_quantile(
+        counts, delta, 1 - tail
+    )
 
 
-def posterior(counts: EventCounts, delta: float, epsilon: float) -> float:
+def compute_posterior(counts: EventCounts, delta: float, epsilon: float) -> float:
     """Return the posterior probability that the event needs at most this epsilon.
 
     Examples
     --------
-    >>> round(posterior(EventCounts(50, 100, 50, 100), 0.0, 60.0), 3)
+    >>> round(compute_posterior(EventCounts(50, 100, 50, 100), 0.0, 60.0), 3)
     1.0
     """
-    q = _cells(counts.other_hits, counts.other_trials)
+    q = _compute_posterior_cells(counts.other_hits, counts.other_trials)
     grown = math.exp(epsilon)
     high = np.minimum(grown * q + delta, 1 - (1 - q - delta) / grown)
     low = np.maximum((q - delta) / grown, 1 - grown * (1 - q) - delta)
-    a, b = _posterior(counts.hits, counts.trials)
+    a, b = _get_beta_parameters(counts.hits, counts.trials)
     inside = betainc(a, b, np.clip(high, 0, 1)) - betainc(a, b, np.clip(low, 0, 1))
     return float(np.clip(inside, 0, 1).mean())
 
 
 @lru_cache(maxsize=8)
-def _cells(hits: int, trials: int) -> Array:
+def _compute_posterior_cells(hits: int, trials: int) -> Array:
     """Return rates that cut the posterior into cells of one probability."""
-    return np.asarray(betaincinv(*_posterior(hits, trials), (np.arange(_CELLS) + 0.5) / _CELLS))
+    return np.asarray(
+        betaincinv(*_get_beta_parameters(hits, trials), (np.arange(_CELLS) + 0.5) / _CELLS)
+    )
 
 
-def _posterior(hits: int, trials: int) -> tuple[float, float]:
+def _get_beta_parameters(hits: int, trials: int) -> tuple[float, float]:
     return hits + _PRIOR, trials - hits + _PRIOR
 
 
-def _quantile(counts: EventCounts, delta: float, share: float) -> float:
-    if posterior(counts, delta, 0.0) >= share:
+def _find_posterior_quantile(counts: EventCounts, delta: float, share: float) -> float:
+    if compute_posterior(counts, delta, 0.0) >= share:
         return 0.0
-    if posterior(counts, delta, _LARGEST) < share:
+    if compute_posterior(counts, delta, _LARGEST) < share:
         return math.inf
-    root = brentq(lambda e: posterior(counts, delta, e) - share, 0.0, _LARGEST, xtol=1e-9)
+    root = brentq(lambda e: compute_posterior(counts, delta, e) - share, 0.0, _LARGEST, xtol=1e-9)
     return float(root)

@@ -75,7 +75,7 @@ from scipy.special import gammaln, logsumexp
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation.betting import last_true
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 
@@ -163,7 +163,7 @@ def lower_bound(correct: int, guesses: int, canaries: int, *, delta: float, alph
     """
     _require(correct, guesses, canaries)
     log_delta = _log_delta(delta)
-    log_alpha = math.log(check.probability("alpha", alpha))
+    log_alpha = math.log(check.require_probability("alpha", alpha))
 
     def excluded(epsilon: float) -> bool:
         return _log_p_value(correct, guesses, canaries, epsilon, log_delta) <= log_alpha
@@ -179,11 +179,11 @@ def draw_coins(canaries: int, rng: Generator) -> Signs:
     >>> sorted(set(draw_coins(100, np.random.default_rng(0)).tolist()))
     [-1, 1]
     """
-    check.integer("canaries", canaries, least=1)
+    check.require_integer("canaries", canaries, least=1)
     return (2 * rng.integers(2, size=canaries) - 1).astype(np.int8)
 
 
-def guess(scores: Array, high: int, low: int) -> Signs:
+def make_guesses(scores: Array, high: int, low: int) -> Signs:
     """Return +1 for the ``high`` highest scores, -1 for the ``low`` lowest, else 0; shape ``(m,)``.
 
     Ties go by position, which says nothing about a coin.
@@ -195,14 +195,16 @@ def guess(scores: Array, high: int, low: int) -> Signs:
 
     Examples
     --------
-    >>> guess(np.array([0.3, 2.0, -1.0, 0.1]), high=1, low=1)
+    >>> make_guesses(np.array([0.3, 2.0, -1.0, 0.1]), high=1, low=1)
     array([ 0,  1, -1,  0], dtype=int8)
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 1 or np.isnan(scores).any():
-        raise InvalidArgument("scores", Shown(f"shape {scores.shape}"), "one axis and no NaN")
-    check.integer("high", high, least=0)
-    check.integer("low", low, least=0)
+        raise InvalidArgument(
+            "scores", VerbatimText(f"shape {scores.shape}"), "one axis and no NaN"
+        )
+    check.require_integer("high", high, least=0)
+    check.require_integer("low", low, least=0)
     if high + low > len(scores):
         raise InvalidArgument("high + low", high + low, f"at most the {len(scores)} scores")
     order = np.argsort(scores, kind="stable")
@@ -241,16 +243,18 @@ def one_run_bound(
     >>> one_run_bound(coins * rng.random(1000), coins, (50,), delta=1e-5, alpha=0.05).lower > 2
     True
     """
-    check.probability("alpha", alpha)
+    check.require_probability("alpha", alpha)
     signs = require_fair(coins)
     if len(scores) != len(signs):
-        raise InvalidArgument("scores", Shown(f"{len(scores)} scores"), f"{len(signs)}, as coins")
+        raise InvalidArgument(
+            "scores", VerbatimText(f"{len(scores)} scores"), f"{len(signs)}, as coins"
+        )
     if not len(plans):
         raise InvalidArgument("plans", plans, "at least one number of guesses")
     found = []
     for plan in plans:
-        count = check.integer("plans", plan, least=1)
-        correct = int((guess(scores, (count + 1) // 2, count // 2) * signs == 1).sum())
+        count = check.require_integer("plans", plan, least=1)
+        correct = int((make_guesses(scores, (count + 1) // 2, count // 2) * signs == 1).sum())
         share = alpha / len(plans)
         lower = lower_bound(correct, count, len(signs), delta=delta, alpha=share)
         found.append((lower, count, correct))
@@ -273,13 +277,13 @@ def require_fair(coins: Signs) -> Signs:
     from scipy.stats import binomtest  # takes half a second: for those alone who need it
 
     if binomtest(heads, len(signs)).pvalue < _UNFAIR:
-        given = Shown(f"{heads} of {len(signs)} are +1")
+        given = VerbatimText(f"{heads} of {len(signs)} are +1")
         raise InvalidArgument("coins", given, "tosses of a fair coin")
     return signs.astype(np.int8)
 
 
 def _log_delta(delta: float) -> float:
-    return math.log(delta) if check.delta("delta", delta) else -math.inf
+    return math.log(delta) if check.require_delta("delta", delta) else -math.inf
 
 
 def _log_p_value(
@@ -309,9 +313,9 @@ def _log_binomial(guesses: int, epsilon: float) -> Array:
 
 
 def _require(correct: int, guesses: int, canaries: int) -> None:
-    check.integer("canaries", canaries, least=1)
+    check.require_integer("canaries", canaries, least=1)
     for name, count, most in (("guesses", guesses, canaries), ("correct", correct, guesses)):
-        check.integer(name, count, least=0)
+        check.require_integer(name, count, least=0)
         if count > most:
             raise InvalidArgument(name, count, f"at most {most}")
 
@@ -349,7 +353,9 @@ def claim_refuted(
     True
     """
     _require(correct, guesses, canaries)
-    return _impossible(check.probability("alpha", alpha), correct, guesses, canaries, claim)
+    return _is_impossible_tail(
+        check.require_probability("alpha", alpha), correct, guesses, canaries, claim
+    )
 
 
 def claim_p_value(correct: int, guesses: int, canaries: int, claim: Guarantee) -> float:
@@ -368,7 +374,7 @@ def claim_p_value(correct: int, guesses: int, canaries: int, claim: Guarantee) -
     _require(correct, guesses, canaries)
 
     def impossible(log_tau: float) -> bool:
-        return _impossible(math.exp(log_tau), correct, guesses, canaries, claim)
+        return _is_impossible_tail(math.exp(log_tau), correct, guesses, canaries, claim)
 
     if impossible(_SMALLEST):
         return math.exp(_SMALLEST)
@@ -392,15 +398,17 @@ def gaussian_lower_bound(correct: int, guesses: int, canaries: int, *, alpha: fl
     True
     """
     _require(correct, guesses, canaries)
-    alpha = check.probability("alpha", alpha)
+    alpha = check.require_probability("alpha", alpha)
 
     def refuted(mu: float) -> bool:
-        return _impossible(alpha, correct, guesses, canaries, GaussianDP(mu))
+        return _is_impossible_tail(alpha, correct, guesses, canaries, GaussianDP(mu))
 
     return last_true(refuted, 0.0, _LARGEST_MU, steps=_STEPS) if refuted(0.0) else 0.0
 
 
-def _impossible(tau: float, correct: int, guesses: int, canaries: int, claim: Guarantee) -> bool:
+def _is_impossible_tail(
+    tau: float, correct: int, guesses: int, canaries: int, claim: Guarantee
+) -> bool:
     """Return whether ``P(C >= correct) = tau`` would need more than probability 1 in all."""
     share, beyond = tau, 0.0  # S_u and D_(u+1)
     for u in range(correct, 0, -1):

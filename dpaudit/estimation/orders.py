@@ -27,7 +27,7 @@ from scipy.special import betainc, betainccinv, ndtri
 from dpaudit._typing import Array
 from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.estimation.counted import Order
-from dpaudit.estimation.likelihood import boundary, distance, likelihood_bound
+from dpaudit.estimation.likelihood import compute_allowed_boundary, distance, likelihood_bound
 
 ORDERS: tuple[Order, ...] = get_args(Order)
 Counts = NDArray[np.int64]
@@ -40,7 +40,7 @@ _TRIED = 2000  # other hits beside which the fewest extreme hits are looked for
 
 
 @dataclass(frozen=True)
-class Outcome:
+class HitCounts:
     """Counts of one event: on the dataset that it favours, and on the other one."""
 
     hits: int
@@ -72,13 +72,13 @@ class Ranking(Protocol):
         """
 
 
-def ranking(order: Order, outcome: Outcome, delta: float, alpha: float) -> Ranking:
+def make_ranking(order: Order, outcome: HitCounts, delta: float, alpha: float) -> Ranking:
     """Return how an order ranks an outcome.
 
     Examples
     --------
-    >>> one = Outcome(hits=300, other_hits=10, trials=4830, other_trials=4830)
-    >>> [round(ranking(order, one, 0.0, 0.05).rank, 2) for order in ("likelihood", "interval")]
+    >>> one = HitCounts(hits=300, other_hits=10, trials=4830, other_trials=4830)
+    >>> [round(make_ranking(order, one, 0.0, 0.05).rank, 2) for order in ("likelihood", "interval")]
     [2.91, 2.68]
     """
     if order == "likelihood":
@@ -90,14 +90,14 @@ def ranking(order: Order, outcome: Outcome, delta: float, alpha: float) -> Ranki
 class LikelihoodRanking:
     """By the likelihood bound."""
 
-    outcome: Outcome
+    outcome: HitCounts
     delta: float
     nats: float
     rank: float
     resolution: float
 
     @classmethod
-    def of(cls, outcome: Outcome, delta: float, alpha: float) -> LikelihoodRanking:
+    def of(cls, outcome: HitCounts, delta: float, alpha: float) -> LikelihoodRanking:
         """Rank an outcome."""
         nats, sizes = exponent(alpha), (outcome.trials, outcome.other_trials)
         levels = np.array([_CAUTION, _FINER]) * nats
@@ -119,7 +119,7 @@ class LikelihoodRanking:
                 distance(hits / n, tried / m, n, m, self.rank, self.delta) >= nats
             )
 
-        return _region(beside, self.outcome, others)
+        return _find_extreme_region(beside, self.outcome, others)
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,13 @@ class IntervalRanking:
     upper end for q; so it holds for the event and for its complement.
     """
 
-    outcome: Outcome
+    outcome: HitCounts
     delta: float
     alpha: float
     rank: float
 
     @classmethod
-    def of(cls, outcome: Outcome, delta: float, alpha: float) -> IntervalRanking:
+    def of(cls, outcome: HitCounts, delta: float, alpha: float) -> IntervalRanking:
         """Rank an outcome."""
         found = interval_bound(outcome, delta, alpha)
         return cls(outcome, delta, alpha, max(found * (1 - _ROUNDING) - _ROUNDING, 0.0))
@@ -156,18 +156,18 @@ class IntervalRanking:
 
         def beside(tried: Counts) -> _Extreme:
             upper = betainccinv(tried + 1.0, np.maximum(m - tried, 1.0), half)
-            p = boundary(np.where(tried < m, upper, 1.0), self.rank, self.delta)
+            p = compute_allowed_boundary(np.where(tried < m, upper, 1.0), self.rank, self.delta)
             return lambda hits: np.asarray(_upper_tail(hits, n, p) <= half * (1 + _ROUNDING))
 
-        return _region(beside, self.outcome, others)
+        return _find_extreme_region(beside, self.outcome, others)
 
 
-def interval_bound(outcome: Outcome, delta: float, alpha: float) -> float:
+def interval_bound(outcome: HitCounts, delta: float, alpha: float) -> float:
     """Return the bound of two Clopper-Pearson intervals, which may be negative.
 
     Examples
     --------
-    >>> round(interval_bound(Outcome(300, 10, 4830, 4830), 0.0, 0.05), 4)
+    >>> round(interval_bound(HitCounts(300, 10, 4830, 4830), 0.0, 0.05), 4)
     2.6797
     """
     low, _ = clopper_pearson(outcome.hits, outcome.trials, alpha)
@@ -197,7 +197,9 @@ def _upper_tail(hits: Counts, n: int, p: Array) -> Array:
     return np.where(hits > 0, betainc(least, n - least + 1, p), 1.0)
 
 
-def _region(beside: Callable[[Counts], _Extreme], outcome: Outcome, others: Counts) -> Counts:
+def _find_extreme_region(
+    beside: Callable[[Counts], _Extreme], outcome: HitCounts, others: Counts
+) -> Counts:
     """Return the fewest extreme hits beside each number of other hits, the observed among them."""
     every = -(-len(others) // _TRIED)
     tried = others[::every]

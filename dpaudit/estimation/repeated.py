@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.estimation.counted import grain, rounded
+from dpaudit.estimation.counted import compute_score_grain, round_scores
 
 _OFTEN = 4  # times that a value was seen, on both sides together
 _BY_CHANCE = 0.2  # values that stand out where none does
@@ -40,7 +40,7 @@ class Repeated:
         """Return the place of each number among these values, -1 where it is none of them."""
         if not len(self.values):
             return np.full(len(values), -1)
-        near = rounded(values, self.step)
+        near = round_scores(values, self.step)
         at = np.minimum(np.searchsorted(self.values, near), len(self.values) - 1)
         return np.where(self.values[at] == near, at, -1)
 
@@ -62,27 +62,29 @@ class Repeated:
         p, q = self.sizes
         usual = p / (p + q)
         most = (2 * self.of_p > p) & (2 * self.of_q > q)
-        others = np.where(most, _nats(p - self.of_p, q - self.of_q, usual), 0.0)
-        found = np.maximum(_nats(self.of_p, self.of_q, usual if share is None else share), others)
+        others = np.where(most, _compute_count_nats(p - self.of_p, q - self.of_q, usual), 0.0)
+        found = np.maximum(
+            _compute_count_nats(self.of_p, self.of_q, usual if share is None else share), others
+        )
         chosen = found > np.log(max(1, len(found)) / _BY_CHANCE)
         of_p, of_q = self.of_p[chosen], self.of_q[chosen]
         return Repeated(self.values[chosen], of_p, of_q, self.sizes, self.step)
 
 
-def repeated(p: Array, q: Array) -> Repeated:
+def find_repeated_scores(p: Array, q: Array) -> Repeated:
     """Return the values that repeat in samples of two sides, finite, shape ``(R,)`` each.
 
     Examples
     --------
-    >>> repeated(np.array([0.3, 0.3, 0.3, 0.1]), np.array([0.2, 0.3])).values
+    >>> find_repeated_scores(np.array([0.3, 0.3, 0.3, 0.1]), np.array([0.2, 0.3])).values
     array([0.3])
     """
-    step = grain(np.concatenate([p, q]))
-    sides = [np.sort(rounded(side, step)) for side in (p, q)]
+    step = compute_score_grain(np.concatenate([p, q]))
+    sides = [np.sort(round_scores(side, step)) for side in (p, q)]
     pooled = np.sort(np.concatenate(sides), kind="stable")  # which merges what is in order
     starts = np.flatnonzero(pooled[_OFTEN - 1 :] == pooled[: len(pooled) - _OFTEN + 1])
     values = np.unique(pooled[starts])
-    of_p, of_q = (_counts(side, values) for side in sides)
+    of_p, of_q = (_count_values(side, values) for side in sides)
     return Repeated(values, of_p, of_q, (len(p), len(q)), step)
 
 
@@ -99,17 +101,19 @@ def some_stand_out(on_p: Array, on_q: Array) -> bool:
     True
     """
     columns = (side.reshape(len(side), -1).T for side in (on_p, on_q))
-    return any(len(repeated(p, q).stand_out().values) for p, q in zip(*columns, strict=True))
+    return any(
+        len(find_repeated_scores(p, q).stand_out().values) for p, q in zip(*columns, strict=True)
+    )
 
 
-def _nats(of_p: Counts, of_q: Counts, share: Any) -> Array:
+def _compute_count_nats(of_p: Counts, of_q: Counts, share: Any) -> Array:
     from scipy.special import rel_entr  # late: cards of distinguishers name this module
 
     both = of_p + of_q
     return np.asarray(rel_entr(of_p, both * share) + rel_entr(of_q, both * (1 - share)))
 
 
-def _counts(ordered: Array, values: Array) -> Counts:
+def _count_values(ordered: Array, values: Array) -> Counts:
     ends = (np.searchsorted(ordered, values, side=end) for end in ("left", "right"))
     first, last = ends
     return np.asarray(last - first)

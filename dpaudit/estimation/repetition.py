@@ -47,7 +47,7 @@ class Repetition(NamedTuple):
     most: int
 
 
-def repetition(sides: Sequence[Array]) -> Repetition:
+def find_repetition(sides: Sequence[Array]) -> Repetition:
     """Return how answers on two datasets come back, part by part.
 
     Parameters
@@ -59,10 +59,10 @@ def repetition(sides: Sequence[Array]) -> Repetition:
     --------
     >>> rng = np.random.default_rng(0)
     >>> noise = np.array([[42.0], [41.0]]) + rng.laplace(size=(2, 1000))
-    >>> repetition(noise), repetition(noise.round()).pattern
+    >>> find_repetition(noise), find_repetition(noise.round()).pattern
     (Repetition(pattern=None, most=0), None)
     >>> kept = np.where(rng.random((2, 1000)) < 0.02, noise[:, :1], noise)
-    >>> repetition(kept), repetition(noise[:, :1].repeat(9, axis=1)).pattern
+    >>> find_repetition(kept), find_repetition(noise[:, :1].repeat(9, axis=1)).pattern
     (Repetition(pattern='some', most=19), 'same')
     """
     flat = [side.reshape(len(side), -1) for side in sides]
@@ -87,20 +87,20 @@ def _of_part(on_p: Array, on_q: Array) -> Repetition | None:
         return Repetition("few", int(max(p.max(), q.max())))
     if np.count_nonzero(p + q == 1) < _ONCE:
         return _NONE
-    most = max(_kept(p, q), _kept(q, p))
+    most = max(_count_kept_value(p, q), _count_kept_value(q, p))
     return Repetition("some" if most else None, most)
 
 
-def _kept(own: Counts, other: Counts) -> int:
+def _count_kept_value(own: Counts, other: Counts) -> int:
     """Return how often the value is there that is kept, and oftenest; 0 where none is."""
     there = np.flatnonzero(own)
     counts = own[there]
     alone = (counts > 1) & (counts > _OTHER * other[there])
-    chance = len(there) * _tail(counts, _rates(counts))
+    chance = len(there) * _compute_poisson_tail(counts, _bound_neighbour_rates(counts))
     return int(counts[alone & (chance < _CHANCE)].max(initial=0))
 
 
-def _rates(counts: Counts) -> Array:
+def _bound_neighbour_rates(counts: Counts) -> Array:
     """Return the largest rate that the counts of the nearest other values fit."""
     sums = np.concatenate([[0], np.cumsum(counts)])
     place = np.arange(len(counts))
@@ -110,6 +110,6 @@ def _rates(counts: Counts) -> Array:
     return np.asarray(2 * (beyond_one + 3.0) / others)
 
 
-def _tail(counts: Counts, rates: Array) -> Array:
+def _compute_poisson_tail(counts: Counts, rates: Array) -> Array:
     """Return the probability of so many or more, of a value that is there at all."""
     return np.asarray(gammainc(counts, rates) / -np.expm1(-rates))

@@ -34,7 +34,7 @@ _MISMATCH = 1e-7
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelfCheck:
+class CheckOutcome:
     """The outcome of one check: what was tested, whether it passed, and the numbers.
 
     ``fault`` is the code of the kind of fault that a check which failed shows, where that is known.
@@ -49,16 +49,16 @@ class SelfCheck:
     fault: str | None = None
 
 
-def likelihood_ratio_checks(loss_p: Array, loss_q: Array) -> list[SelfCheck]:
+def likelihood_ratio_checks(loss_p: Array, loss_q: Array) -> list[CheckOutcome]:
     """Return the checks of the privacy loss, from losses ``log p/q`` on both datasets, ``(R,)``."""
     return [
         _mean_at_most_one("likelihood ratio on the neighbour", "E_Q[e^L] <= 1", loss_q),
         _mean_at_most_one("likelihood ratio on the dataset", "E_P[e^-L] <= 1", -loss_p),
-        _overlap(loss_p, loss_q),
+        _check_law_overlap(loss_p, loss_q),
     ]
 
 
-def weight_check(direction: str, log_weight: Array) -> SelfCheck:
+def weight_check(direction: str, log_weight: Array) -> CheckOutcome:
     """Return the check that tilted trials weigh at most 1 on average, ``log p/r`` shape ``(R,)``.
 
     It ties the tilted draws and ``log_mgf`` to each other: a weight that is too large would raise
@@ -67,7 +67,7 @@ def weight_check(direction: str, log_weight: Array) -> SelfCheck:
     return _mean_at_most_one(f"weights of the tilted {direction}", "E_r[p/r] <= 1", log_weight)
 
 
-def uniformity_check(name: str, residuals: Array) -> SelfCheck:
+def uniformity_check(name: str, residuals: Array) -> CheckOutcome:
     """Return the check that probability-integral transforms, shape ``(R, ...)``, are uniform.
 
     All of them together, and along every axis after the first each place of its own: a vector's
@@ -79,7 +79,7 @@ def uniformity_check(name: str, residuals: Array) -> SelfCheck:
     normal = ndtri(np.clip(residuals, 1e-300, 1 - 1e-16))
     mean, spread = (float(p) for p in _moment_p_values(normal.ravel()))
     least, places = _least_along_axes(normal)
-    return SelfCheck(
+    return CheckOutcome(
         name=f"noise residuals on the {name}",
         statement="the probability-integral transform of the noise is uniform",
         passed=bool(min(result.pvalue, mean, spread, least) >= FALSE_ALARM / 4),
@@ -116,15 +116,15 @@ def _least_along_axes(normal: Array) -> tuple[float, int]:
     return min(1.0, tests * float(np.min(np.concatenate(found)))), tests // 2
 
 
-def payoff_check(name: str, plain: Array, aimed: Array, most: float) -> SelfCheck:
+def payoff_check(name: str, plain: Array, aimed: Array, most: float) -> CheckOutcome:
     """Return the check that two ways to draw pay the same on average, shapes ``(n,)``, ``(R,)``.
 
     It is two-sided: weights that are too small would lower the upper end. Payoffs of untilted
     transcripts are at most 1, of aimed ones at most ``most``.
     """
     gap = abs(float(plain.mean() - aimed.mean()))
-    threshold = _bernstein(plain) + most * _bernstein(aimed / most)
-    return SelfCheck(
+    threshold = _compute_bernstein_radius(plain) + most * _compute_bernstein_radius(aimed / most)
+    return CheckOutcome(
         name=f"payoffs of aimed draws of the {name}",
         statement="E_r[p/r (1 - e^(epsilon - L))_+] = E_P[(1 - e^(epsilon - L))_+]",
         passed=gap <= threshold,
@@ -134,11 +134,11 @@ def payoff_check(name: str, plain: Array, aimed: Array, most: float) -> SelfChec
     )
 
 
-def consistency_check(name: str, while_sampling: Array, from_transcripts: Array) -> SelfCheck:
+def consistency_check(name: str, while_sampling: Array, from_transcripts: Array) -> CheckOutcome:
     """Return the check that two computations of the same losses agree, shape ``(R,)``."""
     scale = 1 + np.abs(from_transcripts)
     gap = float(np.max(np.abs(while_sampling - from_transcripts) / scale))
-    return SelfCheck(
+    return CheckOutcome(
         name=f"loss of transcripts of the {name}",
         statement="the loss summed while sampling equals the loss computed from the transcript",
         passed=bool(gap <= _MISMATCH),
@@ -148,10 +148,10 @@ def consistency_check(name: str, while_sampling: Array, from_transcripts: Array)
     )
 
 
-def digits_check(losses: Array, in_digits: Array) -> SelfCheck:
+def digits_check(losses: Array, in_digits: Array) -> CheckOutcome:
     """Return the check that losses are those that other code computes in many digits, ``(R,)``."""
     gap = float(np.max(np.abs(losses - in_digits) / (1 + np.abs(in_digits))))
-    return SelfCheck(
+    return CheckOutcome(
         name="loss in many digits",
         statement="other code, in 50-digit arithmetic, computes the same loss",
         passed=bool(gap <= _MISMATCH),
@@ -161,11 +161,11 @@ def digits_check(losses: Array, in_digits: Array) -> SelfCheck:
     )
 
 
-def _mean_at_most_one(name: str, statement: str, log_values: Array) -> SelfCheck:
+def _mean_at_most_one(name: str, statement: str, log_values: Array) -> CheckOutcome:
     wealth = log_wealth_rising(log_values, 0.0, _STAKES)
     values = np.exp(np.minimum(log_values, 350.0))  # its square is a number too
     error = values.std() / math.sqrt(len(values))
-    return SelfCheck(
+    return CheckOutcome(
         name=name,
         statement=statement,
         passed=bool(wealth < -math.log(FALSE_ALARM)),
@@ -176,17 +176,19 @@ def _mean_at_most_one(name: str, statement: str, log_values: Array) -> SelfCheck
     )
 
 
-def _overlap(loss_p: Array, loss_q: Array) -> SelfCheck:
+def _check_law_overlap(loss_p: Array, loss_q: Array) -> CheckOutcome:
     parts = [
         ((loss_p <= 0).astype(np.float64), np.where(loss_q <= 0, np.exp(np.minimum(loss_q, 0)), 0)),
         (np.where(loss_p > 0, np.exp(np.minimum(-loss_p, 0)), 0), (loss_q > 0).astype(np.float64)),
     ]
     gaps = [abs(float(on_p.mean() - on_q.mean())) for on_p, on_q in parts]
-    thresholds = [_bernstein(on_p) + _bernstein(on_q) for on_p, on_q in parts]
+    thresholds = [
+        _compute_bernstein_radius(on_p) + _compute_bernstein_radius(on_q) for on_p, on_q in parts
+    ]
     worse = int(np.argmax(np.divide(gaps, thresholds)))
     on_p, on_q = parts[worse]
     gap, threshold = gaps[worse], thresholds[worse]
-    return SelfCheck(
+    return CheckOutcome(
         name="overlap of the two laws",
         statement="P(L <= 0) = E_Q[e^L; L <= 0] and Q(L > 0) = E_P[e^-L; L > 0]",
         passed=gap <= threshold and not np.isnan(np.concatenate([loss_p, loss_q])).any(),
@@ -196,7 +198,7 @@ def _overlap(loss_p: Array, loss_q: Array) -> SelfCheck:
     )
 
 
-def _bernstein(values: Array) -> float:
+def _compute_bernstein_radius(values: Array) -> float:
     """Return the empirical Bernstein radius (Maurer & Pontil 2009) of a mean in [0, 1]."""
     n, log_term = len(values), math.log(16 / FALSE_ALARM)
     if n < 2:

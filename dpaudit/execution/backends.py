@@ -29,12 +29,12 @@ from uuid import uuid4
 import numpy as np
 
 import dpaudit._validate as check
-from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, Shown, shorten
+from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, VerbatimText, shorten_repr
 from dpaudit.execution.machine import machine_here, own_code
 from dpaudit.execution.pool import Arrived, Crew, size_of
 from dpaudit.execution.processes import Limits
 from dpaudit.execution.shipping import Shipped, modules_of
-from dpaudit.execution.tasks import OnUnit, pickled
+from dpaudit.execution.tasks import OnUnit, to_pickle
 from dpaudit.execution.units import Unit
 
 NAMES = ("loky", "dask", "ray")
@@ -83,8 +83,8 @@ as tcp://127.0.0.1:8786
     _client: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        check.choice("backend", self.name, NAMES)
-        check.integer("workers", self.workers, least=1)
+        check.require_choice("backend", self.name, NAMES)
+        check.require_integer("workers", self.workers, least=1)
         if self.name == "dask" and self.scheduler is None:
             expected = "the address of a scheduler, such as tcp://127.0.0.1:8786"
             raise InvalidArgument("scheduler", None, expected)
@@ -139,14 +139,15 @@ as tcp://127.0.0.1:8786
     ) -> Iterator[Computed]:
         from joblib import delayed
 
-        asked = (delayed(computed)(work, *one) for one in chunks.next())
+        asked = (delayed(compute_chunk)(work, *one) for one in chunks.next())
         try:
             yield from (_in_windows if self.name == "ray" else _as_they_come)(asked, options, most)
         except DpauditError:
             raise
         except Exception as error:
             raise MechanismError(
-                f"backend {self.name}: {shorten(f'{type(error).__name__}: {error}')}; what had "
+                f"backend {self.name}: {shorten_repr(f'{type(error).__name__}: {error}')}; what "
+                "had "
                 "arrived is kept where a store is: the same command goes on from it"
             ) from error
 
@@ -166,10 +167,10 @@ as tcp://127.0.0.1:8786
                 yield {"backend": "loky"}, self.workers
             elif self.name == "dask":
                 self._client = self._client or _client_of(self.scheduler or "")
-                with _dask(self._client) as (options, most):
+                with _register_dask_backend(self._client) as (options, most):
                     yield options, most
             else:
-                yield _ray(self.scheduler)
+                yield _register_ray_backend(self.scheduler)
 
     @property
     def said(self) -> str:
@@ -209,16 +210,16 @@ def _client_of(scheduler: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise _missing("dask", "dask.distributed") from None
+        raise _make_missing_package_error("dask", "dask.distributed") from None
     try:
         return Client(scheduler, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        expected = f"the address of a scheduler that answers ({shorten(str(error))})"
+        expected = f"the address of a scheduler that answers ({shorten_repr(str(error))})"
         raise InvalidArgument("scheduler", scheduler, expected) from error
 
 
 @contextmanager
-def _dask(client: Any) -> Iterator[tuple[dict[str, Any], int]]:
+def _register_dask_backend(client: Any) -> Iterator[tuple[dict[str, Any], int]]:
     from joblib import parallel_config
 
     try:
@@ -230,23 +231,23 @@ def _dask(client: Any) -> Iterator[tuple[dict[str, Any], int]]:
         yield {}, sum(client.ncores().values())
 
 
-def _ray(address: str | None) -> tuple[dict[str, Any], int]:
+def _register_ray_backend(address: str | None) -> tuple[dict[str, Any], int]:
     try:
         import ray
         from ray.util.joblib import register_ray
     except ImportError:
-        raise _missing("ray", "ray") from None
+        raise _make_missing_package_error("ray", "ray") from None
     if not ray.is_initialized():
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, ValueError, RuntimeError) as error:
-            expected = f"the address of a cluster that answers ({shorten(str(error))})"
+            expected = f"the address of a cluster that answers ({shorten_repr(str(error))})"
             raise InvalidArgument("scheduler", address, expected) from error
     register_ray()
     return {"backend": "ray"}, int(ray.cluster_resources().get("CPU", 1))
 
 
-def _missing(extra: str, package: str) -> InvalidArgument:
+def _make_missing_package_error(extra: str, package: str) -> InvalidArgument:
     expected = f"an installed {package}: pip install 'dpaudit[{extra}]'"
     return InvalidArgument("backend", extra, expected)
 
@@ -280,9 +281,9 @@ class Work:
     @classmethod
     def of(cls, task: Callable[[Unit], Any], limits: Limits) -> Work:
         """Return the work of a task."""
-        inner = pickled(OnUnit(task))
+        inner = to_pickle(OnUnit(task))
         shipped = Shipped(modules_of(inner), inner)
-        return cls(pickled(shipped), shipped.digest, own_code(), limits, machine_here())
+        return cls(to_pickle(shipped), shipped.digest, own_code(), limits, machine_here())
 
     def __sizeof__(self) -> int:  # dask takes what is large to each worker once
         return object.__sizeof__(self) + len(self.blob)
@@ -318,7 +319,7 @@ class _Chunks:
         while self._hand < len(self.hands) and self._held < _HELD:
             hand = self.hands[self._hand]
             units = hand[self._within : self._within + self._worth()]
-            chunk = (self._first, [_parts(unit) for unit in units], self._number)
+            chunk = (self._first, [_get_unit_parts(unit) for unit in units], self._number)
             self._first += len(units)
             self._within += len(units)
             if self._within == len(hand):
@@ -343,7 +344,7 @@ class _Chunks:
         self._held -= size_of(results)
 
 
-def _parts(unit: Unit) -> tuple[int, Any, list[int], int]:
+def _get_unit_parts(unit: Unit) -> tuple[int, Any, list[int], int]:
     return unit.trials, unit.seed.entropy, list(unit.seed.spawn_key), unit.which
 
 
@@ -352,7 +353,7 @@ def _parts(unit: Unit) -> tuple[int, Any, list[int], int]:
 _kept = threading.local()
 
 
-def computed(work: Work, first: int, parts: list[Any], hand: int) -> Computed:
+def compute_chunk(work: Work, first: int, parts: list[Any], hand: int) -> Computed:
     """Compute a chunk, in a process that no other hand has had."""
     here, began = machine_here(), monotonic()
     differences = tuple(
@@ -365,7 +366,7 @@ def computed(work: Work, first: int, parts: list[Any], hand: int) -> Computed:
     try:
         if own_code() != work.own:
             expected = "workers with the same dpaudit as this machine's"
-            raise InvalidArgument("backend", Shown(f"another dpaudit on {worker}"), expected)
+            raise InvalidArgument("backend", VerbatimText(f"another dpaudit on {worker}"), expected)
         units = [
             Unit(trials, np.random.SeedSequence(entropy, spawn_key=tuple(key)), which)
             for trials, entropy, key, which in parts

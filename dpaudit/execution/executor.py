@@ -14,10 +14,10 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit._references import stop_here
-from dpaudit.errors import InvalidArgument, MechanismError, Shown, shorten
+from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText, shorten_repr
 from dpaudit.execution.backends import Backend
 from dpaudit.execution.failures import CannotTravel, WorkerEnded
-from dpaudit.execution.ledger import KeptStage, current
+from dpaudit.execution.ledger import KeptStage, get_current_ledger
 from dpaudit.execution.pool import Arrived, Crew
 from dpaudit.execution.processes import Limits, out_of_time
 from dpaudit.execution.threads import one_thread
@@ -49,7 +49,7 @@ class Silent:
         """Say that some are done."""
 
 
-def anybody() -> Progress:
+def get_default_progress() -> Progress:
     """Return who is told unless somebody else is named: a notebook's reader, or nobody."""
     return notebook_bar() or Silent()
 
@@ -140,15 +140,15 @@ class Executor:
 
     workers: int = 1
     worth: float = 0.5
-    progress: Progress = field(default_factory=anybody)
+    progress: Progress = field(default_factory=get_default_progress)
     backend: Backend | None = None
     shard: tuple[int, int] | None = None
     since: float | None = None
     until: float | None = None
 
     def __post_init__(self) -> None:
-        check.integer("workers", self.workers, least=1)
-        check.real("worth", self.worth)
+        check.require_integer("workers", self.workers, least=1)
+        check.require_real("worth", self.worth)
 
     def map(
         self,
@@ -205,12 +205,12 @@ class Executor:
         """Yield the results of all units: those that are kept, and those that ``run`` computes."""
         stop_here()
         self.progress.start(stage.shown, sum(unit.trials for unit in units))
-        kept = current().stage(task, units, stage.key, measures=stage.measures)
+        kept = get_current_ledger().stage(task, units, stage.key, measures=stage.measures)
         if self.shard is not None and stage.certifies:
             _draw_share(kept, self.shard, units, stage, run)
-            kept = current().stage(task, units, stage.key)
+            kept = get_current_ledger().stage(task, units, stage.key)
         started = 0
-        for results in _filled(kept, len(units), run):
+        for results in _fill_kept_stage(kept, len(units), run):
             stop = started + len(results)
             self.progress.advance(sum(unit.trials for unit in units[started:stop]))
             started = stop
@@ -259,7 +259,7 @@ class Executor:
                 f"workers: one of {self.workers} worker processes {error}; try fewer"
             ) from error
         except CannotTravel as error:
-            expected = f"1: the mechanism cannot be sent to a worker ({shorten(str(error))})"
+            expected = f"1: the mechanism cannot be sent to a worker ({shorten_repr(str(error))})"
             raise InvalidArgument("workers", self.workers, expected) from error
 
 
@@ -273,7 +273,7 @@ def _draw_share(
     """Compute and keep a share of the units; raise `ShareDrawn` unless all are there then."""
     if kept is None:
         expected = "a mechanism that something identifies: its outputs could not be put together"
-        raise InvalidArgument("shard", Shown(f"{shard[0]}/{shard[1]}"), expected)
+        raise InvalidArgument("shard", VerbatimText(f"{shard[0]}/{shard[1]}"), expected)
     number, count = shard
     own = [place for place in range(len(units)) if number and place % count == number - 1]
     left = [place for place in own if place not in kept.there]
@@ -289,14 +289,14 @@ def _draw_share(
         raise ShareDrawn(stage.shown, shard, len(own), missing)
 
 
-def _filled(
+def _fill_kept_stage(
     kept: KeptStage | None,
     count: int,
     run: Callable[[Sequence[int], Arrived], Iterator[list[ResultT]]],
 ) -> Iterator[list[ResultT]]:
     """Yield all results in order; those that are not kept are computed, and kept as they come."""
     if kept is None:
-        yield from run(range(count), _nobody)
+        yield from run(range(count), _ignore_results)
         return
     there = kept.there
     places = [place for place in range(count) if place not in there]
@@ -314,24 +314,24 @@ def _filled(
         pass
 
 
-def _nobody(first: int, results: Sequence[Any]) -> None:
+def _ignore_results(first: int, results: Sequence[Any]) -> None:
     """Keep nothing."""
 
 
 def _on_one_thread(task: Callable[[Unit], Any], unit: Unit) -> Any:
     with one_thread(), redirect_stdout(sys.stderr):  # standard output is for results
-        return _laid_out(task(unit))
+        return _make_contiguous(task(unit))
 
 
-def _laid_out(value: Any) -> Any:
+def _make_contiguous(value: Any) -> Any:
     """Return a result with its arrays laid out as those that come from a worker or a store.
 
     The order in which numbers are added follows how they lie, and the last digits follow that.
     """
     if type(value) in (list, tuple):
-        return type(value)(map(_laid_out, value))
+        return type(value)(map(_make_contiguous, value))
     if type(value) is dict:
-        return {name: _laid_out(one) for name, one in value.items()}
+        return {name: _make_contiguous(one) for name, one in value.items()}
     if type(value) is not np.ndarray or (value.flags.c_contiguous and value.flags.aligned):
         return value
     return value.copy(order="C")

@@ -13,9 +13,9 @@ from dpaudit.errors import (
     DpauditError,
     InvalidArgument,
     MechanismError,
-    Shown,
-    shorten,
-    shown_words,
+    VerbatimText,
+    format_error_words,
+    shorten_repr,
     what_happened,
 )
 from dpaudit.execution.worker import CLOSED, CannotBeSent, CopyReturned
@@ -30,7 +30,7 @@ class WorkerEnded(MechanismError):
     """A worker process ended, or was ended, in the middle of other people's code."""
 
 
-class OutOfTime(DpauditError):
+class DrawTimeout(DpauditError):
     """The time that somebody gave to draws is over: it says nothing of the code that ran."""
 
 
@@ -66,17 +66,17 @@ def gone(keeper: int | None) -> str:
     """
     if keeper is None:
         return "does not answer any more, as where its code closed a descriptor of somebody else's"
-    return f"ended with the process that keeps it, which {ended_with(keeper)}"
+    return f"ended with the process that keeps it, which {format_exit_status(keeper)}"
 
 
-def ended_with(status: int, memory: int | None = None) -> str:
+def format_exit_status(status: int, memory: int | None = None) -> str:
     """Return how a process ended, in words.
 
     Examples
     --------
-    >>> print(ended_with(0))
+    >>> print(format_exit_status(0))
     ended with status 0, as by os._exit
-    >>> print(ended_with(-9))
+    >>> print(format_exit_status(-9))
     was ended by signal 9 (SIGKILL), as when memory runs out
     """
     if status == CLOSED:
@@ -97,25 +97,25 @@ def ended_with(status: int, memory: int | None = None) -> str:
     return f"was ended by signal {-status} ({name}){causes.get(-status, '')}"
 
 
-def _words(what: dict[str, Any]) -> str:
+def _format_remote_error(what: dict[str, Any]) -> str:
     """Return what an error said that dpaudit did not raise; the protocol's own names a type."""
     if what["name"] == CannotBeSent.__name__:
-        return shorten(what["words"])
+        return shorten_repr(what["words"])
     kind = getattr(builtins, what["name"], Exception)
     written = str(what.get("written", "")).split()
-    return shown_words(kind if isinstance(kind, type) else Exception, what["words"], written)
+    return format_error_words(kind if isinstance(kind, type) else Exception, what["words"], written)
 
 
-def failure(what: dict[str, Any], arguments: Any) -> DpauditError:
+def make_worker_error(what: dict[str, Any], arguments: Any) -> DpauditError:
     """Return the error that a worker described: dpaudit's own as it was, others in words."""
     if what["name"] == CopyReturned.__name__:
         return WorkerEnded(f"{what['words']}; end such a copy with os._exit")
     homes = {"dpaudit.errors": vars(errors), __name__: globals()}
     kind = homes.get(what["module"], {}).get(what["name"])
     if not (isinstance(kind, type) and issubclass(kind, DpauditError)):
-        found = DpauditError(f"{what['name']}: {_words(what)}")
+        found = DpauditError(f"{what['name']}: {_format_remote_error(what)}")
     elif kind is InvalidArgument and arguments:
-        found = InvalidArgument(arguments[0], Shown(arguments[1]), arguments[2])
+        found = InvalidArgument(arguments[0], VerbatimText(arguments[1]), arguments[2])
     else:
         found = kind(*arguments) if arguments else DpauditError(what["words"])
     found.__cause__ = _There(what["told" if are_shown() else "calls"])
@@ -140,7 +140,7 @@ def is_answer(message: dict[str, Any], units: int) -> bool:
 
 
 @contextlib.contextmanager
-def foreseen() -> Iterator[None]:
+def convert_unforeseen_errors() -> Iterator[None]:
     """Turn what nobody foresaw into an error of one line: other people's outputs may cause it."""
     try:
         yield

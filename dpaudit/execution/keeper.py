@@ -35,7 +35,7 @@ _PATIENCE = 10.0  # seconds for a process to be known as ended
 _STARTING = 600.0
 
 
-class Keeper:
+class KeeperProcess:
     """The process that starts workers and knows how they ended; one for each Python.
 
     Parameters
@@ -52,7 +52,7 @@ class Keeper:
             # Of another environment, nothing of this one's is in the way (PYTHONPATH).
             command = [sys.executable] if python is None else [python, "-I"]
             said = _standard_error() if python is None else subprocess.DEVNULL
-            self.printed, printed = _printed(said)
+            self.printed, printed = _open_print_pipe(said)
             self.process = subprocess.Popen(
                 [*command, str(_SCRIPT), str(theirs.fileno())],
                 env=os.environ | ONE_THREAD,
@@ -85,7 +85,10 @@ class Keeper:
         ours, theirs = socket.socketpair()
         try:
             with theirs, self.lock:
-                here = {"folder": _folder(), "environment": dict(os.environ) | ONE_THREAD}
+                here = {
+                    "folder": _get_working_folder(),
+                    "environment": dict(os.environ) | ONE_THREAD,
+                }
                 self._say({"do": "start", "memory": memory, **here}, [theirs.fileno()])
                 while "started" not in (line := self._line(_STARTING)):
                     self.ended[line["ended"]] = line["status"]
@@ -151,11 +154,11 @@ class Keeper:
                 self.printed.finish(1.0)
 
 
-_keepers: dict[str | None, Keeper] = {}
+_keepers: dict[str | None, KeeperProcess] = {}
 _starting = threading.Lock()
 
 
-def the_keeper(python: str | None = None) -> Keeper:
+def the_keeper(python: str | None = None) -> KeeperProcess:
     """Return the keeper of this program for a Python, started when there is none."""
     stop_here()
     with _starting:
@@ -164,7 +167,7 @@ def the_keeper(python: str | None = None) -> Keeper:
             known.close()
             known = None
         if known is None:
-            known = _keepers[python] = Keeper(python)
+            known = _keepers[python] = KeeperProcess(python)
     return known
 
 
@@ -195,14 +198,14 @@ def _too_slow() -> str:
     )
 
 
-def _folder() -> str | None:
+def _get_working_folder() -> str | None:
     try:
         return os.getcwd()
     except OSError:  # it was deleted
         return None
 
 
-def _printed(said: int) -> tuple[Printed | None, int]:
+def _open_print_pipe(said: int) -> tuple[Printed | None, int]:
     """Return who reads what the code prints, and where it prints to."""
     if said == subprocess.DEVNULL:
         return None, said

@@ -34,7 +34,7 @@ class KeptStage(Protocol):
         ...
 
 
-class Ledger:
+class RunLedger:
     """What is kept of a run: nothing.
 
     Attributes
@@ -46,7 +46,7 @@ class Ledger:
 
     Examples
     --------
-    >>> current().fact("pace", lambda: 0.5)
+    >>> get_current_ledger().fact("pace", lambda: 0.5)
     0.5
     """
 
@@ -80,16 +80,16 @@ class Ledger:
         """Take note that the run ended with a result."""
 
 
-_current: ContextVar[Ledger] = ContextVar("ledger", default=Ledger())  # noqa: B039
+_current: ContextVar[RunLedger] = ContextVar("ledger", default=RunLedger())  # noqa: B039
 
 
-def current() -> Ledger:
+def get_current_ledger() -> RunLedger:
     """Return the ledger of the run that is under way here."""
     return _current.get()
 
 
 @contextmanager
-def under(ledger: Ledger) -> Iterator[None]:
+def set_current_ledger(ledger: RunLedger) -> Iterator[None]:
     """Let a ledger be the current one inside the block."""
     before = _current.set(ledger)
     try:

@@ -16,24 +16,30 @@ _REWRITTEN = "@py_"  # names in functions with assertions that pytest has rewrit
 _DIGEST = 16  # bytes
 
 
-def look(value: Any) -> str:
+def compute_look_fingerprint(value: Any) -> str:
     """Return text that is the same for the same constant or code, empty for what is neither.
 
     Examples
     --------
-    >>> look(1.5) == look(3.0 / 2) != look(1), look(object())
+    >>> (
+    ...     compute_look_fingerprint(1.5)
+    ...     == compute_look_fingerprint(3.0 / 2)
+    ...     != compute_look_fingerprint(1),
+    ...     compute_look_fingerprint(object()),
+    ... )
     (True, '')
     """
     if value is None or isinstance(value, PLAIN):
         return f"{type(value).__name__} {value!r}"
     if isinstance(value, np.ndarray) and value.dtype.kind in "?biufc":
-        return f"array {value.dtype} {value.shape} {_digest(value.tobytes())}"
+        return f"array {value.dtype} {value.shape} {_compute_bytes_digest(value.tobytes())}"
     if isinstance(value, FunctionType):
         return _of_code(value.__code__)
     if isinstance(value, (tuple, list)):
-        return f"{type(value).__name__} {[look(one) for one in value]}"
+        return f"{type(value).__name__} {[compute_look_fingerprint(one) for one in value]}"
     if isinstance(value, type):
-        return f"class {sorted((name, look(part)) for name, part in parts_of(value).items())}"
+        parts = ((name, compute_look_fingerprint(part)) for name, part in parts_of(value).items())
+        return f"class {sorted(parts)}"
     return ""
 
 
@@ -50,33 +56,44 @@ def close_look(value: Any) -> str:
         return f"module {value.__name__}"
     if isinstance(value, (FunctionType, type)):
         held = [getattr(value, name, None) for name in ("__defaults__", "__kwdefaults__")]
-        return _digest((look(value) + _pickled([*held, *cells_of(value).values()])).encode())
-    return _digest(f"{kind.__module__ in _SCRIPTS or kind.__module__} {_pickled(value)}".encode())
+        return _compute_bytes_digest(
+            (
+                compute_look_fingerprint(value)
+                + _compute_pickle_digest([*held, *cells_of(value).values()])
+            ).encode()
+        )
+    return _compute_bytes_digest(
+        f"{kind.__module__ in _SCRIPTS or kind.__module__} {_compute_pickle_digest(value)}".encode()
+    )
 
 
 _SCRIPTS = ("__main__", "__mp_main__")
 
 
-def _pickled(value: Any) -> str:
+def _compute_pickle_digest(value: Any) -> str:
     """Return a digest of what pickling writes; of what cannot be pickled, its type's name."""
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, given: Any) -> Any:
             if isinstance(given, (FunctionType, type)):
-                return str, (look(given) if given.__module__ in _SCRIPTS else given.__qualname__,)
+                return str, (
+                    compute_look_fingerprint(given)
+                    if given.__module__ in _SCRIPTS
+                    else given.__qualname__,
+                )
             if isinstance(inner := getattr(given, "__wrapped__", None), FunctionType):
-                return str, (look(inner),)
+                return str, (compute_look_fingerprint(inner),)
             return super().reducer_override(given)
 
     file = io.BytesIO()
     with contextlib.suppress(Exception):  # pickling runs other people's code
         Pickler(file).dump(value)
-        return _digest(file.getvalue())
+        return _compute_bytes_digest(file.getvalue())
     return type(value).__qualname__
 
 
-def _digest(content: bytes) -> str:
+def _compute_bytes_digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=_DIGEST).hexdigest()
 
 
@@ -98,10 +115,13 @@ def _of_code(code: CodeType) -> str:
     names = (*code.co_names, *code.co_varnames)
     if any(_REWRITTEN in name for name in names):
         return "a function with assertions"
-    return f"code {code.co_code.hex()} {names} {[_constant(one) for one in code.co_consts]}"
+    return (
+        f"code {code.co_code.hex()} {names} "
+        f"{[_format_code_constant(one) for one in code.co_consts]}"
+    )
 
 
-def _constant(value: Any) -> str:
+def _format_code_constant(value: Any) -> str:
     """Return a constant of code; a set, as of ``x in {"a", "b"}``, in an order of its own.
 
     Sets of text have another order in every process.
@@ -109,9 +129,9 @@ def _constant(value: Any) -> str:
     if isinstance(value, CodeType):
         return _of_code(value)
     if isinstance(value, tuple):
-        return f"({', '.join(map(_constant, value))})"
+        return f"({', '.join(map(_format_code_constant, value))})"
     if isinstance(value, frozenset):
-        return f"{{{', '.join(sorted(map(_constant, value)))}}}"
+        return f"{{{', '.join(sorted(map(_format_code_constant, value)))}}}"
     return repr(value)
 
 
@@ -153,12 +173,15 @@ def names_of(code: CodeType) -> Iterator[str]:
             yield from names_of(part)
 
 
-def named_by(value: Any, module: str) -> set[str]:
+def find_names_of_code(value: Any, module: str) -> set[str]:
     """Return the names that the code of a value of a module has; of an object, its class's too.
 
     Examples
     --------
-    >>> sorted(named_by(look, look.__module__) & {"PLAIN", "_of_code", "io"})
+    >>> sorted(
+    ...     find_names_of_code(compute_look_fingerprint, compute_look_fingerprint.__module__)
+    ...     & {"PLAIN", "_of_code", "io"}
+    ... )
     ['PLAIN', '_of_code']
     """
     kinds = [value, *(value.__mro__ if isinstance(value, type) else type(value).__mro__)]

@@ -18,14 +18,14 @@ def machine_here() -> dict[str, str]:
     """Return what may change the last bits of a number."""
     names = ("dpaudit", "numpy", "scipy", "scikit-learn")
     return {
-        "processor": _processor(),
+        "processor": _get_processor_name(),
         "system": platform.system(),
         "python": platform.python_version(),
         **{name: version(name) for name in names},
     }
 
 
-def _processor() -> str:
+def _get_processor_name() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

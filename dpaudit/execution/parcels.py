@@ -25,7 +25,7 @@ import numpy as np
 from dpaudit.errors import DpauditError, shorten_path, what_happened
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.looks import cells_of, names_of
-from dpaudit.execution.scripts import Source, made_by, source_of, survey_of
+from dpaudit.execution.scripts import ScriptSource, load_from_source, source_of, survey_of
 from dpaudit.execution.written import is_worked_out
 
 # Types of generators of whole programs, of which a mechanism may hold one too.
@@ -58,16 +58,16 @@ class Parcel:
 
     blob: bytes = b""
     held: Held = field(default_factory=lambda: Held())
-    changed: dict[Source, set[str]] = field(default_factory=dict)
-    unknown: set[Source] = field(default_factory=set)
+    changed: dict[ScriptSource, set[str]] = field(default_factory=dict)
+    unknown: set[ScriptSource] = field(default_factory=set)
 
     @property
     def not_afresh(self) -> tuple[str, ...]:
         """Why code of files went by value, in words."""
-        return tuple(sorted(map(_why, self.changed, self.changed.values())))
+        return tuple(sorted(map(_format_rerun_obstacle, self.changed, self.changed.values())))
 
 
-def _why(source: Source, names: set[str]) -> str:
+def _format_rerun_obstacle(source: ScriptSource, names: set[str]) -> str:
     known = survey_of(source)
     file = shorten_path(source.path)
     if known is not None and known.words:
@@ -120,21 +120,23 @@ def parcel_of(
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, given: Any) -> Any:
-            if own_generators and (made := _another(given)) is not None:
+            if own_generators and (made := _reduce_generator(given)) is not None:
                 return made
             if isinstance(given, (FunctionType, type)):
-                if (found := _reference(given, parcel, modules)) is not None:
+                if (found := _reduce_to_file_reference(given, parcel, modules)) is not None:
                     return found
                 if names_held and modules.goes_by_value(given):
                     parcel.held.add_code(given)
             elif _is_wrapper(given):
-                return _reference(given, parcel, modules) or _wrapped_again(given)
+                return _reduce_to_file_reference(given, parcel, modules) or _reduce_cached_wrapper(
+                    given
+                )
             elif names_held:
                 parcel.held.add_object(given)
             return super().reducer_override(given)
 
     file = _Bounded(at_most)
-    with _registering, _travels(), modules:
+    with _registering, _convert_pickling_errors(), modules:
         Pickler(file, protocol=cloudpickle.DEFAULT_PROTOCOL).dump(given)
     parcel.blob = file.getvalue()
     return parcel
@@ -155,7 +157,7 @@ class _Bounded(io.BytesIO):
 
 
 @contextmanager
-def _travels() -> Iterator[None]:
+def _convert_pickling_errors() -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, DpauditError):
@@ -214,7 +216,7 @@ def _is_named(code: Any, module: ModuleType | None) -> bool:
     return found is code
 
 
-def _reference(code: Any, parcel: Parcel, modules: _Modules) -> Any:
+def _reduce_to_file_reference(code: Any, parcel: Parcel, modules: _Modules) -> Any:
     """Return what makes code of a file that is run afresh; None for what goes another way."""
     module = sys.modules.get(code.__module__ or "")
     if module is None or module.__name__ in modules.names or not _is_named(code, module):
@@ -224,7 +226,7 @@ def _reference(code: Any, parcel: Parcel, modules: _Modules) -> Any:
     if (survey := survey_of(source)) is None:
         parcel.unknown.add(source)
     elif not survey.words and not (differing := survey.differing(code, module)):
-        return made_by, (tuple(source), code.__qualname__)
+        return load_from_source, (tuple(source), code.__qualname__)
     else:
         parcel.changed.setdefault(source, set()).update(() if survey.words else differing)
     modules.add(module.__name__)
@@ -238,7 +240,7 @@ def _is_wrapper(given: Any) -> bool:
     )
 
 
-def _wrapped_again(given: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _reduce_cached_wrapper(given: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return what makes such a wrapper, with nothing in it yet."""
     return _with_cache, (given.cache_parameters(), given.__wrapped__)
 
@@ -247,7 +249,7 @@ def _with_cache(parameters: dict[str, Any], function: Any) -> Any:
     return lru_cache(**parameters)(function)
 
 
-def _another(given: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
+def _reduce_generator(given: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
     """Return what makes a generator with numbers of its own in the place of one."""
     if isinstance(given, np.random.Generator):
         return _another_generator, (type(given.bit_generator),)

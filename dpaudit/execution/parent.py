@@ -20,10 +20,10 @@ def end_with(program: int) -> None:
     >>> end_with(os.getpid())
     """
     if os.getpid() != program:
-        threading.Thread(target=_watch, args=(program,), daemon=True).start()
+        threading.Thread(target=_exit_with_parent, args=(program,), daemon=True).start()
 
 
-def _watch(program: int) -> None:
+def _exit_with_parent(program: int) -> None:
     while os.getppid() == program:
         time.sleep(_EVERY)
     os._exit(1)

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.processes import Limits, Referred, Task, Worker, out_of_time
-from dpaudit.execution.tasks import Calling, OnUnit, libraries_of, pickled
+from dpaudit.execution.tasks import Calling, OnUnit, libraries_of, to_pickle
 from dpaudit.execution.units import Unit
 
 ResultT = TypeVar("ResultT")
@@ -156,7 +156,7 @@ class Crew:
         DpauditError
             A task failed.
         """
-        stage = _Stage(next(self._names), pickled(OnUnit(task)), units, arrived)
+        stage = _Stage(next(self._names), to_pickle(OnUnit(task)), units, arrived)
         yield from self._run(stage, workers)
 
     def _run(self, stage: _Stage, workers: int) -> Iterator[list[Any]]:
@@ -198,7 +198,7 @@ class Crew:
         These are fresh ones, of which so many run at a time, and end with their last unit.
         ``arrived`` and what is raised are those of `map`.
         """
-        blob = pickled(OnUnit(task, is_last=True))
+        blob = to_pickle(OnUnit(task, is_last=True))
         the_keeper().preload(libraries_of(blob))
         before = itertools.accumulate((len(units) for units in hands), initial=0)
         stages = [

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 
-from dpaudit.text import printable
+from dpaudit.text import make_printable
 
 SHOWN = 10  # lines
 _DEBUG = "DPAUDIT_DEBUG"
@@ -49,4 +49,4 @@ class Printed(threading.Thread):
 
     def _say(self, text: str) -> None:
         with contextlib.suppress(OSError):
-            os.write(self.target, f"{printable(text)}\n".encode("utf-8", "backslashreplace"))
+            os.write(self.target, f"{make_printable(text)}\n".encode("utf-8", "backslashreplace"))

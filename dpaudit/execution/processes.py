@@ -14,20 +14,20 @@ from time import monotonic
 from typing import Any
 
 import dpaudit._validate as check
-from dpaudit.errors import DpauditError, InvalidArgument, Shown
+from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.execution import worker as other_side
 from dpaudit.execution.failures import (
     NO_ANSWER,
     CodeFailed,
-    OutOfTime,
+    DrawTimeout,
     TakesNoMore,
     WorkerEnded,
-    ended_with,
-    failure,
+    format_exit_status,
     gone,
     is_answer,
+    make_worker_error,
 )
-from dpaudit.execution.keeper import Keeper, the_keeper
+from dpaudit.execution.keeper import KeeperProcess, the_keeper
 from dpaudit.execution.units import Unit
 
 _GRACE = 1.0  # seconds that a worker has to end what it was asked, when the time for draws is over
@@ -56,9 +56,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.timeout is not None:
-            check.positive("timeout", self.timeout)
+            check.require_positive("timeout", self.timeout)
         if self.memory is not None:
-            check.integer("memory", self.memory, least=2**20)
+            check.require_integer("memory", self.memory, least=2**20)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ Task = bytes | Referred
 
 
 @dataclass
-class Request:
+class UnitRequest:
     """Units that a worker was asked for: where they stand in the plan, and how many are open."""
 
     first: int
@@ -93,11 +93,11 @@ class Worker:
     """One process, and what it was asked."""
 
     limits: Limits
-    keeper: Keeper
+    keeper: KeeperProcess
     channel: socket.socket
     pid: int
     loaded: set[str] = field(default_factory=set)
-    asked: deque[Request] = field(default_factory=deque)
+    asked: deque[UnitRequest] = field(default_factory=deque)
     called: bool = False  # whether it has computed units: it may be what their code made of it
     since: float = 0.0
     until: float | None = None
@@ -110,7 +110,7 @@ class Worker:
             channel, pid = keeper.start(limits.memory)
         except OSError as error:
             expected = f"1 or more processes that can be started ({error})"
-            raise InvalidArgument("workers", Shown("a worker"), expected) from error
+            raise InvalidArgument("workers", VerbatimText("a worker"), expected) from error
         return cls(limits, keeper, channel, pid)
 
     def load(self, name: str, task: Task) -> None:
@@ -121,19 +121,19 @@ class Worker:
         else:
             self._send(message | {"path": sys.path}, task)
         self.loaded = {name}
-        self.asked.append(Request(-1, 0))
+        self.asked.append(UnitRequest(-1, 0))
 
     def run(self, name: str, first: int, units: Sequence[Unit]) -> None:
         """Ask for units of a task."""
         parts = [(u.trials, u.seed.entropy, list(u.seed.spawn_key), u.which) for u in units]
         self._send({"do": "run", "task": name, "units": parts})
-        self.asked.append(Request(first, len(units)))
+        self.asked.append(UnitRequest(first, len(units)))
 
     def _send(self, message: dict[str, Any], value: Any = None) -> None:
         if not self.asked:
             self.since = monotonic()
         try:
-            other_side.send(self.channel, message, value)
+            other_side.send_message(self.channel, message, value)
         except (BrokenPipeError, ConnectionError):
             raise self._how_it_ended() from None
 
@@ -150,7 +150,7 @@ class Worker:
         left = self.left
         try:  # what began need not go on
             self.channel.settimeout(None if left is None else max(left, _GRACE))
-            message = other_side.receive(self.channel, self.limits.memory)
+            message = other_side.receive_message(self.channel, self.limits.memory)
             self.channel.settimeout(None)
         except TimeoutError:
             raise self.overrun() from None
@@ -171,7 +171,7 @@ class Worker:
 
     def _failed(self, message: dict[str, Any]) -> DpauditError:
         """Return the error of a task, or what to say of a process that cannot take one up."""
-        found = failure(message["failed"], message["value"])
+        found = make_worker_error(message["failed"], message["value"])
         if message.get("inside") is True or type(found) is not DpauditError:
             return found
         stopped = TakesNoMore(str(found))
@@ -187,7 +187,7 @@ class Worker:
         ends += [] if self.limits.timeout is None else [self.since + self.limits.timeout]
         return min(ends) - monotonic() if ends else None
 
-    def overrun(self) -> WorkerEnded | OutOfTime:
+    def overrun(self) -> WorkerEnded | DrawTimeout:
         """End it, and return what to say."""
         self.end()
         # A call that took too long as well is not called one: nobody saw it end by itself.
@@ -208,9 +208,9 @@ class Worker:
         self.channel.close()
         if status is None:
             return WorkerEnded(gone(self.keeper.status))
-        return WorkerEnded(ended_with(status, self.limits.memory))
+        return WorkerEnded(format_exit_status(status, self.limits.memory))
 
 
-def out_of_time() -> OutOfTime:
+def out_of_time() -> DrawTimeout:
     """Return what to say where the time for draws is over."""
-    return OutOfTime("no time: the seconds that there were for it are over")
+    return DrawTimeout("no time: the seconds that there were for it are over")

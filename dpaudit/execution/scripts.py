@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 from dpaudit._references import up_to_dpaudit
 from dpaudit.errors import what_happened
 from dpaudit.execution.failures import CodeFailed
-from dpaudit.execution.looks import close_look, named_by
+from dpaudit.execution.looks import close_look, find_names_of_code
 
 MAIN = "__mp_main__"  # as multiprocessing names a script that another process runs again
 _SCRIPTS = ("__main__", MAIN)
 _OURS = "dpaudit"
 
 
-class Source(NamedTuple):
+class ScriptSource(NamedTuple):
     """A file that is run again: its path, its name and package, and the program's arguments."""
 
     path: str
@@ -38,7 +38,7 @@ class Source(NamedTuple):
     arguments: tuple[str, ...]
 
 
-def source_of(module: ModuleType) -> Source | None:
+def source_of(module: ModuleType) -> ScriptSource | None:
     """Return the file that makes a module which no process can import by its name.
 
     Examples
@@ -52,13 +52,13 @@ def source_of(module: ModuleType) -> Source | None:
     package = getattr(module, "__package__", None)
     path = str(Path(file).resolve())
     if name in _SCRIPTS:
-        return Source(path, MAIN, package, tuple(sys.argv))
-    if not file.endswith(".py") or "-packages" in file or _origin(name) == path:
+        return ScriptSource(path, MAIN, package, tuple(sys.argv))
+    if not file.endswith(".py") or "-packages" in file or _find_importable_file(name) == path:
         return None
-    return Source(path, name, package, ())
+    return ScriptSource(path, name, package, ())
 
 
-def _origin(name: str) -> str | None:
+def _find_importable_file(name: str) -> str | None:
     """Return the file that another process would import under a name."""
     parent = name.rpartition(".")[0]
     if parent and not _is_found(parent):
@@ -66,7 +66,9 @@ def _origin(name: str) -> str | None:
     inside = list(getattr(sys.modules.get(parent), "__path__", ())) if parent else None
     spec = PathFinder.find_spec(name, inside)
     if spec is None:  # such as a package that is installed in place
-        spec = next((one for finder in _finders() if (one := finder(name, inside))), None)
+        spec = next(
+            (one for finder in _get_editable_finders() if (one := finder(name, inside))), None
+        )
     return None if spec is None or spec.origin is None else str(Path(spec.origin).resolve())
 
 
@@ -77,10 +79,10 @@ def _is_found(package: str) -> bool:
         return False
     inside = list(getattr(sys.modules.get(parent), "__path__", ())) if parent else None
     found = PathFinder.find_spec(package, inside) is not None
-    return found or any(one(package, inside) for one in _finders())
+    return found or any(one(package, inside) for one in _get_editable_finders())
 
 
-def _finders() -> list[Callable[..., Any]]:
+def _get_editable_finders() -> list[Callable[..., Any]]:
     """Return what finds packages that are installed in place: every Python has it at its start."""
     return [
         one.find_spec
@@ -92,22 +94,22 @@ def _finders() -> list[Callable[..., Any]]:
 # In a worker
 
 
-def made_by(source: Sequence[Any], qualname: str) -> Any:
+def load_from_source(source: Sequence[Any], qualname: str) -> Any:
     """Return what a file has under a name; it is run once in a process."""
-    found: Any = run(Source(*source))
+    found: Any = run(ScriptSource(*source))
     for part in qualname.split("."):
         found = getattr(found, part)
     return found
 
 
-def run(source: Source) -> ModuleType:
+def run(source: ScriptSource) -> ModuleType:
     """Return the module of a file, which is run up to its first call into dpaudit."""
     known = sys.modules.get(source.name)
     if known is not None and getattr(known, "__file__", None) == source.path:
         return known
-    module = _module(source)
-    code = compile(_text(source), source.path, "exec", dont_inherit=True)
-    before = {name: sys.modules.get(name) for name in (source.name, *_aliases(source))}
+    module = _make_source_module(source)
+    code = compile(_read_script_bytes(source), source.path, "exec", dont_inherit=True)
+    before = {name: sys.modules.get(name) for name in (source.name, *_get_module_aliases(source))}
     sys.modules.update(dict.fromkeys(before, module))
     if source.name == MAIN:
         sys.argv[:] = source.arguments
@@ -129,11 +131,11 @@ def _put_back(before: dict[str, ModuleType | None]) -> None:
             sys.modules[name] = module
 
 
-def _aliases(source: Source) -> tuple[str, ...]:
+def _get_module_aliases(source: ScriptSource) -> tuple[str, ...]:
     return ("__main__",) if source.name == MAIN else ()
 
 
-def _module(source: Source) -> ModuleType:
+def _make_source_module(source: ScriptSource) -> ModuleType:
     spec = importlib.util.spec_from_file_location(source.name, source.path)
     if source.name == MAIN or spec is None:
         module = ModuleType(source.name)
@@ -144,7 +146,7 @@ def _module(source: Source) -> ModuleType:
     return module
 
 
-def _text(source: Source) -> bytes:
+def _read_script_bytes(source: ScriptSource) -> bytes:
     """Return the content of a file, of one that was taken along to another machine too."""
     for finder in sys.meta_path:
         if source.name in (taken := getattr(finder, "modules", {})):
@@ -161,7 +163,7 @@ def looks_of(source: Sequence[Any]) -> dict[str, str]:
         Its code does.
     """
     try:
-        module = run(Source(*source))
+        module = run(ScriptSource(*source))
     except BaseException as error:  # other people's code
         raise CodeFailed(what_happened(error)) from error
     return {name: close_look(value) for name, value in list(vars(module).items())}
@@ -187,7 +189,7 @@ class Survey:
         while waiting:
             name = waiting.pop()
             needed.add(name)
-            waiting |= named_by(vars(module).get(name), module.__name__) - needed
+            waiting |= find_names_of_code(vars(module).get(name), module.__name__) - needed
         return sorted(name for name in needed & vars(module).keys() if self._is_other(name, module))
 
     def _is_other(self, name: str, module: ModuleType) -> bool:
@@ -197,18 +199,18 @@ class Survey:
         return len(fresh) == 1 and close_look(vars(module)[name]) not in fresh
 
 
-_surveys: dict[tuple[Source, float], Survey] = {}
+_surveys: dict[tuple[ScriptSource, float], Survey] = {}
 
 
-def survey_of(source: Source) -> Survey | None:
+def survey_of(source: ScriptSource) -> Survey | None:
     """Return what is known of fresh runs of a file as it is now; None before anybody looked."""
-    return _surveys.get(_key(source))
+    return _surveys.get(_make_survey_key(source))
 
 
-def note(source: Source, found: Survey) -> None:
+def register_survey(source: ScriptSource, found: Survey) -> None:
     """Keep what fresh runs of a file showed."""
-    _surveys[_key(source)] = found
+    _surveys[_make_survey_key(source)] = found
 
 
-def _key(source: Source) -> tuple[Source, float]:
+def _make_survey_key(source: ScriptSource) -> tuple[ScriptSource, float]:
     return source, Path(source.path).stat().st_mtime

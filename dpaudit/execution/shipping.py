@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from dpaudit._installed import is_installed, package_of
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 _OURS, _PACKAGE = "dpaudit", "__init__.py"
 _MOST = 32 * 2**20  # bytes of source
@@ -46,16 +46,16 @@ def modules_of(blob: bytes) -> Modules:
     >>> modules_of(pickle.dumps(ast.parse))
     {}
     """
-    files = sources(word.partition(":")[0] for word in _words(blob)).files
+    files = find_user_sources(word.partition(":")[0] for word in _read_pickled_texts(blob)).files
     found: Modules = {
         name: (path.read_bytes(), path.name == _PACKAGE) for name, path in files.items()
     }
     for name in list(found):  # a folder without __init__.py is a package there as well
-        for parent in _parents(name):
+        for parent in _get_parent_modules(name):
             found.setdefault(parent, (b"", True))
     size = sum(len(source) for source, _ in found.values())
     if size > _MOST:
-        given = Shown(f"modules of {size / 2**20:.0f} MiB")
+        given = VerbatimText(f"modules of {size / 2**20:.0f} MiB")
         raise InvalidArgument("backend", given, "at most 32 MiB of modules; install them there")
     return found
 
@@ -67,12 +67,12 @@ class Sources(NamedTuple):
     packages: frozenset[str]
 
 
-def sources(names: Iterable[str]) -> Sources:
+def find_user_sources(names: Iterable[str]) -> Sources:
     """Return the user's modules among names, and what their code imports, wherever it does so.
 
     Examples
     --------
-    >>> sources(["ast", "no such module"])
+    >>> find_user_sources(["ast", "no such module"])
     Sources(files={}, packages=frozenset())
     """
     files, packages, waiting, seen = dict[str, Path](), set[str](), set(names), set[str]()
@@ -81,23 +81,23 @@ def sources(names: Iterable[str]) -> Sources:
         seen.add(name)
         if (path := _file_of(name)) is not None:
             files[name] = path
-            waiting |= {*imported_by(path, name), *_parents(name)} - seen
+            waiting |= {*find_file_imports(path, name), *_get_parent_modules(name)} - seen
         elif _is_installed(name.partition(".")[0]):
             packages.add(name.partition(".")[0])
     return Sources(files, frozenset(packages))
 
 
-def imported_late(names: Iterable[str]) -> list[ModuleType]:
+def import_late_modules(names: Iterable[str]) -> list[ModuleType]:
     """Return the modules of these names, and those that they are in; the user's are imported first.
 
     Code that has these names would import them a moment later. What cannot be is left to that code.
 
     Examples
     --------
-    >>> [module.__name__ for module in imported_late(["ast", "ast.parse", "no such module"])]
+    >>> [module.__name__ for module in import_late_modules(["ast", "ast.parse", "no such module"])]
     ['ast']
     """
-    both = sorted({*names, *(parent for one in names for parent in _parents(one))})
+    both = sorted({*names, *(parent for one in names for parent in _get_parent_modules(one))})
     for name in both:
         if name not in sys.modules and _file_of(name) is not None:
             with suppress(Exception, SystemExit):
@@ -106,9 +106,9 @@ def imported_late(names: Iterable[str]) -> list[ModuleType]:
     return [one for one in found if isinstance(one, ModuleType)]
 
 
-def imported_by(path: Path, name: str) -> set[str]:
+def find_file_imports(path: Path, name: str) -> set[str]:
     """Return what the code of a module's file names as modules; some are of no module."""
-    return set(_imported(path.read_bytes(), name, is_package=path.name == _PACKAGE))
+    return set(_find_code_imports(path.read_bytes(), name, is_package=path.name == _PACKAGE))
 
 
 @lru_cache(maxsize=1024)
@@ -116,18 +116,18 @@ def _is_installed(top: str) -> bool:
     """Return whether a name is of a package beside the standard library."""
     if not top.isidentifier() or top == _OURS or top in sys.stdlib_module_names:
         return False
-    spec = _spec(top)
+    spec = _find_module_spec(top)
     return spec is not None and package_of(spec.origin or "") is not None
 
 
-def _words(blob: bytes) -> Iterator[str]:
+def _read_pickled_texts(blob: bytes) -> Iterator[str]:
     """Yield the text in a pickle, and in pickles inside it."""
     for operation, given, _ in pickletools.genops(blob):
         if isinstance(given, str):
             yield from given.split(" ")[:2] if operation.name == "GLOBAL" else (given,)
         elif isinstance(given, bytes) and given[:1] == b"\x80":
             try:
-                yield from list(_words(given))
+                yield from list(_read_pickled_texts(given))
             except ValueError:  # other bytes
                 continue
 
@@ -137,12 +137,12 @@ def _file_of(name: str) -> Path | None:
     top, *rest = name.split(".")
     if not all(part.isidentifier() for part in (top, *rest)) or top == _OURS:
         return None
-    if top in sys.stdlib_module_names or (spec := _spec(top)) is None:
+    if top in sys.stdlib_module_names or (spec := _find_module_spec(top)) is None:
         return None
     if spec.origin is None:  # a folder without __init__.py, or several
         homes = [Path(one) for one in spec.submodule_search_locations or ()]
         stems = [one.joinpath(*rest) for one in homes if not is_installed(str(one / _PACKAGE))]
-        return _source(stems) if rest else None
+        return _find_module_source(stems) if rest else None
     path = Path(spec.origin)
     if is_installed(spec.origin) or path.suffix != ".py":
         return None
@@ -150,29 +150,29 @@ def _file_of(name: str) -> Path | None:
         return path
     if path.name != _PACKAGE:
         return None
-    return _source([path.parent.joinpath(*rest)])
+    return _find_module_source([path.parent.joinpath(*rest)])
 
 
-def _source(stems: Sequence[Path]) -> Path | None:
+def _find_module_source(stems: Sequence[Path]) -> Path | None:
     """Return the first file there is of a module, whose path without its end is one of these."""
     both = (path for stem in stems for path in (stem.with_suffix(".py"), stem / _PACKAGE))
     return next((one for one in both if one.is_file()), None)
 
 
-def _spec(top: str) -> ModuleSpec | None:
+def _find_module_spec(top: str) -> ModuleSpec | None:
     try:
         return importlib.util.find_spec(top)
     except (ImportError, ValueError):  # ValueError: a module that was made, without a spec
         return None
 
 
-def _parents(name: str) -> Iterator[str]:
+def _get_parent_modules(name: str) -> Iterator[str]:
     while "." in name:
         name = name.rpartition(".")[0]
         yield name
 
 
-def _imported(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
+def _find_code_imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
     """Yield the names that code imports, anywhere in it; some are of no module."""
     try:
         tree = ast.parse(source)
@@ -182,24 +182,27 @@ def _imported(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = _base(node, name, is_package)
+            base = _resolve_import_base(node, name, is_package)
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             named = node.value.partition(":")[0]  # as in import_module("helper")
-            yield _resolved(named, name, is_package) if named.startswith(".") else named
+            yield _resolve_module_name(named, name, is_package) if named.startswith(".") else named
 
 
-def _base(node: ast.ImportFrom, name: str, is_package: bool) -> str:
-    return _resolved(f"{'.' * node.level}{node.module or ''}", name, is_package)
+def _resolve_import_base(node: ast.ImportFrom, name: str, is_package: bool) -> str:
+    return _resolve_module_name(f"{'.' * node.level}{node.module or ''}", name, is_package)
 
 
-def _resolved(named: str, name: str, is_package: bool) -> str:
+def _resolve_module_name(named: str, name: str, is_package: bool) -> str:
     """Return the whole name of a module, as a module calls it that has a name.
 
     Examples
     --------
-    >>> _resolved(".other", "package.one", False), _resolved("other", "package.one", False)
+    >>> (
+    ...     _resolve_module_name(".other", "package.one", False),
+    ...     _resolve_module_name("other", "package.one", False),
+    ... )
     ('package.other', 'other')
     """
     rest = named.lstrip(".")
@@ -237,7 +240,7 @@ class _Loader(SourceLoader):
         return self.modules[fullname][1]
 
 
-class _Finder(MetaPathFinder):
+class _ModuleFinder(MetaPathFinder):
     """Finds the modules that were taken along."""
 
     def __init__(self, modules: Modules) -> None:
@@ -270,7 +273,7 @@ class Shipped:
         self.modules, self.blob = dict(modules), blob
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _unpacked, (self.modules, self.blob)
+        return _unpickle_with_modules, (self.modules, self.blob)
 
     @property
     def digest(self) -> str:
@@ -281,11 +284,11 @@ class Shipped:
         return hashed.hexdigest()
 
 
-def _unpacked(modules: Modules, blob: bytes) -> Any:
-    known = [one for one in sys.meta_path if isinstance(one, _Finder)]
+def _unpickle_with_modules(modules: Modules, blob: bytes) -> Any:
+    known = [one for one in sys.meta_path if isinstance(one, _ModuleFinder)]
     if not any(one.modules == modules for one in known):
         sys.meta_path[:] = [
-            _Finder(modules),
-            *(one for one in sys.meta_path if not isinstance(one, _Finder)),
+            _ModuleFinder(modules),
+            *(one for one in sys.meta_path if not isinstance(one, _ModuleFinder)),
         ]
     return pickle.loads(blob)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from time import monotonic
 from typing import Any
 
-from dpaudit.errors import DpauditError, shorten
+from dpaudit.errors import DpauditError, shorten_repr
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.parcels import Parcel, parcel_of
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
-from dpaudit.execution.scripts import Source, Survey, looks_of, note, survey_of
+from dpaudit.execution.scripts import ScriptSource, Survey, looks_of, register_survey, survey_of
 from dpaudit.execution.tasks import libraries_here
 
 _LONGEST = 60.0  # seconds that a file may run until it calls dpaudit
@@ -28,29 +28,29 @@ def parcel_for_processes(given: Any, **how: Any) -> Parcel:
     parcel = parcel_of(given, **how)
     while unseen := parcel.unknown | {one for one in parcel.changed if _may_vary(one)}:
         for source in unseen:
-            note(source, _looked_at(source, survey_of(source)))
+            register_survey(source, _run_survey(source, survey_of(source)))
         parcel = parcel_of(given, **how)
     return parcel
 
 
-def _may_vary(source: Source) -> bool:
+def _may_vary(source: ScriptSource) -> bool:
     known = survey_of(source)
     return known is not None and not known.words and len(known.runs) < _RUNS
 
 
-def _looked_at(source: Source, known: Survey | None) -> Survey:
+def _run_survey(source: ScriptSource, known: Survey | None) -> Survey:
     """Return what is known of a file after one more run."""
     before, began = () if known is None else known.runs, monotonic()
     try:
         with Crew(Limits(timeout=_LONGEST)) as crew:
-            found, libraries = crew.call(_surveyed, tuple(source))
+            found, libraries = crew.call(_survey_source, tuple(source))
     except DpauditError as error:  # its code failed, its process ended, or it took too long
         late = monotonic() - began >= _LONGEST
-        why = f"it takes over {_LONGEST:g} seconds to start" if late else shorten(str(error))
+        why = f"it takes over {_LONGEST:g} seconds to start" if late else shorten_repr(str(error))
         return Survey(before, why)
     the_keeper().preload(libraries)
     return Survey((*before, found))
 
 
-def _surveyed(source: tuple[Any, ...]) -> tuple[dict[str, str], list[str]]:
+def _survey_source(source: tuple[Any, ...]) -> tuple[dict[str, str], list[str]]:
     return looks_of(source), libraries_here()

@@ -18,7 +18,7 @@ from dpaudit.execution.failures import CodeFailed
 from dpaudit.execution.parcels import parcel_of
 from dpaudit.execution.threads import already_on_one_thread
 from dpaudit.execution.units import Unit
-from dpaudit.records import Policy, adopt, policy
+from dpaudit.records import Policy, get_policy, set_policy
 
 # Packages that every fresh process may have from the start: they keep no state of a mechanism.
 _LIBRARIES = {
@@ -44,7 +44,7 @@ class OnUnit:
         self.task, self.is_last = task, is_last
 
     def __reduce__(self) -> tuple[Callable[..., OnUnit], tuple[Any, ...]]:
-        return _arrived, (_InForce(policy()), _Coming(is_last=self.is_last), self.task)
+        return _load_unit_task, (_InForce(get_policy()), _Coming(is_last=self.is_last), self.task)
 
     def __call__(self, trials: int, seed: np.random.SeedSequence, which: int = 0) -> Any:
         """Return what the task makes of a unit."""
@@ -64,7 +64,7 @@ class _InForce:
         self.chosen = chosen
 
     def __reduce__(self) -> tuple[Callable[..., Policy], tuple[Any, ...]]:
-        return adopt, (self.chosen,)
+        return set_policy, (self.chosen,)
 
 
 class _Coming:
@@ -74,13 +74,13 @@ class _Coming:
         self.is_last = is_last
 
     def __reduce__(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
-        return _expect, (self.is_last,)
+        return _set_last_task, (self.is_last,)
 
 
 _last: list[bool] = []
 
 
-def _expect(is_last: bool) -> None:
+def _set_last_task(is_last: bool) -> None:
     _last[:] = [is_last]
 
 
@@ -89,7 +89,7 @@ def has_last_task() -> bool:
     return _last == [True]
 
 
-def _arrived(_: Policy, __: None, task: Callable[[Unit], Any]) -> OnUnit:
+def _load_unit_task(_: Policy, __: None, task: Callable[[Unit], Any]) -> OnUnit:
     warnings.showwarning = _show_warning
     return OnUnit(task)
 
@@ -114,12 +114,12 @@ def start_generators_anew() -> None:
     own = os.urandom(16)
     for one in gc.get_objects():
         if isinstance(one, np.random.BitGenerator):
-            one.state = type(one)(_seed(own, one.state)).state
+            one.state = type(one)(_compute_state_seed(own, one.state)).state
         elif (type(one).__module__, type(one).__qualname__) == ("random", "Random"):
-            one.seed(_seed(own, one.getstate()))
+            one.seed(_compute_state_seed(own, one.getstate()))
 
 
-def _seed(own: bytes, state: object) -> int:
+def _compute_state_seed(own: bytes, state: object) -> int:
     return int.from_bytes(hashlib.blake2b(own + repr(state).encode(), digest_size=16).digest())
 
 
@@ -134,7 +134,7 @@ class Calling:
         return self.function(*self.arguments)
 
 
-def pickled(task: Any) -> bytes:
+def to_pickle(task: Any) -> bytes:
     """Return an object for another process; functions that cannot be imported there go along.
 
     Raises

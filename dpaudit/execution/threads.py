@@ -34,7 +34,7 @@ def one_thread() -> Iterator[None]:
         with threadpool_limits(limits=1):
             yield
     finally:
-        _restore(before)
+        _restore_environment(before)
         _limited.reset(asked)
 
 
@@ -49,7 +49,7 @@ def available_cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def _restore(variables: Mapping[str, str | None]) -> None:
+def _restore_environment(variables: Mapping[str, str | None]) -> None:
     for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)

@@ -88,8 +88,8 @@ class Unit:
 
 def planned_units(trials: int, size: int, seed: SeedSequence, which: int = 0) -> list[Unit]:
     """Return ``trials`` trials cut into units, each with a seed spawned from ``seed``."""
-    check.integer("trials", trials, least=1)
-    check.integer("unit", size, least=1)
+    check.require_integer("trials", trials, least=1)
+    check.require_integer("unit", size, least=1)
     sizes = [size] * (trials // size) + ([trials % size] if trials % size else [])
     # Spawned by hand, so that planning twice from one sequence gives the same seeds twice.
     keys = [(*seed.spawn_key, i) for i in range(len(sizes))]
@@ -150,6 +150,6 @@ def stream(seed: int, *names: str) -> SeedSequence:
     >>> stream(1, "pilot").spawn_key == stream(1, "certify").spawn_key
     False
     """
-    check.integer("seed", seed, least=0)
+    check.require_integer("seed", seed, least=0)
     key = tuple(zlib.crc32(name.encode()) for name in names)
     return SeedSequence(seed, spawn_key=key)

@@ -51,7 +51,7 @@ class CannotBeSent(TypeError):
     """A value that is neither numbers nor text nor made of them."""
 
 
-def packed(value: Any, buffers: list[Any]) -> Any:
+def pack_value(value: Any, buffers: list[Any]) -> Any:
     """Return a value as JSON, with its bytes and numbers appended to ``buffers``.
 
     Raises `CannotBeSent` if it holds anything but numbers, arrays of them, text, bytes, and lists,
@@ -60,7 +60,7 @@ def packed(value: Any, buffers: list[Any]) -> Any:
     Examples
     --------
     >>> buffers = []
-    >>> packed({"a": (1, np.arange(3.0))}, buffers)
+    >>> pack_value({"a": (1, np.arange(3.0))}, buffers)
     {'dict': [['a', {'tuple': [1, {'array': ['<f8', [3]]}]}]]}
     """
     if value is None or type(value) in (bool, int, float):
@@ -71,10 +71,12 @@ def packed(value: Any, buffers: list[Any]) -> Any:
         buffers.append(value)
         return {"bytes": len(value)}
     if isinstance(value, dict):
-        return {"dict": [[packed(k, buffers), packed(v, buffers)] for k, v in value.items()]}
+        return {
+            "dict": [[pack_value(k, buffers), pack_value(v, buffers)] for k, v in value.items()]
+        }
     if isinstance(value, (list, tuple)):
         kind = "tuple" if isinstance(value, tuple) else "list"
-        return {kind: [packed(one, buffers) for one in value]}
+        return {kind: [pack_value(one, buffers) for one in value]}
     numeric = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in _ARRAYS
     if numeric and not isinstance(value, np.ma.MaskedArray):  # its mask would be lost
         array = np.asarray(value)
@@ -84,17 +86,17 @@ def packed(value: Any, buffers: list[Any]) -> Any:
     raise CannotBeSent(f"{type(value).__module__}.{type(value).__qualname__}")
 
 
-def unpacked(given: Any, buffers: list[Any]) -> Any:
-    """Return what `packed` was given; takes its bytes from the front of ``buffers``."""
+def unpack_value(given: Any, buffers: list[Any]) -> Any:
+    """Return what `pack_value` was given; takes its bytes from the front of ``buffers``."""
     if not isinstance(given, dict):
         return given
     ((kind, content),) = given.items()
     if kind == "bytes":
         return bytes(buffers.pop(0))
     if kind == "dict":
-        return {unpacked(k, buffers): unpacked(v, buffers) for k, v in content}
+        return {unpack_value(k, buffers): unpack_value(v, buffers) for k, v in content}
     if kind in ("list", "tuple"):
-        found = [unpacked(one, buffers) for one in content]
+        found = [unpack_value(one, buffers) for one in content]
         return tuple(found) if kind == "tuple" else found
     array = np.frombuffer(buffers.pop(0), dtype=np.dtype(content[0])).reshape(content[1])
     array = np.require(array, None, ("A", "W"))  # numpy adds unaligned numbers in another order
@@ -104,10 +106,10 @@ def unpacked(given: Any, buffers: list[Any]) -> Any:
 # Messages
 
 
-def send(channel: socket.socket, message: dict[str, Any], value: Any = None) -> None:
+def send_message(channel: socket.socket, message: dict[str, Any], value: Any = None) -> None:
     """Send a message, and a value as typed data."""
     buffers: list[Any] = []
-    content = {**message, "value": packed(value, buffers)}
+    content = {**message, "value": pack_value(value, buffers)}
     content["sizes"] = [len(one) for one in buffers]
     text = json.dumps(content).encode()
     channel.sendall(HEAD.pack(MAGIC, len(text), sum(content["sizes"])) + text)
@@ -119,41 +121,41 @@ class NoMessage(ValueError):
     """What came is no message, as where code of somebody else's wrote into the channel."""
 
 
-def receive(channel: socket.socket, most: int | None = None) -> dict[str, Any] | None:
+def receive_message(channel: socket.socket, most: int | None = None) -> dict[str, Any] | None:
     """Return the next message, with its value; None at the end of the channel.
 
     Raises `ConnectionError` if it ends within a message, and `NoMessage` if what comes is none, or
     says that it has more than ``most`` bytes.
     """
-    if (head := _bytes(channel, HEAD.size)) is None:
+    if (head := _receive_bytes(channel, HEAD.size)) is None:
         return None
     magic, length, size = HEAD.unpack(head)
     if magic != MAGIC or (most is not None and length + size > most):
         raise NoMessage("what came is no message")
-    text, body = _exactly(channel, length), memoryview(_exactly(channel, size))
+    text, body = _receive_exactly(channel, length), memoryview(_receive_exactly(channel, size))
     try:
-        return _read(text, body)
+        return _parse_message(text, body)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise NoMessage(f"what came is no message ({type(error).__name__})") from error
 
 
-def _read(text: bytearray, body: memoryview) -> dict[str, Any]:
+def _parse_message(text: bytearray, body: memoryview) -> dict[str, Any]:
     message: dict[str, Any] = json.loads(text)
     buffers, start = [], 0
     for one in message.pop("sizes"):
         buffers.append(body[start : start + one])
         start += one
-    message["value"] = unpacked(message["value"], buffers)
+    message["value"] = unpack_value(message["value"], buffers)
     return message
 
 
-def _exactly(channel: socket.socket, size: int) -> bytearray:
-    if (found := _bytes(channel, size)) is None:
+def _receive_exactly(channel: socket.socket, size: int) -> bytearray:
+    if (found := _receive_bytes(channel, size)) is None:
         raise ConnectionError("the channel ended within a message")
     return found
 
 
-def _bytes(channel: socket.socket, size: int) -> bytearray | None:
+def _receive_bytes(channel: socket.socket, size: int) -> bytearray | None:
     """Return so many bytes, None if there is not even one."""
     found, got = bytearray(min(size, _PART)), 0
     while got < size:
@@ -199,8 +201,8 @@ class Files:
                 self._note(given[0], given[2] or 0)
         elif event == "sqlite3.connect" and given[0] != ":memory:":
             path = os.path.abspath(os.fsdecode(given[0]))
-            self._databases.setdefault(path, _changed(path))
-            if _changed(path) is not None:
+            self._databases.setdefault(path, _get_file_mtime(path))
+            if _get_file_mtime(path) is not None:
                 self.read.add(path)
 
     def _note(self, name: Any, flags: int) -> None:
@@ -217,7 +219,9 @@ class Files:
     def told(self) -> dict[str, list[str]]:
         """Return what is new, as a part of an answer."""
         # A database is opened to write even by who only reads it.
-        self.wrote.update(path for path, was in self._databases.items() if _changed(path) != was)
+        self.wrote.update(
+            path for path, was in self._databases.items() if _get_file_mtime(path) != was
+        )
         self._databases.clear()
         found = {"wrote": sorted(self.wrote), "read": sorted(self.read)}
         self.wrote.clear()
@@ -225,7 +229,7 @@ class Files:
         return {name: paths for name, paths in found.items() if paths}
 
 
-def _changed(path: str) -> int | None:
+def _get_file_mtime(path: str) -> int | None:
     """Return when a file was changed last, None if there is none."""
     try:
         return os.stat(path).st_mtime_ns
@@ -263,7 +267,7 @@ class TaskFailed(Exception):
     """A task raised its cause; what else fails in a worker is the work around a task."""
 
 
-def serve(channel: socket.socket) -> None:
+def run_server(channel: socket.socket) -> None:
     """Answer messages until the channel ends.
 
     ``load`` gives a task a name, ``run`` computes units of it, ``forget`` drops it. An answer
@@ -273,25 +277,29 @@ def serve(channel: socket.socket) -> None:
     tasks: dict[str, Task] = {}
     files, copies = Files(), Copies()
     sys.addaudithook(files.heard)
-    while (message := receive(channel)) is not None:
+    while (message := receive_message(channel)) is not None:
         for name in message.get("forget", ()):
             tasks.pop(name, None)
         try:
             if message["do"] == "load":
-                tasks[message["task"]] = _loaded(message)
+                tasks[message["task"]] = _load_message_task(message)
                 copies.end()
-                send(channel, files.told())
+                send_message(channel, files.told())
             else:
-                _run(channel, tasks[message["task"]], message["units"], files, copies)
+                _run_units(channel, tasks[message["task"]], message["units"], files, copies)
         except BaseException as caught:  # a task is other people's code
             with contextlib.suppress(CopyReturned):
                 copies.end()
             inside = isinstance(caught, (TaskFailed, CannotBeSent))
             error = (caught.__cause__ if isinstance(caught, TaskFailed) else None) or caught
-            send(channel, {"failed": described(error), "inside": inside}, _arguments(error))
+            send_message(
+                channel,
+                {"failed": describe_error(error), "inside": inside},
+                _get_error_arguments(error),
+            )
 
 
-def _loaded(message: dict[str, Any]) -> Task:
+def _load_message_task(message: dict[str, Any]) -> Task:
     path = message.get("path", [])
     sys.path[:] = [*path, *(one for one in sys.path if one not in path)]
     if "reference" not in message:
@@ -300,7 +308,7 @@ def _loaded(message: dict[str, Any]) -> Task:
     found: Any = _of_file(module) if module.endswith(".py") else importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
-    return _sampling(found, message["value"])
+    return _make_sampling_task(found, message["value"])
 
 
 def _of_file(path: str) -> Any:
@@ -315,7 +323,7 @@ def _of_file(path: str) -> Any:
     return sys.modules[name]
 
 
-def _sampling(found: Any, dataset: Any) -> Task:
+def _make_sampling_task(found: Any, dataset: Any) -> Task:
     """Return a task that samples a mechanism, or what makes one, or a function of three.
 
     Transcripts are sent as they are: the receiver makes doubles of them, or refuses.
@@ -326,48 +334,50 @@ def _sampling(found: Any, dataset: Any) -> Task:
     return lambda trials, seed, *_: sample(dataset, trials, np.random.default_rng(seed))
 
 
-def _run(channel: socket.socket, task: Task, units: Any, files: Files, copies: Copies) -> None:
+def _run_units(
+    channel: socket.socket, task: Task, units: Any, files: Files, copies: Copies
+) -> None:
     """Send the result of every unit, those of quick ones together."""
     found: list[Any] = []
     began = sent = time.monotonic()
     for trials, entropy, key, *further in units:
         seed = np.random.SeedSequence(entropy, spawn_key=tuple(key))
         files.begin_call()
-        found.append(_done(task, trials, seed, *further))
+        found.append(_run_task(task, trials, seed, *further))
         copies.end()
         now = time.monotonic()
         if now - sent > FLUSH:
-            send(channel, {"seconds": now - began, **files.told()}, found)
+            send_message(channel, {"seconds": now - began, **files.told()}, found)
             found, began, sent = [], now, now
     if found:
-        send(channel, {"seconds": time.monotonic() - began, **files.told()}, found)
+        send_message(channel, {"seconds": time.monotonic() - began, **files.told()}, found)
 
 
-def _done(task: Task, *given: Any) -> Any:
+def _run_task(task: Task, *given: Any) -> Any:
     try:
         return task(*given)
     except BaseException as error:
         raise TaskFailed from error
 
 
-def described(error: BaseException) -> dict[str, Any]:
+def describe_error(error: BaseException) -> dict[str, Any]:
     """Return what an error is, as text."""
     kind = type(error)
     words = ""
     with contextlib.suppress(BaseException):  # making the text runs their code too
         words = str(error)[:_WORDS]
-    calls = _calls(error)
+    calls = _format_error_calls(error)
     return {
         "module": kind.__module__,
         "name": kind.__qualname__,
         "words": words,
         "calls": "".join(calls),
-        "written": " ".join(_written(error)),
+        "written": " ".join(_find_written_names(error)),
         "told": "".join([*calls[:-1], f"{kind.__qualname__}: {words}\n"]),
     }
 
 
-def _written(error: BaseException) -> list[str]:
+def _find_written_names(error: BaseException) -> list[str]:
     """Return names that code on the way to an error has written; "*" if this module has asked."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     own = [one for one in frames if one.f_globals.get("__name__") != "importlib"]
@@ -377,20 +387,20 @@ def _written(error: BaseException) -> list[str]:
     return sorted({name for one in own for name in (*one.f_code.co_names, *one.f_code.co_varnames)})
 
 
-def _calls(error: BaseException) -> list[str]:
+def _format_error_calls(error: BaseException) -> list[str]:
     """Return the calls that led to an error, and to those behind it, without their words."""
     before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    above = [] if before is None else [*_calls(before), "\n"]
+    above = [] if before is None else [*_format_error_calls(before), "\n"]
     return [*above, *traceback.format_tb(error.__traceback__), f"{type(error).__name__}\n"]
 
 
-def _arguments(error: BaseException) -> Any:
+def _get_error_arguments(error: BaseException) -> Any:
     """Return what an error of dpaudit is made of."""
     if not type(error).__module__.startswith("dpaudit."):
         return None
     with contextlib.suppress(BaseException):
         arguments = list(error.__reduce__()[1])
-        packed(arguments, [])
+        pack_value(arguments, [])
         return arguments
     return None
 
@@ -399,7 +409,7 @@ def _arguments(error: BaseException) -> Any:
 
 
 @dataclass
-class Keeper:
+class WorkerKeeper:
     """Starts workers for the program at the other end of ``control``, and outlives none of them."""
 
     control: socket.socket
@@ -409,7 +419,7 @@ class Keeper:
 
     def run(self) -> NoReturn:
         """Obey until the other end is gone, then end everything."""
-        _prctl(_ADOPT, 1)
+        _set_prctl_option(_ADOPT, 1)
         woken, waker = socket.socketpair()
         woken.setblocking(False)
         waker.setblocking(False)
@@ -478,7 +488,7 @@ class Keeper:
         # What left its worker's group is adopted by this process when the worker has ended.
         with contextlib.suppress(ChildProcessError):
             while True:
-                for pid in _children():
+                for pid in _read_child_processes():
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
                 os.waitpid(-1, 0)
@@ -490,7 +500,7 @@ def _be_a_worker(keeper: int, descriptor: int, order: dict[str, Any]) -> NoRetur
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()  # a group of its own: it ends with all that it starts
-        _prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        _set_prctl_option(_DIE_WITH_PARENT, signal.SIGKILL)
         if os.getppid() != keeper:
             os._exit(1)
         # A copy of the keeper has its generator: of numpy's the state is drawn afresh.
@@ -499,7 +509,7 @@ def _be_a_worker(keeper: int, descriptor: int, order: dict[str, Any]) -> NoRetur
         if order.get("memory") is not None:
             _limit_memory(order["memory"])
         with contextlib.suppress(ConnectionError):  # nobody waits for the answer any more
-            serve(socket.socket(fileno=descriptor))
+            run_server(socket.socket(fileno=descriptor))
         status = 0
     except BaseException as error:
         if getattr(error, "errno", None) == errno.EBADF:
@@ -538,20 +548,20 @@ def _kill_group(pid: int) -> None:
             kill(pid, signal.SIGKILL)
 
 
-def _children() -> list[int]:
+def _read_child_processes() -> list[int]:
     with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
         return [int(one) for one in file.read().split()]
     return []
 
 
-def _prctl(option: int, value: int) -> None:
+def _set_prctl_option(option: int, value: int) -> None:
     """Ask Linux for something about this process; other systems do not have it."""
     with contextlib.suppress(OSError, AttributeError):
-        _library().prctl(option, value, 0, 0, 0)
+        _load_system_library().prctl(option, value, 0, 0, 0)
 
 
 @cache
-def _library() -> Any:
+def _load_system_library() -> Any:
     """Return the system's library on Linux; workers are copies of who has it."""
     return ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -562,7 +572,7 @@ def main() -> NoReturn:
     control.set_inheritable(False)
     if not getattr(sys.flags, "safe_path", sys.flags.isolated):  # a flag of Python 3.11
         del sys.path[0]  # this folder, which has the names of other modules
-    Keeper(control).run()
+    WorkerKeeper(control).run()
 
 
 if __name__ == "__main__":

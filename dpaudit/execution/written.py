@@ -29,63 +29,63 @@ def is_worked_out(name: str, code: Any, *, unless_seen: bool) -> bool:
     unless_seen
         What to say where no source assigns it.
     """
-    trees = list(_trees(code))
-    found = [node for tree in trees for node in _values(tree, name)]
+    trees = list(_parse_code_sources(code))
+    found = [node for tree in trees for node in _find_assigned_values(tree, name)]
     if not found:
         return unless_seen
-    return any(_calls(node, trees, _DEEP) for node in found)
+    return any(_has_call(node, trees, _DEEP) for node in found)
 
 
-def _calls(node: ast.AST, trees: list[ast.Module], deep: int) -> bool:
+def _has_call(node: ast.AST, trees: list[ast.Module], deep: int) -> bool:
     """Return whether an expression calls something, or names what a call gave its value."""
     for part in ast.walk(node):
         if isinstance(part, (ast.Call, ast.Await, ast.Yield)):
             return True
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and deep:
-            values = [one for tree in trees for one in _values(tree, part.id)]
-            if any(one is not node and _calls(one, trees, deep - 1) for one in values):
+            values = [one for tree in trees for one in _find_assigned_values(tree, part.id)]
+            if any(one is not node and _has_call(one, trees, deep - 1) for one in values):
                 return True
     return False
 
 
-def _values(tree: ast.Module, name: str) -> Iterator[ast.AST]:
+def _find_assigned_values(tree: ast.Module, name: str) -> Iterator[ast.AST]:
     """Yield what a source assigns to a name, or gives a parameter of it by default."""
     for node in ast.walk(tree):
         if isinstance(node, _STATEMENTS):
-            value = _value(node)
-            if value is not None and name in _targets(node):
+            value = _get_node_value(node)
+            if value is not None and name in _get_target_names(node):
                 yield value
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            yield from _defaults(node.args, name)
+            yield from _find_parameter_defaults(node.args, name)
 
 
-def _value(node: Any) -> ast.AST | None:
+def _get_node_value(node: Any) -> ast.AST | None:
     for field in ("value", "iter", "context_expr"):
         if (found := getattr(node, field, None)) is not None:
             return found  # type: ignore[no-any-return]
     return None
 
 
-def _targets(node: Any) -> set[str]:
+def _get_target_names(node: Any) -> set[str]:
     kept = ("targets", "target", "optional_vars")
-    held = [one for field in kept for one in _listed(getattr(node, field, None))]
+    held = [one for field in kept for one in _to_list(getattr(node, field, None))]
     parts = [part for one in held for part in ast.walk(one)]
     names = {part.id for part in parts if isinstance(part, ast.Name)}
     return names | {part.attr for part in parts if isinstance(part, ast.Attribute)}
 
 
-def _listed(value: Any) -> list[Any]:
+def _to_list(value: Any) -> list[Any]:
     return [] if value is None else value if isinstance(value, list) else [value]
 
 
-def _defaults(given: ast.arguments, name: str) -> Iterator[ast.AST]:
+def _find_parameter_defaults(given: ast.arguments, name: str) -> Iterator[ast.AST]:
     placed = [*given.posonlyargs, *given.args]
     pairs = [*zip(placed[::-1], given.defaults[::-1], strict=False)]
     pairs += [(one, of) for one, of in zip(given.kwonlyargs, given.kw_defaults, strict=True) if of]
     yield from (default for one, default in pairs if one.arg == name)
 
 
-def _trees(code: Any) -> Iterator[ast.Module]:
+def _parse_code_sources(code: Any) -> Iterator[ast.Module]:
     """Yield the sources that may have assigned what code names."""
     functions = [code] if isinstance(code, FunctionType) else list(vars(code).values())
     own = {one.__code__.co_filename for one in functions if isinstance(one, FunctionType)}

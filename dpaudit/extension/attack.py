@@ -43,19 +43,19 @@ class Findings:
     panels: Sequence[Panel] = ()
 
 
-def numbers(rows: Sequence[Mapping[str, Cell]], column: str) -> list[float]:
+def get_column_numbers(rows: Sequence[Mapping[str, Cell]], column: str) -> list[float]:
     """Return a column as numbers, NaN where a row has none.
 
     Examples
     --------
-    >>> numbers([{"error": 0.5}, {"error": None}], "error")
+    >>> get_column_numbers([{"error": 0.5}, {"error": None}], "error")
     [0.5, nan]
     """
     cells = [row[column] for row in rows]
     return [float(cell) if isinstance(cell, int | float) else math.nan for cell in cells]
 
 
-class Run(Protocol):
+class AttackRunner(Protocol):
     """A function that runs an attack: its parameters and a seed decide every number."""
 
     def __call__(self, parameters: Any, seed: int, progress: Progress) -> Findings:
@@ -74,7 +74,7 @@ class Attack:
     sees, knows, wants
         The threat model.
     run
-        ``"module:function"`` of a `Run`.
+        ``"module:function"`` of a `AttackRunner`.
     parameters
         ``"module:Model"``: a pydantic model of its parameters, with their defaults.
     """
@@ -93,9 +93,9 @@ class Attack:
         """What the attacker sees, knows and wants."""
         return {"sees": self.sees, "knows": self.knows, "wants": self.wants}
 
-    def load(self) -> Run:
+    def load(self) -> AttackRunner:
         """Import and return the code that runs the attack."""
-        run: Run = load_reference(f"attack {self.name}", self.run)
+        run: AttackRunner = load_reference(f"attack {self.name}", self.run)
         return run
 
     def load_parameters(self) -> Any:

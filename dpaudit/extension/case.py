@@ -12,7 +12,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.laws.mechanism import Mechanism
-from dpaudit.laws.observed import Reading
+from dpaudit.laws.observed import ObservationSettings
 from dpaudit.neighbours import Pair
 from dpaudit.refutation.attained import Attained
 from dpaudit.refutation.certificate import Certificate
@@ -45,7 +45,7 @@ class Proof:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProofStop:
+class ProofObstacle:
     """Where a proof from the code stopped, why, and what would help; empty where nobody knows.
 
     ``fault`` is the code of its kind of fault, where it is one.
@@ -58,7 +58,7 @@ class ProofStop:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AUnit:
+class DistanceClaim:
     """What is claimed of any two datasets a unit of their distance, and the distance of a pair.
 
     Parameters
@@ -139,7 +139,7 @@ class PrivacyCase:
     parameters: Mapping[str, Any]
     assumptions: tuple[AssumptionOutcome, ...] = ()
     proved: Proof | None = None
-    proof_stop: ProofStop | None = None
+    proof_stop: ProofObstacle | None = None
     requires_proof: bool = False
     pair_ceiling: Proof | None = None
     notes: tuple[str, ...] = ()
@@ -151,8 +151,8 @@ class PrivacyCase:
     made: Mapping[str, Any] | None = None
     unvarying: bool = False
     currency: Currency | None = None
-    reading: Reading | None = None
-    a_unit: AUnit | None = None
+    reading: ObservationSettings | None = None
+    a_unit: DistanceClaim | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,11 +81,11 @@ class DraftName:
             "paper": paper,
             "project": f"{paper}-audit",
             "module": statement.replace("-", "_"),
-            "statement": _spaced(statement),
+            "statement": _format_statement_name(statement),
         }
 
 
-def _spaced(identifier: str) -> str:
+def _format_statement_name(identifier: str) -> str:
     """Return what papers call a statement: Lemma 1."""
     return " ".join(re.findall(r"[a-z]+|[0-9]+", identifier)).capitalize()
 

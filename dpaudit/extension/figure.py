@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 from dpaudit._references import load_reference
 
 if TYPE_CHECKING:
-    from dpaudit.reproduction.result import Reproduction, Request
+    from dpaudit.reproduction.result import FigureRequest, Reproduction
 
 
 class Reproduce(Protocol):
     """Draws a figure's numbers again and judges the paper's statements about it."""
 
-    def __call__(self, request: Request) -> Reproduction:
+    def __call__(self, request: FigureRequest) -> Reproduction:
         """Return what came out."""
         ...
 

@@ -6,7 +6,7 @@ from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import Polynomial
 
 
-def identity(left: Polynomial, right: Polynomial, instance: str) -> Finding:
+def make_identity_finding(left: Polynomial, right: Polynomial, instance: str) -> Finding:
     """Return that two sides are the same polynomial: no monomial has another coefficient.
 
     Where it holds, the two sides are equal whatever the unknowns are; where it does not, they
@@ -23,9 +23,9 @@ def identity(left: Polynomial, right: Polynomial, instance: str) -> Finding:
     --------
     >>> from dpaudit.polynomials import vectors
     >>> u, v = vectors("u v")
-    >>> identity((u + v) @ (u - v), u.square - v.square, "any u and v").holds
+    >>> make_identity_finding((u + v) @ (u - v), u.square - v.square, "any u and v").holds
     True
-    >>> identity((u + v) @ (u - v), u.square + v.square, "any u and v")
+    >>> make_identity_finding((u + v) @ (u - v), u.square + v.square, "any u and v")
     Finding(left=1, relation='=', right=0, instance='any u and v: monomials of the difference')
     """
     words = f"{instance}: monomials of the difference"

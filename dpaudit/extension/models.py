@@ -34,19 +34,19 @@ def with_settings(
     Parameters(seed=None)
     """
     fields: dict[str, Any] = {
-        row.name: (types[row.kind] | None, _field(row))
+        row.name: (types[row.kind] | None, _make_model_field(row))
         for row in rows
         if row.name not in base.model_fields
     }
     return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **fields)
 
 
-def _field(row: Setting) -> Any:
+def _make_model_field(row: Setting) -> Any:
     names = AliasChoices(row.name, *row.older) if row.older else None
     return Field(None, description=row.meaning, validation_alias=names)
 
 
-def given_settings(model: BaseModel, rows: Iterable[Setting]) -> dict[str, Any]:
+def get_given_settings(model: BaseModel, rows: Iterable[Setting]) -> dict[str, Any]:
     """Return the settings that a model was given, by name."""
     found = [(row, getattr(model, row.name, None)) for row in rows]
     return {row.name: one for row, one in found if row.is_given(one)}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 if TYPE_CHECKING:
     from dpaudit.guarantees.guarantee import Guarantee
@@ -46,7 +46,7 @@ def number_of(name: str, given: Number, parameters: Parameters) -> float:
             raise InvalidArgument(name, given, f"one of the parameters {sorted(parameters)}")
         given = parameters[given]
     found: Any = given(parameters) if callable(given) else given
-    return check.real(name, found, _NUMBER)
+    return check.require_real(name, found, _NUMBER)
 
 
 def _require_relation(given: str) -> None:
@@ -55,7 +55,7 @@ def _require_relation(given: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claimed:
+class PackageClaim:
     """A guarantee that the documentation of a package gives.
 
     Each number may be the name of a parameter or a function of the parameters, so that the claim
@@ -74,7 +74,7 @@ class Claimed:
 
     Examples
     --------
-    >>> claim = Claimed(epsilon="epsilon", where="docstring of mean: satisfies epsilon-DP")
+    >>> claim = PackageClaim(epsilon="epsilon", where="docstring of mean: satisfies epsilon-DP")
     >>> claim.guarantee({"epsilon": 0.5})
     PureDP(at_epsilon=0.5)
     """
@@ -90,7 +90,7 @@ class Claimed:
     def __post_init__(self) -> None:
         named = [name for name in ("epsilon", "rho", "mu") if getattr(self, name) is not None]
         if len(named) != 1:
-            given = Shown(", ".join(named) or "no number")
+            given = VerbatimText(", ".join(named) or "no number")
             raise InvalidArgument("claim", given, "one of epsilon, rho and mu")
         if self.relation is not None:
             _require_relation(self.relation)
@@ -180,7 +180,7 @@ class Subject:
 
     name: str
     code: str
-    claims: tuple[Claimed, ...]
+    claims: tuple[PackageClaim, ...]
     parameters: tuple[Parameters, ...] = ({},)
     datasets: Datasets = ()
     bounds: Any = None
@@ -249,7 +249,7 @@ class Package:
 
     Examples
     --------
-    >>> claim = Claimed(epsilon=1.0, where="docstring")
+    >>> claim = PackageClaim(epsilon=1.0, where="docstring")
     >>> subject = Subject(name="sum", code="noisy_sum", claims=(claim,), datasets=([0.0, 1.0],))
     >>> package = Package(
     ...     name="my-own", distribution="my-own", code="my_own.subjects",

@@ -43,7 +43,7 @@ def other_choices(model: type[BaseModel], given: Mapping[str, object]) -> dict[s
     }
 
 
-def parsed_parameters(
+def parse_parameters(
     model: type[Model], given: Mapping[str, object], records: Container[str] = ()
 ) -> Model:
     """Return the model of ``given``, or raise `InvalidArgument` on the first thing wrong.
@@ -55,9 +55,9 @@ def parsed_parameters(
     --------
     >>> class Nodes(Parameters):
     ...     nodes: int = 3
-    >>> parsed_parameters(Nodes, {"nodes": 5}).nodes
+    >>> parse_parameters(Nodes, {"nodes": 5}).nodes
     5
-    >>> parsed_parameters(Nodes, {"node": 5})
+    >>> parse_parameters(Nodes, {"node": 5})
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: parameter: got 'node', expected one of: nodes; \
 did you mean 'nodes'?
@@ -74,9 +74,9 @@ did you mean 'nodes'?
         value = first["input"]
         if records and (first["loc"][0] in records or isinstance(value, list | dict)):
             value = Record(value)
-        raise InvalidArgument(name, value, _sentence(first["msg"])) from None
+        raise InvalidArgument(name, value, _format_validation_message(first["msg"])) from None
 
 
-def _sentence(message: str) -> str:
+def _format_validation_message(message: str) -> str:
     text = message.removeprefix("Input should be ")
     return text[:1].lower() + text[1:]

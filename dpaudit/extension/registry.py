@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Generic, TypeVar
 
-from dpaudit._references import installed, load_reference
-from dpaudit.errors import InvalidArgument, Shown, UnknownName
+from dpaudit._references import find_entry_points, load_reference
+from dpaudit.errors import InvalidArgument, UnknownName, VerbatimText
 from dpaudit.extension.attack import Attack
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.distinguisher import Distinguisher
@@ -82,7 +82,7 @@ class Registry(Generic[T]):
         return iter(sorted(self._entries()))
 
     def _entries(self) -> Mapping[str, EntryPoint]:
-        return installed(self.group)
+        return find_entry_points(self.group)
 
     def _card(self, entry: EntryPoint) -> T:
         package = "" if entry.dist is None else f" ({entry.dist.name})"
@@ -91,7 +91,9 @@ class Registry(Generic[T]):
         if not isinstance(card, self.kind):
             raise InvalidArgument(where, card, f"a {self.kind.__name__}")
         if (called := getattr(card, "name", entry.name)) != entry.name:
-            raise InvalidArgument(where, Shown(f"a card called {called!r}"), "one of the same name")
+            raise InvalidArgument(
+                where, VerbatimText(f"a card called {called!r}"), "one of the same name"
+            )
         return card
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class FormulaGuarantee:
     """The number that a paper's own formula states.
 
     Parameters
@@ -87,7 +87,7 @@ class ReleaseCard:
     noise: str
     more_noise: int = 1
     counted: Callable[[Any], str | None] | None = None
-    published: Callable[[Any, float], Published] | None = None
+    published: Callable[[Any, float], FormulaGuarantee] | None = None
     grid: Callable[[Any, float], Grid] | None = None
     words: Callable[[Any], str] | None = None
     neighbours: Callable[[Any], str] | None = None

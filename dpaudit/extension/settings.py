@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import dpaudit._validate as check
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.setting_table import AuditSettings
 
 WORST_CASE = "worst-case"
@@ -56,23 +56,23 @@ class Settings(AuditSettings):
 
     def __post_init__(self) -> None:
         check.non_negative("epsilon", self.epsilon)
-        check.delta("delta", self.delta)
-        check.probability("confidence", self.confidence)
-        check.integer("seed", self.seed, least=0)
-        check.choice("estimator", self.estimator, ("auto", "exact-loss", "event"))
+        check.require_delta("delta", self.delta)
+        check.require_probability("confidence", self.confidence)
+        check.require_integer("seed", self.seed, least=0)
+        check.require_choice("estimator", self.estimator, ("auto", "exact-loss", "event"))
         if self.trials is not None:
-            check.integer("trials", self.trials, least=100)
+            check.require_integer("trials", self.trials, least=100)
         if self.unit is not None:
-            check.integer("unit", self.unit, least=1)
+            check.require_integer("unit", self.unit, least=1)
         if self.candidate_pairs is not None:
-            check.integer("pairs", self.candidate_pairs, least=1)
+            check.require_integer("pairs", self.candidate_pairs, least=1)
         if self.time is not None:
-            check.positive("time", self.time)
+            check.require_positive("time", self.time)
         if self.looks is not None:
             object.__setattr__(self, "looks", _checked_looks(self.looks))
         if self.until_refuted and (self.time is not None or self.looks is not None):
             expected = "nothing with --until-refuted, which stops by itself; --trials is its cap"
-            raise InvalidArgument("time", self.time or Shown("looks"), expected)
+            raise InvalidArgument("time", self.time or VerbatimText("looks"), expected)
         if not isinstance(self.data_options, Mapping) or "path" in self.data_options:
             expected = "options by name without path: data_path says where the files are"
             raise InvalidArgument("data_option", self.data_options, expected)
@@ -129,7 +129,7 @@ def _checked_looks(looks: Sequence[Sequence[float]]) -> tuple[tuple[int, float],
     expected = "pairs of at least 4 trials and a share above 0, shares of 1 at most together"
     if not all(len(look) == 2 for look in looks):
         raise InvalidArgument("looks", looks, expected)
-    found = tuple((check.integer("looks", n, least=4), float(share)) for n, share in looks)
+    found = tuple((check.require_integer("looks", n, least=4), float(share)) for n, share in looks)
     shares = [share for _, share in found]
     if not shares or not min(shares) > 0 or not sum(shares) <= 1 + 1e-9:
         raise InvalidArgument("looks", looks, expected)

@@ -74,7 +74,7 @@ class Fault:
         It is below the one that the environment names (``DPAUDIT_DOCS``), or that the package
         states for its documentation.
         """
-        home = os.environ.get(_ADDRESS) or _stated_address()
+        home = os.environ.get(_ADDRESS) or _find_documentation_address()
         return f"{home.rstrip('/')}/faults/{self.code}.html" if home else None
 
     @property
@@ -95,7 +95,7 @@ def all_faults() -> Mapping[str, Fault]:
     """
     source = resources.files("dpaudit.faults").joinpath("faults.toml")
     tables = tomllib.loads(source.read_text(encoding="utf-8"))
-    return {code: _fault(code, table) for code, table in sorted(tables.items())}
+    return {code: _parse_fault(code, table) for code, table in sorted(tables.items())}
 
 
 def fault_of(code: str) -> Fault:
@@ -115,13 +115,13 @@ def fault_line(code: str) -> str:
     return code if fault is None else fault.line
 
 
-def _fault(code: str, table: Mapping[str, Any]) -> Fault:
+def _parse_fault(code: str, table: Mapping[str, Any]) -> Fault:
     given = {**table, "also": tuple(table.get("also", ()))}
     return Fault(code=code, **given)
 
 
 @cache
-def _stated_address() -> str | None:
+def _find_documentation_address() -> str | None:
     """Return what the package's metadata states as the address of its documentation."""
     stated = metadata.metadata("dpaudit").get_all("Project-URL") or []
     labels = (one.partition(",") for one in stated)

@@ -23,7 +23,7 @@ def page_of(fault: Fault, printed: str | None = None) -> str:
     printed
         What the command prints on the broken function; left out if None.
     """
-    files = [_file(name, text) for name, text in fault.files.items()]
+    files = [_render_fault_file(name, text) for name, text in fault.files.items()]
     shown = f"$ {fault.command}\n{printed}" if printed else f"$ {fault.command}\n"
     mark = (
         [] if fault.needs is None else [f"<!-- run: elsewhere, because it needs {fault.needs} -->"]
@@ -34,41 +34,41 @@ def page_of(fault: Fault, printed: str | None = None) -> str:
         "## Broken",
         "Save this as `release.py`:",
         *mark,
-        _block("python", fault.broken),
+        _render_code_block("python", fault.broken),
         *files,
         "## How it is found",
         fault.finding,
         "<!-- run: elsewhere, because the tests of kinds of fault run it -->",
-        _block("console", shown),
+        _render_code_block("console", shown),
         "## Repaired",
         fault.cure,
         *mark,
-        _block("python", fault.repaired),
-        *_also(fault),
+        _render_code_block("python", fault.repaired),
+        *_format_other_faults(fault),
         "All kinds: [the list](index.md).",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def essentials(fault: Fault) -> str:
+def format_fault_essentials(fault: Fault) -> str:
     """Return what matters of a kind of fault as plain text.
 
     Examples
     --------
     >>> from dpaudit.faults.catalogue import fault_of
-    >>> print(essentials(fault_of("DPA001")).splitlines()[0])
+    >>> print(format_fault_essentials(fault_of("DPA001")).splitlines()[0])
     DPA001: noise scaled by the data
     """
     parts = [
         f"{fault.code}: {fault.title}",
         fault.why,
         "Broken:",
-        _indented(fault.broken),
+        _format_indented(fault.broken),
         f"Found: {fault.finding}",
-        _indented(fault.command),
+        _format_indented(fault.command),
         f"What to do: {fault.cure}",
-        _indented(fault.repaired),
-        *_also(fault),
+        _format_indented(fault.repaired),
+        *_format_other_faults(fault),
         *([] if fault.address is None else [fault.address]),
     ]
     return "\n\n".join(parts)
@@ -96,18 +96,18 @@ def index_of(faults: Iterable[Fault]) -> str:
     )
 
 
-def _also(fault: Fault) -> list[str]:
+def _format_other_faults(fault: Fault) -> list[str]:
     return [f"Also under this code: {'; '.join(fault.also)}."] if fault.also else []
 
 
-def _file(name: str, text: str) -> str:
+def _render_fault_file(name: str, text: str) -> str:
     language = name.rpartition(".")[2]
-    return f"and this as `{name}`:\n\n{_block(language, text)}"
+    return f"and this as `{name}`:\n\n{_render_code_block(language, text)}"
 
 
-def _block(language: str, text: str) -> str:
+def _render_code_block(language: str, text: str) -> str:
     return f"```{language}\n{text.rstrip()}\n```"
 
 
-def _indented(text: str) -> str:
+def _format_indented(text: str) -> str:
     return "\n".join(f"    {line}".rstrip() for line in text.rstrip().splitlines())

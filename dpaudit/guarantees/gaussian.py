@@ -47,11 +47,11 @@ def log_delta(mu: float, epsilon: float) -> float:
     if x > 1e8:  # the other terms are below the last digit of this one
         return -0.5 * x * x
     if x < -5 or (x < 0 and mu > 1):  # delta is near 1: its complement is what is small
-        return math.log1p(-_complement(mu, epsilon))
+        return math.log1p(-_compute_delta_complement(mu, epsilon))
     return -0.5 * x * x - _LOG_ROOT_TWO_PI + _log_mills_difference(x, mu)
 
 
-def _complement(mu: float, epsilon: float) -> float:
+def _compute_delta_complement(mu: float, epsilon: float) -> float:
     """Return ``1 - delta``: a sum of positive terms."""
     x, y = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if y > 0:  # no large epsilon is added to a large logarithm
@@ -91,7 +91,7 @@ def epsilon_at(mu: float, log_delta_target: float) -> float:
     high = mu * (mu / 2 + math.sqrt(-2 * log_delta_target)) + 1e-300
     if not high < math.inf or log_delta(mu, high) >= log_delta_target:  # it is rounded away
         return high
-    return _root(lambda e: log_delta(mu, e) - log_delta_target, 0.0, high)
+    return _find_root(lambda e: log_delta(mu, e) - log_delta_target, 0.0, high)
 
 
 def mu_at(epsilon: float, log_delta_target: float) -> float:
@@ -102,10 +102,10 @@ def mu_at(epsilon: float, log_delta_target: float) -> float:
     low = high
     while log_delta(low, epsilon) > log_delta_target:
         low /= 2
-    return _root(lambda mu: log_delta(mu, epsilon) - log_delta_target, low, high)
+    return _find_root(lambda mu: log_delta(mu, epsilon) - log_delta_target, low, high)
 
 
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
+def _find_root(function: Callable[[float], float], low: float, high: float) -> float:
     # Roots may be tiny: the tolerance is relative, and bisecting from afar may take many steps.
     return float(brentq(function, low, high, xtol=math.ulp(0.0), rtol=1e-14, maxiter=2000))
 
@@ -116,7 +116,7 @@ def log_delta_above(mu: float, epsilon: float) -> float:
     if mu == 0 or found == -math.inf:
         return found
     x, terms = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    return min(0.0, rounding.above(found, 1 + (1 + abs(x)) * terms))
+    return min(0.0, rounding.bound_above(found, 1 + (1 + abs(x)) * terms))
 
 
 def delta_above(mu: float, epsilon: float) -> float:
@@ -129,22 +129,30 @@ def delta_above(mu: float, epsilon: float) -> float:
     """
     if mu == 0:
         return 0.0
-    return min(1.0, max(_delta_ends(rounding.most(mu), rounding.least(epsilon))[1], 0.0))
+    return min(
+        1.0,
+        max(
+            _delta_ends(rounding.to_larger_fraction(mu), rounding.to_smaller_fraction(epsilon))[1],
+            0.0,
+        ),
+    )
 
 
 def delta_below(mu: float, epsilon: float) -> float:
     """Return a double that is proved not to be above delta, for ``epsilon >= 0``."""
     if mu == 0:
         return 0.0
-    return max(0.0, _delta_ends(rounding.least(mu), rounding.most(epsilon))[0])
+    return max(
+        0.0, _delta_ends(rounding.to_smaller_fraction(mu), rounding.to_larger_fraction(epsilon))[0]
+    )
 
 
 def _delta_ends(mu: Fraction, epsilon: Fraction) -> tuple[float, float]:
     """Return both ends of a ball around delta, a few units in the last place apart."""
     for bits in _BITS:
         with ctx.workprec(bits):
-            ball = _profile(mu, epsilon)
-            top, low = rounding.ceiling(ball), rounding.floor(ball)
+            ball = _enclose_gaussian_delta(mu, epsilon)
+            top, low = rounding.round_ball_up(ball), rounding.round_ball_down(ball)
         if top <= low * (1 + 4e-15):
             break
     return low, top
@@ -153,15 +161,15 @@ def _delta_ends(mu: Fraction, epsilon: Fraction) -> tuple[float, float]:
 _BITS, _FAR = (128, 512, 2048), 2**19
 
 
-def _profile(mu: Fraction, epsilon: Fraction) -> arb:
+def _enclose_gaussian_delta(mu: Fraction, epsilon: Fraction) -> arb:
     """Return delta, enclosed: with enough bits its two terms may be subtracted."""
     root, low, high = arb(2).sqrt(), epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    x, y = rounding.ball(low), rounding.ball(high)
+    x, y = rounding.to_ball(low), rounding.to_ball(high)
     if high > _FAR:  # exp(epsilon) Phi(-y) = phi(x) R(y), and y R(y) is between two terms' sums
         series = arb(1 - 1 / y**2).union(1 - 1 / y**2 + 3 / y**4)
         far = (-x * x / 2).exp() / (2 * arb.pi()).sqrt() * series / y
     else:
-        far = rounding.ball(epsilon).exp() * (y / root).erfc() / 2
+        far = rounding.to_ball(epsilon).exp() * (y / root).erfc() / 2
     return (x / root).erfc() / 2 - far
 
 
@@ -187,7 +195,11 @@ def epsilon_above(mu: float, delta: float) -> float:
         return guess
 
     def holds(epsilon: float) -> bool:
-        return _at_most(rounding.most(mu), rounding.least(epsilon), rounding.least(delta))
+        return _at_most(
+            rounding.to_larger_fraction(mu),
+            rounding.to_smaller_fraction(epsilon),
+            rounding.to_smaller_fraction(delta),
+        )
 
     return rounding.first_above(guess, rounding.UNIT * delta / 8, holds)
 
@@ -199,7 +211,12 @@ def epsilon_below(mu: float, delta: float) -> float:
     guess = min(epsilon_at(mu, math.log(delta)), _LARGEST)
 
     def holds(epsilon: float) -> bool:
-        return not _at_most(rounding.least(mu), rounding.most(epsilon), rounding.most(delta), True)
+        return not _at_most(
+            rounding.to_smaller_fraction(mu),
+            rounding.to_larger_fraction(epsilon),
+            rounding.to_larger_fraction(delta),
+            True,
+        )
 
     return rounding.last_below(guess, rounding.UNIT * delta / 8, holds)
 
@@ -208,7 +225,7 @@ def _at_most(mu: Fraction, epsilon: Fraction, delta: Fraction, undecided: bool =
     """Return whether a profile is at most delta; what is said where no digits tell is given."""
     for bits in _BITS:
         with ctx.workprec(bits):
-            found, target = _profile(mu, epsilon), rounding.ball(delta)
+            found, target = _enclose_gaussian_delta(mu, epsilon), rounding.to_ball(delta)
             if found <= target or found > target:
                 return bool(found <= target)
     return undecided
@@ -230,6 +247,6 @@ def trade_off_below(mu: float, false_positive_rate: float) -> float:
     if mu == 0 or false_positive_rate in (0, 1):
         return 1 - false_positive_rate
     quantile = float(ndtri(false_positive_rate))
-    at = rounding.below(-quantile - mu, 1 + abs(quantile) + mu)
+    at = rounding.bound_below(-quantile - mu, 1 + abs(quantile) + mu)
     relative = rounding.UNIT * 8 * (1 + min(at, 0.0) ** 2)
     return float(ndtr(at)) * (1 - min(1.0, relative))

@@ -70,9 +70,9 @@ class Guarantee(ABC):
         InvalidArgument
             ``false_positive_rate`` is not a number in [0, 1].
         """
-        rate = fraction("false_positive_rate", false_positive_rate)
+        rate = require_fraction("false_positive_rate", false_positive_rate)
         log_rate = math.log(rate) if rate else tangents.SMALLEST_LOG_RATE
-        return max(0.0, -math.expm1(tangents.tangent(self.log_delta, log_rate).at(log_rate)))
+        return max(0.0, -math.expm1(tangents.find_tangent(self.log_delta, log_rate).at(log_rate)))
 
     def true_positive_rate(self, false_positive_rate: float) -> float:
         """Return the greatest power of any attack at this false-positive rate: 1 - trade-off.
@@ -116,13 +116,13 @@ class Guarantee(ABC):
         >>> round(PureDP(1.0).success(0.5), 4)
         0.7311
         """
-        prior = fraction("prior", prior)
+        prior = require_fraction("prior", prior)
         rare = min(prior, 1 - prior)
         if rare == 0:
             return 1.0
         log_odds = max(0.0, math.log1p(-rare) - math.log(rare))
         chance = (1 - rare) + rare * self.delta_within(log_odds, _UNSEEN)
-        return min(1.0, rounding.above(chance, 0.0))
+        return min(1.0, rounding.bound_above(chance, 0.0))
 
     def posterior(self, prior: float, delta: float = 0.0) -> float:
         r"""Return the greatest belief in the truth that outputs leave, but for a share ``delta``.
@@ -150,7 +150,7 @@ class Guarantee(ABC):
         >>> round(PureDP(1.0).posterior(0.1), 4)
         0.232
         """
-        prior, share = fraction("prior", prior), check.delta("delta", delta)
+        prior, share = require_fraction("prior", prior), check.require_delta("delta", delta)
         if prior in (0, 1):
             return prior
         loss = self.epsilon(0.0)
@@ -174,7 +174,7 @@ class Guarantee(ABC):
         >>> GaussianDP(0.5).group(4)
         GaussianDP(mu=2.0)
         """
-        size = check.integer("size", size, least=1)
+        size = check.require_integer("size", size, least=1)
         return self if size == 1 else self._group(size)
 
     def _group(self, size: int) -> Guarantee:
@@ -221,7 +221,7 @@ class Guarantee(ABC):
 
     def __str__(self) -> str:
         stated = ((name, value) for name, value in vars(self).items() if not name.startswith("_"))
-        fields = ", ".join(f"{name}={_shown(value)}" for name, value in stated)
+        fields = ", ".join(f"{name}={_format_guarantee_value(value)}" for name, value in stated)
         return f"{type(self).__name__}({fields})"
 
 
@@ -258,7 +258,7 @@ class GroupOf(Guarantee):
     size: int
 
     def __post_init__(self) -> None:
-        check.integer("size", self.size, least=1)
+        check.require_integer("size", self.size, least=1)
 
     def delta(self, epsilon: float) -> float:
         """Return a delta implied at ``epsilon >= 0``."""
@@ -273,7 +273,7 @@ class GroupOf(Guarantee):
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``: ``size`` times the one of a step at delta = 0."""
-        delta = check.delta("delta", delta)
+        delta = check.require_delta("delta", delta)
         if delta == 0:
             return self._most
         return min(
@@ -282,10 +282,10 @@ class GroupOf(Guarantee):
 
     def trade_off(self, false_positive_rate: float) -> float:
         """Return the least false-negative rate: the curve of a step, followed ``size`` times."""
-        rate = fraction("false_positive_rate", false_positive_rate)
+        rate = require_fraction("false_positive_rate", false_positive_rate)
         # In log space: a rounded power would be magnified by the steep steps that follow.
         log_rate = math.log(rate) if rate else tangents.SMALLEST_LOG_RATE
-        line = tangents.chain(self.one.log_delta, self.size, log_rate)
+        line = tangents.compose_tangent_chain(self.one.log_delta, self.size, log_rate)
         return max(0.0, -math.expm1(line.at(log_rate)))
 
     def _group(self, size: int) -> GroupOf:
@@ -302,11 +302,11 @@ class GroupOf(Guarantee):
         return rounding.times_up(self.size**2, self.one._rho())
 
 
-def _shown(value: object) -> str:
+def _format_guarantee_value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def fraction(name: str, value: object) -> float:
+def require_fraction(name: str, value: object) -> float:
     """Return ``value`` as a float in [0, 1].
 
     Raises
@@ -314,7 +314,7 @@ def fraction(name: str, value: object) -> float:
     InvalidArgument
         It is none.
     """
-    number = check.real(name, value)
+    number = check.require_real(name, value)
     if not 0 <= number <= 1:
         raise InvalidArgument(name, value, "a number in [0, 1]")
     return number

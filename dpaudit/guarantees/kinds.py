@@ -27,7 +27,7 @@ from scipy.special import ndtri_exp
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import gaussian, rounding, tangents
-from dpaudit.guarantees.guarantee import GroupOf, Guarantee, fraction
+from dpaudit.guarantees.guarantee import GroupOf, Guarantee, require_fraction
 
 __all__ = [
     "ApproximateDP",
@@ -61,7 +61,7 @@ class ApproximateDP(Guarantee):
 
     def __post_init__(self) -> None:
         check.non_negative("epsilon", self.at_epsilon)
-        check.delta("delta", self.at_delta)
+        check.require_delta("delta", self.at_delta)
 
     def delta(self, epsilon: float) -> float:
         """Return the smallest delta implied at ``epsilon >= 0``."""
@@ -71,29 +71,29 @@ class ApproximateDP(Guarantee):
         # (e^E - e^e) / (1 + e^E), with no power above 1
         off = rounding.UNIT * 2 * self.at_epsilon  # by which the difference may be too small
         gap = -math.expm1(epsilon - self.at_epsilon - off) / (1 + math.exp(-self.at_epsilon))
-        found = rounding.above(self.at_delta + (1 - self.at_delta) * gap, 0.0)
+        found = rounding.bound_above(self.at_delta + (1 - self.at_delta) * gap, 0.0)
         return min(1.0, found)
 
     def epsilon(self, delta: float) -> float:
         """Return the smallest epsilon implied at ``delta``: infinite below the claim's delta."""
-        delta = check.delta("delta", delta)
+        delta = check.require_delta("delta", delta)
         if delta < self.at_delta:
             return math.inf
         gap = (delta - self.at_delta) / (1 - self.at_delta) * (1 + math.exp(-self.at_epsilon))
         gap -= rounding.UNIT * 8 * gap
         if gap >= 1:
             return 0.0
-        found = rounding.above(self.at_epsilon + math.log1p(-gap), self.at_epsilon)
+        found = rounding.bound_above(self.at_epsilon + math.log1p(-gap), self.at_epsilon)
         return min(self.at_epsilon, max(0.0, found))
 
     def trade_off(self, false_positive_rate: float) -> float:
         """Return the least false-negative rate: two lines and zero."""
-        rate = fraction("false_positive_rate", false_positive_rate)
+        rate = require_fraction("false_positive_rate", false_positive_rate)
         power = _times_exp(rate, self.at_epsilon)
-        steep = rounding.below(1 - self.at_delta - power, power * (1 + self.at_epsilon))
+        steep = rounding.bound_below(1 - self.at_delta - power, power * (1 + self.at_epsilon))
         shallow = math.exp(-self.at_epsilon) * (1 - self.at_delta - rate)
         off = math.exp(-self.at_epsilon) * (1 + self.at_epsilon)
-        return max(0.0, steep, rounding.below(shallow, off))
+        return max(0.0, steep, rounding.bound_below(shallow, off))
 
     def _group(self, size: int) -> Guarantee:
         """Return ``(k epsilon, delta sum over i < k of e^(i epsilon))``-DP.
@@ -106,7 +106,7 @@ class ApproximateDP(Guarantee):
             return ApproximateDP(epsilon, 0.0)
         log_sum = _log_geometric_sum(self.at_epsilon, size)
         summed = _times_exp(self.at_delta, log_sum)
-        delta = rounding.above(summed, 0.0, 16.0 + 8 * (log_sum + epsilon))
+        delta = rounding.bound_above(summed, 0.0, 16.0 + 8 * (log_sum + epsilon))
         return ApproximateDP(epsilon, delta) if delta < 1 else GroupOf(self, size)
 
     def _follows_from(self, other: Guarantee) -> bool:
@@ -193,7 +193,7 @@ class GaussianDP(Guarantee):
 
     def epsilon(self, delta: float) -> float:
         """Return the exact epsilon, rounded up; infinite at delta = 0 unless mu = 0."""
-        return gaussian.epsilon_above(self.mu, check.delta("delta", delta))
+        return gaussian.epsilon_above(self.mu, check.require_delta("delta", delta))
 
     def delta_below(self, epsilon: float) -> float:
         """Return the exact delta, rounded down: what mechanisms that attain it have at least."""
@@ -201,11 +201,11 @@ class GaussianDP(Guarantee):
 
     def epsilon_below(self, delta: float) -> float:
         """Return the exact epsilon, rounded down: what mechanisms that attain it lose at least."""
-        return gaussian.epsilon_below(self.mu, check.delta("delta", delta))
+        return gaussian.epsilon_below(self.mu, check.require_delta("delta", delta))
 
     def trade_off(self, false_positive_rate: float) -> float:
         """Return ``Phi(Phi^-1(1 - rate) - mu)``, rounded down."""
-        rate = fraction("false_positive_rate", false_positive_rate)
+        rate = require_fraction("false_positive_rate", false_positive_rate)
         return gaussian.trade_off_below(self.mu, rate)
 
     def as_zero_concentrated(self) -> ZeroConcentratedDP:
@@ -250,12 +250,12 @@ class ZeroConcentratedDP(Guarantee):
 
     def log_delta(self, epsilon: float) -> float:
         """Return ``log(delta(epsilon))``, at any size."""
-        return concentrated_log_delta(self.rho, check.non_negative("epsilon", epsilon))
+        return bound_concentrated_log_delta(self.rho, check.non_negative("epsilon", epsilon))
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``; infinite at delta = 0 unless rho = 0."""
-        delta = check.delta("delta", delta)
-        return concentrated_epsilon(self.rho, math.log(delta) if delta else -math.inf)
+        delta = check.require_delta("delta", delta)
+        return bound_concentrated_epsilon(self.rho, math.log(delta) if delta else -math.inf)
 
     def _group(self, size: int) -> ZeroConcentratedDP:
         """Return ``k^2 rho``-zCDP (Bun & Steinke 2016, Proposition 1.9)."""
@@ -294,7 +294,7 @@ class RenyiDP(Guarantee):
     at_epsilon: float
 
     def __post_init__(self) -> None:
-        if check.positive("order", self.order) <= 1:
+        if check.require_positive("order", self.order) <= 1:
             raise InvalidArgument("order", self.order, "a finite number above 1")
         check.non_negative("epsilon", self.at_epsilon)
 
@@ -309,11 +309,11 @@ class RenyiDP(Guarantee):
             return -math.inf
         exponent = (self.order - 1) * (self._offset() - epsilon)
         terms = (self.order - 1) * (self.at_epsilon + epsilon + 1) + math.log(self.order)
-        return min(0.0, rounding.above(exponent - math.log(self.order), terms))
+        return min(0.0, rounding.bound_above(exponent - math.log(self.order), terms))
 
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``; infinite at 0 unless ``at_epsilon`` is 0."""
-        delta = check.delta("delta", delta)
+        delta = check.require_delta("delta", delta)
         if self.at_epsilon == 0:
             return 0.0
         if delta == 0:
@@ -321,7 +321,7 @@ class RenyiDP(Guarantee):
         log_delta, log_order = math.log(delta), math.log(self.order)
         shift = (log_delta + log_order) / (self.order - 1)
         terms = self.at_epsilon + 1 + (log_order - log_delta) / (self.order - 1)
-        return max(0.0, rounding.above(self._offset() - shift, terms))
+        return max(0.0, rounding.bound_above(self._offset() - shift, terms))
 
     def _offset(self) -> float:
         return self.at_epsilon + math.log1p(-1 / self.order)
@@ -351,7 +351,7 @@ def _log_geometric_sum(epsilon: float, size: int) -> float:
     return (size - 1) * epsilon + math.log(math.expm1(-size * epsilon) / math.expm1(-epsilon))
 
 
-def concentrated_log_delta(rho: float, epsilon: float) -> float:
+def bound_concentrated_log_delta(rho: float, epsilon: float) -> float:
     """Return the logarithm of a delta that rho-zCDP implies at ``epsilon >= 0``, not tight.
 
     Every Renyi order gives a bound; the least of them is the answer. Canonne, Kamath & Steinke
@@ -360,7 +360,7 @@ def concentrated_log_delta(rho: float, epsilon: float) -> float:
 
     Examples
     --------
-    >>> round(concentrated_log_delta(0.5, 40.0), 1)  # the exact Gaussian value is -788.4
+    >>> round(bound_concentrated_log_delta(0.5, 40.0), 1)  # the exact Gaussian value is -788.4
     -784.8
     """
     if rho == 0:
@@ -370,17 +370,17 @@ def concentrated_log_delta(rho: float, epsilon: float) -> float:
         excess = math.exp(log_excess)  # the order is 1 + excess
         lost = excess * math.log1p(1 / excess), math.log1p(excess)
         terms = excess * (1 + excess) * rho, -excess * epsilon, -lost[0], -lost[1]
-        return rounding.above(math.fsum(terms), sum(map(abs, terms)))
+        return rounding.bound_above(math.fsum(terms), sum(map(abs, terms)))
 
     return min(0.0, _least_over_orders(bound))
 
 
-def concentrated_epsilon(rho: float, log_delta_target: float) -> float:
+def bound_concentrated_epsilon(rho: float, log_delta_target: float) -> float:
     """Return an ``epsilon >= 0`` at which delta is at most the target, infinite when none is.
 
     Examples
     --------
-    >>> round(concentrated_epsilon(0.5, math.log(1e-5)), 2)
+    >>> round(bound_concentrated_epsilon(0.5, math.log(1e-5)), 2)
     4.73
     """
     if rho == 0:
@@ -392,12 +392,12 @@ def concentrated_epsilon(rho: float, log_delta_target: float) -> float:
         excess = math.exp(log_excess)
         rest = -log_delta_target / excess, -math.log1p(excess) / excess
         terms = (1 + excess) * rho, -math.log1p(1 / excess), *rest
-        return rounding.above(math.fsum(terms), sum(map(abs, terms)))
+        return rounding.bound_above(math.fsum(terms), sum(map(abs, terms)))
 
     # Bun & Steinke 2016, Proposition 1.3: implied as well, and what remains when no order on
     # the grid does better.
     far = 2 * math.sqrt(rho * -log_delta_target)
-    return max(0.0, min(_least_over_orders(bound), rounding.above(rho + far, 0.0)))
+    return max(0.0, min(_least_over_orders(bound), rounding.bound_above(rho + far, 0.0)))
 
 
 def _least_over_orders(function: Callable[[float], float]) -> float:

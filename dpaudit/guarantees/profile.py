@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown, what_happened
+from dpaudit.errors import InvalidArgument, VerbatimText, what_happened
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import ApproximateDP
 
@@ -118,16 +118,16 @@ class PrivacyProfile(Guarantee):
             raise
         except Exception as error:  # it is the caller's code
             raise InvalidArgument(
-                "claim", Shown(what_happened(error)), "a curve that returns delta"
+                "claim", VerbatimText(what_happened(error)), "a curve that returns delta"
             ) from error
         if not 0 <= delta <= 1:
-            given = Shown(f"delta({epsilon:g}) = {delta:g}")
+            given = VerbatimText(f"delta({epsilon:g}) = {delta:g}")
             raise InvalidArgument("claim", given, "a curve that returns numbers in [0, 1]")
         return delta
 
     def epsilon(self, delta: float) -> float:
         """Return nearly the smallest epsilon with at most this delta, never less; or infinity."""
-        delta = check.delta("delta", delta)
+        delta = check.require_delta("delta", delta)
         if delta not in self._found:
             self._found[delta] = self._least(delta)
         return self._found[delta]
@@ -176,13 +176,15 @@ class _Points:
             pairs = sorted((float(epsilon), float(delta)) for epsilon, delta in given)
         except (TypeError, ValueError):
             raise InvalidArgument(
-                "curve", Shown("what was given"), "(epsilon, delta) pairs"
+                "curve", VerbatimText("what was given"), "(epsilon, delta) pairs"
             ) from None
         if not pairs:
-            raise InvalidArgument("curve", Shown("no points"), "at least one (epsilon, delta)")
+            raise InvalidArgument(
+                "curve", VerbatimText("no points"), "at least one (epsilon, delta)"
+            )
         for epsilon, delta in pairs:
             check.non_negative("epsilon", epsilon)
-            check.delta("delta", delta)
+            check.require_delta("delta", delta)
         return cls(tuple(pairs))
 
     def __call__(self, epsilon: float) -> float:
@@ -225,7 +227,7 @@ class _OfTradeOff:
         values = np.array([float(self.function(float(rate))) for rate in rates])
         falls, bends = np.diff(values), np.diff(values, 2)
         if not (np.all(falls <= _ROUNDING) and np.all(bends >= -_ROUNDING)):
-            given = Shown("a function that rises somewhere, or is not convex")
+            given = VerbatimText("a function that rises somewhere, or is not convex")
             raise InvalidArgument("claim", given, "a trade-off function: convex, and never rising")
         return values
 

@@ -3,8 +3,8 @@
 A double of at most twelve digits stands for the number that somebody wrote: ten times 0.1 is 1,
 though the double nearest to a tenth is above it. Any other double stands for itself. Sums and
 quotients of what was written are worked out in fractions; where a formula has none, it is enclosed
-at the worse of the double and the written number (`most`, `least`), or the result of doubles gives
-way by more than they can be off (`above`, `below`).
+at the worse of the double and the written number (`to_larger_fraction`, `to_smaller_fraction`), or
+the result of doubles gives way by more than they can be off (`bound_above`, `bound_below`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _MOST_STEPS, _HALVINGS = 2200, 60  # doublings from the smallest double to the l
 
 
 @lru_cache(maxsize=4096)
-def written(value: float) -> Fraction:
+def to_written_fraction(value: float) -> Fraction:
     """Return the number that a finite double stands for.
 
     Examples
     --------
-    >>> written(0.1) == Fraction(1, 10), written(1 / 3) == Fraction(1 / 3)
+    >>> to_written_fraction(0.1) == Fraction(1, 10), to_written_fraction(1 / 3) == Fraction(1 / 3)
     (True, True)
     """
     exact = Fraction(value)
@@ -41,14 +41,14 @@ def is_short(value: float) -> bool:
     return float(f"{value:.{_DIGITS}g}") == value
 
 
-def most(value: float) -> Fraction:
+def to_larger_fraction(value: float) -> Fraction:
     """Return the larger of a finite double and the number that it stands for."""
-    return max(Fraction(value), written(value))
+    return max(Fraction(value), to_written_fraction(value))
 
 
-def least(value: float) -> Fraction:
+def to_smaller_fraction(value: float) -> Fraction:
     """Return the smaller of a finite double and the number that it stands for."""
-    return min(Fraction(value), written(value))
+    return min(Fraction(value), to_written_fraction(value))
 
 
 def up(value: Fraction) -> float:
@@ -56,7 +56,7 @@ def up(value: Fraction) -> float:
 
     Examples
     --------
-    >>> up(10 * written(0.1)), up(Fraction(1, 3)) > 1 / 3
+    >>> up(10 * to_written_fraction(0.1)), up(Fraction(1, 3)) > 1 / 3
     (1.0, True)
     >>> up(Fraction(2, 3)) == math.nextafter(2 / 3, 1)
     True
@@ -65,10 +65,10 @@ def up(value: Fraction) -> float:
         near = float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.nextafter(math.inf, 0.0)
-    return near if written(near) >= value else math.nextafter(near, math.inf)
+    return near if to_written_fraction(near) >= value else math.nextafter(near, math.inf)
 
 
-def down(value: Fraction) -> float:
+def round_fraction_down(value: Fraction) -> float:
     """Return the largest double that stands for no more than a fraction."""
     return -up(-value)
 
@@ -85,29 +85,35 @@ def up_from(meant: Fraction, worst: Fraction) -> float:
 
     Examples
     --------
-    >>> up_from(written(0.3) / written(0.1), most(0.3) / least(0.1))
+    >>> up_from(
+    ...     to_written_fraction(0.3) / to_written_fraction(0.1),
+    ...     to_larger_fraction(0.3) / to_smaller_fraction(0.1),
+    ... )
     3.0
     """
     near = up(meant)
-    return near if near == math.inf or written(near) == meant else max(near, up(worst))
+    return near if near == math.inf or to_written_fraction(near) == meant else max(near, up(worst))
 
 
 def quotient_up(numerator: float, denominator: float) -> float:
     """Return a quotient of doubles that are at least 0, rounded up; infinity where it overflows."""
-    meant = written(numerator) / written(denominator)
-    return up_from(meant, most(numerator) / least(denominator))
+    meant = to_written_fraction(numerator) / to_written_fraction(denominator)
+    return up_from(meant, to_larger_fraction(numerator) / to_smaller_fraction(denominator))
 
 
 def product_up(one: float, other: float) -> float:
     """Return a product of doubles that are at least 0, rounded up; infinity where it overflows."""
-    return up_from(written(one) * written(other), most(one) * most(other))
+    return up_from(
+        to_written_fraction(one) * to_written_fraction(other),
+        to_larger_fraction(one) * to_larger_fraction(other),
+    )
 
 
 def half_square_up(value: float) -> float:
     """Return half the square of a double, rounded up: rho of a mu, or of an epsilon."""
     if value == math.inf:
         return value
-    return up_from(written(value) ** 2 / 2, most(value) ** 2 / 2)
+    return up_from(to_written_fraction(value) ** 2 / 2, to_larger_fraction(value) ** 2 / 2)
 
 
 def sum_up(terms: Iterable[tuple[int, float]]) -> float:
@@ -121,8 +127,10 @@ def sum_up(terms: Iterable[tuple[int, float]]) -> float:
     terms = [(count, value) for count, value in terms if count and value]
     if any(value == math.inf for _, value in terms):
         return math.inf
-    meant = sum((count * written(value) for count, value in terms), Fraction(0))
-    return up_from(meant, sum((count * most(value) for count, value in terms), Fraction(0)))
+    meant = sum((count * to_written_fraction(value) for count, value in terms), Fraction(0))
+    return up_from(
+        meant, sum((count * to_larger_fraction(value) for count, value in terms), Fraction(0))
+    )
 
 
 def times_up(count: int, value: float) -> float:
@@ -141,7 +149,9 @@ def sum_down(terms: Iterable[tuple[int, float]]) -> float:
     terms = [(count, value) for count, value in terms if count and value]
     if any(value == math.inf for _, value in terms):
         return math.inf
-    return down(sum((count * written(value) for count, value in terms), Fraction(0)))
+    return round_fraction_down(
+        sum((count * to_written_fraction(value) for count, value in terms), Fraction(0))
+    )
 
 
 _FEW = 64  # events, for which the probability of any is worked out as a fraction
@@ -162,7 +172,7 @@ def any_of(terms: Iterable[tuple[int, float]]) -> tuple[Fraction, Fraction] | No
         return None
     meant, worst = (
         1 - math.prod(((1 - number(value)) ** count for count, value in terms), start=Fraction(1))
-        for number in (written, most)
+        for number in (to_written_fraction, to_larger_fraction)
     )
     return meant, worst
 
@@ -180,17 +190,17 @@ def any_up(terms: Iterable[tuple[int, float]]) -> float:
         return up_from(*known)
     with ctx.workprec(_BITS):
         logs = [count * (-arb(value)).log1p() for count, value in terms]
-        return min(1.0, ceiling(-sum(logs, arb(0)).expm1()))
+        return min(1.0, round_ball_up(-sum(logs, arb(0)).expm1()))
 
 
 def exp_up(exponent: float) -> float:
     """Return a power of e that is at most 1, rounded up: 0 at minus infinity alone."""
     if exponent == -math.inf:
         return 0.0
-    return min(1.0, max(above(math.exp(exponent), 0.0), math.ulp(0.0)))
+    return min(1.0, max(bound_above(math.exp(exponent), 0.0), math.ulp(0.0)))
 
 
-def above(value: float, magnitude: float, units: float = 8.0) -> float:
+def bound_above(value: float, magnitude: float, units: float = 8.0) -> float:
     """Return a number that is not below what a value stands for that may be off.
 
     Parameters
@@ -208,22 +218,22 @@ def above(value: float, magnitude: float, units: float = 8.0) -> float:
     return math.nextafter(value + off, math.inf)
 
 
-def below(value: float, magnitude: float, units: float = 8.0) -> float:
+def bound_below(value: float, magnitude: float, units: float = 8.0) -> float:
     """Return a number that is not above what a value stands for that may be off."""
-    return -above(-value, magnitude, units)
+    return -bound_above(-value, magnitude, units)
 
 
-def ball(value: Fraction) -> arb:
+def to_ball(value: Fraction) -> arb:
     """Return a ball around a fraction, of the precision that is set."""
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def ceiling(value: arb) -> float:
+def round_ball_up(value: arb) -> float:
     """Return a double that is not below a ball; infinity for one that is not finite.
 
     Examples
     --------
-    >>> ceiling(arb(2).sqrt()) ** 2 > 2 > floor(arb(2).sqrt()) ** 2
+    >>> round_ball_up(arb(2).sqrt()) ** 2 > 2 > round_ball_down(arb(2).sqrt()) ** 2
     True
     """
     if not value.is_finite():
@@ -235,9 +245,9 @@ def ceiling(value: arb) -> float:
     return near
 
 
-def floor(value: arb) -> float:
+def round_ball_down(value: arb) -> float:
     """Return a double that is not above a ball."""
-    return -ceiling(-value)
+    return -round_ball_up(-value)
 
 
 def root_up(square: Fraction) -> float:
@@ -249,13 +259,17 @@ def root_up(square: Fraction) -> float:
     (True, 5.0)
     """
     exact = _exact_root(square)
-    return up(exact) if exact is not None else ceiling(_root(square))
+    return up(exact) if exact is not None else round_ball_up(_compute_root_ball(square))
 
 
 def root_down(square: Fraction) -> float:
     """Return a double that stands for no more than a square root, nor much less."""
     exact = _exact_root(square)
-    return down(exact) if exact is not None else floor(_root(square))
+    return (
+        round_fraction_down(exact)
+        if exact is not None
+        else round_ball_down(_compute_root_ball(square))
+    )
 
 
 def _exact_root(square: Fraction) -> Fraction | None:
@@ -263,9 +277,9 @@ def _exact_root(square: Fraction) -> Fraction | None:
     return root if root * root == square else None
 
 
-def _root(square: Fraction) -> arb:
+def _compute_root_ball(square: Fraction) -> arb:
     with ctx.workprec(_BITS):
-        return ball(square).sqrt()
+        return to_ball(square).sqrt()
 
 
 def first_above(guess: float, step: float, holds: Callable[[float], bool]) -> float:
@@ -285,7 +299,7 @@ def first_above(guess: float, step: float, holds: Callable[[float], bool]) -> fl
         if at == math.inf or holds(at):
             break
         failed, at, step = at, at + step, 2 * step
-    return at if failed is None else _narrowed(at, failed, holds)
+    return at if failed is None else _bisect_towards_failure(at, failed, holds)
 
 
 def last_below(guess: float, step: float, holds: Callable[[float], bool]) -> float:
@@ -296,10 +310,10 @@ def last_below(guess: float, step: float, holds: Callable[[float], bool]) -> flo
             break
         failed, at, step = at, at - step, 2 * step
     at = max(at, 0.0)
-    return at if failed is None else _narrowed(at, failed, holds)
+    return at if failed is None else _bisect_towards_failure(at, failed, holds)
 
 
-def _narrowed(at: float, failed: float, holds: Callable[[float], bool]) -> float:
+def _bisect_towards_failure(at: float, failed: float, holds: Callable[[float], bool]) -> float:
     """Return where something holds, nearer to where it fails."""
     for _ in range(_HALVINGS):
         middle = at + (failed - at) / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import dpaudit._validate as check
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
     GaussianDP,
@@ -48,22 +48,24 @@ def at_distance(a_unit: Guarantee, distance: float) -> Guarantee:
     >>> at_distance(GaussianDP(0.5), 3.0), at_distance(ZeroConcentratedDP(0.125), 3.0)
     (GaussianDP(mu=1.5), ZeroConcentratedDP(rho=1.125))
     """
-    distance = check.positive("distance", distance)
+    distance = check.require_positive("distance", distance)
     match a_unit:
         case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
-            return ApproximateDP(_times("epsilon", epsilon, distance), delta)
+            return ApproximateDP(_multiply_by_distance("epsilon", epsilon, distance), delta)
         case PureDP(at_epsilon=epsilon):
-            return PureDP(_times("epsilon", epsilon, distance))
+            return PureDP(_multiply_by_distance("epsilon", epsilon, distance))
         case GaussianDP(mu=mu):
-            return GaussianDP(_times("mu", mu, distance))
+            return GaussianDP(_multiply_by_distance("mu", mu, distance))
         case ZeroConcentratedDP(rho=rho):
-            return ZeroConcentratedDP(_times("rho", _times("rho", rho, distance), distance))
-    raise InvalidArgument("claim", Shown(type(a_unit).__name__), _EXPECTED)
+            return ZeroConcentratedDP(
+                _multiply_by_distance("rho", _multiply_by_distance("rho", rho, distance), distance)
+            )
+    raise InvalidArgument("claim", VerbatimText(type(a_unit).__name__), _EXPECTED)
 
 
-def _times(name: str, value: float, distance: float) -> float:
+def _multiply_by_distance(name: str, value: float, distance: float) -> float:
     found = product_up(value, distance)
     if found == math.inf:
-        given = Shown(f"{value:.6g} a unit of a distance of {distance:.6g}")
+        given = VerbatimText(f"{value:.6g} a unit of a distance of {distance:.6g}")
         raise InvalidArgument(name, given, "a product that a double holds")
     return found

@@ -66,7 +66,7 @@ _SAME = Line(0.0, -math.inf)
 _TRIVIAL = Line(-math.inf, 0.0)
 
 
-def tangent(profile: LogProfile, log_rate: float) -> Line:
+def find_tangent(profile: LogProfile, log_rate: float) -> Line:
     """Return the line that is lowest at a rate.
 
     Parameters
@@ -79,7 +79,7 @@ def tangent(profile: LogProfile, log_rate: float) -> Line:
     Examples
     --------
     >>> half = lambda epsilon: math.log(0.5)  # (0, 1/2)-differential privacy
-    >>> round(math.exp(tangent(half, math.log(0.25)).at(math.log(0.25))), 6)
+    >>> round(math.exp(find_tangent(half, math.log(0.25)).at(math.log(0.25))), 6)
     0.75
     """
     rest = -math.expm1(log_rate)
@@ -87,12 +87,12 @@ def tangent(profile: LogProfile, log_rate: float) -> Line:
     # The curve meets its mirror image between (1 - delta(0)) / 2 and 1/2, and slopes past -1
     # before that point only.
     middle = math.exp(log_rate) > -math.expm1(profile(0.0)) / 2
-    lines = [] if rest <= 0.5 else [_steep(profile, log_rate)]
-    lines += [_shallow(profile, log_rest)] if middle or not lines else []
+    lines = [] if rest <= 0.5 else [_find_steep_tangent(profile, log_rate)]
+    lines += [_find_shallow_tangent(profile, log_rest)] if middle or not lines else []
     return min(lines, key=lambda line: line.at(log_rate))
 
 
-def _steep(profile: LogProfile, log_rate: float) -> Line:
+def _find_steep_tangent(profile: LogProfile, log_rate: float) -> Line:
     """Return the lowest line at a rate among those of slope at least 1."""
 
     def power(epsilon: float) -> float:
@@ -103,7 +103,7 @@ def _steep(profile: LogProfile, log_rate: float) -> Line:
     return Line(epsilon, profile(epsilon))
 
 
-def _shallow(profile: LogProfile, log_rest: float) -> Line:
+def _find_shallow_tangent(profile: LogProfile, log_rest: float) -> Line:
     """Return the lowest line at a rate among those of slope at most 1."""
     epsilon = _best_epsilon(profile, log_rest)
     if epsilon == math.inf:
@@ -135,7 +135,7 @@ def worst_loss(profile: LogProfile, log_share: float) -> float:
     1.1054
     """
     epsilon = _best_epsilon(profile, log_share)
-    return math.inf if epsilon == math.inf else _loss(profile, log_share, epsilon)
+    return math.inf if epsilon == math.inf else _compute_tangent_loss(profile, log_share, epsilon)
 
 
 def _best_epsilon(profile: LogProfile, log_share: float) -> float:
@@ -146,35 +146,38 @@ def _best_epsilon(profile: LogProfile, log_share: float) -> float:
         return math.inf
     # The loss is at least its epsilon, so none beyond what one epsilon gives can be the best.
     return _arg_least(
-        lambda epsilon: _loss(profile, log_share, epsilon), _loss(profile, log_share, within)
+        lambda epsilon: _compute_tangent_loss(profile, log_share, epsilon),
+        _compute_tangent_loss(profile, log_share, within),
     )
 
 
-def _loss(profile: LogProfile, log_share: float, epsilon: float) -> float:
+def _compute_tangent_loss(profile: LogProfile, log_share: float, epsilon: float) -> float:
     excess = profile(epsilon) - log_share
     if excess >= 0:  # nothing follows here: more than any answer, and less so to the right
         return 1e12 + excess
     return epsilon - math.log(-math.expm1(excess))
 
 
-def chain(profile: LogProfile, size: int, log_rate: float) -> Line:
+def compose_tangent_chain(profile: LogProfile, size: int, log_rate: float) -> Line:
     """Return a line that bounds power at ends of a chain of neighbours, touching at a rate.
 
     Examples
     --------
     >>> pure = lambda epsilon: -math.inf if epsilon >= 1 else math.log(1 - math.exp(epsilon - 1))
-    >>> round(chain(pure, 3, -20.0).log_slope, 6)
+    >>> round(compose_tangent_chain(pure, 3, -20.0).log_slope, 6)
     3.0
     """
     line = _SAME
     for _ in range(size):
-        line = tangent(profile, line.at(log_rate)).after(line)
+        line = find_tangent(profile, line.at(log_rate)).after(line)
     return line
 
 
 def group_log_delta(profile: LogProfile, size: int, epsilon: float) -> float:
     """Return log delta at ``epsilon >= 0`` for groups: `GroupOf` says what that is."""
-    low, high = _bracket(lambda r: chain(profile, size, r), lambda li: li.log_slope >= epsilon)
+    low, high = _bracket_lines(
+        lambda r: compose_tangent_chain(profile, size, r), lambda li: li.log_slope >= epsilon
+    )
     if low.log_slope <= epsilon:
         return min(0.0, low.log_intercept)
     heavy, light = _log_weights(low.log_slope - epsilon, high.log_slope - epsilon)
@@ -184,8 +187,8 @@ def group_log_delta(profile: LogProfile, size: int, epsilon: float) -> float:
 
 def group_epsilon(profile: LogProfile, size: int, log_delta: float) -> float:
     """Return the least ``epsilon >= 0`` at a finite log delta for groups, or infinity."""
-    low, high = _bracket(
-        lambda r: chain(profile, size, r), lambda li: li.log_intercept <= log_delta
+    low, high = _bracket_lines(
+        lambda r: compose_tangent_chain(profile, size, r), lambda li: li.log_intercept <= log_delta
     )
     if low.log_intercept > log_delta:
         return math.inf
@@ -193,7 +196,9 @@ def group_epsilon(profile: LogProfile, size: int, log_delta: float) -> float:
     return max(0.0, log_add(heavy + low.log_slope, light + high.log_slope))
 
 
-def _bracket(line_at: Callable[[float], Line], enough: Callable[[Line], bool]) -> tuple[Line, Line]:
+def _bracket_lines(
+    line_at: Callable[[float], Line], enough: Callable[[Line], bool]
+) -> tuple[Line, Line]:
     """Return the lines on both sides of where ``enough`` turns false as the rate grows.
 
     The first fails it too if no rate is small enough. The value of a group is an extreme over
@@ -234,12 +239,14 @@ def _arg_least(function: Callable[[float], float], width: float) -> float:
     at = int(np.argmin([function(float(x)) for x in grid]))
     best, radius = float(grid[at]), width / (len(grid) - 1)
     for _ in range(2):
-        best = _refine(function, best, max(-best, -radius), min(width - best, radius))
+        best = _refine_minimum(function, best, max(-best, -radius), min(width - best, radius))
         radius = 1e-7 * best + 1e-8 * radius
     return best
 
 
-def _refine(function: Callable[[float], float], best: float, low: float, high: float) -> float:
+def _refine_minimum(
+    function: Callable[[float], float], best: float, low: float, high: float
+) -> float:
     if best + low == best + high:
         return best
     found = minimize_scalar(

@@ -66,9 +66,9 @@ class AllocatedSums:
     epochs: int = 1
 
     def __post_init__(self) -> None:
-        check.integer("batches", self.batches, least=1)
-        check.positive("noise_multiplier", self.noise_multiplier)
-        check.integer("epochs", self.epochs, least=1)
+        check.require_integer("batches", self.batches, least=1)
+        check.require_positive("noise_multiplier", self.noise_multiplier)
+        check.require_integer("epochs", self.epochs, least=1)
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return noisy sums; every record of the dataset is allocated."""

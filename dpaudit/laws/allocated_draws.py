@@ -71,7 +71,7 @@ def draws_beyond(
     return min(tried, key=lambda one: one.log_bound(epsilon))
 
 
-def _panels(edges: Array) -> tuple[Array, Array]:
+def _make_quadrature_panels(edges: Array) -> tuple[Array, Array]:
     """Return nodes and the normal mass of each, of panels between edges, shape ``(panels, 6)``."""
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     nodes = middle[:, None] + half[:, None] * _NODES
@@ -79,7 +79,7 @@ def _panels(edges: Array) -> tuple[Array, Array]:
     return nodes, half[:, None] * _PARTS * density
 
 
-def _width(size: float) -> float:
+def _choose_panel_width(size: float) -> float:
     return min(0.1, 0.4 / size)
 
 
@@ -140,8 +140,10 @@ class Small:
 
     def _log_moment(self) -> float:
         mode = self._mode()
-        edges = np.arange(mode - _FAR, _FAR + _width(self.size), _width(self.size))
-        nodes, masses = _panels(edges)
+        edges = np.arange(
+            mode - _FAR, _FAR + _choose_panel_width(self.size), _choose_panel_width(self.size)
+        )
+        nodes, masses = _make_quadrature_panels(edges)
         mean = np.exp(-self.rate * np.exp(self.size * nodes - self.size**2 / 2))
         return math.log(float((mean * masses).sum()))
 
@@ -245,8 +247,8 @@ class Large:
 
 def _log_moments(size: float, cap: float, rates: Array) -> Array:
     """Return ``log E exp(rate V)`` of every rate, V at most what a sum of ``cap`` makes it."""
-    edges = np.arange(cap, -_FAR - 0.5, -_width(size))[::-1]
-    nodes, masses = _panels(edges)
+    edges = np.arange(cap, -_FAR - 0.5, -_choose_panel_width(size))[::-1]
+    nodes, masses = _make_quadrature_panels(edges)
     ratios = np.exp(size * nodes.ravel() - size**2 / 2)
     largest = math.exp(size * cap - size**2 / 2)
     below = np.expm1(np.multiply.outer(rates, ratios)) @ masses.ravel()
@@ -298,7 +300,7 @@ def _beyond_one(size: float, cap: float, rate: float) -> Callable[[int, Generato
 
     By rejection: evenly in a cell, taken as the density is to what bounds it there.
     """
-    width = _width(size) / 2
+    width = _choose_panel_width(size) / 2
     edges = np.concatenate(
         [np.arange(cap, -_FAR - 0.5, -width)[::-1], np.arange(cap + width, cap + _FAR, width)]
     )

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from dpaudit.execution.tasks import pickled
-from dpaudit.laws.layout import Column, Layout, Parted, Plain
-from dpaudit.laws.mechanism import checked_sample
+from dpaudit.execution.tasks import to_pickle
+from dpaudit.laws.layout import Layout, LayoutColumn, Parted, Plain
+from dpaudit.laws.mechanism import draw_checked_sample
 from dpaudit.laws.searches import search_with
 
 
-def laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
+def answer_layout(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
     """Return a layout as plain data."""
     found = mechanism.laid_out(*arguments)
     if isinstance(found, Plain):
@@ -28,42 +28,44 @@ def laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
     return None, columns, found.usual, found.ignored, found.opened
 
 
-def layout(answer: Sequence[Any]) -> Layout:
-    """Return the layout that `laid_out` answered."""
+def parse_layout_answer(answer: Sequence[Any]) -> Layout:
+    """Return the layout that `answer_layout` answered."""
     plain, columns, usual, ignored, opened = answer
     if plain is not None:
         shape, kind, steady, drifts = plain
         return Plain(tuple(shape), kind, tuple(steady), tuple(drifts))
-    return Parted(tuple(Column(*one) for one in columns), usual, tuple(ignored), tuple(opened))
+    return Parted(
+        tuple(LayoutColumn(*one) for one in columns), usual, tuple(ignored), tuple(opened)
+    )
 
 
-def texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]]:
+def answer_texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]]:
     """Return codes, each with its kind and its text."""
     return [(code, *named) for code, named in mechanism.texts(*arguments).items()]
 
 
-def fixed_parts(mechanism: Any, *arguments: Any) -> dict[str, list[float]]:
+def answer_fixed_parts(mechanism: Any, *arguments: Any) -> dict[str, list[float]]:
     """Return the parts that are the same in all observations of this process, by path."""
     found: dict[str, list[float]] = mechanism.fixed_parts(*arguments)
     return found
 
 
-def neighbours(mechanism: Any, pair: Any) -> bytes:
+def answer_neighbours(mechanism: Any, pair: Any) -> bytes:
     """Return the neighbours that a mechanism has for a pair, pickled."""
-    return pickled(list(mechanism.neighbours(pair)))
+    return to_pickle(list(mechanism.neighbours(pair)))
 
 
 def searched(mechanism: Any, *given: Any) -> bytes:
     """Return what a search finds in a domain, pickled."""
-    return pickled(search_with(mechanism, *given))
+    return to_pickle(search_with(mechanism, *given))
 
 
 def sampled(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:
     """Return transcripts, and the state in which the mechanism left the generator."""
-    return checked_sample(mechanism, dataset, trials, rng), rng.bit_generator.state
+    return draw_checked_sample(mechanism, dataset, trials, rng), rng.bit_generator.state
 
 
-def result(mechanism: Any, method: str, *arguments: Any) -> Any:
+def answer_method(mechanism: Any, method: str, *arguments: Any) -> Any:
     """Return what a method returns."""
     return getattr(mechanism, method)(*arguments)
 
@@ -80,7 +82,7 @@ def all_in_digits(mechanism: Any, transcripts: Any, *arguments: Any) -> list[flo
     return [float(mechanism.loss_in_digits(one, *arguments)) for one in transcripts]
 
 
-def tilted(mechanism: Any, how: str, pair: Any, *given: Any) -> Any:
+def answer_tilted_sample(mechanism: Any, how: str, pair: Any, *given: Any) -> Any:
     """Return what was drawn by another law, and the state of the generator thereafter."""
     *_, rng = given
     drawn = getattr(mechanism, how)(pair, *given)

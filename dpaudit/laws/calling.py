@@ -20,11 +20,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random import Generator, RandomState
 
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.fresh import Fresh
-from dpaudit.laws.layout import counted
+from dpaudit.laws.layout import require_observation_count
 from dpaudit.laws.outside import Outside
-from dpaudit.records import stray
+from dpaudit.records import convert_stray_argument
 
 Role = Literal["data", "trials", "rng"]
 _TRIALS = frozenset(
@@ -71,7 +71,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Form:
+class CallForm:
     """How something is called.
 
     Parameters
@@ -103,7 +103,7 @@ class Form:
         return f"{self.method or 'f'}({', '.join(shown)})"
 
 
-def form_of(given: Any, written: str | None = None) -> Form:
+def form_of(given: Any, written: str | None = None) -> CallForm:
     """Return how something is called, from its signature or as it is written.
 
     Parameters
@@ -134,14 +134,14 @@ def form_of(given: Any, written: str | None = None) -> Form:
         _require_made(given)
     for method, arguments in _METHODS.items():
         if callable(getattr(given, method, None)):
-            return Form(method, arguments, made=isinstance(given, type))
+            return CallForm(method, arguments, made=isinstance(given, type))
     if isinstance(given, type):
         if not any("__call__" in vars(kind) for kind in given.__mro__):
-            raise InvalidArgument("mechanism", stray(given), _EXPECTED)
-        return replace(_read(given.__call__, bound=False), made=True)
+            raise InvalidArgument("mechanism", convert_stray_argument(given), _EXPECTED)
+        return replace(_parse_call_form(given.__call__, bound=False), made=True)
     if not callable(given):
-        raise InvalidArgument("mechanism", stray(given), _EXPECTED)
-    return _read(given)
+        raise InvalidArgument("mechanism", convert_stray_argument(given), _EXPECTED)
+    return _parse_call_form(given)
 
 
 def _require_made(given: type) -> None:
@@ -150,7 +150,7 @@ def _require_made(given: type) -> None:
         inspect.signature(given).bind()
     except (TypeError, ValueError):
         expected = f"{_EXPECTED} that takes no arguments (this one needs some: give an instance)"
-        raise InvalidArgument("mechanism", stray(given), expected) from None
+        raise InvalidArgument("mechanism", convert_stray_argument(given), expected) from None
 
 
 _METHODS = {
@@ -163,7 +163,7 @@ _EXPECTED = (
 )
 
 
-def _as_written(given: Any, written: str) -> Form:
+def _as_written(given: Any, written: str) -> CallForm:
     found = _WRITTEN.fullmatch(written.replace(" ", ""))
     roles = found["roles"].split(",") if found else []
     if found is None or not set(roles) <= set(_ROLES) or "data" not in roles:
@@ -172,10 +172,10 @@ def _as_written(given: Any, written: str) -> Form:
     method = "" if found["method"] == "f" else found["method"]
     arguments = tuple(Argument(role, role) for role in _ROLES for one in roles if one == role)
     ordered = tuple(sorted(arguments, key=lambda one: roles.index(one.role)))
-    return Form(method, ordered, made=isinstance(given, type))
+    return CallForm(method, ordered, made=isinstance(given, type))
 
 
-def _read(function: Callable[..., Any], *, bound: bool = True) -> Form:
+def _parse_call_form(function: Callable[..., Any], *, bound: bool = True) -> CallForm:
     """Return how a function is called: required arguments by place, randomness also by name.
 
     An optional argument for the number of outputs is left alone: it might mean something else.
@@ -183,20 +183,20 @@ def _read(function: Callable[..., Any], *, bound: bool = True) -> Form:
     try:
         parameters = list(inspect.signature(function).parameters.values())[0 if bound else 1 :]
     except (TypeError, ValueError):  # of a builtin, nobody knows
-        return Form("", _METHODS["fit"])
+        return CallForm("", _METHODS["fit"])
     places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, _EITHER)]
     required = [one for one in places if one.default is one.empty]
     roles = _roles_of(required, function)
     found = [Argument(role, one.name) for role, one in zip(roles, required, strict=True)]
     for one in parameters:
-        role, needed = _role(one), one.default is one.empty
+        role, needed = _find_argument_role(one), one.default is one.empty
         by_name = one.kind in (_EITHER, _NAMED) and one not in required and role not in roles
         if by_name and (role == "rng" or (role == "trials" and needed)):
             found.append(Argument(role, one.name, by_name=True))
-    return Form("", tuple(found))
+    return CallForm("", tuple(found))
 
 
-def _role(one: inspect.Parameter) -> Role:
+def _find_argument_role(one: inspect.Parameter) -> Role:
     if str(one.annotation).endswith(_GENERATORS) or one.annotation in (Generator, RandomState):
         return "rng"
     name = one.name.lower().strip("_")
@@ -211,20 +211,20 @@ def _roles_of(required: list[inspect.Parameter], function: Callable[..., Any]) -
     Nothing is guessed: a number of bins that is given how many outputs to draw is no error, and
     its outputs are those of something else.
     """
-    roles = list(map(_role, required))
+    roles = list(map(_find_argument_role, required))
     if roles and "data" not in roles:
         roles[0] = "data"
     twice = [one.name for n, one in enumerate(required) if roles[n] in roles[:n]]
     if twice or not roles:
         called = getattr(function, "__qualname__", type(function).__name__)
-        shown = Shown(f"{called}({', '.join(one.name for one in required)})")
+        shown = VerbatimText(f"{called}({', '.join(one.name for one in required)})")
         known = "one whose arguments are the data, and at most trials and rng beside it"
-        expected = f"{known}: {_hint(twice[0])}" if twice else known
+        expected = f"{known}: {_format_argument_hint(twice[0])}" if twice else known
         raise InvalidArgument("mechanism", shown, expected)
     return tuple(roles)
 
 
-def _hint(name: str) -> str:
+def _format_argument_hint(name: str) -> str:
     """Return what to do about an argument that is neither data, trials nor a generator."""
     return (_OF_LABELS if name.lower() in _LABELS else _HINT).format(name)
 
@@ -255,7 +255,7 @@ class Calls:
     """
 
     function: Any
-    form: Form
+    form: CallForm
     read: Any = None
     fresh: Fresh | None = None
     when: When | None = None
@@ -276,7 +276,7 @@ class Calls:
             many = self._call(dataset, trials, rng)
         if self.read is None:
             return many
-        return [looked_at(self.read, one) for one in counted(many, trials)]
+        return [read_observation(self.read, one) for one in require_observation_count(many, trials)]
 
     @property
     def has_returned(self) -> bool:
@@ -301,7 +301,7 @@ class Calls:
             found = self._fitted(dataset, rng)
         else:
             found = self._call(dataset, 1, rng)
-        return found if self.read is None else looked_at(self.read, found)
+        return found if self.read is None else read_observation(self.read, found)
 
     def _call_before(self, dataset: Any, rng: Generator) -> None:
         """Let an instance of which later calls count have its first one."""
@@ -312,11 +312,11 @@ class Calls:
 
     def _first(self, many: Any) -> Any:
         """Return the one output of a call that was asked for one, as it is looked at."""
-        found = counted(many, 1)[0]
-        return found if self.read is None else looked_at(self.read, found)
+        found = require_observation_count(many, 1)[0]
+        return found if self.read is None else read_observation(self.read, found)
 
     def _call(self, dataset: Any, trials: int, rng: Generator) -> Any:
-        values: dict[Role, Any] = {"data": _fresh(dataset), "trials": trials, "rng": rng}
+        values: dict[Role, Any] = {"data": _copy_dataset(dataset), "trials": trials, "rng": rng}
         form = self.form
         target = self.function() if form.made else self.function
         method = getattr(target, form.method) if form.method else target
@@ -335,17 +335,17 @@ class Calls:
 
     def _fitted(self, dataset: Any, rng: Generator) -> Any:
         """Return a fresh copy of an estimator, fitted with randomness of its own."""
-        model = self.function() if self.form.made else _unfitted(self.function)
-        _reseed(model, rng)
+        model = self.function() if self.form.made else _clone_unfitted(self.function)
+        _set_estimator_seeds(model, rng)
         parameters: dict[str, Any] = getattr(model, "get_params", dict)()
         if "random_state" in parameters and parameters["random_state"] is None:
             model.set_params(random_state=int(rng.integers(2**32)))
-        data = _fresh(dataset)
+        data = _copy_dataset(dataset)
         fitted = model.fit(*data) if isinstance(data, tuple) else model.fit(data)
         return model if fitted is None else fitted
 
 
-def looked_at(read: Any, found: Any) -> Any:
+def read_observation(read: Any, found: Any) -> Any:
     """Return what is looked at: ``read(found)``, or attributes by their names."""
     if isinstance(read, str | list | tuple):
         names = [read] if isinstance(read, str) else read
@@ -359,7 +359,7 @@ _SMALL = 2**16  # entries of an array that is copied for every call
 _flat: dict[int, tuple[Any, bool]] = {}  # whether data hold nothing that can be changed, by id
 
 
-def _fresh(dataset: Any) -> Any:
+def _copy_dataset(dataset: Any) -> Any:
     """Return data that a call may change for itself; of large arrays the array itself."""
     kind = type(dataset)
     if kind in _COPIED:
@@ -367,7 +367,7 @@ def _fresh(dataset: Any) -> Any:
     if kind in _ATOMS:
         return dataset
     if kind is tuple:
-        return tuple(map(_fresh, dataset))
+        return tuple(map(_copy_dataset, dataset))
     if isinstance(dataset, np.ndarray):
         return dataset.copy() if dataset.size <= _SMALL else dataset
     pandas = sys.modules.get("pandas")
@@ -390,7 +390,7 @@ def _is_flat(dataset: Any) -> bool:
     return known[1]
 
 
-def _reseed(model: Any, rng: Generator) -> None:
+def _set_estimator_seeds(model: Any, rng: Generator) -> None:
     """Give generators that an estimator holds numbers of their own: a copy has the same again."""
     for held in list(getattr(model, "__dict__", {}).values()):
         if isinstance(held, Generator):
@@ -400,7 +400,7 @@ def _reseed(model: Any, rng: Generator) -> None:
             held.seed(int(rng.integers(2**32)))
 
 
-def _unfitted(model: Any) -> Any:
+def _clone_unfitted(model: Any) -> Any:
     if hasattr(model, "get_params") and "sklearn" in sys.modules:
         from sklearn.base import clone
 

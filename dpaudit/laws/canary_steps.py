@@ -37,7 +37,7 @@ from scipy.special import expit, gammaln, logsumexp, ndtr
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.mechanism import TiltedSample
 from dpaudit.neighbours import Pair
 
@@ -120,10 +120,10 @@ class CanarySteps(Generic[DatasetT]):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        if check.positive("sampling_ratio", self.sampling_ratio) > 1:
+        if check.require_positive("sampling_ratio", self.sampling_ratio) > 1:
             raise InvalidArgument("sampling_ratio", self.sampling_ratio, "a number in (0, 1]")
-        check.positive("noise_multiplier", self.noise_multiplier)
-        check.integer("steps", self.steps, least=1)
+        check.require_positive("noise_multiplier", self.noise_multiplier)
+        check.require_integer("steps", self.steps, least=1)
 
     def sample(self, dataset: DatasetT, trials: int, rng: Generator) -> Array:
         """Return what the code's steps show along the canary, shape ``(trials, steps)``."""
@@ -163,7 +163,9 @@ class CanarySteps(Generic[DatasetT]):
     def _added(self, pair: Pair[DatasetT]) -> bool:
         here, there = bool(self.holds(pair.dataset)), bool(self.holds(pair.neighbour))
         if here == there:
-            raise InvalidArgument("pair", Shown("both or neither"), "one side that has the canary")
+            raise InvalidArgument(
+                "pair", VerbatimText("both or neither"), "one side that has the canary"
+            )
         return here
 
     def _power(self, pair: Pair[DatasetT], tilt: float) -> float:
@@ -172,7 +174,7 @@ class CanarySteps(Generic[DatasetT]):
 
     def _checked(self, transcripts: Array) -> Array:
         if transcripts.ndim != 2 or transcripts.shape[1] != self.steps:
-            given = Shown(f"shape {transcripts.shape}")
+            given = VerbatimText(f"shape {transcripts.shape}")
             raise InvalidArgument("transcripts", given, f"shape (trials, {self.steps})")
         return transcripts
 

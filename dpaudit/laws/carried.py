@@ -36,7 +36,7 @@ _HARMLESS = (type, ModuleType, BuiltinFunctionType, CodeType, Enum, PurePath, re
 _HARMLESS_TOO = (date, time, timedelta, slice, range, np.random.Generator)
 
 
-def carried_noise(mechanism: Any) -> list[str]:
+def find_carried_noise(mechanism: Any) -> list[str]:
     """Return the names of values that came along with a mechanism and may be noise.
 
     Examples
@@ -44,13 +44,18 @@ def carried_noise(mechanism: Any) -> list[str]:
     >>> from dpaudit.laws.observed import as_mechanism
     >>> def made(key):
     ...     return lambda data: len(data) + key[0]
-    >>> carried_noise(as_mechanism(made(b"8a1c-91f0-77"))), carried_noise(as_mechanism(made([2])))
+    >>> (
+    ...     find_carried_noise(as_mechanism(made(b"8a1c-91f0-77"))),
+    ...     find_carried_noise(as_mechanism(made([2]))),
+    ... )
     (['key'], [])
     """
-    return sorted({name for name in _of(function_of(mechanism), "", set(), 0) if name})
+    return sorted(
+        {name for name in _find_noise_names(function_of(mechanism), "", set(), 0) if name}
+    )
 
 
-def _of(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str]:
+def _find_noise_names(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str]:
     """Yield names under which a value, or what it refers to, may be noise."""
     if id(value) in seen or deep > _DEEP:
         return
@@ -58,35 +63,35 @@ def _of(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str]:
     if isinstance(value, FunctionType):
         yield from _of_function(value, seen, deep)
     elif isinstance(value, partial):
-        yield from _of(value.func, name, seen, deep + 1)
+        yield from _find_noise_names(value.func, name, seen, deep + 1)
         for key, one in (*enumerate(value.args), *value.keywords.items()):
-            yield from _of(one, f"{name}argument {key}", seen, deep + 1)
+            yield from _find_noise_names(one, f"{name}argument {key}", seen, deep + 1)
     elif isinstance(value, MethodType):
-        yield from _of(value.__func__, name, seen, deep + 1)
-        yield from _of(value.__self__, name, seen, deep + 1)
+        yield from _find_noise_names(value.__func__, name, seen, deep + 1)
+        yield from _find_noise_names(value.__self__, name, seen, deep + 1)
     elif isinstance(value, type) and not _is_imported(value):
         for key, one in vars(value).items():
             if not key.startswith("__"):
-                yield from _of(getattr(one, "__func__", one), key, seen, deep + 1)
+                yield from _find_noise_names(getattr(one, "__func__", one), key, seen, deep + 1)
     elif is_plain(value):
         if could_be_noise(value):
             yield name
     else:
-        yield from _inside(value, name, seen, deep)
+        yield from _find_noise_names_inside(value, name, seen, deep)
 
 
-def _inside(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str]:
+def _find_noise_names_inside(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str]:
     """Yield names of what containers and objects hold."""
     if isinstance(value, Mapping):
         for key, one in list(value.items())[:_MANY]:
             if could_be_noise(key):
                 yield name
-            yield from _of(one, name, seen, deep + 1)
+            yield from _find_noise_names(one, name, seen, deep + 1)
     elif isinstance(value, (list, tuple, set, frozenset)):
         for one in list(value)[:_MANY]:
-            yield from _of(one, name, seen, deep + 1)
+            yield from _find_noise_names(one, name, seen, deep + 1)
     elif hasattr(value, "to_numpy"):
-        yield from _of(np.asarray(value.to_numpy()), name, seen, deep + 1)
+        yield from _find_noise_names(np.asarray(value.to_numpy()), name, seen, deep + 1)
     elif not isinstance(value, (*_HARMLESS, *_HARMLESS_TOO)):
         yield from _of_object(value, name, seen, deep)
 
@@ -100,16 +105,16 @@ def _of_object(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str
             if hasattr(value, str(slot)):
                 held[str(slot)] = getattr(value, str(slot))
     for key, one in held.items():
-        yield from _of(one, str(key), seen, deep + 1)
+        yield from _find_noise_names(one, str(key), seen, deep + 1)
     if type(value).__module__ != "builtins" and not _is_imported(type(value)):
-        yield from _of(type(value), name, seen, deep + 1)
+        yield from _find_noise_names(type(value), name, seen, deep + 1)
 
 
 def _of_function(function: FunctionType, seen: set[int], deep: int) -> Iterator[str]:
     """Yield names of what a function refers to that did not come with an import."""
     inner = getattr(function, "__wrapped__", None)
     if inner is not None:
-        yield from _of(inner, function.__name__, seen, deep + 1)
+        yield from _find_noise_names(inner, function.__name__, seen, deep + 1)
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
     if not _is_imported(function):
         for key, cell in cells:
@@ -117,12 +122,12 @@ def _of_function(function: FunctionType, seen: set[int], deep: int) -> Iterator[
                 held = cell.cell_contents
             except ValueError:  # it is empty
                 continue
-            yield from _of(held, key, seen, deep + 1)
+            yield from _find_noise_names(held, key, seen, deep + 1)
         for one in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            yield from _of(one, f"a default of {function.__name__}", seen, deep + 1)
+            yield from _find_noise_names(one, f"a default of {function.__name__}", seen, deep + 1)
         for key in names_in(function.__code__):
             if key in function.__globals__:
-                yield from _of(function.__globals__[key], key, seen, deep + 1)
+                yield from _find_noise_names(function.__globals__[key], key, seen, deep + 1)
 
 
 def _is_imported(given: Any) -> bool:

@@ -12,8 +12,8 @@ import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.execution.looks import codes_of, look, names_of
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.execution.looks import codes_of, compute_look_fingerprint, names_of
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.scripts import source_of
 
@@ -38,7 +38,7 @@ def require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
         with Crew(crew.limits) as another:
             fresh.append(another.call(of_named, owner.__module__, list(here)))
     if found := changes(here, fresh):
-        given = Shown(
+        given = VerbatimText(
             f"one whose module {owner.__module__} has another {', '.join(found)} than its file says"
         )
         expected = "a module as it is imported; what is to differ goes in as an argument, or in a "
@@ -66,7 +66,7 @@ def looks(owner: FunctionType | type) -> dict[str, str]:
 def of_named(module: str, names: list[str]) -> dict[str, str]:
     """Return how these names of a module look in this process."""
     home = importlib.import_module(module)
-    return {name: look(getattr(home, name, None)) for name in names}
+    return {name: compute_look_fingerprint(getattr(home, name, None)) for name in names}
 
 
 def changes(here: dict[str, str], fresh: list[dict[str, str]]) -> list[str]:
@@ -84,7 +84,7 @@ def changes(here: dict[str, str], fresh: list[dict[str, str]]) -> list[str]:
 
 
 def _settled(seen: str) -> bool:
-    return seen not in (look(None), look(False))
+    return seen not in (compute_look_fingerprint(None), compute_look_fingerprint(False))
 
 
 def _follow(name: str, module: ModuleType, found: dict[str, str]) -> None:
@@ -92,7 +92,7 @@ def _follow(name: str, module: ModuleType, found: dict[str, str]) -> None:
     if name in found or not hasattr(module, name):
         return
     value = getattr(module, name)
-    found[name] = look(value)
+    found[name] = compute_look_fingerprint(value)
     for code in codes_of(value):
         if getattr(value, "__module__", None) == module.__name__:
             for other in names_of(code):

@@ -16,14 +16,14 @@ from dpaudit.laws.outside import Outside
 _LARGEST = 16 * 2**20  # bytes of a source file
 
 
-class Code(NamedTuple):
+class CodeReference(NamedTuple):
     """What names the code, ``module:object``, and the SHA-256 of its source file."""
 
     reference: str
     sha256: str
 
 
-def code_of(mechanism: Any) -> Code | None:
+def code_of(mechanism: Any) -> CodeReference | None:
     """Return which code a mechanism is; None where no source file holds it.
 
     Examples
@@ -34,7 +34,7 @@ def code_of(mechanism: Any) -> Code | None:
     None
     """
     place = place_of(mechanism)
-    return None if place is None else hashed(*place)
+    return None if place is None else make_code(*place)
 
 
 def outside_of(mechanism: object) -> Outside | None:
@@ -58,15 +58,15 @@ def place_of(mechanism: Any) -> tuple[str, ...] | None:
         return None
 
 
-def hashed(reference: str, file: str, digest: str | None = None) -> Code | None:
+def make_code(reference: str, file: str, digest: str | None = None) -> CodeReference | None:
     """Return the code of a place, None where there is no such file."""
     if digest is not None:
-        return Code(reference, digest)
+        return CodeReference(reference, digest)
     source = Path(file)
     try:
         if not source.is_file() or source.stat().st_size > _LARGEST:
             return None
-        return Code(reference, hashlib.sha256(source.read_bytes()).hexdigest())
+        return CodeReference(reference, hashlib.sha256(source.read_bytes()).hexdigest())
     except (OSError, ValueError):
         return None
 

@@ -15,34 +15,34 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.execution.units import Unit
-from dpaudit.laws.layout import clocked
+from dpaudit.laws.layout import find_clock_columns
 from dpaudit.laws.mechanism import (
-    Draws,
     HasLaw,
     Mechanism,
+    TailDraws,
     Tiltable,
     TiltedSample,
-    checked_sample,
+    draw_checked_sample,
     name_of,
 )
 from dpaudit.neighbours import Pair, Side
 
 
-def tilted_unit(
-    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float | Draws, unit: Unit
+def draw_tilted_unit(
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float | TailDraws, unit: Unit
 ) -> tuple[Array, Array]:
     """Return the privacy losses and log-moments of a unit of tilted or aimed trials."""
-    sample = _sample(mechanism, pair, tilt, unit)
+    sample = _draw_tilted_sample(mechanism, pair, tilt, unit)
     return (
         _per_trial(mechanism, "privacy_loss", sample.privacy_loss, unit.trials),
         _per_trial(mechanism, "log_mgf", sample.log_mgf, unit.trials),
     )
 
 
-def _sample(
-    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float | Draws, unit: Unit
+def _draw_tilted_sample(
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float | TailDraws, unit: Unit
 ) -> TiltedSample:
-    if isinstance(tilt, Draws):
+    if isinstance(tilt, TailDraws):
         return tilt.sample(unit.trials, unit.generator())
     return mechanism.sample_tilted(pair, tilt, unit.trials, unit.generator())
 
@@ -50,14 +50,14 @@ def _sample(
 def loss_unit(mechanism: HasLaw[Any], pair: Pair[Any], side: Side, unit: Unit) -> Array:
     """Return the privacy losses of a unit of untilted trials."""
     dataset = pair.on(side)
-    transcripts = checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    transcripts = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
     loss = mechanism.privacy_loss(transcripts, pair)
     return _per_trial(mechanism, "privacy_loss", loss, unit.trials)
 
 
 def residual_unit(mechanism: HasLaw[Any], dataset: Any, unit: Unit) -> Array:
     """Return the residuals of a unit of untilted trials, in the transcripts' places if known."""
-    transcripts = checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    transcripts = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
     residuals = np.asarray(mechanism.uniform_residuals(transcripts, dataset), dtype=np.float64)
     if not residuals.size or residuals.size % unit.trials:
         raise MechanismError(
@@ -76,10 +76,10 @@ def _whole_rows(residuals: Array, transcripts: Array) -> int:
 
 
 def consistency_unit(
-    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float | Draws, unit: Unit
+    mechanism: Tiltable[Any], pair: Pair[Any], tilt: float | TailDraws, unit: Unit
 ) -> tuple[Array, Array]:
     """Return the losses of a unit of tilted or aimed trials, computed in two ways."""
-    sample = _sample(mechanism, pair, tilt, unit)
+    sample = _draw_tilted_sample(mechanism, pair, tilt, unit)
     again = mechanism.privacy_loss(sample.transcripts, pair)
     return (
         _per_trial(mechanism, "privacy_loss", sample.privacy_loss, unit.trials),
@@ -89,14 +89,14 @@ def consistency_unit(
 
 def transcript_unit(mechanism: Mechanism[Any], dataset: Any, unit: Unit) -> Array:
     """Return a unit of transcripts."""
-    return checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    return draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
 
 
 def score_unit(
     mechanism: Mechanism[Any], dataset: Any, scores: tuple[Any, ...], unit: Unit
 ) -> Array:
     """Return every score of a unit of transcripts, shape ``(len(scores), R)``."""
-    transcripts = checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    transcripts = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
     return np.stack([_per_trial(s, "score", s(transcripts), unit.trials) for s in scores])
 
 
@@ -117,7 +117,7 @@ def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit
     The score, and a number that all entries of a transcript have a part in.
     """
     side = list(Side)[unit.which]
-    return score_unit(mechanism, pair.on(side), (score, comparing(mechanism)), unit)
+    return score_unit(mechanism, pair.on(side), (score, make_output_projection(mechanism)), unit)
 
 
 def beside_unit(
@@ -128,12 +128,12 @@ def beside_unit(
     ``wanted`` says it of the number that a unit has on its side.
     """
     transcripts = side_transcript_unit(mechanism, pair, unit)
-    both = (one(transcripts) for one in (score, comparing(mechanism)))
+    both = (one(transcripts) for one in (score, make_output_projection(mechanism)))
     numbers = np.stack([_per_trial(mechanism, "score", one, unit.trials) for one in both])
     return numbers, transcripts if wanted(unit.seed.spawn_key[-1]) else transcripts[:0]
 
 
-def counted_unit(
+def draw_counted_unit(
     mechanism: Mechanism[Any], pair: Pair[Any], counted: Any, most: int, unit: Unit
 ) -> tuple[Any, Array]:
     """Return what was counted in a unit of the unit's side, and what is compared of it.
@@ -142,21 +142,23 @@ def counted_unit(
     them.
     """
     dataset = pair.on(list(Side)[unit.which])
-    transcripts = checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    transcripts = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
     score = _per_trial(mechanism, "score", counted.score(transcripts), unit.trials)
-    kept = compared(unit.trials, most)
-    number = _per_trial(mechanism, "score", comparing(mechanism)(transcripts[kept]), len(kept))
+    kept = choose_compared_trials(unit.trials, most)
+    number = _per_trial(
+        mechanism, "score", make_output_projection(mechanism)(transcripts[kept]), len(kept)
+    )
     return counted.count(score), np.stack([score[kept], number])
 
 
-def compared(trials: int, most: int) -> NDArray[np.int64]:
+def choose_compared_trials(trials: int, most: int) -> NDArray[np.int64]:
     """Return which trials of a call are compared: from the beginning, and from the middle on.
 
     So next ones and those half a call apart are there.
 
     Examples
     --------
-    >>> compared(100, 4), compared(3, 4)
+    >>> choose_compared_trials(100, 4), choose_compared_trials(3, 4)
     (array([ 0,  1, 50, 51]), array([0, 1, 2]))
     """
     if trials <= most:
@@ -170,20 +172,20 @@ def side_transcript_unit(mechanism: Mechanism[Any], pair: Pair[Any], unit: Unit)
     return transcript_unit(mechanism, pair.on(list(Side)[unit.which]), unit)
 
 
-def comparing(mechanism: object) -> Callable[[Array], Array]:
+def make_output_projection(mechanism: object) -> Callable[[Array], Array]:
     """Return what makes one number of a transcript to compare, of all but the time it took."""
-    times = clocked(getattr(mechanism, "layout", None))
+    times = find_clock_columns(getattr(mechanism, "layout", None))
     if not times:
-        return projected
-    return lambda transcripts: projected(np.delete(transcripts, times, axis=1))
+        return project_outputs
+    return lambda transcripts: project_outputs(np.delete(transcripts, times, axis=1))
 
 
-def projected(transcripts: Array) -> Array:
+def project_outputs(transcripts: Array) -> Array:
     """Return one number of each transcript that all of its entries have a part in.
 
     Examples
     --------
-    >>> projected(np.ones((2, 3))).shape
+    >>> project_outputs(np.ones((2, 3))).shape
     (2,)
     """
     flat = transcripts.reshape(len(transcripts), -1)

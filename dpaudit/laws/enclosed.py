@@ -43,7 +43,7 @@ def ends(computed: Callable[[], Real]) -> tuple[float, float]:
     for digits in DIGITS:
         try:
             with precision(digits, over - time.process_time()):
-                lower, upper = _outward(computed())
+                lower, upper = _round_ball_outward(computed())
         except Undecided:
             continue
         except ArithmeticError:  # out of time, or a division by 0
@@ -74,7 +74,7 @@ def in_digits(computed: Callable[[], Real], digits: int) -> Any:
     return mpf("nan")
 
 
-def squared_distance(point: Array, centre: Array) -> Fraction:
+def compute_exact_squared_distance(point: Array, centre: Array) -> Fraction:
     """Return ``||point - centre||^2`` of doubles without error.
 
     A double is an integer times a power of two, and Python's integers have no end.
@@ -86,7 +86,7 @@ def squared_distance(point: Array, centre: Array) -> Fraction:
 
     Examples
     --------
-    >>> squared_distance(np.array([0.5, 5e-324]), np.array([0.0, 5e-324]))
+    >>> compute_exact_squared_distance(np.array([0.5, 5e-324]), np.array([0.0, 5e-324]))
     Fraction(1, 4)
     """
     if not (np.isfinite(point).all() and np.isfinite(centre).all()):
@@ -98,7 +98,7 @@ def squared_distance(point: Array, centre: Array) -> Fraction:
     return int(np.sum((near - far) ** 2)) * Fraction(2) ** (2 * (least - 53))
 
 
-def _outward(number: Real) -> tuple[float, float]:
+def _round_ball_outward(number: Real) -> tuple[float, float]:
     """Return the doubles around a ball."""
     low, high = float(number.ball.lower()), float(number.ball.upper())
     return (

@@ -37,7 +37,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 
 
-def draw(shape: tuple[int, ...], rate: Array, rng: Generator) -> Array:
+def draw_exponential_norm_noise(shape: tuple[int, ...], rate: Array, rng: Generator) -> Array:
     """Return noise of this shape, whose last axis is d.
 
     Parameters
@@ -47,7 +47,7 @@ def draw(shape: tuple[int, ...], rate: Array, rng: Generator) -> Array:
 
     Examples
     --------
-    >>> noise = draw((1000, 20), np.array(2.0), np.random.default_rng(0))
+    >>> noise = draw_exponential_norm_noise((1000, 20), np.array(2.0), np.random.default_rng(0))
     >>> bool(abs(np.linalg.norm(noise, axis=1).mean() - 20 / 2) < 0.5)
     True
     """
@@ -57,7 +57,7 @@ def draw(shape: tuple[int, ...], rate: Array, rng: Generator) -> Array:
     return noise
 
 
-def uniforms(noise: Array, rate: Array) -> Array:
+def convert_noise_to_uniforms(noise: Array, rate: Array) -> Array:
     """Return d independent uniforms for every noise vector, of the shape of ``noise``.
 
     The first is the norm through its Gamma distribution. The others are the direction, coordinate
@@ -126,12 +126,14 @@ def log_mgf(sizes: Array, dimension: int, tilt: float) -> Array:
     >>> bool(abs(both[0] - both[1]) < 1e-12)
     True
     """
-    check.integer("dimension", dimension, least=2)
+    check.require_integer("dimension", dimension, least=2)
     check.non_negative("tilt", tilt)
     z = np.maximum(np.asarray(sizes, dtype=np.float64) / 2, _NO_SHIFT)
     y = (1 + 2 * tilt) * z
     first = dimension * _bessel_ratio(dimension, z)
-    parts = (first + z * z * _share(dimension, y)) / (first + z * z * _share(dimension, z))
+    parts = (first + z * z * _compute_0f1_ratio(dimension, y)) / (
+        first + z * z * _compute_0f1_ratio(dimension, z)
+    )
     half = dimension / 2
     return np.asarray(_log_0f1(half, y) - _log_0f1(half, z) + np.log(parts))
 
@@ -155,31 +157,31 @@ def draw_tilted(shifts: Array, tilt: float, rng: Generator) -> Array:
     >>> bool(abs(weights.mean() - 1) < 0.02)
     True
     """
-    d = check.integer("dimension", shifts.shape[-1], least=2)
+    d = check.require_integer("dimension", shifts.shape[-1], least=2)
     check.non_negative("tilt", tilt)
     flat = shifts.reshape(-1, d)
     sizes = np.linalg.norm(flat, axis=1)
-    noise = draw(flat.shape, np.ones(()), rng)
+    noise = draw_exponential_norm_noise(flat.shape, np.ones(()), rng)
     moved = np.flatnonzero(sizes > _NO_SHIFT) if tilt > 0 else np.empty(0, dtype=np.intp)
     if len(moved):
         units = flat[moved] / sizes[moved, None]
-        noise[moved] = _tilted(units, sizes[moved], tilt, rng)
+        noise[moved] = _draw_tilted_noise(units, sizes[moved], tilt, rng)
     return noise.reshape(shifts.shape)
 
 
-def _tilted(units: Array, sizes: Array, tilt: float, rng: Generator) -> Array:
+def _draw_tilted_noise(units: Array, sizes: Array, tilt: float, rng: Generator) -> Array:
     d = units.shape[1]
-    kept = _kept_share(d, sizes, tilt)
+    kept = _compute_kept_share(d, sizes, tilt)
     excess, side = np.empty(len(sizes)), np.empty_like(units)
     second = np.zeros(len(sizes), dtype=np.bool_)
     left = np.arange(len(sizes))
     while len(left):
-        noise = draw((len(left), d), np.ones(()), rng)
-        beyond, label = _labelled(noise, units[left], sizes[left], rng)
+        noise = draw_exponential_norm_noise((len(left), d), np.ones(()), rng)
+        beyond, label = _draw_noise_labels(noise, units[left], sizes[left], rng)
         keep = ~label | (rng.random(len(left)) < kept[left])
         done = left[keep]
         excess[done], second[done] = beyond[keep], label[keep]
-        side[done] = _aside(noise[keep], units[done])
+        side[done] = _compute_across_units(noise[keep], units[done])
         left = left[~keep]
     short = _short_of_one(np.where(second, d + 2.0, d), (0.5 + tilt) * sizes, rng)
     along = sizes / 2 * (excess - (1 + excess) * short)
@@ -187,7 +189,7 @@ def _tilted(units: Array, sizes: Array, tilt: float, rng: Generator) -> Array:
     return np.asarray(along[:, None] * units + across[:, None] * side)
 
 
-def _labelled(
+def _draw_noise_labels(
     noise: Array, units: Array, sizes: Array, rng: Generator
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Return ``xi - 1`` of draws without a tilt, and whether each has the label B.
@@ -203,15 +205,15 @@ def _labelled(
     return excess, rng.random(len(near)) * 4 * (near / sizes) * (far / sizes) >= chance
 
 
-def _aside(noise: Array, units: Array) -> Array:
+def _compute_across_units(noise: Array, units: Array) -> Array:
     """Return the unit vectors of the noise across the shift."""
     across = noise - np.sum(noise * units, axis=1)[:, None] * units
     return np.asarray(across / np.linalg.norm(across, axis=1)[:, None])
 
 
-def _kept_share(dimension: int, sizes: Array, tilt: float) -> Array:
+def _compute_kept_share(dimension: int, sizes: Array, tilt: float) -> Array:
     z = sizes / 2
-    return _share(dimension, (1 + 2 * tilt) * z) / _share(dimension, z)
+    return _compute_0f1_ratio(dimension, (1 + 2 * tilt) * z) / _compute_0f1_ratio(dimension, z)
 
 
 def _short_of_one(dimensions: Array, concentrations: Array, rng: Generator) -> Array:
@@ -244,7 +246,7 @@ def _bessel_ratio(dimension: int, z: Array) -> Array:
     return np.asarray(ratio)
 
 
-def _share(dimension: int, y: Array) -> Array:
+def _compute_0f1_ratio(dimension: int, y: Array) -> Array:
     """Return ``0F1(d/2 + 1; y^2/4) / 0F1(d/2; y^2/4)``."""
     half = dimension / 2
     return np.asarray(np.exp(_log_0f1(half + 1, y) - _log_0f1(half, y)))

@@ -169,7 +169,7 @@ def one_part_scores(layout: Layout, on_p: Array, on_q: Array) -> list[OnePart]:
     return found
 
 
-def farthest(
+def select_farthest_scores(
     scores: list[OnePart], on_p: Array, on_q: Array, layout: Layout, most: int
 ) -> list[OnePart]:
     """Return the scores that tell two sides apart best: so many discrete ones, and of numbers.

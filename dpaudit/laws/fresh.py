@@ -19,7 +19,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._references import load_reference
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.outside import Outside
 
 PROCESS = "process"
@@ -52,12 +52,12 @@ class Fresh:
     def make(self, function: Any, rng: Generator) -> None:
         """Make it anew, if it is no argument."""
         if callable(self.what):
-            _called(self.what, rng)
+            _call_refresher(self.what, rng)
         elif self.what == PROCESS:  # the process is the fresh one
             return
         elif self.what.startswith(_VARIABLE):
             name = self.what.removeprefix(_VARIABLE)
-            os.environ[name] = another(os.environ.get(name, "0" * _LENGTH), name, rng)
+            os.environ[name] = draw_similar_value(os.environ.get(name, "0" * _LENGTH), name, rng)
         elif not self.is_argument(function):
             self._replaced(function, rng)
 
@@ -65,24 +65,24 @@ class Fresh:
         """Return the argument that gets another value, if it is one."""
         if not self.is_argument(function):
             return {}
-        default = _parameters(function)[self.what].default
+        default = _get_call_parameters(function)[self.what].default
         like = bytes(16) if default in (inspect.Parameter.empty, None) else default
-        return {self.what: another(like, self.what, rng)}
+        return {self.what: draw_similar_value(like, self.what, rng)}
 
     def is_argument(self, function: Any) -> bool:
         """Return whether it is an argument of a function."""
-        return isinstance(self.what, str) and self.what in _parameters(function)
+        return isinstance(self.what, str) and self.what in _get_call_parameters(function)
 
     def _replaced(self, function: Any, rng: Generator) -> None:
         """Let an attribute or a global have another value, or call it if it is a function."""
-        owner, name = _owner(function, self.what)
+        owner, name = _resolve_name_owner(function, self.what)
         held = owner[name] if isinstance(owner, dict) else getattr(owner, name)
         if callable(held):
-            _called(held, rng)
+            _call_refresher(held, rng)
         elif isinstance(owner, dict):
-            owner[name] = another(held, name, rng)
+            owner[name] = draw_similar_value(held, name, rng)
         else:
-            setattr(owner, name, another(held, name, rng))
+            setattr(owner, name, draw_similar_value(held, name, rng))
 
 
 def require_fresh(given: Any) -> None:
@@ -128,19 +128,19 @@ def fresh_of(given: Any, function: Any) -> Fresh | None:
     found = Fresh(given)
     named = isinstance(given, str) and given != PROCESS and not given.startswith(_VARIABLE)
     if named and not found.is_argument(function):
-        _owner(function, given)
+        _resolve_name_owner(function, given)
     return found
 
 
-def another(like: Any, name: str, rng: Generator) -> Any:
+def draw_similar_value(like: Any, name: str, rng: Generator) -> Any:
     """Return another value of the kind and length of one.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> len(another(b"0123", "KEY", rng)), len(another("salt", "SALT", rng))
+    >>> len(draw_similar_value(b"0123", "KEY", rng)), len(draw_similar_value("salt", "SALT", rng))
     (4, 4)
-    >>> another(0.5, "SCALE", rng)
+    >>> draw_similar_value(0.5, "SCALE", rng)
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: fresh: got SCALE, expected something of bytes, text, an \
 integer, a generator or an empty container: nobody knows which law float has; give a function that \
@@ -164,10 +164,10 @@ makes it
         return type(like)(int(rng.integers(2**63)))
     expected = "something of bytes, text, an integer, a generator or an empty container"
     cure = f"nobody knows which law {kind} has; give a function that makes it"
-    raise InvalidArgument("fresh", Shown(name), f"{expected}: {cure}")
+    raise InvalidArgument("fresh", VerbatimText(name), f"{expected}: {cure}")
 
 
-def _called(function: Callable[..., Any], rng: Generator) -> None:
+def _call_refresher(function: Callable[..., Any], rng: Generator) -> None:
     """Call a function of nothing, or of a generator."""
     if hasattr(function, "cache_clear"):
         function.cache_clear()
@@ -182,17 +182,19 @@ def _called(function: Callable[..., Any], rng: Generator) -> None:
         function()
 
 
-def _parameters(function: Any) -> Any:
+def _get_call_parameters(function: Any) -> Any:
     """Return the parameters of what is called; none of a class, or of what is compiled."""
     try:
         return (
-            {} if isinstance(function, type) else inspect.signature(_routine(function)).parameters
+            {}
+            if isinstance(function, type)
+            else inspect.signature(_get_called_routine(function)).parameters
         )
     except (TypeError, ValueError):
         return {}
 
 
-def _routine(function: Any) -> Any:
+def _get_called_routine(function: Any) -> Any:
     """Return the function or method that is called where an object is audited."""
     target = function
     while isinstance(target, partial):
@@ -205,7 +207,7 @@ def _routine(function: Any) -> Any:
     return getattr(target, "__call__")  # noqa: B004, B009 -- a method, with its globals
 
 
-def _owner(function: Any, what: str) -> tuple[Any, str]:
+def _resolve_name_owner(function: Any, what: str) -> tuple[Any, str]:
     """Return what holds a name, and the name in it."""
     if ":" in what:
         load_reference("fresh", what)
@@ -215,7 +217,7 @@ def _owner(function: Any, what: str) -> tuple[Any, str]:
         for part in inner:
             owner = getattr(owner, part)
         return owner, name
-    routine = _routine(function)
+    routine = _get_called_routine(function)
     held = function if isinstance(function, type) else getattr(routine, "__self__", None)
     if held is not None and hasattr(held, what):
         return held, what

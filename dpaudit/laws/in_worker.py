@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dpaudit._references import called, load_reference
+from dpaudit._references import build_referenced_object, load_reference
 from dpaudit.errors import InvalidArgument, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed
-from dpaudit.execution.tasks import has_last_task, pickled, start_generators_anew
+from dpaudit.execution.tasks import has_last_task, start_generators_anew, to_pickle
 from dpaudit.laws.code import outside_of
-from dpaudit.laws.instances import remember
+from dpaudit.laws.instances import register_instance
 from dpaudit.store.identity import identified
 from dpaudit.store.sealing import Unidentified
 
@@ -25,14 +25,14 @@ def mechanism_of_this_process(
         try:
             _here[key] = make(*arguments)
             if not has_last_task():  # else nobody asks what calls have changed
-                remember(_here[key])
+                register_instance(_here[key])
             start_generators_anew()
         except KeyboardInterrupt as error:  # nobody is at the keyboard of a worker
             raise CodeFailed(what_happened(error)) from error
     return _here[key]
 
 
-def unpickled(blob: bytes) -> Any:
+def from_pickle(blob: bytes) -> Any:
     """Return what was pickled."""
     import cloudpickle
 
@@ -43,16 +43,16 @@ def nothing() -> None:
     """Return nothing, to see that there is a worker."""
 
 
-def had(mechanism: Any) -> None:
+def start_mechanism(mechanism: Any) -> None:
     """Return nothing, where the mechanism is: what is no code of Python begins, if it did not."""
     if (outside := outside_of(mechanism)) is not None:
         outside.begin()
 
 
-def made_here(what: str, reference: str) -> bytes:
+def pickle_referenced_object(what: str, reference: str) -> bytes:
     """Return what ``"module:object"`` names, or what that makes, pickled."""
     try:
-        return pickled(called(what, reference, load_reference(what, reference)))
+        return to_pickle(build_referenced_object(what, reference, load_reference(what, reference)))
     except CannotTravel as error:
         expected = f"something that can be brought to another process ({error})"
         raise InvalidArgument(what, reference, expected) from error

@@ -33,7 +33,7 @@ from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.parcels import parcel_of
 from dpaudit.freezing.outputs import flattened
 from dpaudit.laws.calling import Calls, When
-from dpaudit.laws.observed import Observed
+from dpaudit.laws.observed import CodeMechanism
 
 _LARGEST = 2**25  # bytes of a pickle that is kept and compared
 REPEATED = (
@@ -51,20 +51,20 @@ _made_as: dict[tuple[int, str], tuple[Any, bytes]] = {}
 _kept: dict[tuple[int, str], tuple[Any, bytes]] = {}
 
 
-def remember(mechanism: object, *, anew: bool = False) -> None:
+def register_instance(mechanism: object, *, anew: bool = False) -> None:
     """Take note of an instance as it is before its first call, or as it is now."""
-    if isinstance(mechanism, Observed) and _may_change(mechanism.calls):
+    if isinstance(mechanism, CodeMechanism) and _may_change(mechanism.calls):
         function = mechanism.calls.function
-        known = not anew and _key(function) in _made_as
-        if not known and (blob := _pickled(function)) is not None:
-            _made_as[_key(function)] = function, blob
+        known = not anew and _make_instance_key(function) in _made_as
+        if not known and (blob := _pickle_called(function)) is not None:
+            _made_as[_make_instance_key(function)] = function, blob
 
 
 def as_remembered(given: Any) -> Any:
     """Return what is called as it was before its first call: itself, if no call has changed it."""
-    known = _made_as.get(_key(given))
-    unchanged = known is None or known[0] is not given or _pickled(given) == known[1]
-    return given if unchanged or known is None else _unpickled(known[1])
+    known = _made_as.get(_make_instance_key(given))
+    unchanged = known is None or known[0] is not given or _pickle_called(given) == known[1]
+    return given if unchanged or known is None else _unpickle_copy(known[1])
 
 
 def is_changed(
@@ -79,16 +79,16 @@ def is_changed(
     datasets, trials, rngs
         On which, how often and with which generators.
     """
-    if not isinstance(mechanism, Observed) or mechanism.one_a_process:
+    if not isinstance(mechanism, CodeMechanism) or mechanism.one_a_process:
         return False
     calls = mechanism.calls
-    before = _made_as.get(_key(calls.function))
+    before = _made_as.get(_make_instance_key(calls.function))
     if before is None or not _may_change(calls):
         return False
     if not calls.has_returned:
         for dataset, rng in zip(datasets, rngs, strict=True):
             mechanism.observations(dataset, trials, rng)
-    return _pickled(calls.function) != before[1]
+    return _pickle_called(calls.function) != before[1]
 
 
 class Pristine:
@@ -104,19 +104,19 @@ class Pristine:
 
     def __init__(self, calls: Calls, *, again: bool = False) -> None:
         self._calls = calls
-        kept = _kept.get(_key(calls.function)) if again else None
+        kept = _kept.get(_make_instance_key(calls.function)) if again else None
         changing = _may_change(calls)
-        self._blob = kept[1] if kept else _pickled(calls.function) if changing else None
+        self._blob = kept[1] if kept else _pickle_called(calls.function) if changing else None
 
     def keep(self) -> None:
         """Keep it as it is now for those who come after the calls of this process."""
         if self._blob is not None:
-            _kept[_key(self._calls.function)] = self._calls.function, self._blob
+            _kept[_make_instance_key(self._calls.function)] = self._calls.function, self._blob
 
     @property
     def is_changed(self) -> bool:
         """Whether calls have changed what is called, as its pickle shows."""
-        return self._blob is not None and _pickled(self._calls.function) != self._blob
+        return self._blob is not None and _pickle_called(self._calls.function) != self._blob
 
     def first(self) -> Calls:
         """Return calls each of which is the first one, of another copy."""
@@ -124,7 +124,7 @@ class Pristine:
         return (
             self._calls
             if blob is None
-            else replace(self._calls, when="first", again=lambda: _unpickled(blob))
+            else replace(self._calls, when="first", again=lambda: _unpickle_copy(blob))
         )
 
 
@@ -158,27 +158,27 @@ def carries_noise(calls: Calls, dataset: Any, seed: int) -> bool:
         return False
     began = time.monotonic()
     try:
-        chains = [_states(calls, dataset, [seed, n], began) for n in range(_CHAINS)]
-        answers = _answers(calls, chains, dataset, seed, began)
+        chains = [_pickle_call_states(calls, dataset, [seed, n], began) for n in range(_CHAINS)]
+        answers = _collect_chain_answers(calls, chains, dataset, seed, began)
     except Exception:  # of the instance's own, such as a budget that is spent
         return False
     return answers is not None and any(map(_is_repeated, np.moveaxis(answers, -1, 0)))
 
 
-def _states(calls: Calls, dataset: Any, seed: list[int], began: float) -> list[bytes]:
+def _pickle_call_states(calls: Calls, dataset: Any, seed: list[int], began: float) -> list[bytes]:
     """Return pickles of a copy after its calls, fewer where these take too long."""
     assert calls.again is not None
     rng, copy, found = default_rng(seed), calls.again(), list[bytes]()
     own = replace(calls, function=copy, when=None, again=None)
     for _ in range(_STATES):
-        _numbers(own, dataset, rng)
-        if (blob := _pickled(copy)) is None or time.monotonic() > began + _LONGEST:
+        _get_answer_numbers(own, dataset, rng)
+        if (blob := _pickle_called(copy)) is None or time.monotonic() > began + _LONGEST:
             break
         found.append(blob)
     return found
 
 
-def _answers(
+def _collect_chain_answers(
     calls: Calls, chains: Sequence[Sequence[bytes]], dataset: Any, seed: int, began: float
 ) -> Array | None:
     """Return numbers of answers, of each chain, state and round; None of too few, or other ones."""
@@ -196,11 +196,11 @@ def _answers(
 
 
 def _of_copy(calls: Calls, blob: bytes, dataset: Any, rng: Generator) -> Sequence[float]:
-    own = replace(calls, function=_unpickled(blob), when=None, again=None)
-    return _numbers(own, dataset, rng)
+    own = replace(calls, function=_unpickle_copy(blob), when=None, again=None)
+    return _get_answer_numbers(own, dataset, rng)
 
 
-def _numbers(calls: Calls, dataset: Any, rng: Generator) -> Sequence[float]:
+def _get_answer_numbers(calls: Calls, dataset: Any, rng: Generator) -> Sequence[float]:
     with calls.generators(rng):
         return flattened(calls.one(dataset, rng)).numbers
 
@@ -224,34 +224,34 @@ def _is_repeated(answers: Array) -> bool:
     return bool(sum(differ) > _TWO_LAWS * math.comb(len(states), 2))
 
 
-def at_calls(make: Callable[..., Any], arguments: tuple[Any, ...], when: When) -> Observed:
+def at_calls(make: Callable[..., Any], arguments: tuple[Any, ...], when: When) -> CodeMechanism:
     """Return what is made of arguments, whose outputs are those of its first or its later calls."""
-    made: Observed = make(*arguments)
-    remember(made)
-    again = partial(_another, make, arguments, made.calls.function)
+    made: CodeMechanism = make(*arguments)
+    register_instance(made)
+    again = partial(_make_other_instance, make, arguments, made.calls.function)
     return replace(made, calls=replace(made.calls, when=when, again=again))
 
 
-def with_calls(mechanism: Observed, when: When) -> Observed:
+def with_calls(mechanism: CodeMechanism, when: When) -> CodeMechanism:
     """Return a mechanism of this process whose outputs are those of its first or later calls."""
-    return at_calls(_itself, (mechanism,), when)
+    return at_calls(_get_mechanism, (mechanism,), when)
 
 
-def _itself(mechanism: Observed) -> Observed:
+def _get_mechanism(mechanism: CodeMechanism) -> CodeMechanism:
     return mechanism
 
 
-def _another(make: Callable[..., Any], arguments: tuple[Any, ...], known: Any) -> Any:
+def _make_other_instance(make: Callable[..., Any], arguments: tuple[Any, ...], known: Any) -> Any:
     """Return another instance, with generators of its own, that was not called yet."""
     found = make(*arguments).calls.function
-    if _key(found) == _key(known):
-        kept = _made_as.get(_key(known))
-        return found if kept is None else _unpickled(kept[1])
-    blob = _pickled(found)
-    return found if blob is None else _unpickled(blob)
+    if _make_instance_key(found) == _make_instance_key(known):
+        kept = _made_as.get(_make_instance_key(known))
+        return found if kept is None else _unpickle_copy(kept[1])
+    blob = _pickle_called(found)
+    return found if blob is None else _unpickle_copy(blob)
 
 
-def _key(function: Any) -> tuple[int, str]:
+def _make_instance_key(function: Any) -> tuple[int, str]:
     """Return what tells objects apart, and a method by its object: each look makes another."""
     if isinstance(function, MethodType):
         return id(function.__self__), function.__name__
@@ -263,13 +263,13 @@ def _may_change(calls: Calls) -> bool:
     return calls.form.method != "fit" and not isinstance(calls.function, BuiltinFunctionType)
 
 
-def _pickled(function: Any) -> bytes | None:
+def _pickle_called(function: Any) -> bytes | None:
     """Return the pickle of what is called, but for its generators; None if it has none.
 
     Modules of the user's are in it with what of them is referred to, where that can be pickled.
     """
     how = partial(parcel_of, own_generators=True, at_most=_LARGEST, names_held=False)
-    for by_value in (_homes(function), ()):
+    for by_value in (_find_home_modules(function), ()):
         try:
             return how(function, by_value=by_value).blob
         except CannotTravel:
@@ -277,7 +277,7 @@ def _pickled(function: Any) -> bytes | None:
     return None
 
 
-def _homes(function: Any) -> list[str]:
+def _find_home_modules(function: Any) -> list[str]:
     """Return the names of the user's own modules that what is called comes from, and uses."""
     waiting, found = [_home_of(function)], dict[str, None]()
     while waiting:
@@ -304,7 +304,7 @@ def _is_users(module: ModuleType) -> bool:
     return not ours and isinstance(file, str) and outside.place_of(file) == "user"
 
 
-def _unpickled(blob: bytes) -> Any:
+def _unpickle_copy(blob: bytes) -> Any:
     import cloudpickle
 
     return cloudpickle.loads(blob)

@@ -20,37 +20,37 @@ from numpy.random import Generator
 
 import dpaudit.laws.answers as answers
 import dpaudit.laws.changed as changed
-from dpaudit._references import called, load_reference, stop_here
+from dpaudit._references import build_referenced_object, load_reference, stop_here
 from dpaudit._typing import Array
 from dpaudit.domains import Domain
-from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.execution.failures import CannotTravel, CodeFailed, TakesNoMore, WorkerEnded
 from dpaudit.execution.keeper import the_keeper
-from dpaudit.execution.ledger import current
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
 from dpaudit.execution.surveys import parcel_for_processes
 from dpaudit.execution.tasks import libraries_here
 from dpaudit.laws.calling import When
-from dpaudit.laws.code import Code, hashed, outside_of, place_of
+from dpaudit.laws.code import CodeReference, make_code, outside_of, place_of
 from dpaudit.laws.fresh import PROCESS, require_seen
 from dpaudit.laws.in_worker import (
-    had,
+    from_pickle,
     identity_of,
-    made_here,
     mechanism_of_this_process,
     nothing,
-    unpickled,
+    pickle_referenced_object,
+    start_mechanism,
 )
-from dpaudit.laws.instances import as_remembered, at_calls, is_changed, remember
+from dpaudit.laws.instances import as_remembered, at_calls, is_changed, register_instance
 from dpaudit.laws.layout import Layout
 from dpaudit.laws.mechanism import DIGITS, Mechanism, TiltedSample, Wraps, name_of
 from dpaudit.laws.observed import (
     AS_IT_IS,
-    Observed,
-    Reading,
+    CodeMechanism,
+    ObservationSettings,
     as_mechanism,
-    made_with_layout,
+    make_with_layout,
     mechanism_called,
     without_parts,
 )
@@ -151,7 +151,7 @@ class Isolated:
     start = 0.0
     called_as: str | None = None
     layout: Layout | None = None
-    code: Code | None = None
+    code: CodeReference | None = None
     carried: tuple[str, ...] = ()
     not_afresh: tuple[str, ...] = ()
     worked_out: tuple[str, ...] = ()
@@ -174,10 +174,10 @@ class Isolated:
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
         given = list(datasets), trials, list(rngs)
-        found = current().fact(
-            "layout", lambda: self._call(answers.laid_out, *given), (self, *given)
+        found = get_current_ledger().fact(
+            "layout", lambda: self._call(answers.answer_layout, *given), (self, *given)
         )
-        return answers.layout(found)
+        return answers.parse_layout_answer(found)
 
     def texts(
         self,
@@ -188,12 +188,14 @@ class Isolated:
     ) -> dict[float, tuple[str, str]]:
         """Return kind and text of codes, as far as they turn up in so many observations."""
         given = list(datasets), trials, list(rngs), list(codes)
-        found = current().fact("texts", lambda: self._call(answers.texts, *given), (self, *given))
+        found = get_current_ledger().fact(
+            "texts", lambda: self._call(answers.answer_texts, *given), (self, *given)
+        )
         return {code: (kind, text) for code, kind, text in found}
 
     def having(self, layout: Layout) -> Isolated:
         """Return the proxy, in the same workers, of the mechanism with a layout."""
-        proxy = self._like((made_with_layout, (*self.made, layout)))
+        proxy = self._like((make_with_layout, (*self.made, layout)))
         proxy.layout, proxy._without_layout = layout, self
         return proxy
 
@@ -213,11 +215,13 @@ class Isolated:
         """Return whether calls change the instance that is called, as its pickle shows."""
         base, given = self._without_layout or self, (list(datasets), trials, list(rngs))
         about = base, *given
-        return bool(current().fact("changed", lambda: base._call(is_changed, *given), about))
+        return bool(
+            get_current_ledger().fact("changed", lambda: base._call(is_changed, *given), about)
+        )
 
     def search(self, domain: Domain, *given: Any) -> Search:
         """Return what a search finds in a domain, as `dpaudit.laws.searches` takes it."""
-        found: Search = unpickled(self._call(answers.searched, domain, *given))
+        found: Search = from_pickle(self._call(answers.searched, domain, *given))
         return found
 
     def ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
@@ -230,7 +234,7 @@ class Isolated:
     def made_into(self, make: Callable[..., Any], *arguments: Any) -> Isolated:
         """Return the proxy, in the same workers, of what is made of the mechanism there."""
         base = self._without_layout or self
-        proxy = _proxy(self.crew, (make, (*base.made, *arguments)))
+        proxy = _make_proxy(self.crew, (make, (*base.made, *arguments)))
         vars(proxy).update({one: vars(base)[one] for one in _OF_CODE if one in vars(base)})
         return proxy
 
@@ -263,32 +267,34 @@ class Isolated:
     def way(self) -> float:
         """Return the seconds that a call takes which does nothing."""
         began = monotonic()
-        self._call(had)
+        self._call(start_mechanism)
         return monotonic() - began
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        with named(type(self).__name__):
+        with add_mechanism_name(type(self).__name__):
             try:
                 return self.crew.call(function, self, *arguments)
             except TakesNoMore as error:  # it had the mechanism already
                 raise CodeFailed(error.after_calls()) from error
 
 
-class _Law(Isolated):
+class _ProxyLaw(Isolated):
     def privacy_loss(self, transcripts: Array, pair: Pair[Any]) -> Array:
-        return np.asarray(self._call(answers.result, "privacy_loss", transcripts, pair))
+        return np.asarray(self._call(answers.answer_method, "privacy_loss", transcripts, pair))
 
     def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
-        return np.asarray(self._call(answers.result, "uniform_residuals", transcripts, dataset))
+        return np.asarray(
+            self._call(answers.answer_method, "uniform_residuals", transcripts, dataset)
+        )
 
 
-class _Bounds(_Law):
+class _Bounds(_ProxyLaw):
     def loss_bounds(self, transcript: Array, pair: Pair[Any]) -> tuple[float, float]:
-        low, high = self._call(answers.result, "loss_bounds", transcript, pair)
+        low, high = self._call(answers.answer_method, "loss_bounds", transcript, pair)
         return float(low), float(high)
 
 
-class _Digits(_Law):
+class _Digits(_ProxyLaw):
     def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
         return self._call(answers.in_digits, transcript, pair, digits)
 
@@ -296,17 +302,17 @@ class _Digits(_Law):
         return self._call(answers.all_in_digits, transcripts, pair, digits)
 
 
-class _Tilted(_Law):
+class _Tilted(_ProxyLaw):
     def sample_tilted(
         self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        drawn = self._call(answers.tilted, "sample_tilted", pair, tilt, trials, rng)
+        drawn = self._call(answers.answer_tilted_sample, "sample_tilted", pair, tilt, trials, rng)
         (transcripts, loss, log_mgf), state = drawn
         rng.bit_generator.state = state
         return TiltedSample(transcripts, loss, log_mgf, tilt)
 
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
-        low, high = self._call(answers.result, "log_mgf_bounds", pair, tilt)
+        low, high = self._call(answers.answer_method, "log_mgf_bounds", pair, tilt)
         return float(low), float(high)
 
 
@@ -315,22 +321,24 @@ class _Aimed(_Tilted):
         self, pair: Pair[Any], aim: float, trials: int, rng: Generator
     ) -> TiltedSample:
         (transcripts, loss, weight), state = self._call(
-            answers.tilted, "sample_aimed", pair, aim, trials, rng
+            answers.answer_tilted_sample, "sample_aimed", pair, aim, trials, rng
         )
         rng.bit_generator.state = state
         return TiltedSample(transcripts, loss, weight, 0.0)
 
     def log_payoff_bound(self, pair: Pair[Any], aim: float, epsilon: float) -> float:
-        return float(self._call(answers.result, "log_payoff_bound", pair, aim, epsilon))
+        return float(self._call(answers.answer_method, "log_payoff_bound", pair, aim, epsilon))
 
 
-class _Neighbours(_Law):
+class _Neighbours(_ProxyLaw):
     def neighbours(self, pair: Pair[Any]) -> list[Pair[Any]]:
-        found: list[Pair[Any]] = unpickled(self._call(answers.neighbours, pair))
+        found: list[Pair[Any]] = from_pickle(self._call(answers.answer_neighbours, pair))
         return found
 
 
-def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> Placed:
+def isolate_mechanism(
+    given: Any, isolation: Isolation, reading: ObservationSettings = AS_IT_IS
+) -> Placed:
     """Return a mechanism, or a function that is one, where it is to run.
 
     What cannot be sent to another process stays in this one, and the remark says why.
@@ -347,32 +355,36 @@ def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> P
     if isinstance(given, Outside):
         settled = given.settled(None if isolation.in_process else isolation.limits)
         require_seen(reading.fresh, settled)
-        placed = _isolated(settled, isolation, reading)
+        placed = _place_mechanism(settled, isolation, reading)
         return placed._replace(remarks=tuple(settled.remarks))
-    return _isolated(given, isolation, reading)
+    return _place_mechanism(given, isolation, reading)
 
 
-def _isolated(given: Any, isolation: Isolation, reading: Reading) -> Placed:
+def _place_mechanism(given: Any, isolation: Isolation, reading: ObservationSettings) -> Placed:
     mechanism = as_mechanism(given, reading)
     if isolation.in_process:
-        remember(mechanism, anew=True)
-        again = lambda: isolated(as_remembered(given), Isolation(), reading).mechanism  # noqa: E731
+        register_instance(mechanism, anew=True)
+        again = lambda: isolate_mechanism(as_remembered(given), Isolation(), reading).mechanism  # noqa: E731
         return Placed(mechanism, _ASKED, again)
     if not hasattr(sys.modules["os"], "fork"):
-        remember(mechanism, anew=True)
+        register_instance(mechanism, anew=True)
         return Placed(mechanism, "this system has no fork")
     crew = Crew(isolation.limits)
     try:
-        return Placed(_sent(mechanism, crew), None)
+        return Placed(_send_mechanism(mechanism, crew), None)
     except CannotTravel as error:
         crew.close()
         if isolation.limits != _ANY:
             expected = f"one that can be sent to another process, to be stopped there ({error})"
-            raise InvalidArgument("mechanism", Shown(name_of(mechanism)), expected) from error
+            raise InvalidArgument(
+                "mechanism", VerbatimText(name_of(mechanism)), expected
+            ) from error
         return Placed(mechanism, f"it cannot be sent to another process ({error})")
 
 
-def referred(reference: str, isolation: Isolation, reading: Reading = AS_IT_IS) -> Placed:
+def isolate_reference(
+    reference: str, isolation: Isolation, reading: ObservationSettings = AS_IT_IS
+) -> Placed:
     """Return the mechanism that ``"module:object"`` names, or what that makes, where it is to run.
 
     Raises
@@ -384,16 +396,16 @@ def referred(reference: str, isolation: Isolation, reading: Reading = AS_IT_IS) 
     _require_processes(isolation, reading)
     if isolation.in_process:
         mechanism = mechanism_called(reference, reading)
-        remember(mechanism, anew=True)
+        register_instance(mechanism, anew=True)
         return Placed(
-            mechanism, _ASKED, lambda: referred(reference, Isolation(), reading).mechanism
+            mechanism, _ASKED, lambda: isolate_reference(reference, Isolation(), reading).mechanism
         )
-    with ended_at_import("mechanism", reference):
+    with convert_import_failures("mechanism", reference):
         made = (mechanism_called, (reference, reading))
-        return Placed(_proxy(Crew(isolation.limits), made), None)
+        return Placed(_make_proxy(Crew(isolation.limits), made), None)
 
 
-def _require_processes(isolation: Isolation, reading: Reading) -> None:
+def _require_processes(isolation: Isolation, reading: ObservationSettings) -> None:
     if isolation.in_process and reading.fresh == PROCESS:
         raise InvalidArgument("fresh", PROCESS, "something that one process can make (in_process)")
 
@@ -409,9 +421,9 @@ def made(what: str, reference: str, isolation: Isolation) -> Any:
         It cannot be imported, called, or brought here.
     """
     if isolation.in_process:
-        return called(what, reference, load_reference(what, reference))
-    with ended_at_import(what, reference), Crew(isolation.limits) as crew:
-        return unpickled(crew.call(made_here, what, reference))
+        return build_referenced_object(what, reference, load_reference(what, reference))
+    with convert_import_failures(what, reference), Crew(isolation.limits) as crew:
+        return from_pickle(crew.call(pickle_referenced_object, what, reference))
 
 
 def is_ours(mechanism: object) -> bool:
@@ -423,7 +435,7 @@ def is_ours(mechanism: object) -> bool:
 
 
 @contextmanager
-def named(name: str) -> Iterator[None]:
+def add_mechanism_name(name: str) -> Iterator[None]:
     """Say whose process ended, or whose code failed, if one does."""
     try:
         yield
@@ -434,7 +446,7 @@ def named(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def ended_at_import(what: str, reference: str) -> Iterator[None]:
+def convert_import_failures(what: str, reference: str) -> Iterator[None]:
     """Say what was to be imported when a process ended or its code failed."""
     try:
         yield
@@ -444,18 +456,18 @@ def ended_at_import(what: str, reference: str) -> Iterator[None]:
         raise InvalidArgument(what, reference, expected) from error
 
 
-def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
+def _send_mechanism(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
     """Return the proxy of a mechanism; what a worker cannot import or run afresh goes along."""
     owner = changed.owner_of(mechanism)
     parcel = parcel_for_processes(mechanism, own_generators=True)
     try:
-        proxy = _proxy(crew, (unpickled, (parcel.blob,)))
+        proxy = _make_proxy(crew, (from_pickle, (parcel.blob,)))
     except CannotTravel:
         home = getattr(owner, "__module__", None) or ""
         if home not in sys.modules:
             raise
         parcel = parcel_for_processes(mechanism, own_generators=True, by_value=[home])
-        proxy = _proxy(crew, (unpickled, (parcel.blob,)))
+        proxy = _make_proxy(crew, (from_pickle, (parcel.blob,)))
     else:
         changed.require_as_imported(owner, crew)
     proxy.carried, proxy.not_afresh = tuple(sorted(parcel.held.names)), parcel.not_afresh
@@ -464,9 +476,9 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
     return proxy
 
 
-def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
+def _make_proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
     """Return the proxy that has the methods of what is made in a worker."""
-    name, has, flags, libraries, place, said = crew.call(_described, Isolated(crew, made))
+    name, has, flags, libraries, place, said = crew.call(_describe_mechanism, Isolated(crew, made))
     # Fresh processes, and the workers from now on, import the user's own code alone.
     the_keeper().preload(libraries)
     crew.close()
@@ -474,7 +486,7 @@ def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isol
     kind: type[Isolated] = type(name, tuple(bases), dict(flags))
     proxy = kind(crew, made)
     proxy.called_as, proxy.one_a_process, proxy.one_a_call = said
-    proxy.code = None if place is None else hashed(*place)
+    proxy.code = None if place is None else make_code(*place)
     crew.call(nothing)
     proxy.start = proxy.way()
     return proxy
@@ -488,14 +500,14 @@ _KINDS: tuple[tuple[type[Isolated], tuple[str, ...]], ...] = (
     (_Bounds, (*_LAW, "loss_bounds")),
     (_Digits, (*_LAW, "loss_in_digits")),
     (_Neighbours, (*_LAW, "neighbours")),
-    (_Law, _LAW),
+    (_ProxyLaw, _LAW),
 )
 
 
-def _described(mechanism: Any) -> tuple[Any, ...]:
+def _describe_mechanism(mechanism: Any) -> tuple[Any, ...]:
     has = [name for name in _METHODS if hasattr(mechanism, name)]
     flags = {name: bool(getattr(mechanism, name, False)) for name in _FLAGS}
     said: tuple[str | None, bool, bool] = (None, False, False)
-    if isinstance(mechanism, Observed):
+    if isinstance(mechanism, CodeMechanism):
         said = str(mechanism.calls.form), mechanism.one_a_process, mechanism.one_a_call
     return name_of(mechanism), has, flags, libraries_here(), place_of(mechanism), said

@@ -17,8 +17,8 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.leaves import ABSENT, Part, Token
-from dpaudit.laws.observations import parts, require_few_in_lists
+from dpaudit.laws.leaves import ABSENT, LeafToken, Part
+from dpaudit.laws.observations import require_few_in_lists, split_observation
 from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.laws.texts import to_open, with_insides
 
@@ -35,7 +35,7 @@ class OtherOutputs(ValueError):
 
 
 @dataclass(frozen=True)
-class Column:
+class LayoutColumn:
     """A column: the path of a part, and whether it holds codes of what is discrete there.
 
     ``everywhere`` says that every observation had the part when the layout was made: its path
@@ -67,7 +67,7 @@ class Plain:
     kind
         Of what types it is made (`kind_of`): another is something else.
     steady, drifts
-        Which entries of the flattened array are so (`Column`).
+        Which entries of the flattened array are so (`LayoutColumn`).
     """
 
     shape: tuple[int, ...]
@@ -76,10 +76,10 @@ class Plain:
     drifts: tuple[int, ...] = field(default=(), repr=False)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[LayoutColumn, ...]:
         """One for each entry, in the order of the flattened array."""
         return tuple(
-            Column(
+            LayoutColumn(
                 f"output[{', '.join(map(str, index))}]" if index else "output",
                 False,
                 steady=number in self.steady,
@@ -93,14 +93,14 @@ class Plain:
         if kinds_of(observations) == {self.kind}:
             found = doubles_of(observations)
             if found.shape == (trials, *self.shape):
-                return _finite(found)
+                return _replace_non_finite(found)
         return np.stack([self._row(one) for one in observations])
 
     def _row(self, observation: Any) -> Array:
         found = doubles_of(observation) if kind_of(observation) == self.kind else np.empty(0)
         if found.shape == self.shape:
-            return _finite(found)
-        code = Token("odd", str(sorted(parts(observation).items()))).code
+            return _replace_non_finite(found)
+        code = LeafToken("odd", str(sorted(split_observation(observation).items()))).code
         return np.full(self.shape, _ODD * (1 + code / 16))
 
 
@@ -150,7 +150,7 @@ def kinds_of(observations: Any) -> set[str]:
     return set(map(kind_of, observations))
 
 
-def _finite(found: Array) -> Array:
+def _replace_non_finite(found: Array) -> Array:
     if not np.isfinite(found).all():
         return np.nan_to_num(found, nan=NAN, posinf=INFINITE, neginf=-INFINITE)
     return found
@@ -172,7 +172,7 @@ class Parted:
         Paths of texts that are read inside (`dpaudit.laws.texts`).
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[LayoutColumn, ...]
     usual: dict[str, float]
     ignored: tuple[str, ...] = ()
     opened: tuple[str, ...] = ()
@@ -201,18 +201,18 @@ class Parted:
     ) -> None:
         rest = self._rest(row, found, place)
         if rest:  # what never comes twice is still seen to be there
-            row[-2], row[-1] = (token.code for token in _told(rest))
+            row[-2], row[-1] = (token.code for token in _make_rest_tokens(rest))
 
-    def tokens(self, observation: Any) -> tuple[Token, ...]:
+    def tokens(self, observation: Any) -> tuple[LeafToken, ...]:
         """Return the tokens inside texts, and of the two columns for the rest, if there is any."""
         found = self._read(observation)
         rest = self._rest(np.zeros(len(self.columns)), found, self._place)
         inside = [one for path, one in found.items() if path.startswith(self.opened)]
-        tokens = (part for one in inside for part in one if isinstance(part, Token))
-        return (*tokens, *(_told(rest) if rest else ()))
+        tokens = (part for one in inside for part in one if isinstance(part, LeafToken))
+        return (*tokens, *(_make_rest_tokens(rest) if rest else ()))
 
     def _read(self, observation: Any) -> dict[str, tuple[Part, ...]]:
-        return kept_parts(observation, self.ignored, self.opened)
+        return get_kept_parts(observation, self.ignored, self.opened)
 
     @property
     def _place(self) -> dict[tuple[str, bool], int]:
@@ -225,8 +225,8 @@ class Parted:
         rest = list[tuple[str, str]]()
         for path, values in found.items():
             for value in values:
-                discrete = isinstance(value, Token)
-                number = value.code if isinstance(value, Token) else float(value)
+                discrete = isinstance(value, LeafToken)
+                number = value.code if isinstance(value, LeafToken) else float(value)
                 if (column := place.get((path, discrete))) is not None:
                     row[column] = number
                 elif not discrete or self.usual.get(path) != number:
@@ -240,20 +240,20 @@ class Parted:
         return rest
 
 
-def _told(rest: list[tuple[str, str]]) -> tuple[Token, ...]:
+def _make_rest_tokens(rest: list[tuple[str, str]]) -> tuple[LeafToken, ...]:
     """Return which parts are the rest, and what they are."""
     kinds = sorted((path, what.split(" ")[0]) for path, what in rest)
-    return Token("rest", str(kinds)), Token("rest", str(sorted(rest)))
+    return LeafToken("rest", str(kinds)), LeafToken("rest", str(sorted(rest)))
 
 
 def _has_code(found: dict[str, tuple[Part, ...]], path: str) -> bool:
-    return any(isinstance(one, Token) for one in found.get(path, ()))
+    return any(isinstance(one, LeafToken) for one in found.get(path, ()))
 
 
 Layout = Plain | Parted
 
 
-def clocked(layout: Layout | None) -> list[int]:
+def find_clock_columns(layout: Layout | None) -> list[int]:
     """Return the columns that say how long a call took."""
     columns = layout.columns if isinstance(layout, Parted) else ()
     return [n for n, column in enumerate(columns) if column.clock]
@@ -282,21 +282,23 @@ def layout_of(
     >>> [one.path for one in layout_of([[{"a": 1.0, "at": 7.5}]], ["at"]).columns][:1]
     ['a']
     """
-    plain = None if ignored else _plain(sides)
+    plain = None if ignored else _find_plain_layout(sides)
     if plain is not None:
         return plain
     _require_named(sides, ignored)
-    opened = to_open(kept_parts(one, ignored) for side in sides for one in side)
-    found = _parted([kept_parts(one, ignored, opened) for side in sides for one in side])
+    opened = to_open(get_kept_parts(one, ignored) for side in sides for one in side)
+    found = _find_parted_layout(
+        [get_kept_parts(one, ignored, opened) for side in sides for one in side]
+    )
     found = replace(found, ignored=tuple(ignored), opened=opened)
     return _with_looks(found, sides, drifting or drifts_in)
 
 
-def kept_parts(
+def get_kept_parts(
     observation: Any, ignored: Sequence[str], opened: Sequence[str] = ()
 ) -> dict[str, tuple[Part, ...]]:
     """Return the parts of an observation that are not ignored, by path; some texts are opened."""
-    found = with_insides(parts(observation), opened)
+    found = with_insides(split_observation(observation), opened)
     if not ignored:
         return found
     return {path: one for path, one in found.items() if not is_ignored(path, ignored)}
@@ -326,7 +328,7 @@ def is_ignored(path: str, ignored: Sequence[str]) -> bool:
 
 def _require_named(sides: Sequence[Any], ignored: Sequence[str]) -> None:
     """Refuse names that no part has."""
-    counts = Counter(path for side in sides for one in side for path in parts(one))
+    counts = Counter(path for side in sides for one in side for path in split_observation(one))
     everywhere = sum(map(len, sides))
     for name in ignored:
         if not any(is_ignored(path, [name]) for path in counts):
@@ -413,7 +415,7 @@ def _with_looks(
     return replace(layout, columns=tuple(columns))
 
 
-def _plain(sides: Sequence[Any]) -> Plain | None:
+def _find_plain_layout(sides: Sequence[Any]) -> Plain | None:
     kinds = set[str]().union(*map(kinds_of, sides))
     if len(kinds) > 1 or "" in kinds:
         return None
@@ -425,12 +427,12 @@ def _plain(sides: Sequence[Any]) -> Plain | None:
     return Plain(shapes.pop(), kinds.pop(), steady_in(flat), drifts_in(flat))
 
 
-def _parted(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:
+def _find_parted_layout(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:
     numbers, tokens = Counter[str](), dict[str, Counter[float]]()
     for one in observed:
         for path, values in one.items():
             for value in values:
-                if isinstance(value, Token):
+                if isinstance(value, LeafToken):
                     tokens.setdefault(path, Counter())[value.code] += 1
                 else:
                     numbers[path] += 1
@@ -443,22 +445,22 @@ def _parted(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:
     present = Counter(path for one in observed for path in one)
     lengths = {path for one in observed for path, values in one.items() if _is_text(values)}
     columns = [
-        Column(path, code, present[path] == len(observed), path in lengths and not code)
+        LayoutColumn(path, code, present[path] == len(observed), path in lengths and not code)
         for path, code in found
     ]
-    rest = (Column("the rest", True), Column("the values of the rest", True))
+    rest = (LayoutColumn("the rest", True), LayoutColumn("the values of the rest", True))
     return Parted((*columns[:MOST], *rest), usual)
 
 
 def _is_text(values: tuple[Part, ...]) -> bool:
-    return any(isinstance(one, Token) and one.kind in ("str", "bytes") for one in values)
+    return any(isinstance(one, LeafToken) and one.kind in ("str", "bytes") for one in values)
 
 
 def _is_usual(codes: Counter[float], observed: Sequence[Any]) -> bool:
     return len(codes) == 1 and codes.total() == len(observed)
 
 
-def counted(observations: Any, trials: int) -> Any:
+def require_observation_count(observations: Any, trials: int) -> Any:
     """Return observations, of a table its rows, if they are as many as were asked for.
 
     Of a column its entries: which index they have says nothing of an output.

@@ -26,7 +26,7 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _EXACT = 2**53
 
 
-class Token(NamedTuple):
+class LeafToken(NamedTuple):
     """A discrete value: its kind and its text."""
 
     kind: str
@@ -42,7 +42,7 @@ class Token(NamedTuple):
         return (1 + int.from_bytes(digest.digest(), "big")) / 2**44
 
 
-class Coded(Token):
+class Coded(LeafToken):
     """A discrete value of which the code alone is known: its text is that number."""
 
     @property
@@ -51,47 +51,49 @@ class Coded(Token):
         return float(self.text)
 
 
-Part = float | Token
-ABSENT = Token("absent", "")
+Part = float | LeafToken
+ABSENT = LeafToken("absent", "")
 
 
-def leaf(value: Any) -> tuple[Part, ...] | None:
+def convert_leaf(value: Any) -> tuple[Part, ...] | None:
     """Return the number or token of a value that is no container."""
     kind = type(value)
     if kind is float or kind is np.float64:
         return _of_float(value)
     if isinstance(value, enum.Enum):
-        return (Token(kind.__qualname__, value.name),)
+        return (LeafToken(kind.__qualname__, value.name),)
     if isinstance(value, np.floating):
         return _of_float(value)
     if isinstance(value, bool | np.bool_):
-        return (Token("bool", str(bool(value))),)
+        return (LeafToken("bool", str(bool(value))),)
     if kind is int or (isinstance(value, np.integer) and kind is not np.timedelta64):
         found = _of_exact(value)  # 1 is not 1.0
-        return found if len(found) > 1 else (*found, Token("number", "int"))
+        return found if len(found) > 1 else (*found, LeafToken("number", "int"))
     if value is None or value is Ellipsis or value is NotImplemented:
-        return (Token(kind.__name__, str(value)),)
+        return (LeafToken(kind.__name__, str(value)),)
     if isinstance(value, str):
-        return float(len(value)), Token("str", value)
+        return float(len(value)), LeafToken("str", value)
     if isinstance(value, bytes | bytearray | memoryview):
-        return float(len(value)), Token("bytes", bytes(value).hex())
+        return float(len(value)), LeafToken("bytes", bytes(value).hex())
     return _of_date(value) or _of_other_number(value)
 
 
 def _of_float(value: Any) -> tuple[Part, ...]:
     number = float(value)
     if not math.isfinite(number) or (number == 0 and math.copysign(1.0, number) < 0):
-        return (Token("number", str(number)),) if number else (number, Token("number", "-0.0"))
-    return (number,) if number == value else (number, Token("number", str(value)))
+        return (
+            (LeafToken("number", str(number)),) if number else (number, LeafToken("number", "-0.0"))
+        )
+    return (number,) if number == value else (number, LeafToken("number", str(value)))
 
 
 def _of_exact(value: Any) -> tuple[Part, ...]:
     if -_EXACT <= value <= _EXACT:
         return (float(value),)
-    return _near(value), Token("number", hex(value))
+    return _to_nearest_double(value), LeafToken("number", hex(value))
 
 
-def _near(value: Any) -> float:
+def _to_nearest_double(value: Any) -> float:
     try:
         return max(-sys.float_info.max, min(float(value), sys.float_info.max))
     except OverflowError:
@@ -102,30 +104,30 @@ def _of_other_number(value: Any) -> tuple[Part, ...] | None:
     if not isinstance(value, Real | Decimal | Fraction):
         return None
     if isinstance(value, Decimal) and not value.is_finite():
-        return (Token("number", str(value)),)
-    return _near(value), Token(type(value).__name__, str(value))
+        return (LeafToken("number", str(value)),)
+    return _to_nearest_double(value), LeafToken(type(value).__name__, str(value))
 
 
 def _of_date(value: Any) -> tuple[Part, ...] | None:
     if isinstance(value, datetime.datetime):
         if value != value:  # pandas.NaT
-            return (Token("date", "NaT"),)
+            return (LeafToken("date", "NaT"),)
         days = value.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)
-        return days.total_seconds(), Token("date", value.isoformat())
+        return days.total_seconds(), LeafToken("date", value.isoformat())
     if isinstance(value, datetime.date):
-        return float(value.toordinal()), Token("date", value.isoformat())
+        return float(value.toordinal()), LeafToken("date", value.isoformat())
     if isinstance(value, datetime.timedelta):
-        return value.total_seconds(), Token("duration", str(value))
+        return value.total_seconds(), LeafToken("duration", str(value))
     if isinstance(value, datetime.time):
-        return (Token("time", value.isoformat()),)
+        return (LeafToken("time", value.isoformat()),)
     if isinstance(value, np.datetime64 | np.timedelta64):
         if np.isnat(value):
-            return (Token("date", "NaT"),)
-        return float(value.astype(np.int64)), Token("date", f"{value} {value.dtype}")
+            return (LeafToken("date", "NaT"),)
+        return float(value.astype(np.int64)), LeafToken("date", f"{value} {value.dtype}")
     return None
 
 
-def text_of(value: Any) -> Token:
+def text_of(value: Any) -> LeafToken:
     """Return the text of something of no known kind, without the address it happens to have.
 
     Raises
@@ -140,4 +142,4 @@ def text_of(value: Any) -> Token:
         text = repr(value)
     except Exception as error:  # somebody else's __repr__
         text = f"no repr: {type(error).__name__}"
-    return Token(type(value).__qualname__, ADDRESS.sub("", text))
+    return LeafToken(type(value).__qualname__, ADDRESS.sub("", text))

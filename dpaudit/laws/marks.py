@@ -43,11 +43,11 @@ def marks_of_processes(
     """
     given = list(datasets), trials, list(rngs)
     try:
-        here = mechanism.crew.call(answers.fixed_parts, mechanism, *given)
+        here = mechanism.crew.call(answers.answer_fixed_parts, mechanism, *given)
         if not here:
             return []
         with Crew(mechanism.crew.limits) as another, another.by(mechanism.crew.until):
-            there = another.call(answers.fixed_parts, mechanism, *given)
+            there = another.call(answers.answer_fixed_parts, mechanism, *given)
     except TakesNoMore as error:
         raise MechanismError(error.after_calls()) from error
     return [path for path, value in here.items() if there.get(path, value) != value]

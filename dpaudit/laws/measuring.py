@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.laws.isolated import Isolation
@@ -43,19 +43,19 @@ def distances_of(
     both = [(pair.dataset, pair.neighbour) for pair in pairs]
     isolation = isolation or Isolation()
     if not metric.is_own or isolation.in_process:
-        return _measured(metric, both)
+        return _measure_pairs(metric, both)
     try:
         with Crew(isolation.limits) as crew:
-            found = crew.call(_measured, metric, both)
+            found = crew.call(_measure_pairs, metric, both)
     except CannotTravel:
-        return _measured(metric, both)
+        return _measure_pairs(metric, both)
     except (WorkerEnded, CodeFailed) as error:
-        given = Shown(metric.distance)
+        given = VerbatimText(metric.distance)
         raise InvalidArgument("distance", given, f"one that can be measured ({error})") from error
     if len(found) != len(both) or not all(0 < one < math.inf for one in found):
-        raise InvalidArgument("distance", Shown(metric.distance), "one number for each pair")
+        raise InvalidArgument("distance", VerbatimText(metric.distance), "one number for each pair")
     return found
 
 
-def _measured(metric: Metric, both: Sequence[tuple[Any, Any]]) -> list[float]:
+def _measure_pairs(metric: Metric, both: Sequence[tuple[Any, Any]]) -> list[float]:
     return [float(metric.between(*one)) for one in both]

@@ -181,7 +181,7 @@ class Aimable(Tiltable[DatasetT], Protocol[DatasetT]):
 
 
 @dataclass(frozen=True)
-class Draws:
+class TailDraws:
     """Draws of a mechanism in one direction of a pair, aimed at losses beyond an epsilon."""
 
     mechanism: Aimable[Any]
@@ -197,7 +197,7 @@ class Draws:
         return float(self.mechanism.log_payoff_bound(self.pair, self.epsilon, epsilon))
 
 
-def checked_sample(
+def draw_checked_sample(
     mechanism: Mechanism[Any], dataset: Any, trials: int, rng: Generator
 ) -> NDArray[np.float64]:
     """Sample and hold the mechanism to its contract.
@@ -209,7 +209,9 @@ def checked_sample(
         that doubles do not hold exactly (`dpaudit.laws.outcomes`).
     """
     name, call = name_of(mechanism), call_of(mechanism, trials)
-    with calling(mechanism, trials, dataset, lambda made: mechanism.sample(made, trials, rng)):
+    with convert_mechanism_errors(
+        mechanism, trials, dataset, lambda made: mechanism.sample(made, trials, rng)
+    ):
         returned = mechanism.sample(dataset, trials, rng)
         try:
             transcripts = as_doubles(returned)  # A copy: the mechanism may fill the array again.
@@ -234,7 +236,7 @@ def checked_sample(
 
 
 @contextmanager
-def calling(
+def convert_mechanism_errors(
     mechanism: object, trials: int, dataset: Any, again: Callable[[Any], object]
 ) -> Iterator[None]:
     """Name the mechanism and the call whatever its code raises; standard output is for results.
@@ -251,11 +253,11 @@ def calling(
         said = what_code_raised(error, dataset, again)
         raise MechanismError(
             f"mechanism {name_of(mechanism)}: {call_of(mechanism, trials)} "
-            f"{raised}{said}, expected {_expected(mechanism, error, dataset)}"
+            f"{raised}{said}, expected {_format_expected_output(mechanism, error, dataset)}"
         ) from error
 
 
-def _expected(mechanism: object, error: BaseException, dataset: Any) -> str:
+def _format_expected_output(mechanism: object, error: BaseException, dataset: Any) -> str:
     if not hasattr(mechanism, "called") or not isinstance(error, Exception):
         return "an array of transcripts"
     expected = "an output (where exceptions are observed, what is raised is one)"

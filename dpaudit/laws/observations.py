@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.errors import MechanismError
-from dpaudit.laws.leaves import ADDRESS, Part, Token, leaf, text_of
+from dpaudit.laws.leaves import ADDRESS, LeafToken, Part, convert_leaf, text_of
 from dpaudit.laws.tensors import host_array
 
 _DEEP = 12  # containers in one another; below, the text of what there is
@@ -34,7 +34,7 @@ _MOST, _LONGEST = 200_000, 2**24
 _TOLD = 2**16  # letters of an exception's message
 
 
-class PartsOf(dict[str, tuple["float | Token", ...]]):
+class PartsOf(dict[str, tuple["float | LeafToken", ...]]):
     """The parts of an observation, read where it was made."""
 
 
@@ -45,17 +45,17 @@ class _Member(enum.Enum):
 _IN = _Member.IN  # what a set holds of each of its members
 
 
-def parts(observation: Any) -> dict[str, tuple[Part, ...]]:
+def split_observation(observation: Any) -> dict[str, tuple[Part, ...]]:
     """Return the parts of an observation by path: a number, a token, or a number with a token.
 
     The token of a number says what the double does not: that it is no number, or what was rounded.
 
     Examples
     --------
-    >>> parts({"a": 1.5, "b": {3: None}})["b[3]"]
-    (Token(kind='NoneType', text='None'),)
-    >>> parts([2.0, float("nan")])["output[1]"]
-    (Token(kind='number', text='nan'),)
+    >>> split_observation({"a": 1.5, "b": {3: None}})["b[3]"]
+    (LeafToken(kind='NoneType', text='None'),)
+    >>> split_observation([2.0, float("nan")])["output[1]"]
+    (LeafToken(kind='number', text='nan'),)
 
     Raises
     ------
@@ -65,8 +65,8 @@ def parts(observation: Any) -> dict[str, tuple[Part, ...]]:
     if type(observation) is PartsOf:
         return observation
     found = dict[str, tuple[Part, ...]]()
-    for path, part in _parts(observation, "", ()):
-        found[_free(_short(path), found)] = part
+    for path, part in _find_parts(observation, "", ()):
+        found[_find_free_path(_format_path(path), found)] = part
         if len(found) > _MOST:
             raise _too_much(observation, f"of more than {_MOST:,} parts")
     return found
@@ -125,7 +125,7 @@ def require_few(value: Any) -> None:
                 f"look at some of them (read=), or at what is made of it"
             )
         return
-    for number, _ in enumerate(_parts(value, "", ())):  # in fields and under keys, too
+    for number, _ in enumerate(_find_parts(value, "", ())):  # in fields and under keys, too
         if number == _MOST:
             raise _too_much(value, f"of more than {_MOST:,} parts")
 
@@ -134,25 +134,25 @@ def _unit_of(value: str | bytes | bytearray) -> str:
     return "letters" if isinstance(value, str) else "bytes"
 
 
-def _free(path: str, taken: Mapping[str, object]) -> str:
+def _find_free_path(path: str, taken: Mapping[str, object]) -> str:
     """Return the path, with a number where another part has the same one."""
     if path not in taken:
         return path
     return next(new for n in itertools.count(2) if (new := f"{path}#{n}") not in taken)
 
 
-def _short(path: str) -> str:
+def _format_path(path: str) -> str:
     """Return the path as people write it: ``groups['b']`` of a dict, ``output[3]`` of a list."""
     if (key := _KEY.match(path)) is not None:
         return key[1] + path[key.end() :]
     return f"output{path}" if path.startswith("[") else path.removeprefix(".")
 
 
-def _parts(
+def _find_parts(
     value: Any, path: str, around: tuple[int, ...]
 ) -> Iterator[tuple[str, tuple[Part, ...]]]:
     _require_readable(value)
-    if (found := leaf(value)) is not None:
+    if (found := convert_leaf(value)) is not None:
         yield path or "output", found
         return
     if len(around) == _DEEP or id(value) in around:
@@ -161,17 +161,17 @@ def _parts(
     for matches, opened in _CONTAINERS:
         if matches(value):
             for name, part, inside in opened(value):
-                if isinstance(part, Token):
-                    yield _joined(path, name), (part,)
+                if isinstance(part, LeafToken):
+                    yield _join_path(path, name), (part,)
                 elif inside:
-                    yield from _parts(part, path + name, (*around, id(value)))
+                    yield from _find_parts(part, path + name, (*around, id(value)))
                 else:
-                    yield _joined(path, name), (float(part),)
+                    yield _join_path(path, name), (float(part),)
             return
     yield path or "output", (text_of(value),)
 
 
-def _joined(path: str, name: str) -> str:
+def _join_path(path: str, name: str) -> str:
     """Return the path of what is told about a container, not of what is in it."""
     return f"{path}.{name}" if path else name
 
@@ -183,40 +183,40 @@ _Opened = Iterator[tuple[str, Any, bool]]
 
 def _of_mapping(value: Mapping[Any, Any]) -> _Opened:
     """Yield the set of keys, and what is at each; their order tells nothing."""
-    named = sorted(((_name(key), key) for key in value), key=lambda one: one[0])
-    yield "keys", Token("keys", ", ".join(name for name, _ in named)), False
+    named = sorted(((_format_member_name(key), key) for key in value), key=lambda one: one[0])
+    yield "keys", LeafToken("keys", ", ".join(name for name, _ in named)), False
     for name, key in named:
         yield f"[{name}]", value[key], True
 
 
 def _of_set(value: Set[Any]) -> _Opened:
-    names = sorted(map(_name, value))
-    yield "keys", Token("set", ", ".join(names)), False
+    names = sorted(map(_format_member_name, value))
+    yield "keys", LeafToken("set", ", ".join(names)), False
     yield "len", len(value), False
     for name in names:
         yield f"[{name}]", _IN, True
 
 
-def _name(key: Any) -> str:
+def _format_member_name(key: Any) -> str:
     """Return how a key or a member of a set is named, without an address."""
     return ADDRESS.sub("", repr(key))
 
 
 def _of_sequence(value: Any) -> _Opened:
-    yield "type", Token("type", type(value).__qualname__), False
+    yield "type", LeafToken("type", type(value).__qualname__), False
     yield "len", len(value), False
     for number, one in enumerate(value):
         yield f"[{number}]", one, True
 
 
 def _of_named(value: Any) -> _Opened:
-    yield "type", Token("type", type(value).__qualname__), False
+    yield "type", LeafToken("type", type(value).__qualname__), False
     for name in value._fields:
         yield f".{name}", getattr(value, name), True
 
 
 def _of_dataclass(value: Any) -> _Opened:
-    yield "type", Token("type", type(value).__qualname__), False
+    yield "type", LeafToken("type", type(value).__qualname__), False
     for field in dataclasses.fields(value):
         yield f".{field.name}", getattr(value, field.name), True
 
@@ -224,8 +224,8 @@ def _of_dataclass(value: Any) -> _Opened:
 def _of_array(value: Any) -> _Opened:
     """Yield shape and kind of an array, and its entries, masked ones as missing."""
     array = np.asanyarray(host_array(value))
-    yield "shape", Token("shape", str(array.shape)), False
-    yield "dtype", Token("dtype", str(array.dtype)), False
+    yield "shape", LeafToken("shape", str(array.shape)), False
+    yield "dtype", LeafToken("dtype", str(array.dtype)), False
     if array.dtype.names:
         for name in array.dtype.names:
             yield f"['{name}']", array[name], True
@@ -250,34 +250,34 @@ def _of_complex(value: Any) -> _Opened:
 
 def _of_frame(value: Any) -> _Opened:
     """Yield the labels of a table and its columns."""
-    yield "columns", Token("columns", ", ".join(map(repr, value.columns))), False
+    yield "columns", LeafToken("columns", ", ".join(map(repr, value.columns))), False
     yield "len", len(value), False
-    yield "index", Token("index", ", ".join(map(repr, value.index[:1000]))), False
+    yield "index", LeafToken("index", ", ".join(map(repr, value.index[:1000]))), False
     for number, name in enumerate(value.columns):
         column = value.iloc[:, number]
-        yield f"[{name!r}]", _Column(column), True
+        yield f"[{name!r}]", _ColumnEntries(column), True
 
 
 @dataclasses.dataclass(frozen=True)
-class _Column:
+class _ColumnEntries:
     """The entries of a pandas column, apart from its index."""
 
     series: Any
 
 
-def _of_column(value: _Column) -> _Opened:
+def _of_column(value: _ColumnEntries) -> _Opened:
     dtype = value.series.dtype
-    yield "dtype", Token("dtype", str(dtype)), False
+    yield "dtype", LeafToken("dtype", str(dtype)), False
     if (categories := getattr(dtype, "categories", None)) is not None:
-        yield "categories", Token("categories", ", ".join(map(repr, categories))), False
+        yield "categories", LeafToken("categories", ", ".join(map(repr, categories))), False
     for number, one in enumerate(value.series.tolist()):
         yield f"[{number}]", one, True
 
 
 def _of_series(value: Any) -> _Opened:
     """Yield the entries of a pandas series by their labels, and the labels."""
-    yield "index", Token("index", ", ".join(map(repr, value.index))), False
-    yield "dtype", Token("dtype", str(value.dtype)), False
+    yield "index", LeafToken("index", ", ".join(map(repr, value.index))), False
+    yield "dtype", LeafToken("dtype", str(value.dtype)), False
     labels = list(value.index)
     named = len(set(map(repr, labels))) == len(labels)
     for number, (label, one) in enumerate(zip(labels, value.tolist(), strict=True)):
@@ -290,7 +290,7 @@ def _of_index(value: Any) -> _Opened:
 
 def _of_sparse(value: Any) -> _Opened:
     coordinates = value.tocoo()
-    yield "shape", Token("shape", str(value.shape)), False
+    yield "shape", LeafToken("shape", str(value.shape)), False
     yield "nnz", int(value.nnz), False
     stored = zip(*(axis.tolist() for axis in coordinates.coords), strict=True)
     for index, one in zip(stored, coordinates.data.tolist(), strict=True):
@@ -298,14 +298,14 @@ def _of_sparse(value: Any) -> _Opened:
 
 
 def _of_exception(value: BaseException) -> _Opened:
-    yield "raised", Token("raised", type(value).__qualname__), False
+    yield "raised", LeafToken("raised", type(value).__qualname__), False
     yield ".message", str(value)[:_TOLD], True
 
 
 def _of_object(value: Any) -> _Opened:
     """Yield the type and the attributes of an object; of a fitted model what it learned."""
-    yield "type", Token("type", type(value).__qualname__), False
-    held = _attributes(value)
+    yield "type", LeafToken("type", type(value).__qualname__), False
+    held = _get_object_attributes(value)
     fitted = [name for name in held if name.endswith("_") and not name.startswith("_")]
     learned = fitted if hasattr(value, "fit") else []
     for name in sorted(learned or held):
@@ -313,19 +313,24 @@ def _of_object(value: Any) -> _Opened:
             yield f".{name}", held[name], True
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def _get_object_attributes(value: Any) -> dict[str, Any]:
     """Return the attributes of an object by name, those of slots too."""
-    slots = [name for kind in type(value).__mro__ for name in _slots(kind) if hasattr(value, name)]
+    slots = [
+        name
+        for kind in type(value).__mro__
+        for name in _get_slot_names(kind)
+        if hasattr(value, name)
+    ]
     return {name: getattr(value, name) for name in slots} | dict(getattr(value, "__dict__", {}))
 
 
-def _slots(kind: type) -> tuple[str, ...]:
+def _get_slot_names(kind: type) -> tuple[str, ...]:
     found = vars(kind).get("__slots__", ())
     names = (found,) if isinstance(found, str) else tuple(found)
-    return tuple(_mangled(kind, name) for name in names if not name.endswith("__"))
+    return tuple(_mangle_name(kind, name) for name in names if not name.endswith("__"))
 
 
-def _mangled(kind: type, name: str) -> str:
+def _mangle_name(kind: type, name: str) -> str:
     """Return the name of an attribute outside its class, where that of a private one differs."""
     owner = kind.__name__.lstrip("_")
     return f"_{owner}{name}" if owner and name.startswith("__") else name
@@ -333,20 +338,23 @@ def _mangled(kind: type, name: str) -> str:
 
 def _of_graph(value: Any) -> _Opened:
     """Yield the nodes and the edges of a graph with what they hold."""
-    yield "type", Token("type", type(value).__qualname__), False
+    yield "type", LeafToken("type", type(value).__qualname__), False
     yield "number_of_edges", int(value.number_of_edges()), False  # of several alike, too
     yield ".nodes", dict(value.nodes(data=True)), True
-    ends = {f"{_name(one)}, {_name(other)}": data for one, other, data in value.edges(data=True)}
+    ends = {
+        f"{_format_member_name(one)}, {_format_member_name(other)}": data
+        for one, other, data in value.edges(data=True)
+    }
     yield ".edges", ends, True
 
 
 def _of_state(value: Any) -> _Opened:
     """Yield what an object of compiled code hands over when it is copied."""
-    yield "type", Token("type", type(value).__qualname__), False
-    yield ".state", _state(value), True
+    yield "type", LeafToken("type", type(value).__qualname__), False
+    yield ".state", _get_reduced_state(value), True
 
 
-def _state(value: Any) -> Any:
+def _get_reduced_state(value: Any) -> Any:
     """Return what an object hands over to be made again, None if nothing does."""
     if not ADDRESS.search(object.__repr__(value)) or isinstance(value, Iterator | Coroutine):
         return None
@@ -370,7 +378,7 @@ def _is_array_like(value: Any) -> bool:
 
 
 _CONTAINERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _Opened]], ...] = (
-    (lambda value: isinstance(value, _Column), _of_column),
+    (lambda value: isinstance(value, _ColumnEntries), _of_column),
     (lambda value: isinstance(value, complex | np.complexfloating), _of_complex),
     (lambda value: isinstance(value, Mapping), _of_mapping),
     (lambda value: isinstance(value, Set), _of_set),
@@ -387,6 +395,6 @@ _CONTAINERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _Opened]], ...] 
         lambda value: dataclasses.is_dataclass(value) and not isinstance(value, type),
         _of_dataclass,
     ),
-    (lambda value: bool(_attributes(value)) and not callable(value), _of_object),
-    (lambda value: not callable(value) and _state(value) is not None, _of_state),
+    (lambda value: bool(_get_object_attributes(value)) and not callable(value), _of_object),
+    (lambda value: not callable(value) and _get_reduced_state(value) is not None, _of_state),
 )

@@ -19,23 +19,23 @@ from typing import Any, Literal
 
 from numpy.random import Generator
 
-from dpaudit._references import called, load_reference
+from dpaudit._references import build_referenced_object, load_reference
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.laws.calling import Calls, form_of, looked_at
+from dpaudit.laws.calling import Calls, form_of, read_observation
 from dpaudit.laws.fresh import PROCESS, fresh_of, require_fresh
 from dpaudit.laws.layout import (
     Layout,
     OtherOutputs,
     Parted,
-    counted,
     doubles_of,
-    kept_parts,
+    get_kept_parts,
     kinds_of,
     layout_of,
+    require_observation_count,
 )
-from dpaudit.laws.leaves import Part, Token
-from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
-from dpaudit.laws.observations import parts
+from dpaudit.laws.leaves import LeafToken, Part
+from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, convert_mechanism_errors, name_of
+from dpaudit.laws.observations import split_observation
 from dpaudit.laws.outside import Outside
 from dpaudit.laws.reads import Read, read_of
 from dpaudit.laws.tensors import host_array
@@ -46,7 +46,7 @@ _SECONDS = "seconds"  # the path of the time that a call took
 
 
 @dataclass(frozen=True)
-class Observed(Wraps):
+class CodeMechanism(Wraps):
     """A mechanism made of other people's code.
 
     Parameters
@@ -129,7 +129,7 @@ class Observed(Wraps):
         if not self.calls.form.many or isinstance(found, Exception):
             return found
         many = self._as_many(found, 1)
-        return many[0] if self.calls.read is None else looked_at(self.calls.read, many[0])
+        return many[0] if self.calls.read is None else read_observation(self.calls.read, many[0])
 
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
@@ -169,7 +169,7 @@ class Observed(Wraps):
     ) -> dict[str, list[float]]:
         """Return the parts that are the same in all of so many observations on each dataset."""
         read = [
-            {path: list(map(_number, values)) for path, values in self._kept(one).items()}
+            {path: list(map(_to_part_number, values)) for path, values in self._kept(one).items()}
             for dataset, rng in zip(datasets, rngs, strict=True)
             for one in self._checked(dataset, trials, rng)
         ]
@@ -180,11 +180,11 @@ class Observed(Wraps):
         }
 
     def _kept(self, observation: Any) -> dict[str, tuple[Part, ...]]:
-        return kept_parts(observation, self.ignored)
+        return get_kept_parts(observation, self.ignored)
 
     def _checked(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return so many observations, or refuse what is something else."""
-        with calling(
+        with convert_mechanism_errors(
             self, trials, dataset, lambda made: self.observations(made, trials, copy.deepcopy(rng))
         ):
             found = self.observations(dataset, trials, rng)
@@ -192,7 +192,7 @@ class Observed(Wraps):
 
     def _as_many(self, found: Any, trials: int) -> Any:
         try:
-            return counted(found, trials)
+            return require_observation_count(found, trials)
         except OtherOutputs as error:
             raise MechanismError(
                 f"mechanism {name_of(self)}: {self.called(trials)} {error}"
@@ -214,41 +214,41 @@ class Observed(Wraps):
                         found[part.code] = (part.kind, part.text)
         return found
 
-    def _tokens(self, observation: Any) -> Iterator[Token]:
+    def _tokens(self, observation: Any) -> Iterator[LeafToken]:
         """Yield the discrete values of an observation, and what the layout has no column for."""
-        for part in (part for both in parts(observation).values() for part in both):
-            if isinstance(part, Token):
+        for part in (part for both in split_observation(observation).values() for part in both):
+            if isinstance(part, LeafToken):
                 yield part
         if isinstance(self.layout, Parted):
             yield from self.layout.tokens(observation)
 
 
-def _number(part: Part) -> float:
-    return part.code if isinstance(part, Token) else float(part)
+def _to_part_number(part: Part) -> float:
+    return part.code if isinstance(part, LeafToken) else float(part)
 
 
-def with_layout(mechanism: Observed, layout: Layout) -> Observed:
+def with_layout(mechanism: CodeMechanism, layout: Layout) -> CodeMechanism:
     """Return the mechanism whose transcripts have a layout."""
     return replace(mechanism, layout=layout)
 
 
-def made_with_layout(
+def make_with_layout(
     make: Callable[..., Any], arguments: tuple[Any, ...], layout: Layout
-) -> Observed:
+) -> CodeMechanism:
     """Return what is made of arguments, with a layout."""
     return with_layout(make(*arguments), layout)
 
 
 def without_parts(
     make: Callable[..., Any], arguments: tuple[Any, ...], names: Sequence[str]
-) -> Observed:
+) -> CodeMechanism:
     """Return what is made of arguments, whose outputs are read without some parts."""
-    found: Observed = make(*arguments)
+    found: CodeMechanism = make(*arguments)
     return replace(found, ignored=(*found.ignored, *names))
 
 
 @dataclass(frozen=True)
-class Reading:
+class ObservationSettings:
     """How other people's code is called, and what is looked at.
 
     Parameters
@@ -267,7 +267,7 @@ class Reading:
 
     Examples
     --------
-    >>> Reading(observe=("errors",))
+    >>> ObservationSettings(observe=("errors",))
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: observe: got ['errors'], expected some of exceptions, \
 warnings, time
@@ -285,7 +285,7 @@ warnings, time
         if not set(given) <= set(_OBSERVABLE):
             raise InvalidArgument("observe", list(given), f"some of {', '.join(_OBSERVABLE)}")
         object.__setattr__(self, "observe", tuple(one for one in _OBSERVABLE if one in given))
-        object.__setattr__(self, "ignore", _names(self.ignore))
+        object.__setattr__(self, "ignore", _require_part_names(self.ignore))
         require_fresh(self.fresh)
 
     @property
@@ -294,17 +294,17 @@ warnings, time
         return tuple(one for one in _OBSERVABLE if one in self.observe)
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _require_part_names(given: Any) -> tuple[str, ...]:
     found = (given,) if isinstance(given, str) else tuple(given)
     if not all(isinstance(one, str) and one for one in found):
         raise InvalidArgument("ignore", given, "names of parts of an output, such as ('at', 'id')")
     return found
 
 
-AS_IT_IS = Reading()
+AS_IT_IS = ObservationSettings()
 
 
-def as_mechanism(given: Any, reading: Reading = AS_IT_IS) -> Mechanism[Any]:
+def as_mechanism(given: Any, reading: ObservationSettings = AS_IT_IS) -> Mechanism[Any]:
     """Return an object that states its law as it is, and other people's code as a mechanism.
 
     Parameters
@@ -333,7 +333,7 @@ def as_mechanism(given: Any, reading: Reading = AS_IT_IS) -> Mechanism[Any]:
     if isinstance(given, Outside):
         given, read, fresh = given.read_as(read, fresh)
     calls = Calls(given, form, read, fresh_of(fresh, given))
-    return Observed(calls, None, reading.watched, tuple(reading.ignore))
+    return CodeMechanism(calls, None, reading.watched, tuple(reading.ignore))
 
 
 def _is_more(given: Any) -> bool:
@@ -344,14 +344,14 @@ def _is_more(given: Any) -> bool:
     return ours or isinstance(given, HasLaw) or hasattr(given, "neighbours")
 
 
-def mechanism_called(reference: str, reading: Reading = AS_IT_IS) -> Mechanism[Any]:
+def mechanism_called(reference: str, reading: ObservationSettings = AS_IT_IS) -> Mechanism[Any]:
     """Return the mechanism that ``"module:object"`` names, or that it returns when called.
 
     What takes no arguments makes it: a class with ``sample``, or a function.
     """
     found = load_reference("mechanism", reference)
     makes = not _is_called(found) if isinstance(found, type) else _takes_nothing(found)
-    made = called("mechanism", reference, found) if makes else found
+    made = build_referenced_object("mechanism", reference, found) if makes else found
     try:
         return as_mechanism(made, reading)
     except InvalidArgument as error:

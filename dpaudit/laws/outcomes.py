@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.errors import shorten
+from dpaudit.errors import shorten_repr
 from dpaudit.laws.tensors import host_array
 from dpaudit.records import Record, are_shown
 
@@ -47,7 +47,7 @@ class Inexact(ValueError):
 
     def seen_in(self, returned: Any) -> str:
         """Return the kind of the values, and the values where records are shown."""
-        return f"{self.found} ({shorten(Record(returned))})" if are_shown() else self.found
+        return f"{self.found} ({shorten_repr(Record(returned))})" if are_shown() else self.found
 
 
 def as_doubles(returned: Any) -> NDArray[np.float64]:
@@ -115,10 +115,12 @@ def _require_same_numbers(array: NDArray[Any], doubles: NDArray[np.float64]) -> 
 
 
 def _of_objects(array: NDArray[Any]) -> NDArray[np.float64]:
-    return np.array([_double(value) for value in array.flat], dtype=np.float64).reshape(array.shape)
+    return np.array(
+        [_require_exact_double(value) for value in array.flat], dtype=np.float64
+    ).reshape(array.shape)
 
 
-def _double(value: Any) -> float:
+def _require_exact_double(value: Any) -> float:
     kind = type(value).__name__
     if not isinstance(value, Real | Decimal | np.bool_):
         raise Inexact(f"objects of type {kind}, which are no real numbers", "an array of numbers")

@@ -10,16 +10,16 @@ from typing import Any
 
 from dpaudit._references import load_reference
 from dpaudit.execution.pool import Crew
-from dpaudit.execution.tasks import pickled
-from dpaudit.laws.isolated import Isolation, named
+from dpaudit.execution.tasks import to_pickle
+from dpaudit.laws.isolated import Isolation, add_mechanism_name
 from dpaudit.records import are_shown
-from dpaudit.search.sensitivity import Sensitivity, first_digit, sensitivity
-from dpaudit.search.writing import written
-from dpaudit.verdicts import Verdict, judge
+from dpaudit.search.sensitivity import SensitivityResult, first_digit, sensitivity
+from dpaudit.search.writing import format_pasted_dataset
+from dpaudit.verdicts import Verdict, judge_claimed_number
 
 
 @dataclass(frozen=True, kw_only=True)
-class Movement:
+class QueryMovement:
     """The largest movement that a search found, as text and numbers alone.
 
     Parameters
@@ -47,7 +47,7 @@ class Movement:
 
 def movement_elsewhere(
     reference: str, isolation: Isolation, claimed: float | None = None, **given: Any
-) -> Movement:
+) -> QueryMovement:
     """Return how far a query moves, which runs in a process of its own unless it is not to.
 
     Parameters
@@ -67,29 +67,29 @@ def movement_elsewhere(
         The query fails, or its process ends.
     """
     if isolation.in_process:
-        return Movement(**json.loads(_measured(reference, claimed, given)))
-    blob, limit = pickled((reference, claimed, given)), isolation.limits.timeout
-    with named(reference), Crew(isolation.limits) as crew:
+        return QueryMovement(**json.loads(_measure_query(reference, claimed, given)))
+    blob, limit = to_pickle((reference, claimed, given)), isolation.limits.timeout
+    with add_mechanism_name(reference), Crew(isolation.limits) as crew:
         all_calls = nullcontext() if limit is None else crew.patient(limit * given["calls"])
         with all_calls:
-            found = crew.call(_measured_of, blob)
-    return Movement(**json.loads(found))
+            found = crew.call(_measure_pickled_query, blob)
+    return QueryMovement(**json.loads(found))
 
 
-def _measured_of(blob: bytes) -> str:
+def _measure_pickled_query(blob: bytes) -> str:
     import cloudpickle
 
-    return _measured(*cloudpickle.loads(blob))
+    return _measure_query(*cloudpickle.loads(blob))
 
 
-def _measured(reference: str, claimed: float | None, given: dict[str, Any]) -> str:
+def _measure_query(reference: str, claimed: float | None, given: dict[str, Any]) -> str:
     with redirect_stdout(sys.stderr):  # standard output is for results
         found = sensitivity(load_reference("query", reference), **given)
-    verdict = None if claimed is None else judge(claimed, found.at_least)
-    return json.dumps({**_plain(found), "verdict": verdict})
+    verdict = None if claimed is None else judge_claimed_number(claimed, found.at_least)
+    return json.dumps({**_convert_sensitivity(found), "verdict": verdict})
 
 
-def _plain(found: Sensitivity) -> dict[str, Any]:
+def _convert_sensitivity(found: SensitivityResult) -> dict[str, Any]:
     """Return a movement as JSON has it: all of it where nobody's records are in it."""
     is_shown = found.pair is None or found.is_nobodys or are_shown()
     digits = (lambda one: one) if is_shown else first_digit
@@ -99,10 +99,10 @@ def _plain(found: Sensitivity) -> dict[str, Any]:
         "pairs": found.pairs,
         "apart": None if found.apart is None else digits(found.apart),
         "relation": None if found.pair is None else found.pair.relation.name,
-        "dataset": _written(found, "dataset") if is_shown else None,
-        "neighbour": _written(found, "neighbour") if is_shown else None,
+        "dataset": _write_pair_side(found, "dataset") if is_shown else None,
+        "neighbour": _write_pair_side(found, "neighbour") if is_shown else None,
     }
 
 
-def _written(found: Sensitivity, side: str) -> str | None:
-    return None if found.pair is None else written(getattr(found.pair, side))
+def _write_pair_side(found: SensitivityResult, side: str) -> str | None:
+    return None if found.pair is None else format_pasted_dataset(getattr(found.pair, side))

@@ -15,13 +15,13 @@ from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.units import stream
-from dpaudit.laws.in_worker import unpickled
+from dpaudit.laws.in_worker import from_pickle
 from dpaudit.laws.instances import at_calls
-from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred
+from dpaudit.laws.isolated import Isolated, Isolation, isolate_mechanism, isolate_reference
 from dpaudit.laws.layout import LAST_BITS
-from dpaudit.laws.observed import Reading, made_with_layout, without_parts
-from dpaudit.laws.recurrence import TOO_MANY, recurrence
-from dpaudit.laws.touching import beside, watched
+from dpaudit.laws.observed import ObservationSettings, make_with_layout, without_parts
+from dpaudit.laws.recurrence import TOO_MANY, measure_recurrence
+from dpaudit.laws.touching import find_package_and_libraries, watched
 from dpaudit.watching.watch import Touch
 
 _WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
@@ -30,7 +30,7 @@ _ANSWERS = 64  # of each dataset, where answers come back only now and then
 _SECONDS = 2.0  # for them
 
 
-def touched(
+def find_touches(
     mechanism: Isolated, datasets: Sequence[Any], calls: int, entropy: int, ahead: int
 ) -> tuple[list[Touch], list[Array] | None, str]:
     """Return what import and some calls touch, what these return, and why they failed.
@@ -47,8 +47,8 @@ def touched(
         Steps that the clocks are set forward; 0 leaves them alone.
     """
     try:
-        known = mechanism.crew.call(beside, mechanism)
-        asked = list(datasets), calls, entropy, ahead, _travelled(mechanism), known
+        known = mechanism.crew.call(find_package_and_libraries, mechanism)
+        asked = list(datasets), calls, entropy, ahead, _is_carried_by_value(mechanism), known
         with Crew(mechanism.crew.limits, python=sys.executable) as crew:
             with crew.by(mechanism.crew.until):
                 touches, rows, failed = crew.call(watched, *mechanism.made, *asked)
@@ -83,9 +83,9 @@ def beyond_data(
     """
     entropy = int(stream(seed, "what is touched").generate_state(1)[0])
     calls = max([_WATCHED, *map(len, answers)])
-    touches, rows, failed = touched(mechanism, datasets, calls, entropy, 1)
+    touches, rows, failed = find_touches(mechanism, datasets, calls, entropy, 1)
     if rows is None:  # it may be the clocks that it does not take
-        touches, rows, failed = touched(mechanism, datasets, calls, entropy, 0)
+        touches, rows, failed = find_touches(mechanism, datasets, calls, entropy, 0)
         touches = [*touches, ("clock", "at another time it fails")]
     if rows is None:
         return [*touches, ("process", f"in a new interpreter it fails ({failed})")]
@@ -105,10 +105,12 @@ def _comes_back(here: Array, there: Array) -> bool:
     """Return whether a column has values that come back in one process, and not in the other."""
     groups = np.repeat([0, 1], [len(here), len(there)])
     columns = np.concatenate([here, there]).T
-    return any(recurrence(column, groups) > TOO_MANY for column in columns)
+    return any(measure_recurrence(column, groups) > TOO_MANY for column in columns)
 
 
-def beyond_data_of(given: Any, reading: Reading, datasets: Sequence[Any], seed: int) -> list[Touch]:
+def beyond_data_of(
+    given: Any, reading: ObservationSettings, datasets: Sequence[Any], seed: int
+) -> list[Touch]:
     """Return what `beyond_data` does of code that has no process yet, of all that never varies.
 
     Parameters
@@ -123,13 +125,15 @@ def beyond_data_of(given: Any, reading: Reading, datasets: Sequence[Any], seed: 
     InvalidArgument
         It is no mechanism.
     """
-    place = referred if isinstance(given, str) else isolated
+    place = isolate_reference if isinstance(given, str) else isolate_mechanism
     mechanism = place(given, Isolation(), reading).mechanism
     if not isinstance(mechanism, Isolated):
         return [("process", "it cannot be sent to another one")]
     try:
-        mechanism, usual = _laid_out(mechanism, datasets, seed)
-        answers = [_answers(mechanism, one, seed + n) for n, one in enumerate(datasets)]
+        mechanism, usual = _prepare_layout(mechanism, datasets, seed)
+        answers = [
+            _draw_watched_answers(mechanism, one, seed + n) for n, one in enumerate(datasets)
+        ]
         return beyond_data(mechanism, datasets, seed, usual, answers)
     except MechanismError:
         return [("process", "it fails in another one")]
@@ -137,7 +141,7 @@ def beyond_data_of(given: Any, reading: Reading, datasets: Sequence[Any], seed: 
         mechanism.crew.close()
 
 
-def _answers(mechanism: Isolated, dataset: Any, seed: int) -> Array:
+def _draw_watched_answers(mechanism: Isolated, dataset: Any, seed: int) -> Array:
     """Return so many answers as there is time for, each as a row."""
     rng, rows, end = (
         default_rng(stream(seed, "answers")),
@@ -149,7 +153,7 @@ def _answers(mechanism: Isolated, dataset: Any, seed: int) -> Array:
     return np.concatenate(rows)
 
 
-def _laid_out(
+def _prepare_layout(
     mechanism: Isolated, datasets: Sequence[Any], seed: int
 ) -> tuple[Isolated, list[tuple[int, int, float]]]:
     """Return a mechanism with a layout, and what in its answers never varies."""
@@ -165,9 +169,9 @@ def _laid_out(
     return mechanism, usual
 
 
-def _travelled(mechanism: Isolated) -> bool:
+def _is_carried_by_value(mechanism: Isolated) -> bool:
     """Return whether what is called came by value, and was not made where it is."""
     make, given = mechanism.made
-    while make in (made_with_layout, without_parts, at_calls):
+    while make in (make_with_layout, without_parts, at_calls):
         make, given = given[:2]
-    return make is unpickled and bool(mechanism.carried)
+    return make is from_pickle and bool(mechanism.carried)

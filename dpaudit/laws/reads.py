@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.laws.layout import MOST, Layout, Plain, doubles_of, drifts_in, kind_of, layout_of
 from dpaudit.laws.layout import steady_in as steady_columns
-from dpaudit.laws.leaves import Coded, Part, Token
-from dpaudit.laws.observations import PartsOf, parts
+from dpaudit.laws.leaves import Coded, LeafToken, Part
+from dpaudit.laws.observations import PartsOf, split_observation
 
 # Orders that observations of some processes may have: of fewer, chance picks the one that grows.
 _ORDERS = math.log(1e5)
@@ -59,12 +59,14 @@ def read_of(observation: Any, process: str, ignored: Sequence[str] = ()) -> Read
     doubles = doubles_of(observation) if kind else np.empty(0)
     if doubles.size > MOST and np.isfinite(doubles).all():
         return Read(process, kind, doubles, None, tuple(ignored))
-    found = {path: list(map(_told, one)) for path, one in parts(observation).items()}
+    found = {
+        path: list(map(_to_plain_part, one)) for path, one in split_observation(observation).items()
+    }
     return Read(process, kind, doubles, found, tuple(ignored))
 
 
-def _told(part: Part) -> Any:
-    return [part.kind, part.code] if isinstance(part, Token) else float(part)
+def _to_plain_part(part: Part) -> Any:
+    return [part.kind, part.code] if isinstance(part, LeafToken) else float(part)
 
 
 def layout_of_reads(sides: Sequence[Sequence[Read]]) -> Layout | None:
@@ -81,23 +83,25 @@ def layout_of_reads(sides: Sequence[Sequence[Read]]) -> Layout | None:
     every = [one for side in sides for one in side]
     ignored = every[0].ignored
     processes = np.unique([one.process for one in every], return_inverse=True)[1]
-    if not ignored and (plain := _plain(sides, processes)) is not None:
+    if not ignored and (plain := _merge_plain_layout(sides, processes)) is not None:
         return plain
     if any(one.found is None for one in every):
         return None
-    read = [[PartsOf(_parts(one)) for one in side] for side in sides]
+    read = [[PartsOf(_parse_read_parts(one)) for one in side] for side in sides]
     return layout_of(read, ignored, lambda rows: drifts_by_process(rows, processes))
 
 
-def _parts(read: Read) -> dict[str, tuple[Part, ...]]:
-    return {path: tuple(map(_part, one)) for path, one in (read.found or {}).items()}
+def _parse_read_parts(read: Read) -> dict[str, tuple[Part, ...]]:
+    return {path: tuple(map(_parse_read_part, one)) for path, one in (read.found or {}).items()}
 
 
-def _part(told: Any) -> Part:
+def _parse_read_part(told: Any) -> Part:
     return float(told) if isinstance(told, int | float) else Coded(told[0], repr(float(told[1])))
 
 
-def _plain(sides: Sequence[Sequence[Read]], processes: NDArray[np.int64]) -> Plain | None:
+def _merge_plain_layout(
+    sides: Sequence[Sequence[Read]], processes: NDArray[np.int64]
+) -> Plain | None:
     every = [one for side in sides for one in side]
     first = every[0]
     for one in every:

@@ -15,7 +15,7 @@ Labels = NDArray[np.int64]
 TOO_MANY = 6.0  # so many standard deviations of equal outputs in one group are no chance
 
 
-def recurrence(values: NDArray[Any], groups: Labels) -> float:
+def measure_recurrence(values: NDArray[Any], groups: Labels) -> float:
     """Return how many standard deviations too many equal outputs stand in one group.
 
     In a random order their pairs have the mean and variance of Mantel (1967). Outputs that one
@@ -24,7 +24,10 @@ def recurrence(values: NDArray[Any], groups: Labels) -> float:
     Examples
     --------
     >>> kept = np.repeat(np.arange(4), 8)
-    >>> recurrence(kept, np.arange(32) // 8) > 10, recurrence(kept, np.arange(32) % 4) < 0
+    >>> (
+    ...     measure_recurrence(kept, np.arange(32) // 8) > 10,
+    ...     measure_recurrence(kept, np.arange(32) % 4) < 0,
+    ... )
     (True, True)
     """
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)

@@ -1,10 +1,10 @@
 r"""The exactness of the solvers: every residual reached, beside the tolerance it was held to.
 
 Solvers deep inside an algorithm return minimisers, not diagnostics. They hand what they reached to
-`report`, and whoever wants to know opens a `recorded` block around a run. Outside such a block
-nothing is kept. A solver stops where it has measured that its tolerance is met, or where its
-stopping rule proves it, and raises `ConvergenceError` otherwise, inside such a block and outside.
-Inside, `report` holds what was measured to the tolerance once more.
+`report_residuals`, and whoever wants to know opens a `record_residuals` block around a run. Outside
+such a block nothing is kept. A solver stops where it has measured that its tolerance is met, or
+where its stopping rule proves it, and raises `ConvergenceError` otherwise, inside such a block and
+outside. Inside, `report_residuals` holds what was measured to the tolerance once more.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpaudit.errors import ConvergenceError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reached:
+class SolverResidual:
     """The residual that one solver reached over a run.
 
     Parameters
@@ -49,11 +49,11 @@ class Reached:
 
 @dataclass
 class Residuals:
-    """The residuals of all solvers within a `recorded` block."""
+    """The residuals of all solvers within a `record_residuals` block."""
 
-    _reached: dict[tuple[str, float], Reached] = field(default_factory=dict)
+    _reached: dict[tuple[str, float], SolverResidual] = field(default_factory=dict)
 
-    def add(self, new: Reached) -> None:
+    def add(self, new: SolverResidual) -> None:
         """Merge with what the same solver reached before at the same tolerance."""
         key = new.solver, new.tolerance
         old = self._reached.get(key)
@@ -63,7 +63,7 @@ class Residuals:
         self._reached[key] = new
 
     @property
-    def reached(self) -> tuple[Reached, ...]:
+    def reached(self) -> tuple[SolverResidual, ...]:
         """One entry for each solver and tolerance."""
         return tuple(self._reached.values())
 
@@ -76,13 +76,15 @@ _recording: ContextVar[Residuals | None] = ContextVar("residuals", default=None)
 
 
 @contextmanager
-def recorded() -> Iterator[Residuals]:
+def record_residuals() -> Iterator[Residuals]:
     """Collect what every solver of this process and thread reaches inside the block.
 
     Examples
     --------
-    >>> with recorded() as residuals:
-    ...     report("argmin", np.array([1e-13, 4e-13]), tolerance=1e-12, measure="gradient")
+    >>> with record_residuals() as residuals:
+    ...     report_residuals(
+    ...         "argmin", np.array([1e-13, 4e-13]), tolerance=1e-12, measure="gradient"
+    ...     )
     >>> residuals.lines()
     ('argmin: gradient at most 4.0e-13, allowed 1.0e-12, 2 problems',)
     """
@@ -94,18 +96,18 @@ def recorded() -> Iterator[Residuals]:
         _recording.reset(token)
 
 
-def wanted() -> bool:
+def is_recording_residuals() -> bool:
     """Return whether anybody listens: a residual that costs extra need not be computed if not."""
     return _recording.get() is not None
 
 
-def report(solver: str, residuals: Array, *, tolerance: float, measure: str) -> None:
+def report_residuals(solver: str, residuals: Array, *, tolerance: float, measure: str) -> None:
     """Say which residuals a solver reached; any shape, one entry a problem, trials first.
 
     Raises
     ------
     ConvergenceError
-        Within a `recorded` block: a residual is above the tolerance, or not a number.
+        Within a `record_residuals` block: a residual is above the tolerance, or not a number.
     """
     residuals_so_far = _recording.get()
     if residuals_so_far is None or not residuals.size:
@@ -118,7 +120,7 @@ def report(solver: str, residuals: Array, *, tolerance: float, measure: str) -> 
             f"expected at most {tolerance:.1e}"
         )
     residuals_so_far.add(
-        Reached(
+        SolverResidual(
             solver=solver,
             measure=measure,
             problems=residuals.size,
@@ -129,12 +131,12 @@ def report(solver: str, residuals: Array, *, tolerance: float, measure: str) -> 
 
 
 @contextmanager
-def located(where: str) -> Iterator[None]:
+def add_error_place(where: str) -> Iterator[None]:
     """Name the place in the message of a `ConvergenceError` that leaves the block.
 
     Examples
     --------
-    >>> with located("node 2, iteration 7"):
+    >>> with add_error_place("node 2, iteration 7"):
     ...     raise ConvergenceError("argmin: trial 0 has not converged")
     Traceback (most recent call last):
     dpaudit.errors.ConvergenceError: node 2, iteration 7: argmin: trial 0 has not converged

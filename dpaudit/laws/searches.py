@@ -11,9 +11,9 @@ from numpy.random import Generator
 
 from dpaudit.domains import Domain
 from dpaudit.freezing.recorder import fresh_copy
-from dpaudit.laws.observed import Observed
+from dpaudit.laws.observed import CodeMechanism
 from dpaudit.search.apart import Range, search_apart
-from dpaudit.search.engine import Search, search
+from dpaudit.search.engine import Search, search_pairs
 
 _SLOWER = 3  # times that a call may take as long whose primitives are intercepted
 
@@ -34,19 +34,23 @@ def search_with(
     call that takes much longer than ``limit`` seconds ends the process that it runs in.
     """
     given: dict[str, Any] = {"dataset": dataset, "calls": calls, "seed": seed, "seconds": seconds}
-    if isinstance(mechanism, Observed):
+    if isinstance(mechanism, CodeMechanism):
         function = fresh_copy(mechanism.calls.function)
         one = replace(mechanism.calls, function=function).one
-        timed = _ended_after(one, limit)
-        return _found(timed, domain, relation, code=function, observed=mechanism.watched, **given)
+        timed = _limit_call_time(one, limit)
+        return _search_mechanism_pairs(
+            timed, domain, relation, code=function, observed=mechanism.watched, **given
+        )
 
     def first(data: Any, rng: Generator) -> Any:
         return mechanism.sample(data, 1, rng)[0]
 
-    return _found(_ended_after(first, limit), domain, relation, code=mechanism, **given)
+    return _search_mechanism_pairs(
+        _limit_call_time(first, limit), domain, relation, code=mechanism, **given
+    )
 
 
-def _ended_after(
+def _limit_call_time(
     function: Callable[[Any, Generator], Any], limit: float | None
 ) -> Callable[[Any, Generator], Any]:
     """Return a function during which the alarm of the process is set, unless its code has one."""
@@ -66,7 +70,9 @@ def _ended_after(
     return timed
 
 
-def _found(function: Any, domain: Domain, relation: str | Range, **given: Any) -> Search:
+def _search_mechanism_pairs(
+    function: Any, domain: Domain, relation: str | Range, **given: Any
+) -> Search:
     if isinstance(relation, Range):
         return search_apart(function, domain, relation, **given)
-    return search(function, domain, relation, **given)
+    return search_pairs(function, domain, relation, **given)

@@ -38,11 +38,11 @@ from numpy.random import Generator
 from scipy.special import ndtr
 
 from dpaudit._typing import Array
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws import exponential_norm
-from dpaudit.laws.enclosed import ends, in_digits, squared_distance
+from dpaudit.laws.enclosed import compute_exact_squared_distance, ends, in_digits
 from dpaudit.laws.mechanism import DIGITS, TiltedSample
-from dpaudit.laws.residuals import located
+from dpaudit.laws.residuals import add_error_place
 from dpaudit.neighbours import Pair
 from dpaudit.reals import Real, log, sqrt, total
 
@@ -114,14 +114,16 @@ class Step:
     def draw_tilted(self, shift: Array, tilt: float, rng: Generator) -> tuple[Array, Array, Array]:
         """Return tilted outputs, their losses, and the squared shifts over the noise."""
         deviation = self._noise(rng) - tilt * shift
-        loss = _sum((shift * shift / 2 - deviation * shift) / (self.scale * self.scale))
-        return self.mean + deviation, loss, _sum((shift / self.scale) ** 2)
+        loss = _sum_each_trial((shift * shift / 2 - deviation * shift) / (self.scale * self.scale))
+        return self.mean + deviation, loss, _sum_each_trial((shift / self.scale) ** 2)
 
     def privacy_loss(self, output: Array, neighbour: Step) -> Array:
         """Return the log-density of ``output`` here over that under ``neighbour``."""
         near = (output - self.mean) / self.scale
         far = (output - neighbour.mean) / neighbour.scale
-        return _sum((far - near) * (far + near) / 2 + np.log(neighbour.scale / self.scale))
+        return _sum_each_trial(
+            (far - near) * (far + near) / 2 + np.log(neighbour.scale / self.scale)
+        )
 
     def enclosed_loss(self, output: Array, neighbour: Step) -> Real:
         """Return the privacy loss of one output with its error bound."""
@@ -146,7 +148,7 @@ class Step:
         density = Real(0)
         for size in np.unique(scale).tolist():  # one logarithm for all coordinates of one scale
             here = scale == size
-            moved = squared_distance(output[here], mean[here])
+            moved = compute_exact_squared_distance(output[here], mean[here])
             density -= moved / (2 * Real(size) ** 2) + int(here.sum()) * log(size)
         return density
 
@@ -176,7 +178,9 @@ class NormStep:
     def draw(self, rng: Generator) -> Array:
         """Return outputs."""
         self.require_noise()
-        return self.centre + exponential_norm.draw(self.centre.shape, self.rate, rng)
+        return self.centre + exponential_norm.draw_exponential_norm_noise(
+            self.centre.shape, self.rate, rng
+        )
 
     def draw_tilted(self, shift: Array, tilt: float, rng: Generator) -> tuple[Array, Array, Array]:
         """Return tilted outputs, their losses, and the log-moments."""
@@ -184,15 +188,15 @@ class NormStep:
         back = -rate * shift
         noise = exponential_norm.draw_tilted(back, tilt, rng)
         sizes = np.linalg.norm(back, axis=-1)
-        loss = _sum(exponential_norm.norm_gain(noise, back))
-        log_mgf = _sum(exponential_norm.log_mgf(sizes, back.shape[-1], tilt))
+        loss = _sum_each_trial(exponential_norm.norm_gain(noise, back))
+        log_mgf = _sum_each_trial(exponential_norm.log_mgf(sizes, back.shape[-1], tilt))
         return self.centre + noise / rate, loss, log_mgf
 
     def privacy_loss(self, output: Array, neighbour: NormStep) -> Array:
         """Return the log-density of ``output`` here over that under ``neighbour``."""
         self._require_rate_of(neighbour)
         moved = self.centre - neighbour.centre
-        return _sum(self.rate * exponential_norm.norm_gain(output - self.centre, moved))
+        return _sum_each_trial(self.rate * exponential_norm.norm_gain(output - self.centre, moved))
 
     def enclosed_loss(self, output: Array, neighbour: NormStep) -> Real:
         """Return the privacy loss of one output with its error bound, vector by vector."""
@@ -202,13 +206,13 @@ class NormStep:
         for place in np.ndindex(*rates.shape):
             point = output[(0, *place)]
             centres = (s.centre[(0, *place)] for s in (neighbour, self))
-            far, near = (sqrt(squared_distance(point, centre)) for centre in centres)
+            far, near = (sqrt(compute_exact_squared_distance(point, centre)) for centre in centres)
             loss += float(rates[place]) * (far - near)
         return loss
 
     def uniforms(self, output: Array) -> Array:
         """Return norms and directions of the noise as uniforms."""
-        return exponential_norm.uniforms(output - self.centre, self.rate)
+        return exponential_norm.convert_noise_to_uniforms(output - self.centre, self.rate)
 
     def of_trial(self, trial: int) -> NormStep:
         """Return the law of one trial alone."""
@@ -216,7 +220,7 @@ class NormStep:
 
     def _require_rate_of(self, neighbour: NormStep) -> None:
         if not np.array_equal(self.rate, neighbour.rate):
-            raise InvalidArgument("rate", Shown("two"), "the same on both datasets")
+            raise InvalidArgument("rate", VerbatimText("two"), "the same on both datasets")
 
 
 class Process(Protocol[DatasetT, StateT, ReleaseT_co]):
@@ -385,7 +389,9 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
         steps = self.process.steps
         if transcripts.ndim < self._axes or transcripts.shape[1] != steps:
             expected = f"{steps} steps on the second axis"
-            raise InvalidArgument("transcripts", Shown(f"shape {transcripts.shape}"), expected)
+            raise InvalidArgument(
+                "transcripts", VerbatimText(f"shape {transcripts.shape}"), expected
+            )
 
     def _noisy_step(self, state: StateT, dataset: DatasetT) -> ReleaseT:
         step = self.process.step(state, dataset)
@@ -461,12 +467,12 @@ def roll_out(
     """Return the outputs of ``steps`` releases, shape ``(R, steps, ...)``."""
     outputs: list[Array] = []
     for number in range(1, steps + 1):
-        with located(f"step {number}"):
+        with add_error_place(f"step {number}"):
             outputs.append(next_step(state).draw(rng))
             state = advance(state, outputs[-1])
     return np.stack(outputs, axis=1)
 
 
-def _sum(values: Array) -> Array:
+def _sum_each_trial(values: Array) -> Array:
     total: Array = values.reshape(len(values), -1).sum(axis=1)
     return total

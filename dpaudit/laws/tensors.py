@@ -33,14 +33,14 @@ def host_array(value: Any) -> Any:
         return value
     value = value.detach() if hasattr(value, "detach") else value  # torch: from the graph of grads
     if int(value.__dlpack_device__()[0]) not in _HOST:
-        return _with_known_type(_fetched(value))
+        return _with_known_type(_fetch_from_device(value))
     try:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError):  # a type or a layout that DLPack or numpy lacks
         return _with_known_type(value)
 
 
-def _fetched(value: Any) -> Any:
+def _fetch_from_device(value: Any) -> Any:
     for name in ("cpu", "get"):  # torch and cupy; np.asarray fetches jax's
         if hasattr(value, name):
             return getattr(value, name)()

@@ -12,8 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from dpaudit.laws.leaves import Part, Token
-from dpaudit.laws.observations import parts
+from dpaudit.laws.leaves import LeafToken, Part
+from dpaudit.laws.observations import split_observation
 
 Parts = dict[str, tuple[Part, ...]]
 
@@ -29,7 +29,7 @@ def to_open(read: Iterable[Mapping[str, tuple[Part, ...]]]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> texts = [{"id": (2.0, Token("str", str(n))), "sort": (1.0, Token("str", "b"))}
+    >>> texts = [{"id": (2.0, LeafToken("str", str(n))), "sort": (1.0, LeafToken("str", "b"))}
     ...          for n in range(20)]
     >>> to_open(texts)
     ('id',)
@@ -38,7 +38,7 @@ def to_open(read: Iterable[Mapping[str, tuple[Part, ...]]]) -> tuple[str, ...]:
     for one in read:
         for path, values in one.items():
             for part in values:
-                if type(part) is Token and part.kind == "str":
+                if type(part) is LeafToken and part.kind == "str":
                     texts.setdefault(path, Counter())[part.text] += 1
     found = [path for path, seen in texts.items() if _is_various(seen)]
     return tuple(found[:_OPENED])
@@ -53,7 +53,7 @@ def with_insides(found: Parts, opened: Sequence[str]) -> Parts:
 
     Examples
     --------
-    >>> sorted(with_insides({"output": (7.0, Token("str", '{"a": 1.5}'))}, ["output"]))
+    >>> sorted(with_insides({"output": (7.0, LeafToken("str", '{"a": 1.5}'))}, ["output"]))
     ['output', 'output.json.a', 'output.json.keys']
     """
     if not opened:
@@ -61,7 +61,7 @@ def with_insides(found: Parts, opened: Sequence[str]) -> Parts:
     more: Parts = {}
     for path in opened:
         for part in found.get(path, ()):
-            if type(part) is Token and part.kind == "str":
+            if type(part) is LeafToken and part.kind == "str":
                 more |= {f"{path}{name}": one for name, one in insides(part.text)}
     return {**more, **found}
 
@@ -73,18 +73,20 @@ def insides(text: str) -> Iterator[tuple[str, tuple[Part, ...]]]:
     --------
     >>> found = dict(insides("Ann is 31"))
     >>> found[".word(0)"], found[".number(0)"], found[".count('n')"], found[".place(1)"]
-    ((Token(kind='str', text='Ann'),), (31.0,), (2.0,), (Token(kind='str', text='n'),))
+    ((LeafToken(kind='str', text='Ann'),), (31.0,), (2.0,), (LeafToken(kind='str', text='n'),))
     """
     if len(text) > _LONGEST:
         return
     parsed = _parsed(text)
     if parsed is not None:
-        yield from ((f".json.{path}", part) for path, part in parts(parsed).items())
+        yield from ((f".json.{path}", part) for path, part in split_observation(parsed).items())
         return
     lower = text.lower()
     yield from ((f".count({letter!r})", (float(lower.count(letter)),)) for letter in _LETTERS)
     for name, most, found in (("place", _PLACES, text), ("word", _WORDS, _words(text))):
-        yield from ((f".{name}({n})", (Token("str", one),)) for n, one in enumerate(found[:most]))
+        yield from (
+            (f".{name}({n})", (LeafToken("str", one),)) for n, one in enumerate(found[:most])
+        )
     numbers = [one for one in _NUMBER.findall(text) if len(one) <= _DIGITS]
     yield from ((f".number({n})", (float(one),)) for n, one in enumerate(numbers[:_NUMBERS]))
 

@@ -21,8 +21,8 @@ from numpy.random import SeedSequence, default_rng
 import dpaudit.watching.outside as outside
 from dpaudit._typing import Array
 from dpaudit.laws.calling import function_of
-from dpaudit.laws.carried import carried_noise
-from dpaudit.laws.mechanism import checked_sample, name_of
+from dpaudit.laws.carried import find_carried_noise
+from dpaudit.laws.mechanism import draw_checked_sample, name_of
 from dpaudit.laws.outside import Outside
 from dpaudit.watching.clocks import Clocks
 from dpaudit.watching.imports import keeps_nothing_read
@@ -75,12 +75,13 @@ def watched(
         watch.on = False
         if keeps_nothing_read(function_of(mechanism), (own,), before):
             watch.touches.clear()  # what was read while it was imported is nothing to it
-        for path in carried_noise(mechanism) if travelled else ():
+        for path in find_carried_noise(mechanism) if travelled else ():
             watch.note("value carried along", path)
         if isinstance(function := function_of(mechanism), Outside):
             watch.touches[function.reaches] = None
         rows = [
-            _called(watch, mechanism, one, calls, entropy + n) for n, one in enumerate(datasets)
+            _run_watched_calls(watch, mechanism, one, calls, entropy + n)
+            for n, one in enumerate(datasets)
         ]
     except BaseException as error:  # other people's code
         watch.on, failed = False, type(error).__name__
@@ -90,7 +91,7 @@ def watched(
     return list(watch.touches), rows, failed
 
 
-def beside(mechanism: Any) -> tuple[str, list[str]]:
+def find_package_and_libraries(mechanism: Any) -> tuple[str, list[str]]:
     """Return the package of a mechanism, and the modules of others that its process has."""
     own = _package_of(mechanism)
     found = [
@@ -107,14 +108,16 @@ def _package_of(mechanism: Any) -> str:
     return str(getattr(found, "__module__", type(found).__module__) or "").partition(".")[0]
 
 
-def _called(watch: Watch, mechanism: Any, dataset: Any, calls: int, entropy: int) -> Array:
+def _run_watched_calls(
+    watch: Watch, mechanism: Any, dataset: Any, calls: int, entropy: int
+) -> Array:
     found = []
     for number in range(calls):
         rng = default_rng(SeedSequence(entropy, spawn_key=(number,)))
         watch.begin_call()
         opened, before = watch.opened, reads_so_far()
         watch.on = True
-        found.append(checked_sample(mechanism, dataset, 1, rng))
+        found.append(draw_checked_sample(mechanism, dataset, 1, rng))
         watch.on = False
         # What was imported in a first call was read by Python itself.
         if number and before is not None and watch.opened == opened:

@@ -51,12 +51,12 @@ class PublishedAudit:
     variant: str | None = None
 
 
-def published_audits() -> Audits:
+def load_published_audits() -> Audits:
     """Return the audits that the project publishes, by claim.
 
     Examples
     --------
-    >>> {audit.standing for audit in published_audits()["huang2020-lemma5"]}
+    >>> {audit.standing for audit in load_published_audits()["huang2020-lemma5"]}
     {'claim'}
     """
     return read_audits(Path(str(files("dpaudit.ledger").joinpath("published.json"))))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from dpaudit._references import called, load_reference
+from dpaudit._references import build_referenced_object, load_reference
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.ledger import Finding
 
@@ -22,7 +22,7 @@ def run_check(reference: str) -> tuple[Finding, ...]:
         It cannot be imported, fails, or returns something else than findings.
     """
     check = load_check(reference)
-    found = called("check", reference, check)
+    found = build_referenced_object("check", reference, check)
     findings = found if isinstance(found, tuple) else (found,)
     if not findings or not all(isinstance(one, Finding) for one in findings):
         raise InvalidArgument("check", reference, "a function that returns one Finding or several")

@@ -11,7 +11,7 @@ _SPELLED = "no one two three four five six seven eight nine ten".split()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counts:
+class RowCounts:
     """What the rows of several papers come to.
 
     Parameters
@@ -60,7 +60,7 @@ class Counts:
         Examples
         --------
         >>> print(
-        ...     Counts(
+        ...     RowCounts(
         ...         papers=2, faults=3, private_faults=1, misprints=1, others=0, proved=4,
         ...         private_proved=2, refuted=5, repaired=1, not_settled=6, reproduced=8,
         ...         differing=1, stipulated=7,
@@ -78,10 +78,12 @@ figures, 8 are reproduced.
         """The causes by which statements fall, in one sentence."""
         touch = "touches" if self.private_faults == 1 else "touch"
         return (
-            f"{_several(self.faults, 'independent fault')} in {_spelled(self.papers, 'paper')}, of "
+            f"{_format_count(self.faults, 'independent fault')} in "
+            f"{_format_spelled_count(self.papers, 'paper')}, of "
             f"which {self.private_faults} {touch} a privacy guarantee; "
-            f"{_several(self.misprints, 'misprint')} and "
-            f"{_several(self.others, 'reading or assumption', 'readings or assumptions')} stand "
+            f"{_format_count(self.misprints, 'misprint')} and "
+            f"{_format_count(self.others, 'reading or assumption', 'readings or assumptions')} "
+            "stand "
             "apart."
         )
 
@@ -89,23 +91,28 @@ figures, 8 are reproduced.
     def statements_sentence(self) -> str:
         """What became of the statements; those about figures in a sentence of their own."""
         figures = self.reproduced + self.differing
-        about = f" Of {figures} more about figures, {_are(self.reproduced)} reproduced."
+        about = (
+            f" Of {figures} more about figures, {_format_are_count(self.reproduced)} reproduced."
+        )
         return (
-            f"Of {_several(self.statements, 'statement')}, {_are(self.proved)} proved "
-            f"({self.private_proved} of them about privacy), {_are(self.refuted)} refuted as "
-            f"printed ({self.repaired} of them repaired), and {_are(self.not_settled)} not settled."
+            f"Of {_format_count(self.statements, 'statement')}, {_format_are_count(self.proved)} "
+            "proved "
+            f"({self.private_proved} of them about privacy), {_format_are_count(self.refuted)} "
+            "refuted as "
+            f"printed ({self.repaired} of them repaired), and "
+            f"{_format_are_count(self.not_settled)} not settled."
             f"{about if figures else ''}"
         )
 
 
-def count_rows(rows: Iterable[JudgedRow]) -> Counts:
+def count_rows(rows: Iterable[JudgedRow]) -> RowCounts:
     """Return what judged rows come to."""
     judged = list(rows)
-    natures, private = _causes(judged)
+    natures, private = _find_cause_natures(judged)
     faults = {name for name, nature in natures.items() if nature == "fault"}
     misprints = {name for name, nature in natures.items() if nature == "misprint"}
     proved, refuted = _with_verdict(judged, "proved"), _with_verdict(judged, "refuted")
-    return Counts(
+    return RowCounts(
         papers=len({one.paper for one in judged}),
         faults=len(faults),
         private_faults=len(faults & private),
@@ -122,7 +129,7 @@ def count_rows(rows: Iterable[JudgedRow]) -> Counts:
     )
 
 
-def _causes(judged: Sequence[JudgedRow]) -> tuple[dict[str, str], set[str]]:
+def _find_cause_natures(judged: Sequence[JudgedRow]) -> tuple[dict[str, str], set[str]]:
     """Return the nature of each cause by which a row falls, and those that a privacy row has."""
     falling = [(one.cause, one.row) for one in judged if one.cause is not None]
     natures = {cause.name: cause.nature for cause, _ in falling}
@@ -133,14 +140,14 @@ def _with_verdict(judged: Sequence[JudgedRow], verdict: str) -> list[JudgedRow]:
     return [one for one in judged if one.verdict == verdict]
 
 
-def _several(count: int, noun: str, nouns: str | None = None) -> str:
+def _format_count(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count} {noun if count == 1 else nouns or noun + 's'}"
 
 
-def _are(count: int) -> str:
+def _format_are_count(count: int) -> str:
     return f"{count} {'is' if count == 1 else 'are'}"
 
 
-def _spelled(count: int, noun: str) -> str:
+def _format_spelled_count(count: int, noun: str) -> str:
     word = _SPELLED[count] if count < len(_SPELLED) else str(count)
     return f"{word} {noun}" if count == 1 else f"{word} {noun}s"

@@ -33,7 +33,7 @@ class FigureRun:
     evidence: str
 
 
-def published_figures() -> Figures:
+def load_published_figures() -> Figures:
     """Return the runs that the project publishes, by figure and statement."""
     return read_figures(Path(str(files("dpaudit.ledger").joinpath("figures.json"))))
 

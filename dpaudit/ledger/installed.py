@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 from dpaudit.extension.registry import CLAIMS, FIGURES, PAPERS
-from dpaudit.ledger.audits import published_audits, read_audits
-from dpaudit.ledger.figures import published_figures
+from dpaudit.ledger.audits import load_published_audits, read_audits
+from dpaudit.ledger.figures import load_published_figures
 from dpaudit.ledger.rules import Cards
 from dpaudit.ledger.verdicts import Ledger
 
 
-def installed_ledger(reports: str | os.PathLike[str] | None = None) -> Ledger:
+def make_installed_ledger(reports: str | os.PathLike[str] | None = None) -> Ledger:
     """Return the ledger of the installed papers; no row of it is judged yet.
 
     Parameters
@@ -30,15 +30,15 @@ def installed_ledger(reports: str | os.PathLike[str] | None = None) -> Ledger:
 
     Examples
     --------
-    >>> "huang2020-lemma5" in installed_ledger().audits
+    >>> "huang2020-lemma5" in make_installed_ledger().audits
     True
     """
-    audits = dict(published_audits())
+    audits = dict(load_published_audits())
     if reports is not None:
         audits |= read_audits(Path(reports) / "index.json")
-    return Ledger(PAPERS.all().values(), audits, published_figures())
+    return Ledger(PAPERS.all().values(), audits, load_published_figures())
 
 
-def installed_cards() -> Cards:
+def make_installed_cards() -> Cards:
     """Return what rows of a ledger may refer to."""
     return Cards(claims=CLAIMS.all(), figures=FIGURES.all())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dpaudit.errors import DpauditError, InvalidArgument, Shown, UnknownName
+from dpaudit.errors import DpauditError, InvalidArgument, UnknownName, VerbatimText
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.figure import Figure
 from dpaudit.extension.ledger import AuditEvidence, Cause, LedgerRow, Paper, ReproductionEvidence
@@ -133,7 +133,7 @@ def _unequal_causes(ledger: Ledger) -> Iterator[DpauditError]:
         for cause in paper.causes:
             other, known = first.setdefault(cause.name, (paper, cause))
             if known.nature != cause.nature:
-                given = Shown(f"{cause.name!r}, a {cause.nature}")
+                given = VerbatimText(f"{cause.name!r}, a {cause.nature}")
                 expected = f"the nature that it has in {other.name}: {known.nature}"
                 yield InvalidArgument(f"{paper.name}, cause", given, expected)
 

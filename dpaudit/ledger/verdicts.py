@@ -201,7 +201,7 @@ class Ledger:
         blank = JudgedRow(row=row, paper=paper.name, verdict="not settled")
         match row.evidence:
             case AuditEvidence(claim):
-                judged = _by_audits(blank, _printed(row, self.audits.get(claim, ())))
+                judged = _by_audits(blank, _select_printed_audits(row, self.audits.get(claim, ())))
             case ProofEvidence(check):
                 judged = _by_proof(blank, check)
             case CounterexampleEvidence(check):
@@ -218,7 +218,9 @@ class Ledger:
         return _with_cause(judged, paper)
 
 
-def _printed(row: LedgerRow, audits: Iterable[PublishedAudit]) -> tuple[PublishedAudit, ...]:
+def _select_printed_audits(
+    row: LedgerRow, audits: Iterable[PublishedAudit]
+) -> tuple[PublishedAudit, ...]:
     found = tuple(audits)
     if found and all(audit.standing == "question" for audit in found):
         raise InvalidArgument(f"{row.name}: claim", found[0].claim, "a claim, not a question")
@@ -226,7 +228,7 @@ def _printed(row: LedgerRow, audits: Iterable[PublishedAudit]) -> tuple[Publishe
 
 
 def _by_audits(blank: JudgedRow, audits: tuple[PublishedAudit, ...]) -> JudgedRow:
-    gravest = of_audits.gravest(audit.verdict for audit in audits)
+    gravest = of_audits.choose_gravest_verdict(audit.verdict for audit in audits)
     return replace(blank, verdict=_OF_AUDITS[gravest], audits=audits)
 
 
@@ -236,7 +238,7 @@ def _by_proof(blank: JudgedRow, check: str) -> JudgedRow:
 
 def _proof_findings(row: LedgerRow, check: str) -> tuple[Finding, ...]:
     """Return what a proof's check finds, all of which has to hold."""
-    findings = _findings(row, check)
+    findings = _run_row_check(row, check)
     false = [finding for finding in findings if not finding.holds]
     if false:
         expected = f"a proof whose findings all hold ({false[0].instance or false[0]})"
@@ -247,14 +249,14 @@ def _proof_findings(row: LedgerRow, check: str) -> tuple[Finding, ...]:
 
 
 def _by_counterexample(blank: JudgedRow, check: str) -> JudgedRow:
-    findings = _findings(blank.row, check)
+    findings = _run_row_check(blank.row, check)
     if all(finding.holds for finding in findings):
         expected = "a counterexample with a finding that does not hold"
         raise InvalidArgument(f"{blank.row.name}: check", check, expected)
     return replace(blank, verdict="refuted", findings=findings)
 
 
-def _findings(row: LedgerRow, check: str) -> tuple[Finding, ...]:
+def _run_row_check(row: LedgerRow, check: str) -> tuple[Finding, ...]:
     try:
         return run_check(check)
     except InvalidArgument as error:

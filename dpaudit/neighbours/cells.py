@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 
 Codes = NDArray[np.int64]
 _NUMERIC = "biuf"
@@ -48,16 +48,16 @@ class Cells:
     labels: int | None = None
 
 
-def cells(dataset: Any, neighbour: Any) -> Cells | None:
+def make_cells(dataset: Any, neighbour: Any) -> Cells | None:
     """Return two datasets as records, or None where they are something else, or of two kinds.
 
     Examples
     --------
-    >>> found = cells(["a", "b"], ["a", "c"])
+    >>> found = make_cells(["a", "b"], ["a", "c"])
     >>> found.dataset.shape, int((found.dataset != found.neighbour).sum())
     ((2, 1), 1)
     """
-    one, other = _columns(dataset), _columns(neighbour)
+    one, other = _get_dataset_columns(dataset), _get_dataset_columns(neighbour)
     if one is None or other is None:
         return None
     one, other = (
@@ -65,12 +65,15 @@ def cells(dataset: Any, neighbour: Any) -> Cells | None:
         other | _labels_of_rows(neighbour, dataset),
     )
     if all(map(_are_dicts, (dataset, neighbour))):
-        one, other = _filled(one, other, len(dataset)), _filled(other, one, len(neighbour))
+        one, other = (
+            _add_missing_columns(one, other, len(dataset)),
+            _add_missing_columns(other, one, len(neighbour)),
+        )
     if one.keys() != other.keys():
         if not all(map(_are_sequences, (dataset, neighbour))):
             return None
         one, other = {"records": list(dataset)}, {"records": list(neighbour)}  # of any lengths
-    coded = [_coded(one[name], other[name]) for name in one]
+    coded = [_encode_column(one[name], other[name]) for name in one]
     lengths = [{len(column) for column in side} for side in zip(*coded, strict=True)]
     if not coded or any(len(length) != 1 for length in lengths):
         return None
@@ -91,7 +94,9 @@ def _are_sequences(dataset: Any) -> bool:
     )
 
 
-def _filled(one: dict[str, _Column], other: dict[str, _Column], count: int) -> dict[str, _Column]:
+def _add_missing_columns(
+    one: dict[str, _Column], other: dict[str, _Column], count: int
+) -> dict[str, _Column]:
     """Return columns with those of the other side, which are missing here; none for no records."""
     names = sorted(name for name in {*one, *other} if name != "records")
     return {name: one.get(name, [_MISSING] * count) for name in names}
@@ -110,7 +115,7 @@ def _labels_of_rows(dataset: Any, neighbour: Any) -> dict[str, _Column]:
     return {"the index": dataset.index.tolist()}
 
 
-def _columns(dataset: Any) -> dict[str, _Column] | None:
+def _get_dataset_columns(dataset: Any) -> dict[str, _Column] | None:
     """Return the columns of a dataset by name."""
     if _is_pandas(dataset, "DataFrame"):
         shown = [str(name) for name in dataset.columns]
@@ -142,7 +147,7 @@ def _has_rows(part: Any) -> bool:
 
 
 def _with_labels(features: Any, labels: Any) -> dict[str, _Column] | None:
-    found = _columns(features)
+    found = _get_dataset_columns(features)
     if found is None or len(labels) != len(features) or np.ndim(labels) != 1:
         return None
     return {f"feature {name}": column for name, column in found.items()} | {_LABELS: labels}
@@ -177,21 +182,22 @@ def _of_records(dataset: Sequence[Any]) -> dict[str, _Column]:
     return {"records": list(dataset)}
 
 
-def _coded(one: _Column, other: _Column) -> tuple[Codes, Codes]:
+def _encode_column(one: _Column, other: _Column) -> tuple[Codes, Codes]:
     """Return the codes of a column on both sides."""
-    both = _numbers(one, other)
+    both = _merge_column_numbers(one, other)
     if both is not None:
         p = np.asarray(one)
         _, codes = np.unique(both, return_inverse=True, equal_nan=True)
         return np.split(codes.astype(np.int64), [len(p)])[0], codes[len(p) :].astype(np.int64)
     known: dict[Hashable, int] = {}
     coded = [
-        [known.setdefault(value_key(v), len(known)) for v in _each(side)] for side in (one, other)
+        [known.setdefault(value_key(v), len(known)) for v in _to_iterable(side)]
+        for side in (one, other)
     ]
     return np.array(coded[0], dtype=np.int64), np.array(coded[1], dtype=np.int64)
 
 
-def _numbers(one: _Column, other: _Column) -> NDArray[Any] | None:
+def _merge_column_numbers(one: _Column, other: _Column) -> NDArray[Any] | None:
     """Return a column of both sides as numbers of one kind, if that merges none of them."""
     try:
         p, q = np.asarray(one), np.asarray(other)
@@ -204,7 +210,7 @@ def _numbers(one: _Column, other: _Column) -> NDArray[Any] | None:
     return both if small or p.dtype == q.dtype == both.dtype else None
 
 
-def _each(column: _Column) -> Iterable[Any]:
+def _to_iterable(column: _Column) -> Iterable[Any]:
     return column.tolist() if hasattr(column, "tolist") else column
 
 
@@ -245,59 +251,65 @@ def _is_pandas(value: Any, kind: str) -> bool:
 # Which cells differ
 
 
-def replaced_record(found: Cells) -> int:
+def find_replaced_record(found: Cells) -> int:
     """Return the record that differs, in its place or whatever the order is."""
-    return _only_record(found, f"{_differing(found)} differing records")
+    return _only_record(found, f"{_count_differing_records(found)} differing records")
 
 
-def replaced_cell(found: Cells) -> int:
+def find_replaced_cell(found: Cells) -> int:
     """Return the record of which one cell differs, and not its label."""
     if len(found.columns) - (found.labels is not None) < 2:
-        raise InvalidArgument("pair", Shown("records of one entry"), "records of several entries")
+        raise InvalidArgument(
+            "pair", VerbatimText("records of one entry"), "records of several entries"
+        )
     where, column = _only_cell(found)
     if column == found.labels:
-        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
+        raise InvalidArgument("pair", VerbatimText("differing labels"), "labels that are the same")
     return where
 
 
-def replaced_label(found: Cells) -> int:
+def find_replaced_label(found: Cells) -> int:
     """Return the record of which the label alone differs."""
     if found.labels is None:
-        raise InvalidArgument("pair", Shown("records without labels"), "features with labels")
+        raise InvalidArgument(
+            "pair", VerbatimText("records without labels"), "features with labels"
+        )
     where, column = _only_cell(found)
     if column != found.labels:
-        raise InvalidArgument("pair", Shown("differing features"), "features that are the same")
+        raise InvalidArgument(
+            "pair", VerbatimText("differing features"), "features that are the same"
+        )
     return where
 
 
 def _only_cell(found: Cells) -> tuple[int, int]:
     """Return the record and the column of the one cell that differs."""
-    differs = _differs(found)
+    differs = _find_differing_cells(found)
     if differs is None or differs.sum() != 1:
         count = "another number of" if differs is None else int(differs.sum())
-        raise InvalidArgument("pair", Shown(f"{count} differing cells"), "exactly one")
+        raise InvalidArgument("pair", VerbatimText(f"{count} differing cells"), "exactly one")
     where, column = np.argwhere(differs)[0].tolist()
     return where, column
 
 
-def replaced_column(found: Cells) -> int:
+def find_replaced_column(found: Cells) -> int:
     """Return the column that differs."""
-    differs = _differs(found)
+    differs = _find_differing_cells(found)
     count = 0 if differs is None else int(differs.any(axis=0).sum())
     if differs is None or count != 1:
-        raise InvalidArgument("pair", Shown(f"{count} differing columns"), "exactly one")
+        raise InvalidArgument("pair", VerbatimText(f"{count} differing columns"), "exactly one")
     column = int(np.argmax(differs.any(axis=0)))
     if column == found.labels:
-        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
+        raise InvalidArgument("pair", VerbatimText("differing labels"), "labels that are the same")
     return column
 
 
-def added_record(found: Cells) -> int:
+def find_added_record(found: Cells) -> int:
     """Return the record that one dataset has and the other lacks."""
     sizes = len(found.dataset), len(found.neighbour)
-    only_p, only_q = surplus(found)
+    only_p, only_q = compute_record_surplus(found)
     if abs(sizes[0] - sizes[1]) != 1 or min(only_p.total(), only_q.total()) != 0:
-        given = Shown(
+        given = VerbatimText(
             f"{sizes[0]} and {sizes[1]} records, {only_p.total() + only_q.total()} of them "
             "on one side only"
         )
@@ -323,14 +335,16 @@ def user_records(found: Cells, by: str, *, added: bool) -> int:
     if not named:
         raise InvalidArgument("relation", by, f"one of the columns: {', '.join(found.columns)}")
     sides = found.dataset, found.neighbour
-    users = {row[named[0]] for rows in surplus(found) for row in rows}
+    users = {row[named[0]] for rows in compute_record_surplus(found) for row in rows}
     if len(users) != 1:
-        raise InvalidArgument("pair", Shown(f"differing records of {len(users)} users"), "of one")
+        raise InvalidArgument(
+            "pair", VerbatimText(f"differing records of {len(users)} users"), "of one"
+        )
     (user,) = users
     has = [bool((side[:, named[0]] == user).any()) for side in sides]
     if added == all(has):
         expected = "one dataset without any of that user's records" if added else "some on both"
-        raise InvalidArgument("pair", Shown("other records of one user"), expected)
+        raise InvalidArgument("pair", VerbatimText("other records of one user"), expected)
     where = sides[0] if has[0] else sides[1]
     return int(np.argmax(where[:, named[0]] == user))
 
@@ -339,13 +353,15 @@ def differ_in_one_edge(dataset: Any, neighbour: Any) -> bool:
     """Return that two graphs have the same nodes and differ in one edge, or refuse them."""
     if not are_graphs(dataset, neighbour):
         expected = "two graphs, with nodes and edges as networkx has them"
-        raise InvalidArgument("pair", Shown("something else"), expected)
-    (edges, nodes), (others, other_nodes) = (_parts(one) for one in (dataset, neighbour))
+        raise InvalidArgument("pair", VerbatimText("something else"), expected)
+    (edges, nodes), (others, other_nodes) = (_get_graph_parts(one) for one in (dataset, neighbour))
     count = len({edge for edge in {*edges, *others} if edges.get(edge) != others.get(edge)})
     lengths_differ = len(edges) != len(others)
     if nodes != other_nodes or count != 1 or not lengths_differ:
         given = "other nodes" if nodes != other_nodes else f"{count} differing edges"
-        raise InvalidArgument("pair", Shown(given), "graphs of the same nodes and one edge more")
+        raise InvalidArgument(
+            "pair", VerbatimText(given), "graphs of the same nodes and one edge more"
+        )
     return True
 
 
@@ -353,19 +369,21 @@ def differ_in_one_node(dataset: Any, neighbour: Any) -> bool:
     """Return that two graphs have the same nodes, and differ at one of them and its edges alone."""
     if not are_graphs(dataset, neighbour):
         expected = "two graphs, with nodes and edges as networkx has them"
-        raise InvalidArgument("pair", Shown("something else"), expected)
-    (edges, nodes), (others, other_nodes) = (_parts(one) for one in (dataset, neighbour))
+        raise InvalidArgument("pair", VerbatimText("something else"), expected)
+    (edges, nodes), (others, other_nodes) = (_get_graph_parts(one) for one in (dataset, neighbour))
     same_kind = dataset.is_directed() == neighbour.is_directed()
     if nodes.keys() != other_nodes.keys() or not same_kind:
         expected = "graphs of the same nodes, and of one kind"
-        raise InvalidArgument("pair", Shown("other nodes"), expected)
+        raise InvalidArgument("pair", VerbatimText("other nodes"), expected)
     changes: list[frozenset[Any]] = [
         frozenset(ends) for ends in {*edges, *others} if edges.get(ends) != others.get(ends)
     ]
     changes += [frozenset({node}) for node in nodes if nodes[node] != other_nodes[node]]
     if not changes or not frozenset.intersection(*changes):
         given = "changes that share no node" if changes else "the same graph twice"
-        raise InvalidArgument("pair", Shown(given), "graphs that differ at the edges of one node")
+        raise InvalidArgument(
+            "pair", VerbatimText(given), "graphs that differ at the edges of one node"
+        )
     return True
 
 
@@ -377,7 +395,7 @@ def are_graphs(*given: Any) -> bool:
 _Ends = tuple[Any, ...] | frozenset[Any]  # of an edge
 
 
-def _parts(graph: Any) -> tuple[dict[_Ends, Hashable], dict[Hashable, Hashable]]:
+def _get_graph_parts(graph: Any) -> tuple[dict[_Ends, Hashable], dict[Hashable, Hashable]]:
     """Return what stands at every edge, and at every node."""
     directed = bool(graph.is_directed())
     edges: dict[_Ends, Hashable] = {}
@@ -389,37 +407,39 @@ def _parts(graph: Any) -> tuple[dict[_Ends, Hashable], dict[Hashable, Hashable]]
 
 
 RULES: dict[str, Callable[[Cells], int]] = {
-    "replace-label": replaced_label,
-    "replace-cell": replaced_cell,
-    "replace-record": replaced_record,
-    "add-remove-record": added_record,
-    "replace-column": replaced_column,
+    "replace-label": find_replaced_label,
+    "replace-cell": find_replaced_cell,
+    "replace-record": find_replaced_record,
+    "add-remove-record": find_added_record,
+    "replace-column": find_replaced_column,
 }
 
 
-def _differs(found: Cells) -> NDArray[np.bool_] | None:
+def _find_differing_cells(found: Cells) -> NDArray[np.bool_] | None:
     same = found.dataset.shape == found.neighbour.shape
     return found.dataset != found.neighbour if same else None
 
 
-def _differing(found: Cells) -> int:
-    differs = _differs(found)
+def _count_differing_records(found: Cells) -> int:
+    differs = _find_differing_cells(found)
     if differs is None:
         return abs(len(found.dataset) - len(found.neighbour))
     return int(differs.any(axis=1).sum())
 
 
 def _only_record(found: Cells, given: str) -> int:
-    differs = _differs(found)
+    differs = _find_differing_cells(found)
     if differs is not None and differs.any(axis=1).sum() == 1:
         return int(np.argmax(differs.any(axis=1)))
-    only_p, only_q = surplus(found)
+    only_p, only_q = compute_record_surplus(found)
     if differs is None or (only_p.total(), only_q.total()) != (1, 1):
-        raise InvalidArgument("pair", Shown(given), "exactly one")
+        raise InvalidArgument("pair", VerbatimText(given), "exactly one")
     return [tuple(row) for row in found.dataset.tolist()].index(next(iter(only_p)))
 
 
-def surplus(found: Cells) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:
+def compute_record_surplus(
+    found: Cells,
+) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:
     """Return the records that one side has more often than the other."""
     p, q = (Counter(map(tuple, side.tolist())) for side in (found.dataset, found.neighbour))
     return p - q, q - p

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.neighbours.cells import EXACT, cells
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.neighbours.cells import EXACT, make_cells
 
 _NUMERIC, _WIDEST = "biuf", 8  # kinds of numbers, and bytes up to which one is exact as it is read
 
@@ -26,8 +26,8 @@ def absolute(dataset: Any, neighbour: Any) -> float:
     >>> absolute(3, 5.5), absolute([0.25], [0.5])
     (2.5, 0.25)
     """
-    if (size := _numbers(dataset).size) != 1:
-        given = Shown(f"datasets of {size} numbers")
+    if (size := _require_finite_numbers(dataset).size) != 1:
+        given = VerbatimText(f"datasets of {size} numbers")
         raise InvalidArgument("pair", given, "datasets of one number, for their difference")
     return manhattan(dataset, neighbour)
 
@@ -40,8 +40,10 @@ def euclidean(dataset: Any, neighbour: Any) -> float:
     >>> euclidean([0.0, 0.0], [3.0, 4.0])
     5.0
     """
-    squares = sum((one * one for one in _differences(dataset, neighbour)), Fraction(0))
-    found = _root(squares)
+    squares = sum(
+        (one * one for one in _compute_absolute_differences(dataset, neighbour)), Fraction(0)
+    )
+    found = _estimate_fraction_root(squares)
     while found < math.inf and Fraction(found) ** 2 < squares:
         found = math.nextafter(found, math.inf)
     while found > 0 and Fraction(math.nextafter(found, 0.0)) ** 2 >= squares:
@@ -57,7 +59,7 @@ def manhattan(dataset: Any, neighbour: Any) -> float:
     >>> manhattan([0.0, 0.0], [3.0, -4.0])
     7.0
     """
-    return _up(sum(_differences(dataset, neighbour), Fraction(0)))
+    return _round_up_to_double(sum(_compute_absolute_differences(dataset, neighbour), Fraction(0)))
 
 
 def chebyshev(dataset: Any, neighbour: Any) -> float:
@@ -68,7 +70,9 @@ def chebyshev(dataset: Any, neighbour: Any) -> float:
     >>> chebyshev([0.0, 0.0], [3.0, -4.0])
     4.0
     """
-    return _up(max(_differences(dataset, neighbour), default=Fraction(0)))
+    return _round_up_to_double(
+        max(_compute_absolute_differences(dataset, neighbour), default=Fraction(0))
+    )
 
 
 def hamming(dataset: Any, neighbour: Any) -> float:
@@ -81,12 +85,16 @@ def hamming(dataset: Any, neighbour: Any) -> float:
     """
     if isinstance(dataset, str) and isinstance(neighbour, str):
         dataset, neighbour = list(dataset), list(neighbour)
-    found = cells(dataset, neighbour)
+    found = make_cells(dataset, neighbour)
     if found is None:
-        raise InvalidArgument("pair", Shown("no records"), "texts or records, to count places in")
+        raise InvalidArgument(
+            "pair", VerbatimText("no records"), "texts or records, to count places in"
+        )
     if found.dataset.shape != found.neighbour.shape:
         sizes = f"{len(found.dataset)} and {len(found.neighbour)} records"
-        raise InvalidArgument("pair", Shown(sizes), "as many on both sides, to count places in")
+        raise InvalidArgument(
+            "pair", VerbatimText(sizes), "as many on both sides, to count places in"
+        )
     return float((found.dataset != found.neighbour).any(axis=1).sum())
 
 
@@ -95,17 +103,17 @@ DISTANCES: dict[str, Callable[[Any, Any], float]] = {
 }
 
 
-def _differences(dataset: Any, neighbour: Any) -> Sequence[Fraction]:
+def _compute_absolute_differences(dataset: Any, neighbour: Any) -> Sequence[Fraction]:
     """Return the absolute differences of two datasets of finite numbers, exactly."""
-    here, there = _numbers(dataset), _numbers(neighbour)
+    here, there = _require_finite_numbers(dataset), _require_finite_numbers(neighbour)
     if here.shape != there.shape:
-        given = Shown(f"shapes {here.shape} and {there.shape}")
+        given = VerbatimText(f"shapes {here.shape} and {there.shape}")
         raise InvalidArgument("pair", given, "numbers in the same shape, to have a distance")
-    both = zip(_exact(dataset, here), _exact(neighbour, there), strict=True)
+    both = zip(_get_exact_numbers(dataset, here), _get_exact_numbers(neighbour, there), strict=True)
     return [abs(Fraction(one) - Fraction(other)) for one, other in both if one != other]
 
 
-def _exact(dataset: Any, found: np.ndarray[Any, Any]) -> list[Any]:
+def _get_exact_numbers(dataset: Any, found: np.ndarray[Any, Any]) -> list[Any]:
     """Return all numbers as they were: an array of doubles merges integers that stand beside."""
     are_doubles = found.dtype.kind == "f" and not isinstance(dataset, np.ndarray)
     if are_doubles and (np.abs(found) >= EXACT).any():
@@ -115,19 +123,19 @@ def _exact(dataset: Any, found: np.ndarray[Any, Any]) -> list[Any]:
     return found.ravel().tolist()
 
 
-def _numbers(dataset: Any) -> np.ndarray[Any, Any]:
+def _require_finite_numbers(dataset: Any) -> np.ndarray[Any, Any]:
     try:
         found = np.asarray(dataset)
     except (TypeError, ValueError, OverflowError):
         found = np.empty(0, dtype=object)
     exact = found.dtype.kind in _NUMERIC and found.dtype.itemsize <= _WIDEST
     if not exact or not np.isfinite(found).all():
-        given = Shown("datasets that are no finite numbers")
+        given = VerbatimText("datasets that are no finite numbers")
         raise InvalidArgument("pair", given, "arrays of finite numbers, to have a distance")
     return found
 
 
-def _up(value: Fraction) -> float:
+def _round_up_to_double(value: Fraction) -> float:
     """Return the least double that is not below a fraction."""
     try:
         found = float(value)
@@ -136,7 +144,7 @@ def _up(value: Fraction) -> float:
     return found if Fraction(found) >= value else math.nextafter(found, math.inf)
 
 
-def _root(value: Fraction) -> float:
+def _estimate_fraction_root(value: Fraction) -> float:
     """Return about the root of a fraction, of which the double may be none."""
     if not value:
         return 0.0

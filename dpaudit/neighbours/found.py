@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpaudit.errors import InvalidArgument, Shown, UnknownName
+from dpaudit.errors import InvalidArgument, UnknownName, VerbatimText
 from dpaudit.neighbours.cells import (
     are_graphs,
-    cells,
+    compute_record_surplus,
     differ_in_one_edge,
     differ_in_one_node,
-    surplus,
+    make_cells,
     user_records,
 )
 from dpaudit.neighbours.metrics import relation
@@ -57,10 +57,12 @@ class Declared(Relation):
         except Exception as error:
             said = what_code_raised(error, (dataset, neighbour), self._again)
             expected = f"neighbours, as {self.name} says ({said})"
-            raise InvalidArgument("pair", Shown("datasets that it refuses"), expected) from error
+            raise InvalidArgument(
+                "pair", VerbatimText("datasets that it refuses"), expected
+            ) from error
         if held is not None and not held:
             raise InvalidArgument(
-                "pair", Shown("no neighbours"), f"neighbours, as {self.name} says"
+                "pair", VerbatimText("no neighbours"), f"neighbours, as {self.name} says"
             )
         return 0
 
@@ -97,16 +99,20 @@ def chosen_relation(given: Relation | str | Callable[[Any, Any], Any] | None) ->
         words = given.removeprefix(_PREFIX).strip()
         if not words:
             raise InvalidArgument("relation", given, "what the two differ in, after declared:")
-        return Declared("declared", f"{words}, as the caller declares", _never, words=words)
+        return Declared(
+            "declared", f"{words}, as the caller declares", _refuse_table_comparison, words=words
+        )
     if isinstance(given, str) and _USER in given:
         return _of_users(given)
     if callable(given):
         name = getattr(given, "__name__", type(given).__name__)
-        return Declared(name, f"neighbours as the caller's {name} checks", _never, given)
-    return next((one for one in OF_GRAPHS if one.name == given), None) or _named(given)
+        return Declared(
+            name, f"neighbours as the caller's {name} checks", _refuse_table_comparison, given
+        )
+    return next((one for one in OF_GRAPHS if one.name == given), None) or _get_named_relation(given)
 
 
-def _named(given: str) -> Relation:
+def _get_named_relation(given: str) -> Relation:
     """Return the relation of a name; where it is unknown, all are listed that a caller may name."""
     try:
         return relation(given)
@@ -125,25 +131,39 @@ def _of_users(given: str) -> Declared:
         raise InvalidArgument("relation", given, "add-remove-user: COLUMN or replace-user: COLUMN")
 
     def holds(dataset: Any, neighbour: Any) -> None:
-        found = cells(dataset, neighbour)
+        found = make_cells(dataset, neighbour)
         if found is None:
-            raise InvalidArgument("pair", Shown("no records"), "records with a column of users")
+            raise InvalidArgument(
+                "pair", VerbatimText("no records"), "records with a column of users"
+            )
         user_records(found, by, added=kind == "add-remove-user")
 
-    return Declared(kind, f"the records of one user ({by}) {kinds[kind]}", _never, holds, user=by)
+    return Declared(
+        kind,
+        f"the records of one user ({by}) {kinds[kind]}",
+        _refuse_table_comparison,
+        holds,
+        user=by,
+    )
 
 
-def _never(*_: Any) -> int:
+def _refuse_table_comparison(*_: Any) -> int:
     raise AssertionError("a declared relation compares no tables")
 
 
 ADD_REMOVE_EDGE = Declared(
-    "add-remove-edge", "one graph has one edge more than the other", _never, differ_in_one_edge
+    "add-remove-edge",
+    "one graph has one edge more than the other",
+    _refuse_table_comparison,
+    differ_in_one_edge,
 )
 
 
 REPLACE_NODE = Declared(
-    "replace-node", "the edges of one node of a graph are replaced", _never, differ_in_one_node
+    "replace-node",
+    "the edges of one node of a graph are replaced",
+    _refuse_table_comparison,
+    differ_in_one_node,
 )
 OF_GRAPHS = (ADD_REMOVE_EDGE, REPLACE_NODE)
 
@@ -156,7 +176,7 @@ class FoundPair(NamedTuple):
     was_read: bool = False
 
 
-def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> FoundPair:
+def find_pair_relation(dataset: Any, neighbour: Any, given: Any = None) -> FoundPair:
     """Return a pair under the relation that is given, or else the finest that it obeys, in words.
 
     Parameters
@@ -182,27 +202,29 @@ def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> FoundPair:
 
     Examples
     --------
-    >>> pair, words, was_read = found_pair(["a", "b"], ["a"])
+    >>> pair, words, was_read = find_pair_relation(["a", "b"], ["a"])
     >>> pair.relation.name, pair.index, was_read
     ('add-remove-record', 1, True)
     """
     for name, one in (("dataset", dataset), ("neighbour", neighbour)):
         if isinstance(one, Iterator):
-            raise InvalidArgument(name, Shown(type(one).__name__), "data that can be read again")
+            raise InvalidArgument(
+                name, VerbatimText(type(one).__name__), "data that can be read again"
+            )
     if (named := chosen_relation(given)) is not None:
-        return FoundPair(Pair(dataset, neighbour, named), _declared_words(named))
+        return FoundPair(Pair(dataset, neighbour, named), _format_declared_relation(named))
     if are_graphs(dataset, neighbour):
         return _as_read(Pair(dataset, neighbour, ADD_REMOVE_EDGE))
     refusals = list[InvalidArgument]()
     for name in (*_FINEST, *_COARSE):
-        if name == "replace-column" and _width(dataset, neighbour) < 2:
+        if name == "replace-column" and _count_record_columns(dataset, neighbour) < 2:
             continue  # the one column there is: all that there is
         try:
             return _as_read(Pair(dataset, neighbour, relation(name)))
         except InvalidArgument as error:
             refusals.append(error)
     if not are_readable(dataset, neighbour):
-        return FoundPair(Pair(dataset, neighbour, _UNREAD), _declared_words(_UNREAD))
+        return FoundPair(Pair(dataset, neighbour, _UNREAD), _format_declared_relation(_UNREAD))
     which = refusals[_FINEST.index("replace-record")]
     if _sizes_differ(dataset, neighbour):
         which = refusals[_FINEST.index("add-remove-record")]
@@ -213,20 +235,20 @@ def found_pair(dataset: Any, neighbour: Any, given: Any = None) -> FoundPair:
     raise InvalidArgument("pair", which.value, expected)
 
 
-def _width(dataset: Any, neighbour: Any) -> float:
+def _count_record_columns(dataset: Any, neighbour: Any) -> float:
     """Return the number of columns of records, infinite of what is told by its own rules."""
-    found = cells(dataset, neighbour)
+    found = make_cells(dataset, neighbour)
     return math.inf if found is None else len(found.columns)
 
 
 def _sizes_differ(dataset: Any, neighbour: Any) -> bool:
-    found = cells(dataset, neighbour)
+    found = make_cells(dataset, neighbour)
     return found is not None and len(found.dataset) != len(found.neighbour)
 
 
 def are_readable(dataset: Any, neighbour: Any) -> bool:
     """Return whether relations can be read on both: then one of them has to hold."""
-    if cells(dataset, dataset) is None or cells(neighbour, neighbour) is None:
+    if make_cells(dataset, dataset) is None or make_cells(neighbour, neighbour) is None:
         tabular = all(
             hasattr(one, "features") or hasattr(one, "as_table") for one in (dataset, neighbour)
         )
@@ -237,23 +259,23 @@ def are_readable(dataset: Any, neighbour: Any) -> bool:
 _UNREAD = Declared(
     "declared",
     "the two are neighbours as the caller declares: no relation can be read on them",
-    _never,
+    _refuse_table_comparison,
 )
 
 
-def declared_words(given: Relation) -> str:
+def format_relation_words(given: Relation) -> str:
     """Return a relation in its declarer's own words; else as it states itself.
 
     Examples
     --------
-    >>> declared_words(chosen_relation("declared: one visit of one patient"))
+    >>> format_relation_words(chosen_relation("declared: one visit of one patient"))
     'one visit of one patient'
     """
     own = given.words if isinstance(given, Declared) else None
     return own or given.statement
 
 
-def _declared_words(found: Relation) -> str | None:
+def _format_declared_relation(found: Relation) -> str | None:
     return f"Neighbours: {found.statement}." if isinstance(found, Declared) else None
 
 
@@ -271,10 +293,10 @@ def difference_in_words(dataset: Any, neighbour: Any) -> str:
     >>> difference_in_words([1, 2, 3], [3, 2, 9]), difference_in_words([1, 2, 3], [1])
     ('the two differ in 1 of 3 records', 'the two differ in 2 of 3 records')
     """
-    found = cells(dataset, neighbour)
+    found = make_cells(dataset, neighbour)
     if found is None:
         return "how many records the two differ in cannot be counted"
-    only = max(rows.total() for rows in surplus(found))
+    only = max(rows.total() for rows in compute_record_surplus(found))
     of = max(len(found.dataset), len(found.neighbour))
     return f"the two differ in {only} of {of} records"
 
@@ -289,7 +311,7 @@ def keeps_order(dataset: Any, neighbour: Any) -> bool:
     >>> keeps_order(["a", "b", "c"], ["b", "a", "d"]), keeps_order(["a", "b", "c"], ["c", "b"])
     (False, False)
     """
-    found = cells(dataset, neighbour)
+    found = make_cells(dataset, neighbour)
     if found is None:
         return True
     longer, shorter = sorted((found.dataset, found.neighbour), key=len, reverse=True)
@@ -312,7 +334,7 @@ def is_usual(dataset: Any, neighbour: Any, given: Relation) -> bool:
     if given.name in _OF_ONE or given in OF_GRAPHS:
         return True
     try:
-        found = found_pair(dataset, neighbour)[0].relation
+        found = find_pair_relation(dataset, neighbour)[0].relation
     except InvalidArgument:
         return False
     return not isinstance(found, Declared) and found.name == given.name

@@ -16,7 +16,7 @@ import numpy as np
 
 import dpaudit.neighbours.tables as tables
 from dpaudit._references import load_reference
-from dpaudit.errors import InvalidArgument, Shown, UnknownName
+from dpaudit.errors import InvalidArgument, UnknownName, VerbatimText
 from dpaudit.neighbours.distances import DISTANCES
 from dpaudit.neighbours.tables import Relation
 from dpaudit.standins import what_code_raised
@@ -63,7 +63,7 @@ class Metric(Relation):
         """
         found = self.apart(dataset, neighbour)
         if found == 0:
-            given = Shown(f"two datasets at a distance ({self.distance}) of 0")
+            given = VerbatimText(f"two datasets at a distance ({self.distance}) of 0")
             raise InvalidArgument("pair", given, "two that are apart: at 0 nothing is claimed")
         return found
 
@@ -78,7 +78,9 @@ class Metric(Relation):
         there = self._measured(dataset, neighbour)
         back = self._measured(neighbour, dataset) if self.is_own else there
         if not math.isclose(there, back, rel_tol=_SAME):
-            said = Shown(f"{self.distance}, which is {there!r} one way and {back!r} the other")
+            said = VerbatimText(
+                f"{self.distance}, which is {there!r} one way and {back!r} the other"
+            )
             raise InvalidArgument("distance", said, _EXPECTED)
         return max(there, back)
 
@@ -90,17 +92,17 @@ class Metric(Relation):
         except Exception as error:
             both = (dataset, neighbour)
             said = what_code_raised(error, both, lambda made: self.measure(*made))
-            given = Shown(f"{self.distance}, which raises")
+            given = VerbatimText(f"{self.distance}, which raises")
             raise InvalidArgument("distance", given, f"{_EXPECTED} ({said})") from error
-        value = _number(found)
+        value = _to_distance_number(found)
         if value is None or not 0 <= value < math.inf:
             said = type(found).__name__ if value is None else repr(value)
-            given = Shown(f"{self.distance}, which returns {said}")
+            given = VerbatimText(f"{self.distance}, which returns {said}")
             raise InvalidArgument("distance", given, _EXPECTED)
         return value
 
 
-def _number(found: object) -> float | None:
+def _to_distance_number(found: object) -> float | None:
     """Return a number, or an array of no axes that is one, as a double; None of anything else."""
     if isinstance(found, np.ndarray) and found.ndim == 0:
         found = found.item()
@@ -146,15 +148,17 @@ def metric(distance: Any) -> Metric:
 two that are apart: at 0 nothing is claimed
     """
     if callable(distance):
-        return _made(getattr(distance, "__name__", type(distance).__name__), distance, own=True)
+        return _make_metric(
+            getattr(distance, "__name__", type(distance).__name__), distance, own=True
+        )
     if not isinstance(distance, str):
         expected = "a name, such as euclidean, or a function of two datasets"
         raise InvalidArgument("distance", distance, expected)
     if ":" in distance:
-        return _made(distance, _Referred(distance), own=True, reference=distance)
+        return _make_metric(distance, _Referred(distance), own=True, reference=distance)
     if distance not in DISTANCES:
         raise UnknownName("distance", distance, DISTANCES)
-    return _made(distance, DISTANCES[distance])
+    return _make_metric(distance, DISTANCES[distance])
 
 
 def metric_named(given: str) -> Metric | None:
@@ -182,7 +186,7 @@ def relation(name: str) -> Relation:
     return tables.relation(name) if named is None else named
 
 
-def _made(
+def _make_metric(
     name: str,
     measure: Callable[[Any, Any], Any],
     *,
@@ -192,7 +196,7 @@ def _made(
     return Metric(
         f"{_PREFIX} {name}",
         f"any two datasets, what is allowed grows with their distance ({name})",
-        _never,
+        _refuse_metric_comparison,
         distance=name,
         measure=measure,
         is_own=own,
@@ -200,5 +204,5 @@ def _made(
     )
 
 
-def _never(*_: Any) -> int:
+def _refuse_metric_comparison(*_: Any) -> int:
     raise AssertionError("a metric compares no tables")

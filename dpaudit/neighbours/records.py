@@ -15,7 +15,7 @@ import numpy as np
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.cells import is_labelled, value_key
-from dpaudit.records import stray
+from dpaudit.records import convert_stray_argument
 
 _UNSEEN = "a value that no record has"
 Places = list[int | None]
@@ -24,7 +24,7 @@ Bounds = Ends | Mapping[Any, Ends]
 
 
 @dataclass(frozen=True)
-class Rows:
+class CellRows:
     """Records as lists of cells, and what makes a dataset of them again.
 
     To make it takes where each record was before, too: labels of rows stay with their records.
@@ -56,13 +56,13 @@ class Rows:
         return float(np.nextafter(near, of.type(inwards))) if is_beyond else float(near)
 
 
-def records_of(dataset: Any) -> Rows:
+def records_of(dataset: Any) -> CellRows:
     """Return the records of a dataset, or refuse it."""
     if is_labelled(dataset):
         inner = records_of(dataset[0])
         rows = [[*row, label] for row, label in zip(inner.rows, dataset[1].tolist(), strict=True)]
         names = (*inner.names, "label")
-        return Rows(
+        return CellRows(
             rows,
             lambda given, places: (
                 inner.again([row[:-1] for row in given], places),
@@ -80,23 +80,25 @@ def records_of(dataset: Any) -> Rows:
     if isinstance(dataset, list) and dataset:
         return _of_list(dataset)
     expected = "an array, a table or a list of records, of which neighbours can be made"
-    raise InvalidArgument("dataset", stray(dataset), expected)
+    raise InvalidArgument("dataset", convert_stray_argument(dataset), expected)
 
 
-def _of_frame(frame: Any) -> Rows:
+def _of_frame(frame: Any) -> CellRows:
     dtypes = list(frame.dtypes)
     numeric = tuple(_is_number(dtype) for dtype in frame.dtypes)
 
     def again(rows: list[list[Any]], places: Places) -> Any:
-        columns = {n: _typed([row[n] for row in rows], dtype) for n, dtype in enumerate(dtypes)}
+        columns = {
+            n: _make_typed_column([row[n] for row in rows], dtype) for n, dtype in enumerate(dtypes)
+        }
         made = type(frame)(columns, index=_index_again(frame.index, places))
         return made.set_axis(frame.columns, axis="columns")
 
     rows = frame.to_numpy(dtype=object).tolist()
-    return Rows(rows, again, numeric, tuple(frame.columns), types=tuple(dtypes))
+    return CellRows(rows, again, numeric, tuple(frame.columns), types=tuple(dtypes))
 
 
-def _typed(values: list[Any], dtype: Any) -> Any:
+def _make_typed_column(values: list[Any], dtype: Any) -> Any:
     """Return a column of pandas of a type, or of any values where these are of another."""
     import pandas
 
@@ -117,31 +119,31 @@ def _index_again(index: Any, places: Places) -> Any:
         return pandas.RangeIndex(len(places), name=index.name)
     kept = index.take([place for place in places if place is not None])
     for _ in range(len(places) - len(kept)):
-        kept = kept.append(index[:0].insert(0, unseen(list(index))))
+        kept = kept.append(index[:0].insert(0, make_unseen_value(list(index))))
     return kept.set_names(index.names)
 
 
 def _labels_again(labels: Any, values: list[Any], places: Places) -> Any:
     """Return labels of the kind that they were."""
     if not hasattr(labels, "index"):
-        return _array(values, np.asarray(labels).dtype)
+        return _make_typed_array(values, np.asarray(labels).dtype)
     index = _index_again(labels.index, places)
-    return type(labels)(_typed(values, labels.dtype), index=index, name=labels.name)
+    return type(labels)(_make_typed_column(values, labels.dtype), index=index, name=labels.name)
 
 
-def _of_array(array: np.ndarray[Any, Any]) -> Rows:
+def _of_array(array: np.ndarray[Any, Any]) -> CellRows:
     flat = array.reshape(len(array), -1)
     numeric = (array.dtype.kind in "iuf",) * flat.shape[1]
 
     def again(rows: list[list[Any]], places: Places) -> Any:
-        made = _array(rows, array.dtype)
+        made = _make_typed_array(rows, array.dtype)
         return made.reshape(len(rows), *array.shape[1:])
 
     types = (array.dtype,) * flat.shape[1]
-    return Rows(flat.tolist(), again, numeric, tuple(range(flat.shape[1])), types=types)
+    return CellRows(flat.tolist(), again, numeric, tuple(range(flat.shape[1])), types=types)
 
 
-def _array(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _make_typed_array(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     try:
         made = np.array(values, dtype=dtype)
     except (ValueError, OverflowError):
@@ -149,13 +151,13 @@ def _array(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     return np.array(values) if dtype.kind in "US" else made
 
 
-def _of_list(records: list[Any]) -> Rows:
+def _of_list(records: list[Any]) -> CellRows:
     if all(isinstance(one, Mapping) for one in records):
         names = tuple(dict.fromkeys(name for one in records for name in one))
         rows = [[one.get(name, _NO_KEY) for name in names] for one in records]
-        return Rows(
+        return CellRows(
             rows,
-            lambda given, places: [_record(names, row) for row in given],
+            lambda given, places: [_make_record_dict(names, row) for row in given],
             _numeric_columns(rows),
             names,
             types=(None,) * len(names),
@@ -164,10 +166,12 @@ def _of_list(records: list[Any]) -> Rows:
     if len(sizes) == 1 and (size := sizes.pop()):
         rows = [list(one) for one in records]
         again = lambda given, places: [tuple(row) for row in given]  # noqa: E731
-        return Rows(rows, again, _numeric_columns(rows), tuple(range(size)), types=(None,) * size)
+        return CellRows(
+            rows, again, _numeric_columns(rows), tuple(range(size)), types=(None,) * size
+        )
     rows = [[one] for one in records]
     one = lambda given, places: [row[0] for row in given]  # noqa: E731
-    return Rows(rows, one, _numeric_columns(rows), ("value",), types=(None,))
+    return CellRows(rows, one, _numeric_columns(rows), ("value",), types=(None,))
 
 
 class _Absent(Enum):
@@ -179,14 +183,17 @@ class _Absent(Enum):
 _NO_KEY = _Absent.KEY
 
 
-def _record(names: tuple[Any, ...], row: list[Any]) -> dict[Any, Any]:
+def _make_record_dict(names: tuple[Any, ...], row: list[Any]) -> dict[Any, Any]:
     return {name: value for name, value in zip(names, row, strict=True) if value is not _NO_KEY}
 
 
 def _numeric_columns(rows: list[list[Any]]) -> tuple[bool, ...]:
     kinds = (int, float, np.number)
     return tuple(
-        all(isinstance(one, kinds) and not isinstance(one, bool) and _finite(one) for one in column)
+        all(
+            isinstance(one, kinds) and not isinstance(one, bool) and _is_double_or_nan(one)
+            for one in column
+        )
         for column in zip(*rows, strict=True)
     )
 
@@ -198,7 +205,7 @@ def is_missing(value: Any) -> bool:
     return not hasattr(value, "__array__") and bool(value != value)
 
 
-def _finite(value: Any) -> bool:
+def _is_double_or_nan(value: Any) -> bool:
     """Return whether a number is one that doubles reach, or NaN."""
     try:
         return abs(float(value)) < math.inf or value != value
@@ -254,7 +261,7 @@ def _number_key(value: Any) -> Any:
     return None if is_missing(value) else value
 
 
-def unseen(column: Sequence[Any]) -> Any:
+def make_unseen_value(column: Sequence[Any]) -> Any:
     """Return a value of the kind of a column that it does not hold, None if none is known."""
     first: Any = next((one for one in column if one is not None and one is not _NO_KEY), "")
     if isinstance(first, bool):

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.neighbours.cells import cells, is_labelled
+from dpaudit.neighbours.cells import is_labelled, make_cells
 from dpaudit.neighbours.found import Declared
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.tables import Pair
@@ -19,7 +19,7 @@ DatasetT = TypeVar("DatasetT")
 
 
 @dataclass(frozen=True)
-class Shared(Generic[DatasetT]):
+class PairOverlap(Generic[DatasetT]):
     """A pair, and the places of records that both datasets have.
 
     Parameters
@@ -40,13 +40,13 @@ class Shared(Generic[DatasetT]):
         --------
         >>> from dpaudit.neighbours import ADD_REMOVE_RECORD
         >>> pair = Pair([1.0, 2.0, 9.0], [1.0, 2.0], ADD_REMOVE_RECORD)
-        >>> shared = shared_records(pair)
+        >>> shared = find_shared_records(pair)
         >>> shared.keeping([1]).dataset, shared.keeping([1]).neighbour
         ([2.0, 9.0], [2.0])
         """
         left = [place for number, place in enumerate(self.places) if number not in set(kept)]
         sides = [
-            _without(side, {place[which] for place in left})
+            _remove_records(side, {place[which] for place in left})
             for which, side in enumerate((self.pair.dataset, self.pair.neighbour))
         ]
         try:
@@ -55,12 +55,12 @@ class Shared(Generic[DatasetT]):
             return None
 
 
-def shared_records(pair: Pair[DatasetT]) -> Shared[DatasetT] | None:
+def find_shared_records(pair: Pair[DatasetT]) -> PairOverlap[DatasetT] | None:
     """Return which records two datasets share; None where no records can be told, or taken out."""
     known = not isinstance(pair.relation, Declared | Metric)  # at another distance, another claim
     if not known or not all(map(_can_be_taken, (pair.dataset, pair.neighbour))):
         return None
-    if (found := cells(pair.dataset, pair.neighbour)) is None:
+    if (found := make_cells(pair.dataset, pair.neighbour)) is None:
         return None
     waiting = defaultdict[bytes, deque[int]](deque)
     for place, record in enumerate(found.neighbour):
@@ -70,7 +70,7 @@ def shared_records(pair: Pair[DatasetT]) -> Shared[DatasetT] | None:
         for place, record in enumerate(found.dataset)
         if waiting[record.tobytes()]
     ]
-    return Shared(pair, tuple(places))
+    return PairOverlap(pair, tuple(places))
 
 
 def _can_be_taken(dataset: Any) -> bool:
@@ -81,10 +81,10 @@ def _can_be_taken(dataset: Any) -> bool:
     return isinstance(dataset, np.ndarray) and dataset.ndim > 0
 
 
-def _without(dataset: Any, left: set[int]) -> Any:
+def _remove_records(dataset: Any, left: set[int]) -> Any:
     """Return a dataset without the records at some places, of the same kind."""
     if is_labelled(dataset):
-        return tuple(_without(part, left) for part in dataset)
+        return tuple(_remove_records(part, left) for part in dataset)
     kept = [place for place in range(len(dataset)) if place not in left]
     if hasattr(dataset, "iloc"):
         return dataset.iloc[kept]
@@ -92,5 +92,5 @@ def _without(dataset: Any, left: set[int]) -> Any:
 
 
 def size_of(dataset: Any) -> int:
-    """Return the number of records of a dataset that `shared_records` takes."""
+    """Return the number of records of a dataset that `find_shared_records` takes."""
     return len(dataset[0] if is_labelled(dataset) else dataset)

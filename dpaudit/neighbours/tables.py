@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown, UnknownName, shorten
-from dpaudit.neighbours.cells import EXACT, RULES, cells, is_labelled
+from dpaudit.errors import InvalidArgument, UnknownName, VerbatimText, shorten_repr
+from dpaudit.neighbours.cells import EXACT, RULES, is_labelled, make_cells
 from dpaudit.records import Record, are_shown
 
 DatasetT = TypeVar("DatasetT")
@@ -53,13 +53,15 @@ class Relation:
         rule = RULES.get(self.name)
         if rule is None or _are_tables(dataset, neighbour):
             return self.difference(Table.of("dataset", dataset), Table.of("neighbour", neighbour))
-        found = cells(dataset, neighbour)
+        found = make_cells(dataset, neighbour)
         if found is not None:
             return rule(found)
         for name, one in (("dataset", dataset), ("neighbour", neighbour)):
-            if cells(one, one) is None:
+            if make_cells(one, one) is None:
                 Table.of(name, one)  # says that it is none
-        raise InvalidArgument("pair", Shown("records of two kinds"), "records of the same kind")
+        raise InvalidArgument(
+            "pair", VerbatimText("records of two kinds"), "records of the same kind"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +151,7 @@ class Pair(Generic[DatasetT]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", self.relation.check(self.dataset, self.neighbour))
         for name in ("dataset", "neighbour"):
-            object.__setattr__(self, name, _protected(getattr(self, name)))
+            object.__setattr__(self, name, _copy_read_only(getattr(self, name)))
 
     def on(self, side: Side) -> DatasetT:
         """Return the dataset of that side."""
@@ -188,7 +190,7 @@ def _is_of_doubles(dataset: object) -> bool:
     return small and not (np.abs(array.astype(np.float64)) >= EXACT).any()
 
 
-def _protected(dataset: Any) -> Any:
+def _copy_read_only(dataset: Any) -> Any:
     """Return an array as a copy that a mechanism cannot change between trials."""
     if not isinstance(dataset, np.ndarray) or not dataset.flags.writeable:
         return dataset
@@ -213,10 +215,10 @@ def relation(name: str) -> Relation:
     return known[name]
 
 
-def _only(kind: str, differs: NDArray[np.bool_]) -> int:
+def _require_one_difference(kind: str, differs: NDArray[np.bool_]) -> int:
     count = int(differs.sum())
     if count != 1:
-        raise InvalidArgument("pair", Shown(f"{count} differing {kind}"), "exactly one")
+        raise InvalidArgument("pair", VerbatimText(f"{count} differing {kind}"), "exactly one")
     return int(np.argmax(differs))
 
 
@@ -224,10 +226,10 @@ def _same_shape(dataset: Table, neighbour: Table) -> None:
     _same_kind(dataset, neighbour)
     shapes = dataset.features.shape, neighbour.features.shape
     if shapes[0] != shapes[1] or dataset.node_sizes != neighbour.node_sizes:
-        given = Shown(f"shapes {shapes[0]} and {shapes[1]}")
+        given = VerbatimText(f"shapes {shapes[0]} and {shapes[1]}")
         raise InvalidArgument("pair", given, "datasets of the same shape, split alike over nodes")
     if not _same_public(dataset, neighbour) or dataset.labels.shape != neighbour.labels.shape:
-        given = Shown("tables that are joined differently")
+        given = VerbatimText("tables that are joined differently")
         raise InvalidArgument("pair", given, "the same join on both sides")
 
 
@@ -236,16 +238,16 @@ def _same_public(dataset: Table, neighbour: Table) -> bool:
     return same_number and all(map(np.array_equal, dataset.public, neighbour.public))
 
 
-def _plain(dataset: Table, neighbour: Table) -> None:
+def _require_plain_tables(dataset: Table, neighbour: Table) -> None:
     if dataset.public or neighbour.public:
         expected = "plain records; of joined tables, a tuple, a label or a column is replaced"
-        raise InvalidArgument("pair", Shown("joined tables"), expected)
+        raise InvalidArgument("pair", VerbatimText("joined tables"), expected)
 
 
 def _same_kind(dataset: Table, neighbour: Table) -> None:
     both_hold_records = len(dataset.features) and len(neighbour.features)
     if both_hold_records and bool(len(dataset.labels)) != bool(len(neighbour.labels)):
-        given = Shown("labels on one side only")
+        given = VerbatimText("labels on one side only")
         raise InvalidArgument("pair", given, "both datasets with labels, or both without")
 
 
@@ -254,49 +256,53 @@ def _rows_differ(dataset: Table, neighbour: Table) -> NDArray[np.bool_]:
     return differs | (dataset.labels != neighbour.labels) if len(dataset.labels) else differs
 
 
-def _replaced_record(dataset: Table, neighbour: Table) -> int:
-    _plain(dataset, neighbour)
+def _find_replaced_table_record(dataset: Table, neighbour: Table) -> int:
+    _require_plain_tables(dataset, neighbour)
     _same_shape(dataset, neighbour)
-    return _only("records", _rows_differ(dataset, neighbour))
+    return _require_one_difference("records", _rows_differ(dataset, neighbour))
 
 
-def _replaced_cell(dataset: Table, neighbour: Table) -> int:
-    _plain(dataset, neighbour)
+def _find_replaced_table_cell(dataset: Table, neighbour: Table) -> int:
+    _require_plain_tables(dataset, neighbour)
     _same_shape(dataset, neighbour)
     if dataset.features.shape[1] < 2:
-        raise InvalidArgument("pair", Shown("records of one entry"), "records of several entries")
+        raise InvalidArgument(
+            "pair", VerbatimText("records of one entry"), "records of several entries"
+        )
     if not np.array_equal(dataset.labels, neighbour.labels):
-        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
+        raise InvalidArgument("pair", VerbatimText("differing labels"), "labels that are the same")
     differs = dataset.features != neighbour.features
-    _only("entries", differs.reshape(-1))
+    _require_one_difference("entries", differs.reshape(-1))
     return int(np.argmax(differs.any(axis=1)))
 
 
-def _replaced_label(dataset: Table, neighbour: Table) -> int:
+def _find_replaced_table_label(dataset: Table, neighbour: Table) -> int:
     _same_shape(dataset, neighbour)
     if not np.array_equal(dataset.features, neighbour.features):
-        raise InvalidArgument("pair", Shown("differing features"), "features that are the same")
-    return _only("labels", dataset.labels != neighbour.labels)
+        raise InvalidArgument(
+            "pair", VerbatimText("differing features"), "features that are the same"
+        )
+    return _require_one_difference("labels", dataset.labels != neighbour.labels)
 
 
-def _replaced_column(dataset: Table, neighbour: Table) -> int:
+def _find_replaced_table_column(dataset: Table, neighbour: Table) -> int:
     _same_shape(dataset, neighbour)
     if not np.array_equal(dataset.labels, neighbour.labels):
-        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
-    return _only("columns", (dataset.features != neighbour.features).any(axis=0))
+        raise InvalidArgument("pair", VerbatimText("differing labels"), "labels that are the same")
+    return _require_one_difference("columns", (dataset.features != neighbour.features).any(axis=0))
 
 
-def _replaced_tuple(dataset: Table, neighbour: Table) -> int:
+def _find_replaced_tuple(dataset: Table, neighbour: Table) -> int:
     if not (dataset.public and neighbour.public):
-        raise InvalidArgument("pair", Shown("plain records"), "joined tables on both sides")
+        raise InvalidArgument("pair", VerbatimText("plain records"), "joined tables on both sides")
     _same_shape(dataset, neighbour)
     if not np.array_equal(dataset.labels, neighbour.labels):
-        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
-    return _only("tuples", (dataset.features != neighbour.features).any(axis=1))
+        raise InvalidArgument("pair", VerbatimText("differing labels"), "labels that are the same")
+    return _require_one_difference("tuples", (dataset.features != neighbour.features).any(axis=1))
 
 
-def _added_record(dataset: Table, neighbour: Table) -> int:
-    _plain(dataset, neighbour)
+def _find_added_table_record(dataset: Table, neighbour: Table) -> int:
+    _require_plain_tables(dataset, neighbour)
     _same_kind(dataset, neighbour)
     longer, shorter = (
         (dataset, neighbour)
@@ -308,7 +314,7 @@ def _added_record(dataset: Table, neighbour: Table) -> int:
     kept = np.delete(longer.features, row, axis=0)
     labels = np.delete(longer.labels, row) if len(longer.labels) else longer.labels
     if not (np.array_equal(kept, shorter.features) and np.array_equal(labels, shorter.labels)):
-        given = Shown("more than one differing record")
+        given = VerbatimText("more than one differing record")
         raise InvalidArgument("pair", given, "one dataset to be the other and one record more")
     return row
 
@@ -316,14 +322,14 @@ def _added_record(dataset: Table, neighbour: Table) -> int:
 def _node_that_shrank(longer: Table, shorter: Table) -> tuple[int, int]:
     expected = "record counts that differ by one, at one node"
     if len(longer.node_sizes) != len(shorter.node_sizes):
-        raise InvalidArgument("pair", Shown("different numbers of nodes"), expected)
+        raise InvalidArgument("pair", VerbatimText("different numbers of nodes"), expected)
     shrunk = np.subtract(longer.node_sizes, shorter.node_sizes)
     if shrunk.sum() != 1 or np.abs(shrunk).sum() != 1:
         sizes = f"node sizes {shorter.node_sizes} and {longer.node_sizes}"
         if len(shrunk) == 1:
             sizes = f"{shorter.node_sizes[0]} and {longer.node_sizes[0]} records"
             expected = "one record more in one of the two"
-        raise InvalidArgument("pair", Shown(sizes), expected)
+        raise InvalidArgument("pair", VerbatimText(sizes), expected)
     node = int(np.argmax(shrunk))
     start = sum(longer.node_sizes[:node])
     return start, start + longer.node_sizes[node]
@@ -332,27 +338,35 @@ def _node_that_shrank(longer: Table, shorter: Table) -> tuple[int, int]:
 def _first_difference(longer: Table, shorter: Table) -> int:
     n = len(shorter.features)
     if longer.features.shape[1] != shorter.features.shape[1]:
-        given = Shown(f"shapes {shorter.features.shape} and {longer.features.shape}")
+        given = VerbatimText(f"shapes {shorter.features.shape} and {longer.features.shape}")
         raise InvalidArgument("pair", given, "records of the same length")
     head = Table(longer.features[:n], longer.labels[:n], (n,))
     return int(np.argmax(np.append(_rows_differ(head, shorter), True)))
 
 
 REPLACE_RECORD = Relation(
-    "replace-record", "one record (features and label) is replaced", _replaced_record
+    "replace-record", "one record (features and label) is replaced", _find_replaced_table_record
 )
 ADD_REMOVE_RECORD = Relation(
-    "add-remove-record", "one dataset holds one record more than the other", _added_record
+    "add-remove-record",
+    "one dataset holds one record more than the other",
+    _find_added_table_record,
 )
-REPLACE_LABEL = Relation("replace-label", "the label of one record is replaced", _replaced_label)
-REPLACE_CELL = Relation("replace-cell", "one entry of one record is replaced", _replaced_cell)
+REPLACE_LABEL = Relation(
+    "replace-label", "the label of one record is replaced", _find_replaced_table_label
+)
+REPLACE_CELL = Relation(
+    "replace-cell", "one entry of one record is replaced", _find_replaced_table_cell
+)
 REPLACE_COLUMN = Relation(
-    "replace-column", "one feature column is replaced, the labels are public", _replaced_column
+    "replace-column",
+    "one feature column is replaced, the labels are public",
+    _find_replaced_table_column,
 )
 REPLACE_TUPLE = Relation(
     "replace-tuple",
     "the features of one tuple of one table are replaced; keys and labels are public",
-    _replaced_tuple,
+    _find_replaced_tuple,
 )
 RELATIONS: dict[str, Relation] = {
     r.name: r
@@ -371,28 +385,28 @@ def compare(pair: Pair[Any]) -> str:
 
     Examples
     --------
-    >>> from dpaudit.records import showing
+    >>> from dpaudit.records import set_records_shown
     >>> pair = Pair(np.array([1.0, 2.0]), np.array([1.0, 5.0]), REPLACE_RECORD)
     >>> compare(pair)
     'one record (features and label) is replaced (index 1)'
-    >>> with showing():
+    >>> with set_records_shown():
     ...     compare(pair)
     'one record (features and label) is replaced (index 1): [2.0] and [5.0]'
     """
     said = f"{pair.relation.statement} (index {pair.index})"
-    return f"{said}: {_both(pair)}" if are_shown() else said
+    return f"{said}: {_format_pair_at_index(pair)}" if are_shown() else said
 
 
-def _both(pair: Pair[Any]) -> str:
+def _format_pair_at_index(pair: Pair[Any]) -> str:
     """Return what stands at the index on either side; nothing where there is no such record."""
     if not _are_tables(pair.dataset, pair.neighbour):
         return "records of another kind"
     sides = (Table.of(side.value, pair.on(side)) for side in Side)
-    parts = (_at(side, pair.index, pair.relation is REPLACE_COLUMN) for side in sides)
-    return " and ".join(shorten(Record(part), width=1000) for part in parts)
+    parts = (_get_table_entry(side, pair.index, pair.relation is REPLACE_COLUMN) for side in sides)
+    return " and ".join(shorten_repr(Record(part), width=1000) for part in parts)
 
 
-def _at(table: Table, index: int, column: bool) -> list[float] | None:
+def _get_table_entry(table: Table, index: int, column: bool) -> list[float] | None:
     if column:
         found: list[float] = table.features[:, index].tolist()
         return found

@@ -17,17 +17,17 @@ import pytest
 
 from dpaudit.auditing.api import audit
 from dpaudit.auditing.outcomes import UNVARYING
-from dpaudit.errors import DpauditError, InvalidArgument, Shown
+from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.execution import Executor
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.found import chosen_relation
-from dpaudit.plugin.failing import claimed, words
-from dpaudit.plugin.marker import OF_TEST, PROVED, merged
+from dpaudit.plugin.failing import format_test_claim, format_test_failure
+from dpaudit.plugin.marker import OF_TEST, PROVED, merge_marker_arguments
 from dpaudit.plugin.snippets import replay_snippet
 from dpaudit.refutation import certificates_text
-from dpaudit.report.acceptance import describe
+from dpaudit.report.acceptance import format_acceptance
 from dpaudit.report.schema import Result
-from dpaudit.store.keeping import Storing, storing
+from dpaudit.store.keeping import Storing, use_storing
 from dpaudit.verdicts import status_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ class Auditor:
         unproved = result.verdict != "proved" and self.marker.get(PROVED, False)
         if unproved or (status_of([result.verdict]) and not result.is_accepted):
             snippet = self._snippet(dataset, options) if result.verdict == "refuted" else None
-            raise Refuted(words(result, self._place(), self._again(), snippet), pytrace=False)
+            raise Refuted(
+                format_test_failure(result, self._place(), self._again(), snippet), pytrace=False
+            )
         if result.verdict == "not refuted" and result.unvarying:
             warnings.warn(UNVARYING, stacklevel=3)
         return result
@@ -168,10 +170,10 @@ class Auditor:
         for name in _DECIDED:
             if name in options:
                 expected = f"nothing: it is that of the whole run (--dpaudit-{name})"
-                raise InvalidArgument(name, Shown(type(options[name]).__name__), expected)
+                raise InvalidArgument(name, VerbatimText(type(options[name]).__name__), expected)
         if not self.planned:
             expected = "an argument of the test: confidence is shared when collection has ended"
-            raise InvalidArgument("dp_audit", Shown("a late request"), expected)
+            raise InvalidArgument("dp_audit", VerbatimText("a late request"), expected)
         if self.made == self.planned:
             expected = f"at most {self.planned}; say how many: @pytest.mark.dp(audits=...)"
             raise InvalidArgument("audits", self.made + 1, expected)
@@ -186,9 +188,9 @@ class Auditor:
                 options = {"relation": dataset.relation, **options}
             dataset, neighbour = dataset.dataset, dataset.neighbour
         given = self._settings(options)
-        counted = _Counted()
+        counted = _TrialCounter()
         where = None if self.store is None else Storing(Path(self.store), at_once=False)
-        with storing(where):
+        with use_storing(where):
             result = audit(
                 mechanism,
                 dataset,
@@ -202,12 +204,12 @@ class Auditor:
     def _settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is nearest to the call: its own, else the marker's, else the command's."""
         marked = {name: value for name, value in self.marker.items() if name not in OF_TEST}
-        return {**self.options, **merged(marked, options)}
+        return {**self.options, **merge_marker_arguments(marked, options)}
 
     def _note(self, result: Result, kept: bool) -> None:
         """Keep what was found for the report, and for machines that read JUnit's XML."""
         said = {
-            "claimed": claimed(result),
+            "claimed": format_test_claim(result),
             "lower": f"{result.lower:.12g}",
             "verdict": result.verdict,
             "confidence": f"{self.confidence:.12g}",
@@ -217,7 +219,7 @@ class Auditor:
         if result.witness is not None:
             said["witness"] = result.witness.sentence
         if result.acceptance is not None:
-            said["baseline"] = describe(result.acceptance)
+            said["baseline"] = format_acceptance(result.acceptance)
         if kept:
             said["kept"] = "all of it was drawn before"
         number = f".{self.made}" if self.planned > 1 else ""
@@ -229,7 +231,7 @@ class Auditor:
     def _compared(self, result: Result) -> dict[str, Any]:
         """Return what the baseline says of a result, as plain data."""
         known = result.acceptance
-        words = None if known is None else f"{self._name}: {describe(known)}"
+        words = None if known is None else f"{self._name}: {format_acceptance(known)}"
         return {"audit": self._name, "accepted": result.is_accepted, "baseline": words}
 
     @property
@@ -291,7 +293,7 @@ def _caught_by_library(error: BaseException) -> bool:
     return trace is not None and trace.tb_frame.f_code.co_filename.startswith(_STANDARD)
 
 
-class _Counted:
+class _TrialCounter:
     """Counts the trials of all stages."""
 
     def __init__(self) -> None:

@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 import textwrap
 
-from dpaudit.report.acceptance import describe
+from dpaudit.report.acceptance import format_acceptance
 from dpaudit.report.formatting import (
     as_certain,
     fault_words,
+    make_shown_numbers,
     noise_words,
-    numbers,
     why_unproved,
 )
 from dpaudit.report.schema import Result
-from dpaudit.text import printable
+from dpaudit.text import make_printable
 
 _WIDTH, _EACH = 96, 2  # columns, and lines that a sentence may take
 _SENTENCES = re.compile(r"(?<=[.;]) (?=[A-Z])")
 _LEAKED = "What leaked"
 
 
-def words(result: Result, place: str, again: str, snippet: str | None = None) -> str:
+def format_test_failure(result: Result, place: str, again: str, snippet: str | None = None) -> str:
     """Return why a test fails.
 
     Parameters
@@ -37,31 +37,34 @@ def words(result: Result, place: str, again: str, snippet: str | None = None) ->
     leading = [first, *noise_words(result), *fault_words(result)]
     lines = [
         *said,
-        *([] if result.acceptance is None else [describe(result.acceptance)]),
+        *([] if result.acceptance is None else [format_acceptance(result.acceptance)]),
         f"pair: {result.relation}; {result.pair}",
         f"at: {place}",
     ]
     pasted = [] if snippet is None else [f"to see what leaks, paste above {place}:", snippet]
     before, after = (
-        [part for line in some for part in _wrapped(line)] for some in (leading, lines)
+        [part for line in some for part in _wrap_line(line)] for some in (leading, lines)
     )
-    return printable("\n".join([*before, *pasted, *after, f"again: {again}"]))
+    return make_printable("\n".join([*before, *pasted, *after, f"again: {again}"]))
 
 
-def claimed(result: Result) -> str:
+def format_test_claim(result: Result) -> str:
     """Return the claim, as text for a line or a machine."""
-    shown = numbers(result)
+    shown = make_shown_numbers(result)
     delta = "" if shown.claimed_delta is None else f" at delta = {shown.claimed_delta}"
-    return f"{_name(result)} = {shown.claimed}{delta}"
+    return f"{_get_quantity_name(result)} = {shown.claimed}{delta}"
 
 
-def _leaked(result: Result) -> list[str]:
-    shown = numbers(result)
+def _format_leak(result: Result) -> list[str]:
+    shown = make_shown_numbers(result)
     leads, (first, *more) = _of_outputs(result)
-    measured = f"{_name(result)} is at least {shown.lower} at {_sure(result)} confidence"
+    measured = (
+        f"{_get_quantity_name(result)} is at least {shown.lower} at "
+        f"{_format_confidence(result)} confidence"
+    )
     return [
         first if leads else f"{_LEAKED}, {first[:1].lower()}{first[1:]}",
-        f"refuted: {measured}; claimed: {claimed(result)}",
+        f"refuted: {measured}; claimed: {format_test_claim(result)}",
         *([" ".join(more)] if more else []),
         "next: compare the noise with the sensitivity; dpaudit replay names the line that leaks",
     ]
@@ -86,30 +89,34 @@ def _of_outputs(result: Result) -> tuple[bool, list[str]]:
     ]
 
 
-def _withheld(result: Result) -> list[str]:
+def _format_withheld_claim(result: Result) -> list[str]:
     failed = [check for check in (*result.contract, *result.self_checks) if not check.passed]
     return [
-        f"withheld: nothing can be said of the claim {claimed(result)}",
+        f"withheld: nothing can be said of the claim {format_test_claim(result)}",
         result.reason,
         *(f"{check.name}: {check.evidence}" for check in failed[:3]),
     ]
 
 
-def _unproved(result: Result) -> list[str]:
-    stop = why_unproved(result) or f"{numbers(result).proved} is what is proved"
-    return [f"not proved: {claimed(result)} is claimed, and not refuted", stop]
+def _format_unproved_claim(result: Result) -> list[str]:
+    stop = why_unproved(result) or f"{make_shown_numbers(result).proved} is what is proved"
+    return [f"not proved: {format_test_claim(result)} is claimed, and not refuted", stop]
 
 
-_SAID = {"refuted": _leaked, "withheld": _withheld, "not refuted": _unproved}
+_SAID = {
+    "refuted": _format_leak,
+    "withheld": _format_withheld_claim,
+    "not refuted": _format_unproved_claim,
+}
 
 
-def _name(result: Result) -> str:
+def _get_quantity_name(result: Result) -> str:
     return "epsilon" if result.quantity is None else result.quantity
 
 
-def _sure(result: Result) -> str:
+def _format_confidence(result: Result) -> str:
     return as_certain(result.measured.confidence)
 
 
-def _wrapped(line: str) -> list[str]:
+def _wrap_line(line: str) -> list[str]:
     return textwrap.wrap(line, _WIDTH, subsequent_indent="  ", max_lines=_EACH, placeholder=" ...")

@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("dpaudit_accept") is not None:
         if config.getoption("dpaudit_baseline") is None:
             raise pytest.UsageError("--dpaudit-accept: expected --dpaudit-baseline=FILE beside it")
-    config.stash[RUN] = Run(config)
+    config.stash[RUN] = PytestRun(config)
     config.pluginmanager.register(config.stash[RUN], "dpaudit-run")
 
 
@@ -83,7 +83,7 @@ def dp_audit(request: pytest.FixtureRequest) -> Auditor:
     run, item = request.config.stash[RUN], request.node
     auditor = Auditor(
         item=item,
-        marker=given_by(item),
+        marker=get_marker_arguments(item),
         options=run.options,
         confidence=run.confidence_of_each,
         planned=run.planned.get(item.nodeid, 0),
@@ -95,18 +95,18 @@ def dp_audit(request: pytest.FixtureRequest) -> Auditor:
     return auditor
 
 
-def asks(item: pytest.Item) -> bool:
+def is_requesting_audits(item: pytest.Item) -> bool:
     """Return whether a test asks for audits, itself or through a fixture."""
     return FIXTURE in getattr(item, "fixturenames", ())
 
 
-def given_by(item: pytest.Item) -> dict[str, Any]:
+def get_marker_arguments(item: pytest.Item) -> dict[str, Any]:
     """Return what the markers of a test say; the nearest has the last word."""
-    from dpaudit.plugin.marker import merged
+    from dpaudit.plugin.marker import merge_marker_arguments
 
     given = dict[str, Any]()
     for mark in reversed(list(item.iter_markers(MARKER))):
-        given = merged(given, mark.kwargs)
+        given = merge_marker_arguments(given, mark.kwargs)
     return given
 
 
@@ -126,7 +126,7 @@ def share_of(error: float, audits: int) -> float:
     return confidence
 
 
-class Run:
+class PytestRun:
     """One run of pytest: what is planned, what was found, and what is said of it.
 
     Parameters
@@ -176,7 +176,11 @@ class Run:
     @pytest.hookimpl(tryfirst=True)  # before pytest asks what is to be said of it
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count the audits that the selected tests are going to make."""
-        self.planned = {item.nodeid: _declared(item) for item in session.items if asks(item)}
+        self.planned = {
+            item.nodeid: _get_declared_audits(item)
+            for item in session.items
+            if is_requesting_audits(item)
+        }
 
     def pytest_report_collectionfinish(self) -> str | list[str]:
         """Say how the error probability is shared."""
@@ -203,7 +207,9 @@ class Run:
             return
         from dpaudit.plugin.marker import wrong_marker
 
-        wrong = wrong_marker(marks) or (_IDLE if _is_marked(item) and not asks(item) else None)
+        wrong = wrong_marker(marks) or (
+            _IDLE if _is_marked(item) and not is_requesting_audits(item) else None
+        )
         if wrong is not None:
             pytest.fail(wrong, pytrace=False)
 
@@ -233,7 +239,7 @@ class Run:
         auditor = item.stash.get(AUDITOR, None)
         if auditor is not None and report.when == "call":
             report.__dict__["dpaudit"] = auditor.found
-            _shorten(report, call)
+            _shorten_report(report, call)
         return report
 
     # The end
@@ -248,14 +254,16 @@ class Run:
         """Say what was audited, at what confidence, and write the report if one was asked for."""
         if not self.found:
             return
-        from dpaudit.plugin.session import summary
+        from dpaudit.plugin.session import format_session_summary
 
         file = self.config.getoption("dpaudit_baseline")
-        for line in summary(self.found, self.config.getoption("dpaudit_report"), file):
+        for line in format_session_summary(
+            self.found, self.config.getoption("dpaudit_report"), file
+        ):
             terminalreporter.write_line(line)
 
 
-def _shorten(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+def _shorten_report(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
     """Leave the first line to the summary: on a CI machine pytest repeats all lines there."""
     from dpaudit.plugin.auditor import Refuted
 
@@ -276,12 +284,12 @@ def _is_marked(item: pytest.Item) -> bool:
     )
 
 
-def _declared(item: pytest.Item) -> int:
+def _get_declared_audits(item: pytest.Item) -> int:
     """Return how many audits a test declares; what is no number fails when the test begins."""
-    declared = given_by(item).get("audits", 1)
+    declared = get_marker_arguments(item).get("audits", 1)
     return declared if type(declared) is int and declared > 0 else 1
 
 
 _OF_AUDITS = ("trials", "time", "seed")
-RUN = pytest.StashKey[Run]()
+RUN = pytest.StashKey[PytestRun]()
 AUDITOR = pytest.StashKey["Auditor"]()

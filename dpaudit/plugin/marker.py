@@ -44,12 +44,12 @@ fresh, claim, audits, proved; did you mean 'epsilon'?
     return None
 
 
-def merged(given: Mapping[str, Any], nearer: Mapping[str, Any]) -> dict[str, Any]:
+def merge_marker_arguments(given: Mapping[str, Any], nearer: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is given with what is nearer, which has the last word; a claim stays whole.
 
     Examples
     --------
-    >>> merged({"epsilon": 1.0, "delta": 1e-5, "trials": 500}, {"epsilon": 2.0})
+    >>> merge_marker_arguments({"epsilon": 1.0, "delta": 1e-5, "trials": 500}, {"epsilon": 2.0})
     {'trials': 500, 'epsilon': 2.0}
     """
     whole = "epsilon" in nearer or "claim" in nearer

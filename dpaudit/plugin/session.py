@@ -10,14 +10,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.verdicts import VERDICTS
 
 _BEGAN = monotonic()
 Found = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def summary(found: Found, directory: str | None, baseline: str | None = None) -> list[str]:
+def format_session_summary(
+    found: Found, directory: str | None, baseline: str | None = None
+) -> list[str]:
     """Return the lines that end a run, after its report was written, if one was asked for.
 
     Parameters
@@ -37,19 +39,19 @@ def summary(found: Found, directory: str | None, baseline: str | None = None) ->
     accepted = sum(bool(one.get("accepted")) for one in audits)
     each = max((float(one["alpha"]) for one in audits), default=0.0)
     lines = [
-        f"dpaudit: {verdicts or 'no verdict'}; error probability {number(each)} each, "
-        f"{number(alpha)} together"
+        f"dpaudit: {verdicts or 'no verdict'}; error probability {format_significant(each)} each, "
+        f"{format_significant(alpha)} together"
         + (f"; {accepted} refuted and accepted" if accepted else "")
         + (f"; {kept} of {len(audits)} drawn before and kept" if kept else "")
     ]
     if baseline is not None:
-        lines += _compared(audits, Path(baseline))
+        lines += _format_baseline_comparison(audits, Path(baseline))
     if directory is not None:
-        lines.append(f"dpaudit: report: {_written(found, Path(directory))}")
+        lines.append(f"dpaudit: report: {_write_session_report(found, Path(directory))}")
     return lines
 
 
-def _compared(audits: Sequence[Mapping[str, Any]], path: Path) -> list[str]:
+def _format_baseline_comparison(audits: Sequence[Mapping[str, Any]], path: Path) -> list[str]:
     """Return what became of accepted refutations, and those that no test of the run is about."""
     from dpaudit.auditing.baseline import Baseline
     from dpaudit.errors import DpauditError
@@ -63,7 +65,7 @@ def _compared(audits: Sequence[Mapping[str, Any]], path: Path) -> list[str]:
     return [*lines, *(f"dpaudit: no test of this run is the accepted {one}" for one in others)]
 
 
-def _written(found: Found, directory: Path) -> str:
+def _write_session_report(found: Found, directory: Path) -> str:
     """Write the report of a run and return the path of its page, or why it could not be."""
     from dpaudit.auditing.budget import whole_report
     from dpaudit.errors import DpauditError

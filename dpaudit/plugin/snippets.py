@@ -35,11 +35,15 @@ def replay_snippet(source: str, line: int, dataset: Any, settings: Mapping[str, 
     call = _call_at(source, line)
     if call is None or not call.args or any(isinstance(one, ast.Starred) for one in call.args):
         return None
-    given = {key.arg: ast.unparse(key.value) for key in call.keywords if key.arg in _takes()}
+    given = {
+        key.arg: ast.unparse(key.value)
+        for key in call.keywords
+        if key.arg in _get_replay_parameters()
+    }
     given |= {
         name: repr(value)
         for name, value in settings.items()
-        if name in _takes() and name not in given and isinstance(value, _PLAIN)
+        if name in _get_replay_parameters() and name not in given and isinstance(value, _PLAIN)
     }
     if "epsilon" not in given:
         return None
@@ -51,7 +55,7 @@ def replay_snippet(source: str, line: int, dataset: Any, settings: Mapping[str, 
     return f"import dpaudit; print(dpaudit.replay({', '.join(said)}))"
 
 
-def _takes() -> frozenset[str]:
+def _get_replay_parameters() -> frozenset[str]:
     """Return the names of what a replay takes."""
     from dpaudit.replaying.api import replay
 

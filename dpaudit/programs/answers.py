@@ -20,7 +20,7 @@ _NEGATIVE_ZERO = (
 Piece: TypeAlias = NDArray[np.float64] | list[bytes]
 
 
-class Answer:
+class ProgramAnswer:
     """What came of an answer.
 
     Parameters

@@ -22,7 +22,7 @@ _BLOCK = 2**20
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandLine:
     """The words of a command line, and the folder in which it runs.
 
     Parameters
@@ -35,9 +35,9 @@ class Command:
 
     Examples
     --------
-    >>> Command("cat {data}").filled(data="a.csv", seed=3)
+    >>> CommandLine("cat {data}").filled(data="a.csv", seed=3)
     ['cat', 'a.csv']
-    >>> Command("cat {data} | wc -l").arguments
+    >>> CommandLine("cat {data} | wc -l").arguments
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: command: got 'cat {data} | wc -l', expected one program and \
 its arguments: no shell reads '|'; write sh -c '...' around what a shell has to read
@@ -96,7 +96,7 @@ its arguments: no shell reads '|'; write sh -c '...' around what a shell has to 
         for before, word in zip(self.arguments, self.arguments[1:], strict=False):
             yield from self._named(word, before in _CLASS_PATH)
         if self.executable.name == "java" and not any(one in _CLASS_PATH for one in self.arguments):
-            yield from _compiled(Path(self.folder or "."))
+            yield from _find_compiled_files(Path(self.folder or "."))
 
     def _named(self, word: str, is_class_path: bool) -> Iterator[Path]:
         for part in word.split(":") if is_class_path else _paths_in(word):
@@ -105,7 +105,7 @@ its arguments: no shell reads '|'; write sh -c '...' around what a shell has to 
                 if path.is_file():
                     yield path
                 elif is_class_path and path.is_dir():
-                    yield from _compiled(path)
+                    yield from _find_compiled_files(path)
             except (OSError, ValueError):  # it is too long to be a path
                 continue
 
@@ -115,7 +115,7 @@ def _paths_in(word: str) -> Sequence[str]:
     return list(dict.fromkeys([word, word.partition("=")[2], *word.split()]))[:_MOST]
 
 
-def _compiled(folder: Path) -> list[Path]:
+def _find_compiled_files(folder: Path) -> list[Path]:
     found = sorted(one for kind in _COMPILED for one in folder.rglob(f"*{kind}"))
     return found[:_MOST]
 

@@ -12,10 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpaudit.errors import MechanismError, Shown, shorten
-from dpaudit.programs.answers import Answer
+from dpaudit.errors import MechanismError, VerbatimText, shorten_repr
+from dpaudit.programs.answers import ProgramAnswer
 from dpaudit.programs.printed import LONGEST, NotAnOutput, json_of
-from dpaudit.programs.running import Process, ProgramFailed, TooMuch, patience, tell
+from dpaudit.programs.running import (
+    ProgramFailed,
+    ProgramProcess,
+    TooMuch,
+    make_patience_steps,
+    print_waiting_message,
+)
 from dpaudit.records import Record
 
 VERSION = 1
@@ -49,7 +55,7 @@ class Hello:
         >>> Hello.read(b'{"dpaudit": 1, "seeded": true}'), Hello.read(b"3.5")
         (Hello(version=1, seeded=True, name=''), None)
         """
-        found = _object(line, "dpaudit")
+        found = _parse_json_object(line, "dpaudit")
         if found is None or type(found["dpaudit"]) is not int or "asks" in found:  # an echo
             return None
         name = found.get("name", "")
@@ -57,7 +63,7 @@ class Hello:
         return cls(found["dpaudit"], found.get("seeded") is True, known)
 
 
-def _object(line: bytes, key: str) -> dict[str, Any] | None:
+def _parse_json_object(line: bytes, key: str) -> dict[str, Any] | None:
     """Return the object of a line that has a key; None if there is none."""
     if len(line) > LONGEST or key.encode() not in line or not line.lstrip().startswith(b"{"):
         return None
@@ -68,12 +74,12 @@ def _object(line: bytes, key: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and key in found else None
 
 
-def greeting() -> bytes:
+def make_greeting() -> bytes:
     """Return the line by which a program is greeted."""
-    return _line({"dpaudit": VERSION, "asks": "hello"})
+    return _to_json_line({"dpaudit": VERSION, "asks": "hello"})
 
 
-def _line(message: dict[str, Any]) -> bytes:
+def _to_json_line(message: dict[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
@@ -95,7 +101,7 @@ class Conversation:
 
     def __init__(self, name: str, words: list[str], folder: str | None) -> None:
         self.name = name
-        self._process = Process(words, folder, None)
+        self._process = ProgramProcess(words, folder, None)
         self._known = set[str]()
         self._requests = 0
         self._greetings = 0  # that were not answered yet, beside an answer
@@ -106,11 +112,11 @@ class Conversation:
             raise
 
     def _greeted(self) -> Hello:
-        self._process.write(greeting())
-        waits = patience()
+        self._process.write(make_greeting())
+        waits = make_patience_steps()
         while b"\n" not in self._process.waiting:
             if not self._came(next(waits)):
-                tell(f"waiting for {self.name} to answer the greeting")
+                print_waiting_message(f"waiting for {self.name} to answer the greeting")
             self._require_short(self._process.waiting)
         line, _, rest = self._process.take().partition(b"\n")
         found = Hello.read(line)
@@ -152,12 +158,12 @@ class Conversation:
         self._require_silence()
         self._requests += 1
         if key not in self._known:
-            self._process.write(_line({"dataset": key, "records": records()}))
+            self._process.write(_to_json_line({"dataset": key, "records": records()}))
             self._known.add(key)
         seeded = {} if seed is None else {"seed": seed}
         asked = {"draw": count, "dataset": key, "request": self._requests, **seeded}
-        self._process.write(_line(asked))
-        return _outputs(self, self._answer(count))
+        self._process.write(_to_json_line(asked))
+        return _parse_answer_outputs(self, self._answer(count))
 
     def _require_silence(self) -> None:
         """Refuse lines that nobody asked for."""
@@ -178,15 +184,15 @@ class Conversation:
             del waiting[: end + 1]
             self._greetings -= 1
 
-    def _answer(self, count: int) -> Answer:
+    def _answer(self, count: int) -> ProgramAnswer:
         """Return an answer, after which its request's number has come."""
-        answer, waits = Answer(count), patience()
+        answer, waits = ProgramAnswer(count), make_patience_steps()
         old = self._greetings  # those of this answer stand for no outputs, and end it
         while True:
             if not self._came(next(waits)):
                 self._greet_again(answer.came, count)
                 continue
-            waits = patience()
+            waits = make_patience_steps()
             if old and answer.is_empty:
                 pending = self._greetings
                 self._drop_greetings(old)
@@ -200,16 +206,16 @@ class Conversation:
 
     def _greet_again(self, came: int, count: int) -> None:
         """Greet a program that says nothing: it answers if it waits for us, and not if it works."""
-        tell(f"waiting for {self.name}: {came} of {count} outputs came")
-        self._process.write(greeting())
+        print_waiting_message(f"waiting for {self.name}: {came} of {count} outputs came")
+        self._process.write(make_greeting())
         self._greetings += 1
 
-    def _is_whole(self, answer: Answer) -> bool:
+    def _is_whole(self, answer: ProgramAnswer) -> bool:
         """Return whether an answer has ended, and refuse one that is another than asked."""
         if (line := answer.last) is None:
             return False
         self._require_no_error(line)
-        done = _object(line, "done")
+        done = _parse_json_object(line, "done")
         before = answer.came if answer.after else answer.came - 1
         expected = f'{answer.count} outputs and then {{"done": {self._requests}}}'
         if done is None:
@@ -223,33 +229,38 @@ class Conversation:
         return True
 
     def _require_no_error(self, line: bytes) -> None:
-        found = _object(line, "error")
+        found = _parse_json_object(line, "error")
         if found is not None:
             raise ProgramFailed("answered an error", str(found["error"])[:2000])
 
     def _broken(self, expected: str, line: bytes) -> MechanismError:
         shown = Record(line[:200].decode("utf-8", "replace"))
         self.close()
-        return broken(self.name, f"{shown!r}", expected)
+        return make_protocol_error(self.name, f"{shown!r}", expected)
 
     def close(self) -> None:
         """End the program."""
         self._process.close()
 
 
-def broken(name: str, came: str, expected: str) -> MechanismError:
+def make_protocol_error(name: str, came: str, expected: str) -> MechanismError:
     """Return the error of a program that does not keep to the protocol."""
-    return MechanismError(f"program {shorten(Shown(name))}: answered {came}, expected {expected}")
+    return MechanismError(
+        f"program {shorten_repr(VerbatimText(name))}: answered {came}, expected {expected}"
+    )
 
 
-def _outputs(conversation: Conversation, answer: Answer) -> Any:
+def _parse_answer_outputs(conversation: Conversation, answer: ProgramAnswer) -> Any:
     """Return the outputs of an answer: an array where all are numbers."""
     if (found := answer.numbers()) is not None:
         return found
-    return [_output(conversation, one) if isinstance(one, bytes) else one for one in answer.items()]
+    return [
+        _parse_answer_output(conversation, one) if isinstance(one, bytes) else one
+        for one in answer.items()
+    ]
 
 
-def _output(conversation: Conversation, line: bytes) -> Any:
+def _parse_answer_output(conversation: Conversation, line: bytes) -> Any:
     try:
         found = json_of(line.decode("utf-8"))
     except UnicodeDecodeError:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from dpaudit.errors import MechanismError, Shown, shorten
+from dpaudit.errors import MechanismError, VerbatimText, shorten_repr
 from dpaudit.records import Record
 
 LONGEST = 2**26  # bytes of an output
@@ -81,17 +81,17 @@ def json_of(text: str) -> Any:
         raise NotAnOutput("what begins as JSON does and is none") from None
 
 
-def _refuse(constant: str) -> Any:
+def _refuse_json_constant(constant: str) -> Any:
     raise ValueError(constant)
 
 
-_DECODER = json.JSONDecoder(parse_int=number_of, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_int=number_of, parse_constant=_refuse_json_constant)
 
 
-def refused(name: str, printed: bytes, why: NotAnOutput) -> MechanismError:
+def make_printed_output_error(name: str, printed: bytes, why: NotAnOutput) -> MechanismError:
     """Return the error of an output that is none."""
     shown = Record(printed[:200].decode("utf-8", "replace"))
     more = "" if not printed.strip() else f" ({shown!r})"
     return MechanismError(
-        f"program {shorten(Shown(name))}: printed {why}{more}, expected {_EXPECTED}"
+        f"program {shorten_repr(VerbatimText(name))}: printed {why}{more}, expected {_EXPECTED}"
     )

@@ -14,16 +14,16 @@ from typing import Any, Literal
 from numpy.random import Generator
 
 import dpaudit.execution.leftovers as leftovers
-from dpaudit.errors import InvalidArgument, MechanismError, Shown, shorten
+from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText, shorten_repr
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
-from dpaudit.laws.isolated import named
+from dpaudit.laws.isolated import add_mechanism_name
 from dpaudit.laws.outside import Outside
-from dpaudit.programs.command import DATA, SEED, Command, digest_of
-from dpaudit.programs.lines import VERSION, Conversation, Hello, greeting
-from dpaudit.programs.printed import NotAnOutput, output_of, refused
-from dpaudit.programs.records import File, Format, digest_of_records, plain
-from dpaudit.programs.running import ProgramFailed, TooMuch, printed_by
+from dpaudit.programs.command import DATA, SEED, CommandLine, digest_of
+from dpaudit.programs.lines import VERSION, Conversation, Hello, make_greeting
+from dpaudit.programs.printed import NotAnOutput, make_printed_output_error, output_of
+from dpaudit.programs.records import File, Format, digest_of_records, to_json_records
+from dpaudit.programs.running import ProgramFailed, TooMuch, run_program
 from dpaudit.records import are_shown
 from dpaudit.standins import tells_no_record
 
@@ -85,8 +85,8 @@ class Program(Outside):
         _ = self._line.executable
 
     @cached_property
-    def _line(self) -> Command:
-        return Command(self.command, None if self.folder is None else str(self.folder))
+    def _line(self) -> CommandLine:
+        return CommandLine(self.command, None if self.folder is None else str(self.folder))
 
     @property
     def name(self) -> str:
@@ -112,7 +112,7 @@ class Program(Outside):
             Of the process that tries it; None for this process.
         """
         if self._runs_once:
-            return replace(self, place=str(_place()) if self._line.has(DATA) else None)
+            return replace(self, place=str(_get_data_folder()) if self._line.has(DATA) else None)
         question = self._greeting if self.protocol is not None else self._tried
         if (answer := self._asked(limits, question)) is None:
             return replace(self, protocol="once")
@@ -128,9 +128,9 @@ class Program(Outside):
     def _asked(self, limits: Limits | None, question: Any) -> Any:
         if limits is None:
             return question()
-        with named(self.name), Crew(limits) as crew:
+        with add_mechanism_name(self.name), Crew(limits) as crew:
             given = self.command, self.protocol, self.folder
-            return crew.call(_asked_there, *given, question.__name__)
+            return crew.call(_ask_program_elsewhere, *given, question.__name__)
 
     def _tried(self) -> tuple[int, bool, str] | None:
         """Return what its first line answers to a greeting after which its input ends, if it does.
@@ -139,7 +139,7 @@ class Program(Outside):
         is wrong with it.
         """
         try:
-            printed = printed_by(self._line.arguments, self._line.folder, greeting())
+            printed = run_program(self._line.arguments, self._line.folder, make_greeting())
         except (ProgramFailed, TooMuch):
             return None
         line, _, rest = printed.partition(b"\n")
@@ -162,7 +162,9 @@ class Program(Outside):
         try:
             hello = self._conversation().hello
         except ProgramFailed as error:  # it was given no data: its words hold no record
-            raise MechanismError(f"{_called(self.name)}: {error}, expected a greeting") from None
+            raise MechanismError(
+                f"{_format_program_name(self.name)}: {error}, expected a greeting"
+            ) from None
         return hello.version, hello.seeded, hello.name
 
     @property
@@ -211,7 +213,7 @@ class Program(Outside):
         except ProgramFailed as error:
             raise self._failed(error, dataset, lambda made: call(made, *given)) from None
         except TooMuch as error:
-            raise MechanismError(f"{_called(self.name)}: writes {error}") from None
+            raise MechanismError(f"{_format_program_name(self.name)}: writes {error}") from None
 
     def _failed(self, error: ProgramFailed, dataset: Any, again: Any) -> MechanismError:
         """Return how it failed; its own words where they hold no record."""
@@ -219,18 +221,18 @@ class Program(Outside):
         if said and not are_shown() and not tells_no_record(error, dataset, again):
             said = _HIDDEN
         words = f"{error.how}: {said}" if said else error.how
-        return MechanismError(f"{_called(self.name)}: {words}, expected an output")
+        return MechanismError(f"{_format_program_name(self.name)}: {words}, expected an output")
 
     def _drawn_once(self, dataset: Any, rng: Generator | None = None) -> Any:
         seed = None if rng is None else int(rng.integers(_SEEDS))
         file = self._file(dataset)
         by_path = self._line.has(DATA)
         words = self._line.filled(str(self._written(file)) if by_path else "", seed)
-        printed = printed_by(words, self._line.folder, b"" if by_path else file.content)
+        printed = run_program(words, self._line.folder, b"" if by_path else file.content)
         try:
             return output_of(printed)
         except NotAnOutput as error:
-            raise refused(self.name, printed, error) from None
+            raise make_printed_output_error(self.name, printed, error) from None
 
     def _file(self, dataset: Any) -> File:
         if not self.files:
@@ -242,7 +244,7 @@ class Program(Outside):
     def _written(self, file: File) -> Path:
         """Return the path of a file of data, which is written once."""
         name = hashlib.sha256(file.content).hexdigest()[:16]
-        place = Path(self.place or _place()) / name / f"data{file.suffix}"
+        place = Path(self.place or _get_data_folder()) / name / f"data{file.suffix}"
         if not place.exists():  # two processes may write it: each writes one of its own first
             place.parent.mkdir(parents=True, exist_ok=True)
             own = place.with_name(f"{os.getpid()}{file.suffix}")
@@ -256,7 +258,7 @@ class Program(Outside):
         takes_seeds = conversation.hello.seeded and rng is not None
         seed = int(rng.integers(_SEEDS_OF_REQUESTS)) if takes_seeds and rng is not None else None
         try:
-            return conversation.draw(key, lambda: plain(dataset), trials, seed)
+            return conversation.draw(key, lambda: to_json_records(dataset), trials, seed)
         except (ProgramFailed, MechanismError, TooMuch):
             self._hang_up()
             raise
@@ -280,16 +282,18 @@ _open: dict[tuple[str, str, int], Conversation] = {}
 _folders: dict[int, Path] = {}
 
 
-def _asked_there(command: str, protocol: str | None, folder: str | None, question: str) -> Any:
+def _ask_program_elsewhere(
+    command: str, protocol: str | None, folder: str | None, question: str
+) -> Any:
     """Return the answer of a question to a program, in another process."""
     return getattr(Program(command, protocol=protocol, folder=folder), question)()
 
 
-def _called(name: str) -> str:
-    return f"program {shorten(Shown(name))}"
+def _format_program_name(name: str) -> str:
+    return f"program {shorten_repr(VerbatimText(name))}"
 
 
-def _place() -> Path:
+def _get_data_folder() -> Path:
     """Return the folder of files of data, which is gone when this process has ended."""
     if (found := _folders.get(os.getpid())) is None:
         found = _folders[os.getpid()] = leftovers.folder()
@@ -297,7 +301,7 @@ def _place() -> Path:
 
 
 @atexit.register
-def _clear() -> None:
+def _close_programs() -> None:
     for (_, _, process), one in list(_open.items()):
         if process == os.getpid():
             one.close()

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.records import Record
 
 _EXPECTED = "numbers, text, and lists, arrays, tables and dictionaries of these"
 
 
-def plain(records: Any) -> Any:
+def to_json_records(records: Any) -> Any:
     """Return records as JSON has them: lists, dictionaries, numbers and text.
 
     A table is a list of dictionaries, by the names of its columns; what is missing in it is None. A
@@ -33,44 +33,47 @@ def plain(records: Any) -> Any:
 
     Examples
     --------
-    >>> plain(np.array([1.0, 2.5])), plain(("a", {"b": np.int64(3)}))
+    >>> to_json_records(np.array([1.0, 2.5])), to_json_records(("a", {"b": np.int64(3)}))
     ([1, 2.5], ['a', {'b': 3}])
     """
     if hasattr(records, "columns") and hasattr(records, "to_dict"):
         named = records.rename(columns=str)
-        return [{k: _entry(v) for k, v in row.items()} for row in named.to_dict("records")]
+        return [{k: _to_json_entry(v) for k, v in row.items()} for row in named.to_dict("records")]
     if hasattr(records, "edges") and hasattr(records, "nodes"):
-        return {"nodes": plain(list(records.nodes)), "edges": plain(list(records.edges))}
+        return {
+            "nodes": to_json_records(list(records.nodes)),
+            "edges": to_json_records(list(records.edges)),
+        }
     if is_dataclass(records) and not isinstance(records, type):
-        return {one.name: plain(getattr(records, one.name)) for one in fields(records)}
+        return {one.name: to_json_records(getattr(records, one.name)) for one in fields(records)}
     if isinstance(records, np.ndarray | np.generic):
-        return plain(records.tolist())
+        return to_json_records(records.tolist())
     if isinstance(records, Mapping):
-        return {str(key): plain(one) for key, one in records.items()}
+        return {str(key): to_json_records(one) for key, one in records.items()}
     if isinstance(records, list | tuple):
-        return [plain(one) for one in records]
+        return [to_json_records(one) for one in records]
     if isinstance(records, float) and records.is_integer() and abs(records) < 2**53:
         return int(records)
     if records is None or isinstance(records, bool | int | str):
         return records
     if isinstance(records, float) and math.isfinite(records):
         return records
-    raise InvalidArgument("dataset", Shown(type(records).__name__), _EXPECTED)
+    raise InvalidArgument("dataset", VerbatimText(type(records).__name__), _EXPECTED)
 
 
-def _entry(value: Any) -> Any:
+def _to_json_entry(value: Any) -> Any:
     """Return an entry of a table; one that is missing, or no number, is None."""
     if value is None or value != value:
         return None
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    return plain(value)
+    return to_json_records(value)
 
 
 def digest_of_records(records: Any) -> str:
     """Return a digest by which the file of records is found again."""
     try:
-        text = json.dumps([type(records).__name__, plain(records)], sort_keys=True)
+        text = json.dumps([type(records).__name__, to_json_records(records)], sort_keys=True)
     except InvalidArgument:
         return ""
     return hashlib.sha256(text.encode()).hexdigest()
@@ -100,7 +103,7 @@ class Format:
     def of(cls, file: File | None, records: Any) -> Format:
         """Return the format of a file, or without one that of some records."""
         if file is None:
-            return cls(_usual(records))
+            return cls(_choose_file_suffix(records))
         first = file.content.split(b"\n", 1)[0].decode("utf-8", "replace")
         found = max(",;\t", key=first.count)
         return cls(file.suffix, found if file.suffix == ".csv" else ",")
@@ -115,7 +118,7 @@ class Format:
         """
         match self.suffix:
             case ".json":
-                return File(json.dumps(plain(records)).encode(), self.suffix)
+                return File(json.dumps(to_json_records(records)).encode(), self.suffix)
             case ".npy":
                 buffer = io.BytesIO()
                 np.save(buffer, np.asarray(records), allow_pickle=False)
@@ -123,12 +126,15 @@ class Format:
             case ".txt" if isinstance(records, str):
                 return File(records.encode(), self.suffix)
             case ".csv" | ".tsv" | ".txt" | "":
-                return File(_table(plain(records), self.separator).encode(), self.suffix)
+                return File(
+                    _render_records_table(to_json_records(records), self.separator).encode(),
+                    self.suffix,
+                )
         expected = "records in .csv, .json or .npy, as no other neighbour can be written"
         raise InvalidArgument("dataset", f"a file {self.suffix}", expected)
 
 
-def _usual(records: Any) -> str:
+def _choose_file_suffix(records: Any) -> str:
     if isinstance(records, str):
         return ".txt"
     is_table = hasattr(records, "columns") or isinstance(records, np.ndarray)
@@ -138,7 +144,7 @@ def _usual(records: Any) -> str:
     return ".csv" if flat else ".json"
 
 
-def _table(rows: Any, separator: str) -> str:
+def _render_records_table(rows: Any, separator: str) -> str:
     """Return rows as a table of text: one record a line, below the names of columns if any."""
     if not isinstance(rows, Sequence) or isinstance(rows, str):
         raise InvalidArgument("dataset", Record(rows), "rows of a table")

@@ -42,7 +42,7 @@ class TooMuch(RuntimeError):
     """A program writes more than anybody reads."""
 
 
-class Process:
+class ProgramProcess:
     """One process of a program, whose pipes are read and written without waiting for another.
 
     Parameters
@@ -81,7 +81,7 @@ class Process:
         assert popen.stdin is not None
         assert popen.stdout is not None
         assert popen.stderr is not None
-        _enlarge(popen.stdout.fileno())
+        _set_pipe_capacity(popen.stdout.fileno())
         os.set_blocking(popen.stdin.fileno(), False)
         self._selector.register(popen.stdout, selectors.EVENT_READ)
         self._selector.register(popen.stderr, selectors.EVENT_READ)
@@ -253,7 +253,7 @@ def how_ended(status: int) -> str:
         return f"was ended by signal {-status}"
 
 
-def printed_by(words: Sequence[str], folder: str | None, stdin: bytes) -> bytes:
+def run_program(words: Sequence[str], folder: str | None, stdin: bytes) -> bytes:
     """Return what a program printed that was run to its end.
 
     Raises
@@ -263,7 +263,7 @@ def printed_by(words: Sequence[str], folder: str | None, stdin: bytes) -> bytes:
     TooMuch
         It prints more than an output may have.
     """
-    process = Process(words, folder, stdin)
+    process = ProgramProcess(words, folder, stdin)
     try:
         with contextlib.suppress(EOFError):
             _read_all(process, words[0])
@@ -274,9 +274,9 @@ def printed_by(words: Sequence[str], folder: str | None, stdin: bytes) -> bytes:
         process.kill()
 
 
-def _read_all(process: Process, name: str) -> None:
+def _read_all(process: ProgramProcess, name: str) -> None:
     """Read what a program writes, to its end at most."""
-    waits = patience()
+    waits = make_patience_steps()
     next_word = monotonic() + next(waits)
     while True:
         came = process.wait_for_more(_AFTER)
@@ -285,11 +285,11 @@ def _read_all(process: Process, name: str) -> None:
         if not came and process.has_ended:  # what it started holds its output open
             return
         if monotonic() > next_word:
-            tell(f"waiting for an output of {name}")
+            print_waiting_message(f"waiting for an output of {name}")
             next_word = monotonic() + next(waits)
 
 
-def patience() -> Iterator[float]:
+def make_patience_steps() -> Iterator[float]:
     """Yield ever more seconds: somebody is told after each that something is waited for."""
     seconds = _FIRST
     while True:
@@ -297,12 +297,12 @@ def patience() -> Iterator[float]:
         seconds *= 3
 
 
-def tell(what: str) -> None:
+def print_waiting_message(what: str) -> None:
     """Say to whoever waits what is waited for."""
     print(f"dpaudit: {what}", file=sys.stderr, flush=True)
 
 
-def _enlarge(descriptor: int) -> None:
+def _set_pipe_capacity(descriptor: int) -> None:
     """Let a pipe hold more, where a system can."""
     if sys.platform == "linux":
         import fcntl

@@ -9,7 +9,7 @@ from typing import Any
 import dpaudit._validate as check
 from dpaudit._references import stop_here
 from dpaudit.domains import Domain, domain_of
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
     GaussianDP,
@@ -17,15 +17,15 @@ from dpaudit.guarantees.kinds import (
     PureDP,
     ZeroConcentratedDP,
 )
-from dpaudit.laws.calling import Form, form_of
+from dpaudit.laws.calling import CallForm, form_of
 from dpaudit.neighbours.tables import Relation
-from dpaudit.proving.certificate import certify
+from dpaudit.proving.certificate import make_proof_certificate
 from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.report import CodeProof, Numbers, delta_of, lines_of
+from dpaudit.proving.report import CodeProof, ProofNumbers, delta_of, lines_of
 from dpaudit.proving.runs.reading import RUNS
-from dpaudit.proving.runs.request import Request, name_of, reference_of
-from dpaudit.proving.trace import Trace
+from dpaudit.proving.runs.request import TraceRequest, name_of, reference_of
+from dpaudit.proving.trace import FunctionTrace
 from dpaudit.records import are_shown
 
 Function = Callable[..., Any]
@@ -98,13 +98,13 @@ def prove(
     'withheld'
     """
     stop_here()
-    certified = check.boolean("certified", certified)
-    asked = Question.of(domain, relation, (epsilon, delta, claim), seed, certified=certified)
+    certified = check.require_boolean("certified", certified)
+    asked = ProofQuestion.of(domain, relation, (epsilon, delta, claim), seed, certified=certified)
     return asked.answer(function, form_of(function, form))
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class ProofQuestion:
     """What is to be proved of any function.
 
     Parameters
@@ -136,19 +136,19 @@ class Question:
         seed: int = 0,
         *,
         certified: bool = False,
-    ) -> Question:
+    ) -> ProofQuestion:
         """Return the question of arguments as `prove` takes them."""
-        claimed = _claimed(*claim)
-        delta = check.delta("delta", claim[1]) if claimed is None else delta_of(claimed)
-        seed = check.integer("seed", seed, least=0)
+        claimed = _resolve_proof_claim(*claim)
+        delta = check.require_delta("delta", claim[1]) if claimed is None else delta_of(claimed)
+        seed = check.require_integer("seed", seed, least=0)
         return cls(domain_of(domain), relation, claimed, delta, seed, certified)
 
     @property
-    def request(self) -> Request:
+    def request(self) -> TraceRequest:
         """What is read of a function, for this question."""
-        return Request(self.domain, self.relation, self.seed, self.runs)
+        return TraceRequest(self.domain, self.relation, self.seed, self.runs)
 
-    def answer(self, function: Function, form: Form) -> CodeProof:
+    def answer(self, function: Function, form: CallForm) -> CodeProof:
         """Return what is proved of a function that is called so, and runs here."""
         name, reference = name_of(function), reference_of(function)
         try:
@@ -161,7 +161,7 @@ class Question:
         """Return what is said of a function that is not followed."""
         return CodeProof(**self._known(name), refusal=error.refusal)
 
-    def judge(self, name: str, traces: Sequence[Trace], reference: str | None) -> CodeProof:
+    def judge(self, name: str, traces: Sequence[FunctionTrace], reference: str | None) -> CodeProof:
         """Return what is proved of a function by its traces, one for each size of a dataset.
 
         ``reference`` is where others find it, ``module:name``, for the certificate.
@@ -171,7 +171,9 @@ class Question:
         except NotProved as error:
             return self.refuse(name, error)
         certified = self._certified(several, reference)
-        return CodeProof(**self._known(name), **_found(several, self.delta), **certified)
+        return CodeProof(
+            **self._known(name), **_merge_trace_bounds(several, self.delta), **certified
+        )
 
     def _known(self, name: str) -> dict[str, Any]:
         request = self.request
@@ -183,7 +185,7 @@ class Question:
         }
 
     def _certified(
-        self, several: Sequence[tuple[Trace, Bound]], reference: str | None
+        self, several: Sequence[tuple[FunctionTrace, Bound]], reference: str | None
     ) -> dict[str, Any]:
         """Return the certificate, or why there is none."""
         if not self.certified:
@@ -194,33 +196,37 @@ class Question:
             return {"uncertified": "datasets of several sizes: give records= one number"}
         ((trace, bound),) = several
         try:
-            return {"certificate": certify(trace, bound, self.claim, reference)}
+            return {"certificate": make_proof_certificate(trace, bound, self.claim, reference)}
         except NotProved as error:
             return {"uncertified": str(error)}
 
 
-def _claimed(epsilon: float | None, delta: float, claim: Guarantee | None) -> Guarantee | None:
+def _resolve_proof_claim(
+    epsilon: float | None, delta: float, claim: Guarantee | None
+) -> Guarantee | None:
     """Return what is claimed, if anything is."""
     if claim is not None:
         if epsilon is not None or delta != 0:
-            raise InvalidArgument("epsilon", Shown("and a claim"), "one of the two")
+            raise InvalidArgument("epsilon", VerbatimText("and a claim"), "one of the two")
         if isinstance(claim, PureDP):
             return ApproximateDP(claim.at_epsilon, 0.0)
         if not isinstance(claim, ApproximateDP | GaussianDP | ZeroConcentratedDP):
             expected = "epsilon and delta, GaussianDP or ZeroConcentratedDP, which proofs bound"
-            raise InvalidArgument("claim", Shown(type(claim).__name__), expected)
+            raise InvalidArgument("claim", VerbatimText(type(claim).__name__), expected)
         return claim
     return None if epsilon is None else ApproximateDP(epsilon, delta)
 
 
-def _found(several: Sequence[tuple[Trace, Bound]], delta: float) -> dict[str, Any]:
+def _merge_trace_bounds(
+    several: Sequence[tuple[FunctionTrace, Bound]], delta: float
+) -> dict[str, Any]:
     """Return what holds for datasets of every size."""
     bounds = [bound for _, bound in several]
     epsilons = [bound.epsilon(delta) for bound in bounds]
     worst = bounds[epsilons.index(max(epsilons))]
     pure, mu, rho = (max(getattr(one, name) for one in bounds) for name in ("pure", "mu", "rho"))
     return {
-        "numbers": Numbers(max(epsilons), delta, pure, mu, rho),
+        "numbers": ProofNumbers(max(epsilons), delta, pure, mu, rho),
         "lines": lines_of(max(worst.paths, key=lambda one: (one.epsilon, one.mu, one.rho))),
         "paths": max(len(trace.paths) for trace, _ in several),
         "compared": sum(trace.compared for trace, _ in several),

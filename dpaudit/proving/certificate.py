@@ -24,10 +24,10 @@ from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroC
 from dpaudit.proving import checker
 from dpaudit.proving.events.coin_paths import join_coin_paths
 from dpaudit.proving.lowering.certified import with_hints
-from dpaudit.proving.lowering.lowering import lower
+from dpaudit.proving.lowering.lowering import lower_trace
 from dpaudit.proving.lowering.scalars import NotLowered
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Trace
+from dpaudit.proving.trace import FunctionTrace
 from dpaudit.proving.universe import Part, Universe
 from dpaudit.refutation.certificate import FORMAT, VERSION
 
@@ -35,8 +35,8 @@ KIND = "proof"
 _LARGEST_EPSILON = 10_000.0
 
 
-def certify(
-    trace: Trace, bound: object, claim: Guarantee | None, reference: str | None = None
+def make_proof_certificate(
+    trace: FunctionTrace, bound: object, claim: Guarantee | None, reference: str | None = None
 ) -> dict[str, Any]:
     """Return the certificate of a claim, or of what the checker bounds in its place.
 
@@ -67,8 +67,8 @@ def certify(
     >>> noise = program.add("draw", shape=(), law="laplace", number=0)
     >>> program.outputs = (program.add("add", [total, noise], shape=()),)
     >>> part = Part("", (3,), np.asarray(0.0), np.asarray(1.0))
-    >>> trace = Trace(Universe((part,), 3, "replace"), (Path(program),))
-    >>> certify(trace, None, ApproximateDP(0.5, 0.0))["instance"]["claim"]
+    >>> trace = FunctionTrace(Universe((part,), 3, "replace"), (Path(program),))
+    >>> make_proof_certificate(trace, None, ApproximateDP(0.5, 0.0))["instance"]["claim"]
     {'epsilon': 1.0, 'delta': 0.0}
     """
     try:
@@ -76,7 +76,7 @@ def certify(
         cost = checker.check_instance(instance)
     except checker.NotVerified as error:
         raise NotProved.at("the checker", str(error)) from error
-    instance["claim"] = dict(_claimed(cost, _numbers_of(claim, cost)))
+    instance["claim"] = dict(_choose_holding_claim(cost, _numbers_of(claim, cost)))
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -103,19 +103,19 @@ def _numbers_of(claim: Guarantee | None, cost: checker.Cost) -> dict[str, float]
     return {"rho": 0.0} if cost.square else {"epsilon": 0.0, "delta": 0.0}
 
 
-def _claimed(cost: checker.Cost, claim: Mapping[str, float]) -> Mapping[str, float]:
+def _choose_holding_claim(cost: checker.Cost, claim: Mapping[str, float]) -> Mapping[str, float]:
     """Return a claim that holds: the one that is asked for, or one of the same kind and more."""
-    if _holds(cost, claim):
+    if _is_claim_held(cost, claim):
         return claim
     if "epsilon" not in claim and not ("mu" in claim and cost.pure):
         name = "mu" if "mu" in claim else "rho"
         least = checker.evaluated("sqrt", cost.square, True) if name == "mu" else cost.rho
-        return {name: _above(least)}
+        return {name: _round_exact_up(least)}
     delta = claim.get("delta", 0.0)
     ordered = _with_order(cost, claim["epsilon"], delta) if "epsilon" in claim else claim
-    if delta > 0 and _holds(cost, ordered):
+    if delta > 0 and _is_claim_held(cost, ordered):
         return ordered
-    pure = math.inf if cost.square else _above(cost.pure)
+    pure = math.inf if cost.square else _round_exact_up(cost.pure)
     found = _least_epsilon(cost, delta)
     if pure <= found.get("epsilon", math.inf):
         found = {"epsilon": pure, "delta": delta}
@@ -130,7 +130,7 @@ def _least_epsilon(cost: checker.Cost, delta: float) -> dict[str, float]:
     while delta > 0 and high - low > 1e-7 * max(high, 1e-3):
         middle = (low + high) / 2 if best else high
         claims = ({"epsilon": middle, "delta": delta}, _with_order(cost, middle, delta))
-        enough = next((one for one in claims if _holds(cost, one)), None)
+        enough = next((one for one in claims if _is_claim_held(cost, one)), None)
         if enough is None and not best:
             break
         best = enough or best
@@ -171,11 +171,11 @@ def _log_sampled(order: float, rate: float, square: float) -> float:
     return max(logs) + math.log(sum(math.exp(one - max(logs)) for one in logs))
 
 
-def _holds(cost: checker.Cost, claim: Mapping[str, float]) -> bool:
+def _is_claim_held(cost: checker.Cost, claim: Mapping[str, float]) -> bool:
     return cost.holds({name: Fraction(value) for name, value in claim.items()})
 
 
-def _above(exact: Any) -> float:
+def _round_exact_up(exact: Any) -> float:
     """Return the double next above a fraction, or the fraction itself where it is one."""
     near = float(exact)
     return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
@@ -184,7 +184,7 @@ def _above(exact: Any) -> float:
 # --- the program ----------------------------------------------------------------------------------
 
 
-def instance_of(trace: Trace, reference: str | None = None) -> dict[str, Any]:
+def instance_of(trace: FunctionTrace, reference: str | None = None) -> dict[str, Any]:
     """Return what the checker reads, as plain JSON, with no claim.
 
     Parameters
@@ -212,10 +212,10 @@ def instance_of(trace: Trace, reference: str | None = None) -> dict[str, Any]:
     raise first
 
 
-def _instance_of(trace: Trace, reference: str | None) -> dict[str, Any]:
+def _instance_of(trace: FunctionTrace, reference: str | None) -> dict[str, Any]:
     instance = {
         "mechanism": {"reference": reference, "sha256": trace.source},
-        "universe": _universe(trace.universe),
+        "universe": _convert_universe(trace.universe),
         **program_of(trace),
         "claim": {},
         "versions": {
@@ -227,7 +227,7 @@ def _instance_of(trace: Trace, reference: str | None) -> dict[str, Any]:
     return with_hints(instance)
 
 
-def program_of(trace: Trace) -> dict[str, Any]:
+def program_of(trace: FunctionTrace) -> dict[str, Any]:
     """Return the programs of all paths as the checker reads them: no hints, no datasets.
 
     Raises
@@ -236,7 +236,7 @@ def program_of(trace: Trace) -> dict[str, Any]:
         The checker has no such program.
     """
     try:
-        lowered = lower(trace)
+        lowered = lower_trace(trace)
     except NotLowered as error:
         raise checker.NotVerified(str(error)) from error
     skeletons = trace.skeletons[: len(trace.paths)] or (None,) * len(trace.paths)
@@ -247,24 +247,24 @@ def program_of(trace: Trace) -> dict[str, Any]:
     return {"alike": lowered.alike, "draws": lowered.draws, "paths": paths}
 
 
-def _universe(universe: Universe) -> dict[str, Any]:
+def _convert_universe(universe: Universe) -> dict[str, Any]:
     return {
-        "parts": [_part(one) for one in universe.parts],
+        "parts": [_convert_part(one) for one in universe.parts],
         "records": universe.records,
         "count": universe.count,
         "relation": universe.relation,
     }
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _convert_part(part: Part) -> dict[str, Any]:
     shape: Any = part.shape[1:]  # None stands on the axis of records alone
     return {
         "name": part.name,
         "shape": list(part.shape),
-        "low": _numbers(np.broadcast_to(part.low, shape).ravel()),
-        "high": _numbers(np.broadcast_to(part.high, shape).ravel()),
+        "low": _convert_numbers(np.broadcast_to(part.low, shape).ravel()),
+        "high": _convert_numbers(np.broadcast_to(part.high, shape).ravel()),
         "is_integer": part.is_integer,
-        "norm": plain(part.norm),
+        "norm": to_plain_parameter(part.norm),
         "categories": None if part.categories is None else list(part.categories),
         "is_changed": part.is_changed,
     }
@@ -282,8 +282,8 @@ def universe_in(stated: Mapping[str, Any]) -> Universe:
         Part(
             name=one["name"],
             shape=tuple(one["shape"]),
-            low=_array(one["low"], one["shape"][1:]),
-            high=_array(one["high"], one["shape"][1:]),
+            low=_parse_number_array(one["low"], one["shape"][1:]),
+            high=_parse_number_array(one["high"], one["shape"][1:]),
             is_integer=one["is_integer"],
             norm=float(one["norm"]),
             categories=None if one["categories"] is None else tuple(one["categories"]),
@@ -302,28 +302,31 @@ def universe_in(stated: Mapping[str, Any]) -> Universe:
     )
 
 
-def _array(numbers: list[Any], shape: list[int]) -> Any:
+def _parse_number_array(numbers: list[Any], shape: list[int]) -> Any:
     return np.array([float(one) for one in numbers], dtype=np.float64).reshape(shape)
 
 
-def _numbers(values: Iterable[Any]) -> list[Any]:
-    return [plain(float(one)) for one in values]
+def _convert_numbers(values: Iterable[Any]) -> list[Any]:
+    return [to_plain_parameter(float(one)) for one in values]
 
 
-def plain(value: Any) -> Any:
+def to_plain_parameter(value: Any) -> Any:
     """Return a public parameter as JSON has it.
 
     Examples
     --------
-    >>> plain(np.array([[1.0, math.inf], [True, 0.1]])), plain((None, np.int64(3)))
+    >>> (
+    ...     to_plain_parameter(np.array([[1.0, math.inf], [True, 0.1]])),
+    ...     to_plain_parameter((None, np.int64(3))),
+    ... )
     ([[1.0, 'Infinity'], [1.0, 0.1]], [None, 3])
     """
     if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
+        return to_plain_parameter(value.tolist())
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [to_plain_parameter(one) for one in value]
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): to_plain_parameter(one) for name, one in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
@@ -336,4 +339,4 @@ def skeleton_in(skeleton: Any) -> Any:
     if isinstance(skeleton, Mapping):
         return ["dict", *([str(name), skeleton_in(one)] for name, one in skeleton.items())]
     known = skeleton is None or isinstance(skeleton, str | int | float | bool)
-    return plain(skeleton) if known else type(skeleton).__name__
+    return to_plain_parameter(skeleton) if known else type(skeleton).__name__

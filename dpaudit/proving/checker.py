@@ -8,17 +8,17 @@ is about the program in the file; ``dpaudit verify --mechanism`` sees whether a 
 A node of a program is one real number: {"operation", "operands", "parameters", "place"}. If a
 program is `alike`, it treats all records alike, and a node that depends on one (``data`` of row
 None) is a number of each record, here the pair of the record that changes and of any other;
-elsewhere every record changes in turn. `rule` lists what is done to numbers, and beside it there
-are: ``data``, ``number``, ``total`` and ``rows`` (a sum and a quantile over all records, a sum over
-those of a Poisson sample too), ``decide`` (by which a path parts), ``within`` (what the code lets
-through), and what makes numbers public, by noise that nothing else uses: ``release`` (a centre plus
-draws times factors), ``choose`` (the place of the largest noisy score) and ``respond`` (an answer
-by the odds of a whole number).
+elsewhere every record changes in turn. `apply_rule` lists what is done to numbers, and beside it
+there are: ``data``, ``number``, ``total`` and ``rows`` (a sum and a quantile over all records, a
+sum over those of a Poisson sample too), ``decide`` (by which a path parts), ``within`` (what the
+code lets through), and what makes numbers public, by noise that nothing else uses: ``release`` (a
+centre plus draws times factors), ``choose`` (the place of the largest noisy score) and ``respond``
+(an answer by the odds of a whole number).
 
-An `Entry` is a number on both sides: its ends, and by how much the second side is above the first,
-its move. Nothing is simplified here: the writer multiplies polynomials out, so that what is alike
-on both sides cancels before it is bounded. With one record more, the changed record has a weight
-that is 0 on one side and 1 on the other. Laplace noise of scale b costs
+An `CheckerEntry` is a number on both sides: its ends, and by how much the second side is above the
+first, its move. Nothing is simplified here: the writer multiplies polynomials out, so that what is
+alike on both sides cancels before it is bounded. With one record more, the changed record has a
+weight that is 0 on one side and 1 on the other. Laplace noise of scale b costs
 (L1 distance) / b, Gaussian noise the square of (L2 distance) / sigma, a choice (largest move -
 smallest move) / scale, an answer its largest log-ratio, and a Poisson sample of rate q turns e into
 log(1 + q (exp(e) - 1)). Costs add up along a path, and the largest path counts: pure epsilon, rho,
@@ -56,7 +56,7 @@ class NotVerified(Exception):
 # --- numbers: fractions, infinities, and intervals of them ----------------------------------------
 
 
-def rounded(x: Any, up: bool) -> Any:
+def round_long_fraction(x: Any, up: bool) -> Any:
     """Return a number of 220 binary digits on the asked side of a long one."""
     if isinstance(x, float):
         if x != x:
@@ -72,10 +72,10 @@ def rounded(x: Any, up: bool) -> Any:
 
 
 def total(values: Any) -> Any:
-    return rounded(sum(values, ZERO), True)
+    return round_long_fraction(sum(values, ZERO), True)
 
 
-def times(a: Any, b: Any) -> Any:
+def multiply_extended(a: Any, b: Any) -> Any:
     """Return a product, in which 0 times infinity is 0."""
     if not a or not b:
         return ZERO
@@ -91,15 +91,18 @@ class Interval(NamedTuple):
     high: Any
 
     def __add__(self, other: Any) -> Interval:
-        return outward([self.low + other.low, self.high + other.high])
+        return make_outward_interval([self.low + other.low, self.high + other.high])
 
     def __mul__(self, other: Any) -> Interval:
-        return outward([times(a, b) for a in self for b in other])
+        return make_outward_interval([multiply_extended(a, b) for a in self for b in other])
 
     def power(self, n: int) -> Interval:
-        ends = [rounded(e, True) ** n if isinstance(e, F) else e if n % 2 else INF for e in self]
+        ends = [
+            round_long_fraction(e, True) ** n if isinstance(e, F) else e if n % 2 else INF
+            for e in self
+        ]
         least = [ZERO] if n % 2 == 0 and self.low < 0 < self.high else []
-        return outward(ends + least) if n else point(ONE)
+        return make_outward_interval(ends + least) if n else point(ONE)
 
     def meet(self, other: Interval) -> Interval:
         return Interval(max(self.low, other.low), min(self.high, other.high))
@@ -112,8 +115,8 @@ class Interval(NamedTuple):
         return max(-self.low, self.high)
 
 
-def outward(ends: list[Any]) -> Interval:
-    return Interval(rounded(min(ends), False), rounded(max(ends), True))
+def make_outward_interval(ends: list[Any]) -> Interval:
+    return Interval(round_long_fraction(min(ends), False), round_long_fraction(max(ends), True))
 
 
 def point(x: Any) -> Interval:
@@ -143,9 +146,9 @@ def monotone(name: str, x: Interval) -> Interval:
     return Interval(evaluated(name, x.low, False), evaluated(name, x.high, True))
 
 
-def over(x: Interval) -> Interval:
+def compute_interval_inverse(x: Interval) -> Interval:
     """Return 1 over numbers that have one sign, or are 0 at the lower end."""
-    return outward([ZERO if isinstance(e, float) else 1 / e if e else INF for e in x])
+    return make_outward_interval([ZERO if isinstance(e, float) else 1 / e if e else INF for e in x])
 
 
 # --- rules: the ends of functions, and how steep they are -----------------------------------------
@@ -153,7 +156,7 @@ def over(x: Interval) -> Interval:
 FUNCTIONS = frozenset("inverse exp log sqrt sin cos arctan floor rint place other".split())
 
 
-def rule(op: str, xs: list[Interval], extra: Any) -> tuple[Interval | None, list[Interval]]:
+def apply_rule(op: str, xs: list[Interval], extra: Any) -> tuple[Interval | None, list[Interval]]:
     """Return ends, None where it may be no number, and the quotients by which each argument counts.
 
     They are between the derivatives of a function: by the mean value theorem it moves by a sum of
@@ -177,13 +180,15 @@ def rule(op: str, xs: list[Interval], extra: Any) -> tuple[Interval | None, list
             never = x.high < low or (x.low > high if closed else x.low >= high)
             return point(F(sure)) if sure or never else SHARE, [STILL if sure or never else ANY]
         case "inverse" if x.low > 0 or x.high < 0:
-            return over(x), [over(x).power(2) * point(-ONE)]
+            return compute_interval_inverse(x), [compute_interval_inverse(x).power(2) * point(-ONE)]
         case "exp":
             return monotone("exp", x), [monotone("exp", x)]
         case "log" if x.low > 0:
-            return monotone("log", x), [over(x)]
+            return monotone("log", x), [compute_interval_inverse(x)]
         case "sqrt" if x.low >= 0:
-            return monotone("sqrt", x), [over(monotone("sqrt", x) * point(F(2)))]
+            return monotone("sqrt", x), [
+                compute_interval_inverse(monotone("sqrt", x) * point(F(2)))
+            ]
         case "sin" | "cos" | "arctan":
             return REACH * point(F(8, 5) if op == "arctan" else ONE), [REACH]
         case "floor" | "rint":
@@ -229,11 +234,11 @@ def ranked(values: list[Any], counts: Any, place: int) -> Any:
     raise NotVerified("a place beyond the largest")
 
 
-def applied(op: str, jets: list[Any], extra: Any) -> Any:
+def apply_to_jets(op: str, jets: list[Any], extra: Any) -> Any:
     """Return ends and slopes of a function of what has both, or None where it may be no number."""
     if None in jets:
         return None
-    ends, slopes = rule(op, [one[0] for one in jets], extra)
+    ends, slopes = apply_rule(op, [one[0] for one in jets], extra)
     found: dict[Any, Interval] = {}
     for v in {v for one in jets for v in one[1]}:
         moves = [(slope, one[1].get(v, STILL)) for slope, one in zip(slopes, jets, strict=True)]
@@ -264,13 +269,13 @@ def is_whole(op: str, args: Any, extra: Any) -> bool:
 
 
 @dataclass(eq=False)
-class Entry:
+class CheckerEntry:
     """A number: its ends, how far the second side is above the first, and what it is made of."""
 
     key: int
     op: str
     extra: Any
-    args: tuple[Entry, ...]
+    args: tuple[CheckerEntry, ...]
     ends: Interval | None  # None where it may be no number
     move: Interval
     local: bool  # whether it is of each other record
@@ -283,7 +288,7 @@ class Entry:
         return self.move != STILL
 
 
-class Reading:
+class CheckerReading:
     """What a program does when one record changes: (row, cell), or (0, cell) where all are alike.
 
     There a node is a list: of one number, or of that of row 0 and of one that stands for any other.
@@ -293,9 +298,9 @@ class Reading:
         self.universe, self.draws = instance["universe"], instance["draws"]
         self.alike, self.adds, self.changed = instance["alike"], self.universe["adds"], changed
         self.others = F(RECORDS if self.adds else self.universe["records"] - 1)
-        self.entries, self.work, self.hints = list[Entry](), WORK, iter(hints)
+        self.entries, self.work, self.hints = list[CheckerEntry](), WORK, iter(hints)
         self.known, self.uses, self.families = (
-            dict[Any, Entry](),
+            dict[Any, CheckerEntry](),
             dict[int, Any](),
             dict[Any, Any](),
         )
@@ -306,7 +311,9 @@ class Reading:
         if self.work < 0:
             raise NotVerified("it is too large to be checked")
 
-    def new(self, op: str, args: Any, extra: Any, ends: Any, move: Interval, **more: Any) -> Entry:
+    def new(
+        self, op: str, args: Any, extra: Any, ends: Any, move: Interval, **more: Any
+    ) -> CheckerEntry:
         """Return the entry of a function of others: the same for the same, a new one at first."""
         key = (op, extra, *(one.key for one in args))
         if key not in self.known:
@@ -319,16 +326,16 @@ class Reading:
                 "whole": is_whole(op, args, extra),
             }
             fields = (len(self.entries), op, extra, tuple(args), ends, move)
-            self.entries.append(Entry(*fields, **known | more))
+            self.entries.append(CheckerEntry(*fields, **known | more))
             self.known[key] = self.entries[-1]
         return self.known[key]
 
-    def number(self, value: F) -> Entry:
+    def number(self, value: F) -> CheckerEntry:
         return self.new("number", (), value, point(value), STILL, whole=value.denominator == 1)
 
-    def call(self, op: str, args: Any, extra: Any = None, **more: Any) -> Entry:
+    def call(self, op: str, args: Any, extra: Any = None, **more: Any) -> CheckerEntry:
         """Return a function of others; what may be no number moves nobody knows how far."""
-        found = applied(op, [one.ends and (one.ends, {0: one.move}) for one in args], extra)
+        found = apply_to_jets(op, [one.ends and (one.ends, {0: one.move}) for one in args], extra)
         if found is None:
             move = ANY if any(one.moves for one in args) else STILL
             return self.new(op, args, extra, None, move, **more)
@@ -338,7 +345,7 @@ class Reading:
         move = found[1].get(0, STILL).meet(Interval(-far, far))
         return self.new(op, args, extra, ends, move, **more)
 
-    def polynomial(self, args: list[Entry], terms: Any) -> Entry:
+    def polynomial(self, args: list[CheckerEntry], terms: Any) -> CheckerEntry:
         """Return a polynomial: a sum of sums is a sum of like terms too, and moves as the best."""
         found = defaultdict[Any, F](F)
         for factor, powers in terms:
@@ -362,7 +369,7 @@ class Reading:
 
     # --- nodes
 
-    def values(self, index: int, node: Any, args: list[Any]) -> list[Entry]:
+    def values(self, index: int, node: Any, args: list[Any]) -> list[CheckerEntry]:
         """Return what a node is, on each row."""
         name, given, wide = node["operation"], node["parameters"], max(map(len, args), default=1)
         wide = 2 if self.alike and (name == "data" or given.get("each")) else wide
@@ -376,11 +383,11 @@ class Reading:
             return [getattr(self, name)(index, given, row, i) for i, row in enumerate(rows)]
         return [self.entry(name, given, row, i) for i, row in enumerate(rows)]
 
-    def entry(self, name: str, given: Any, args: list[Entry], row: int) -> Entry:
+    def entry(self, name: str, given: Any, args: list[CheckerEntry], row: int) -> CheckerEntry:
         """Return what a node is on one row."""
         match name:
             case "number":
-                return self.number(finite(given["value"]))
+                return self.number(require_finite_fraction(given["value"]))
             case "data":
                 return self.data(given, row)
             case "decide":
@@ -388,9 +395,14 @@ class Reading:
             case "poly":
                 return self.polynomial(args, terms_of(given["terms"], len(args)))
             case "order":
-                return self.call(name, args, (finite(given["by"], 0, 1), (1,) * len(args)))
+                return self.call(
+                    name, args, (require_finite_fraction(given["by"], 0, 1), (1,) * len(args))
+                )
             case "clip":
-                most, margin = finite(given["by"], F(1, 10**300)), finite(given["margin"], 0)
+                most, margin = (
+                    require_finite_fraction(given["by"], F(1, 10**300)),
+                    require_finite_fraction(given["margin"], 0),
+                )
                 ball = (("clip", margin, *sorted(one.key for one in args)), most * most, None)
                 return self.call(name, args, (most, margin), ball=ball)
             case "inside":
@@ -401,23 +413,31 @@ class Reading:
             raise NotVerified(f"no rule knows {name}")
         return self.call(name, args)
 
-    def data(self, given: Any, place: int) -> Entry:
+    def data(self, given: Any, place: int) -> CheckerEntry:
         """Return a number of a record, which may move if it is the one that changes."""
-        name, row, cell = given["part"], given["row"], whole(given["cell"])
+        name, row, cell = given["part"], given["row"], require_whole_number(given["cell"])
         part = next(one for one in self.universe["parts"] if one["name"] == name)
         ends, own = part["ends"][cell], (place if self.alike else row) == self.changed[0]
-        if (row is not None) if self.alike else whole(row) >= self.universe["records"]:
+        if (
+            (row is not None)
+            if self.alike
+            else require_whole_number(row) >= self.universe["records"]
+        ):
             raise NotVerified("a record that is none")
         mine = own and not self.adds and part["is_changed"]
         mine = mine and self.changed[1] in (None, (name, cell)) and ends.low < ends.high
-        ball = (("data", name, row, place), times(part["norm"], part["norm"]), None)
+        ball = (("data", name, row, place), multiply_extended(part["norm"], part["norm"]), None)
         known = {"whole": part["is_integer"], "ball": ball, "local": self.alike and not own}
         return self.new("leaf", (), (name, row, cell, place), ends, ANY if mine else STILL, **known)
 
-    def inside(self, one: Entry, given: Any) -> Entry:
+    def inside(self, one: CheckerEntry, given: Any) -> CheckerEntry:
         """Return whether a number is in a set; of a family of disjoint sets, it is in one alone."""
         key = (one.key, json.dumps(given["family"]))
-        low, high, closed = own = exact(given["low"]), exact(given["high"]), given["closed"] is True
+        low, high, closed = own = (
+            parse_exact_number(given["low"]),
+            parse_exact_number(given["high"]),
+            given["closed"] is True,
+        )
         sets = self.families.setdefault(key, set())
         for a, b, has_b in sets - {own}:
             if not (high < a or b < low or (high == a and not closed) or (b == low and not has_b)):
@@ -425,16 +445,20 @@ class Reading:
         sets.add(own)
         return self.call("inside", [one], own, ball=(("inside", *key), ONE, ONE))
 
-    def within(self, one: Entry, given: Any) -> Entry:
+    def within(self, one: CheckerEntry, given: Any) -> CheckerEntry:
         """Return a number that the code lets through, which it has to do on both sides."""
-        low, high, ends = exact(given["low"]), exact(given["high"]), one.ends
+        low, high, ends = (
+            parse_exact_number(given["low"]),
+            parse_exact_number(given["high"]),
+            one.ends,
+        )
         if ends and low <= ends.low and ends.high <= high and (one.whole or not given["whole"]):
             return one
         return self.call("within", [one])
 
     # --- all records
 
-    def total(self, given: Any, own: Entry, other: Entry) -> Entry:
+    def total(self, given: Any, own: CheckerEntry, other: CheckerEntry) -> CheckerEntry:
         """Return a sum over all records, or over those of a sample."""
         sample, many = given["sample"], Interval(ZERO if self.adds else self.others, self.others)
         if not self.alike or (sample is not None and not self.adds):
@@ -445,35 +469,41 @@ class Reading:
         terms = (ONE, tuple(powers[: 1 + self.adds])), (ONE, ((1, 1),))
         return self.polynomial(parts, terms)
 
-    def weight(self, sample: Any) -> Entry:
+    def weight(self, sample: Any) -> CheckerEntry:
         """Return 1 where the record that is added takes part, and 0 elsewhere."""
         move, samples = point(ONE) if sample is None else SHARE, frozenset([sample])
         return self.new("weight", (), sample, SHARE, move, whole=True, samples=samples)
 
-    def rows(self, given: Any, own: Entry, other: Entry) -> Entry:
+    def rows(self, given: Any, own: CheckerEntry, other: CheckerEntry) -> CheckerEntry:
         """Return a quantile of a number of each record."""
         if self.adds or not self.alike:
             raise NotVerified("of an unknown number of records")
         parts, counts = ([own, other], (1, int(self.others))) if self.others else ([own], (1,))
-        return self.call("order", parts, (finite(given["by"], 0, 1), counts), local=False)
+        return self.call(
+            "order", parts, (require_finite_fraction(given["by"], 0, 1), counts), local=False
+        )
 
     # --- what becomes public
 
     def use(self, draws: Any, user: Any, each: bool) -> None:
         for draw in draws:
-            if self.uses.setdefault(whole(draw), user) != user or len({*draws}) < len(draws):
+            if self.uses.setdefault(require_whole_number(draw), user) != user or len(
+                {*draws}
+            ) < len(draws):
                 raise NotVerified("noise is used twice")
             law, is_each = self.draws[draw]["law"], self.draws[draw]["each"]
             if is_each is not each or (law == "sample") != (user == "sample"):
                 raise NotVerified("one draw for several records")
 
-    def public(self, key: Any, row: int, ends: Interval = ANY, integer: bool = False) -> Entry:
+    def public(
+        self, key: Any, row: int, ends: Interval = ANY, integer: bool = False
+    ) -> CheckerEntry:
         return self.new("coin", (), (key, row), ends, STILL, whole=integer, local=row == 1)
 
-    def release(self, index: int, given: Any, args: list[Entry], row: int) -> Entry:
+    def release(self, index: int, given: Any, args: list[CheckerEntry], row: int) -> CheckerEntry:
         """Return a number plus noise, which is public, and note what it hides."""
         laws, (centre,) = [self.draws[draw] for draw in given["draws"]], args
-        factors = [finite(one) for one in given["factors"]]
+        factors = [require_finite_fraction(one) for one in given["factors"]]
         if len(factors) != len(laws) or not factors:
             raise NotVerified("as many factors as draws")
         law, width = width_of(laws, factors, centre.whole)
@@ -485,16 +515,16 @@ class Reading:
         known = centre.whole and {one["law"] for one in laws} <= {"geometric", "discrete-laplace"}
         return self.public(index, row, integer=known and all(f.denominator == 1 for f in factors))
 
-    def terms(self, entry: Entry) -> list[Any]:
+    def terms(self, entry: CheckerEntry) -> list[Any]:
         """Return what moves of a number: terms (factor, {entry: exponent}) of a sum."""
         if entry.op != "poly":
             return [(ONE, {entry: 1})] if entry.moves else []
         listed = [(f, {entry.args[k]: n for k, n in powers}) for f, powers in entry.extra]
         return [(factor, ones) for factor, ones in listed if any(one.moves for one in ones)]
 
-    def members(self, centre: Entry) -> dict[Entry, F]:
+    def members(self, centre: CheckerEntry) -> dict[CheckerEntry, F]:
         """Return {entry of a ball: |factor|} where a centre moves by a sum of these, or nothing."""
-        found = defaultdict[Entry, F](F)
+        found = defaultdict[CheckerEntry, F](F)
         for factor, ones in self.terms(centre):
             rest = [one for one in ones if one.op != "weight"]
             if len(rest) != 1 or not rest[0].ball or sum(ones.values()) != 1 + self.adds:
@@ -520,11 +550,14 @@ class Reading:
         if not 0 <= cost < INF:
             raise NotVerified(f"node {index}: nothing bounds how far the value moves")
         if cost:
-            self.events.append((law, rounded(cost, True), sample))
+            self.events.append((law, round_long_fraction(cost, True), sample))
 
-    def choose(self, index: int, given: Any, scores: list[Entry], _: int) -> Entry:
+    def choose(self, index: int, given: Any, scores: list[CheckerEntry], _: int) -> CheckerEntry:
         """Return the place of the largest score with noise of its own: a shift of all is none."""
-        laws, factor = {self.draws[draw]["law"] for draw in given["draws"]}, finite(given["factor"])
+        laws, factor = (
+            {self.draws[draw]["law"] for draw in given["draws"]},
+            require_finite_fraction(given["factor"]),
+        )
         known = laws in ({"laplace"}, {"gumbel"}, {"exponential"}) and factor > 0
         if not known or len(given["draws"]) != len(scores) or not all(one.ends for one in scores):
             raise NotVerified(f"node {index}: no rule knows this choice")
@@ -533,11 +566,13 @@ class Reading:
         self.event(index, "choice", max(far / factor, ZERO))
         return self.public(index, 0, Interval(ZERO, F(len(scores) - 1)), integer=True)
 
-    def respond(self, index: int, given: Any, args: list[Entry], row: int) -> Entry:
+    def respond(self, index: int, given: Any, args: list[CheckerEntry], row: int) -> CheckerEntry:
         """Return an answer that is drawn by the odds of a whole number: (number, answer, odds)."""
         odds, (truth,) = defaultdict[int, dict[F, F]](dict), args
         for one, answer, share in given["odds"]:
-            odds[whole(one, -VALUES, VALUES)][finite(answer)] = finite(share, F(1, 10**300))
+            odds[require_whole_number(one, -VALUES, VALUES)][require_finite_fraction(answer)] = (
+                require_finite_fraction(share, F(1, 10**300))
+            )
         sums = {sum(law.values()) for law in odds.values()}
         if sums != {1} or sum(map(len, odds.values())) < len(given["odds"]):
             raise NotVerified(f"node {index}: odds that do not add up to 1")
@@ -551,12 +586,12 @@ class Reading:
                     raise NotVerified(f"node {index}: an answer that one record alone gives")
                 worst = max(worst, *(share / odds[other][k] for k, share in odds[one].items()))
         cost = evaluated("log", worst, True) if worst > 1 else ZERO
-        self.event(index, "answer", times(self.others if row else ONE, cost))
+        self.event(index, "answer", multiply_extended(self.others if row else ONE, cost))
         return self.public(index, row)
 
     # --- the largest move of one number, by a search in boxes whose cuts the file has
 
-    def sharpened(self, entry: Entry) -> Entry:
+    def sharpened(self, entry: CheckerEntry) -> CheckerEntry:
         """Return an entry whose move is the best of its rules and of what the next hint shows.
 
         That is searches up and down, [variables, tree]: numbers on side 0, 1 or on both, which is
@@ -580,7 +615,7 @@ class Reading:
         """
         done: dict[int, Any] = {}
 
-        def jet(one: Entry) -> Any:
+        def jet(one: CheckerEntry) -> Any:
             v = (one.key, side if one.moves else 2)
             if v in box:
                 return box[v], {v: point(ONE)}
@@ -591,25 +626,25 @@ class Reading:
                 return one.ends and (one.ends, {})
             if one.key not in done:
                 self.spend(5)
-                done[one.key] = applied(one.op, [jet(a) for a in one.args], one.extra)
+                done[one.key] = apply_to_jets(one.op, [jet(a) for a in one.args], one.extra)
             return done[one.key]
 
         return jet
 
-    def apart(self, entry: Entry, box: Any, sign: F) -> Any:
+    def apart(self, entry: CheckerEntry, box: Any, sign: F) -> Any:
         """Return the ends and slopes of a move times a sign: what does not move is left out."""
         listed = self.terms(entry)
         args, jets = list({one for _, ones in listed for one in ones}), list[Any]()
         terms = [(f, [(args.index(one), n) for one, n in ones.items()]) for f, ones in listed]
         for side in (0, 1):
             jet = self.at(box, side, entry.samples)
-            jets.append(applied("poly", [jet(one) for one in args], terms))
-        found = applied("poly", jets, ((-sign, ((0, 1),)), (sign, ((1, 1),))))
+            jets.append(apply_to_jets("poly", [jet(one) for one in args], terms))
+        found = apply_to_jets("poly", jets, ((-sign, ((0, 1),)), (sign, ((1, 1),))))
         if not found:
             raise NotVerified("a search meets what may be no number")
         return found[0], {v: found[1].get(v, STILL) for v in box}
 
-    def worst(self, entry: Entry, box: Any, tree: Any, sign: F) -> Any:
+    def worst(self, entry: CheckerEntry, box: Any, tree: Any, sign: F) -> Any:
         """Return a number that a move in a box, times a sign, is never above."""
         bound = self.bounded(entry, box, sign)[0]
         if not tree:
@@ -620,7 +655,7 @@ class Reading:
         parts = zip(halves, tree[1:], strict=True)
         return max(self.worst(entry, {**box, v: x}, more, sign) for x, more in parts)
 
-    def bounded(self, entry: Entry, box: Any, sign: F) -> Any:
+    def bounded(self, entry: CheckerEntry, box: Any, sign: F) -> Any:
         """Return a bound of a move in a box, one that is reached, and slopes; shrink the box."""
         steep: Any = [None]
         while steep:  # where it rises or falls in a number, that number is at an end
@@ -630,7 +665,9 @@ class Reading:
             box |= {v: point(box[v].high if slopes[v].low >= 0 else box[v].low) for v in steep}
         middle = {v: point((x.low + x.high) / 2) for v, x in box.items()}
         inner = self.apart(entry, middle, sign)[0] if wide else ends
-        reach = total(times(slopes[v].size, (x.high - x.low) / 2) for v, x in box.items())
+        reach = total(
+            multiply_extended(slopes[v].size, (x.high - x.low) / 2) for v, x in box.items()
+        )
         return min(ends.high, inner.high + reach), inner.low, slopes
 
 
@@ -649,9 +686,11 @@ def width_of(laws: Any, factors: list[F], is_whole: bool) -> tuple[str, Any]:
         case ["exponential"] if pair:  # their difference is Laplace
             return "laplace", abs(factors[0])
         case ["discrete-laplace"] if is_whole and len(laws) == 1 and abs(factors[0]) == 1:
-            return "laplace", 1 / exact(law["rate"])
+            return "laplace", 1 / parse_exact_number(law["rate"])
         case ["geometric"] if is_whole and pair and laws[0] == laws[1] and abs(factors[0]) == 1:
-            return "laplace", -1 / evaluated("log", 1 - finite(law["p"], F(1, 10**9)), False)
+            return "laplace", -1 / evaluated(
+                "log", 1 - require_finite_fraction(law["p"], F(1, 10**9)), False
+            )
     return "laplace", ZERO
 
 
@@ -662,9 +701,9 @@ def cost_of(law: str, width: F, rows: Any, adds: bool) -> Any:
     |u - v|^2 = |u|^2 + |v|^2 - 2 <u, v>, which is less where both are positive.
     """
     moves = [(one.move.size, weight) for _, one, _, weight in rows]
-    far1 = total(times(weight, size) for size, weight in moves)
-    far2 = total(times(weight, times(size, size)) for size, weight in moves)
-    columns = defaultdict[Entry, F](F)
+    far1 = total(multiply_extended(weight, size) for size, weight in moves)
+    far2 = total(multiply_extended(weight, multiply_extended(size, size)) for size, weight in moves)
+    columns = defaultdict[CheckerEntry, F](F)
     for _, _, members, _ in rows:
         for one, factor in members.items():
             columns[one] += factor
@@ -673,14 +712,16 @@ def cost_of(law: str, width: F, rows: Any, adds: bool) -> Any:
         apart = 1 if adds else 2 if all((one.ends or ANY).low >= 0 for one in columns) else 4
         line = max(sum(members.values()) for _, _, members, _ in rows)
         many = max(weight for _, weight in moves)  # of records, each with a ball of its own
-        far2 = min(far2, times(line * most * apart * many, square))
+        far2 = min(far2, multiply_extended(line * most * apart * many, square))
         far1 = min(far1, most * wide * many * (1 if adds else 2)) if wide else far1
     count = total(weight for _, weight in moves)
-    far1 = min(far1, evaluated("sqrt", times(count, far2), True))  # Cauchy, Schwarz
-    return times(min(far2, times(far1, far1)) if law == "normal" else far1, 1 / width)
+    far1 = min(far1, evaluated("sqrt", multiply_extended(count, far2), True))  # Cauchy, Schwarz
+    return multiply_extended(
+        min(far2, multiply_extended(far1, far1)) if law == "normal" else far1, 1 / width
+    )
 
 
-def normal(x: F) -> Interval:
+def compute_normal_cdf(x: F) -> Interval:
     """Return ends of the probability that a standard normal number is below x.
 
     It is 1/2 and its density times x + x^3 / 3 + x^5 / 15 + ...; beyond 12 it is 0 or 1, nearly.
@@ -693,7 +734,11 @@ def normal(x: F) -> Interval:
         grown += term
     pi = F("3.14159265358979323846264338327950288419716939937510582097494")
     roots = monotone("sqrt", Interval(2 * pi, 2 * pi + F(1, 10**58)))
-    half = monotone("exp", point(-t * t / 2)) * over(roots) * Interval(grown, grown + F(1, 2**250))
+    half = (
+        monotone("exp", point(-t * t / 2))
+        * compute_interval_inverse(roots)
+        * Interval(grown, grown + F(1, 2**250))
+    )
     found = (point(F(1, 2)) + half * point(F(1 if x > 0 else -1))).meet(SHARE)
     return found if t == abs(x) else found.join(point(F(x > 0)))
 
@@ -703,7 +748,10 @@ def delta_of_mu(epsilon: F, square: F) -> Any:
     mus = [evaluated("sqrt", square, up) for up in (True, False)]
     first = max(-epsilon / mu + mu / 2 for mu in mus)
     second = min(-epsilon / mu - mu / 2 for mu in mus)
-    return normal(first).high - evaluated("exp", epsilon, False) * normal(second).low
+    return (
+        compute_normal_cdf(first).high
+        - evaluated("exp", epsilon, False) * compute_normal_cdf(second).low
+    )
 
 
 class Cost:
@@ -722,7 +770,9 @@ class Cost:
             spent = [cost for law, cost in group if law != "normal"]
             widths = [cost for law, cost in group if law == "normal"]
             if sample is not None and not widths:
-                inner = 1 + times(rates[sample], evaluated("exp", total(spent), True) - 1)
+                inner = 1 + multiply_extended(
+                    rates[sample], evaluated("exp", total(spent), True) - 1
+                )
                 spent = [evaluated("log", inner, True)]
             if sample is not None and len(group) == len(widths) == count == 1:
                 samples.append((rates[sample], *widths))
@@ -767,14 +817,14 @@ def sampled(order: F, rate: F, square: F) -> Any:
         return INF
     for k in range(n + 1):
         odds = math.comb(n, k) * (1 - rate) ** (n - k) * rate**k
-        terms.append(times(odds, evaluated("exp", k * (k - 1) * square / 2, True)))
+        terms.append(multiply_extended(odds, evaluated("exp", k * (k - 1) * square / 2, True)))
     return evaluated("log", total(terms), True) / (order - 1)
 
 
 # --- the file -------------------------------------------------------------------------------------
 
 
-def exact(value: Any) -> Any:
+def parse_exact_number(value: Any) -> Any:
     """Return the number that a file writes: a number, "p/q", or an infinity."""
     if value in ("Infinity", "-Infinity"):
         return float(value)
@@ -787,15 +837,15 @@ def exact(value: Any) -> Any:
     return F(value)
 
 
-def finite(value: Any, low: Any = -INF, high: Any = INF) -> F:
+def require_finite_fraction(value: Any, low: Any = -INF, high: Any = INF) -> F:
     """Return a number that is no infinity, and between two others."""
-    found = exact(value)
+    found = parse_exact_number(value)
     if not isinstance(found, F) or not low <= found <= high:
         raise NotVerified("a number that is infinite, or not between what it may be")
     return found
 
 
-def whole(value: Any, least: int = 0, most: int = 10**9) -> int:
+def require_whole_number(value: Any, least: int = 0, most: int = 10**9) -> int:
     if type(value) is not int or not least <= value <= most:
         raise NotVerified("a number that is no index, length or count")
     return value
@@ -805,12 +855,15 @@ def terms_of(given: Any, count: int) -> Any:
     """Return (factor, ((argument, exponent), ...)), ...: each argument once in a term."""
     terms = []
     for factor, powers in given:
-        pairs = once((whole(k, 0, count - 1), whole(n, 1, 16)) for k, n in powers)
-        terms.append((finite(factor), tuple(pairs.items())))
+        pairs = parse_unique_object(
+            (require_whole_number(k, 0, count - 1), require_whole_number(n, 1, 16))
+            for k, n in powers
+        )
+        terms.append((require_finite_fraction(factor), tuple(pairs.items())))
     return tuple(terms)
 
 
-def once(pairs: Any) -> Any:
+def parse_unique_object(pairs: Any) -> Any:
     """Return a dictionary of pairs that names nothing twice."""
     listed = list(pairs)
     if len(dict(listed)) < len(listed):
@@ -818,7 +871,7 @@ def once(pairs: Any) -> Any:
     return dict(listed)
 
 
-def fields(given: Any, names: str) -> Any:
+def require_fields(given: Any, names: str) -> Any:
     if not isinstance(given, dict) or set(given) != set(names.split()):
         raise NotVerified(f"an object has other fields than {names}")
     return given
@@ -826,15 +879,15 @@ def fields(given: Any, names: str) -> Any:
 
 def universe_of(given: Any) -> Any:
     """Return the datasets and neighbours that a file states."""
-    fields(given, "parts records count relation")
+    require_fields(given, "parts records count relation")
     relation, adds = given["relation"], given["relation"].startswith("add-remove")
     parts = [part_of(one, given["records"]) for one in given["parts"]]
     changed = [one["name"] for one in parts if one["is_changed"]]
-    whole(given["count"], 1, 10**6 if relation.endswith("-user") else 1)
+    require_whole_number(given["count"], 1, 10**6 if relation.endswith("-user") else 1)
     if (
         relation not in RELATIONS.split()
         or adds != (given["records"] is None)
-        or not (adds or whole(given["records"], 1, 10**7))
+        or not (adds or require_whole_number(given["records"], 1, 10**7))
         or (relation == "replace-label") != (len(changed) < len(parts))
         or not changed
         or len({one["name"] for one in parts}) < len(parts)
@@ -845,25 +898,28 @@ def universe_of(given: Any) -> Any:
 
 def part_of(given: Any, records: Any) -> Any:
     """Return an array of the datasets, with the ends of each of its cells."""
-    fields(given, "name shape low high is_integer norm categories is_changed")
-    pairs, norm = zip(given["low"], given["high"], strict=True), exact(given["norm"])
-    ends = [Interval(exact(a), exact(b)).meet(Interval(-norm, norm)) for a, b in pairs]
+    require_fields(given, "name shape low high is_integer norm categories is_changed")
+    pairs, norm = zip(given["low"], given["high"], strict=True), parse_exact_number(given["norm"])
+    ends = [
+        Interval(parse_exact_number(a), parse_exact_number(b)).meet(Interval(-norm, norm))
+        for a, b in pairs
+    ]
     if {type(given["is_changed"]), type(given["is_integer"])} != {bool}:
         raise NotVerified("a part that is neither changed nor not, or neither whole nor not")
     rows, *shape = given["shape"]
     filled = all(x.low <= x.high and x.low < INF and x.high > -INF for x in ends)
-    if rows != records or len(ends) != math.prod(map(whole, shape)) or not filled:
+    if rows != records or len(ends) != math.prod(map(require_whole_number, shape)) or not filled:
         raise NotVerified("the shape of a part, or its ends")
     return {**given, "ends": ends, "norm": norm}
 
 
-def read_path(reading: Reading, path: Any) -> Any:
+def read_path(reading: CheckerReading, path: Any) -> Any:
     """Return the events of one path when one record changes."""
-    values = list[list[Entry]]()
-    ends = {whole(one, 0, len(path["nodes"]) - 1) for one in path["outputs"]}
+    values = list[list[CheckerEntry]]()
+    ends = {require_whole_number(one, 0, len(path["nodes"]) - 1) for one in path["outputs"]}
     for index, node in enumerate(path["nodes"]):
-        fields(node, "operation operands parameters place")
-        args = [values[whole(one, 0, index - 1)] for one in node["operands"]]
+        require_fields(node, "operation operands parameters place")
+        args = [values[require_whole_number(one, 0, index - 1)] for one in node["operands"]]
         values.append(reading.values(index, node, args))
         wide = reading.adds and len(values[-1]) > 1  # rows tell how many there are
         is_seen = index in ends or node["operation"] == "decide"
@@ -872,12 +928,12 @@ def read_path(reading: Reading, path: Any) -> Any:
     return reading.close()
 
 
-def changes(instance: Any) -> list[Any]:
+def get_possible_changes(instance: Any) -> list[Any]:
     """Return what may change: a row, and one of its cells or None for all."""
     cells, universe = list[Any]([None]), instance["universe"]
     if universe["relation"] == "replace-cell":
         cells = [(one["name"], i) for one in universe["parts"] for i in range(len(one["ends"]))]
-    rows = range(1 if instance["alike"] else whole(universe["records"], 1, 2000))
+    rows = range(1 if instance["alike"] else require_whole_number(universe["records"], 1, 2000))
     return [(row, cell) for row in rows for cell in cells]
 
 
@@ -897,7 +953,7 @@ def is_complete(paths: Any, start: int = 0) -> bool:
 
 
 @contextmanager
-def refusing() -> Any:
+def refuse_malformed() -> Any:
     """Let nothing be verified where a file is written as none should be."""
     try:
         yield
@@ -907,7 +963,7 @@ def refusing() -> Any:
         raise NotVerified(f"it is not as it has to be ({type(error).__name__})") from error
 
 
-@refusing()
+@refuse_malformed()
 def check_instance(instance: Any) -> Cost:
     """Return what a program costs; `NotVerified` where no rule bounds it, or it is none."""
     universe, paths, cost = universe_of(instance["universe"]), instance["paths"], Cost()
@@ -917,22 +973,27 @@ def check_instance(instance: Any) -> Cost:
         raise NotVerified("a decision goes one way, and no path the other")
     instance = {**instance, "universe": universe}
     draws = instance["draws"]
-    rates = [finite(one["rate"], 0, 1) if one["law"] == "sample" else None for one in draws]
+    rates = [
+        require_finite_fraction(one["rate"], 0, 1) if one["law"] == "sample" else None
+        for one in draws
+    ]
     for path in paths:
-        fields(path, "nodes outputs hints skeleton")
-        for changed, hints in zip(changes(instance), path["hints"], strict=True):
+        require_fields(path, "nodes outputs hints skeleton")
+        for changed, hints in zip(get_possible_changes(instance), path["hints"], strict=True):
             cost.add_path(
-                read_path(Reading(instance, changed, hints), path), universe["count"], rates
+                read_path(CheckerReading(instance, changed, hints), path), universe["count"], rates
             )
     return cost
 
 
-@refusing()
-def check(document: Any) -> str:
+@refuse_malformed()
+def check_proof_certificate(document: Any) -> str:
     """Return the statement of a certificate that holds, or raise `NotVerified`."""
     names = "mechanism universe alike draws paths claim versions"
-    instance = fields(document["instance"], names)
-    claim = {name: finite(one, 0, 10**6) for name, one in instance["claim"].items()}
+    instance = require_fields(document["instance"], names)
+    claim = {
+        name: require_finite_fraction(one, 0, 10**6) for name, one in instance["claim"].items()
+    }
     known = {*claim} - {"order"} in ({"epsilon", "delta"}, {"mu"}, {"rho"})
     if document["kind"] != "proof" or not known or any(x and not float(x) for x in claim.values()):
         raise NotVerified("no certificate of a proof, or no claim that a rule knows")
@@ -946,7 +1007,7 @@ def check(document: Any) -> str:
 
 def told(part: Any) -> str:
     """Return what the numbers of a part are."""
-    low, high = min(part["low"], key=exact), max(part["high"], key=exact)
+    low, high = min(part["low"], key=parse_exact_number), max(part["high"], key=parse_exact_number)
     kind = ("" if part["is_changed"] else "public ") + "whole " * part["is_integer"]
     named = f"{part['name']!r}, {kind}numbers" if part["name"] else f"{kind}numbers"
     return f"{named} in [{low}, {high}], of norm {part['norm']}"
@@ -959,11 +1020,13 @@ def main(arguments: list[str]) -> int:
         try:
             with open(path, encoding="utf-8") as file:
                 text = file.read(BYTES + 1)
-            content = json.loads(text, object_pairs_hook=once, parse_constant=exact)
+            content = json.loads(
+                text, object_pairs_hook=parse_unique_object, parse_constant=parse_exact_number
+            )
             if not content or len(text) > BYTES:
                 raise NotVerified("it holds no certificate, or is too large")
             for one in content if isinstance(content, list) else [content]:
-                print(f"{path}: verified: {check(one)}")
+                print(f"{path}: verified: {check_proof_certificate(one)}")
         except (NotVerified, OSError, ValueError, RecursionError) as error:
             print(f"{path}: not verified: {error}")
             status = 1

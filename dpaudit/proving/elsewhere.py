@@ -6,16 +6,16 @@ import json
 from typing import Any
 
 from dpaudit.execution.pool import Crew
-from dpaudit.laws.isolated import Isolated, Isolation, named
-from dpaudit.proving.api import Question
-from dpaudit.proving.refusals import NotProved, Refusal
+from dpaudit.laws.isolated import Isolated, Isolation, add_mechanism_name
+from dpaudit.proving.api import ProofQuestion
+from dpaudit.proving.refusals import NotProved, ProofRefusal
 from dpaudit.proving.report import CodeProof
 from dpaudit.proving.runs.answers import read_mechanism, read_reference
 from dpaudit.proving.transport import read_traces
 
 
 def prove_elsewhere(
-    reference: str, isolation: Isolation, question: Question, form: str | None = None
+    reference: str, isolation: Isolation, question: ProofQuestion, form: str | None = None
 ) -> CodeProof:
     """Return what is proved of a function that runs elsewhere.
 
@@ -36,13 +36,15 @@ def prove_elsewhere(
         It cannot be run, or an argument is refused.
     """
     if isolation.in_process:
-        return _judge(question, read_reference(reference, question.request, form), reference)
-    with named(reference), Crew(isolation.limits) as crew:
+        return _judge_elsewhere_answer(
+            question, read_reference(reference, question.request, form), reference
+        )
+    with add_mechanism_name(reference), Crew(isolation.limits) as crew:
         answer = crew.call(read_reference, reference, question.request, form)
-    return _judge(question, answer, reference)
+    return _judge_elsewhere_answer(question, answer, reference)
 
 
-def prove_mechanism(mechanism: Any, question: Question) -> CodeProof:
+def prove_mechanism(mechanism: Any, question: ProofQuestion) -> CodeProof:
     """Return what is proved of a mechanism of an audit, whose code runs where it is.
 
     Parameters
@@ -53,14 +55,16 @@ def prove_mechanism(mechanism: Any, question: Question) -> CodeProof:
         What is to be proved.
     """
     if isinstance(mechanism, Isolated):
-        return _judge(question, mechanism.ask(read_mechanism, question.request))
-    return _judge(question, read_mechanism(mechanism, question.request))
+        return _judge_elsewhere_answer(question, mechanism.ask(read_mechanism, question.request))
+    return _judge_elsewhere_answer(question, read_mechanism(mechanism, question.request))
 
 
-def _judge(question: Question, answer: str, reference: str | None = None) -> CodeProof:
+def _judge_elsewhere_answer(
+    question: ProofQuestion, answer: str, reference: str | None = None
+) -> CodeProof:
     """Return what is proved by an answer."""
     found = json.loads(answer)
     if "refused" in found:
-        return question.refuse(found["name"], NotProved(Refusal(**found["refused"])))
+        return question.refuse(found["name"], NotProved(ProofRefusal(**found["refused"])))
     where = reference or found["reference"]
     return question.judge(found["name"], read_traces(found["traces"]), where)

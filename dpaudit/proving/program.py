@@ -137,7 +137,7 @@ class OtherPath(Exception):
     """On these data and draws a condition decides otherwise than on this path."""
 
 
-def evaluate(
+def evaluate_program(
     program: Program,
     data: Mapping[str, Any],
     draws: Sequence[Any],
@@ -168,22 +168,22 @@ def evaluate(
     >>> program = Program()
     >>> x = program.add("data", shape=(3,), part="")
     >>> total = program.add("sum", [x], shape=(), axis=None)
-    >>> evaluate(program, {"": np.array([1.0, 2.0, 3.0])}, ())[total].item()
+    >>> evaluate_program(program, {"": np.array([1.0, 2.0, 3.0])}, ())[total].item()
     6.0
     """
     values: list[Any] = []
-    done = [()] * len(program.nodes) if needed is None else _unneeded_after(program, needed)
+    done = [()] * len(program.nodes) if needed is None else _find_unneeded_nodes(program, needed)
     with np.errstate(all="ignore"):
         for node, gone in zip(program.nodes, done, strict=True):
             operands = [values[one] for one in node.operands]
-            found = _value(node, operands, data, draws)
+            found = _evaluate_node(node, operands, data, draws)
             values.append(found if found.dtype == node.dtype else found.astype(node.dtype))
             for one in gone:
-                values[one] = _largest(values[one])
+                values[one] = _get_largest_finite(values[one])
     return values
 
 
-def _unneeded_after(program: Program, needed: Collection[int]) -> list[Sequence[int]]:
+def _find_unneeded_nodes(program: Program, needed: Collection[int]) -> list[Sequence[int]]:
     """Return of each node the nodes for whose values no later operation asks."""
     last = {one: node.index for node in program.nodes for one in (node.index, *node.operands)}
     kept, found = set(needed), list[Sequence[int]]([()] * len(program.nodes))
@@ -193,7 +193,7 @@ def _unneeded_after(program: Program, needed: Collection[int]) -> list[Sequence[
     return found
 
 
-def _largest(value: Any) -> Any:
+def _get_largest_finite(value: Any) -> Any:
     """Return the largest finite number of an array, for all of it."""
     if value.size < 2 or value.dtype.kind != "f":
         return value if value.size < 2 else np.zeros(())
@@ -201,7 +201,9 @@ def _largest(value: Any) -> Any:
     return size if np.isfinite(size) else np.abs(value[np.isfinite(value)]).max(initial=0.0)
 
 
-def _value(node: Node, operands: list[Any], data: Mapping[str, Any], draws: Sequence[Any]) -> Any:
+def _evaluate_node(
+    node: Node, operands: list[Any], data: Mapping[str, Any], draws: Sequence[Any]
+) -> Any:
     given = node.parameters
     if node.operation == "data":
         return np.asarray(data[given["part"]])
@@ -221,20 +223,20 @@ def _value(node: Node, operands: list[Any], data: Mapping[str, Any], draws: Sequ
     return np.asarray(EVALUATORS[node.operation](*operands, **given))
 
 
-def _axis(axis: Any) -> Any:
+def _to_axis_tuple(axis: Any) -> Any:
     return tuple(axis) if isinstance(axis, list | tuple) else axis
 
 
-def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda value, axis: function(value, axis=_axis(axis))
+def _make_reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda value, axis: function(value, axis=_to_axis_tuple(axis))
 
 
-def _sort(value: Any, axis: Any) -> Any:
+def _evaluate_sort(value: Any, axis: Any) -> Any:
     return np.sort(value, axis=axis)
 
 
-def _quantile(value: Any, axis: Any, q: Any, method: str) -> Any:
-    return np.quantile(value, q, axis=_axis(axis), method=method)  # type: ignore[call-overload]
+def _evaluate_quantile(value: Any, axis: Any, q: Any, method: str) -> Any:
+    return np.quantile(value, q, axis=_to_axis_tuple(axis), method=method)  # type: ignore[call-overload]
 
 
 def open_mesh(key: Sequence[Sequence[int] | None], shape: Sequence[int]) -> Any:
@@ -249,23 +251,23 @@ def open_mesh(key: Sequence[Sequence[int] | None], shape: Sequence[int]) -> Any:
     return np.ix_(*(np.asarray(one, dtype=int) for one in whole)) if whole else ()
 
 
-def _take(value: Any, key: Any) -> Any:
+def _evaluate_take(value: Any, key: Any) -> Any:
     return value[open_mesh(key, value.shape)]
 
 
-def _assign(value: Any, entry: Any, key: Any) -> Any:
+def _evaluate_assign(value: Any, entry: Any, key: Any) -> Any:
     found = np.array(value)
     found[open_mesh(key, found.shape)] = entry
     return found
 
 
-def _within(value: Any, low: float, high: float) -> Any:
+def _require_within(value: Any, low: float, high: float) -> Any:
     if not np.all((value >= low) & (value <= high)):
         raise OtherPath
     return value
 
 
-def _sized(shape: Any, size: int) -> list[int]:
+def _resolve_record_shape(shape: Any, size: int) -> list[int]:
     """Return a shape with the number of records in its place."""
     known = math.prod(one for one in shape if one is not None)
     return [size // max(known, 1) if one is None else one for one in shape]
@@ -281,16 +283,16 @@ EVALUATORS: dict[str, Callable[..., Any]] = {
         ).split()
     },
     **{
-        name: _reduction(getattr(np, name))
+        name: _make_reduction(getattr(np, name))
         for name in "sum prod max min mean median cumsum argmax argmin".split()
     },
-    "sort": _sort,
-    "quantile": _quantile,
-    "take": _take,
-    "within": _within,
+    "sort": _evaluate_sort,
+    "quantile": _evaluate_quantile,
+    "take": _evaluate_take,
+    "within": _require_within,
     "call": apply_call,
-    "assign": _assign,
-    "reshape": lambda value, shape: value.reshape(_sized(shape, value.size)),
+    "assign": _evaluate_assign,
+    "reshape": lambda value, shape: value.reshape(_resolve_record_shape(shape, value.size)),
     "transpose": lambda value, axes: np.transpose(value, axes),
     "broadcast": lambda value, shape: np.broadcast_to(value, shape),
     "concatenate": lambda *values, axis: np.concatenate(values, axis=axis),

@@ -8,7 +8,7 @@ from dpaudit.errors import DpauditError
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ProofRefusal:
     """Why a function is not proved.
 
     Parameters
@@ -42,11 +42,11 @@ class NotProved(DpauditError):
         Where, why, and what would help.
     """
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: ProofRefusal) -> None:
         self.refusal = refusal
         super().__init__(str(refusal))
 
     @classmethod
     def at(cls, place: str, reason: str, cure: str = "", *, fault: str | None = None) -> NotProved:
         """Return the error of a line, a reason, a cure and a kind of fault."""
-        return cls(Refusal(place, reason, cure, fault))
+        return cls(ProofRefusal(place, reason, cure, fault))

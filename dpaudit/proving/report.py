@@ -21,12 +21,12 @@ from dpaudit.guarantees.kinds import (
     PureDP,
     ZeroConcentratedDP,
 )
-from dpaudit.notebook import piece
-from dpaudit.notebook import table as html_table
+from dpaudit.notebook import render_notebook_table as html_table
+from dpaudit.notebook import render_piece
 from dpaudit.proving.events.composition import PathCost
-from dpaudit.proving.events.releases import Spent
-from dpaudit.proving.refusals import Refusal
-from dpaudit.report.formatting import number
+from dpaudit.proving.events.releases import ReleaseCost
+from dpaudit.proving.refusals import ProofRefusal
+from dpaudit.report.formatting import format_significant
 from dpaudit.verdicts import RELATIVE_ROUNDING, STATUSES, Verdict
 
 COLUMNS = ("line", "release", "times", "epsilon", "mu")
@@ -55,7 +55,7 @@ class ReleaseLine:
     rho: float
 
     @classmethod
-    def of(cls, releases: Sequence[Spent]) -> ReleaseLine:
+    def of(cls, releases: Sequence[ReleaseCost]) -> ReleaseLine:
         """Return the line of releases of one place and one mechanism."""
         first = releases[0]
         return cls(
@@ -70,14 +70,14 @@ class ReleaseLine:
 
 def lines_of(path: PathCost) -> tuple[ReleaseLine, ...]:
     """Return the releases of a path by line of the source, in the order of the first of each."""
-    found = dict[tuple[str, str], list[Spent]]()
+    found = dict[tuple[str, str], list[ReleaseCost]]()
     for one in path.releases:
         found.setdefault((one.place, one.mechanism), []).append(one)
     return tuple(map(ReleaseLine.of, found.values()))
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ProofNumbers:
     """What a function keeps, in each of the numbers that a claim may be about.
 
     Parameters
@@ -164,9 +164,9 @@ class CodeProof:
     relation: str
     records: tuple[int, int] | None = None
     claim: Guarantee | None = None
-    numbers: Numbers | None = None
+    numbers: ProofNumbers | None = None
     lines: tuple[ReleaseLine, ...] = ()
-    refusal: Refusal | None = None
+    refusal: ProofRefusal | None = None
     paths: int = 1
     compared: int = 0
     certificate: Mapping[str, Any] | None = None
@@ -184,7 +184,9 @@ class CodeProof:
             return False
         if self.claim is None:
             return math.isfinite(self.numbers.epsilon)
-        return self.numbers.of(self.claim) <= _number(self.claim) * (1 + RELATIVE_ROUNDING)
+        return self.numbers.of(self.claim) <= _get_guarantee_number(self.claim) * (
+            1 + RELATIVE_ROUNDING
+        )
 
     @property
     def status(self) -> int:
@@ -196,7 +198,9 @@ class CodeProof:
         """What is proved: the claim itself where nothing but the rounding of doubles is beyond."""
         if self.numbers is None:
             return None
-        beyond = self.claim is not None and self.numbers.of(self.claim) > _number(self.claim)
+        beyond = self.claim is not None and self.numbers.of(self.claim) > _get_guarantee_number(
+            self.claim
+        )
         return self.claim if beyond and self.is_proved else self.numbers.guarantee_for(self.claim)
 
     # --- showing -----------------------------------------------------------------------------
@@ -229,7 +233,7 @@ class CodeProof:
             return f"not proved, because of {self.refusal}"
         if self.claim is None:
             return f"proved: {self._proved()}"
-        claimed = _words(self.claim)
+        claimed = _format_guarantee(self.claim)
         if self.is_proved:
             return f"proved: it is {claimed}. {self._proved()[0].upper()}{self._proved()[1:]}."
         return f"not proved: {claimed} is claimed, and {self._proved()} is what is proved."
@@ -237,9 +241,9 @@ class CodeProof:
     def _proved(self) -> str:
         assert self.numbers is not None
         given = self.numbers
-        epsilon = f"epsilon {_shown(given.epsilon)} at delta {given.delta:g}"
+        epsilon = f"epsilon {_format_proof_number(given.epsilon)} at delta {given.delta:g}"
         more = [
-            f"{name} {_shown(value)}"
+            f"{name} {_format_proof_number(value)}"
             for name, value in (("mu", given.mu), ("rho", given.rho))
             if math.isfinite(value)
         ]
@@ -248,7 +252,7 @@ class CodeProof:
     def rows(self) -> Iterator[tuple[str, ...]]:
         """Yield the cells of a table of releases, under `COLUMNS`."""
         for one in self.lines:
-            cost = (_shown(one.epsilon), _shown(one.mu))
+            cost = (_format_proof_number(one.epsilon), _format_proof_number(one.mu))
             yield (one.place, one.mechanism, str(one.count), *cost)
 
     def text(self) -> str:
@@ -264,7 +268,7 @@ class CodeProof:
     def _repr_html_(self) -> str:
         title, *others = self.sentences()
         parts = [html_table("Releases", COLUMNS, self.rows())] if self.lines else []
-        return piece(title, others, *parts)
+        return render_piece(title, others, *parts)
 
     # --- files -------------------------------------------------------------------------------
 
@@ -283,7 +287,7 @@ class CodeProof:
             "compared": self.compared,
             "uncertified": self.uncertified,
         }
-        return stamped("code-proof", _plain(found))
+        return stamped("code-proof", _to_plain_report(found))
 
     @classmethod
     def from_document(
@@ -297,9 +301,9 @@ class CodeProof:
             relation=given["relation"],
             records=None if given["records"] is None else tuple(given["records"]),
             claim=None if claim is None else _claim_of(claim),
-            numbers=None if numbers is None else Numbers(**numbers),
+            numbers=None if numbers is None else ProofNumbers(**numbers),
             lines=tuple(ReleaseLine(**one) for one in given["releases"]),
-            refusal=None if refusal is None else Refusal(**refusal),
+            refusal=None if refusal is None else ProofRefusal(**refusal),
             paths=given["paths"],
             compared=given["compared"],
             certificate=certificate,
@@ -326,7 +330,7 @@ class CodeProof:
         return list(contents)
 
 
-def _number(claim: Guarantee) -> float:
+def _get_guarantee_number(claim: Guarantee) -> float:
     """Return the number that a claim is about."""
     match claim:
         case GaussianDP(mu=value) | ZeroConcentratedDP(rho=value):
@@ -341,13 +345,13 @@ def delta_of(claim: Guarantee | None) -> float:
     return claim.at_delta if isinstance(claim, ApproximateDP) else 0.0
 
 
-def _words(claim: Guarantee) -> str:
+def _format_guarantee(claim: Guarantee) -> str:
     match claim:
         case GaussianDP(mu=value):
             return f"{value:g}-Gaussian DP"
         case ZeroConcentratedDP(rho=value):
             return f"{value:g}-zero-concentrated DP"
-    return f"({_number(claim):g}, {delta_of(claim):g})-DP"
+    return f"({_get_guarantee_number(claim):g}, {delta_of(claim):g})-DP"
 
 
 def _document_of(claim: Guarantee) -> dict[str, float]:
@@ -356,7 +360,7 @@ def _document_of(claim: Guarantee) -> dict[str, float]:
             return {"mu": value}
         case ZeroConcentratedDP(rho=value):
             return {"rho": value}
-    return {"epsilon": _number(claim), "delta": delta_of(claim)}
+    return {"epsilon": _get_guarantee_number(claim), "delta": delta_of(claim)}
 
 
 def _claim_of(found: Mapping[str, float]) -> Guarantee:
@@ -368,16 +372,16 @@ def _claim_of(found: Mapping[str, float]) -> Guarantee:
     return ApproximateDP(found["epsilon"], found["delta"])
 
 
-def _shown(value: float) -> str:
-    return number(value, _DIGITS, ROUND_CEILING)
+def _format_proof_number(value: float) -> str:
+    return format_significant(value, _DIGITS, ROUND_CEILING)
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_report(value: Any) -> Any:
     """Return a value with infinite numbers as text."""
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _to_plain_report(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain_report(one) for one in value]
     return "Infinity" if isinstance(value, float) and math.isinf(value) else value
 
 

@@ -10,7 +10,7 @@ from dpaudit.proving.program import Program
 from dpaudit.proving.universe import Universe
 
 
-class Kind(Enum):
+class NodeKind(Enum):
     """What a node's value depends on.
 
     Attributes
@@ -49,7 +49,7 @@ class Path:
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class FunctionTrace:
     """A function, as far as a proof needs it.
 
     Parameters

@@ -14,15 +14,15 @@ import numpy as np
 
 from dpaudit.proving.program import Node, Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
 
-_KINDS: tuple[type[Any], ...] = (Universe, Part, Path, Program, Node, Trace)
+_KINDS: tuple[type[Any], ...] = (Universe, Part, Path, Program, Node, FunctionTrace)
 _BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _PLAIN = (type(None), bool, int, float, str)
 
 
-def write_traces(traces: list[Trace]) -> str:
+def write_traces(traces: list[FunctionTrace]) -> str:
     """Return traces as text.
 
     Raises
@@ -35,20 +35,20 @@ def write_traces(traces: list[Trace]) -> str:
     >>> program = Program()
     >>> x = program.add("data", shape=(3,), part="")
     >>> part = Part("", (3,), np.array(0.0), np.array(np.inf))
-    >>> text = write_traces([Trace(Universe((part,), 3, "replace"), (Path(program),))])
+    >>> text = write_traces([FunctionTrace(Universe((part,), 3, "replace"), (Path(program),))])
     >>> (again,) = read_traces(text)
     >>> again.paths[0].program.nodes[0].shape, again.universe.parts[0].high.item()
     ((3,), inf)
     """
-    return json.dumps([_encode(one) for one in traces])
+    return json.dumps([_encode_trace_value(one) for one in traces])
 
 
-def read_traces(text: str) -> list[Trace]:
+def read_traces(text: str) -> list[FunctionTrace]:
     """Return the traces of a text."""
-    return [_decode(one) for one in json.loads(text)]
+    return [_decode_trace_value(one) for one in json.loads(text)]
 
 
-def _encode(value: Any) -> Any:
+def _encode_trace_value(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if isinstance(value, np.ndarray | np.generic):
@@ -56,23 +56,27 @@ def _encode(value: Any) -> Any:
         kind = "array" if isinstance(value, np.ndarray) else "scalar"
         return {kind: [array.dtype.str, list(array.shape), array.ravel().tolist()]}
     if type(value) in (list, tuple):
-        return {type(value).__name__: [_encode(one) for one in value]}
+        return {type(value).__name__: [_encode_trace_value(one) for one in value]}
     if type(value) is dict:
-        return {"dict": [[_encode(key), _encode(one)] for key, one in value.items()]}
+        return {
+            "dict": [
+                [_encode_trace_value(key), _encode_trace_value(one)] for key, one in value.items()
+            ]
+        }
     if type(value) in _KINDS:
-        named = [[one.name, _encode(getattr(value, one.name))] for one in fields(value)]
+        named = [[one.name, _encode_trace_value(getattr(value, one.name))] for one in fields(value)]
         return {type(value).__name__: named}
     reason = f"a {type(value).__name__} of it cannot be handed to another process"
     raise NotProved.at("what is returned", reason, "return numbers, arrays and texts")
 
 
-def _decode(value: Any) -> Any:
+def _decode_trace_value(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     ((kind, held),) = value.items()
     if kind in _READERS:
         return _READERS[kind](held)
-    return _BY_NAME[kind](**{name: _decode(one) for name, one in held})
+    return _BY_NAME[kind](**{name: _decode_trace_value(one) for name, one in held})
 
 
 def _array_of(held: Any) -> Any:
@@ -83,7 +87,7 @@ def _array_of(held: Any) -> Any:
 _READERS: dict[str, Callable[[Any], Any]] = {
     "array": _array_of,
     "scalar": lambda held: _array_of(held)[()],
-    "list": lambda held: [_decode(one) for one in held],
-    "tuple": lambda held: tuple(_decode(one) for one in held),
-    "dict": lambda held: {_decode(key): _decode(one) for key, one in held},
+    "list": lambda held: [_decode_trace_value(one) for one in held],
+    "tuple": lambda held: tuple(_decode_trace_value(one) for one in held),
+    "dict": lambda held: {_decode_trace_value(key): _decode_trace_value(one) for key, one in held},
 }

@@ -3,7 +3,7 @@
 from dpaudit.refutation.attained import Attained, certified, searched
 from dpaudit.refutation.certificate import Certificate, certificates_text, write_certificates
 from dpaudit.refutation.inequality import Condition, Evidence, Inequality, Sensitivity, exceeds
-from dpaudit.refutation.search import Found, Space, maximise
+from dpaudit.refutation.search import BestInstance, Space, maximise
 from dpaudit.refutation.shrinking import minimal
 from dpaudit.refutation.theorems import (
     bounded_mean,
@@ -14,10 +14,10 @@ from dpaudit.refutation.theorems import (
 
 __all__ = [
     "Attained",
+    "BestInstance",
     "Certificate",
     "Condition",
     "Evidence",
-    "Found",
     "Inequality",
     "Sensitivity",
     "Space",

@@ -78,13 +78,13 @@ class Certificate:
             "kind": self.kind,
             "source": self.source,
             "relation": self.relation,
-            "parameters": _plain(self.parameters),
-            "quantities": _plain(self.quantities),
+            "parameters": _to_plain_certificate(self.parameters),
+            "quantities": _to_plain_certificate(self.quantities),
             "assumptions": [
                 {"name": c.name, "value": c.value, "limit": c.limit} for c in self.conditions
             ],
             "search": dict(self.search),
-            "instance": _plain(self.instance),
+            "instance": _to_plain_certificate(self.instance),
         }
         return stamped("certificate", content)
 
@@ -115,11 +115,11 @@ def certificates_text(certificates: Sequence[Certificate]) -> str:
     return json.dumps(content, allow_nan=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_certificate(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _to_plain_certificate(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple):  # of several kinds, as the cells of a record are
-        return [_plain(one) for one in value]
+        return [_to_plain_certificate(one) for one in value]
     return value

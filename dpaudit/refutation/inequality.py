@@ -154,7 +154,7 @@ class Inequality(Generic[InstanceT]):
 
     def broken(self, instance: InstanceT) -> tuple[str, ...]:
         """Return the names of the conditions that the instance violates."""
-        return broken(self.conditions(instance))
+        return find_broken_conditions(self.conditions(instance))
 
     def checked(self, instance: InstanceT) -> InstanceT:
         """Return an instance that was found, or raise `MechanismError` if it breaks a condition."""
@@ -215,12 +215,12 @@ class Sensitivity(Inequality[InstanceT]):
     relation: str
 
     def __post_init__(self) -> None:
-        check.positive("claimed", self.claimed)
-        check.positive("proved", self.proved)
+        check.require_positive("claimed", self.claimed)
+        check.require_positive("proved", self.proved)
         object.__setattr__(self, "sides", lambda one: (self.movement(one), self.claimed))
 
 
-def broken(conditions: tuple[Condition, ...]) -> tuple[str, ...]:
+def find_broken_conditions(conditions: tuple[Condition, ...]) -> tuple[str, ...]:
     """Return the names of the conditions that do not hold."""
     return tuple(c.name for c in conditions if not c.holds)
 

@@ -23,7 +23,7 @@ from numpy.random import Generator
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
-from dpaudit.execution.ledger import current
+from dpaudit.execution.ledger import get_current_ledger
 
 Batch = Mapping[str, Array]
 
@@ -55,7 +55,7 @@ class Space:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class BestInstance:
     """The best instance of a search, whether or not its ratio exceeds 1.
 
     ``evaluations`` counts instances on which the query was evaluated, on both neighbours.
@@ -66,7 +66,7 @@ class Found:
     evaluations: int
 
 
-def maximise(space: Space, budget: int, rng: Generator) -> Found:
+def maximise(space: Space, budget: int, rng: Generator) -> BestInstance:
     """Return the best of exactly ``budget`` evaluated instances.
 
     Parameters
@@ -96,18 +96,22 @@ def maximise(space: Space, budget: int, rng: Generator) -> Found:
     >>> round(found.ratio, 3), found.evaluations
     (2.0, 2000)
     """
-    check.integer("budget", budget, least=1)
+    check.require_integer("budget", budget, least=1)
     about, state, parts = (space, rng.bit_generator.state, budget), None, 0
     while state is None or state.left > 0:
         given = space, budget, state, rng
-        found, after = current().fact(f"search, part {parts}", lambda: _part(*given), about)  # noqa: B023
-        state, rng.bit_generator.state, parts = _State(*found), after, parts + 1
+        found, after = get_current_ledger().fact(
+            f"search, part {parts}",
+            lambda: _run_search_part(*given),  # noqa: B023
+            about,
+        )
+        state, rng.bit_generator.state, parts = _SearchState(*found), after, parts + 1
     top = int(np.argmax(state.ratios))
     instance = {name: values[top] for name, values in state.chains.items()}
-    return Found(ratio=float(state.ratios[top]), instance=instance, evaluations=budget)
+    return BestInstance(ratio=float(state.ratios[top]), instance=instance, evaluations=budget)
 
 
-class _State(NamedTuple):
+class _SearchState(NamedTuple):
     """The chains, their ratios and steps; what is left of the budget; rounds of moves."""
 
     chains: Batch
@@ -117,52 +121,56 @@ class _State(NamedTuple):
     rounds: int = 0
 
 
-def _part(
-    space: Space, budget: int, state: _State | None, rng: Generator
+def _run_search_part(
+    space: Space, budget: int, state: _SearchState | None, rng: Generator
 ) -> tuple[tuple[Any, ...], Any]:
     """Go on for about a second; return the state then, and that of the generator."""
     began = monotonic()
     while state is None or (state.left > 0 and monotonic() - began < _SECONDS):
-        state = _further(space, budget, state, rng)
+        state = _run_search_round(space, budget, state, rng)
     return tuple(state._replace(chains=dict(state.chains))), rng.bit_generator.state
 
 
-def _further(space: Space, budget: int, state: _State | None, rng: Generator) -> _State:
+def _run_search_round(
+    space: Space, budget: int, state: _SearchState | None, rng: Generator
+) -> _SearchState:
     """Return the state after one more batch: of random starts at first, then of moves."""
     if state is None:
         spent = min(budget, CHAINS)
-        chains, ratios = _evaluated(space, space.start(spent, rng))
-        return _State(chains, ratios, np.full(len(ratios), _STEP), budget - spent)
+        chains, ratios = _evaluate_batch(space, space.start(spent, rng))
+        return _SearchState(chains, ratios, np.full(len(ratios), _STEP), budget - spent)
     if state.rounds == 0 and budget - state.left + CHAINS <= _STARTS * budget:
-        return _started(space, state, rng)
+        return _add_random_starts(space, state, rng)
     chains, ratios, steps, left, rounds = state
     rounds += 1
     if rounds % _RENEWAL == 0:
-        chains, ratios, steps = _renewed(chains, ratios, steps)
+        chains, ratios, steps = _renew_chains(chains, ratios, steps)
     size = min(left, len(ratios))
     if size < len(ratios):
-        chains, ratios, steps = _best(chains, ratios, steps, size)
-    moved, reached = _evaluated(space, space.move(chains, steps, rng))
-    return _State(*_kept(chains, ratios, steps, moved, reached), left - size, rounds)
+        chains, ratios, steps = _select_best_chains(chains, ratios, steps, size)
+    moved, reached = _evaluate_batch(space, space.move(chains, steps, rng))
+    return _SearchState(
+        *_merge_better_moves(chains, ratios, steps, moved, reached), left - size, rounds
+    )
 
 
-def _started(space: Space, state: _State, rng: Generator) -> _State:
+def _add_random_starts(space: Space, state: _SearchState, rng: Generator) -> _SearchState:
     """Return the best of the starts so far and of as many others."""
-    more, reached = _evaluated(space, space.start(CHAINS, rng))
+    more, reached = _evaluate_batch(space, space.start(CHAINS, rng))
     joined = {name: np.concatenate([state.chains[name], more[name]]) for name in state.chains}
     every = np.concatenate([state.ratios, reached])
-    chains, ratios, _ = _best(joined, every, every, CHAINS)
-    return _State(chains, ratios, np.full(len(ratios), _STEP), state.left - CHAINS)
+    chains, ratios, _ = _select_best_chains(joined, every, every, CHAINS)
+    return _SearchState(chains, ratios, np.full(len(ratios), _STEP), state.left - CHAINS)
 
 
-def _evaluated(space: Space, batch: Batch) -> tuple[Batch, Array]:
+def _evaluate_batch(space: Space, batch: Batch) -> tuple[Batch, Array]:
     inside, ratios = space.evaluate(batch)
     if not np.isfinite(ratios).all():
         raise MechanismError("the query's movement is not a finite number on some instance")
     return inside, ratios
 
 
-def _kept(
+def _merge_better_moves(
     chains: Batch, ratios: Array, steps: Array, moved: Batch, reached: Array
 ) -> tuple[Batch, Array, Array]:
     better = reached > ratios
@@ -174,7 +182,7 @@ def _kept(
     return kept, np.where(better, reached, ratios), steps
 
 
-def _renewed(chains: Batch, ratios: Array, steps: Array) -> tuple[Batch, Array, Array]:
+def _renew_chains(chains: Batch, ratios: Array, steps: Array) -> tuple[Batch, Array, Array]:
     """Return the better half of the chains, twice; the copies step farther."""
     half = -(-len(ratios) // 2)
     order = np.argsort(-ratios, kind="stable")[:half]
@@ -183,6 +191,8 @@ def _renewed(chains: Batch, ratios: Array, steps: Array) -> tuple[Batch, Array, 
     return {name: values[twice] for name, values in chains.items()}, ratios[twice], longer
 
 
-def _best(chains: Batch, ratios: Array, steps: Array, size: int) -> tuple[Batch, Array, Array]:
+def _select_best_chains(
+    chains: Batch, ratios: Array, steps: Array, size: int
+) -> tuple[Batch, Array, Array]:
     order = np.argsort(-ratios, kind="stable")[:size]
     return {name: values[order] for name, values in chains.items()}, ratios[order], steps[order]

@@ -60,11 +60,11 @@ def minimal(
     """
     import hypothesis
 
-    check.integer("budget", budget, least=1)
+    check.require_integer("budget", budget, least=1)
     smallest: list[InstanceT] = []
 
     @hypothesis.seed(seed)
-    @hypothesis.settings(max_examples=budget, phases=_phases(), **quiet_options())
+    @hypothesis.settings(max_examples=budget, phases=_get_hypothesis_phases(), **quiet_options())
     @hypothesis.given(instances)
     def attempt(instance: InstanceT) -> None:
         ratio = claim.ratio(instance)
@@ -79,7 +79,7 @@ def minimal(
     return smallest[0] if smallest else None
 
 
-def _phases() -> tuple[Any, ...]:
+def _get_hypothesis_phases() -> tuple[Any, ...]:
     from hypothesis import Phase
 
     return (Phase.generate, Phase.target, Phase.shrink)

@@ -54,9 +54,9 @@ def bounded_mean(*, bound: float, records: int) -> Sensitivity[Records]:
     >>> lemma.claimed, lemma.movement(pair), lemma.broken(pair)
     (1.0, 1.0, ())
     """
-    check.positive("bound", bound)
-    check.integer("records", records, least=1)
-    return _lemma(
+    check.require_positive("bound", bound)
+    check.require_integer("records", records, least=1)
+    return _make_sensitivity_lemma(
         "bounded-mean",
         REPLACE_RECORD,
         2 * bound / records,
@@ -64,8 +64,8 @@ def bounded_mean(*, bound: float, records: int) -> Sensitivity[Records]:
         "one of N summands changes, by at most 2 B",
         lambda data: np.mean(data, axis=0),
         lambda pair: (
-            _at_most("bounded records", _longest(pair, _norms), bound),
-            _count(pair, records),
+            _at_most("bounded records", _compute_longest_norm(pair, _compute_row_norms), bound),
+            _make_count_condition(pair, records),
         ),
     )
 
@@ -96,16 +96,16 @@ def clipped_sum(*, clip: float, relation: Relation) -> Sensitivity[Records]:
     >>> clipped_sum(clip=1.0, relation=REPLACE_RECORD).claimed
     2.0
     """
-    check.positive("clip", clip)
+    check.require_positive("clip", clip)
     factors = {ADD_REMOVE_RECORD.name: 1.0, REPLACE_RECORD.name: 2.0}
     if relation.name not in factors:
         raise InvalidArgument("relation", relation.name, f"one of: {', '.join(factors)}")
 
     def query(data: Array) -> Array:
-        shares = clip / np.maximum(_norms(data), clip)
+        shares = clip / np.maximum(_compute_row_norms(data), clip)
         return np.asarray(np.tensordot(shares, data, axes=1))
 
-    return _lemma(
+    return _make_sensitivity_lemma(
         "clipped-sum",
         relation,
         factors[relation.name] * clip,
@@ -149,9 +149,9 @@ def gradient_step(
     1.0
     """
     for name, value in (("lipschitz", lipschitz), ("step_size", step_size)):
-        check.positive(name, value)
-    check.integer("records", records, least=1)
-    return _lemma(
+        check.require_positive(name, value)
+    check.require_integer("records", records, least=1)
+    return _make_sensitivity_lemma(
         "gradient-step",
         REPLACE_RECORD,
         2 * lipschitz * step_size / records,
@@ -160,9 +160,11 @@ def gradient_step(
         lambda data: -step_size * np.mean(gradients(data), axis=0),
         lambda pair: (
             _at_most(
-                "bounded gradients", _longest(pair, lambda d: _norms(gradients(d))), lipschitz
+                "bounded gradients",
+                _compute_longest_norm(pair, lambda d: _compute_row_norms(gradients(d))),
+                lipschitz,
             ),
-            _count(pair, records),
+            _make_count_condition(pair, records),
         ),
     )
 
@@ -219,15 +221,17 @@ def strongly_convex_minimiser(
     (2.0, 1.0, ())
     """
     for name, value in (("lipschitz", lipschitz), ("strong_convexity", strong_convexity)):
-        check.positive(name, value)
-    check.integer("records", records, least=1)
+        check.require_positive(name, value)
+    check.require_integer("records", records, least=1)
 
     def steepest(pair: Records) -> float:
         both = (np.asarray(pair.dataset), np.asarray(pair.neighbour))
         models = [fit(data) for data in both]
-        return max(float(_norms(gradients(d, w))[pair.index]) for d in both for w in models)
+        return max(
+            float(_compute_row_norms(gradients(d, w))[pair.index]) for d in both for w in models
+        )
 
-    return _lemma(
+    return _make_sensitivity_lemma(
         "strongly-convex-minimiser",
         REPLACE_RECORD,
         2 * lipschitz / (strong_convexity * records),
@@ -236,12 +240,12 @@ def strongly_convex_minimiser(
         fit,
         lambda pair: (
             _at_most("bounded gradients", steepest(pair), lipschitz),
-            _count(pair, records),
+            _make_count_condition(pair, records),
         ),
     )
 
 
-def _lemma(
+def _make_sensitivity_lemma(
     name: str,
     relation: Relation,
     bound: float,
@@ -267,12 +271,12 @@ def _lemma(
     )
 
 
-def _norms(rows: Array) -> Array:
+def _compute_row_norms(rows: Array) -> Array:
     flat = np.reshape(rows, (len(rows), -1))
     return np.asarray(np.linalg.norm(flat, axis=1))
 
 
-def _longest(pair: Records, norms: Callable[[Array], Array]) -> float:
+def _compute_longest_norm(pair: Records, norms: Callable[[Array], Array]) -> float:
     return max(float(norms(np.asarray(d)).max()) for d in (pair.dataset, pair.neighbour))
 
 
@@ -280,6 +284,6 @@ def _at_most(name: str, value: float, limit: float) -> Condition:
     return Condition(name=name, value=value, limit=limit)
 
 
-def _count(pair: Records, records: int) -> Condition:
+def _make_count_condition(pair: Records, records: int) -> Condition:
     """Return the condition that there are at least as many records as the bound was divided by."""
     return Condition(name="enough records", value=records, limit=len(np.asarray(pair.dataset)))

@@ -12,25 +12,30 @@ from typing import Any, NamedTuple
 import dpaudit._validate as check
 import dpaudit.records as records
 from dpaudit._references import stop_here
-from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
+from dpaudit.auditing.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
 from dpaudit.domains import domain_of
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import importable
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.pool import Crew
-from dpaudit.execution.tasks import pickled
+from dpaudit.execution.tasks import to_pickle
 from dpaudit.execution.units import Unit
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.code import for_another_process
-from dpaudit.laws.isolated import Isolation, isolated, named, referred
+from dpaudit.laws.isolated import (
+    Isolation,
+    add_mechanism_name,
+    isolate_mechanism,
+    isolate_reference,
+)
 from dpaudit.laws.measuring import distances_of
 from dpaudit.laws.mechanism import name_of
-from dpaudit.laws.observed import Reading
+from dpaudit.laws.observed import ObservationSettings
 from dpaudit.laws.reaching import beyond_data_of
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import found_pair
+from dpaudit.neighbours.found import find_pair_relation
 from dpaudit.neighbours.records import Bounds
 from dpaudit.replaying import processes, running
 from dpaudit.replaying.certificate import certificates_of
@@ -131,32 +136,37 @@ def replay(
     """
     stop_here()
     epsilon = check.non_negative("epsilon", epsilon)
-    delta = check.delta("delta", delta)
-    seed = check.integer("seed", seed, least=0)
+    delta = check.require_delta("delta", delta)
+    seed = check.require_integer("seed", seed, least=0)
     here = isolation or Isolation()
-    with records.run(show_records), _reachable(folder):
-        name = _name(_callable(mechanism))
+    with records.run(show_records), _make_folder_importable(folder):
+        name = _get_replay_name(_require_callable(mechanism))
         pairs = list[_Looked]()
         if domain is not None:
             refuse_beside_domain(neighbour=neighbour, bounds=bounds)
         if neighbour is None:
-            how = here, Reading(form, read)
+            how = here, ObservationSettings(form, read)
             by_name = isinstance(mechanism, str)
-            found_pairs = found_in(
-                referred(str(mechanism), *how) if by_name else isolated(mechanism, *how),
+            found_pairs = find_pairs(
+                isolate_reference(str(mechanism), *how)
+                if by_name
+                else isolate_mechanism(mechanism, *how),
                 None if domain is None else domain_of(domain),
                 relation,
                 dataset=dataset,
                 bounds=bounds,
-                effort=Effort(_TRIALS, calls=search_calls),
+                effort=SearchEffort(_TRIALS, calls=search_calls),
                 seed=seed,
                 claimed=ApproximateDP(epsilon, delta),
             )
-            pairs = [_Looked(one.pair, _told(one), one.made) for one in found_pairs.candidates]
+            pairs = [
+                _Looked(one.pair, _format_candidate(one), one.made)
+                for one in found_pairs.candidates
+            ]
         else:
-            pairs = [_Looked(found_pair(dataset, neighbour, relation)[0])]
-        apart = _apart([one.pair for one in pairs], here)
-        code, here = _placed(_callable(mechanism), here, name)
+            pairs = [_Looked(find_pair_relation(dataset, neighbour, relation)[0])]
+        apart = _measure_pair_distances([one.pair for one in pairs], here)
+        code, here = _prepare_code_place(_require_callable(mechanism), here, name)
         task = running.Task(
             code=code,
             form=form,
@@ -167,19 +177,21 @@ def replay(
             seed=seed,
             apart=apart,
         )
-        found = _judged(task, mechanism, here, name)
+        found = _judge_replay(task, mechanism, here, name)
         if found["changes"]:
             found["findings"] = _at_both(found, task, mechanism, here, name)
-        return _result(found, pairs[found["pair"]], task.of_pair(found["pair"]), name, read)
+        return _make_replay_result(
+            found, pairs[found["pair"]], task.of_pair(found["pair"]), name, read
+        )
 
 
-def _apart(pairs: Sequence[Pair[Any]], isolation: Isolation) -> tuple[float, ...]:
+def _measure_pair_distances(pairs: Sequence[Pair[Any]], isolation: Isolation) -> tuple[float, ...]:
     """Return how far the datasets of each pair are apart; nothing where they are neighbours."""
     metric = pairs[0].relation
     return tuple(distances_of(metric, pairs, isolation)) if isinstance(metric, Metric) else ()
 
 
-def _placed(mechanism: Any, isolation: Isolation, name: str) -> tuple[Any, Isolation]:
+def _prepare_code_place(mechanism: Any, isolation: Isolation, name: str) -> tuple[Any, Isolation]:
     """Return the code for where it runs; what cannot be sent elsewhere runs here, for hints.
 
     Raises
@@ -199,51 +211,53 @@ def _placed(mechanism: Any, isolation: Isolation, name: str) -> tuple[Any, Isola
         ) from error
 
 
-def _name(mechanism: Any) -> str:
+def _get_replay_name(mechanism: Any) -> str:
     if isinstance(mechanism, str):
         return mechanism
     return str(getattr(mechanism, "__name__", None) or name_of(mechanism))
 
 
-def _reachable(folder: Path | None) -> AbstractContextManager[None]:
+def _make_folder_importable(folder: Path | None) -> AbstractContextManager[None]:
     return nullcontext() if folder is None else importable(folder)
 
 
-def _told(one: Candidate) -> str:
+def _format_candidate(one: Candidate) -> str:
     """Return how a pair was found, and whether it goes beyond what somebody states."""
     return one.edit if one.caveat is None else f"{one.edit} ({one.caveat})"
 
 
-def _callable(mechanism: Any) -> Any:
+def _require_callable(mechanism: Any) -> Any:
     """Return what can be called, or refuse it."""
     known = isinstance(mechanism, str) or callable(mechanism)
     if not known and not any(hasattr(mechanism, name) for name in ("sample", "fit")):
-        raise InvalidArgument("mechanism", records.stray(mechanism), "a function, or module:object")
+        raise InvalidArgument(
+            "mechanism", records.convert_stray_argument(mechanism), "a function, or module:object"
+        )
     return mechanism
 
 
-def _run(
+def _run_isolated_replay(
     task: running.Task, isolation: Isolation, name: str
 ) -> tuple[dict[str, Any], Sequence[str]]:
     """Return what a replay in one process shows, and the files that its code wrote and read."""
     if isolation.in_process:
-        return json.loads(running.replayed(task)), ()
+        return json.loads(running.run_replay(task)), ()
     try:
-        blob = pickled(task)
+        blob = to_pickle(task)
     except CannotTravel as error:
         raise MechanismError(
             f"mechanism {name}: cannot be sent to another process ({error})"
         ) from error
     the_keeper().preload([running.__name__])
-    with named(name), Crew(isolation.limits) as crew:
-        return json.loads(crew.call(_replayed_elsewhere, blob)), crew.kept_files
+    with add_mechanism_name(name), Crew(isolation.limits) as crew:
+        return json.loads(crew.call(_run_pickled_replay, blob)), crew.kept_files
 
 
-def _judged(task: running.Task, code: Any, isolation: Isolation, name: str) -> dict[str, Any]:
+def _judge_replay(task: running.Task, code: Any, isolation: Isolation, name: str) -> dict[str, Any]:
     """Return what a replay shows, where other processes bear it out."""
-    found, kept = _run(task, isolation, name)
+    found, kept = _run_isolated_replay(task, isolation, name)
     if any(one["tier"] in ("proof", "violation") for one in found["findings"]):
-        found["findings"] = _seen_again(found, kept, task, code, isolation, name)
+        found["findings"] = _check_findings_elsewhere(found, kept, task, code, isolation, name)
     return found
 
 
@@ -256,7 +270,7 @@ def _at_both(
     """
     own = replace(task.of_pair(found["pair"]), when="first", tests=2 * len(task.pairs))
     try:
-        judged = _judged(own, code, isolation, name)
+        judged = _judge_replay(own, code, isolation, name)
         first = judged["findings"]
         if judged["repeated"]:
             first = processes.of_repeated_noise(first)
@@ -280,7 +294,7 @@ def _not_replayed(error: MechanismError) -> dict[str, Any]:
     return {**held, "epsilon": None, "place": None, "fault": None, "evidence": None}
 
 
-def _seen_again(
+def _check_findings_elsewhere(
     found: dict[str, Any],
     kept: Sequence[str],
     task: running.Task,
@@ -298,28 +312,28 @@ def _seen_again(
     alone = replace(task.of_pair(found["pair"]), code=sent, seed=task.seed + 1)
 
     def elsewhere(constants: list[list[Any]]) -> list[bool]:
-        held = _Held(pickled(alone), constants)
-        with named(name):
+        held = _Held(to_pickle(alone), constants)
+        with add_mechanism_name(name):
             return processes.in_processes(held, there.limits, task.seed)
 
-    def answers(reads: list[list[Any]]) -> list[processes.Answers]:
-        asked = _Answers(pickled(alone), reads)
-        with named(name):
+    def answers(reads: list[list[Any]]) -> list[processes.ProcessRepetition]:
+        asked = _Answers(to_pickle(alone), reads)
+        with add_mechanism_name(name):
             return processes.answers_of(asked, there.limits, task.seed)
 
     def unmoved(reads: list[list[Any]]) -> list[bool]:
         if isolation.in_process:  # calls were made before the code went to others
             return [False for _ in reads]
-        asked = _Values(pickled(alone), reads)
-        with named(name):
-            return processes.unmoved_in(asked, there.limits, task.seed, alone.claimed())
+        asked = _ProcessValues(to_pickle(alone), reads)
+        with add_mechanism_name(name):
+            return processes.find_unmoved_parts(asked, there.limits, task.seed, alone.claimed())
 
     def beyond() -> list[Touch]:
-        reading = Reading(task.form, task.read, ("exceptions",))
+        reading = ObservationSettings(task.form, task.read, ("exceptions",))
         return beyond_data_of(code, reading, pair[:2], task.seed)
 
     def again() -> list[dict[str, Any]]:
-        return list(_run(alone, there, name)[0]["findings"])
+        return list(_run_isolated_replay(alone, there, name)[0]["findings"])
 
     there_too = processes.Elsewhere(again, elsewhere, answers, unmoved, beyond)
     return processes.judged(found["findings"], kept, there_too)
@@ -336,10 +350,10 @@ class _Held:
         import cloudpickle
 
         seed = int(unit.generator().integers(2**31))
-        return running.held_elsewhere(cloudpickle.loads(self.blob), self.constants, seed)
+        return running.check_constants_here(cloudpickle.loads(self.blob), self.constants, seed)
 
 
-class _Values:
+class _ProcessValues:
     """What parts of outputs are in a process, with frozen noise, as a task."""
 
     def __init__(self, blob: bytes, reads: list[list[Any]]) -> None:
@@ -367,17 +381,17 @@ class _Answers:
         return running.answers_elsewhere(cloudpickle.loads(self.blob), self.reads, seed)
 
 
-def _replayed_elsewhere(blob: bytes) -> str:
+def _run_pickled_replay(blob: bytes) -> str:
     import cloudpickle
 
-    return running.replayed(cloudpickle.loads(blob))
+    return running.run_replay(cloudpickle.loads(blob))
 
 
-def _call(held: dict[str, Any]) -> ReplayedCall:
+def _parse_replayed_call(held: dict[str, Any]) -> ReplayedCall:
     return ReplayedCall(**{**held, "shape": tuple(held["shape"])})
 
 
-def _spending(held: dict[str, Any]) -> Spending:
+def _parse_spending(held: dict[str, Any]) -> Spending:
     return Spending(**{**held, "reasons": tuple(Reason(**one) for one in held["reasons"])})
 
 
@@ -389,7 +403,7 @@ def _a_unit(pair: Pair[Any], task: running.Task) -> AUnit | None:
     return AUnit(distance=metric.distance, claimed=task.epsilon, apart=task.apart[0])
 
 
-def _result(
+def _make_replay_result(
     found: Mapping[str, Any],
     chosen: _Looked,
     task: running.Task,
@@ -405,7 +419,7 @@ def _result(
         for one in found["findings"]
     ]
     kept = ReplayedCall.__dataclass_fields__
-    calls = [_call({key: one[key] for key in kept}) for one in found["moved"]]
+    calls = [_parse_replayed_call({key: one[key] for key in kept}) for one in found["moved"]]
     return Replay(
         mechanism=name,
         epsilon=task.claimed(),
@@ -415,7 +429,7 @@ def _result(
         edit=chosen.edit,
         findings=tuple(findings),
         calls=tuple(calls),
-        spending=_spending(found["spending"]),
+        spending=_parse_spending(found["spending"]),
         unread=tuple(found["unread"]),
         runs=found["runs"],
         pairs=found["pairs"],

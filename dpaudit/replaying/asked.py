@@ -10,7 +10,7 @@ from dpaudit.replaying.counting import ALPHA, COUNTS
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReplayRequest:
     """What is claimed, and what is known of the code beyond its runs.
 
     Parameters

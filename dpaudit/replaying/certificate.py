@@ -38,7 +38,7 @@ def certificates_of(
         return ()
     shared = {
         "claimed": {"epsilon": task.epsilon, "delta": task.delta},
-        "reading": {"form": task.form, "read": _listed(task.read), "observe": []},
+        "reading": {"form": task.form, "read": _to_read_list(task.read), "observe": []},
         "mechanism": {"reference": reference, "sha256": digest},
         "pair": stated,
         **({"apart": task.apart[0]} if task.apart else {}),
@@ -59,5 +59,5 @@ def certificates_of(
     )
 
 
-def _listed(read: Any) -> list[str] | None:
+def _to_read_list(read: Any) -> list[str] | None:
     return [read] if isinstance(read, str) else read

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from dpaudit.freezing.observing import Function, Side, runs_that_spare
-from dpaudit.replaying.counting import Seen
-from dpaudit.replaying.events import Event, best_event
-from dpaudit.replaying.laws import KINDS, Law, Laws, draws_of, holds
+from dpaudit.replaying.counting import OutputEvent
+from dpaudit.replaying.events import ReplayEvent, best_event
+from dpaudit.replaying.laws import KINDS, Laws, NumberLaw, draws_of, is_law_held
 
 _MARGIN = 1e-9
 _TRIES = 4  # of events, each without the laws that the one before was wrong about
@@ -21,7 +21,7 @@ _MOST_FAR = 64  # runs, before it is said that no noise reaches a value
 _ALONE = 3  # numbers of an event whose noise alone is spared
 
 
-def exceeds(event: Event, laws: tuple[Laws, Laws], claimed: tuple[float, float]) -> bool:
+def exceeds(event: ReplayEvent, laws: tuple[Laws, Laws], claimed: tuple[float, float]) -> bool:
     """Return whether an event proves more than epsilon and delta that are claimed."""
     epsilon, delta = claimed
     return event.proved(delta, *laws) > epsilon * (1 + _MARGIN) + _MARGIN
@@ -45,7 +45,7 @@ def confirmed(
             break
         wrong = set[int]()
         for side, one in zip(laws, data, strict=True):
-            wrong |= _changed(side, event, function, one, first)
+            wrong |= _find_changed_numbers(side, event, function, one, first)
         if not wrong:
             return laws
         for side in laws:
@@ -56,7 +56,9 @@ def confirmed(
     return laws
 
 
-def _changed(laws: Laws, event: Event, function: Function, data: Any, first: int) -> set[int]:
+def _find_changed_numbers(
+    laws: Laws, event: ReplayEvent, function: Function, data: Any, first: int
+) -> set[int]:
     """Return the numbers of an event whose laws other noise changes, if it is far out."""
     kept = {one.place: laws.numbers[one.place] for one in event.conditions}
     own = [law.draw.entries for law in kept.values() if law is not None and law.draw is not None]
@@ -70,15 +72,15 @@ def _changed(laws: Laws, event: Event, function: Function, data: Any, first: int
             z = None if law is None or law.draw is None else columns.get(law.draw)
             if law is None or z is None or not alike:
                 wrong.add(place)
-            elif not holds(law, np.array([o.numbers[place] for o in side.outputs]), z):
+            elif not is_law_held(law, np.array([o.numbers[place] for o in side.outputs]), z):
                 wrong.add(place)
     return wrong
 
 
-def without_constants(laws: tuple[Laws, Laws], delta: float) -> Event | None:
+def without_constants(laws: tuple[Laws, Laws], delta: float) -> ReplayEvent | None:
     """Return the best event about numbers that noise reaches; constants are counted instead."""
 
-    def noisy(law: Law | None) -> Law | None:
+    def noisy(law: NumberLaw | None) -> NumberLaw | None:
         return None if law is None or law.constant else law
 
     own = [replace(one, numbers=[noisy(law) for law in one.numbers]) for one in laws]
@@ -89,7 +91,7 @@ def without_constants(laws: tuple[Laws, Laws], delta: float) -> Event | None:
 _WITH_ENDS = ("integers", "randint", "choice", "randrange", "_randbelow", "getrandbits")
 
 
-def _probed(sides: tuple[Side, Side]) -> bool:
+def _has_extreme_draws(sides: tuple[Side, Side]) -> bool:
     """Return whether far draws had every primitive at its ends, so that rare choices show."""
     calls = [call for side in sides for run in side.far for call in run.calls]
     return all(
@@ -98,11 +100,15 @@ def _probed(sides: tuple[Side, Side]) -> bool:
     )
 
 
-def stays(
-    seen: Seen, function: Function, data: tuple[Any, Any], sides: tuple[Side, Side], first: int
+def is_unmoved_by_far_draws(
+    seen: OutputEvent,
+    function: Function,
+    data: tuple[Any, Any],
+    sides: tuple[Side, Side],
+    first: int,
 ) -> bool:
     """Return whether no far draws move what is seen: several rare ones may have to meet."""
-    if not _probed(sides) or any(r.elsewhere for s in sides for r in s.runs):
+    if not _has_extreme_draws(sides) or any(r.elsewhere for s in sides for r in s.runs):
         return False
     own, other = data if seen.favours == "dataset" else data[::-1]
     none = frozenset[tuple[str, int]]()

@@ -26,7 +26,7 @@ _SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class OutputEvent:
     """An event that can be seen on one output: its structure, a text, or a number is a constant.
 
     Parameters
@@ -52,10 +52,10 @@ class Seen:
 
     def value_in(self, output: Output) -> Any:
         """Return what an output has in its place."""
-        return _value(output, self.what, self.place)
+        return _get_event_value(output, self.what, self.place)
 
 
-def _value(output: Output, what: str, place: int) -> Any:
+def _get_event_value(output: Output, what: str, place: int) -> Any:
     """Return what an event is about, a missing number as text: it is not itself."""
     if what == "structure":
         return output.structure
@@ -64,7 +64,7 @@ def _value(output: Output, what: str, place: int) -> Any:
     return "nan" if isinstance(found, float) and math.isnan(found) else found
 
 
-def constants(dataset: Sequence[Output], neighbour: Sequence[Output]) -> Iterator[Seen]:
+def constants(dataset: Sequence[Output], neighbour: Sequence[Output]) -> Iterator[OutputEvent]:
     """Yield what is the same in all outputs on one dataset and in none on the other."""
     for favours, own, others in (
         ("dataset", dataset, neighbour),
@@ -73,35 +73,35 @@ def constants(dataset: Sequence[Output], neighbour: Sequence[Output]) -> Iterato
         sizes = (("structure", 1), ("text", len(own[0].texts)), ("number", len(own[0].numbers)))
         for what, size in sizes:
             for place in range(size):
-                seen = Seen(what, favours, _value(own[0], what, place), place)
+                seen = OutputEvent(what, favours, _get_event_value(own[0], what, place), place)
                 if all(map(seen.happened, own)) and not any(map(seen.happened, others)):
                     yield seen
 
 
 @dataclass(frozen=True)
-class Counted:
+class OutputEventCount:
     """How often an event was seen on fresh runs, and the epsilon that this certifies.
 
     Of an event that is chosen from many, ``seen`` has no value: it says what the event is about.
     """
 
-    seen: Seen
+    seen: OutputEvent
     hits: int
     other_hits: int
     runs: int
     epsilon: float
 
 
-def needed(epsilon: float, delta: float, alpha: float = ALPHA / COUNTS) -> int:
+def count_needed_runs(epsilon: float, delta: float, alpha: float = ALPHA / COUNTS) -> int:
     """Return how many runs on each side refute a claim if all are as they were, at most so many.
 
     Examples
     --------
-    >>> needed(1.0, 0.0), needed(50.0, 0.0)
+    >>> count_needed_runs(1.0, 0.0), count_needed_runs(50.0, 0.0)
     (64, 4000)
     """
     runs = _LEAST
-    while runs < _MOST and not _suffices(runs, epsilon, delta, alpha):
+    while runs < _MOST and not _is_enough_runs(runs, epsilon, delta, alpha):
         runs *= 2
     return min(runs, _MOST)
 
@@ -115,50 +115,50 @@ def most_of_counts(epsilon: float, delta: float, pairs: int) -> float:
     True
     """
     alpha = ALPHA / (COUNTS * pairs)
-    runs = max(needed(epsilon, delta, alpha), GUIDED - GUIDED // 4)
+    runs = max(count_needed_runs(epsilon, delta, alpha), GUIDED - GUIDED // 4)
     return joint_lower_bound(runs, 0, runs, runs, delta=delta, alpha=alpha)
 
 
-def _suffices(runs: int, epsilon: float, delta: float, alpha: float) -> bool:
+def _is_enough_runs(runs: int, epsilon: float, delta: float, alpha: float) -> bool:
     return joint_lower_bound(runs, 0, runs, runs, delta=delta, alpha=alpha) > epsilon
 
 
-def counted(
+def count_event(
     function: Function,
     data: tuple[Any, Any],
-    seen: Seen,
+    seen: OutputEvent,
     runs: int,
     delta: float,
     seed: int,
     alpha: float = ALPHA / COUNTS,
-) -> Counted:
+) -> OutputEventCount:
     """Return the counts of an event on fresh runs; on fewer where they take long."""
     own, other = data if seen.favours == "dataset" else data[::-1]
     hits = other_hits = made = 0
     end = time.monotonic() + _SECONDS
     while made < runs and (made < 8 or time.monotonic() < end):
-        for n in _order(seed, made):
+        for n in _draw_side_order(seed, made):
             happened = seen.happened(really(function, (own, other)[n], seed + 2 * made + n))
             hits, other_hits = hits + (happened and n == 0), other_hits + (happened and n == 1)
         made += 1
     lower = joint_lower_bound(hits, other_hits, made, made, delta=delta, alpha=alpha)
-    return Counted(seen, hits, other_hits, made, lower)
+    return OutputEventCount(seen, hits, other_hits, made, lower)
 
 
-def _order(seed: int, made: int) -> tuple[int, int]:
+def _draw_side_order(seed: int, made: int) -> tuple[int, int]:
     """Return which dataset is first, by chance: of every other call some code keeps count."""
     first = int(np.random.default_rng((seed, made)).integers(2))
     return first, 1 - first
 
 
-def guided(
+def find_guided_event(
     function: Function,
     data: tuple[Any, Any],
     delta: float,
     runs: int,
     seed: int,
     alpha: float = ALPHA / COUNTS,
-) -> tuple[str, Counted] | None:
+) -> tuple[str, OutputEventCount] | None:
     """Return the event of one number or text that tells most, chosen on a part of the runs.
 
     For outputs that have no law here, such as a comparison or a choice.
@@ -167,13 +167,13 @@ def guided(
     outputs: tuple[list[Output], list[Output]] = ([], [])
     while len(outputs[0]) < runs and time.monotonic() < end:
         made = len(outputs[0])
-        for n in _order(seed, made):
+        for n in _draw_side_order(seed, made):
             outputs[n].append(really(function, data[n], seed + 2 * made + n))
     made = len(outputs[0])
     if made < 2 * _LEAST:
         return None
     half = made // 4
-    chosen = _chosen([side[:half] for side in outputs], delta)
+    chosen = _choose_test([side[:half] for side in outputs], delta)
     if chosen is None:
         return None
     (words, what, place, test), favours = chosen
@@ -181,18 +181,18 @@ def guided(
     own, other = rest if favours == "dataset" else rest[::-1]
     hits, other_hits = sum(map(test, own)), sum(map(test, other))
     lower = joint_lower_bound(hits, other_hits, len(own), len(other), delta=delta, alpha=alpha)
-    seen = Seen(what, favours, None, place)
-    return words, Counted(seen, hits, other_hits, len(own), lower)
+    seen = OutputEvent(what, favours, None, place)
+    return words, OutputEventCount(seen, hits, other_hits, len(own), lower)
 
 
 # An event in words, what it is about, in which place, and whether an output is in it.
 _Test = tuple[str, str, int, Callable[[Output], bool]]
 
 
-def _chosen(outputs: Sequence[list[Output]], delta: float) -> tuple[_Test, str] | None:
+def _choose_test(outputs: Sequence[list[Output]], delta: float) -> tuple[_Test, str] | None:
     best: tuple[float, tuple[_Test, str]] | None = None
     count = len(outputs[0])
-    for test in _tests(outputs):
+    for test in _make_output_tests(outputs):
         hits = [sum(map(test[3], side)) for side in outputs]
         for favours, (a, b) in (("dataset", hits), ("neighbour", hits[::-1])):
             lower = joint_lower_bound(a, b, count, count, delta=delta, alpha=0.5)
@@ -201,7 +201,7 @@ def _chosen(outputs: Sequence[list[Output]], delta: float) -> tuple[_Test, str] 
     return None if best is None or best[0] <= 0 else best[1]
 
 
-def _tests(outputs: Sequence[list[Output]]) -> Iterator[_Test]:
+def _make_output_tests(outputs: Sequence[list[Output]]) -> Iterator[_Test]:
     first = outputs[0][0]
     for place, path in list(enumerate(first.paths))[:16]:
         values = [o.numbers[place] for side in outputs for o in side if place < len(o.numbers)]
@@ -213,10 +213,10 @@ def _tests(outputs: Sequence[list[Output]]) -> Iterator[_Test]:
     for place, path in list(enumerate(first.text_paths))[:8]:
         values_seen = {o.texts[place] for side in outputs for o in side if place < len(o.texts)}
         for value in sorted(values_seen)[:16]:
-            seen = Seen("text", "dataset", value, place)
+            seen = OutputEvent("text", "dataset", value, place)
             yield f"{path} is one of its values", "text", place, seen.happened
     for structure in sorted({o.structure for side in outputs for o in side})[:8]:
-        seen = Seen("structure", "dataset", structure)
+        seen = OutputEvent("structure", "dataset", structure)
         yield "the structure is one that it has", "structure", 0, seen.happened
 
 

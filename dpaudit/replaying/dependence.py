@@ -6,7 +6,7 @@ less what the feedback has made up for, and no sum of such movements bounds anyt
 
 Runs alone show it: a centre that is not bit for bit the same in all runs on one dataset depends on
 noise. One that is the same in all of them may still depend on noise that none of them had, so that
-`Looked` says how many there were.
+`DependenceCheck` says how many there were.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from dpaudit.freezing.observing import REACHES, Function, Side, runs_of_every_si
 from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
-from dpaudit.replaying.laws import Draw, Law, Laws, draws_of, holds
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw, draws_of, is_law_held
 
 # Of the runs on one dataset beyond those that are there, once noise had every size, and before.
 _SECONDS, _MOST = 0.5, 10.0
 
 
 @dataclass
-class Looked:
+class DependenceCheck:
     """The calls whose centres stayed the same, and in how many runs.
 
     Parameters
@@ -54,7 +54,7 @@ class Looked:
     graded: int = 0
 
 
-def named_calls(run: Run) -> dict[str, Call]:
+def make_call_names(run: Run) -> dict[str, Call]:
     """Return the calls of a run by their draw; one that draws the same again has another name."""
     found: dict[str, Call] = {}
     for call in run.calls:
@@ -65,18 +65,20 @@ def named_calls(run: Run) -> dict[str, Call]:
     return found
 
 
-def look_for_dependence(sides: tuple[Side, Side]) -> Looked:
+def look_for_dependence(sides: tuple[Side, Side]) -> DependenceCheck:
     """Return which centres were the same in all runs that are there."""
-    return _together([_compare(side.runs[0], [*side.runs[1:], *side.far]) for side in sides], sides)
+    return _merge_looked(
+        [_compare_runs(side.runs[0], [*side.runs[1:], *side.far]) for side in sides], sides
+    )
 
 
 def look_again(
-    looked: Looked,
+    looked: DependenceCheck,
     function: Function,
     data: tuple[Any, Any],
     known: tuple[tuple[Side, Side], tuple[Laws, Laws]],
     first: int,
-) -> Looked:
+) -> DependenceCheck:
     """Return what is left after more runs, with noise of every size.
 
     Parameters
@@ -86,14 +88,14 @@ def look_again(
     known
         The runs that are there, and the laws that were read off them.
     """
-    sides, more = known[0], list[Looked]()
+    sides, more = known[0], list[DependenceCheck]()
     for side, laws, one in zip(*known, data, strict=True):
         made = list(runs_of_every_size(function, one, first, _SECONDS, _MOST))
-        found = _compare(side.runs[0], (run for run, _ in made))
-        found.lawful = _obey(laws, made)
+        found = _compare_runs(side.runs[0], (run for run, _ in made))
+        found.lawful = _has_lawful_runs(laws, made)
         more.append(found)
-    found = _together(more, sides)
-    return Looked(
+    found = _merge_looked(more, sides)
+    return DependenceCheck(
         looked.steady & found.steady,
         looked.same_calls and found.same_calls,
         looked.lawful and found.lawful,
@@ -103,20 +105,24 @@ def look_again(
     )
 
 
-def _compare(first: Run, others: Iterable[Run]) -> Looked:
+def _compare_runs(first: Run, others: Iterable[Run]) -> DependenceCheck:
     """Return which calls of a run the others made too, with the same centres and scales."""
-    calls = named_calls(first)
-    found = Looked(set(calls), ordinary=1)
+    calls = make_call_names(first)
+    found = DependenceCheck(set(calls), ordinary=1)
     for run in others:
-        own = named_calls(run)
-        found.steady = {key for key in found.steady if key in own and _alike(calls[key], own[key])}
-        found.same_calls &= _outermost(own) == _outermost(calls) and run.error == first.error
+        own = make_call_names(run)
+        found.steady = {
+            key for key in found.steady if key in own and _is_same_call(calls[key], own[key])
+        }
+        found.same_calls &= (
+            _find_outermost_calls(own) == _find_outermost_calls(calls) and run.error == first.error
+        )
         found.ordinary += run.seed >= 0
         found.graded += run.seed < 0
     return found
 
 
-def _obey(laws: Laws, made: Sequence[tuple[Run, Output]]) -> bool:
+def _has_lawful_runs(laws: Laws, made: Sequence[tuple[Run, Output]]) -> bool:
     """Return whether runs returned what the laws say that were read off others."""
     side = Side(runs=[run for run, _ in made], outputs=[output for _, output in made])
     if any(one.structure != laws.structure for one in side.outputs):
@@ -126,21 +132,24 @@ def _obey(laws: Laws, made: Sequence[tuple[Run, Output]]) -> bool:
     numbers, draws = np.array([one.numbers for one in side.outputs], float), draws_of(side)
     columns = dict(zip(draws.names, draws.columns, strict=True))
     return all(
-        law is None or _obeys(law, numbers[:, n], columns) for n, law in enumerate(laws.numbers)
+        law is None or _is_number_lawful(law, numbers[:, n], columns)
+        for n, law in enumerate(laws.numbers)
     )
 
 
-def _obeys(law: Law, numbers: Array, columns: Mapping[Draw, Array]) -> bool:
+def _is_number_lawful(
+    law: NumberLaw, numbers: Array, columns: Mapping[StandardDraw, Array]
+) -> bool:
     if law.constant:
         return bool(np.array_equal(numbers, np.full_like(numbers, law.centre), equal_nan=True))
     z = None if law.draw is None else columns.get(law.draw)
-    return z is not None and holds(law, numbers, z)
+    return z is not None and is_law_held(law, numbers, z)
 
 
-def _together(looked: list[Looked], sides: tuple[Side, Side]) -> Looked:
+def _merge_looked(looked: list[DependenceCheck], sides: tuple[Side, Side]) -> DependenceCheck:
     one, other = looked
-    first = [_outermost(named_calls(side.runs[0])) for side in sides]
-    return Looked(
+    first = [_find_outermost_calls(make_call_names(side.runs[0])) for side in sides]
+    return DependenceCheck(
         one.steady & other.steady,
         one.same_calls and other.same_calls and first[0] == first[1],
         one.lawful and other.lawful,
@@ -150,12 +159,12 @@ def _together(looked: list[Looked], sides: tuple[Side, Side]) -> Looked:
     )
 
 
-def _outermost(calls: dict[str, Call]) -> set[str]:
+def _find_outermost_calls(calls: dict[str, Call]) -> set[str]:
     """Return the calls that no other call contains: what a mechanism of a package draws is its."""
     return {name for name, call in calls.items() if call.parent is None}
 
 
-def _alike(one: Call, other: Call) -> bool:
+def _is_same_call(one: Call, other: Call) -> bool:
     return len(one.meetings) == len(other.meetings) and all(
         np.array_equal(a, b, equal_nan=True)
         for a, b in zip(_numbers_of(one), _numbers_of(other), strict=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from dpaudit.faults.catalogue import fault_line
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.result import Replay, ReplayFinding
-from dpaudit.report.entries import Entries, Entry, Outcome, Place, finite
+from dpaudit.report.entries import Outcome, ReportEntries, ReportEntry, SourceLine, to_json_float
 from dpaudit.text import one_line
 
 _OUTCOMES: Mapping[str, Outcome] = {
@@ -25,7 +25,9 @@ _OUTCOMES: Mapping[str, Outcome] = {
 _PLACE = re.compile(r"^([^/:]+\.py):(\d+)")
 
 
-def entries_of(found: Replay, source: Place | None, root: Path, seconds: float) -> Entries:
+def entries_of(
+    found: Replay, source: SourceLine | None, root: Path, seconds: float
+) -> ReportEntries:
     """Return every finding of a replay, or that there is none.
 
     Parameters
@@ -39,17 +41,17 @@ def entries_of(found: Replay, source: Place | None, root: Path, seconds: float) 
     seconds
         How long it took.
     """
-    findings = [_entry(found, one, source) for one in found.findings]
+    findings = [_make_finding_entry(found, one, source) for one in found.findings]
     claim = f"({found.epsilon:g}, {found.delta:g})-DP"
     said = f"{one_line(found.mechanism)} is {found.verdict} as {claim} by two runs with one noise."
-    nothing = Entry(
+    nothing = ReportEntry(
         name=one_line(found.mechanism),
         outcome="not refuted",
         headline=said,
         text=said,
         place=source,
     )
-    return Entries(
+    return ReportEntries(
         entries=findings or [nothing],
         summary=said,
         surety=None,
@@ -60,32 +62,36 @@ def entries_of(found: Replay, source: Place | None, root: Path, seconds: float) 
     )
 
 
-def _entry(found: Replay, one: ReplayFinding, source: Place | None) -> Entry:
+def _make_finding_entry(
+    found: Replay, one: ReplayFinding, source: SourceLine | None
+) -> ReportEntry:
     words = one_line(f"{one.kind}: {one.words}")
-    return Entry(
+    return ReportEntry(
         name=one_line(found.mechanism),
         outcome=_OUTCOMES[one.tier],
         headline=words,
         text=words if one.place is None else f"{words} ({one_line(one.place)})",
-        values={} if one.epsilon is None else {"lower": finite(_shown(found, one.epsilon))},
-        place=_place(one.place, source) or source,
+        values={}
+        if one.epsilon is None
+        else {"lower": to_json_float(_round_shown_epsilon(found, one.epsilon))},
+        place=_resolve_finding_place(one.place, source) or source,
         fault=one.fault,
         lines=() if one.fault is None else (fault_line(one.fault),),
     )
 
 
-def _shown(found: Replay, epsilon: float) -> float:
+def _round_shown_epsilon(found: Replay, epsilon: float) -> float:
     """Return a lower end with the digits that files have of it."""
     whole = found.shows_records or math.isinf(epsilon)
     return epsilon if whole else in_four_digits(epsilon, ROUND_FLOOR)
 
 
-def _place(said: str | None, source: Place | None) -> Place | None:
+def _resolve_finding_place(said: str | None, source: SourceLine | None) -> SourceLine | None:
     """Return the line that a replay names by its file's name alone, if one file can be meant."""
     place = None if said is None else _PLACE.match(said)
     if place is None or source is None:
         return None
     if source.file.name == place[1]:
-        return Place(source.file, int(place[2]))
+        return SourceLine(source.file, int(place[2]))
     others = list(source.file.parent.rglob(place[1]))
-    return Place(others[0], int(place[2])) if len(others) == 1 else None
+    return SourceLine(others[0], int(place[2])) if len(others) == 1 else None

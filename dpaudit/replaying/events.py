@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from dpaudit.replaying.laws import Draw, Law, Laws
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
 
 _SAME = 1e-9  # relative, below which two constants are not told apart
 _STEPS = (*range(-40, -8), *np.arange(-8.0, 8.01, 0.5).tolist(), *range(9, 41))
@@ -35,7 +35,7 @@ _LEAST_PROBABLE = 1e-9  # of events that are looked at: further out a sampler of
 
 
 @dataclass(frozen=True)
-class Condition:
+class OutputCondition:
     """One number of the output at or beyond a threshold; ``weight`` is of a sum."""
 
     place: int
@@ -45,7 +45,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Event:
+class ReplayEvent:
     """What tells two datasets apart.
 
     Parameters
@@ -62,7 +62,7 @@ class Event:
 
     kind: str
     favours: str
-    conditions: tuple[Condition, ...]
+    conditions: tuple[OutputCondition, ...]
     probable: float
     other: float
 
@@ -103,9 +103,9 @@ class Event:
         )
 
 
-def best_event(dataset: Laws, neighbour: Laws, delta: float) -> Event | None:
+def best_event(dataset: Laws, neighbour: Laws, delta: float) -> ReplayEvent | None:
     """Return the event that proves the largest epsilon, None if none proves one above 0."""
-    found = list(_events(dataset, neighbour, delta))
+    found = list(_find_events(dataset, neighbour, delta))
     found = [one for one in found if one.epsilon(delta) > 0]
     # Of those that prove as much the more probable one, which is the easier to believe.
     return max(
@@ -115,7 +115,7 @@ def best_event(dataset: Laws, neighbour: Laws, delta: float) -> Event | None:
     )
 
 
-def _events(dataset: Laws, neighbour: Laws, delta: float) -> Iterator[Event]:
+def _find_events(dataset: Laws, neighbour: Laws, delta: float) -> Iterator[ReplayEvent]:
     if dataset.structure is None or dataset.structure != neighbour.structure:
         return
     pairs = [
@@ -123,15 +123,15 @@ def _events(dataset: Laws, neighbour: Laws, delta: float) -> Iterator[Event]:
         for n, (p, q) in enumerate(zip(dataset.numbers, neighbour.numbers, strict=True))
         if p is not None and q is not None and not same_law(p, q)
     ]
-    yield from _shared(dataset, neighbour)
+    yield from _find_shared_noise_events(dataset, neighbour)
     for favours, own in (("dataset", pairs), ("neighbour", [(n, q, p) for n, p, q in pairs])):
-        singles = [e for n, p, q in own for e in _singles(n, p, q, favours, delta)]
+        singles = [e for n, p, q in own for e in _find_single_events(n, p, q, favours, delta)]
         yield from singles
-        yield from _products(singles, own, favours, delta)
-        yield from _sums(own, favours)
+        yield from _find_product_events(singles, own, favours, delta)
+        yield from _find_sum_events(own, favours)
 
 
-def same_law(one: Law, other: Law) -> bool:
+def same_law(one: NumberLaw, other: NumberLaw) -> bool:
     """Return whether two laws are one, up to what rounding of doubles does."""
     alike = (one.kind, one.post) == (other.kind, other.post)
     unit = max(abs(one.factor), abs(other.factor))
@@ -141,13 +141,13 @@ def same_law(one: Law, other: Law) -> bool:
     ends = ((one.low, other.low), (one.high, other.high))
     return (
         alike
-        and _near(one.centre, other.centre, unit)
+        and _is_nearly_equal(one.centre, other.centre, unit)
         and abs(factors[0] - factors[1]) <= _SAME * unit
-        and all(a == b or _near(a, b, unit) for a, b in ends)
+        and all(a == b or _is_nearly_equal(a, b, unit) for a, b in ends)
     )
 
 
-def _near(one: float, other: float, unit: float = 0.0) -> bool:
+def _is_nearly_equal(one: float, other: float, unit: float = 0.0) -> bool:
     if math.isnan(one) or math.isnan(other):
         return math.isnan(one) and math.isnan(other)
     if math.isinf(one) or math.isinf(other):
@@ -155,12 +155,14 @@ def _near(one: float, other: float, unit: float = 0.0) -> bool:
     return abs(one - other) <= _SAME * max(unit, abs(one), abs(other), 1e-300)
 
 
-def _singles(place: int, p: Law, q: Law, favours: str, delta: float) -> Iterator[Event]:
+def _find_single_events(
+    place: int, p: NumberLaw, q: NumberLaw, favours: str, delta: float
+) -> Iterator[ReplayEvent]:
     """Yield the best half-line of one number, and the constant that it is on one side alone."""
     if p.constant and not _may_equal(q, p.centre):
-        yield Event("equal", favours, (Condition(place, True, p.centre),), 1.0, 0.0)
-    best: tuple[tuple[float, float], Event] | None = None
-    for threshold in _thresholds(p, q):
+        yield ReplayEvent("equal", favours, (OutputCondition(place, True, p.centre),), 1.0, 0.0)
+    best: tuple[tuple[float, float], ReplayEvent] | None = None
+    for threshold in _choose_thresholds(p, q):
         for above in (True, False):
             both = (
                 (p.at_least(threshold), q.at_least(threshold))
@@ -169,7 +171,9 @@ def _singles(place: int, p: Law, q: Law, favours: str, delta: float) -> Iterator
             )
             if not both[0] > max(delta, _LEAST_PROBABLE):
                 continue
-            event = Event("all of", favours, (Condition(place, above, threshold),), *both)
+            event = ReplayEvent(
+                "all of", favours, (OutputCondition(place, above, threshold),), *both
+            )
             proved = round(min(event.epsilon(delta), 1e6), 9)
             if best is None or (proved, event.probable) > best[0]:
                 best = ((proved, event.probable), event)
@@ -177,14 +181,14 @@ def _singles(place: int, p: Law, q: Law, favours: str, delta: float) -> Iterator
         yield best[1]
 
 
-def _may_equal(law: Law, value: float) -> bool:
+def _may_equal(law: NumberLaw, value: float) -> bool:
     """Return whether a number of a law can be exactly a value."""
     if law.constant:
-        return _near(law.centre, value)
+        return _is_nearly_equal(law.centre, value)
     return bool(law.post) or value in (law.low, law.high) or not math.isfinite(value)
 
 
-def _thresholds(p: Law, q: Law) -> list[float]:
+def _choose_thresholds(p: NumberLaw, q: NumberLaw) -> list[float]:
     found = set[float]()
     for law in (p, q):
         if math.isfinite(law.centre):
@@ -202,12 +206,12 @@ def _thresholds(p: Law, q: Law) -> list[float]:
     return [*ordered, *between]
 
 
-def _products(
-    singles: Sequence[Event], pairs: Sequence[Any], favours: str, delta: float
-) -> Iterator[Event]:
+def _find_product_events(
+    singles: Sequence[ReplayEvent], pairs: Sequence[Any], favours: str, delta: float
+) -> Iterator[ReplayEvent]:
     """Yield events of the numbers that tell most, each with draws that no other of them has."""
     draws = {n: (p.draw, q.draw) for n, p, q in pairs}
-    chosen, used = list[Event](), set[tuple[int, str, int]]()
+    chosen, used = list[ReplayEvent](), set[tuple[int, str, int]]()
     for event in sorted(singles, key=lambda e: -e.epsilon(0.0)):
         place = event.conditions[0].place
         own = {
@@ -224,12 +228,12 @@ def _products(
             other = math.prod(one.other for one in chosen)
             conditions = tuple(one.conditions[0] for one in chosen)
             if probable > max(delta, _LEAST_PROBABLE) and other > 0:
-                yield Event("all of", favours, conditions, probable, other)
+                yield ReplayEvent("all of", favours, conditions, probable, other)
 
 
-def _sums(pairs: Sequence[Any], favours: str) -> Iterator[Event]:
+def _find_sum_events(pairs: Sequence[Any], favours: str) -> Iterator[ReplayEvent]:
     """Yield half-spaces across all numbers with Gaussian noise of the same scale on both sides."""
-    chosen, used = list[Any](), set[Draw]()
+    chosen, used = list[Any](), set[StandardDraw]()
     for n, p, q in pairs:
         plain = p.kind == q.kind == "normal" and not (p.post or q.post)
         bounded = any(math.isfinite(end) for law in (p, q) for end in (law.low, law.high))
@@ -250,48 +254,53 @@ def _sums(pairs: Sequence[Any], favours: str) -> Iterator[Event]:
     for step in np.linspace(-min(_REACH, apart), _FAR_CAUTION, 73):
         threshold = centres[0] + step * scale
         conditions = tuple(
-            Condition(n, True, float(threshold), float(w))
+            OutputCondition(n, True, float(threshold), float(w))
             for w, (n, _, _) in zip(weights, chosen, strict=True)
         )
         probable, other = float(ndtr(-step)), float(ndtr(-step - apart))
         if probable <= _LEAST_PROBABLE:
             continue
-        yield Event("sum", favours, conditions, probable, other)
+        yield ReplayEvent("sum", favours, conditions, probable, other)
 
 
-def _shared(dataset: Laws, neighbour: Laws) -> Iterator[Event]:
+def _find_shared_noise_events(dataset: Laws, neighbour: Laws) -> Iterator[ReplayEvent]:
     """Yield differences of numbers in which the same noise cancels."""
-    groups: dict[Draw, list[int]] = {}
+    groups: dict[StandardDraw, list[int]] = {}
     for n, (p, q) in enumerate(zip(dataset.numbers, neighbour.numbers, strict=True)):
-        if p is not None and q is not None and p.draw is not None and _cancels(p, q):
+        if p is not None and q is not None and p.draw is not None and _is_noise_cancelling(p, q):
             groups.setdefault(p.draw, []).append(n)
     for places in groups.values():
         first = places[0]
         for n in places[1:]:
-            weight = -_of(dataset, first).factor / _of(dataset, n).factor
+            weight = -_require_law(dataset, first).factor / _require_law(dataset, n).factor
             values = [
-                _of(laws, first).centre + weight * _of(laws, n).centre
+                _require_law(laws, first).centre + weight * _require_law(laws, n).centre
                 for laws in (dataset, neighbour)
             ]
-            unit = max(abs(_of(dataset, one).centre) for one in (first, n))
-            unit = max(unit, abs(_of(dataset, first).factor), abs(weight * _of(dataset, n).centre))
+            unit = max(abs(_require_law(dataset, one).centre) for one in (first, n))
+            unit = max(
+                unit,
+                abs(_require_law(dataset, first).factor),
+                abs(weight * _require_law(dataset, n).centre),
+            )
             ratios = [
-                _of(laws, first).factor / _of(laws, n).factor for laws in (dataset, neighbour)
+                _require_law(laws, first).factor / _require_law(laws, n).factor
+                for laws in (dataset, neighbour)
             ]
             if abs(values[0] - values[1]) > 1e-6 * unit and abs(ratios[0] - ratios[1]) <= _SAME:
                 conditions = (
-                    Condition(first, True, values[0]),
-                    Condition(n, True, values[0], weight),
+                    OutputCondition(first, True, values[0]),
+                    OutputCondition(n, True, values[0], weight),
                 )
-                yield Event("equal", "dataset", conditions, 1.0, 0.0)
+                yield ReplayEvent("equal", "dataset", conditions, 1.0, 0.0)
 
 
-def _cancels(p: Law, q: Law) -> bool:
+def _is_noise_cancelling(p: NumberLaw, q: NumberLaw) -> bool:
     ends = (p.low, p.high, q.low, q.high)
     return p.draw == q.draw and not (p.post or q.post) and not any(map(math.isfinite, ends))
 
 
-def _of(laws: Laws, place: int) -> Law:
+def _require_law(laws: Laws, place: int) -> NumberLaw:
     law = laws.numbers[place]
     assert law is not None
     return law

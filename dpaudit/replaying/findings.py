@@ -25,22 +25,27 @@ from typing import Any, Literal, get_args
 
 import dpaudit.faults.codes as faults
 from dpaudit.freezing.observing import Function, Side
-from dpaudit.replaying.asked import Asked
-from dpaudit.replaying.confirming import confirmed, exceeds, stays, without_constants
+from dpaudit.replaying.asked import ReplayRequest
+from dpaudit.replaying.confirming import (
+    confirmed,
+    exceeds,
+    is_unmoved_by_far_draws,
+    without_constants,
+)
 from dpaudit.replaying.counting import (
     ALPHA,
     GUIDED,
-    Counted,
-    Seen,
+    OutputEvent,
+    OutputEventCount,
     constants,
-    counted,
-    guided,
-    needed,
+    count_event,
+    count_needed_runs,
+    find_guided_event,
 )
 from dpaudit.replaying.digits import in_four_digits
-from dpaudit.replaying.events import Event, same_law
+from dpaudit.replaying.events import ReplayEvent, same_law
 from dpaudit.replaying.laws import Laws, laws_of
-from dpaudit.replaying.movement import Moved
+from dpaudit.replaying.movement import CallMovement
 from dpaudit.replaying.nothing import KIND, nothing_released
 from dpaudit.replaying.spending import Spending, measure_spending
 from dpaudit.report.formatting import as_certain
@@ -102,8 +107,8 @@ class Finding:
     words: str
     epsilon: float | None = None
     place: str | None = None
-    event: Event | None = None
-    seen: Seen | None = None
+    event: ReplayEvent | None = None
+    seen: OutputEvent | None = None
     call: int | None = None
     reads: tuple[str, int] | None = None
     held: bool = False
@@ -121,14 +126,14 @@ class Compared:
     """Two replays, compared."""
 
     findings: list[Finding]
-    moved: list[Moved]
+    moved: list[CallMovement]
     laws: tuple[Laws, Laws]
     spending: Spending
     unread: list[str] = field(default_factory=list)
 
 
 def compared(
-    function: Function, data: tuple[Any, Any], sides: tuple[Side, Side], asked: Asked
+    function: Function, data: tuple[Any, Any], sides: tuple[Side, Side], asked: ReplayRequest
 ) -> Compared:
     """Return what the runs on two datasets show about a claim."""
     read = (laws_of(sides[0]), laws_of(sides[1]))
@@ -175,7 +180,9 @@ def _unread(laws: tuple[Laws, Laws]) -> list[str]:
 # Laws
 
 
-def _by_laws(laws: tuple[Laws, Laws], moved: Sequence[Moved], asked: Asked) -> Iterator[Finding]:
+def _by_laws(
+    laws: tuple[Laws, Laws], moved: Sequence[CallMovement], asked: ReplayRequest
+) -> Iterator[Finding]:
     event = without_constants(laws, asked.delta)
     if event is None:
         return
@@ -199,7 +206,7 @@ def _by_laws(laws: tuple[Laws, Laws], moved: Sequence[Moved], asked: Asked) -> I
     )
 
 
-def _of_event(event: Event, laws: tuple[Laws, Laws]) -> tuple[str, str]:
+def _of_event(event: ReplayEvent, laws: tuple[Laws, Laws]) -> tuple[str, str]:
     pairs = [(laws[0].numbers[c.place], laws[1].numbers[c.place]) for c in event.conditions]
     both = [(p, q) for p, q in pairs if p is not None and q is not None]
     declared = any(law.declared for pair in both for law in pair)
@@ -217,7 +224,9 @@ def _of_event(event: Event, laws: tuple[Laws, Laws]) -> tuple[str, str]:
     return "sensitivity", f"it moved by more than its noise allows{by}"
 
 
-def _place(event: Event, laws: tuple[Laws, Laws], moved: Sequence[Moved]) -> str | None:
+def _place(
+    event: ReplayEvent, laws: tuple[Laws, Laws], moved: Sequence[CallMovement]
+) -> str | None:
     law = laws[0].numbers[event.conditions[0].place]
     if law is None or law.draw is None:
         return None
@@ -232,23 +241,25 @@ def _by_counting(
     function: Function,
     data: tuple[Any, Any],
     sides: tuple[Side, Side],
-    asked: Asked,
+    asked: ReplayRequest,
     laws: tuple[Laws, Laws],
 ) -> Iterator[Finding]:
     """Yield what is constant on one dataset in real runs and never seen on the other."""
-    runs = needed(asked.epsilon, asked.delta, asked.alpha)
+    runs = count_needed_runs(asked.epsilon, asked.delta, asked.alpha)
     for seen in _worth_counting(sides, asked, laws):
         if asked.copies:
             words = "is the same in every call, but a generator is copied: noise may come again"
             yield Finding("hidden state", "withheld", f"{_named(seen, sides, asked)} {words}")
             return
         seed = 7_000_000 + asked.seed
-        found = counted(function, data, seen, runs, asked.delta, seed, asked.alpha)
+        found = count_event(function, data, seen, runs, asked.delta, seed, asked.alpha)
         if found.epsilon > asked.epsilon:
             yield replace(_of_count(found, sides, asked), held=asked.hidden_state)
             return
         if found.hits == found.runs and not found.other_hits and _unreached(seen, laws):
-            fixed = not asked.samplers and stays(seen, function, data, sides, asked.seed + 1)
+            fixed = not asked.samplers and is_unmoved_by_far_draws(
+                seen, function, data, sides, asked.seed + 1
+            )
             yield Finding(
                 "raw value",
                 "violation" if fixed else "hint",
@@ -261,15 +272,15 @@ def _by_counting(
 
 
 def _worth_counting(
-    sides: tuple[Side, Side], asked: Asked, laws: tuple[Laws, Laws]
-) -> Iterator[Seen]:
+    sides: tuple[Side, Side], asked: ReplayRequest, laws: tuple[Laws, Laws]
+) -> Iterator[OutputEvent]:
     """Yield a few constants, those first that no noise reaches in frozen runs either."""
     found = list(constants(sides[0].plain, sides[1].plain))
     found.sort(key=lambda seen: not _unreached(seen, laws))
     yield from found[:3]
 
 
-def _unreached(seen: Seen, laws: tuple[Laws, Laws]) -> bool:
+def _unreached(seen: OutputEvent, laws: tuple[Laws, Laws]) -> bool:
     """Return whether what is seen is constant, and another, in all frozen runs too."""
     own, other = laws if seen.favours == "dataset" else laws[::-1]
     if seen.what == "structure":
@@ -282,7 +293,7 @@ def _unreached(seen: Seen, laws: tuple[Laws, Laws]) -> bool:
     return p is not None and q is not None and p.constant and not same_law(p, q)
 
 
-def _of_count(found: Counted, sides: tuple[Side, Side], asked: Asked) -> Finding:
+def _of_count(found: OutputEventCount, sides: tuple[Side, Side], asked: ReplayRequest) -> Finding:
     seen = found.seen
     seeds = _fixed_seeds(sides)
     kind, why = "raw value", "the same whatever the noise"
@@ -310,7 +321,7 @@ def _of_count(found: Counted, sides: tuple[Side, Side], asked: Asked) -> Finding
     )
 
 
-def _counts(found: Counted, asked: Asked) -> str:
+def _counts(found: OutputEventCount, asked: ReplayRequest) -> str:
     runs = f"{found.hits} of {found.runs} and {found.other_hits} of {found.runs} runs"
     return (
         f"seen in {runs}, which certifies an epsilon of {_down(found.epsilon)} (claimed "
@@ -318,7 +329,7 @@ def _counts(found: Counted, asked: Asked) -> str:
     )
 
 
-def _named(seen: Seen, sides: tuple[Side, Side], asked: Asked) -> str:
+def _named(seen: OutputEvent, sides: tuple[Side, Side], asked: ReplayRequest) -> str:
     own = sides[0 if seen.favours == "dataset" else 1].plain[0]
     if seen.what == "structure":
         return "the structure of the output (keys, shapes, kinds, exceptions)"
@@ -334,7 +345,7 @@ def _fixed_seeds(sides: tuple[Side, Side]) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def _varies(sides: tuple[Side, Side], seen: Seen) -> bool:
+def _varies(sides: tuple[Side, Side], seen: OutputEvent) -> bool:
     """Return whether frozen runs with other noise give another than the one that is seen."""
     own = sides[0 if seen.favours == "dataset" else 1]
     return not all(seen.happened(output) for output in own.outputs)
@@ -347,10 +358,10 @@ def _structure_moves(sides: tuple[Side, Side]) -> bool:
     )
 
 
-def _guided(function: Function, data: tuple[Any, Any], asked: Asked) -> Iterator[Finding]:
+def _guided(function: Function, data: tuple[Any, Any], asked: ReplayRequest) -> Iterator[Finding]:
     """Yield what counts of the events say that the movements point at."""
     seed = 9_000_000 + asked.seed
-    chosen = guided(function, data, asked.delta, GUIDED, seed, asked.alpha)
+    chosen = find_guided_event(function, data, asked.delta, GUIDED, seed, asked.alpha)
     if chosen is None or chosen[1].epsilon <= asked.epsilon:
         return
     words, found = chosen
@@ -366,7 +377,7 @@ def _guided(function: Function, data: tuple[Any, Any], asked: Asked) -> Iterator
 # What is stated, and what only points at something
 
 
-def _declared(moved: Sequence[Moved], asked: Asked) -> Iterator[Finding]:
+def _declared(moved: Sequence[CallMovement], asked: ReplayRequest) -> Iterator[Finding]:
     a_unit = "" if asked.apart is None else " a unit of distance"
     for one in moved:
         if one.declared is None or one.moved is None or not one.steady:
@@ -383,7 +394,10 @@ def _declared(moved: Sequence[Moved], asked: Asked) -> Iterator[Finding]:
 
 
 def _hints(
-    sides: tuple[Side, Side], moved: Sequence[Moved], asked: Asked, laws: tuple[Laws, Laws]
+    sides: tuple[Side, Side],
+    moved: Sequence[CallMovement],
+    asked: ReplayRequest,
+    laws: tuple[Laws, Laws],
 ) -> Iterator[Finding]:
     yield from _not_intercepted(sides, asked)
     yield from _control_flow(sides)
@@ -406,7 +420,7 @@ def _hints(
         yield Finding("size", "hint", "there were more draws than laws are read of")
 
 
-def _not_intercepted(sides: tuple[Side, Side], asked: Asked) -> Iterator[Finding]:
+def _not_intercepted(sides: tuple[Side, Side], asked: ReplayRequest) -> Iterator[Finding]:
     if not all(side.repeated for side in sides):
         yield Finding(
             "not intercepted",
@@ -439,7 +453,9 @@ def _control_flow(sides: tuple[Side, Side]) -> Iterator[Finding]:
     yield Finding("control flow", "hint", words, place=place or None)
 
 
-def _budget(moved: Sequence[Moved], total: float | None, asked: Asked) -> Iterator[Finding]:
+def _budget(
+    moved: Sequence[CallMovement], total: float | None, asked: ReplayRequest
+) -> Iterator[Finding]:
     for one in moved:
         if one.spent is None or one.kind == "normal" or one.spent <= asked.epsilon * (1 + 1e-9):
             continue

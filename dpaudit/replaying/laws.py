@@ -35,32 +35,32 @@ _EXACT = 1e-9  # of the scale of the noise, by which a law may miss a number
 ROUNDED = ("round", "floor", "ceil", "trunc")
 
 
-def _laplace(z: float) -> float:
+def _compute_laplace_tail(z: float) -> float:
     return 0.5 * math.exp(-z) if z > 0 else 1.0 - 0.5 * math.exp(z)
 
 
-def _cauchy(z: float) -> float:
+def _compute_cauchy_tail(z: float) -> float:
     return math.atan2(1.0, z) / math.pi
 
 
-def _gumbel(z: float) -> float:
+def _compute_gumbel_tail(z: float) -> float:
     return -math.expm1(-math.exp(min(-z, 700.0)))
 
 
 # Probabilities of more than z, and of at most z, of the standard law.
 KINDS: Mapping[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
-    "laplace": (_laplace, lambda z: _laplace(-z)),
+    "laplace": (_compute_laplace_tail, lambda z: _compute_laplace_tail(-z)),
     "normal": (lambda z: float(ndtr(-z)), lambda z: float(ndtr(z))),
     "uniform": (lambda z: min(1.0, max(0.0, 1.0 - z)), lambda z: min(1.0, max(0.0, z))),
     "exponential": (lambda z: math.exp(-max(0.0, z)), lambda z: -math.expm1(-max(0.0, z))),
-    "gumbel": (_gumbel, lambda z: math.exp(-math.exp(min(-z, 700.0)))),
+    "gumbel": (_compute_gumbel_tail, lambda z: math.exp(-math.exp(min(-z, 700.0)))),
     "logistic": (lambda z: float(expit(-z)), lambda z: float(expit(z))),
-    "cauchy": (_cauchy, lambda z: _cauchy(-z)),
+    "cauchy": (_compute_cauchy_tail, lambda z: _compute_cauchy_tail(-z)),
 }
 
 
 @dataclass(frozen=True)
-class Draw:
+class StandardDraw:
     """One standard draw: which frozen one, which entry of it, and what was made of it first."""
 
     key: str
@@ -78,7 +78,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Law:
+class NumberLaw:
     """The law of a number: that of ``clip(post(centre + factor * z), low, high)``.
 
     Parameters
@@ -100,14 +100,17 @@ class Law:
 
     Examples
     --------
-    >>> round(Law("laplace", 0.0, 1.0).at_least(0.0), 3), Law("constant", 2.0).at_least(3.0)
+    >>> (
+    ...     round(NumberLaw("laplace", 0.0, 1.0).at_least(0.0), 3),
+    ...     NumberLaw("constant", 2.0).at_least(3.0),
+    ... )
     (0.5, 0.0)
     """
 
     kind: str
     centre: float
     factor: float = 0.0
-    draw: Draw | None = None
+    draw: StandardDraw | None = None
     post: str = ""
     low: float = -math.inf
     high: float = math.inf
@@ -169,10 +172,10 @@ def _before_rounding(post: str, threshold: float) -> float:
 
 
 @dataclass
-class Draws:
+class StandardDraws:
     """All standard draws of the runs on one dataset, (R, K), with the kind of each."""
 
-    names: list[Draw] = field(default_factory=list)
+    names: list[StandardDraw] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
     scales: list[float] = field(default_factory=list)
     declared: list[bool] = field(default_factory=list)
@@ -182,7 +185,7 @@ class Draws:
 
     def add(
         self,
-        name: Draw,
+        name: StandardDraw,
         kind: str,
         column: Array,
         scale: float = 1.0,
@@ -206,33 +209,35 @@ class Draws:
         return np.array(self.columns).T if self.columns else np.zeros((0, 0))
 
 
-def draws_of(side: Side) -> Draws:
+def draws_of(side: Side) -> StandardDraws:
     """Return the draws that every run on a dataset made, once each."""
     runs = [*side.runs, *side.far]
     by_key = [{call.key: call for call in run.calls} for run in runs]
-    found = Draws()
-    waits: tuple[Draw, Array] | None = None
+    found = StandardDraws()
+    waits: tuple[StandardDraw, Array] | None = None
     for key, first in by_key[0].items():
         calls = [one.get(key) for one in by_key]
-        if not _everywhere(calls, first):
+        if not _is_drawn_in_all_runs(calls, first):
             continue
         columns = np.array([np.ravel(call.draw) for call in calls if call is not None])
-        hints = _hints([call for call in calls if call is not None])
+        hints = _find_entry_hints([call for call in calls if call is not None])
         for entry in range(columns.shape[1]):
-            waits = _added(found, Draw(key, entry), first, columns[:, entry], waits, hints[entry:])
+            waits = _add_call_draws(
+                found, StandardDraw(key, entry), first, columns[:, entry], waits, hints[entry:]
+            )
     return found
 
 
-def _everywhere(calls: Sequence[Call | None], first: Call) -> bool:
+def _is_drawn_in_all_runs(calls: Sequence[Call | None], first: Call) -> bool:
     if first.draw is None or np.size(first.draw) == 0:
         return False
     return all(call is not None and np.shape(call.draw) == np.shape(first.draw) for call in calls)
 
 
-def _hints(calls: Sequence[Call]) -> list[tuple[float, float] | None]:
+def _find_entry_hints(calls: Sequence[Call]) -> list[tuple[float, float] | None]:
     """Return centre and factor of each entry, where the sum with it was seen and never moves."""
     size = int(np.size(calls[0].draw))
-    seen = [_seen(call, size) for call in calls]
+    seen = [_get_seen_centre(call, size) for call in calls]
     first = seen[0]
     if first is None or not all(
         one is not None and np.array_equal(one[0], first[0]) and np.array_equal(one[1], first[1])
@@ -242,7 +247,7 @@ def _hints(calls: Sequence[Call]) -> list[tuple[float, float] | None]:
     return [(float(c), float(f)) for c, f in zip(*first, strict=True)]
 
 
-def _seen(call: Call, size: int) -> tuple[Array, Array] | None:
+def _get_seen_centre(call: Call, size: int) -> tuple[Array, Array] | None:
     if call.meetings:
         last = call.meetings[-1]
         centre, factor = last.centre, last.factor
@@ -259,11 +264,16 @@ def _seen(call: Call, size: int) -> tuple[Array, Array] | None:
     return np.asarray(centres, float), np.asarray(factors, float)
 
 
-_Waits = tuple[Draw, Array] | None
+_Waits = tuple[StandardDraw, Array] | None
 
 
-def _added(
-    found: Draws, name: Draw, call: Call, column: Array, waits: _Waits, hints: Sequence[Any]
+def _add_call_draws(
+    found: StandardDraws,
+    name: StandardDraw,
+    call: Call,
+    column: Array,
+    waits: _Waits,
+    hints: Sequence[Any],
 ) -> _Waits:
     """Add a draw, and what people make of it: Laplace noise of uniform draws, and the like."""
     hint = hints[0]
@@ -275,16 +285,20 @@ def _added(
     if call.kind == "uniform":
         with np.errstate(divide="ignore"):
             signed = -np.sign(column - 0.5) * np.log1p(-2 * np.abs(column - 0.5))
-            found.add(Draw(name.key, name.entry, "inverted"), "laplace", signed)
+            found.add(StandardDraw(name.key, name.entry, "inverted"), "laplace", signed)
             falling = -np.log(column)
-            found.add(Draw(name.key, name.entry, "-log(1-u)"), "exponential", -np.log1p(-column))
-        found.add(Draw(name.key, name.entry, "-log(u)"), "exponential", falling)
+            found.add(
+                StandardDraw(name.key, name.entry, "-log(1-u)"), "exponential", -np.log1p(-column)
+            )
+        found.add(StandardDraw(name.key, name.entry, "-log(u)"), "exponential", falling)
         waiting = (name, falling)
     elif call.kind == "exponential":
         waiting = (name, column)
     if waits is not None and waiting is not None:
         made = f"less {waiting[0].entry} of {waiting[0].key}"
-        found.add(Draw(waits[0].key, waits[0].entry, made), "laplace", waits[1] - waiting[1])
+        found.add(
+            StandardDraw(waits[0].key, waits[0].entry, made), "laplace", waits[1] - waiting[1]
+        )
     return waiting
 
 
@@ -311,7 +325,7 @@ class Laws:
     structure: str | None
     texts: tuple[str, ...] | None
     paths: list[str]
-    numbers: list[Law | None]
+    numbers: list[NumberLaw | None]
     cut: bool = False
 
 
@@ -327,34 +341,37 @@ def laws_of(side: Side) -> Laws:
     texts = tuple(first.texts) if all(one.texts == first.texts for one in outputs) else None
     numbers = np.array([one.numbers for one in outputs], dtype=float)
     draws = draws_of(side)
-    found = _fitted(numbers, len(side.outputs), draws)
+    found = _fit_number_laws(numbers, len(side.outputs), draws)
     return Laws(first.structure, texts, first.paths, found, draws.cut)
 
 
-def _fitted(numbers: Array, random: int, draws: Draws) -> list[Law | None]:
-    constant = _constants(numbers)
+def _fit_number_laws(numbers: Array, random: int, draws: StandardDraws) -> list[NumberLaw | None]:
+    constant = _find_constant_columns(numbers)
     z = draws.matrix
-    found: list[Law | None] = [
-        Law("constant", float(numbers[0, n])) if constant[n] else None for n in range(len(constant))
+    found: list[NumberLaw | None] = [
+        NumberLaw("constant", float(numbers[0, n])) if constant[n] else None
+        for n in range(len(constant))
     ]
     free = [n for n in range(len(constant)) if not constant[n]]
     if not z.size or not free:
         return found
-    for n, tried in zip(free, _likely(numbers[:random, free], z[:random]), strict=True):
+    for n, tried in zip(
+        free, _choose_likely_draws(numbers[:random, free], z[:random]), strict=True
+    ):
         for k in tried:
-            if (law := _law(numbers[:, n], random, z[:, k], draws, int(k))) is not None:
+            if (law := _fit_law(numbers[:, n], random, z[:, k], draws, int(k))) is not None:
                 found[n] = law
                 break
     return found
 
 
-def _constants(numbers: Array) -> list[bool]:
+def _find_constant_columns(numbers: Array) -> list[bool]:
     first = numbers[0]
     same = (numbers == first) | (np.isnan(numbers) & np.isnan(first))
     return [bool(one) for one in same.all(axis=0)]
 
 
-def _likely(numbers: Array, z: Array) -> Iterator[NDArray[np.intp]]:
+def _choose_likely_draws(numbers: Array, z: Array) -> Iterator[NDArray[np.intp]]:
     """Yield of each number the draws that it follows best."""
     with np.errstate(invalid="ignore", divide="ignore"):
         centred = z - z.mean(axis=0)
@@ -371,7 +388,7 @@ def _likely(numbers: Array, z: Array) -> Iterator[NDArray[np.intp]]:
             yield best[np.argsort(-row[best])]
 
 
-def _law(o: Array, random: int, z: Array, draws: Draws, k: int) -> Law | None:
+def _fit_law(o: Array, random: int, z: Array, draws: StandardDraws, k: int) -> NumberLaw | None:
     """Return the law that gives every number of the runs, if there is one."""
     if not np.isfinite(o).all():
         return None
@@ -380,22 +397,22 @@ def _law(o: Array, random: int, z: Array, draws: Draws, k: int) -> Law | None:
     own["declared"] = draws.declared[k]
     hint = draws.hints[k]
     seen = None if hint is None else (hint[0], hint[1] * scale)
-    for centre, factor in _lines(o, random, z, seen):
+    for centre, factor in _find_candidate_lines(o, random, z, seen):
         # Rounded numbers leave the centre open: it has to have been seen.
         rounded = (o == np.round(o)).all() and (centre, factor) == seen
         for post in ("", *(ROUNDED if rounded else ())):
-            law = Law(centre=centre, factor=factor, post=post, **own)
-            law = replace(law, error=_error(law, o[:random], z[:random]))
-            if _explains(law, o, z):
+            law = NumberLaw(centre=centre, factor=factor, post=post, **own)
+            law = replace(law, error=_estimate_law_error(law, o[:random], z[:random]))
+            if _is_law_explaining(law, o, z):
                 return law
             low, high = float(o.min()), float(o.max())
             for ends in ((low, math.inf), (-math.inf, high), (low, high)):
-                if _explains(clipped := replace(law, low=ends[0], high=ends[1]), o, z):
+                if _is_law_explaining(clipped := replace(law, low=ends[0], high=ends[1]), o, z):
                     return clipped
     return None
 
 
-def _lines(
+def _find_candidate_lines(
     o: Array, random: int, z: Array, seen: tuple[float, float] | None
 ) -> Iterator[tuple[float, float]]:
     """Yield centre and factor: through the runs that are not clipped, and as it was seen."""
@@ -412,36 +429,36 @@ def _lines(
         yield seen
 
 
-def _precision(o: Array) -> float:
+def _estimate_precision(o: Array) -> float:
     """Return how far numbers of a run may be off, relative: some are in single precision."""
     single = bool((o == o.astype(np.float32)).all()) and not (o == np.round(o)).all()
     return 3e-7 if single else 1e-13
 
 
-def _error(law: Law, o: Array, z: Array) -> float:
-    precision = _precision(o)
+def _estimate_law_error(law: NumberLaw, o: Array, z: Array) -> float:
+    precision = _estimate_precision(o)
     size = (precision if precision > 1e-10 else 1e-15) * float(
         np.abs(o).max() + np.abs(law.factor * z).max()
     )
     return size if law.post else size + float(np.median(np.abs(law.predicted(z) - o)))
 
 
-def _explains(law: Law, o: Array, z: Array) -> bool:
+def _is_law_explaining(law: NumberLaw, o: Array, z: Array) -> bool:
     if law.factor == 0 or not math.isfinite(law.factor):
         return False
     inside = (o > law.low) & (o < law.high)
     if inside.sum() < _LEAST_RUNS:
         return False
-    return holds(law, o, z)
+    return is_law_held(law, o, z)
 
 
-def holds(law: Law, o: Array, z: Array) -> bool:
+def is_law_held(law: NumberLaw, o: Array, z: Array) -> bool:
     """Return whether draws give the numbers of the runs by a law."""
     if not np.isfinite(o).all():
         return False
     missed = np.abs(law.predicted(z) - o)
     allowed = _EXACT * abs(law.factor) * (1 + np.abs(z))
-    allowed += _precision(o) * np.maximum(np.abs(o), abs(law.centre))
+    allowed += _estimate_precision(o) * np.maximum(np.abs(o), abs(law.centre))
     if not law.post:
         return bool((missed <= allowed).all())
     # Rounding of a number in the middle between two may go either way.

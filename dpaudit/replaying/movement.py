@@ -11,8 +11,8 @@ import numpy as np
 
 from dpaudit.freezing.observing import Side
 from dpaudit.freezing.tracked import Call
-from dpaudit.replaying.dependence import named_calls
-from dpaudit.replaying.laws import Law, Laws
+from dpaudit.replaying.dependence import make_call_names
+from dpaudit.replaying.laws import Laws, NumberLaw
 from dpaudit.replaying.shifts import Unknown, shift_of
 
 _SAME = 1e-9  # relative
@@ -22,7 +22,7 @@ MECHANISMS = {"diffprivlib.Laplace": "laplace", "diffprivlib.Gaussian": "normal"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moved:
+class CallMovement:
     """A noisy call on both datasets.
 
     Parameters
@@ -72,9 +72,9 @@ class Moved:
         return abs(self.scale - self.other_scale) > _SAME * max(self.scale, self.other_scale)
 
 
-def movements(
+def compute_movements(
     dataset: Side, neighbour: Side, laws: tuple[Laws, Laws], steady: Set[str]
-) -> list[Moved]:
+) -> list[CallMovement]:
     """Return every call that both runs made and that no other call contains, in order.
 
     Parameters
@@ -84,17 +84,19 @@ def movements(
     steady
         Keys of the calls whose centres depend on no noise (`dpaudit.replaying.dependence`).
     """
-    by_key = named_calls(neighbour.runs[0])
+    by_key = make_call_names(neighbour.runs[0])
     return [
-        _moved(call, by_key[name], name in steady, laws)
-        for name, call in named_calls(dataset.runs[0]).items()
+        _make_moved_call(call, by_key[name], name in steady, laws)
+        for name, call in make_call_names(dataset.runs[0]).items()
         if name in by_key and call.parent is None
     ]
 
 
-def _moved(call: Call, other: Call, steady: bool, laws: tuple[Laws, Laws]) -> Moved:
+def _make_moved_call(
+    call: Call, other: Call, steady: bool, laws: tuple[Laws, Laws]
+) -> CallMovement:
     kind = MECHANISMS.get(call.kind, call.kind)
-    place, difference, factors, seen = _difference(call, other)
+    place, difference, factors, seen = _find_centre_difference(call, other)
     moved = scale = other_scale = None
     if difference is not None:
         moved = float(np.linalg.norm(np.ravel(difference), _NORMS.get(kind, 1)))
@@ -107,8 +109,10 @@ def _moved(call: Call, other: Call, steady: bool, laws: tuple[Laws, Laws]) -> Mo
     if not moved and (found := _in_outputs(call.key, kind, laws)) is not None:
         moved, scale, other_scale = found
         seen = "output"
-    spent, unknown = _spent(call, other, kind, laws) if steady else (None, "feedback")
-    return Moved(
+    spent, unknown = (
+        _compute_spent_scales(call, other, kind, laws) if steady else (None, "feedback")
+    )
+    return CallMovement(
         index=call.index,
         key=call.key,
         place=place,
@@ -127,7 +131,7 @@ def _moved(call: Call, other: Call, steady: bool, laws: tuple[Laws, Laws]) -> Mo
     )
 
 
-def _spent(
+def _compute_spent_scales(
     call: Call, other: Call, kind: str, laws: tuple[Laws, Laws]
 ) -> tuple[float, None] | tuple[None, Unknown]:
     """Return the movement in scales of the noise, in the norm of its law, or why there is none."""
@@ -139,24 +143,35 @@ def _spent(
     return float(np.linalg.norm(found, _NORMS.get(kind, 1))), None
 
 
-def _difference(call: Call, other: Call) -> tuple[str, Any, tuple[Any, Any], str | None]:
+def _find_centre_difference(
+    call: Call, other: Call
+) -> tuple[str, Any, tuple[Any, Any], str | None]:
     """Return where the centre was seen, its difference, and what the noise is times there."""
     met = len(call.meetings) == len(other.meetings)
     pairs = list(zip(call.meetings, other.meetings, strict=True)) if met else []
     for here, there in pairs:
-        if (found := _less(here.centre, there.centre)) is not None and np.any(found):
+        if (found := _subtract_with_rounding(here.centre, there.centre)) is not None and np.any(
+            found
+        ):
             return here.place, found, (here.factor, there.factor), "sum"
-    found = None if call.location is None else _less(call.location, other.location)
+    found = (
+        None if call.location is None else _subtract_with_rounding(call.location, other.location)
+    )
     if found is not None and (np.any(found) or not pairs):
         plain = not np.any(found) and not np.any(call.location)
         return call.place, None if plain else found, (1.0, 1.0), None if plain else "argument"
     if pairs:
         here, there = pairs[0]
-        return here.place, _less(here.centre, there.centre), (here.factor, there.factor), "sum"
+        return (
+            here.place,
+            _subtract_with_rounding(here.centre, there.centre),
+            (here.factor, there.factor),
+            "sum",
+        )
     return call.place, None, (1.0, 1.0), None
 
 
-def _less(one: Any, other: Any) -> Any:
+def _subtract_with_rounding(one: Any, other: Any) -> Any:
     """Return a difference; what one has and the other has not counts as it is."""
     one, other = np.asarray(one, float), np.asarray(other, float)
     try:
@@ -176,7 +191,7 @@ def _in_outputs(key: str, kind: str, laws: tuple[Laws, Laws]) -> tuple[float, fl
     pairs = [
         (p, q)
         for p, q in zip(laws[0].numbers, laws[1].numbers, strict=True)
-        if _has(p, key) and _has(q, key)
+        if _is_law_of_draw(p, key) and _is_law_of_draw(q, key)
     ]
     if not pairs:
         return None
@@ -187,5 +202,5 @@ def _in_outputs(key: str, kind: str, laws: tuple[Laws, Laws]) -> tuple[float, fl
     return moved, scales[0], scales[1]
 
 
-def _has(law: Law | None, key: str) -> bool:
+def _is_law_of_draw(law: NumberLaw | None, key: str) -> bool:
     return law is not None and law.draw is not None and law.draw.key == key

@@ -10,7 +10,7 @@ import numpy as np
 from dpaudit.freezing import recorder
 from dpaudit.freezing.observing import Function, Side
 from dpaudit.freezing.outputs import flattened
-from dpaudit.standins import raised_by, what_code_raised
+from dpaudit.standins import find_raised_error, what_code_raised
 
 KIND = "nothing released"
 _NONE = flattened(None).structure
@@ -34,7 +34,7 @@ def nothing_released(function: Function, dataset: Any, sides: tuple[Side, Side])
     plain = [output for side in sides for output in side.plain]
     raised = {output.raised for output in plain if output.raised is not None}
     if plain and all(output.raised is not None for output in plain):
-        said = _said(function, dataset) if _is_pythons(raised) else None
+        said = _format_call_end(function, dataset) if _is_pythons(raised) else None
         return f"every run on either dataset {said or 'raises an exception'}"
     if {output.structure for output in plain} == {_NONE}:
         return "every run on either dataset returns None: let it return what it releases"
@@ -48,13 +48,13 @@ def _is_pythons(raised: set[str]) -> bool:
     return not more and isinstance(found, type) and issubclass(found, BaseException)
 
 
-def _said(function: Function, dataset: Any) -> str | None:
+def _format_call_end(function: Function, dataset: Any) -> str | None:
     """Return how a call ends, with words that hold no record; None if it returns now."""
 
     def again(data: Any) -> object:
         return function(recorder.fresh_copy(data), np.random.default_rng(0))
 
-    error = raised_by(again, dataset)
+    error = find_raised_error(again, dataset)
     if error is None:
         return None
     raises = "" if isinstance(error, SystemExit) else "raises "

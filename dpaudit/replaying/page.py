@@ -8,11 +8,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 from dpaudit.faults.catalogue import fault_line
-from dpaudit.notebook import piece, table
+from dpaudit.notebook import render_notebook_table, render_piece
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.spending import Reason, Why
-from dpaudit.report.render import templates
-from dpaudit.text import one_line, printable
+from dpaudit.report.render import make_template_environment
+from dpaudit.text import make_printable, one_line
 
 if TYPE_CHECKING:
     from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
@@ -27,7 +27,7 @@ _TIERS = {
 }
 
 
-def row(call: ReplayedCall, a_unit: float | None = None) -> tuple[str, ...]:
+def format_call_row(call: ReplayedCall, a_unit: float | None = None) -> tuple[str, ...]:
     """Return a call as a row of the table with `COLUMNS`.
 
     ``a_unit`` is how far it moved a unit of distance, of a claim that is about that.
@@ -38,15 +38,15 @@ def row(call: ReplayedCall, a_unit: float | None = None) -> tuple[str, ...]:
     >>> one = ReplayedCall(index=0, place="a.py:3 in f", name="random.gauss", kind="normal",
     ...     shape=(), scale=2.0, other_scale=2.0, moved=1.0, seen="argument", steady=True,
     ...     declared=None, epsilon=None, spent=0.5)
-    >>> row(one)
+    >>> format_call_row(one)
     ('0', 'a.py:3 in f', 'random.gauss', '—', '2', '1', 'argument', '—', 'mu 0.5')
     """
-    scale = _number(call.scale)
+    scale = _format_optional_number(call.scale)
     if call.other_scale is not None and call.other_scale != call.scale:
-        scale = f"{scale} / {_number(call.other_scale)}"
-    moved = _number(call.moved) + ("" if call.steady or not call.moved else " *")
+        scale = f"{scale} / {_format_optional_number(call.other_scale)}"
+    moved = _format_optional_number(call.moved) + ("" if call.steady or not call.moved else " *")
     if a_unit is not None:
-        moved += f" ({_number(a_unit)} a unit)"
+        moved += f" ({_format_optional_number(a_unit)} a unit)"
     return (
         str(call.index),
         call.place,
@@ -55,8 +55,8 @@ def row(call: ReplayedCall, a_unit: float | None = None) -> tuple[str, ...]:
         scale,
         moved,
         call.seen or _NONE,
-        _number(call.declared),
-        _NONE if call.spent is None else f"{unit_of(call)} {_number(call.spent)}",
+        _format_optional_number(call.declared),
+        _NONE if call.spent is None else f"{unit_of(call)} {_format_optional_number(call.spent)}",
     )
 
 
@@ -68,23 +68,23 @@ def unit_of(call: ReplayedCall) -> str:
 SHORT = ("#", "place", "primitive", "scale", "moved", "declared", "spent")
 
 
-def rows(found: Replay) -> list[tuple[str, ...]]:
+def format_call_rows(found: Replay) -> list[tuple[str, ...]]:
     """Return all calls as rows of the table with `COLUMNS`."""
-    return [row(one, found.moved_a_unit(one)) for one in found.calls]
+    return [format_call_row(one, found.moved_a_unit(one)) for one in found.calls]
 
 
 def short_row(call: ReplayedCall, a_unit: float | None = None) -> tuple[str, ...]:
     """Return a call as a row of the table with `SHORT`, for a terminal."""
-    held = dict(zip(COLUMNS, row(call, a_unit), strict=True))
+    held = dict(zip(COLUMNS, format_call_row(call, a_unit), strict=True))
     held["primitive"] = ".".join(call.name.split(".")[-2:])
     return tuple(held[name] for name in SHORT)
 
 
-def _number(value: float | None) -> str:
+def _format_optional_number(value: float | None) -> str:
     return _NONE if value is None or math.isnan(value) else f"{value:.4g}"
 
 
-def summary(found: Replay) -> Iterator[str]:
+def format_replay_summary(found: Replay) -> Iterator[str]:
     """Yield what was claimed and looked at, line by line."""
     yield f"Claimed: epsilon = {found.epsilon:g}, delta = {found.delta:g}; {found.relation}."
     if (a_unit := found.a_unit) is not None:
@@ -97,7 +97,7 @@ def summary(found: Replay) -> Iterator[str]:
         f"Called as {found.form}; {found.runs} frozen runs on each dataset, the first of which is "
         f"shown."
     )
-    yield from _spending(found)
+    yield from _format_spending_lines(found)
     yield from _of_no_other(found)
     if found.unread:
         yield f"No law was read of: {', '.join(found.unread[:8])}."
@@ -115,7 +115,7 @@ def _of_no_other(found: Replay) -> Iterator[str]:
     )
     yield (
         "A law that was read shows an epsilon of any size. What has none is counted, on so many "
-        f"runs that they can certify {_down(found.cap)} at most."
+        f"runs that they can certify {_format_lower_end(found.cap)} at most."
     )
 
 
@@ -136,23 +136,27 @@ _WHY: Mapping[Why, str] = {
 _LEAST_EXCESS = 2.0
 
 
-def _spending(found: Replay) -> Iterator[str]:
+def _format_spending_lines(found: Replay) -> Iterator[str]:
     """Yield what all noisy values spend together, or why that is unknown, and how much is spare."""
     spending = found.spending
     if spending.epsilon is not None:
         yield (
-            f"All noisy values together spend an epsilon of {_up(spending.epsilon)} at that delta "
+            "All noisy values together spend an epsilon of "
+            f"{_format_upper_number(spending.epsilon)} at that delta "
             "on this pair, if each is released and nothing else looks at the data. Their centres "
             f"were the same in {spending.ordinary} runs on each dataset with other noise, and in "
             f"{spending.graded} with noise of up to 20,000 scales; a dependence on noise that none "
             "of them had is not excluded."
         )
     elif spending.reasons:
-        reasons = "; ".join(_reason(one, len(found.calls)) for one in spending.reasons)
+        reasons = "; ".join(
+            _format_unknown_reason(one, len(found.calls)) for one in spending.reasons
+        )
         yield f"What all noisy values spend together is unknown: {reasons}."
     if spending.mu is not None:
         yield (
-            f"All of them have Gaussian noise, and together a mu of {_up(spending.mu)}: a scale of "
+            "All of them have Gaussian noise, and together a mu of "
+            f"{_format_upper_number(spending.mu)}: a scale of "
             f"about {1 / spending.mu:.3g} times what they move by."
         )
     if spending.excess is not None and spending.excess >= _LEAST_EXCESS:
@@ -162,37 +166,37 @@ def _spending(found: Replay) -> Iterator[str]:
         )
 
 
-def _up(value: float) -> str:
+def _format_upper_number(value: float) -> str:
     """Return an upper number in four digits, rounded up."""
     return f"{in_four_digits(value, ROUND_CEILING):.4g}"
 
 
-def _down(value: float) -> str:
+def _format_lower_end(value: float) -> str:
     """Return a lower number in four digits, rounded down."""
     return f"{in_four_digits(value, ROUND_FLOOR):.4g}"
 
 
-def _reason(one: Reason, calls: int) -> str:
+def _format_unknown_reason(one: Reason, calls: int) -> str:
     if not one.calls:
         return _WHY[one.why]
     where = "" if one.place is None else f", the first at {one.place}"
     return f"{_WHY[one.why]} {one.calls} of {calls} calls{where}"
 
 
-def html(found: Replay) -> str:
+def render_replay_html(found: Replay) -> str:
     """Return the report as one HTML page that needs nothing else; every text in it is escaped."""
     page = (
-        templates(html=True)
+        make_template_environment(html=True)
         .get_template("replay.html.j2")
         .render(
             found=found,
-            summary=list(summary(found)),
+            summary=list(format_replay_summary(found)),
             tiers=list(_by_tier(found)),
             columns=COLUMNS,
-            rows=rows(found),
+            rows=format_call_rows(found),
         )
     )
-    return printable(page)
+    return make_printable(page)
 
 
 def _by_tier(found: Replay) -> Iterator[tuple[str, list[ReplayFinding]]]:
@@ -201,17 +205,24 @@ def _by_tier(found: Replay) -> Iterator[tuple[str, list[ReplayFinding]]]:
             yield title, listed
 
 
-def markdown(found: Replay) -> str:
+def render_replay_markdown(found: Replay) -> str:
     """Return the report as Markdown."""
-    lines = [f"# {_plain(found.mechanism)}: {found.verdict}", "", *summary(found)]
+    lines = [
+        f"# {_escape_markdown(found.mechanism)}: {found.verdict}",
+        "",
+        *format_replay_summary(found),
+    ]
     for title, listed in _by_tier(found):
         lines += ["", f"## {title}", ""]
         for one in listed:
-            place = "" if one.place is None else f" `{_plain(one.place)}`"
-            lines.append(f"- **{one.heading}**: {_plain(one.words)}{place}{_fault(one)}")
+            place = "" if one.place is None else f" `{_escape_markdown(one.place)}`"
+            lines.append(
+                f"- **{one.heading}**: "
+                f"{_escape_markdown(one.words)}{place}{_format_finding_fault(one)}"
+            )
     lines += ["", "## Calls of random primitives", ""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    lines += [f"| {' | '.join(map(_plain, one))} |" for one in rows(found)]
+    lines += [f"| {' | '.join(map(_escape_markdown, one))} |" for one in format_call_rows(found)]
     lines += [
         "",
         "A `*` beside a movement: the centre depends on noise, so that it is no "
@@ -224,7 +235,11 @@ def markdown(found: Replay) -> str:
 def as_text(found: Replay) -> str:
     """Return the verdict, the findings with their places, and their kinds of fault, as lines."""
     return "\n".join(
-        [f"{found.mechanism}: {found.verdict}", *summary(found), *finding_lines(found)]
+        [
+            f"{found.mechanism}: {found.verdict}",
+            *format_replay_summary(found),
+            *finding_lines(found),
+        ]
     )
 
 
@@ -242,21 +257,27 @@ def as_html(found: Replay) -> str:
     listed = [
         (
             one.tier,
-            f"{one.heading}: {one.words}{_fault(one)}",
+            f"{one.heading}: {one.words}{_format_finding_fault(one)}",
             _NONE if one.place is None else one.place,
         )
         for one in found.findings
     ]
-    parts = [table("Findings", ("tier", "what moved", "place"), listed)] if listed else []
+    parts = (
+        [render_notebook_table("Findings", ("tier", "what moved", "place"), listed)]
+        if listed
+        else []
+    )
     if found.calls:
-        parts.append(table("Calls of random primitives", COLUMNS, rows(found)))
-    return piece(f"{found.mechanism}: {found.verdict}", summary(found), *parts)
+        parts.append(
+            render_notebook_table("Calls of random primitives", COLUMNS, format_call_rows(found))
+        )
+    return render_piece(f"{found.mechanism}: {found.verdict}", format_replay_summary(found), *parts)
 
 
-def _fault(one: ReplayFinding) -> str:
+def _format_finding_fault(one: ReplayFinding) -> str:
     return "" if one.fault is None else f" ({fault_line(one.fault)})"
 
 
-def _plain(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Return text on one line in which nothing is markup."""
     return one_line(text).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

@@ -17,7 +17,7 @@ import numpy as np
 
 import dpaudit.guarantees.rounding as rounding
 from dpaudit.auditing.api import audit
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import Executor
 from dpaudit.laws.isolated import Isolation
 from dpaudit.replaying.movement import MECHANISMS
@@ -31,7 +31,7 @@ _LAPLACE = {"laplace"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class PrimitiveGroup:
     """One kind of primitive, at one scale, with one movement.
 
     Parameters
@@ -64,7 +64,7 @@ class Part:
     unknown: Why | None = None
 
 
-def parts(found: Replay) -> tuple[Part, ...]:
+def make_replay_parts(found: Replay) -> tuple[PrimitiveGroup, ...]:
     """Return the parts of a replay, calls that are alike together.
 
     What did not move is left out, unless nobody can say whether it would.
@@ -76,17 +76,17 @@ def parts(found: Replay) -> tuple[Part, ...]:
     >>> def release(data, rng):
     ...     return [data.sum() + rng.laplace(scale=4.0) for _ in range(3)]
     >>> found = replay(release, np.array([0.0]), np.array([1.0]), epsilon=1.0)
-    >>> [(one.name, one.count, one.epsilon, one.label) for one in parts(found)]
+    >>> [(one.name, one.count, one.epsilon, one.label) for one in make_replay_parts(found)]
     [('numpy.random.Generator.laplace', 3, 0.25, 'proved by its law')]
-    >>> total(parts(found))
+    >>> total(make_replay_parts(found))
     0.75
     """
     counts: Counter[tuple[Any, ...]] = Counter()
     for one in found.calls:
         if one.moved != 0 or one.unknown is not None:
             counts[one.name, one.kind, one.scale, one.moved, one.spent, one.unknown] += 1
-    listed = [_part(*key, count=count) for key, count in counts.items()]
-    return (*listed, *(_other(one) for one in found.spending.reasons if _of_run(one)))
+    listed = [_make_replay_part(*key, count=count) for key, count in counts.items()]
+    return (*listed, *(_make_unknown_part(one) for one in found.spending.reasons if _of_run(one)))
 
 
 def _of_run(reason: Reason) -> bool:
@@ -94,7 +94,7 @@ def _of_run(reason: Reason) -> bool:
     return not reason.calls and reason.why != "infinite"
 
 
-def _part(
+def _make_replay_part(
     name: str,
     kind: str,
     scale: float | None,
@@ -103,10 +103,10 @@ def _part(
     unknown: Unknown | None,
     *,
     count: int,
-) -> Part:
+) -> PrimitiveGroup:
     pure = MECHANISMS.get(kind, kind) in _LAPLACE
     epsilon = spent if pure and unknown is None else None
-    return Part(
+    return PrimitiveGroup(
         name=name,
         kind=kind,
         scale=scale,
@@ -118,9 +118,9 @@ def _part(
     )
 
 
-def _other(reason: Reason) -> Part:
+def _make_unknown_part(reason: Reason) -> PrimitiveGroup:
     """Return what is about no single call as a part that nobody knows."""
-    return Part(
+    return PrimitiveGroup(
         name="the rest of the run",
         kind=reason.why,
         scale=None,
@@ -132,15 +132,15 @@ def _other(reason: Reason) -> Part:
     )
 
 
-def total(listed: Sequence[Part]) -> float | None:
+def total(listed: Sequence[PrimitiveGroup]) -> float | None:
     """Return the sum of what the parts spend; None where one is unknown."""
     if any(one.epsilon is None for one in listed):
         return None
     return rounding.sum_up((one.count, one.epsilon or 0.0) for one in listed)
 
 
-def audited(
-    part: Part,
+def audit_part(
+    part: PrimitiveGroup,
     primitive: Callable[[float, np.random.Generator], float],
     *,
     epsilon: float,
@@ -149,7 +149,7 @@ def audited(
     seed: int = 0,
     executor: Executor | None = None,
     isolation: Isolation | None = None,
-) -> Part:
+) -> PrimitiveGroup:
     """Return a part whose primitive was audited alone, at an epsilon that it is said to have.
 
     A part whose centre depends on noise has no movement to audit it at, and is refused.
@@ -178,9 +178,13 @@ def audited(
     """
     if part.unknown is not None and part.unknown != "no law":
         expected = "one whose movement is a sensitivity"
-        raise InvalidArgument("part", Shown(f"one that is unknown ({part.unknown})"), expected)
+        raise InvalidArgument(
+            "part", VerbatimText(f"one that is unknown ({part.unknown})"), expected
+        )
     if part.moved is None:
-        raise InvalidArgument("part", Shown("one whose value was not seen"), "one with a movement")
+        raise InvalidArgument(
+            "part", VerbatimText("one whose value was not seen"), "one with a movement"
+        )
     result = audit(
         _Alone(primitive),
         np.array([0.0]),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpaudit.palette import FAINT, INK
 from dpaudit.replaying.page import unit_of
 from dpaudit.report.charts import CLAIMED, PROVED, Picture, draw_pictures, number_ticks
-from dpaudit.report.formatting import NONE, number
+from dpaudit.report.formatting import NONE, format_significant
 from dpaudit.report.latex import escape_latex, format_number, format_row
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ _WIDTH, _ROW = 6.4, 0.24
 
 def show_replay(found: Replay) -> list[Picture]:
     """Return the pictures of a replay, undrawn: what calls spend, one for each unit."""
-    return list(_spending(found)) or [_nothing(found)]
+    return list(_make_spending_pictures(found)) or [_make_empty_picture(found)]
 
 
-def _spending(found: Replay) -> Iterator[Picture]:
+def _make_spending_pictures(found: Replay) -> Iterator[Picture]:
     for unit in ("epsilon", "mu"):
         calls = [one for one in found.calls if one.spent is not None and unit_of(one) == unit]
         if not calls:
@@ -77,7 +77,7 @@ def _name_calls(axes: Axes, calls: Sequence[ReplayedCall]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _nothing(found: Replay) -> Picture:
+def _make_empty_picture(found: Replay) -> Picture:
     return Picture(
         name="nothing",
         draw=_draw_nothing,
@@ -101,13 +101,15 @@ def draw_replay(
 
 def row_of_replay(found: Replay) -> str:
     """Return name, claim, what all noisy values spend together, and verdict as a row in LaTeX."""
-    claimed = rf"$\varepsilon$ = {format_number(number(found.epsilon))}"
+    claimed = rf"$\varepsilon$ = {format_number(format_significant(found.epsilon))}"
     if found.delta:
-        claimed += rf" at $\delta = {format_number(number(found.delta)).strip('$')}$"
+        claimed += rf" at $\delta = {format_number(format_significant(found.delta)).strip('$')}$"
     composed = found.composed
-    together = escape_latex(NONE) if composed is None else format_number(_rounded_up(composed))
+    together = (
+        escape_latex(NONE) if composed is None else format_number(_format_spent_number(composed))
+    )
     return format_row([escape_latex(found.mechanism), claimed, together, found.verdict])
 
 
-def _rounded_up(value: float) -> str:
-    return number(value, rounding=ROUND_CEILING)
+def _format_spent_number(value: float) -> str:
+    return format_significant(value, rounding=ROUND_CEILING)

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import dpaudit.faults.codes as faults
-from dpaudit.errors import shorten
+from dpaudit.errors import shorten_repr
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
 from dpaudit.execution.units import Unit, planned_units, stream
@@ -35,8 +35,8 @@ from dpaudit.freezing.observing import Function, really
 from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.states import are_unmoved
 from dpaudit.laws.instances import REPEATED
-from dpaudit.laws.recurrence import TOO_MANY, recurrence
-from dpaudit.replaying.counting import Seen
+from dpaudit.laws.recurrence import TOO_MANY, measure_recurrence
+from dpaudit.replaying.counting import OutputEvent
 from dpaudit.watching.watch import Touch
 
 _PROCESSES, _WORKERS, _CALLS = 8, 2, 2
@@ -78,7 +78,7 @@ _OUTSIDE = (
 
 
 @dataclass(frozen=True)
-class Answers:
+class ProcessRepetition:
     """What a count reads, in further processes.
 
     Parameters
@@ -113,7 +113,7 @@ class Elsewhere:
 
     again: Callable[[], Sequence[dict[str, Any]]]
     constants: Callable[[list[list[Any]]], list[bool]]
-    answers: Callable[[list[list[Any]]], list[Answers]]
+    answers: Callable[[list[list[Any]]], list[ProcessRepetition]]
     unmoved: Callable[[list[list[Any]]], list[bool]]
     beyond_data: Callable[[], Sequence[Touch]]
 
@@ -135,7 +135,7 @@ def judged(
     standing = [one for one in findings if one["tier"] in _STANDS]
     if kept:
         for one in standing:
-            _withhold(one, _STATE.format(_named(kept)), faults.FILE_KEPT)
+            _set_withheld(one, _STATE.format(_format_first_names(kept)), faults.FILE_KEPT)
         standing = []
     standing = _that_nothing_kept_reaches(standing, elsewhere)
     constant = [one for one in standing if one["constant"] is not None]
@@ -145,15 +145,15 @@ def judged(
     agree += [any(_is_same(one, other) for other in second) for one in varying]
     for one, agrees in zip([*constant, *varying], agree, strict=True):
         if not agrees:
-            _withhold(one, _KEPT, None if one["constant"] is None else faults.STATE_KEPT)
+            _set_withheld(one, _KEPT, None if one["constant"] is None else faults.STATE_KEPT)
     come_back = [*constant, *_that_come_back(varying, elsewhere)]
     left = [one for one in come_back if one["tier"] in _STANDS]
     if left and (causes := elsewhere.beyond_data()):
-        told = [f"{kind} {shorten(name)}" for kind, name in causes[:3]]
+        told = [f"{kind} {shorten_repr(name)}" for kind, name in causes[:3]]
         for one in left:
             always = one["constant"] is not None
             words = (_OUTSIDE if always else _OFTEN).format("; ".join(told))
-            _withhold(one, words, faults.STATE_KEPT)
+            _set_withheld(one, words, faults.STATE_KEPT)
     return in_order(findings)
 
 
@@ -176,7 +176,7 @@ def _that_nothing_kept_reaches(
     stand = [one for one, stays in zip(read, unmoved, strict=True) if stays]
     for one in standing:
         if one["held"] and not any(one is other for other in stand):
-            _withhold(one, _REACHES, faults.STATE_KEPT)
+            _set_withheld(one, _REACHES, faults.STATE_KEPT)
     return [one for one in standing if one["tier"] in _STANDS]
 
 
@@ -206,20 +206,20 @@ def _that_come_back(
     read = elsewhere.answers([list(one["reads"]) for one in counts])
     for one, seen in zip(counts, read, strict=True):
         if seen.kept:
-            _withhold(one, _KEPT_OFTEN, faults.STATE_KEPT)
+            _set_withheld(one, _KEPT_OFTEN, faults.STATE_KEPT)
     return [one for one, seen in zip(counts, read, strict=True) if seen.come_back]
 
 
-def _named(names: Sequence[str]) -> str:
+def _format_first_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(shorten(name) for name in names[:3]) + more
+    return ", ".join(shorten_repr(name) for name in names[:3]) + more
 
 
 def of_one_process(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return findings of code that no other process can have: none of them stands."""
     for one in findings:
         if one["tier"] in _STANDS:
-            _withhold(one, _ONE_PROCESS)
+            _set_withheld(one, _ONE_PROCESS)
     return list(findings)
 
 
@@ -227,11 +227,11 @@ def of_repeated_noise(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]
     """Return findings of first calls of copies that repeat some noise: none of them stands."""
     for one in findings:
         if one["tier"] in _STANDS:
-            _withhold(one, REPEATED)
+            _set_withheld(one, REPEATED)
     return list(findings)
 
 
-def _withhold(one: dict[str, Any], words: str, fault: str | None = None) -> None:
+def _set_withheld(one: dict[str, Any], words: str, fault: str | None = None) -> None:
     one |= {"kind": "hidden state", "tier": "withheld", "words": words, "fault": fault}
     one |= {"epsilon": None, "evidence": None}
 
@@ -250,16 +250,20 @@ def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 # Constants
 
 
-def constant_of(seen: Seen | None) -> list[Any] | None:
+def constant_of(seen: OutputEvent | None) -> list[Any] | None:
     """Return what names a constant, and tells its value apart from others."""
-    return None if seen is None else [seen.what, seen.favours, seen.place, _digest(seen.value)]
+    return (
+        None
+        if seen is None
+        else [seen.what, seen.favours, seen.place, _compute_value_digest(seen.value)]
+    )
 
 
-def _digest(value: Any) -> str:
+def _compute_value_digest(value: Any) -> str:
     return hashlib.blake2b(repr(value).encode(), digest_size=_DIGEST).hexdigest()
 
 
-def hold(
+def check_constants(
     constants: Sequence[Sequence[Any]], function: Function, data: tuple[Any, Any], seed: int
 ) -> list[bool]:
     """Return which constants a few runs have on the one dataset, and not on the other."""
@@ -267,37 +271,41 @@ def hold(
         [really(function, one, seed + _CALLS * which + n) for n in range(_CALLS)]
         for which, one in enumerate(data)
     ]
-    return [_holds(one, *sides) for one in constants]
+    return [_is_constant_held(one, *sides) for one in constants]
 
 
-def _holds(constant: Sequence[Any], on_p: Sequence[Output], on_q: Sequence[Output]) -> bool:
+def _is_constant_held(
+    constant: Sequence[Any], on_p: Sequence[Output], on_q: Sequence[Output]
+) -> bool:
     what, favours, place, digest = constant
     own, other = (on_p, on_q) if favours == "dataset" else (on_q, on_p)
 
     def is_it(output: Output) -> bool:
-        return _digest(Seen(what, favours, None, place).value_in(output)) == str(digest)
+        return _compute_value_digest(
+            OutputEvent(what, favours, None, place).value_in(output)
+        ) == str(digest)
 
     return all(map(is_it, own)) and not any(map(is_it, other))
 
 
 def in_processes(task: Callable[[Unit], list[bool]], limits: Limits, seed: int) -> list[bool]:
     """Return what holds in all of several fresh processes."""
-    return [all(one) for one in zip(*_dealt(task, limits, seed), strict=True)]
+    return [all(one) for one in zip(*_run_in_fresh_processes(task, limits, seed), strict=True)]
 
 
-def unmoved_in(
+def find_unmoved_parts(
     task: Callable[[Unit], list[list[Any]]], limits: Limits, seed: int, epsilon: float
 ) -> list[bool]:
     """Return which parts of outputs no import and no earlier call moves, in fresh processes."""
     end, rounds = time.monotonic() + _MOST_SECONDS, itertools.count()
 
     def values_in(processes: int) -> list[list[list[Any]]]:
-        return _dealt(task, limits, seed + 1 + next(rounds), processes)
+        return _run_in_fresh_processes(task, limits, seed + 1 + next(rounds), processes)
 
     return are_unmoved(values_in, epsilon, lambda: time.monotonic() > end)
 
 
-def _dealt(
+def _run_in_fresh_processes(
     task: Callable[[Unit], ResultT], limits: Limits, seed: int, processes: int = _PROCESSES
 ) -> list[ResultT]:
     """Return what each of several fresh processes returns."""
@@ -310,7 +318,7 @@ def _dealt(
 # Answers that come back
 
 
-def answers(
+def compute_answer_digests(
     function: Function, data: tuple[Any, Any], reads: Sequence[Sequence[Any]], seed: int
 ) -> list[list[list[str]]]:
     """Return digests of what each count reads in some calls on either dataset."""
@@ -321,24 +329,30 @@ def answers(
             outputs.append(really(function, one, seed + _ANSWERS * which + len(outputs)))
         sides.append(outputs)
     return [
-        [[_digest(Seen(what, "", None, place).value_in(o)) for o in side] for side in sides]
+        [
+            [_compute_value_digest(OutputEvent(what, "", None, place).value_in(o)) for o in side]
+            for side in sides
+        ]
         for what, place in reads
     ]
 
 
 def answers_of(
     task: Callable[[Unit], list[list[list[str]]]], limits: Limits, seed: int
-) -> list[Answers]:
+) -> list[ProcessRepetition]:
     """Return what counts read in several fresh processes: whether it comes back, and is kept."""
-    found = _dealt(task, limits, seed)
-    return [_compared(one) for one in zip(*found, strict=True)]
+    found = _run_in_fresh_processes(task, limits, seed)
+    return [_compare_process_answers(one) for one in zip(*found, strict=True)]
 
 
-def _compared(processes: Sequence[Sequence[Sequence[str]]]) -> Answers:
+def _compare_process_answers(processes: Sequence[Sequence[Sequence[str]]]) -> ProcessRepetition:
     """Return it of one count, whose answers each process gives on both datasets."""
     come_back = kept = False
     for side in zip(*processes, strict=True):
         groups = np.repeat(np.arange(len(side)), [len(one) for one in side])
-        kept = kept or recurrence(np.array([d for one in side for d in one]), groups) > TOO_MANY
+        kept = (
+            kept
+            or measure_recurrence(np.array([d for one in side for d in one]), groups) > TOO_MANY
+        )
         come_back = come_back or any(len(set(one)) < len(one) for one in side)
-    return Answers(come_back, kept)
+    return ProcessRepetition(come_back, kept)

@@ -220,7 +220,7 @@ class Replay:
             "edit": self.edit,
             "verdict": self.verdict,
             "withheld": list(self.reasons),
-            "findings": [_plain(vars(one)) for one in found.findings],
+            "findings": [_to_plain_numbers(vars(one)) for one in found.findings],
             "calls": [self._call(one) for one in found.calls],
             "composed": found.composed,
             "spending": {
@@ -248,7 +248,7 @@ class Replay:
 
     def _call(self, one: ReplayedCall) -> dict[str, Any]:
         held = {**vars(one), "shape": list(one.shape)}
-        return _plain({**held, "moved_a_unit": self.moved_a_unit(one)})
+        return _to_plain_numbers({**held, "moved_a_unit": self.moved_a_unit(one)})
 
     def _for_a_file(self) -> Replay:
         """Return this with as few digits as its pages show, unless records are shown."""
@@ -257,10 +257,10 @@ class Replay:
         spending = self.spending
         return replace(
             self,
-            findings=tuple(_rounded(one, ROUND_FLOOR, "epsilon") for one in self.findings),
-            calls=tuple(_rounded(one, ROUND_HALF_EVEN, *_OF_A_CALL) for one in self.calls),
-            spending=_rounded(
-                _rounded(spending, ROUND_CEILING, "epsilon", "mu"), ROUND_HALF_EVEN, "excess"
+            findings=tuple(_round_fields(one, ROUND_FLOOR, "epsilon") for one in self.findings),
+            calls=tuple(_round_fields(one, ROUND_HALF_EVEN, *_OF_A_CALL) for one in self.calls),
+            spending=_round_fields(
+                _round_fields(spending, ROUND_CEILING, "epsilon", "mu"), ROUND_HALF_EVEN, "excess"
             ),
         )
 
@@ -268,7 +268,7 @@ class Replay:
 _Held = TypeVar("_Held", ReplayFinding, ReplayedCall, Spending)
 
 
-def _rounded(one: _Held, rounding: str, *names: str) -> _Held:
+def _round_fields(one: _Held, rounding: str, *names: str) -> _Held:
     """Return an object whose numbers of these names have four digits."""
     held = {name: getattr(one, name) for name in names}
     shown: dict[str, Any] = {
@@ -279,7 +279,7 @@ def _rounded(one: _Held, rounding: str, *names: str) -> _Held:
     return replace(one, **shown)
 
 
-def _plain(held: Mapping[str, Any]) -> dict[str, Any]:
+def _to_plain_numbers(held: Mapping[str, Any]) -> dict[str, Any]:
     """Return numbers that JSON has; what is infinite as text."""
     return {
         name: "infinite" if isinstance(value, float) and math.isinf(value) else value

@@ -16,21 +16,21 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpaudit._references import called, load_reference
+from dpaudit._references import build_referenced_object, load_reference
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.freezing import patching, recorder
 from dpaudit.freezing.observing import Function, observed
 from dpaudit.freezing.states import after_others
 from dpaudit.guarantees.rounding import product_up
 from dpaudit.laws.calling import Calls, When, form_of
-from dpaudit.laws.code import hashed, place_of
+from dpaudit.laws.code import make_code, place_of
 from dpaudit.laws.instances import Pristine, carries_noise
 from dpaudit.laws.observations import require_few
-from dpaudit.replaying.asked import Asked
+from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Compared, compared
-from dpaudit.replaying.movement import Moved
+from dpaudit.replaying.movement import CallMovement
 from dpaudit.replaying.nothing import KIND
-from dpaudit.replaying.processes import answers, constant_of, hold
+from dpaudit.replaying.processes import check_constants, compute_answer_digests, constant_of
 
 _SECONDS = 8.0  # for all pairs
 _BEST = 4
@@ -95,7 +95,7 @@ class Loaded(NamedTuple):
     refused: Sequence[MechanismError] = ()
 
 
-def loaded(task: Task, seed: int = 0) -> Loaded:
+def load_task(task: Task, seed: int = 0) -> Loaded:
     """Return the code as it is called; what it draws while it is imported follows from ``seed``.
 
     Raises
@@ -107,11 +107,13 @@ def loaded(task: Task, seed: int = 0) -> Loaded:
     given, drawn, copied = code, 0, False
     if isinstance(code, str | bytes):
         with patching.patched():
-            given, drawn, copied = recorder.load_recorded(lambda: _loaded(code), seed)
+            given, drawn, copied = recorder.load_recorded(lambda: _load_replayed_code(code), seed)
     try:
         how = form_of(given, form)
     except InvalidArgument:
-        given = called("mechanism", code if isinstance(code, str) else "function", given)
+        given = build_referenced_object(
+            "mechanism", code if isinstance(code, str) else "function", given
+        )
         how = form_of(given, form)
     calls = Calls(given, how, task.read)
     before = Pristine(calls, again=task.when == "first")
@@ -132,7 +134,7 @@ def loaded(task: Task, seed: int = 0) -> Loaded:
     return Loaded(given, function, str(how), drawn, copied, before, refused)
 
 
-def _loaded(code: bytes | str) -> Any:
+def _load_replayed_code(code: bytes | str) -> Any:
     if isinstance(code, str):
         return load_reference("mechanism", code)
     import cloudpickle
@@ -140,20 +142,20 @@ def _loaded(code: bytes | str) -> Any:
     return cloudpickle.loads(code)
 
 
-def replayed(task: Task) -> str:
+def run_replay(task: Task) -> str:
     """Return what replays of a function show, as JSON."""
     with redirect_stdout(sys.stderr):
-        return json.dumps(_replayed(task))
+        return json.dumps(_replay_pairs(task))
 
 
-def _replayed(task: Task) -> dict[str, Any]:
-    given, function, form, drawn, copied, before, refused = loaded(task)
+def _replay_pairs(task: Task) -> dict[str, Any]:
+    given, function, form, drawn, copied, before, refused = load_task(task)
     if task.when is None:
         before.keep()
     state = drawn > 0 or copied
     place = place_of(given)
-    code = None if place is None else hashed(*place)
-    source = _source(given)
+    code = None if place is None else make_code(*place)
+    source = _read_code_source(given)
     end = time.monotonic() + _SECONDS
     best: tuple[Any, int, Compared, Any] | None = None
     looked, changes = 0, False
@@ -167,17 +169,17 @@ def _replayed(task: Task) -> dict[str, Any]:
         samplers = tuple(name for name in OWN_SAMPLERS if name in sys.modules)
         given = (task.claimed(which), task.delta, state, samplers, task.seed, source)
         apart = task.apart[which] if task.apart else None
-        asked = Asked(*given, pairs=tests, copies=copied or runs.copies, apart=apart)
+        asked = ReplayRequest(*given, pairs=tests, copies=copied or runs.copies, apart=apart)
         found = compared(function, (dataset, neighbour), sides, asked)
         looked += 1
-        rank = _rank(found, apart or 1.0)
+        rank = _compute_replay_rank(found, apart or 1.0)
         if best is None or rank > best[0]:
             best = rank, which, found, sides
         if rank[0] == _BEST or time.monotonic() > end:
             break
     assert best is not None
     return {
-        **_document(best[2]),
+        **_convert_compared(best[2]),
         "pair": best[1],
         "pairs": looked,
         "changes": changes,
@@ -195,43 +197,43 @@ def _is_repeated(task: Task, found: Compared, before: Pristine) -> bool:
     return carries_noise(before.first(), task.pairs[0][0], task.seed)
 
 
-def _rank(found: Compared, apart: float) -> tuple[int, float, float]:
+def _compute_replay_rank(found: Compared, apart: float) -> tuple[int, float, float]:
     """Return how much two replays show: the tier, what is proved, and what is spent, a unit."""
     worth = {"proof": _BEST, "violation": 3, "withheld": 2, "hint": 1}
     tiers = [worth[one.tier] for one in found.findings]
     if any(one.kind == KIND for one in found.findings):
         tiers = [-1]  # another pair may show something
     proved = max((one.epsilon or 0.0 for one in found.findings), default=0.0)
-    apparent = max((_apparent(one) for one in found.moved), default=0.0)
+    apparent = max((_get_apparent_spending(one) for one in found.moved), default=0.0)
     return max(tiers, default=0), proved / apart, (found.spending.epsilon or apparent) / apart
 
 
-def _apparent(one: Moved) -> float:
+def _get_apparent_spending(one: CallMovement) -> float:
     """Return a movement in scales, whatever it means: to choose what is looked at."""
     return one.spent or (one.moved / one.scale if one.moved and one.scale else 0.0)
 
 
-def _source(given: Any) -> str:
+def _read_code_source(given: Any) -> str:
     try:
         return Path(inspect.getfile(inspect.unwrap(given))).read_text(encoding="utf-8")
     except (TypeError, OSError, UnicodeDecodeError):
         return ""
 
 
-def _document(found: Compared) -> dict[str, Any]:
+def _convert_compared(found: Compared) -> dict[str, Any]:
     return {
-        "findings": [_finding(one, found) for one in found.findings],
-        "moved": [_moved(one) for one in found.moved],
+        "findings": [_convert_replay_finding(one, found) for one in found.findings],
+        "moved": [_convert_moved(one) for one in found.moved],
         "spending": asdict(found.spending),
         "unread": found.unread,
     }
 
 
-def _moved(one: Moved) -> dict[str, Any]:
+def _convert_moved(one: CallMovement) -> dict[str, Any]:
     return {**asdict(one), "shape": list(one.shape), "scale_moved": one.scale_moved}
 
 
-def _finding(one: Any, found: Compared) -> dict[str, Any]:
+def _convert_replay_finding(one: Any, found: Compared) -> dict[str, Any]:
     return {
         "kind": one.kind,
         "tier": one.tier,
@@ -239,52 +241,52 @@ def _finding(one: Any, found: Compared) -> dict[str, Any]:
         "fault": one.fault,
         "epsilon": one.epsilon,
         "place": one.place,
-        "evidence": _evidence(one, found),
+        "evidence": _convert_evidence(one, found),
         "constant": None if one.kind == COUNTED else constant_of(one.seen),
         "reads": one.reads,
         "held": one.held,
     }
 
 
-def held_elsewhere(task: Task, constants: list[list[Any]], seed: int) -> list[bool]:
+def check_constants_here(task: Task, constants: list[list[Any]], seed: int) -> list[bool]:
     """Return which constants hold in this process as well, on the first pair of a task."""
     with redirect_stdout(sys.stderr):
-        function = loaded(task, seed).function
+        function = load_task(task, seed).function
         dataset, neighbour, _ = task.pairs[0]
-        return hold(constants, function, (dataset, neighbour), seed)
+        return check_constants(constants, function, (dataset, neighbour), seed)
 
 
 def answers_elsewhere(task: Task, reads: list[list[Any]], seed: int) -> list[list[list[str]]]:
     """Return what each count reads in some calls of this process, on both datasets."""
     with redirect_stdout(sys.stderr):
-        function = loaded(task, seed).function
+        function = load_task(task, seed).function
         dataset, neighbour, _ = task.pairs[0]
-        return answers(function, (dataset, neighbour), reads, seed)
+        return compute_answer_digests(function, (dataset, neighbour), reads, seed)
 
 
 def values_after_others(task: Task, reads: list[list[Any]], seed: int) -> list[list[Any]]:
     """Return what outputs with common noise are in some places, after calls of this process."""
     with redirect_stdout(sys.stderr):
-        function = loaded(task, seed).function
+        function = load_task(task, seed).function
         dataset, neighbour, _ = task.pairs[0]
         return after_others(function, (dataset, neighbour), seed, task.seed, reads)
 
 
-def _evidence(one: Any, found: Compared) -> dict[str, Any] | None:
+def _convert_evidence(one: Any, found: Compared) -> dict[str, Any] | None:
     """Return what a verifier looks at again: places and draws, no value of an output."""
     if one.seen is not None:
         return {
             "counted": {"what": one.seen.what, "favours": one.seen.favours, "place": one.seen.place}
         }
     if one.event is not None:
-        return {"event": _event(one.event, found)}
+        return {"event": _convert_event(one.event, found)}
     if one.tier == "violation" and one.call is not None:
         key = next(moved.key for moved in found.moved if moved.index == one.call)
         return {"declared": {"draw": key}}
     return None
 
 
-def _event(event: Any, found: Compared) -> dict[str, Any]:
+def _convert_event(event: Any, found: Compared) -> dict[str, Any]:
     own = found.laws[0 if event.favours == "dataset" else 1]
     first = own.numbers[event.conditions[0].place]
     centre = sum(one.weight * own.numbers[one.place].centre for one in event.conditions)
@@ -297,7 +299,7 @@ def _event(event: Any, found: Compared) -> dict[str, Any]:
         steps = (one.threshold - law.centre) / abs(law.factor) if law.factor else 0.0
         if event.kind == "sum":
             steps = (one.threshold - centre) / scale
-        draws = [_draw(laws.numbers[one.place]) for laws in found.laws]
+        draws = [_convert_draw(laws.numbers[one.place]) for laws in found.laws]
         posts = [laws.numbers[one.place].post for laws in found.laws]
         conditions.append(
             {"place": one.place, "above": one.above, "steps": steps, "draws": draws, "posts": posts}
@@ -306,5 +308,5 @@ def _event(event: Any, found: Compared) -> dict[str, Any]:
     return {"kind": event.kind, "favours": event.favours, "conditions": conditions}
 
 
-def _draw(law: Any) -> list[Any] | None:
+def _convert_draw(law: Any) -> list[Any] | None:
     return None if law.draw is None else [law.draw.key, law.draw.entry, law.draw.made]

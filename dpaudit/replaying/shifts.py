@@ -14,7 +14,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.freezing.tracked import MOST_MEETINGS, Call
-from dpaudit.replaying.laws import Law, Laws
+from dpaudit.replaying.laws import Laws, NumberLaw
 
 # Why nothing is said of a call: its centre depends on noise; its noise is shared by values that
 # move by different amounts; its scale is another on the neighbour; it has no law that is known; or
@@ -38,7 +38,7 @@ def shift_of(call: Call, other: Call, laws: tuple[Laws, Laws]) -> Array | Unknow
     read = _read_off_outputs(call, laws)
     if isinstance(read, str):
         return read
-    met = _met(call, other)
+    met = _find_meeting_shift(call, other)
     if isinstance(met, str):
         return met
     if met is None:
@@ -48,7 +48,7 @@ def shift_of(call: Call, other: Call, laws: tuple[Laws, Laws]) -> Array | Unknow
     return "shared" if apart else met
 
 
-def _met(call: Call, other: Call) -> Array | Unknown | None:
+def _find_meeting_shift(call: Call, other: Call) -> Array | Unknown | None:
     """Return the shift where the noise was added; None where nobody saw that."""
     if call.scale is None or other.scale is None:
         return None
@@ -61,7 +61,9 @@ def _met(call: Call, other: Call) -> Array | Unknown | None:
         for here, there in zip(call.meetings, other.meetings, strict=True)
     ]
     located = call.location is not None and other.location is not None
-    if located and not (_equal(call.location, other.location) and (sums or _plain(call.location))):
+    if located and not (
+        _is_equal_array(call.location, other.location) and (sums or _is_noise_alone(call.location))
+    ):
         sums.append((call.location, other.location, 1.0, 1.0))
     found: Array | None = None
     for one in sums:
@@ -74,11 +76,11 @@ def _met(call: Call, other: Call) -> Array | Unknown | None:
     return found
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _is_equal_array(one: Any, other: Any) -> bool:
     return bool(np.array_equal(one, other))
 
 
-def _plain(location: Any) -> bool:
+def _is_noise_alone(location: Any) -> bool:
     """Return whether a draw is noise alone, added to nothing yet."""
     return not np.any(location)
 
@@ -99,7 +101,7 @@ def _one_shift(
         return "scale"
     if not np.all(scales[0]):
         return "no law"  # noise of scale 0
-    shift = np.broadcast_to(_less(centre, there, scales[0]), whole)
+    shift = np.broadcast_to(_compute_scaled_difference(centre, there, scales[0]), whole)
     if not np.all(np.isfinite(shift)):
         return "unseen"
     if whole == call.shape:
@@ -109,7 +111,7 @@ def _one_shift(
     return np.ravel(shift)[:1] if alone else "shared"
 
 
-def _less(one: Array, other: Array, scale: Array) -> Array:
+def _compute_scaled_difference(one: Array, other: Array, scale: Array) -> Array:
     """Return a difference in scales, without what is rounding in it."""
     with np.errstate(invalid="ignore", over="ignore"):
         found = one - other
@@ -129,7 +131,7 @@ def _read_off_outputs(
     if laws[0].structure is None or laws[0].structure != laws[1].structure:
         return found
     for p, q in zip(laws[0].numbers, laws[1].numbers, strict=True):
-        if not (_has(p, call) or _has(q, call)):
+        if not (_is_law_of_call(p, call) or _is_law_of_call(q, call)):
             continue
         if p is None or q is None or p.draw is None or p.draw != q.draw:
             return "unseen"
@@ -143,5 +145,5 @@ def _read_off_outputs(
     return found
 
 
-def _has(law: Law | None, call: Call) -> bool:
+def _is_law_of_call(law: NumberLaw | None, call: Call) -> bool:
     return law is not None and law.draw is not None and law.draw.key == call.key

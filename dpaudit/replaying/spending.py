@@ -22,9 +22,9 @@ from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.errors import DpauditError
 from dpaudit.freezing.observing import Function, Side, same
 from dpaudit.guarantees.kinds import GaussianDP
-from dpaudit.replaying.dependence import Looked, look_again, look_for_dependence
+from dpaudit.replaying.dependence import DependenceCheck, look_again, look_for_dependence
 from dpaudit.replaying.laws import Laws
-from dpaudit.replaying.movement import MECHANISMS, Moved, movements
+from dpaudit.replaying.movement import MECHANISMS, CallMovement, compute_movements
 from dpaudit.replaying.shifts import Unknown
 
 # Beside those of a call: runs make other calls, what they draw is not all intercepted, an output
@@ -86,7 +86,7 @@ def measure_spending(
     *,
     seed: int,
     hidden_state: bool,
-) -> tuple[list[Moved], Spending]:
+) -> tuple[list[CallMovement], Spending]:
     """Return what moved and what that spends; where there is a number, after more runs.
 
     Parameters
@@ -103,8 +103,8 @@ def measure_spending(
         Whether the first call, or the import, drew what later calls do not.
     """
 
-    def judged(looked: Looked) -> tuple[list[Moved], Spending]:
-        moved = movements(*sides, laws, looked.steady)
+    def judged(looked: DependenceCheck) -> tuple[list[CallMovement], Spending]:
+        moved = compute_movements(*sides, laws, looked.steady)
         return moved, spending_of(moved, sides, laws, looked, claimed, hidden_state)
 
     looked = look_for_dependence(sides)
@@ -115,10 +115,10 @@ def measure_spending(
 
 
 def spending_of(
-    moved: Sequence[Moved],
+    moved: Sequence[CallMovement],
     sides: tuple[Side, Side],
     laws: tuple[Laws, Laws],
-    looked: Looked,
+    looked: DependenceCheck,
     claimed: tuple[float, float],
     hidden_state: bool = False,
 ) -> Spending:
@@ -139,17 +139,17 @@ def spending_of(
     runs = (looked.ordinary, looked.graded)
     if any(one.spent for one in moved):
         reasons += _of_noise_that_shows(sides, laws, looked)
-    elif not reasons and _differ(sides):
+    elif not reasons and _has_differing_outputs(sides):
         reasons = [Reason("outputs")]
     if reasons:
         return Spending(None, tuple(reasons), None, None, *runs)
-    epsilon = composed(moved, claimed[1])
+    epsilon = compose_moved_epsilon(moved, claimed[1])
     reasons = [Reason("infinite")] if epsilon is None else []
     mu = total_mu(moved)
-    return Spending(epsilon, tuple(reasons), mu, _excess(moved, mu, *claimed), *runs)
+    return Spending(epsilon, tuple(reasons), mu, _compute_noise_excess(moved, mu, *claimed), *runs)
 
 
-def _of_calls(moved: Sequence[Moved]) -> Iterator[Reason]:
+def _of_calls(moved: Sequence[CallMovement]) -> Iterator[Reason]:
     """Yield why calls have no number, each sort once."""
     counts: Counter[Unknown] = Counter(one.unknown for one in moved if one.unknown is not None)
     for why, count in counts.items():
@@ -158,7 +158,7 @@ def _of_calls(moved: Sequence[Moved]) -> Iterator[Reason]:
 
 
 def _of_all(
-    sides: tuple[Side, Side], laws: tuple[Laws, Laws], looked: Looked, hidden_state: bool
+    sides: tuple[Side, Side], laws: tuple[Laws, Laws], looked: DependenceCheck, hidden_state: bool
 ) -> Iterator[Reason]:
     if not looked.same_calls:
         yield Reason("calls")
@@ -170,7 +170,7 @@ def _of_all(
 
 
 def _of_noise_that_shows(
-    sides: tuple[Side, Side], laws: tuple[Laws, Laws], looked: Looked
+    sides: tuple[Side, Side], laws: tuple[Laws, Laws], looked: DependenceCheck
 ) -> Iterator[Reason]:
     """Yield why noise may hide less than its scale says: it is seen itself, or comes again."""
     if not looked.lawful or any(map(_is_unread, laws)):
@@ -199,41 +199,43 @@ def _past_noise(laws: tuple[Laws, Laws]) -> bool:
     for p, q in zip(laws[0].numbers, laws[1].numbers, strict=True):
         if p is None or q is None:
             continue
-        if p.constant != q.constant or (p.constant and not _same(p.centre, q.centre)):
+        if p.constant != q.constant or (p.constant and not _is_same_number(p.centre, q.centre)):
             return True
         if (p.low, p.high, p.post, p.kind) != (q.low, q.high, q.post, q.kind):
             return True
     return False
 
 
-def _same(one: float, other: float) -> bool:
+def _is_same_number(one: float, other: float) -> bool:
     return one == other or (math.isnan(one) and math.isnan(other))
 
 
-def _differ(sides: tuple[Side, Side]) -> bool:
+def _has_differing_outputs(sides: tuple[Side, Side]) -> bool:
     """Return whether outputs with the same noise differ."""
     return any(not same(a, b) for a, b in zip(sides[0].outputs, sides[1].outputs, strict=True))
 
 
-def composed(moved: Sequence[Moved], delta: float) -> float | None:
+def compose_moved_epsilon(moved: Sequence[CallMovement], delta: float) -> float | None:
     """Return the epsilon of all calls that moved, by the accountant; None if one is unknown.
 
     Examples
     --------
     >>> from dataclasses import replace
-    >>> one = Moved(index=0, key="k", place="a.py:3 in f", name="laplace", kind="laplace",
+    >>> one = CallMovement(index=0, key="k", place="a.py:3 in f", name="laplace", kind="laplace",
     ...     shape=(), scale=2.0, other_scale=2.0, moved=1.0, seen="sum", steady=True,
     ...     declared=None, epsilon=None, spent=0.5)
-    >>> composed([one, one], 0.0)
+    >>> compose_moved_epsilon([one, one], 0.0)
     1.0
-    >>> composed([one, replace(one, steady=False, spent=None, unknown="feedback")], 0.0)
+    >>> compose_moved_epsilon(
+    ...     [one, replace(one, steady=False, spent=None, unknown="feedback")], 0.0
+    ... )
     """
     counts: Counter[tuple[bool, float]] = Counter()
     for one in moved:
         if one.spent is None:
             return None
         if one.spent > 0:
-            counts[_gaussian(one), one.spent] += 1
+            counts[_is_gaussian(one), one.spent] += 1
     events: list[Release] = [
         (GaussianRelease if gaussian else LaplaceRelease)(
             sensitivity=spent, noise_scale=1.0, count=count
@@ -249,29 +251,35 @@ def composed(moved: Sequence[Moved], delta: float) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _gaussian(one: Moved) -> bool:
+def _is_gaussian(one: CallMovement) -> bool:
     return MECHANISMS.get(one.kind, one.kind) == "normal"
 
 
-def total_mu(moved: Sequence[Moved]) -> float | None:
+def total_mu(moved: Sequence[CallMovement]) -> float | None:
     """Return the mu of all calls that moved, if all of them have Gaussian noise and one moved."""
     spent = [one.spent or 0.0 for one in moved if one.spent]
-    if not spent or not all(_gaussian(one) for one in moved if one.spent):
+    if not spent or not all(_is_gaussian(one) for one in moved if one.spent):
         return None
     return math.hypot(*spent)
 
 
-def _excess(moved: Sequence[Moved], mu: float | None, epsilon: float, delta: float) -> float | None:
+def _compute_noise_excess(
+    moved: Sequence[CallMovement], mu: float | None, epsilon: float, delta: float
+) -> float | None:
     """Return by how much all noise may shrink at least; None where nothing moved."""
     if mu is not None:
-        return None if delta == 0 else _largest(lambda t: GaussianDP(t * mu), epsilon, delta)
-    pure = sum(one.spent or 0.0 for one in moved if not _gaussian(one))
-    if any(one.spent and _gaussian(one) for one in moved) or pure == 0:
+        return (
+            None
+            if delta == 0
+            else _search_largest_factor(lambda t: GaussianDP(t * mu), epsilon, delta)
+        )
+    pure = sum(one.spent or 0.0 for one in moved if not _is_gaussian(one))
+    if any(one.spent and _is_gaussian(one) for one in moved) or pure == 0:
         return None
     return epsilon / pure
 
 
-def _largest(
+def _search_largest_factor(
     guarantee: Callable[[float], GaussianDP], epsilon: float, delta: float
 ) -> float | None:
     """Return the largest factor at which a guarantee still implies a claim."""

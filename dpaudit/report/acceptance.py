@@ -7,13 +7,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from dpaudit.report.counts import Document
-from dpaudit.report.formatting import number
+from dpaudit.report.counts import ReportPart
+from dpaudit.report.formatting import format_significant
 
 State = Literal["accepted", "worse", "expired", "changed", "not refuted", "withheld"]
 
 
-class Acceptance(Document):
+class Acceptance(ReportPart):
     """The entry of a baseline that a result has, and what has become of it.
 
     ``accepted`` is the one state in which a refutation does not decide the exit status: the claim
@@ -35,21 +35,24 @@ class Acceptance(Document):
     )
 
 
-def describe(acceptance: Acceptance) -> str:
+def format_acceptance(acceptance: Acceptance) -> str:
     """Return what has become of an accepted refutation, in a sentence or two.
 
     Examples
     --------
     >>> known = {"reason": "rewritten in May", "since": "2031-03-01", "was": 1.905, "up_to": 2.0}
-    >>> describe(Acceptance(state="accepted", now=1.905, **known))
+    >>> format_acceptance(Acceptance(state="accepted", now=1.905, **known))
     'Accepted on 2031-03-01 (rewritten in May) up to 2: was at least 1.905, is at least 1.905 now.'
-    >>> print(describe(Acceptance(state="worse", now=3.81, **known)))
+    >>> print(format_acceptance(Acceptance(state="worse", now=3.81, **known)))
     Worse than what was accepted on 2031-03-01 (rewritten in May) up to 2: was at least 1.905, is \
 at least 3.81 now. It is refuted again.
     """
-    moved = f"was at least {_floor(acceptance.was)}, is at least {_floor(acceptance.now)} now"
+    moved = (
+        f"was at least {_format_floored(acceptance.was)}, is at least "
+        f"{_format_floored(acceptance.now)} now"
+    )
     entry = f"on {acceptance.since} ({acceptance.reason})"
-    most = f"up to {number(acceptance.up_to)}"
+    most = f"up to {format_significant(acceptance.up_to)}"
     match acceptance.state:
         case "accepted":
             last = "" if acceptance.until is None else f" It is accepted until {acceptance.until}."
@@ -62,16 +65,16 @@ at least 3.81 now. It is refuted again.
             other = ", ".join(acceptance.differs)
             return f"What was accepted {entry} is another claim: {other}. It does not count here."
         case "not refuted":
-            was = f"was at least {_floor(acceptance.was)}"
+            was = f"was at least {_format_floored(acceptance.was)}"
             return f"Accepted {entry}, and no longer refuted ({was}): delete its entry."
         case _:
             return f"Accepted {entry}, and the verdict is withheld now."
 
 
-def unmatched_line(entry: str) -> str:
+def format_unmatched_entry(entry: str) -> str:
     """Return what there is to say of an entry of a baseline that no audit is about."""
     return f"No audit of this command is the accepted {entry}: delete its entry if it is gone."
 
 
-def _floor(value: float) -> str:
-    return number(value, rounding=ROUND_FLOOR)
+def _format_floored(value: float) -> str:
+    return format_significant(value, rounding=ROUND_FLOOR)

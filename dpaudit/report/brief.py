@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpaudit.faults.catalogue import all_faults
-from dpaudit.report.acceptance import describe
-from dpaudit.report.entries import Entries, Entry
+from dpaudit.report.acceptance import format_acceptance
+from dpaudit.report.entries import ReportEntries, ReportEntry
 from dpaudit.report.render import markdown_text as md
 
 MARK = "<!-- dpaudit -->"  # by which a comment is found again
@@ -15,26 +15,31 @@ _MOST = 25_000  # characters of each half: code hosts refuse a comment of more t
 _HEAD = ("| | Claim | Claimed | Proved | Measured | Verdict |", "|---|---|---|---|---|---|")
 
 
-def brief(entries: Entries) -> str:
+def render_brief(entries: ReportEntries) -> str:
     """Return the table, and below it what leaked; of many audits, as much as a comment takes."""
-    rows = _within([*map(_row, entries.entries)], "| | and {} more, in the report | | | | |")
+    rows = _select_fitting_lines(
+        [*map(_render_brief_row, entries.entries)], "| | and {} more, in the report | | | | |"
+    )
     lines = [MARK, f"**dpaudit**: {md(entries.summary)}", "", *_HEAD, *rows]
     wrong = [entry for entry in entries.entries if entry.outcome not in ("not refuted", "proved")]
     if wrong:
-        reasons = [f"- **{md(one.name)}**: {md(_reason(one))}{_fault(one)}" for one in wrong]
-        lines += ["", *_within(reasons, "- and {} more, in the report")]
+        reasons = [
+            f"- **{md(one.name)}**: {md(_format_leak_reason(one))}{_render_fault_link(one)}"
+            for one in wrong
+        ]
+        lines += ["", *_select_fitting_lines(reasons, "- and {} more, in the report")]
     if entries.surety is not None:
         lines += ["", entries.surety]
     return "\n".join([*lines, "", "*Not refuted* is no evidence that a claim holds."]) + "\n"
 
 
-def _reason(entry: Entry) -> str:
+def _format_leak_reason(entry: ReportEntry) -> str:
     """Return what leaked, and what a baseline says of it."""
-    known = "" if entry.acceptance is None else f" {describe(entry.acceptance)}"
+    known = "" if entry.acceptance is None else f" {format_acceptance(entry.acceptance)}"
     return f"{entry.headline}{known}"
 
 
-def _fault(entry: Entry) -> str:
+def _render_fault_link(entry: ReportEntry) -> str:
     """Return a link to the kind of fault, or how its page is shown."""
     fault = None if entry.fault is None else all_faults().get(entry.fault)
     if fault is None:
@@ -43,7 +48,7 @@ def _fault(entry: Entry) -> str:
     return f" ({code}: {md(fault.title)})"
 
 
-def _within(lines: Sequence[str], more: str) -> list[str]:
+def _select_fitting_lines(lines: Sequence[str], more: str) -> list[str]:
     """Return the lines that fit, and how many do not."""
     kept, used = list[str](), 0
     for count, line in enumerate(lines):
@@ -54,7 +59,7 @@ def _within(lines: Sequence[str], more: str) -> list[str]:
     return kept
 
 
-def _row(entry: Entry) -> str:
+def _render_brief_row(entry: ReportEntry) -> str:
     numbers = (md(one) for one in entry.cells or ("", "", ""))
     verdict = f"**{'no result' if entry.outcome == 'missing' else entry.outcome}**"
     verdict += " (accepted)" if entry.is_accepted else ""

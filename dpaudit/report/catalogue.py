@@ -18,12 +18,12 @@ from dpaudit.extension.ledger import (
     ProofEvidence,
 )
 from dpaudit.extension.registry import CLAIMS, PAPERS
-from dpaudit.ledger.counts import Counts, count_rows
-from dpaudit.ledger.installed import installed_ledger
+from dpaudit.ledger.counts import RowCounts, count_rows
+from dpaudit.ledger.installed import make_installed_ledger
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class CatalogueRow:
     """The row of a claim in the ledger of its paper.
 
     Parameters
@@ -61,8 +61,8 @@ class Catalogue:
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
-    entries: Mapping[str, Entry] = field(default_factory=dict)
-    counts: Counts | None = None
+    entries: Mapping[str, CatalogueRow] = field(default_factory=dict)
+    counts: RowCounts | None = None
 
     @classmethod
     def installed(cls) -> Catalogue:
@@ -78,10 +78,10 @@ class Catalogue:
         DpauditError
             The index cannot be read, or a row's evidence says the contrary of its verdict.
         """
-        return replace(self, counts=count_rows(installed_ledger(reports).judge_all()))
+        return replace(self, counts=count_rows(make_installed_ledger(reports).judge_all()))
 
 
-def entries_of_claims(papers: Iterable[Paper]) -> dict[str, Entry]:
+def entries_of_claims(papers: Iterable[Paper]) -> dict[str, CatalogueRow]:
     """Return the rows of ledgers by the claims that they are about.
 
     Examples
@@ -89,15 +89,18 @@ def entries_of_claims(papers: Iterable[Paper]) -> dict[str, Entry]:
     >>> entries_of_claims([])
     {}
     """
-    return {claim: entry for paper in papers for claim, entry in _entries(paper)}
+    return {claim: entry for paper in papers for claim, entry in _make_catalogue_entries(paper)}
 
 
-def _entries(paper: Paper) -> Iterator[tuple[str, Entry]]:
+def _make_catalogue_entries(paper: Paper) -> Iterator[tuple[str, CatalogueRow]]:
     causes = {cause.name: cause for cause in paper.causes}
     rows = {row.name: row for row in paper.rows}
     for row in paper.rows:
         claim = row.evidence.claim if isinstance(row.evidence, AuditEvidence) else row.name
-        yield claim, Entry(paper=paper.name, row=row, cause=causes.get(_cause_name(row, rows)))
+        yield (
+            claim,
+            CatalogueRow(paper=paper.name, row=row, cause=causes.get(_cause_name(row, rows))),
+        )
 
 
 def _cause_name(row: LedgerRow, rows: Mapping[str, LedgerRow]) -> str:

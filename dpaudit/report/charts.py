@@ -34,7 +34,7 @@ from dpaudit.palette import (
     night_style,
 )
 from dpaudit.records import are_shown
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ def render_svg(picture: Picture, *, prefix: str) -> str:
     with _own_style():
         figure = Figure(figsize=picture.size, layout="constrained")
         picture.draw(figure.add_subplot())
-        text = _export(figure)
-    return _inline(text, picture.label, prefix)
+        text = _export_svg(figure)
+    return _convert_to_inline_svg(text, picture.label, prefix)
 
 
 def draw_pictures(
@@ -170,7 +170,7 @@ def draw_pictures(
         for picture, one in zip(pictures, axes, strict=True):
             picture.draw(one)
         if path is not None:
-            _write(figure, Path(path), private)
+            _write_figure(figure, Path(path), private)
     return np.asarray(axes)
 
 
@@ -187,7 +187,7 @@ def require_width(name: str, width: float) -> float:
     >>> require_width("width", 3.3)
     3.3
     """
-    if check.positive(name, width) < _NARROWEST:
+    if check.require_positive(name, width) < _NARROWEST:
         raise InvalidArgument(name, width, f"at least {_NARROWEST:g} inches")
     return width
 
@@ -204,24 +204,26 @@ def require_format(name: str, path: str | os.PathLike[str]) -> None:
     --------
     >>> require_format("path", "one.pdf")
     """
-    if _ending(path) not in _FORMATS:
-        raise InvalidArgument(name, os.fspath(path), f"a file that ends in {_listed_formats()}")
+    if _get_file_ending(path) not in _FORMATS:
+        raise InvalidArgument(
+            name, os.fspath(path), f"a file that ends in {_format_figure_formats()}"
+        )
 
 
 _FORMATS = ("pdf", "svg", "png")
 
 
-def _listed_formats() -> str:
+def _format_figure_formats() -> str:
     return ", ".join(f".{one}" for one in _FORMATS[:-1]) + f" or .{_FORMATS[-1]}"
 
 
-def _ending(path: str | os.PathLike[str]) -> str:
+def _get_file_ending(path: str | os.PathLike[str]) -> str:
     return os.path.splitext(os.fspath(path))[1].lower().removeprefix(".")
 
 
-def _write(figure: Figure, path: Path, private: bool) -> None:
+def _write_figure(figure: Figure, path: Path, private: bool) -> None:
     """Write a figure to a file, whole or not at all; the same figure gives the same bytes."""
-    kind = _ending(path)
+    kind = _get_file_ending(path)
     dated = {"pdf": "CreationDate", "svg": "Date"}.get(kind)
     drawn = io.BytesIO()
     with _without_missing_glyphs():
@@ -251,7 +253,7 @@ def number_ticks(axis: Any) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 6)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: format_significant(value, 6)))
 
 
 def plain_ticks(axis: Any) -> None:
@@ -260,15 +262,15 @@ def plain_ticks(axis: Any) -> None:
 
     axis.set_major_locator(LogLocator(numticks=8))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _format_power_of_ten(value)))
 
 
-def _power(value: float) -> str:
+def _format_power_of_ten(value: float) -> str:
     exponent = round(math.log10(value))
     return str(10**exponent) if 0 <= exponent <= 3 else f"1e{exponent}"
 
 
-def _export(figure: Figure) -> str:
+def _export_svg(figure: Figure) -> str:
     buffer = io.StringIO()
     with _without_missing_glyphs():
         figure.savefig(buffer, format="svg", metadata={"Date": None})
@@ -284,7 +286,7 @@ def _without_missing_glyphs() -> Iterator[None]:
         yield
 
 
-def _inline(text: str, label: str, prefix: str) -> str:
+def _convert_to_inline_svg(text: str, label: str, prefix: str) -> str:
     """Make a whole SVG document part of a page: own ids, a text alternative, night colours."""
     for unwanted in (_PROLOGUE, _METADATA, _GLOBAL_STYLE):
         text = unwanted.sub("", text, count=1)
@@ -292,10 +294,10 @@ def _inline(text: str, label: str, prefix: str) -> str:
     text = re.sub(r"<[^>]+>", lambda tag: _REFERENCE.sub(rf"\1{prefix}-", tag.group()), text)
     text = follow_reader(text)
     style = night_style(text)
-    return _ROOT.sub(lambda root: _root(root.group(), label) + style, text, count=1)
+    return _ROOT.sub(lambda root: _render_svg_root(root.group(), label) + style, text, count=1)
 
 
-def _root(opening: str, label: str) -> str:
+def _render_svg_root(opening: str, label: str) -> str:
     box = re.search(r'viewBox="([^"]*)"', opening)
     assert box is not None, "matplotlib gives every figure a viewBox"
     safe = html.escape(one_line(label), quote=True)

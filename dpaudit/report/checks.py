@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 
 
-class AssumptionCheck(Document):
+class AssumptionCheck(ReportPart):
     """One assumption of the claim, checked on the audited instance."""
 
     name: str
@@ -16,7 +16,7 @@ class AssumptionCheck(Document):
     evidence: str
 
 
-class SelfCheck(Document):
+class SelfCheck(ReportPart):
     """A test that ties the law that was audited to the code that ran."""
 
     name: str

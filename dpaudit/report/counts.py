@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
-class Document(BaseModel):
+class ReportPart(BaseModel):
     """Base of every part: unknown fields are refused, infinities are written as strings."""
 
     model_config = ConfigDict(
@@ -17,7 +17,7 @@ class Document(BaseModel):
     )
 
 
-class BetEvent(Document):
+class BetEvent(ReportPart):
     """An event that is bet on: whose score, which dataset it favours, its share of the wealth."""
 
     attack: str
@@ -25,7 +25,7 @@ class BetEvent(Document):
     share: float
 
 
-class BetRow(Document):
+class BetRow(ReportPart):
     """What came of pairs that were bet on at the same rates, of each event in order."""
 
     pairs: int
@@ -36,7 +36,7 @@ class BetRow(Document):
     hits: list[tuple[int, int]] = Field(description="Outputs in the event, on the same two.")
 
 
-class WealthPath(Document):
+class WealthPath(ReportPart):
     """How the wealth of bets against the claim went, over transcripts of each dataset.
 
     The claim is refuted where the wealth reaches its goal, 1 over the error probability. The bound
@@ -56,7 +56,7 @@ class WealthPath(Document):
     bets: list[BetRow] = []
 
 
-class BinCounts(Document):
+class BinCounts(ReportPart):
     """The counts of bins that carry a bound on a divergence, and the bet that was fixed before.
 
     Whoever has them can work out ``bound`` again (docs/numbers.md).
@@ -77,7 +77,7 @@ class BinCounts(Document):
     bound: float
 
 
-class ScoreCounts(Document):
+class ScoreCounts(ReportPart):
     """How many scores of either side lie between two edges, by their distance from the threshold.
 
     The unit is the spread of all scores (half of them lie within it), so that no output is told.

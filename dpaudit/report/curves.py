@@ -22,7 +22,7 @@ from dpaudit.report.charts import (
     render_svg,
 )
 from dpaudit.report.counts import ScoreCounts, WealthPath
-from dpaudit.report.formatting import number, percent
+from dpaudit.report.formatting import format_percent, format_significant
 from dpaudit.report.law import NoisyLine, ReadLaw
 from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves
 
@@ -52,10 +52,10 @@ def show_delta(result: Result) -> Picture:
     curves = result.delta_curves
     if curves is None or not curves.epsilon:
         raise InvalidArgument("result.delta_curves", curves, "curves with at least one point")
-    label = (
-        f"delta against epsilon for {result.claim}: "
-        f"{_listed(claimed=curves.claimed, proved=curves.proved, certified=curves.band_lower)}."
+    names = _format_curve_names(
+        claimed=curves.claimed, proved=curves.proved, certified=curves.band_lower
     )
+    label = f"delta against epsilon for {result.claim}: {names}."
     draw = partial(_draw_delta, result=result, curves=curves)
     return Picture(name="delta", draw=draw, size=SIZE, label=label)
 
@@ -78,15 +78,15 @@ def show_trade_off(result: Result) -> Picture:
     curves = result.trade_off
     if curves is None or not curves.false_positive_rate:
         raise InvalidArgument("result.trade_off", curves, "curves with at least one point")
-    label = (
-        f"False-negative rate against false-positive rate for {result.claim}: "
-        f"{_listed(claimed=curves.claimed, proved=curves.proved, measured=curves.measured)}."
+    names = _format_curve_names(
+        claimed=curves.claimed, proved=curves.proved, measured=curves.measured
     )
+    label = f"False-negative rate against false-positive rate for {result.claim}: {names}."
     draw = partial(_draw_trade_off, curves=curves)
     return Picture(name="trade_off", draw=draw, size=SIZE, label=label)
 
 
-def wealth(path: WealthPath, *, prefix: str = "wealth") -> str:
+def render_wealth(path: WealthPath, *, prefix: str = "wealth") -> str:
     """Return the picture of `show_wealth` as one ``svg`` element."""
     return render_svg(show_wealth(path), prefix=prefix)
 
@@ -107,7 +107,7 @@ def show_wealth(path: WealthPath) -> Picture:
     return Picture(name="wealth", draw=partial(_draw_wealth, path=path), size=SIZE, label=label)
 
 
-def scores(counts: ScoreCounts, *, prefix: str = "scores") -> str:
+def render_scores(counts: ScoreCounts, *, prefix: str = "scores") -> str:
     """Return the picture of `show_scores` as one ``svg`` element."""
     return render_svg(show_scores(counts), prefix=prefix)
 
@@ -123,10 +123,10 @@ def show_scores(counts: ScoreCounts) -> Picture:
     if len(counts.edges) < 2:
         raise InvalidArgument("counts", counts, "at least one bin")
     side = "above" if counts.above else "below"
-    hits = [_beyond(counts, ones) for ones in (counts.on_dataset, counts.on_neighbour)]
+    hits = [_compute_event_share(counts, ones) for ones in (counts.on_dataset, counts.on_neighbour)]
     label = (
-        f"Scores of outputs around the threshold: {percent(hits[0])} of the dataset's and "
-        f"{percent(hits[1])} of the neighbour's are {side} it."
+        f"Scores of outputs around the threshold: {format_percent(hits[0])} of the dataset's and "
+        f"{format_percent(hits[1])} of the neighbour's are {side} it."
     )
     return Picture(name="scores", draw=partial(_draw_scores, counts=counts), size=SIZE, label=label)
 
@@ -142,7 +142,7 @@ def show_law(law: ReadLaw) -> Picture:
     if not law.lines:
         raise InvalidArgument("law", law, "at least one line")
     lines = law.lines[:_MOST_LINES]
-    said = ", ".join(f"{one.place} {percent(one.share)}" for one in lines)
+    said = ", ".join(f"{one.place} {format_percent(one.share)}" for one in lines)
     size = (SIZE[0], 1.0 + 0.35 * len(lines))
     label = f"Share of the expected privacy loss by line: {said}."
     return Picture(name="law", draw=partial(_draw_law, lines=lines), size=size, label=label)
@@ -160,7 +160,7 @@ def _draw_law(axes: Axes, lines: Sequence[NoisyLine]) -> None:
     number_ticks(axes.xaxis)
 
 
-def _beyond(counts: ScoreCounts, ones: Sequence[int]) -> float:
+def _compute_event_share(counts: ScoreCounts, ones: Sequence[int]) -> float:
     """Return the share of scores in the event."""
     lows = counts.edges[:-1]
     inside = sum(n for low, n in zip(lows, ones, strict=True) if (low >= 0) == counts.above)
@@ -201,7 +201,7 @@ def _draw_wealth(axes: Axes, path: WealthPath) -> None:
     _legend_above(axes)
 
 
-def _listed(**curves: Points | None) -> str:
+def _format_curve_names(**curves: Points | None) -> str:
     return ", ".join(name for name, curve in curves.items() if curve) or "no curve"
 
 
@@ -210,28 +210,34 @@ def _draw_delta(axes: Axes, result: Result, curves: DeltaCurves) -> None:
     bottom = _delta_floor(curves, claimed.delta)
     axes.set_yscale("log")
     axes.set_ylim(bottom, 2.0)
-    _band(axes, curves, bottom)
+    _draw_delta_band(axes, curves, bottom)
     if curves.proved is not None:
-        axes.plot(curves.epsilon, _above(curves.proved, bottom), **PROVED, label="proved")
+        axes.plot(
+            curves.epsilon, _remove_below_bottom(curves.proved, bottom), **PROVED, label="proved"
+        )
     if curves.claimed is not None:
-        _claimed_curve(axes, curves.epsilon, curves.claimed, bottom)
+        _draw_claimed_curve(axes, curves.epsilon, curves.claimed, bottom)
     if claimed.epsilon is not None and math.isfinite(claimed.epsilon):
-        _claimed_mark(axes, claimed.epsilon, claimed.delta or 0.0, bottom)
+        _draw_claimed_mark(axes, claimed.epsilon, claimed.delta or 0.0, bottom)
     axes.set_xlabel("ε")
     axes.set_ylabel("δ (log scale)")
     plain_ticks(axes.yaxis)
     _legend_above(axes)
 
 
-def _claimed_curve(
+def _draw_claimed_curve(
     axes: Axes, epsilon: Sequence[float], claimed: Sequence[float], bottom: float
 ) -> None:
-    hidden = "" if any(value >= bottom for value in claimed) else f" (below {number(bottom)})"
-    axes.plot(epsilon, _above(claimed, bottom), **CLAIMED, label=f"claimed{hidden}")
+    hidden = (
+        ""
+        if any(value >= bottom for value in claimed)
+        else f" (below {format_significant(bottom)})"
+    )
+    axes.plot(epsilon, _remove_below_bottom(claimed, bottom), **CLAIMED, label=f"claimed{hidden}")
 
 
-def _claimed_mark(axes: Axes, epsilon: float, delta: float, bottom: float) -> None:
-    label = f"claimed: ε = {number(epsilon)}, δ = {number(delta)}"
+def _draw_claimed_mark(axes: Axes, epsilon: float, delta: float, bottom: float) -> None:
+    label = f"claimed: ε = {format_significant(epsilon)}, δ = {format_significant(delta)}"
     axes.plot(
         [epsilon],
         [max(delta, bottom)],
@@ -245,10 +251,10 @@ def _claimed_mark(axes: Axes, epsilon: float, delta: float, bottom: float) -> No
     )
 
 
-def _band(axes: Axes, curves: DeltaCurves, bottom: float) -> None:
+def _draw_delta_band(axes: Axes, curves: DeltaCurves, bottom: float) -> None:
     if curves.band_lower is None:
         return
-    sure = "" if curves.band_confidence is None else f" ({percent(curves.band_confidence)})"
+    sure = "" if curves.band_confidence is None else f" ({format_percent(curves.band_confidence)})"
     upper = curves.band_upper or [None] * len(curves.epsilon)
     has_upper = [end is not None for end in upper]
     # On top of the proved curve, which a narrow band would otherwise hide behind.
@@ -266,11 +272,13 @@ def _band(axes: Axes, curves: DeltaCurves, bottom: float) -> None:
             linewidth=0,
             label=f"measured: certified band{sure}",
         )
-        axes.plot(curves.epsilon, _above(upper, bottom), **edge)
-        axes.plot(curves.epsilon, _above(curves.band_lower, bottom), **edge)
+        axes.plot(curves.epsilon, _remove_below_bottom(upper, bottom), **edge)
+        axes.plot(curves.epsilon, _remove_below_bottom(curves.band_lower, bottom), **edge)
     else:
         label = f"measured: certified lower edge{sure}"
-        axes.plot(curves.epsilon, _above(curves.band_lower, bottom), **MEASURED, label=label)
+        axes.plot(
+            curves.epsilon, _remove_below_bottom(curves.band_lower, bottom), **MEASURED, label=label
+        )
 
 
 def _delta_floor(curves: DeltaCurves, delta: float | None) -> float:
@@ -292,9 +300,9 @@ def _draw_trade_off(axes: Axes, curves: TradeOffCurves) -> None:
     few = [10.0 ** (-share / 20) for share in range(241)]
     guess = sorted({*few, *(1 - rate for rate in few)}) if floor else [0.0, 1.0]
     axes.plot(guess, [1 - rate for rate in guess], color=FAINT, lw=1, label="blind guessing")
-    _rates(axes, curves, curves.claimed, CLAIMED, "claimed", "no attack may go below", floor)
-    _rates(axes, curves, curves.proved, PROVED, "proved", "no attack can go below", floor)
-    _rates(axes, curves, curves.measured, MEASURED, "empirical curve of the attack", "", floor)
+    _draw_rates(axes, curves, curves.claimed, CLAIMED, "claimed", "no attack may go below", floor)
+    _draw_rates(axes, curves, curves.proved, PROVED, "proved", "no attack can go below", floor)
+    _draw_rates(axes, curves, curves.measured, MEASURED, "empirical curve of the attack", "", floor)
     axes.set_xlim(floor, 1)
     axes.set_ylim(floor, 1.0 if not floor else 1.4)
     scale = " (log scale)" if floor else ""
@@ -303,7 +311,7 @@ def _draw_trade_off(axes: Axes, curves: TradeOffCurves) -> None:
     _legend_above(axes)
 
 
-def _rates(
+def _draw_rates(
     axes: Axes,
     curves: TradeOffCurves,
     rates: Points | None,
@@ -318,7 +326,7 @@ def _rates(
     visible = [(x, y) for x, y in pairs if y is not None and x >= floor and y >= floor]
     label = f"{name}: {says}" if says else name
     if not visible:
-        label = f"{name} (off the scale: under {number(floor)})"
+        label = f"{name} (off the scale: under {format_significant(floor)})"
     axes.plot([x for x, _ in visible], [y for _, y in visible], **look, label=label)
 
 
@@ -337,7 +345,7 @@ def _trade_off_floor(curves: TradeOffCurves) -> float:
     return 10.0 ** min(-1, max(-12, math.floor(math.log10(rarest))))
 
 
-def _above(values: Points, bottom: float) -> list[float]:
+def _remove_below_bottom(values: Points, bottom: float) -> list[float]:
     """Return the values with everything under ``bottom`` left out of the line."""
     return [math.nan if value is None or value < bottom else value for value in values]
 

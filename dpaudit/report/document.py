@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import available_cores
 from dpaudit.files import write_files
-from dpaudit.formats import later, read_json, schema_of, stamped
+from dpaudit.formats import make_later_schema_error, read_json, schema_of, stamped
 from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.catalogue import Catalogue
-from dpaudit.report.formatting import label, numbers, value_of
-from dpaudit.report.index import NOTHING_KNOWN, Missing, Row, render_index
+from dpaudit.report.formatting import format_result_label, make_shown_numbers, value_of
+from dpaudit.report.index import NOTHING_KNOWN, IndexRow, MissingAudit, render_index
 from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, BudgetEntry, Environment, Report
 from dpaudit.report.shown import Result as Result
@@ -110,7 +110,9 @@ def save_result(result: Result, directory: str | os.PathLike[str]) -> ReportPath
     """Write a result as a report of its own, with its certificate if there is one."""
     report = Report(
         confidence=result.measured.confidence,
-        budget=[BudgetEntry(purpose=label(result), alpha=result.alpha)] if result.alpha else [],
+        budget=[BudgetEntry(purpose=format_result_label(result), alpha=result.alpha)]
+        if result.alpha
+        else [],
         results=[result],
         environment=Environment.of_this_machine(available_cores(), monotonic() - _BEGAN),
     )
@@ -121,7 +123,7 @@ def save_result(result: Result, directory: str | os.PathLike[str]) -> ReportPath
 def write_index(
     reports: Mapping[str, tuple[Report, Sequence[bool]]],
     folder: Path,
-    missing: Mapping[str, Missing] | None = None,
+    missing: Mapping[str, MissingAudit] | None = None,
     catalogue: Catalogue = NOTHING_KNOWN,
 ) -> Path:
     """Write ``index.html``, ``index.md`` and ``index.json``; return the HTML page.
@@ -145,12 +147,14 @@ def write_index(
     """
     page, missing = folder / "index.html", missing or {}
     rows = [
-        Row(folder=name, place=place, result=result, shown=numbers(result), certified=has)
+        IndexRow(
+            folder=name, place=place, result=result, shown=make_shown_numbers(result), certified=has
+        )
         for name, (report, certified) in reports.items()
         for place, (result, has) in enumerate(zip(report.results, certified, strict=True), start=1)
     ]
     without = [_without_verdict(name, one.why) for name, one in missing.items()]
-    entries = [*map(_entry, rows), *without]
+    entries = [*map(_make_index_entry, rows), *without]
     content = stamped("index", {"audits": entries})
     self_test = (folder / "selftest" / "selftest.json").exists()
     known: dict[str, Any] = {"self_test": self_test, "catalogue": catalogue}
@@ -178,19 +182,19 @@ def read_index(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     return entries
 
 
-def _entry(row: Row) -> dict[str, Any]:
+def _make_index_entry(row: IndexRow) -> dict[str, Any]:
     result = row.result
     return {
         "claim": result.claim,
         "variant": result.variant,
-        "label": label(result),
+        "label": format_result_label(result),
         "kind": result.kind,
         "verdict": result.verdict,
         "unit": row.shown.unit,
-        "claimed": _number(value_of(result.claimed, result.kind)),
-        "proved": _number(value_of(result.proved, result.kind)),
-        "lower": _number(result.measured.lower),
-        "upper": _number(result.measured.upper),
+        "claimed": _to_report_number(value_of(result.claimed, result.kind)),
+        "proved": _to_report_number(value_of(result.proved, result.kind)),
+        "lower": _to_report_number(result.measured.lower),
+        "upper": _to_report_number(result.measured.upper),
         "alpha": result.alpha,
         "reason": result.reason,
         "standing": result.standing,
@@ -206,7 +210,7 @@ def _without_verdict(name: str, why: str) -> dict[str, Any]:
     return {"label": name, "verdict": None, "reason": why}
 
 
-def _number(value: float | None) -> float | str | None:
+def _to_report_number(value: float | None) -> float | str | None:
     """Return a number as the reports write it: infinities are words."""
     infinite = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
     return value if value is None else infinite.get(value, value)
@@ -230,11 +234,11 @@ def read_report(path: str | os.PathLike[str]) -> Report:
     dpaudit.errors.DataError: missing.json: no such file; give the report.json that an audit wrote
     """
     name = one_line(os.fspath(path))
-    data = _load(Path(path), name)
+    data = _load_report_json(Path(path), name)
     schema_of(name, data, "report")
     newer = _is_newer(data, name)
     try:
-        return _validated(data, drop_unknown=newer)
+        return _validate_report(data, drop_unknown=newer)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the document"
@@ -252,7 +256,7 @@ def _to_json(report: Report) -> str:
     return text
 
 
-def _load(path: Path, name: str) -> Any:
+def _load_report_json(path: Path, name: str) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -272,13 +276,15 @@ def _is_newer(data: Any, name: str) -> bool:
             f"{name}: not a report, it has no schema_version; "
             "give the report.json that an audit wrote"
         )
-    major, minor = _parts(SCHEMA_VERSION)
+    major, minor = _parse_version(SCHEMA_VERSION)
     try:
-        its_major, its_minor = _parts(version)
+        its_major, its_minor = _parse_version(version)
     except ValueError:
         its_major, its_minor = -1, 0
     if its_major > major:
-        raise later(name, f"schema_version {one_line(version)[:20]!r}", f"{major}.x")
+        raise make_later_schema_error(
+            name, f"schema_version {one_line(version)[:20]!r}", f"{major}.x"
+        )
     if its_major != major:
         raise DataError(
             f"{name}: schema_version {one_line(version)[:20]!r}, expected {major}.x; "
@@ -287,12 +293,12 @@ def _is_newer(data: Any, name: str) -> bool:
     return its_minor > minor
 
 
-def _parts(version: str) -> tuple[int, int]:
+def _parse_version(version: str) -> tuple[int, int]:
     major, minor = version.split(".")[:2]
     return int(major), int(minor)
 
 
-def _validated(data: Any, drop_unknown: bool) -> Report:
+def _validate_report(data: Any, drop_unknown: bool) -> Report:
     try:
         return Report.model_validate(data)
     except ValidationError as error:

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from dpaudit.report.acceptance import Acceptance, describe
+from dpaudit.report.acceptance import Acceptance, format_acceptance
 from dpaudit.report.formatting import (
     fault_words,
-    label,
+    format_percent,
+    format_result_label,
+    make_shown_numbers,
     noise_words,
-    numbers,
-    percent,
     value_of,
 )
-from dpaudit.report.render import summary
+from dpaudit.report.render import format_report_summary
 from dpaudit.report.schema import Report, Result
 from dpaudit.text import one_line
 from dpaudit.verdicts import Verdict
@@ -33,12 +33,15 @@ _SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLine:
     """A line of a file, from 1.
 
     Examples
     --------
-    >>> Place(Path("/work/mine/a.py"), 3).under(Path("/work/mine")), Place(Path("b.py"), 1).line
+    >>> (
+    ...     SourceLine(Path("/work/mine/a.py"), 3).under(Path("/work/mine")),
+    ...     SourceLine(Path("b.py"), 1).line,
+    ... )
     ('a.py', 1)
     """
 
@@ -54,7 +57,7 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class ReportEntry:
     """One audit, or one finding.
 
     Parameters
@@ -87,7 +90,7 @@ class Entry:
     text: str
     cells: tuple[str, str, str] | None = None
     values: Mapping[str, float | str] = field(default_factory=dict)
-    place: Place | None = None
+    place: SourceLine | None = None
     repeat: str | None = None
     acceptance: Acceptance | None = None
     fault: str | None = None
@@ -114,7 +117,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entries:
+class ReportEntries:
     """All that one command found.
 
     Parameters
@@ -131,7 +134,7 @@ class Entries:
         Of dpaudit, when it ended, and how long it took.
     """
 
-    entries: Sequence[Entry]
+    entries: Sequence[ReportEntry]
     summary: str
     surety: str | None
     root: Path
@@ -142,19 +145,19 @@ class Entries:
 
 def entries_of(
     report: Report,
-    audits: Sequence[tuple[str, Result | None, str | None, Place | None]],
+    audits: Sequence[tuple[str, Result | None, str | None, SourceLine | None]],
     root: Path,
-) -> Entries:
+) -> ReportEntries:
     """Return what a report says of audits: of each its name, result, failure and place."""
     sure = None
     if report.confidence is not None and report.budget:
-        sure = f"All of it together at {percent(report.confidence)} confidence."
-    return Entries(
+        sure = f"All of it together at {format_percent(report.confidence)} confidence."
+    return ReportEntries(
         entries=[
             missing(name, failure, place) if result is None else of_result(result, place)
             for name, result, failure, place in audits
         ],
-        summary=summary(report),
+        summary=format_report_summary(report),
         surety=sure,
         root=root,
         version=report.environment.dpaudit,
@@ -163,23 +166,25 @@ def entries_of(
     )
 
 
-def missing(name: str, failure: str | None, place: Place | None = None) -> Entry:
+def missing(name: str, failure: str | None, place: SourceLine | None = None) -> ReportEntry:
     """Return what there is to say of an audit that gave no result."""
     said = one_line(failure or "gave no result")
-    return Entry(name=one_line(name), outcome="missing", headline=said, text=said, place=place)
+    return ReportEntry(
+        name=one_line(name), outcome="missing", headline=said, text=said, place=place
+    )
 
 
-def of_result(result: Result, place: Place | None = None) -> Entry:
+def of_result(result: Result, place: SourceLine | None = None) -> ReportEntry:
     """Return what there is to say of a result."""
-    first, reason = _headline(result), one_line(result.reason)
+    first, reason = _format_entry_headline(result), one_line(result.reason)
     rest = reason.replace(first, "").replace("  ", " ").strip()
-    return Entry(
-        name=label(result),
+    return ReportEntry(
+        name=format_result_label(result),
         outcome=result.verdict,
         headline=first,
-        text=" ".join(part for part in (first, rest, _accepted(result)) if part),
-        cells=_cells(result),
-        values=_values(result),
+        text=" ".join(part for part in (first, rest, _format_entry_acceptance(result)) if part),
+        cells=_format_entry_cells(result),
+        values=_get_entry_values(result),
         place=_noise_place(result, place),
         repeat=result.rerun,
         acceptance=result.acceptance,
@@ -188,20 +193,20 @@ def of_result(result: Result, place: Place | None = None) -> Entry:
     )
 
 
-def _noise_place(result: Result, place: Place | None) -> Place | None:
+def _noise_place(result: Result, place: SourceLine | None) -> SourceLine | None:
     """Return the line that draws noise, where it stands below the beginning of the mechanism."""
     if place is None:
         return None
     own = (one.line for one in result.lines if one.file == place.file.name)
     below = (line for line in own if line >= place.line)
-    return Place(place.file, next(below, place.line))
+    return SourceLine(place.file, next(below, place.line))
 
 
-def _accepted(result: Result) -> str:
-    return "" if result.acceptance is None else one_line(describe(result.acceptance))
+def _format_entry_acceptance(result: Result) -> str:
+    return "" if result.acceptance is None else one_line(format_acceptance(result.acceptance))
 
 
-def _headline(result: Result) -> str:
+def _format_entry_headline(result: Result) -> str:
     """Return the sentence that is shown alone: of a refutation the event, with what it carries."""
     event, witness = result.carrying_event, result.witness
     said = result.reason
@@ -212,21 +217,21 @@ def _headline(result: Result) -> str:
     return one_line(_SENTENCES.split(said)[0])
 
 
-def _cells(result: Result) -> tuple[str, str, str]:
-    shown = numbers(result)
+def _format_entry_cells(result: Result) -> tuple[str, str, str]:
+    shown = make_shown_numbers(result)
     proved = "" if result.proved is None else f"{shown.sign} {shown.proved}"
     return (
-        f"{shown.sign} {shown.claimed}{_at(shown.claimed_delta)}",
-        f"{proved}{_at(shown.proved_delta)}" if proved else "",
+        f"{shown.sign} {shown.claimed}{_format_at_delta(shown.claimed_delta)}",
+        f"{proved}{_format_at_delta(shown.proved_delta)}" if proved else "",
         f"{shown.measured} {shown.surety}",
     )
 
 
-def _at(delta: str | None) -> str:
+def _format_at_delta(delta: str | None) -> str:
     return "" if delta is None else f" (δ = {delta})"
 
 
-def _values(result: Result) -> dict[str, float | str]:
+def _get_entry_values(result: Result) -> dict[str, float | str]:
     found = {
         "claimed": value_of(result.claimed, result.kind),
         "proved": value_of(result.proved, result.kind),
@@ -234,10 +239,10 @@ def _values(result: Result) -> dict[str, float | str]:
         "upper": result.measured.upper,
         "confidence": result.measured.confidence,
     }
-    return {name: finite(value) for name, value in found.items() if value is not None}
+    return {name: to_json_float(value) for name, value in found.items() if value is not None}
 
 
-def finite(value: float) -> float | str:
+def to_json_float(value: float) -> float | str:
     """Return a number as JSON has it: infinities are words, as in reports."""
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"

@@ -9,12 +9,12 @@ from importlib.metadata import version
 from pydantic import Field
 
 from dpaudit.execution import available_cores
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "networkx", "pydantic")
 
 
-class Taken(Document):
+class Taken(ReportPart):
     """What a store had kept of an earlier run, and was not drawn again.
 
     ``left_out`` is what differs from run to run by its nature, such as the clock, and is read by
@@ -26,7 +26,7 @@ class Taken(Document):
     left_out: list[str] = Field(default=[])
 
 
-class Environment(Document):
+class Environment(ReportPart):
     """Where the report was made; nothing in it changes a number."""
 
     dpaudit: str

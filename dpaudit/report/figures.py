@@ -23,7 +23,15 @@ from dpaudit.report.charts import (
     plain_ticks,
     render_svg,
 )
-from dpaudit.report.formatting import NO_UPPER, Numbers, divisor, label, number, numbers, value_of
+from dpaudit.report.formatting import (
+    NO_UPPER,
+    ResultNumbers,
+    format_result_label,
+    format_significant,
+    get_divisor,
+    make_shown_numbers,
+    value_of,
+)
 from dpaudit.report.schema import Result
 from dpaudit.text import one_line
 
@@ -55,7 +63,7 @@ def three_numbers(result: Result, *, prefix: str = "figure") -> str:
 
 def show_numbers(result: Result) -> Picture:
     """Return the picture of what is claimed, proved and measured, on one axis, undrawn."""
-    shown = numbers(result)
+    shown = make_shown_numbers(result)
     words = (
         f"{shown.unit}: claimed {shown.claimed}, proved {shown.proved}, measured "
         f"{shown.measured} {shown.surety}; {result.verdict}."
@@ -64,20 +72,22 @@ def show_numbers(result: Result) -> Picture:
     return Picture(name="numbers", draw=draw, size=(WIDTH, 2.1), label=words)
 
 
-def _draw_three(axes: Axes, result: Result, shown: Numbers) -> None:
+def _draw_three(axes: Axes, result: Result, shown: ResultNumbers) -> None:
     measured = result.measured
     claimed = value_of(result.claimed, result.kind)
     proved = value_of(result.proved, result.kind)
-    low, high = _limits([claimed, proved, measured.lower, measured.upper, measured.pair_ceiling])
+    low, high = _choose_axis_limits(
+        [claimed, proved, measured.lower, measured.upper, measured.pair_ceiling]
+    )
     axes.set_xlim(low, high)
     axes.set_ylim(-0.6, 2.75)
     _shade_beyond(axes, claimed, high)
-    _point(axes, "Claimed", claimed, shown.claimed, CLAIMED, CLAIMED_MARK)
-    _point(axes, "Proved", proved, shown.proved, PROVED, PROVED_MARK)
+    _draw_point(axes, "Claimed", claimed, shown.claimed, CLAIMED, CLAIMED_MARK)
+    _draw_point(axes, "Proved", proved, shown.proved, PROVED, PROVED_MARK)
     if result.verdict != "withheld":
-        _interval(axes, 0, measured.lower, measured.upper, claimed)
-        at = _middle(axes, measured.lower, measured.upper, claimed)
-        _note(axes, at, 0, _measured_words(shown))
+        _draw_interval(axes, 0, measured.lower, measured.upper, claimed)
+        at = _compute_label_position(axes, measured.lower, measured.upper, claimed)
+        _draw_value_note(axes, at, 0, _format_measured(shown))
     if measured.pair_ceiling is not None and math.isfinite(measured.pair_ceiling):
         axes.plot([measured.pair_ceiling] * 2, [-0.35, 0.35], color=PROVED["color"], ls=":", lw=1.8)
     axes.set_yticks(list(_ROWS.values()), list(_ROWS))
@@ -87,15 +97,15 @@ def _draw_three(axes: Axes, result: Result, shown: Numbers) -> None:
     number_ticks(axes.xaxis)
 
 
-def _unit_label(shown: Numbers) -> str:
+def _unit_label(shown: ResultNumbers) -> str:
     return shown.unit + (f" at δ = {shown.claimed_delta}" if shown.claimed_delta else "")
 
 
-def _measured_words(shown: Numbers) -> str:
+def _format_measured(shown: ResultNumbers) -> str:
     return f"{shown.measured}, {NO_UPPER}" if shown.open_ended else shown.measured
 
 
-def _limits(values: Sequence[float | None]) -> tuple[float, float]:
+def _choose_axis_limits(values: Sequence[float | None]) -> tuple[float, float]:
     """Return the ends of an axis on which all finite values and their labels have room.
 
     Values that nearly agree are drawn as one: a picture of their last digits would say nothing.
@@ -121,20 +131,20 @@ def _shade_beyond(axes: Axes, claimed: float | None, high: float) -> None:
         axes.text(high, 2.72, "above the claim ", color=BEYOND_WORDS, **words)
 
 
-def _point(
+def _draw_point(
     axes: Axes, row: str, value: float | None, text: str, look: dict[str, Any], marker: str
 ) -> None:
     height = _ROWS[row]
     if value is None or math.isnan(value):
-        _note(axes, axes.get_xlim()[0], height, f"  no {row.lower()} value", beside=True)
+        _draw_value_note(axes, axes.get_xlim()[0], height, f"  no {row.lower()} value", beside=True)
         return
     at = min(max(value, axes.get_xlim()[0]), axes.get_xlim()[1])
     shape = marker if math.isfinite(value) else ">" if value > 0 else "<"
     axes.plot([at], [height], shape, color=look["color"], markersize=MARK, clip_on=False, zorder=4)
-    _note(axes, at, height, f"{text}", beside=True)
+    _draw_value_note(axes, at, height, f"{text}", beside=True)
 
 
-def _interval(
+def _draw_interval(
     axes: Axes, height: float, lower: float, upper: float | None, claimed: float | None
 ) -> None:
     """Draw a certified interval: a bar as far as the claim, and a thin line beyond.
@@ -145,12 +155,12 @@ def _interval(
     left, edge = axes.get_xlim()
     bounded, start = _is_number(upper), min(max(lower, left), edge)
     if bounded:
-        _bar(axes, height, (start, min(upper or 0.0, edge)), claimed)
+        _draw_certified_bar(axes, height, (start, min(upper or 0.0, edge)), claimed)
     elif claimed is None or lower > claimed:
         axes.plot([start, edge], [height] * 2, color=INK, linewidth=1.5, zorder=3)
         axes.plot([edge], [height], ">", color=INK, markersize=MARK, clip_on=False)
     else:
-        _tail(axes, height, start, min(claimed, edge))
+        _draw_fading_tail(axes, height, start, min(claimed, edge))
     ends = [place for place in (lower, upper) if place is not None and left <= place <= edge]
     axes.plot(ends, [height] * len(ends), "|", color=INK, markersize=14, markeredgewidth=2.2)
 
@@ -159,7 +169,9 @@ def _is_number(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _bar(axes: Axes, height: float, ends: tuple[float, float], claimed: float | None) -> None:
+def _draw_certified_bar(
+    axes: Axes, height: float, ends: tuple[float, float], claimed: float | None
+) -> None:
     """Draw what is certified: thick, but for the part that only may exceed the claim."""
     start, end = ends
     split = end if claimed is None or not start < claimed < end else claimed
@@ -169,9 +181,9 @@ def _bar(axes: Axes, height: float, ends: tuple[float, float], claimed: float | 
         axes.plot([split, end], [height] * 2, linewidth=1.2, **look)
 
 
-def _tail(axes: Axes, height: float, start: float, claimed: float) -> None:
+def _draw_fading_tail(axes: Axes, height: float, start: float, claimed: float) -> None:
     """Draw a line that fades out between a lower end and the claim."""
-    first, last = _share(axes, start), _share(axes, claimed)
+    first, last = _compute_axis_share(axes, start), _compute_axis_share(axes, claimed)
     length = min(_LONGEST_TAIL, 0.8 * (last - first))
     for part in range(_FADES):
         ends = [first + length * (part + side) / _FADES for side in (0, 1)]
@@ -180,14 +192,16 @@ def _tail(axes: Axes, height: float, start: float, claimed: float) -> None:
         axes.plot(ends, [height] * 2, transform=axes.get_yaxis_transform(), **look)
 
 
-def _share(axes: Axes, value: float) -> float:
+def _compute_axis_share(axes: Axes, value: float) -> float:
     """Return how far a value is along the horizontal axis: 0 at its left end, 1 at its right."""
     if axes.get_xscale() == "log":
         value = max(value, axes.get_xlim()[0])
     return float((axes.transScale + axes.transLimits).transform((value, 0.0))[0])
 
 
-def _middle(axes: Axes, lower: float, upper: float | None, claimed: float | None) -> float:
+def _compute_label_position(
+    axes: Axes, lower: float, upper: float | None, claimed: float | None
+) -> float:
     """Return where the words on an interval stand: above its middle, or above its only end."""
     left, right = axes.get_xlim()
     start = right if lower == math.inf else max(lower, left)
@@ -196,7 +210,9 @@ def _middle(axes: Axes, lower: float, upper: float | None, claimed: float | None
     return (start + right) / 2 if claimed is None or lower > claimed else start
 
 
-def _note(axes: Axes, at: float, height: float, text: str, *, beside: bool = False) -> None:
+def _draw_value_note(
+    axes: Axes, at: float, height: float, text: str, *, beside: bool = False
+) -> None:
     """Write a value next to its mark, on the side that has room."""
     left, right = axes.get_xlim()
     share = (at - left) / (right - left)
@@ -225,7 +241,7 @@ FAR_APART = 50.0
 """Ratios that differ by more than this factor share a logarithmic axis."""
 
 
-def overview(results: Sequence[Result], *, prefix: str = "overview") -> str:
+def render_overview(results: Sequence[Result], *, prefix: str = "overview") -> str:
     """Return one picture of all results: every number divided by the claimed one.
 
     A result whose claimed number is not positive, infinite or missing has no such ratio; its row
@@ -249,7 +265,7 @@ def show_overview(results: Sequence[Result]) -> Picture:
     """
     if not results:
         raise InvalidArgument("results", results, "at least one result")
-    rows = "; ".join(f"{label(result)}: {result.verdict}" for result in results)
+    rows = "; ".join(f"{format_result_label(result)}: {result.verdict}" for result in results)
     return Picture(
         name="overview",
         draw=partial(_draw_all, results=results),
@@ -260,28 +276,28 @@ def show_overview(results: Sequence[Result]) -> Picture:
 
 def _draw_all(axes: Axes, results: Sequence[Result]) -> None:
     rows = range(len(results) - 1, -1, -1)
-    high = _scale(axes, _ratios(results))
+    high = _set_horizontal_scale(axes, _compute_finite_ratios(results))
     axes.set_ylim(-0.6, len(results) - 0.4)
     axes.axvspan(1, high, color=BEYOND, zorder=0, linewidth=0)
     axes.axvline(1, **CLAIMED, label="claimed")
     for row, result in zip(rows, results, strict=True):
-        _row(axes, row, result, high)
+        _draw_overview_row(axes, row, result, high)
     axes.plot([], [], PROVED_MARK, color=PROVED["color"], label="proved")
     axes.plot([], [], color=INK, linewidth=4, label="measured")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    axes.set_yticks(list(rows), _names(results), parse_math=False)
+    axes.set_yticks(list(rows), _format_result_names(results), parse_math=False)
     axes.tick_params(axis="y", length=0, pad=MARK)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("divided by the claimed number")
 
 
-def _row(axes: Axes, row: int, result: Result, high: float) -> None:
-    claimed = divisor(result)
+def _draw_overview_row(axes: Axes, row: int, result: Result, high: float) -> None:
+    claimed = get_divisor(result)
     if claimed is None:
         _no_ratio(axes, row, result)
         return
     lower, upper = result.measured.lower / claimed, result.measured.upper
-    _interval(axes, row - 0.17, lower, None if upper is None else upper / claimed, 1.0)
+    _draw_interval(axes, row - 0.17, lower, None if upper is None else upper / claimed, 1.0)
     proved = value_of(result.proved, result.kind)
     if proved is not None and not math.isnan(proved):
         shape = PROVED_MARK if math.isfinite(proved) else ">"
@@ -292,7 +308,7 @@ def _row(axes: Axes, row: int, result: Result, high: float) -> None:
 
 def _no_ratio(axes: Axes, row: int, result: Result) -> None:
     claimed = value_of(result.claimed, result.kind)
-    words = f"no ratio (claimed: {number(claimed)})"
+    words = f"no ratio (claimed: {format_significant(claimed)})"
     axes.annotate(
         words,
         (axes.get_xlim()[0], row),
@@ -305,18 +321,18 @@ def _no_ratio(axes: Axes, row: int, result: Result) -> None:
     )
 
 
-def _ratios(results: Sequence[Result]) -> list[float]:
+def _compute_finite_ratios(results: Sequence[Result]) -> list[float]:
     """Return 1 and every finite ratio."""
     ratios = [1.0]
     for result in results:
-        claimed, measured = divisor(result), result.measured
+        claimed, measured = get_divisor(result), result.measured
         values = (value_of(result.proved, result.kind), measured.lower, measured.upper)
         if claimed is not None:
             ratios += [value / claimed for value in values if value is not None]
     return [ratio for ratio in ratios if math.isfinite(ratio)]
 
 
-def _scale(axes: Axes, ratios: Sequence[float]) -> float:
+def _set_horizontal_scale(axes: Axes, ratios: Sequence[float]) -> float:
     """Set the horizontal axis and return its right end."""
     positive = [ratio for ratio in ratios if ratio > 0]
     if max(positive) > FAR_APART:
@@ -324,20 +340,20 @@ def _scale(axes: Axes, ratios: Sequence[float]) -> float:
         axes.set_xscale("log")
         plain_ticks(axes.xaxis)
     else:
-        low, high = _limits(ratios)
+        low, high = _choose_axis_limits(ratios)
         low = max(0.0, low)
         number_ticks(axes.xaxis)
     axes.set_xlim(low, high)
     return high
 
 
-def _names(results: Sequence[Result], width: int = 30) -> list[str]:
+def _format_result_names(results: Sequence[Result], width: int = 30) -> list[str]:
     """Return what stands beside the rows: of one claim's variants, their own names."""
     one_claim = len({result.claim for result in results}) == 1
     names = []
     for index, result in enumerate(results, start=1):
         named = one_claim and result.variant is not None
-        name = one_line(result.variant or "") if named else label(result)
+        name = one_line(result.variant or "") if named else format_result_label(result)
         short = name if len(name) <= width else name[: width - 1] + "…"
         names.append(f"{index}. {short}\n{result.verdict}")
     return names

@@ -17,7 +17,7 @@ from dpaudit.extension.ledger import (
 )
 from dpaudit.ledger.audits import PublishedAudit
 from dpaudit.ledger.verdicts import JudgedRow
-from dpaudit.report.formatting import MOST_DIGITS, number
+from dpaudit.report.formatting import MOST_DIGITS, format_significant
 
 _MOST_POWER = 300  # of ten, in a float
 _WIDEST = 24  # characters of an exact number that a reader still takes in
@@ -40,7 +40,7 @@ def finding_words(finding: Finding) -> str:
     ... )
     1/3 <= 1/27 is false (M = 1)
     """
-    left, right = _sides(finding.left, finding.right)
+    left, right = _format_two_sides(finding.left, finding.right)
     said = f"{left} {finding.relation} {right} is {'true' if finding.holds else 'false'}"
     return f"{said} ({finding.instance})" if finding.instance else said
 
@@ -54,17 +54,17 @@ def number_words(value: Number, digits: int = 4) -> str:
     ('22/7', 'about 0.3333')
     """
     if isinstance(value, float):
-        return number(value, digits)
+        return format_significant(value, digits)
     exact = str(value)
     if len(exact) <= _WIDEST:
         return exact
     power = _power_of_ten(value)
     if abs(power) > _MOST_POWER:
         return f"about {'-' if value < 0 else ''}10^{power}"
-    return f"about {number(float(value), digits)}"
+    return f"about {format_significant(float(value), digits)}"
 
 
-def _sides(left: Number, right: Number) -> tuple[str, str]:
+def _format_two_sides(left: Number, right: Number) -> tuple[str, str]:
     """Return both sides with as many digits as tell them apart."""
     for digits in range(4, MOST_DIGITS + 1):
         shown = number_words(left, digits), number_words(right, digits)
@@ -80,11 +80,11 @@ def _power_of_ten(value: Number) -> int:
 
 def audit_words(audit: PublishedAudit) -> str:
     """Return the three numbers of an audit, and its verdict."""
-    claimed = number(audit.claimed)
-    lower = number(audit.lower, rounding=ROUND_FLOOR)
+    claimed = format_significant(audit.claimed)
+    lower = format_significant(audit.lower, rounding=ROUND_FLOOR)
     said = [f"claimed {claimed}", f"found at least {lower}"]
     if audit.proved is not None:
-        said.append(f"proved at most {number(audit.proved, rounding=ROUND_CEILING)}")
+        said.append(f"proved at most {format_significant(audit.proved, rounding=ROUND_CEILING)}")
     name = "" if audit.variant is None else f"{audit.variant}: "
     return f"{name}{', '.join(said)} ({audit.unit}): {audit.verdict}"
 
@@ -106,22 +106,22 @@ def deciding_words(judged: JudgedRow, most: int | None = None) -> Sequence[str]:
         case Consequence() as link:
             said.append(_link_words(judged, link))
         case OpenQuestion(reason) | Convention(reason):
-            said.append(sentence(reason))
+            said.append(format_sentence(reason))
         case ReproductionEvidence() as drawn:
             said += _figure_words(judged, drawn)
     repair = _finding_sentences(judged.repair_findings, most)
     said += ["What repairs it:", *repair] if repair else []
-    return [*said, sentence(row.note)] if row.note else said
+    return [*said, format_sentence(row.note)] if row.note else said
 
 
-def sentence(text: str) -> str:
+def format_sentence(text: str) -> str:
     """Return a text with a capital at its beginning and a point at its end.
 
     A first word of one letter is a symbol, and stays.
 
     Examples
     --------
-    >>> sentence("no figure shows it"), sentence("x is not in it.")
+    >>> format_sentence("no figure shows it"), format_sentence("x is not in it.")
     ('No figure shows it.', 'x is not in it.')
     """
     first, _, rest = text.partition(" ")
@@ -145,8 +145,8 @@ def _link_words(judged: JudgedRow, link: Consequence) -> str:
     other = judged.decided_by
     verdict = "not judged" if other is None else other.verdict
     if link.link == "follows" and verdict == "proved":
-        return f"It follows from {link.row}. {sentence(link.step)}"
-    return _OTHERWISE[link.link].format(link.row, verdict, sentence(link.step))
+        return f"It follows from {link.row}. {format_sentence(link.step)}"
+    return _OTHERWISE[link.link].format(link.row, verdict, format_sentence(link.step))
 
 
 def _figure_words(judged: JudgedRow, drawn: ReproductionEvidence) -> Sequence[str]:

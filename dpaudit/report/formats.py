@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from dpaudit.report.annotations import github
-from dpaudit.report.brief import brief
-from dpaudit.report.entries import Entries
-from dpaudit.report.junit import junit
-from dpaudit.report.sarif import sarif
+from dpaudit.report.annotations import render_github_commands
+from dpaudit.report.brief import render_brief
+from dpaudit.report.entries import ReportEntries
+from dpaudit.report.junit import render_junit
+from dpaudit.report.sarif import make_sarif_log
 
-FORMATS: Mapping[str, Callable[[Entries], str]] = MappingProxyType(
-    {"github": github, "junit": junit, "sarif": sarif, "markdown": brief}
+FORMATS: Mapping[str, Callable[[ReportEntries], str]] = MappingProxyType(
+    {
+        "github": render_github_commands,
+        "junit": render_junit,
+        "sarif": make_sarif_log,
+        "markdown": render_brief,
+    }
 )

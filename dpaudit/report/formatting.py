@@ -30,7 +30,7 @@ DIGITS, MOST_DIGITS = 4, 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers:
+class ResultNumbers:
     """The three numbers of a result, as text that is ready to be shown.
 
     ``quantity`` is the unit of a property, which no symbol stands for, and else None.
@@ -68,21 +68,29 @@ class Numbers:
         return "below" if self.strict else "at most"
 
 
-def number(value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF_EVEN) -> str:
+def format_significant(
+    value: float | None, digits: int = DIGITS, rounding: str = ROUND_HALF_EVEN
+) -> str:
     """Return ``value`` with ``digits`` significant digits, without padding.
 
     Digits before the point are kept up to a million.
 
     Examples
     --------
-    >>> number(1e-05), number(25.4412), number(374494.11), number(float("inf")), number(None)
+    >>> (
+    ...     format_significant(1e-05),
+    ...     format_significant(25.4412),
+    ...     format_significant(374494.11),
+    ...     format_significant(float("inf")),
+    ...     format_significant(None),
+    ... )
     ('1e-5', '25.44', '374494', '∞', '—')
     """
     if value is None:
         return NONE
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else INFINITE if value > 0 else "-∞"
-    return _plain(_rounded(value, digits, rounding))
+    return _format_decimal(_round_significant(value, digits, rounding))
 
 
 def _digits_shown(value: float, digits: int) -> int:
@@ -90,29 +98,34 @@ def _digits_shown(value: float, digits: int) -> int:
     return max(digits, len(str(int(abs(value))))) if 1 <= abs(value) < 1e6 else digits
 
 
-def count(value: int) -> str:
+def format_integer(value: int) -> str:
     """Return an integer with its thousands apart.
 
     Examples
     --------
-    >>> count(200000)
+    >>> format_integer(200000)
     '200,000'
     """
     return f"{value:,}"
 
 
-def percent(value: float) -> str:
+def format_percent(value: float) -> str:
     """Return a probability as a percentage: as it was asked for, or rounded down.
 
     Less than 1 is never shown as 100%.
 
     Examples
     --------
-    >>> percent(0.95), percent(0.99999), percent(0.949995997), percent(1 - 1e-15)
+    >>> (
+    ...     format_percent(0.95),
+    ...     format_percent(0.99999),
+    ...     format_percent(0.949995997),
+    ...     format_percent(1 - 1e-15),
+    ... )
     ('95%', '99.999%', '94.99%', '99.9999%')
     """
     asked = len(Decimal(f"{100 * value:.10g}").as_tuple().digits) <= 6
-    return number(_below_all(100 * value), 6 if asked else DIGITS, ROUND_FLOOR) + "%"
+    return format_significant(_below_all(100 * value), 6 if asked else DIGITS, ROUND_FLOOR) + "%"
 
 
 def share_of(part: float, whole: float) -> str:
@@ -129,7 +142,7 @@ def share_of(part: float, whole: float) -> str:
     """
     if part >= whole:
         return "100%"
-    return number(_below_all(100 * (part / whole)), 3, ROUND_FLOOR) + "%"
+    return format_significant(_below_all(100 * (part / whole)), 3, ROUND_FLOOR) + "%"
 
 
 def _below_all(share: float) -> float:
@@ -159,21 +172,21 @@ def setting(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, float):
-        return number(value, 6)
+        return format_significant(value, 6)
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def kept_before(taken: Taken) -> str:
+def format_taken(taken: Taken) -> str:
     """Return what was taken from a store, in words.
 
     Examples
     --------
     >>> from dpaudit.report.schema import Taken
-    >>> kept_before(Taken(outputs=1200, decisions=1, left_out=["the clock (mine.f)"]))
+    >>> format_taken(Taken(outputs=1200, decisions=1, left_out=["the clock (mine.f)"]))
     '1,200 outputs and 1 decision; whether this is the same is not seen: the clock (mine.f)'
     """
-    outputs = f"{count(taken.outputs)} output{'s' if taken.outputs != 1 else ''}"
-    decisions = f"{count(taken.decisions)} decision{'s' if taken.decisions != 1 else ''}"
+    outputs = f"{format_integer(taken.outputs)} output{'s' if taken.outputs != 1 else ''}"
+    decisions = f"{format_integer(taken.decisions)} decision{'s' if taken.decisions != 1 else ''}"
     left_out = "; ".join(taken.left_out)
     further = f"; whether this is the same is not seen: {left_out}" if left_out else ""
     return f"{outputs} and {decisions}{further}"
@@ -191,14 +204,14 @@ def value_of(stated: Claimed | Proved | None, kind: str) -> float | None:
     return by_kind[kind]
 
 
-def divisor(result: Result) -> float | None:
+def get_divisor(result: Result) -> float | None:
     """Return the claimed number if others can be divided by it."""
     claimed = value_of(result.claimed, result.kind)
     usable = claimed is not None and math.isfinite(claimed) and claimed > 0
     return claimed if usable else None
 
 
-def label(result: Result) -> str:
+def format_result_label(result: Result) -> str:
     """Return the claim's name on one line, with the variant that was audited, if it has several."""
     return label_of(result.claim, result.variant)
 
@@ -221,48 +234,52 @@ def verdict_words(result: Result) -> str:
     return NO_CLAIM if nothing and result.verdict == "not refuted" else result.verdict
 
 
-def shown_verdict(result: Result) -> str:
+def format_verdict(result: Result) -> str:
     """Return the verdict, and on a second line that its refutation is accepted, if it is."""
     return f"{result.verdict}\n(accepted)" if result.is_accepted else verdict_words(result)
 
 
-def duration(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Return how long something took, in words.
 
     Examples
     --------
-    >>> duration(0.0), duration(1.0), duration(41.26)
+    >>> format_seconds(0.0), format_seconds(1.0), format_seconds(41.26)
     ('less than a second', '1 second', '41.3 seconds')
     """
     if seconds < 1:
         return "less than a second"
-    shown = number(seconds, 3)
+    shown = format_significant(seconds, 3)
     return f"{shown} second{'' if shown == '1' else 's'}"
 
 
-def numbers(result: Result) -> Numbers:
+def make_shown_numbers(result: Result) -> ResultNumbers:
     """Return the three numbers of ``result`` with the digits that keep their order visible.
 
     Where the verdict is withheld nothing was measured, and no number stands for that.
     """
     digits = _digits_to_tell_apart(result)
     withheld, measured = result.verdict == "withheld", result.measured
-    lower = NONE if withheld else number(measured.lower, digits, ROUND_FLOOR)
-    upper = None if measured.upper is None else number(measured.upper, digits, ROUND_CEILING)
+    lower = NONE if withheld else format_significant(measured.lower, digits, ROUND_FLOOR)
+    upper = (
+        None
+        if measured.upper is None
+        else format_significant(measured.upper, digits, ROUND_CEILING)
+    )
     unit = _UNITS.get(result.kind) or one_line(result.quantity or "value")
     if result.kind == "privacy" and result.quantity is not None:
         unit = one_line(result.quantity)
-    return Numbers(
+    return ResultNumbers(
         unit=unit,
         quantity=None if result.kind in _UNITS else unit,
-        claimed=number(value_of(result.claimed, result.kind), digits),
-        claimed_delta=_delta(result.claimed),
-        proved=_proved(result, digits),
-        proved_delta=_delta(result.proved),
+        claimed=format_significant(value_of(result.claimed, result.kind), digits),
+        claimed_delta=_format_stated_delta(result.claimed),
+        proved=_format_proved(result, digits),
+        proved_delta=_format_stated_delta(result.proved),
         proved_of=AS_DECLARED if result.proved is not None and result.proved.declared else None,
         lower=lower,
         upper=None if withheld else upper,
-        surety="nothing is certified" if withheld else surety(measured),
+        surety="nothing is certified" if withheld else format_surety(measured),
         strict=result.claimed.strict,
     )
 
@@ -280,7 +297,7 @@ def searched(result: Result) -> bool:
     return result.measured.confidence == 1
 
 
-def surety(measured: Measured) -> str:
+def format_surety(measured: Measured) -> str:
     """Return how sure the measured number is: found by search, or at a confidence."""
     if measured.confidence == 1:
         return "found by search"
@@ -296,25 +313,32 @@ def as_certain(confidence: float) -> str:
     ('95%', '1 - 1e-6', '1 - 1.1e-9')
     """
     error = error_probability(confidence)
-    return percent(confidence) if error > 1e-5 else f"1 - {number(error, 2, ROUND_CEILING)}"
+    return (
+        format_percent(confidence)
+        if error > 1e-5
+        else f"1 - {format_significant(error, 2, ROUND_CEILING)}"
+    )
 
 
-def modelled(one: ModelBased) -> str:
+def format_model_based(one: ModelBased) -> str:
     """Return a number that rests on a model: a point, or a credible interval.
 
     Examples
     --------
     >>> from dpaudit.report.schema import ModelBased
     >>> fields = dict(name="fit", assumes="a model", source="somebody")
-    >>> modelled(ModelBased(lower=1.25, upper=None, confidence=None, **fields))
+    >>> format_model_based(ModelBased(lower=1.25, upper=None, confidence=None, **fields))
     '1.25'
     """
     if one.upper is None or one.confidence is None:
-        return number(one.lower)
-    return f"[{number(one.lower)}, {number(one.upper)}] at {percent(one.confidence)} credibility"
+        return format_significant(one.lower)
+    return (
+        f"[{format_significant(one.lower)}, {format_significant(one.upper)}] at "
+        f"{format_percent(one.confidence)} credibility"
+    )
 
 
-def landmarks(path: WealthPath, rows: int = 8) -> list[tuple[int, float]]:
+def select_wealth_landmarks(path: WealthPath, rows: int = 8) -> list[tuple[int, float]]:
     """Return a few points of a path of wealth, first and last among them; none before a bet.
 
     Examples
@@ -323,7 +347,7 @@ def landmarks(path: WealthPath, rows: int = 8) -> list[tuple[int, float]]:
     >>> path = WealthPath(
     ...     transcripts=[50, 60, 70], log10_wealth=[0, 1, 2], log10_goal=1.3, refuted_after=65
     ... )
-    >>> landmarks(path, rows=2)
+    >>> select_wealth_landmarks(path, rows=2)
     [(50, 0.0), (70, 2.0)]
     """
     points = list(zip(path.transcripts, path.log10_wealth, strict=True))
@@ -348,11 +372,11 @@ def fault_codes(result: Result) -> list[str]:
     return list(dict.fromkeys(code for code in (result.fault, stop) if code is not None))
 
 
-def _proved(result: Result, digits: int) -> str:
+def _format_proved(result: Result, digits: int) -> str:
     """Return the proved number rounded up, or like the claimed one where the two are equal."""
     claimed, proved = (value_of(part, result.kind) for part in (result.claimed, result.proved))
     equal = claimed is not None and proved is not None and math.isclose(claimed, proved)
-    return number(proved, digits, ROUND_HALF_EVEN if equal else ROUND_CEILING)
+    return format_significant(proved, digits, ROUND_HALF_EVEN if equal else ROUND_CEILING)
 
 
 def _digits_to_tell_apart(result: Result) -> int:
@@ -372,17 +396,20 @@ def _digits_to_tell_apart(result: Result) -> int:
 def _order_kept(claimed: float, other: float, digits: int, rounding: str) -> bool:
     if not math.isfinite(other) or math.isclose(claimed, other, rel_tol=1e-9):
         return True
-    shown = _rounded(claimed, digits, ROUND_HALF_EVEN), _rounded(other, digits, rounding)
+    shown = (
+        _round_significant(claimed, digits, ROUND_HALF_EVEN),
+        _round_significant(other, digits, rounding),
+    )
     return (shown[0] < shown[1]) == (claimed < other) and shown[0] != shown[1]
 
 
-def _rounded(value: float, digits: int, rounding: str) -> Decimal:
+def _round_significant(value: float, digits: int, rounding: str) -> Decimal:
     # Through the decimal a person would write, so that 25.31 is not rounded down to 25.30.
     precision = _digits_shown(value, digits)
     return Context(prec=precision, rounding=rounding).create_decimal(f"{value:.{MOST_DIGITS}g}")
 
 
-def _plain(value: Decimal) -> str:
+def _format_decimal(value: Decimal) -> str:
     if not value:
         return "0"
     if -4 <= value.adjusted() < 6:
@@ -392,5 +419,5 @@ def _plain(value: Decimal) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def _delta(stated: Claimed | Proved | None) -> str | None:
-    return None if stated is None or stated.delta is None else number(stated.delta)
+def _format_stated_delta(stated: Claimed | Proved | None) -> str | None:
+    return None if stated is None or stated.delta is None else format_significant(stated.delta)

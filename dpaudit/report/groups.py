@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
 from dpaudit.extension.ledger import Cause
-from dpaudit.report.catalogue import Catalogue, Entry
+from dpaudit.report.catalogue import Catalogue, CatalogueRow
 from dpaudit.report.schema import Result
-from dpaudit.verdicts import Verdict, gravest
+from dpaudit.verdicts import Verdict, choose_gravest_verdict
 
 Mark = Literal["refuted", "repaired", "proved", "not refuted", "withheld"]
 MARKS: Mapping[Mark, str] = {
@@ -54,7 +54,7 @@ class Tile(Generic[R]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group(Generic[R]):
+class ClaimGroup(Generic[R]):
     """Claims that share a cause, or a verdict.
 
     Parameters
@@ -85,7 +85,7 @@ class _Unnamed(Generic[R]):
     tiles: list[Tile[R]] = field(default_factory=list)
 
 
-def grouped(rows: Iterable[R], catalogue: Catalogue) -> list[Group[R]]:
+def group_claims(rows: Iterable[R], catalogue: Catalogue) -> list[ClaimGroup[R]]:
     """Return the claims of audits in groups: causes that touch privacy first, misprints last.
 
     A cause that two papers have by one name is one.
@@ -105,14 +105,14 @@ def grouped(rows: Iterable[R], catalogue: Catalogue) -> list[Group[R]]:
         entry = catalogue.entries.get(claim)
         verdict = verdict_on([one.result.verdict for one in audits], entry)
         title = catalogue.titles.get(claim, claim)
-        tile = Tile(title=title, claim=claim, mark=_mark(verdict, entry), rows=audits)
-        cause = _cause(verdict, entry)
+        tile = Tile(title=title, claim=claim, mark=_choose_mark(verdict, entry), rows=audits)
+        cause = _get_refuting_cause(verdict, entry)
         key = (verdict, "" if cause is None else cause.name)
         groups.setdefault(key, _Unnamed(verdict, cause)).tiles.append(tile)
-    return [_group(one) for one in sorted(groups.values(), key=_order)]
+    return [_make_group(one) for one in sorted(groups.values(), key=_get_group_sort_key)]
 
 
-def verdict_on(verdicts: Iterable[Verdict], entry: Entry | None) -> Verdict:
+def verdict_on(verdicts: Iterable[Verdict], entry: CatalogueRow | None) -> Verdict:
     """Return the verdict on a claim by its audits, where nothing contradicts it by its proof.
 
     Examples
@@ -120,30 +120,30 @@ def verdict_on(verdicts: Iterable[Verdict], entry: Entry | None) -> Verdict:
     >>> verdict_on(["not refuted", "refuted"], None)
     'refuted'
     """
-    gravest_one = gravest(verdicts)
+    gravest_one = choose_gravest_verdict(verdicts)
     proved = entry is not None and entry.is_proved
     return "proved" if proved and gravest_one == "not refuted" else gravest_one
 
 
-def _cause(verdict: Verdict, entry: Entry | None) -> Cause | None:
+def _get_refuting_cause(verdict: Verdict, entry: CatalogueRow | None) -> Cause | None:
     return None if verdict != "refuted" or entry is None else entry.cause
 
 
-def _order(group: _Unnamed[R]) -> tuple[int, int, bool, int]:
+def _get_group_sort_key(group: _Unnamed[R]) -> tuple[int, int, bool, int]:
     ranked, cause, alone = list(_WITHOUT_CAUSE).index(group.verdict), group.cause, len(group.tiles)
     if cause is None:
         return ranked, len(_NATURES), False, -alone
     return ranked, _NATURES.index(cause.nature), not cause.privacy, -alone
 
 
-def _group(group: _Unnamed[R]) -> Group[R]:
+def _make_group(group: _Unnamed[R]) -> ClaimGroup[R]:
     verdict, cause, tiles = group.verdict, group.cause, group.tiles
     if cause is None:
-        return Group(title=_WITHOUT_CAUSE[verdict], text="", kind="", tiles=tiles)
+        return ClaimGroup(title=_WITHOUT_CAUSE[verdict], text="", kind="", tiles=tiles)
     kind = cause.nature + (", of privacy" if cause.privacy else "")
-    return Group(title=cause.name, text=cause.text, kind=kind, tiles=tiles)
+    return ClaimGroup(title=cause.name, text=cause.text, kind=kind, tiles=tiles)
 
 
-def _mark(verdict: Verdict, entry: Entry | None) -> Mark:
+def _choose_mark(verdict: Verdict, entry: CatalogueRow | None) -> Mark:
     repaired = verdict == "refuted" and entry is not None and bool(entry.row.repair)
     return "repaired" if repaired else verdict

@@ -16,13 +16,20 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from importlib.resources import files
 
 from dpaudit.report.catalogue import Catalogue
-from dpaudit.report.formatting import Numbers, divisor, number, percent, share_of, value_of
-from dpaudit.report.groups import Group, grouped
-from dpaudit.report.render import missing_audits, templates
+from dpaudit.report.formatting import (
+    ResultNumbers,
+    format_percent,
+    format_significant,
+    get_divisor,
+    share_of,
+    value_of,
+)
+from dpaudit.report.groups import ClaimGroup, group_claims
+from dpaudit.report.render import make_template_environment, missing_audits
 from dpaudit.report.schema import Result, Standing
 from dpaudit.report.thumbnails import place_of
-from dpaudit.text import one_line, printable
-from dpaudit.verdicts import Verdict, gravest
+from dpaudit.text import make_printable, one_line
+from dpaudit.verdicts import Verdict, choose_gravest_verdict
 
 _SECTIONS: tuple[tuple[Standing, str, str], ...] = (
     ("claim", "Claims, as printed", "Each as its source prints it, some at several numbers."),
@@ -40,24 +47,24 @@ _SCRIPT = files("dpaudit.report").joinpath("templates/index.js").read_text(encod
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class IndexRow:
     """A line of the index: a folder, the place in its report, and the result there."""
 
     folder: str
     place: int
     result: Result
-    shown: Numbers
+    shown: ResultNumbers
     certified: bool
 
     @property
     def plainly(self) -> str:
         """What was found, in one sentence."""
-        return plainly(self.result)
+        return format_plain_finding(self.result)
 
     @property
     def ratio(self) -> float | None:
         """The measured number over the claimed one, where that is a ratio."""
-        claimed = divisor(self.result)
+        claimed = get_divisor(self.result)
         return None if claimed is None else self.result.measured.lower / claimed
 
     @property
@@ -69,7 +76,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingAudit:
     """Why an audit that was asked for gave no result, and whether it failed or was not run."""
 
     why: str
@@ -77,13 +84,13 @@ class Missing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class IndexSection:
     """Audits of claims that fall by one cause, or on which the verdict is the same."""
 
     title: str = ""
     kind: str = ""
     text: str = ""
-    rows: Sequence[Row]
+    rows: Sequence[IndexRow]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,17 +99,17 @@ class Section:
 
     title: str
     says: str
-    parts: Sequence[Part]
+    parts: Sequence[IndexSection]
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[IndexRow]:
         """All of its audits."""
         return [row for part in self.parts for row in part.rows]
 
 
 def render_index(
-    rows: Sequence[Row],
-    missing: Mapping[str, Missing] | None = None,
+    rows: Sequence[IndexRow],
+    missing: Mapping[str, MissingAudit] | None = None,
     *,
     html: bool,
     self_test: bool = False,
@@ -123,84 +130,98 @@ def render_index(
     catalogue
         The claims' names, and why they fall.
     """
-    page = templates(html=html).get_template("index.html.j2" if html else "index.md.j2")
+    page = make_template_environment(html=html).get_template(
+        "index.html.j2" if html else "index.md.j2"
+    )
     text = page.render(
-        sections=sections(rows, catalogue),
+        sections=make_index_sections(rows, catalogue),
         rows=rows,
-        outcome=headline(rows),
+        outcome=format_index_headline(rows),
         papers=catalogue.counts,
-        surety=_surety(rows),
-        missing=_missing(len(rows), missing or {}),
+        surety=_format_index_surety(rows),
+        missing=_format_missing_audits(len(rows), missing or {}),
         groups=_by_cause(rows, catalogue),
         titles=catalogue.titles,
         self_test=_SELF_TEST if self_test else None,
         script=_SCRIPT,
-        script_hash=_hash(_SCRIPT),
+        script_hash=_compute_script_hash(_SCRIPT),
     )
-    return printable(text)
+    return make_printable(text)
 
 
-def sections(rows: Sequence[Row], catalogue: Catalogue = NOTHING_KNOWN) -> list[Section]:
+def make_index_sections(
+    rows: Sequence[IndexRow], catalogue: Catalogue = NOTHING_KNOWN
+) -> list[Section]:
     """Return the rows by what they stand for, without the sections that have none."""
     found = list[Section]()
     for which, title, says in _SECTIONS:
         inside = [row for row in rows if row.result.standing == which]
-        parts = _parts(inside, catalogue) if which == "claim" else [Part(rows=inside)]
+        parts = (
+            _make_cause_parts(inside, catalogue)
+            if which == "claim"
+            else [IndexSection(rows=inside)]
+        )
         found += [Section(title=title, says=says, parts=parts)] if inside else []
     return found
 
 
-def _parts(rows: Sequence[Row], catalogue: Catalogue) -> list[Part]:
+def _make_cause_parts(rows: Sequence[IndexRow], catalogue: Catalogue) -> list[IndexSection]:
     """Return the audits of claims by what the claims fall by, each claim's as they were."""
-    parts = list[Part]()
+    parts = list[IndexSection]()
     for group in _by_cause(rows, catalogue):
         claims = [tile.claim for tile in group.tiles]
         inside = [row for claim in claims for row in rows if row.result.claim == claim]
-        parts.append(Part(title=group.title, kind=group.kind, text=group.text, rows=inside))
+        parts.append(IndexSection(title=group.title, kind=group.kind, text=group.text, rows=inside))
     return parts
 
 
-def headline(rows: Sequence[Row]) -> str:
+def format_index_headline(rows: Sequence[IndexRow]) -> str:
     """Return the finding: how many claims fail as printed, and how many nothing contradicts."""
-    verdicts = _verdicts(rows)
+    verdicts = _find_claim_verdicts(rows)
     counts = Counter[str](verdicts.values())
     if not verdicts:
         return "No claim was audited."
     several = len(verdicts) > 1
     of = f"{len(verdicts)} claims" if several else "1 claim"
-    said = [f"{counts['refuted'] or 'None'} of {of} {_is(counts['refuted'])} refuted as printed"]
+    said = [
+        f"{counts['refuted'] or 'None'} of {of} {_format_is_or_are(counts['refuted'])} refuted "
+        "as printed"
+    ]
     if counts["proved"] and counts["not refuted"]:
         said.append(f"a theorem proves {counts['proved']}")
     elif counts["proved"]:
-        said.append(f"a theorem proves {_others(counts['proved'], counts)}")
+        said.append(f"a theorem proves {_format_other_claims(counts['proved'], counts)}")
     if counts["not refuted"]:
-        said.append(f"nothing that was tried contradicts {_others(counts['not refuted'], counts)}")
+        said.append(
+            "nothing that was tried contradicts "
+            f"{_format_other_claims(counts['not refuted'], counts)}"
+        )
     if counts["withheld"]:
         said.append(f"the verdict on {counts['withheld']} is withheld")
     return "; ".join(said) + "."
 
 
-def _verdicts(rows: Sequence[Row]) -> dict[str, Verdict]:
+def _find_claim_verdicts(rows: Sequence[IndexRow]) -> dict[str, Verdict]:
     """Return the verdict on each claim: refuted if an audit of it as printed is."""
     found = dict[str, Verdict]()
     for row in rows:
         if row.result.standing == "claim":
             known = found.get(row.result.claim, row.result.verdict)
-            found[row.result.claim] = gravest([known, row.result.verdict])
+            found[row.result.claim] = choose_gravest_verdict([known, row.result.verdict])
     return found
 
 
-def _is(count: int) -> str:
+def _format_is_or_are(count: int) -> str:
     return "is" if count < 2 else "are"
 
 
-def _others(count: int, counts: Mapping[str, int]) -> str:
+def _format_other_claims(count: int, counts: Mapping[str, int]) -> str:
     if counts["refuted"] and not counts["withheld"]:
         return "the other" if count == 1 else f"the other {count}"
     return f"{count}"
 
 
-def plainly(result: Result) -> str:
+def format_plain_finding(result: Result) -> str:
     """Return what was found, as one sentence for people.
 
     A bound on epsilon says how sure an attacker who started with even odds is after some output.
@@ -209,42 +230,45 @@ def plainly(result: Result) -> str:
     if result.verdict == "withheld":
         return "Nothing can be said."
     if claimed is None:
-        return f"At least {number(lower, rounding=ROUND_FLOOR)} was found."
+        return f"At least {format_significant(lower, rounding=ROUND_FLOOR)} was found."
     if result.kind == "privacy" and result.quantity is None:
         if lower <= 0:
             return "Nothing that was tried tells the two datasets apart."
-        return f"An attacker goes from 50% to {_sure(lower)} sure; claimed: {_sure(claimed)}."
-    ratio = divisor(result)
+        return (
+            f"An attacker goes from 50% to {_format_attacker_certainty(lower)} sure; claimed: "
+            f"{_format_attacker_certainty(claimed)}."
+        )
+    ratio = get_divisor(result)
     if ratio is None:
-        reached = number(lower, rounding=ROUND_FLOOR)
-        return f"It reaches {reached}, where {number(claimed)} is claimed."
+        reached = format_significant(lower, rounding=ROUND_FLOOR)
+        return f"It reaches {reached}, where {format_significant(claimed)} is claimed."
     times = lower / ratio
     if times > 1:
-        return f"It is {number(times, 2, ROUND_FLOOR)} times what is claimed."
+        return f"It is {format_significant(times, 2, ROUND_FLOOR)} times what is claimed."
     return f"It reaches {share_of(max(times, 0.0), 1.0)} of what is claimed."
 
 
-def _sure(epsilon: float) -> str:
+def _format_attacker_certainty(epsilon: float) -> str:
     share = 1 / (1 + math.exp(-epsilon))
     if share == 1:
         return "entirely" if math.isinf(epsilon) else "almost entirely"
-    return f"more than {percent(_SUREST)}" if share > _SUREST else share_of(share, 1.0)
+    return f"more than {format_percent(_SUREST)}" if share > _SUREST else share_of(share, 1.0)
 
 
-def _by_cause(rows: Sequence[Row], catalogue: Catalogue) -> list[Group[Row]]:
+def _by_cause(rows: Sequence[IndexRow], catalogue: Catalogue) -> list[ClaimGroup[IndexRow]]:
     """Return the claims as printed by what they fall by; of each the worst audit stands first."""
     printed = [row for row in rows if row.result.standing == "claim"]
-    worst = sorted(printed, key=_excess, reverse=True)
-    return grouped(worst, catalogue)
+    worst = sorted(printed, key=_get_excess_sort_key, reverse=True)
+    return group_claims(worst, catalogue)
 
 
-def _excess(row: Row) -> tuple[bool, float]:
+def _get_excess_sort_key(row: IndexRow) -> tuple[bool, float]:
     claimed = value_of(row.result.claimed, row.result.kind)
     excess = -1.0 if claimed is None else place_of(row.result.measured.lower, claimed)
     return row.result.verdict == "refuted", excess
 
 
-def _missing(there: int, missing: Mapping[str, Missing]) -> str:
+def _format_missing_audits(there: int, missing: Mapping[str, MissingAudit]) -> str:
     """Return how many of all audits are there, and which are not; nothing if all are."""
     failed = all(one.failed for one in missing.values())
     return missing_audits(
@@ -254,16 +278,16 @@ def _missing(there: int, missing: Mapping[str, Missing]) -> str:
     )
 
 
-def _hash(script: str) -> str:
+def _compute_script_hash(script: str) -> str:
     """Return what the page's policy calls its only script."""
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
-def _up(alpha: float) -> str:
-    return number(alpha, rounding=ROUND_CEILING)
+def _format_alpha(alpha: float) -> str:
+    return format_significant(alpha, rounding=ROUND_CEILING)
 
 
-def _surety(rows: Sequence[Row]) -> str:
+def _format_index_surety(rows: Sequence[IndexRow]) -> str:
     """Return the confidence of the whole index, and how it is shared."""
     spent = [row.result.alpha for row in rows if row.result.alpha > 0]
     if not spent:
@@ -271,8 +295,10 @@ def _surety(rows: Sequence[Row]) -> str:
     alpha = math.fsum(spent)
     drawn = "1 audit that draws" if len(spent) == 1 else f"{len(spent)} audits that draw"
     return (
-        f"All of it together holds at {percent(1 - alpha)} confidence: the {drawn} share one error "
-        f"probability of {_up(alpha)}, at most {_up(max(spent))} each, and the other "
+        f"All of it together holds at {format_percent(1 - alpha)} confidence: the {drawn} share "
+        "one error "
+        f"probability of {_format_alpha(alpha)}, at most {_format_alpha(max(spent))} each, and "
+        "the other "
         f"{len(rows) - len(spent)} were computed and spend none. Each report alone holds at what "
         "it states, which is more."
     )

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from xml.etree import ElementTree
 
-from dpaudit.report.entries import Entries, Entry
-from dpaudit.text import printable
+from dpaudit.report.entries import ReportEntries, ReportEntry
+from dpaudit.text import make_printable
 
 SUITE = "dpaudit"
 _KINDS = {
@@ -23,9 +23,9 @@ _KINDS = {
 _NEVER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(entries: Entries) -> str:
+def render_junit(entries: ReportEntries) -> str:
     """Return the document: a refuted claim is a failure, an audit without a verdict an error."""
-    counts = Counter(map(_kind, entries.entries))
+    counts = Counter(map(_get_junit_kind, entries.entries))
     root = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(
         root,
@@ -42,16 +42,18 @@ def junit(entries: Entries) -> str:
             "time": f"{entries.seconds:.3f}",
         },
     )
-    _properties(suite, entries)
+    _add_properties(suite, entries)
     for entry in entries.entries:
-        _case(suite, entry)
-    ElementTree.SubElement(suite, "system-out").text = _text("\n".join(map(_said, entries.entries)))
+        _add_test_case(suite, entry)
+    ElementTree.SubElement(suite, "system-out").text = _to_xml_text(
+        "\n".join(map(_format_case_text, entries.entries))
+    )
     ElementTree.SubElement(suite, "system-err")
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
 
 
-def _properties(suite: ElementTree.Element, entries: Entries) -> None:
+def _add_properties(suite: ElementTree.Element, entries: ReportEntries) -> None:
     said = {"dpaudit": entries.version, "summary": entries.summary, "surety": entries.surety}
     values = {
         f"{entry.name}.{name}": str(value)
@@ -66,35 +68,35 @@ def _properties(suite: ElementTree.Element, entries: Entries) -> None:
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in {**said, **values}.items():
         if value is not None:
-            given = {"name": _text(name), "value": _text(value)}
+            given = {"name": _to_xml_text(name), "value": _to_xml_text(value)}
             ElementTree.SubElement(properties, "property", given)
 
 
-def _case(suite: ElementTree.Element, entry: Entry) -> None:
-    given = {"name": _text(entry.name), "classname": SUITE, "time": "0"}
+def _add_test_case(suite: ElementTree.Element, entry: ReportEntry) -> None:
+    given = {"name": _to_xml_text(entry.name), "classname": SUITE, "time": "0"}
     case = ElementTree.SubElement(suite, "testcase", given)
-    if (kind := _kind(entry)) is not None:
-        said = {"message": _text(entry.headline), "type": entry.outcome}
-        ElementTree.SubElement(case, kind, said).text = _text(_said(entry))
+    if (kind := _get_junit_kind(entry)) is not None:
+        said = {"message": _to_xml_text(entry.headline), "type": entry.outcome}
+        ElementTree.SubElement(case, kind, said).text = _to_xml_text(_format_case_text(entry))
 
 
-def _kind(entry: Entry) -> str | None:
+def _get_junit_kind(entry: ReportEntry) -> str | None:
     """Return what an outcome is in JUnit's words; one that is accepted fails nothing."""
     return None if entry.is_accepted else _KINDS.get(entry.outcome)
 
 
-def _said(entry: Entry) -> str:
+def _format_case_text(entry: ReportEntry) -> str:
     lines = [f"{entry.name}: {entry.standing}", entry.text, entry.numbers, *entry.lines]
     lines += [None if entry.repeat is None else f"Repeat: {entry.repeat}"]
     return "\n".join(line for line in lines if line)
 
 
-def _text(text: str) -> str:
+def _to_xml_text(text: str) -> str:
     r"""Return text that XML can hold.
 
     Examples
     --------
-    >>> _text("a\x00b\ufffe")
+    >>> _to_xml_text("a\x00b\ufffe")
     'a�b�'
     """
-    return _NEVER.sub("\ufffd", printable(text))
+    return _NEVER.sub("\ufffd", make_printable(text))

@@ -8,7 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from dpaudit.report.formatting import INFINITE, NONE, Numbers, label, numbers
+from dpaudit.report.formatting import (
+    INFINITE,
+    NONE,
+    ResultNumbers,
+    format_result_label,
+    make_shown_numbers,
+)
 from dpaudit.report.schema import Result
 from dpaudit.text import one_line
 
@@ -72,23 +78,23 @@ def format_row(cells: Iterable[str]) -> str:
 
 def row_of_result(result: Result) -> str:
     """Return the name, the three numbers and the verdict of a result as a row."""
-    shown = numbers(result)
+    shown = make_shown_numbers(result)
     cells = (
-        _stated(shown, shown.claimed, shown.claimed_delta),
-        _stated(shown, shown.proved, shown.proved_delta),
-        _measured(shown),
+        _format_latex_stated(shown, shown.claimed, shown.claimed_delta),
+        _format_latex_stated(shown, shown.proved, shown.proved_delta),
+        _format_latex_measured(shown),
     )
-    return format_row([escape_latex(label(result)), *cells, result.verdict])
+    return format_row([escape_latex(format_result_label(result)), *cells, result.verdict])
 
 
-def _stated(shown: Numbers, value: str, delta: str | None) -> str:
+def _format_latex_stated(shown: ResultNumbers, value: str, delta: str | None) -> str:
     if value == NONE:
         return escape_latex(value)
     at = "" if delta in (None, "0") else rf" at $\delta = {format_number(delta).strip('$')}$"
     return f"{escape_latex(shown.sign)} {format_number(value)}{at}"
 
 
-def _measured(shown: Numbers) -> str:
+def _format_latex_measured(shown: ResultNumbers) -> str:
     """Return the interval, with how sure it is."""
     lower = format_number(shown.lower)
     if shown.lower == NONE:

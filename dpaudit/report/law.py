@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 
 
-class NoisyLine(Document):
+class NoisyLine(ReportPart):
     """The noisy values that a line of the source forms in a run.
 
     Numbers are of the pair that was audited, and of a few runs.
@@ -32,7 +32,7 @@ class NoisyLine(Document):
     share: float = Field(description="Of the expected privacy loss of a run.")
 
 
-class ReadLaw(Document):
+class ReadLaw(ReportPart):
     """The law of plain code, read by running both datasets with the same noisy values."""
 
     covers: Literal["outputs", "noisy values"] = Field(

@@ -9,14 +9,14 @@ from pydantic import Field
 
 from dpaudit.extension.ledger import Cause, Consequence, Finding, Nature, Number, Paper, Standing
 from dpaudit.ledger.audits import PublishedAudit
-from dpaudit.ledger.counts import Counts, count_rows
+from dpaudit.ledger.counts import RowCounts, count_rows
 from dpaudit.ledger.verdicts import JudgedRow, Ledger, RowVerdict
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 from dpaudit.report.findings import deciding_words
 from dpaudit.verdicts import Verdict
 
 
-class FindingDocument(Document):
+class FindingDocument(ReportPart):
     """The two sides of a statement on one instance."""
 
     left: int | float | str = Field(description="A fraction is a string: 1/3.")
@@ -26,7 +26,7 @@ class FindingDocument(Document):
     holds: bool
 
 
-class AuditDocument(Document):
+class AuditDocument(ReportPart):
     """A published audit of a claim, as printed."""
 
     label: str
@@ -38,7 +38,7 @@ class AuditDocument(Document):
     report: str = Field(description="Its page, below the folder of reports.")
 
 
-class LinkDocument(Document):
+class LinkDocument(ReportPart):
     """The row that decides another one."""
 
     row: str
@@ -46,7 +46,7 @@ class LinkDocument(Document):
     link: Literal["follows", "implies", "restates"]
 
 
-class RowDocument(Document):
+class RowDocument(ReportPart):
     """One statement of a paper, and what became of it."""
 
     name: str
@@ -66,7 +66,7 @@ class RowDocument(Document):
     link: LinkDocument | None
 
 
-class CauseDocument(Document):
+class CauseDocument(ReportPart):
     """One thing that is wrong, and the rows that fall by it."""
 
     name: str
@@ -76,7 +76,7 @@ class CauseDocument(Document):
     rows: list[str]
 
 
-class PaperDocument(Document):
+class PaperDocument(ReportPart):
     """A paper: what is wrong with it, and its rows in the order of its text."""
 
     name: str
@@ -86,7 +86,7 @@ class PaperDocument(Document):
     rows: list[RowDocument]
 
 
-class CountsDocument(Document):
+class CountsDocument(ReportPart):
     """What the rows come to; causes of one name in several papers count once."""
 
     papers: int
@@ -106,7 +106,7 @@ class CountsDocument(Document):
     headline: str
 
 
-class LedgerDocument(Document):
+class LedgerDocument(ReportPart):
     """The ledger of papers."""
 
     counts: CountsDocument
@@ -128,8 +128,8 @@ def ledger_document(ledger: Ledger, papers: Sequence[Paper], cause: str | None) 
     judged = {paper.name: rows_of(ledger, paper, cause) for paper in papers}
     everything = [row for rows in judged.values() for row in rows]
     return LedgerDocument(
-        counts=_counts(count_rows(everything)),
-        papers=[_paper(paper, judged[paper.name]) for paper in papers],
+        counts=_make_counts_document(count_rows(everything)),
+        papers=[_make_paper_document(paper, judged[paper.name]) for paper in papers],
     )
 
 
@@ -150,22 +150,24 @@ def causes_of(judged: Sequence[JudgedRow]) -> dict[str, tuple[Cause, list[Judged
     return found
 
 
-def _counts(counts: Counts) -> CountsDocument:
+def _make_counts_document(counts: RowCounts) -> CountsDocument:
     fields = CountsDocument.model_fields
     return CountsDocument(**{name: getattr(counts, name) for name in fields})
 
 
-def _paper(paper: Paper, judged: Sequence[JudgedRow]) -> PaperDocument:
+def _make_paper_document(paper: Paper, judged: Sequence[JudgedRow]) -> PaperDocument:
     return PaperDocument(
         name=paper.name,
         title=paper.title,
         citation=paper.citation,
-        causes=[_cause(cause, falling) for cause, falling in causes_of(judged).values()],
+        causes=[
+            _make_cause_document(cause, falling) for cause, falling in causes_of(judged).values()
+        ],
         rows=[row_document(one) for one in judged],
     )
 
 
-def _cause(cause: Cause, falling: Sequence[JudgedRow]) -> CauseDocument:
+def _make_cause_document(cause: Cause, falling: Sequence[JudgedRow]) -> CauseDocument:
     return CauseDocument(
         name=cause.name,
         text=cause.text,
@@ -190,31 +192,31 @@ def row_document(judged: JudgedRow) -> RowDocument:
         defence=judged.defence,
         answer=judged.answer,
         decided=list(deciding_words(judged)),
-        findings=[_finding(finding) for finding in judged.findings],
-        repair_findings=[_finding(finding) for finding in judged.repair_findings],
-        audits=[_audit(audit) for audit in judged.audits],
-        link=_link(row.evidence) if isinstance(row.evidence, Consequence) else None,
+        findings=[_make_finding_document(finding) for finding in judged.findings],
+        repair_findings=[_make_finding_document(finding) for finding in judged.repair_findings],
+        audits=[_make_audit_document(audit) for audit in judged.audits],
+        link=_make_link_document(row.evidence) if isinstance(row.evidence, Consequence) else None,
     )
 
 
-def _finding(finding: Finding) -> FindingDocument:
+def _make_finding_document(finding: Finding) -> FindingDocument:
     return FindingDocument(
-        left=_number(finding.left),
+        left=_to_plain_number(finding.left),
         relation=finding.relation,
-        right=_number(finding.right),
+        right=_to_plain_number(finding.right),
         instance=finding.instance,
         holds=finding.holds,
     )
 
 
-def _number(value: Number) -> int | float | str:
+def _to_plain_number(value: Number) -> int | float | str:
     return value if isinstance(value, int | float) else str(value)
 
 
-def _audit(audit: PublishedAudit) -> AuditDocument:
+def _make_audit_document(audit: PublishedAudit) -> AuditDocument:
     names = AuditDocument.model_fields
     return AuditDocument(**{name: getattr(audit, name) for name in names})
 
 
-def _link(evidence: Consequence) -> LinkDocument:
+def _make_link_document(evidence: Consequence) -> LinkDocument:
     return LinkDocument(row=evidence.row, step=evidence.step, link=evidence.link)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 
 
-class CodeLine(Document):
+class CodeLine(ReportPart):
     """A line that draws noise in a call on the audited pair."""
 
     file: str = Field(description="Its name without its folder.")

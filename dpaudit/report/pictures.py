@@ -19,10 +19,10 @@ def show_result(result: Result) -> list[Picture]:
 
     A picture of claims alone shows nothing, and is none of them.
     """
-    return [show_numbers(result), *_curves(result)]
+    return [show_numbers(result), *_make_curve_pictures(result)]
 
 
-def _curves(result: Result) -> Iterator[Picture]:
+def _make_curve_pictures(result: Result) -> Iterator[Picture]:
     if result.law is not None and result.law.lines:
         yield show_law(result.law)
     if result.delta_curves is not None and _holds_any(result.delta_curves.band_lower):

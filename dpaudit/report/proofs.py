@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from dpaudit.report.counts import Document, Probability
+from dpaudit.report.counts import Probability, ReportPart
 
 
-class Proved(Document):
+class Proved(ReportPart):
     """What follows from a theorem for the mechanism as configured, with the theorem's source."""
 
     epsilon: float | None = None
@@ -21,7 +21,7 @@ class Proved(Document):
     )
 
 
-class ProofStop(Document):
+class ProofStop(ReportPart):
     """Where a proof from the code stopped: the line, the reason, and what would help."""
 
     place: str

@@ -9,30 +9,30 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from dpaudit.faults.catalogue import all_faults
-from dpaudit.report.acceptance import describe, unmatched_line
+from dpaudit.report.acceptance import format_acceptance, format_unmatched_entry
 from dpaudit.report.formatting import (
     NO_CLAIM,
     NONE,
-    count,
-    divisor,
-    duration,
     fault_codes,
-    kept_before,
-    label,
-    landmarks,
-    modelled,
-    number,
-    numbers,
-    percent,
+    format_integer,
+    format_model_based,
+    format_percent,
+    format_result_label,
+    format_seconds,
+    format_significant,
+    format_taken,
+    get_divisor,
+    make_shown_numbers,
     searched,
+    select_wealth_landmarks,
     setting,
     verdict_words,
     why_unproved,
 )
 from dpaudit.report.groups import MARKS
 from dpaudit.report.schema import Report, Result
-from dpaudit.report.thumbnails import thumbnail
-from dpaudit.text import one_line, printable
+from dpaudit.report.thumbnails import render_thumbnail
+from dpaudit.text import make_printable, one_line
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -49,12 +49,12 @@ def render_html(report: Report) -> str:
     Every text in the report is escaped, whoever wrote it; figures stand in the page as SVG.
     """
     results = [
-        (index, result, numbers(result), _figures(result, index))
+        (index, result, make_shown_numbers(result), _render_result_figures(result, index))
         for index, result in enumerate(report.results, start=1)
     ]
-    template = templates(html=True).get_template("report.html.j2")
-    page = template.render(report=report, results=results, overview=_overview(report))
-    return printable(page)
+    template = make_template_environment(html=True).get_template("report.html.j2")
+    page = template.render(report=report, results=results, overview=_render_overview_figure(report))
+    return make_printable(page)
 
 
 def render_markdown(report: Report) -> str:
@@ -63,11 +63,12 @@ def render_markdown(report: Report) -> str:
     Every text in the report is escaped, so that a table row stays one row.
     """
     results = [
-        (index, result, numbers(result)) for index, result in enumerate(report.results, start=1)
+        (index, result, make_shown_numbers(result))
+        for index, result in enumerate(report.results, start=1)
     ]
-    template = templates(html=False).get_template("report.md.j2")
+    template = make_template_environment(html=False).get_template("report.md.j2")
     text = template.render(report=report, results=results)
-    return re.sub(r"\n{3,}", "\n\n", printable(text)).rstrip("\n") + "\n"
+    return re.sub(r"\n{3,}", "\n\n", make_printable(text)).rstrip("\n") + "\n"
 
 
 def missing_audits(there: int, names: Sequence[str], words: str) -> str:
@@ -93,15 +94,15 @@ def markdown_text(text: object) -> str:
     line = _ENTITY.sub("&amp;", one_line(str(text)))
     line = line.replace("<", "&lt;").replace(">", "&gt;")
     line = _MARKDOWN_SPECIAL.sub(r"\\\1", line)
-    return _MARKDOWN_OPENER.sub(_escaped_opener, line)
+    return _MARKDOWN_OPENER.sub(_escape_opener, line)
 
 
-def fenced(text: str, language: str = "sh") -> str:
+def format_code_block(text: str, language: str = "sh") -> str:
     """Return ``text`` as a Markdown code block that it cannot end.
 
     Examples
     --------
-    >>> print(fenced("dpaudit run"))
+    >>> print(format_code_block("dpaudit run"))
     ```sh
     dpaudit run
     ```
@@ -111,7 +112,7 @@ def fenced(text: str, language: str = "sh") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def summary(report: Report) -> str:
+def format_report_summary(report: Report) -> str:
     """Return the outcome of the whole report in one sentence.
 
     It never says more than what was found: a claim that was not refuted was not shown to hold.
@@ -126,10 +127,10 @@ def summary(report: Report) -> str:
     accepted = sum(result.is_accepted for result in report.results)
     if accepted:
         left += f"; {accepted} refutation{' is' if accepted == 1 else 's are'} accepted"
-    return f"{_refutations(report.results)}{left}."
+    return f"{_format_refutation_count(report.results)}{left}."
 
 
-def _refutations(results: Sequence[Result]) -> str:
+def _format_refutation_count(results: Sequence[Result]) -> str:
     """Return how many of some results are refuted, as the begin of a sentence."""
     total = len(results)
     refuted = sum(result.verdict == "refuted" for result in results)
@@ -144,38 +145,40 @@ def _refutations(results: Sequence[Result]) -> str:
     return f"{which} claims {'were' if refuted > 1 else 'was'} refuted"
 
 
-def _escaped_opener(match: re.Match[str]) -> str:
+def _escape_opener(match: re.Match[str]) -> str:
     opener = match.group(1)
     return opener + "\\" if opener.isdigit() else "\\" + opener
 
 
-def _figures(result: Result, index: int) -> Mapping[str, str]:
+def _render_result_figures(result: Result, index: int) -> Mapping[str, str]:
     """Return the figures of a result; a report that grows draws those of each result once."""
-    return _drawn(result.model_dump_json(), index)
+    return _render_cached_figures(result.model_dump_json(), index)
 
 
 @lru_cache(maxsize=64)
-def _drawn(document: str, index: int) -> Mapping[str, str]:
+def _render_cached_figures(document: str, index: int) -> Mapping[str, str]:
     from dpaudit.report.charts import render_svg
     from dpaudit.report.pictures import show_result
 
     shown = show_result(Result.model_validate_json(document))
-    return {one.name: render_svg(one, prefix=f"r{index}-{_id(one.name)}") for one in shown}
+    return {
+        one.name: render_svg(one, prefix=f"r{index}-{_make_figure_id(one.name)}") for one in shown
+    }
 
 
-def _id(name: str) -> str:
+def _make_figure_id(name: str) -> str:
     return name.replace("_", "-")
 
 
-def _overview(report: Report) -> str | None:
+def _render_overview_figure(report: Report) -> str | None:
     import dpaudit.report.figures as figures
 
-    ratios = any(divisor(result) is not None for result in report.results)
-    return figures.overview(report.results) if ratios and len(report.results) > 1 else None
+    ratios = any(get_divisor(result) is not None for result in report.results)
+    return figures.render_overview(report.results) if ratios and len(report.results) > 1 else None
 
 
 @lru_cache(maxsize=2)
-def templates(*, html: bool) -> Environment:
+def make_template_environment(*, html: bool) -> Environment:
     """Return the templates of pages, or of Markdown, with the filters they use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -188,31 +191,31 @@ def templates(*, html: bool) -> Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Callable[..., object]] = {
-        "label": label,
+        "label": format_result_label,
         "verdict": verdict_words,
-        "duration": duration,
-        "number": number,
-        "at_least": partial(number, rounding=ROUND_FLOOR),
-        "at_most": partial(number, rounding=ROUND_CEILING),
-        "count": count,
-        "percent": percent,
+        "duration": format_seconds,
+        "number": format_significant,
+        "at_least": partial(format_significant, rounding=ROUND_FLOOR),
+        "at_most": partial(format_significant, rounding=ROUND_CEILING),
+        "count": format_integer,
+        "percent": format_percent,
         "setting": setting,
         "md": markdown_text,
-        "fenced": fenced,
-        "modelled": modelled,
-        "landmarks": landmarks,
+        "fenced": format_code_block,
+        "modelled": format_model_based,
+        "landmarks": select_wealth_landmarks,
         "why_unproved": why_unproved,
-        "describe": describe,
-        "unmatched_line": unmatched_line,
+        "describe": format_acceptance,
+        "unmatched_line": format_unmatched_entry,
         "fault_codes": fault_codes,
-        "thumbnail": thumbnail,
+        "thumbnail": render_thumbnail,
     }
     environment.filters.update(filters)
     # Not "none": in a template that is the literal, whatever a global of that name holds.
     environment.globals |= {
-        "summary": summary,
+        "summary": format_report_summary,
         "fault_of": all_faults().get,
-        "kept_before": kept_before,
+        "kept_before": format_taken,
         "missing_from": missing_from,
         "nothing": NONE,
         "marks": MARKS,

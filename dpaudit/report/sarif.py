@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 from dpaudit.faults.catalogue import all_faults
-from dpaudit.faults.pages import essentials, page_of
+from dpaudit.faults.pages import format_fault_essentials, page_of
 from dpaudit.report.acceptance import Acceptance
-from dpaudit.report.entries import Entries, Entry
-from dpaudit.report.findings import sentence
+from dpaudit.report.entries import ReportEntries, ReportEntry
+from dpaudit.report.findings import format_sentence
 
 VERSION = "2.1.0"
 SCHEMA = (
@@ -53,22 +53,22 @@ _RULES: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-def sarif(entries: Entries) -> str:
+def make_sarif_log(entries: ReportEntries) -> str:
     """Return the log of one run."""
     found = [entry for entry in entries.entries if entry.outcome in _RULES]
     complete = all(entry.outcome != "missing" for entry in found)
     run: dict[str, Any] = {
-        "tool": {"driver": _driver(entries)},
+        "tool": {"driver": _make_sarif_driver(entries)},
         "invocations": [{"executionSuccessful": complete}],
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder it ran in."}}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(entry, entries) for entry in found],
+        "results": [_make_sarif_result(entry, entries) for entry in found],
     }
     log = {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
 
 
-def _driver(entries: Entries) -> dict[str, Any]:
+def _make_sarif_driver(entries: ReportEntries) -> dict[str, Any]:
     rules = [
         {
             "id": name,
@@ -79,11 +79,11 @@ def _driver(entries: Entries) -> dict[str, Any]:
         }
         for name, level, short, full in _RULES.values()
     ]
-    rules += [_rule_of(code) for code in _codes(entries)]
+    rules += [_rule_of(code) for code in _find_fault_codes(entries)]
     return {"name": "dpaudit", "version": entries.version, "rules": rules}
 
 
-def _codes(entries: Entries) -> list[str]:
+def _find_fault_codes(entries: ReportEntries) -> list[str]:
     """Return the kinds of fault that were found, each once."""
     found = {one.fault for one in entries.entries if one.outcome in _RULES}
     return [code for code in all_faults() if code in found]
@@ -95,24 +95,24 @@ def _rule_of(code: str) -> dict[str, Any]:
     where = {} if fault.uri is None else {"helpUri": fault.uri}
     return {
         "id": code,
-        "shortDescription": {"text": sentence(fault.title)},
+        "shortDescription": {"text": format_sentence(fault.title)},
         "fullDescription": {"text": fault.why},
         **where,
-        "help": {"text": essentials(fault), "markdown": page_of(fault)},
+        "help": {"text": format_fault_essentials(fault), "markdown": page_of(fault)},
         "defaultConfiguration": {"level": "error"},
     }
 
 
-def _result(entry: Entry, entries: Entries) -> dict[str, Any]:
+def _make_sarif_result(entry: ReportEntry, entries: ReportEntries) -> dict[str, Any]:
     name, level, *_ = _RULES[entry.outcome]
-    index, codes = list(_RULES).index(entry.outcome), _codes(entries)
-    about = _fingerprint(name, entry)
+    index, codes = list(_RULES).index(entry.outcome), _find_fault_codes(entries)
+    about = _compute_fingerprint(name, entry)
     if entry.fault in codes:
         name, index = str(entry.fault), len(_RULES) + codes.index(str(entry.fault))
     numbers = "" if entry.numbers is None else f" ({entry.numbers})"
-    location = _location(entry, entries)
+    location = _make_sarif_location(entry, entries)
     repeat = {} if entry.repeat is None else {"repeat": entry.repeat}
-    accepted = {} if entry.acceptance is None else _compared(entry, entry.acceptance)
+    accepted = {} if entry.acceptance is None else _make_baseline_fields(entry, entry.acceptance)
     return {
         "ruleId": name,
         "ruleIndex": index,
@@ -129,7 +129,7 @@ def _result(entry: Entry, entries: Entries) -> dict[str, Any]:
 _STATES = {"accepted": "unchanged", "expired": "unchanged", "worse": "updated", "changed": "new"}
 
 
-def _compared(entry: Entry, acceptance: Acceptance) -> dict[str, Any]:
+def _make_baseline_fields(entry: ReportEntry, acceptance: Acceptance) -> dict[str, Any]:
     """Return what a baseline says: how it moved, and that it is accepted, which hides it."""
     stated = {"baselineState": _STATES.get(acceptance.state, "updated")}
     if not entry.is_accepted:
@@ -138,7 +138,7 @@ def _compared(entry: Entry, acceptance: Acceptance) -> dict[str, Any]:
     return {**stated, "suppressions": [why]}
 
 
-def _location(entry: Entry, entries: Entries) -> dict[str, Any] | None:
+def _make_sarif_location(entry: ReportEntry, entries: ReportEntries) -> dict[str, Any] | None:
     if entry.place is None:
         return None
     path = entry.place.under(entries.root)
@@ -149,7 +149,7 @@ def _location(entry: Entry, entries: Entries) -> dict[str, Any] | None:
     return {"physicalLocation": {"artifactLocation": where, "region": region}}
 
 
-def _fingerprint(rule: str, entry: Entry) -> str:
+def _compute_fingerprint(rule: str, entry: ReportEntry) -> str:
     """Return what stays the same of a finding while lines above it move."""
     about = f"{rule}\n{entry.name}".encode("utf-8", "backslashreplace")
     return hashlib.sha256(about).hexdigest()

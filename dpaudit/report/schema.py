@@ -22,7 +22,7 @@ from dpaudit.formats import SCHEMAS
 from dpaudit.report.acceptance import Acceptance as Acceptance
 from dpaudit.report.checks import AssumptionCheck as AssumptionCheck
 from dpaudit.report.checks import SelfCheck as SelfCheck
-from dpaudit.report.counts import BinCounts, Document, Probability, ScoreCounts, WealthPath
+from dpaudit.report.counts import BinCounts, Probability, ReportPart, ScoreCounts, WealthPath
 from dpaudit.report.environment import Environment as Environment
 from dpaudit.report.environment import Taken as Taken
 from dpaudit.report.law import ReadLaw
@@ -47,7 +47,7 @@ SCHEMA_VERSION = "1.5"
 Label = Literal["certificate", "assumption"]
 
 
-class Claimed(Document):
+class Claimed(ReportPart):
     """What the source states: an (epsilon, delta) guarantee, or a bound on another number.
 
     A privacy claim in another currency (mu, rho, a Renyi divergence) has its number in ``value``.
@@ -60,7 +60,7 @@ class Claimed(Document):
     strict: bool = Field(default=False, description="Whether it has to be below the value.")
 
 
-class AUnit(Document):
+class AUnit(ReportPart):
     """Of a claim about any two datasets: what it is a unit of their distance.
 
     What is claimed of the pair that was audited is this times how far the two are ``apart``, or its
@@ -72,7 +72,7 @@ class AUnit(Document):
     apart: float = Field(description="How far the two datasets of the pair are apart.")
 
 
-class Measured(Document):
+class Measured(ReportPart):
     """What the trials certify about this pair, in the unit of the claim.
 
     ``lower`` is at most, and ``upper`` at least, the true value of the audited pair, both together
@@ -100,7 +100,7 @@ class Measured(Document):
     )
 
 
-class ModelBased(Document):
+class ModelBased(ReportPart):
     """A number for epsilon that holds if a model does: shown, and never judged.
 
     ``upper`` is null for a point estimate, which ``lower`` then is.
@@ -115,7 +115,7 @@ class ModelBased(Document):
     source: str
 
 
-class CarryingEvent(Document):
+class CarryingEvent(ReportPart):
     """The event whose counts carry the bound, on the outputs that certify it.
 
     One exact test of the two counts gives ``epsilon`` at ``delta`` with the error probability
@@ -136,7 +136,7 @@ class CarryingEvent(Document):
     sentence: str
 
 
-class Witness(Document):
+class Witness(ReportPart):
     """An event of few parts of the output that explains, and how often it was seen on fresh runs.
 
     ``lower`` is what these runs certify by themselves, with ``confidence``; the verdict rests on
@@ -158,7 +158,7 @@ class Witness(Document):
     fault: str | None = Field(default=None, description="The code of the kind of fault it shows.")
 
 
-class SmallestPair(Document):
+class SmallestPair(ReportPart):
     """The smallest pair found on which a refuted claim falls too: records both have are left out.
 
     What is seen on it was drawn for it alone, and the verdict does not rest on it.
@@ -170,7 +170,7 @@ class SmallestPair(Document):
     sentence: str
 
 
-class PairSearch(Document):
+class PairSearch(ReportPart):
     """Which of several pairs was audited, and what the ranking of them cost.
 
     ``promised`` are estimates of each pair's epsilon on transcripts that certify nothing; where
@@ -185,14 +185,14 @@ class PairSearch(Document):
     of_trials: int = Field(description="What the audit was given, per dataset.")
 
 
-class BudgetEntry(Document):
+class BudgetEntry(ReportPart):
     """A share of the report's error probability and what it was spent on."""
 
     purpose: str
     alpha: Probability
 
 
-class DeltaCurves(Document):
+class DeltaCurves(ReportPart):
     """delta against epsilon: claimed, proved, and a band that holds at all points at once."""
 
     epsilon: list[float]
@@ -204,7 +204,7 @@ class DeltaCurves(Document):
     band_label: Label = "certificate"
 
 
-class TradeOffCurves(Document):
+class TradeOffCurves(ReportPart):
     """False-negative rate of the best attack against its false-positive rate.
 
     ``measured`` is the empirical curve of the attack that was run: a point estimate, null where too
@@ -219,7 +219,7 @@ class TradeOffCurves(Document):
     measured_label: Label = "assumption"
 
 
-class CodeFile(Document):
+class CodeFile(ReportPart):
     """The file of the code that was audited: what names the code in it, and a digest of all of it.
 
     Files that it imports are not in the digest.
@@ -232,7 +232,7 @@ class CodeFile(Document):
 Standing = Literal["claim", "variant", "question"]
 
 
-class Result(Document):
+class Result(ReportPart):
     """One audited claim: the three numbers, the verdict, and all that supports them."""
 
     claim: str
@@ -426,7 +426,7 @@ class Result(Document):
         return math.fsum(entry.alpha for entry in self.budget)
 
 
-class Report(Document):
+class Report(ReportPart):
     """A report: the results of one command, and the environment that produced them.
 
     ``confidence`` is that of everything certified in it together: 1 less the sum of ``budget``.
@@ -457,7 +457,7 @@ class Report(Document):
     environment: Environment
 
 
-def json_schema(model: type[Document] = Report) -> dict[str, Any]:
+def json_schema(model: type[ReportPart] = Report) -> dict[str, Any]:
     """Return the JSON Schema of a report, or of another document.
 
     A document whose file is stamped with its schema alone (`dpaudit.formats`) has it there too.

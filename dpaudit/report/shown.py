@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import textwrap
 
-from dpaudit.notebook import own_prefix, piece, table
+from dpaudit.notebook import own_prefix, render_notebook_table, render_piece
 from dpaudit.report.figures import three_numbers
 from dpaudit.report.formatting import (
     NONE,
-    Numbers,
+    ResultNumbers,
     fault_words,
-    label,
+    format_result_label,
+    make_shown_numbers,
     noise_words,
-    numbers,
     why_unproved,
 )
 from dpaudit.report.latex import row_of_result
 from dpaudit.report.pictures import draw_result
 from dpaudit.report.schema import Result as Result
 from dpaudit.report.views import draw_figure, render_latex, render_notebook, render_text
-from dpaudit.text import printable
+from dpaudit.text import make_printable
 
 _WIDTH = 96
 
@@ -30,41 +30,48 @@ render_latex.register(Result, row_of_result)
 @render_text.register
 def as_text(result: Result) -> str:
     """Return a result as a few lines."""
-    shown = numbers(result)
+    shown = make_shown_numbers(result)
     lines = [
-        f"{label(result)}: {result.verdict}",
-        f"  claimed   {_stated(shown, shown.claimed, shown.claimed_delta)}",
-        f"  proved    {_stated(shown, shown.proved, shown.proved_delta)} {shown.proved_of or ''}",
+        f"{format_result_label(result)}: {result.verdict}",
+        f"  claimed   {_format_stated_number(shown, shown.claimed, shown.claimed_delta)}",
+        f"  proved    {_format_stated_number(shown, shown.proved, shown.proved_delta)} "
+        f"{shown.proved_of or ''}",
         f"  measured  {shown.measured} {shown.surety}",
-        *_wrapped(result.reason),
-        *_wrapped(why_unproved(result) or ""),
+        *_wrap_result_text(result.reason),
+        *_wrap_result_text(why_unproved(result) or ""),
         *(f"  {line}" for line in (*noise_words(result), *fault_words(result))),
     ]
-    return printable("\n".join(line.rstrip() for line in lines))
+    return make_printable("\n".join(line.rstrip() for line in lines))
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrap_result_text(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 @render_notebook.register
 def as_html(result: Result) -> str:
     """Return a result as a piece of HTML: its three numbers as a table and as a picture."""
-    shown = numbers(result)
+    shown = make_shown_numbers(result)
     rows = (
-        ("claimed", _stated(shown, shown.claimed, shown.claimed_delta)),
-        ("proved", f"{_stated(shown, shown.proved, shown.proved_delta)} {shown.proved_of or ''}"),
+        ("claimed", _format_stated_number(shown, shown.claimed, shown.claimed_delta)),
+        (
+            "proved",
+            f"{_format_stated_number(shown, shown.proved, shown.proved_delta)} "
+            f"{shown.proved_of or ''}",
+        ),
         ("measured", f"{shown.measured} {shown.surety}"),
     )
-    title = f"{label(result)}: {result.verdict}"
+    title = f"{format_result_label(result)}: {result.verdict}"
     picture = three_numbers(result, prefix=own_prefix(f"{title} {rows} {result.seed}"))
     caption = "What is claimed, what is proved, what was measured"
     said = [one for one in (result.reason, why_unproved(result)) if one is not None]
     said += [*noise_words(result), *fault_words(result)]
-    return piece(title, said, table(caption, ("", shown.unit), rows), picture)
+    return render_piece(
+        title, said, render_notebook_table(caption, ("", shown.unit), rows), picture
+    )
 
 
-def _stated(shown: Numbers, value: str, delta: str | None) -> str:
+def _format_stated_number(shown: ResultNumbers, value: str, delta: str | None) -> str:
     if value == NONE:
         return value
     return f"{shown.sign} {value}" + ("" if delta is None else f" at delta = {delta}")

@@ -9,7 +9,7 @@ from dpaudit.ledger.counts import count_rows
 from dpaudit.ledger.verdicts import JudgedRow, Ledger
 from dpaudit.report.findings import deciding_words
 from dpaudit.report.ledger_schema import causes_of
-from dpaudit.report.render import markdown_text, templates
+from dpaudit.report.render import make_template_environment, markdown_text
 
 _MOST = 3  # findings of a check that the page shows; `dpaudit show` has them all
 _MARKS: Mapping[str, str] = {
@@ -28,7 +28,7 @@ def render_statements(ledger: Ledger) -> str:
     papers = [paper for paper in ledger.papers if paper.rows]
     counts = count_rows(row for rows in judged.values() for row in rows)
     lines = [line for paper in papers for line in _render_paper(paper, judged[paper.name])]
-    page = templates(html=False).get_template("statements.md.j2")
+    page = make_template_environment(html=False).get_template("statements.md.j2")
     text = page.render(headline=counts.headline, papers="\n".join(lines))
     return text.rstrip("\n") + "\n"
 
@@ -48,16 +48,19 @@ def _render_paper(paper: Paper, judged: Sequence[JudgedRow]) -> Iterator[str]:
 
 def _render_cause(cause: Cause, falling: Sequence[JudgedRow]) -> str:
     private = ", touches privacy" if any(one.row.privacy for one in falling) else ""
-    rows = ", ".join(_link(one.row.name) for one in falling)
+    rows = ", ".join(_render_row_link(one.row.name) for one in falling)
     name, text = markdown_text(cause.name), markdown_text(cause.text)
-    return f"- **{name}** ({cause.nature}{private}). {text} By it {_fall(falling)}: {rows}."
+    return (
+        f"- **{name}** ({cause.nature}{private}). {text} By it "
+        f"{_format_falling_verb(falling)}: {rows}."
+    )
 
 
-def _fall(falling: Sequence[JudgedRow]) -> str:
+def _format_falling_verb(falling: Sequence[JudgedRow]) -> str:
     return "falls" if len(falling) == 1 else "fall"
 
 
-def _link(name: str) -> str:
+def _render_row_link(name: str) -> str:
     return f'<a href="#{name}"><code>{name}</code></a>'
 
 
@@ -66,13 +69,16 @@ def _render_row(judged: JudgedRow) -> Iterator[str]:
     private = ", privacy" if row.privacy else ""
     yield from (f'<a id="{row.name}"></a>**{markdown_text(row.place)}** `{row.name}`', "")
     yield from (markdown_text(row.statement), "")
-    yield f"{_MARKS[judged.verdict]} **{markdown_text(judged.verdict_words)}**{_by(judged)}"
+    yield (
+        f"{_MARKS[judged.verdict]} "
+        f"**{markdown_text(judged.verdict_words)}**{_format_row_cause(judged)}"
+    )
     yield from (f"({row.standing}{private}). {_render_numbers(judged)}".rstrip(), "")
     if judged.verdict == "refuted":
         yield from _render_dispute(judged)
 
 
-def _by(judged: JudgedRow) -> str:
+def _format_row_cause(judged: JudgedRow) -> str:
     return "" if judged.cause is None else f", by *{markdown_text(judged.cause.name)}*"
 
 

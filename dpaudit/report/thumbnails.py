@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 140, 26
 _MIDDLE, _REACH, _FADES = WIDTH / 2, WIDTH / 2 - 14, 6
 
 
-def thumbnail(result: Result, words: str) -> str:
+def render_thumbnail(result: Result, words: str) -> str:
     """Return the picture of a result as one small ``svg`` element.
 
     Parameters
@@ -28,7 +28,7 @@ def thumbnail(result: Result, words: str) -> str:
     words
         What a reader hears who cannot see it.
     """
-    parts = "".join(_parts(result))
+    parts = "".join(_render_thumbnail_parts(result))
     return (
         f'<svg class="stamp" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{escape(words, quote=True)}">{parts}</svg>'
@@ -52,50 +52,50 @@ def place_of(value: float, claimed: float) -> float:
     return (value - claimed) / (abs(value) + abs(claimed))
 
 
-def _parts(result: Result) -> Iterator[str]:
+def _render_thumbnail_parts(result: Result) -> Iterator[str]:
     claimed = value_of(result.claimed, result.kind)
     if claimed is None or math.isnan(claimed):
         return
-    yield _box("beyond", _MIDDLE, 0, WIDTH - _MIDDLE, HEIGHT)
-    yield _stroke("claim", f"M{_MIDDLE:g} 0V{HEIGHT}")
+    yield _render_box("beyond", _MIDDLE, 0, WIDTH - _MIDDLE, HEIGHT)
+    yield _render_stroke("claim", f"M{_MIDDLE:g} 0V{HEIGHT}")
     proved = value_of(result.proved, result.kind)
     if proved is not None and not math.isnan(proved):
-        yield _box("theorem", _at(proved, claimed) - 3.5, 3, 7, 7)
+        yield _render_box("theorem", _convert_to_abscissa(proved, claimed) - 3.5, 3, 7, 7)
     if result.verdict != "withheld":
-        yield from _interval(result.measured.lower, result.measured.upper, claimed)
+        yield from _render_interval_strokes(result.measured.lower, result.measured.upper, claimed)
 
 
-def _interval(lower: float, upper: float | None, claimed: float) -> Iterator[str]:
+def _render_interval_strokes(lower: float, upper: float | None, claimed: float) -> Iterator[str]:
     """Yield a certified interval; one without an upper end fades before the claim."""
-    start = _at(lower, claimed)
+    start = _convert_to_abscissa(lower, claimed)
     if upper is not None and math.isfinite(upper):
-        end = _at(upper, claimed)
+        end = _convert_to_abscissa(upper, claimed)
         split = _MIDDLE if start < _MIDDLE < end else end
-        yield _stroke("bar", f"M{start:g} 17H{split:g}")
-        yield _stroke("rest", f"M{split:g} 17H{end:g}")
-        yield _stroke("end", f"M{end:g} 12V22")
+        yield _render_stroke("bar", f"M{start:g} 17H{split:g}")
+        yield _render_stroke("rest", f"M{split:g} 17H{end:g}")
+        yield _render_stroke("end", f"M{end:g} 12V22")
     elif lower > claimed:
-        yield _stroke("rest", f"M{start:g} 17H{WIDTH - 2}m-4-3.5l4 3.5l-4 3.5")
+        yield _render_stroke("rest", f"M{start:g} 17H{WIDTH - 2}m-4-3.5l4 3.5l-4 3.5")
     else:
-        yield from _tail(start)
-    yield _stroke("end", f"M{start:g} 12V22")
+        yield from _render_fading_tail(start)
+    yield _render_stroke("end", f"M{start:g} 12V22")
 
 
-def _tail(start: float) -> Iterator[str]:
+def _render_fading_tail(start: float) -> Iterator[str]:
     step = min(WIDTH / 6, 0.8 * (_MIDDLE - start)) / _FADES
     for part in range(_FADES if step > 0 else 0):
         path = f"M{start + part * step:.4g} 17h{step:.3g}"
-        yield _stroke("bar", path, f' opacity="{1 - part / _FADES:.2g}"')
+        yield _render_stroke("bar", path, f' opacity="{1 - part / _FADES:.2g}"')
 
 
-def _stroke(kind: str, path: str, look: str = "") -> str:
+def _render_stroke(kind: str, path: str, look: str = "") -> str:
     return f'<path class="{kind}"{look} d="{path}"/>'
 
 
-def _box(kind: str, x: float, y: float, width: float, height: float) -> str:
+def _render_box(kind: str, x: float, y: float, width: float, height: float) -> str:
     size = f'width="{width:g}" height="{height:g}"'
     return f'<rect class="{kind}" x="{x:g}" y="{y:g}" {size}/>'
 
 
-def _at(value: float, claimed: float) -> float:
+def _convert_to_abscissa(value: float, claimed: float) -> float:
     return round(_MIDDLE + _REACH * place_of(value, claimed), 2)

@@ -1,7 +1,8 @@
 """A statement's verdict at the setting that is drawn, and at others that were tried.
 
-One function judges both: it returns `Findings`, and `sweep` calls it at every setting of a grid.
-The verdict stays that of the setting drawn; the others only say where the statement held.
+One function judges both: it returns `Findings`, and `judge_all_settings` calls it at every setting
+of a grid. The verdict stays that of the setting drawn; the others only say where the statement
+held.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ OUTCOMES = {True: "held", False: "did not hold", None: "could not be judged"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class SettingFinding:
     """What one setting says of one statement.
 
     Parameters
@@ -47,11 +48,11 @@ class Finding:
             object.__setattr__(self, "number", None)  # JSON has no infinity
 
 
-Findings = Mapping[str, Finding]
+Findings = Mapping[str, SettingFinding]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class AlternativeSetting:
     """Another setting at which a statement was judged.
 
     Parameters
@@ -59,7 +60,7 @@ class Tried:
     setting
         The parameters that were set for it; all else is as drawn.
     number, held, caveat
-        As in `Finding`.
+        As in `SettingFinding`.
     """
 
     setting: Setting
@@ -69,7 +70,7 @@ class Tried:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
+class StatementJudgement:
     """Whether a statement of the paper held, with the numbers that decided.
 
     Parameters
@@ -85,7 +86,7 @@ class Judgement:
     number, measure
         The one that decided, and what it is.
     caveat
-        As in `Finding`.
+        As in `SettingFinding`.
     tried
         Other settings; they do not change ``held``.
     """
@@ -97,20 +98,22 @@ class Judgement:
     number: float | None = None
     measure: str = ""
     caveat: str = ""
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[AlternativeSetting, ...] = ()
 
 
-def judgements(statements: Mapping[str, str], findings: Findings) -> tuple[Judgement, ...]:
+def make_judgements(
+    statements: Mapping[str, str], findings: Findings
+) -> tuple[StatementJudgement, ...]:
     """Return a judgement for every statement, by the statements' short names.
 
     Examples
     --------
-    >>> found = {"fast": Finding(held=True, number=2.0, measure="seconds", evidence="2 s")}
-    >>> judgements({"fast": "it is fast"}, found)[0].statement
+    >>> found = {"fast": SettingFinding(held=True, number=2.0, measure="seconds", evidence="2 s")}
+    >>> make_judgements({"fast": "it is fast"}, found)[0].statement
     'it is fast'
     """
     return tuple(
-        Judgement(
+        StatementJudgement(
             name=name,
             statement=statement,
             held=findings[name].held,
@@ -125,26 +128,32 @@ def judgements(statements: Mapping[str, str], findings: Findings) -> tuple[Judge
 
 
 def with_tried(
-    judged: Sequence[Judgement],
+    judged: Sequence[StatementJudgement],
     statements: Mapping[str, str],
     others: Sequence[tuple[Setting, Findings]],
-) -> tuple[Judgement, ...]:
+) -> tuple[StatementJudgement, ...]:
     """Return the judgements with what other settings say of their statements."""
     return tuple(
-        replace(judgement, tried=(*judgement.tried, *_rows(judgement.name, others)))
+        replace(
+            judgement, tried=(*judgement.tried, *_list_tried_settings_of(judgement.name, others))
+        )
         for judgement in judged
     )
 
 
-def _rows(name: str, others: Sequence[tuple[Setting, Findings]]) -> list[Tried]:
+def _list_tried_settings_of(
+    name: str, others: Sequence[tuple[Setting, Findings]]
+) -> list[AlternativeSetting]:
     return [
-        Tried(setting=setting, number=found.number, held=found.held, caveat=found.caveat)
+        AlternativeSetting(
+            setting=setting, number=found.number, held=found.held, caveat=found.caveat
+        )
         for setting, findings in others
         if (found := findings.get(name)) is not None
     ]
 
 
-def sweep(
+def judge_all_settings(
     settings: Sequence[Setting], judge: Callable[[Setting], Findings], progress: Progress
 ) -> list[tuple[Setting, Findings]]:
     """Return what ``judge`` finds at every setting.
@@ -154,8 +163,11 @@ def sweep(
     >>> from dpaudit.execution import Silent
     >>> def judge(setting):
     ...     x = setting["x"]
-    ...     return {"small": Finding(held=x < 2, number=x, measure="x, below 2")}
-    >>> [found["small"].held for _, found in sweep([{"x": 1}, {"x": 3}], judge, Silent())]
+    ...     return {"small": SettingFinding(held=x < 2, number=x, measure="x, below 2")}
+    >>> [
+    ...     found["small"].held
+    ...     for _, found in judge_all_settings([{"x": 1}, {"x": 3}], judge, Silent())
+    ... ]
     [True, False]
     """
     progress.start("other settings", len(settings))
@@ -180,12 +192,16 @@ def in_words(setting: Setting) -> str:
     )
 
 
-def held_together(some: Iterable[bool | None]) -> bool | None:
+def is_held_together(some: Iterable[bool | None]) -> bool | None:
     """Return whether all of several judgements held; None if one could not be judged.
 
     Examples
     --------
-    >>> held_together([True, True]), held_together([True, None]), held_together([None, False])
+    >>> (
+    ...     is_held_together([True, True]),
+    ...     is_held_together([True, None]),
+    ...     is_held_together([None, False]),
+    ... )
     (True, None, False)
     """
     found = list(some)
@@ -194,6 +210,6 @@ def held_together(some: Iterable[bool | None]) -> bool | None:
     return None if None in found else True
 
 
-def all_held(judged: Sequence[Judgement]) -> bool:
+def all_held(judged: Sequence[StatementJudgement]) -> bool:
     """Return whether every statement held at the setting that is drawn."""
     return all(judgement.held for judgement in judged)

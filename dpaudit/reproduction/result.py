@@ -11,19 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import dpaudit._validate as check
-from dpaudit.drawing import Panel, picture, table
+from dpaudit.drawing import Panel, render_curves_csv, render_picture
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, Silent
 from dpaudit.files import write_files
 from dpaudit.formats import stamped
 from dpaudit.ledger.figures import FigureRun, read_figures
-from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, held_together, in_words
+from dpaudit.reproduction.judgement import (
+    OUTCOMES,
+    AlternativeSetting,
+    StatementJudgement,
+    in_words,
+    is_held_together,
+)
 
 MOST_RUNS = 1000  # a hundred times the papers'
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class FigureRequest:
     """A request for a figure; None leaves the choice to the figure.
 
     Parameters
@@ -48,9 +54,9 @@ class Request:
     progress: Progress = field(default_factory=Silent)
 
     def __post_init__(self) -> None:
-        check.integer("seed", self.seed, least=0)
+        check.require_integer("seed", self.seed, least=0)
         if self.runs is not None:
-            check.integer("runs", self.runs, least=1)
+            check.require_integer("runs", self.runs, least=1)
             if self.runs > MOST_RUNS:
                 raise InvalidArgument("runs", self.runs, f"an integer from 1 to {MOST_RUNS}")
 
@@ -79,13 +85,13 @@ class Reproduction:
     title: str
     source: str
     panels: tuple[Panel, ...]
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[StatementJudgement, ...]
     parameters: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     solvers: tuple[str, ...] = ()
 
 
-def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
+def write_reproduction(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
     """Write ``NAME.json``, ``.csv``, ``.png`` and ``.svg`` into ``directory``.
 
     The curves are in the CSV; ``NAME-statements.csv`` has every statement at every setting, and
@@ -103,48 +109,48 @@ def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
     paths["figures"] = folder / "figures.json"
     content = stamped("figure", asdict(reproduction))
     contents = {
-        paths["statements"]: _statements(reproduction).encode(),
+        paths["statements"]: _format_statements_csv(reproduction).encode(),
         paths["json"]: (json.dumps(content, indent=2) + "\n").encode(),
-        paths["csv"]: table(reproduction.panels).encode(),
-        paths["png"]: picture(title, reproduction.panels, "png"),
-        paths["svg"]: picture(title, reproduction.panels, "svg"),
-        paths["figures"]: _listed(paths["figures"], reproduction).encode(),
+        paths["csv"]: render_curves_csv(reproduction.panels).encode(),
+        paths["png"]: render_picture(title, reproduction.panels, "png"),
+        paths["svg"]: render_picture(title, reproduction.panels, "svg"),
+        paths["figures"]: _format_figure_list(paths["figures"], reproduction).encode(),
     }
     write_files(folder, contents)
     return paths
 
 
-def _listed(path: Path, reproduction: Reproduction) -> str:
+def _format_figure_list(path: Path, reproduction: Reproduction) -> str:
     """Return the list of a folder's figures with this one, in place of an earlier run of it."""
     known = read_figures(path).values() if path.exists() else ()
     others = [run for run in known if run.figure != reproduction.figure]
-    runs = sorted([*others, *_runs(reproduction)], key=lambda run: run.figure)
+    runs = sorted([*others, *_merge_figure_runs(reproduction)], key=lambda run: run.figure)
     entries = [asdict(run) for run in runs]
     return json.dumps(stamped("figures", {"judgements": entries}), indent=2) + "\n"
 
 
-def _runs(reproduction: Reproduction) -> list[FigureRun]:
+def _merge_figure_runs(reproduction: Reproduction) -> list[FigureRun]:
     """Return what came of each statement; one that was judged in several panels is one."""
-    by_name = dict[str, list[Judgement]]()
+    by_name = dict[str, list[StatementJudgement]]()
     for judgement in reproduction.judgements:
         by_name.setdefault(judgement.name, []).append(judgement)
     return [
         FigureRun(
             figure=reproduction.figure,
             statement=name,
-            held=held_together(one.held for one in judged),
+            held=is_held_together(one.held for one in judged),
             evidence="; ".join(one.evidence for one in judged),
         )
         for name, judged in by_name.items()
     ]
 
 
-def _statements(reproduction: Reproduction) -> str:
+def _format_statements_csv(reproduction: Reproduction) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["statement", "setting", "measure", "number", "outcome", "caveat"])
     for judgement in reproduction.judgements:
-        rows: list[tuple[str, Judgement | Tried]] = [("as drawn", judgement)]
+        rows: list[tuple[str, StatementJudgement | AlternativeSetting]] = [("as drawn", judgement)]
         rows += [(in_words(each.setting), each) for each in judgement.tried]
         for setting, each in rows:
             shown = "" if each.number is None else each.number

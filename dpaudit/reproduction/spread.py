@@ -14,7 +14,7 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.execution import one_thread
-from dpaudit.reproduction.judgement import Finding
+from dpaudit.reproduction.judgement import SettingFinding
 
 CLEAR = 3.0  # standard errors from which a difference counts
 _AT_ONCE = 10  # runs whose transcripts are in memory together
@@ -28,7 +28,7 @@ class Sampled(Protocol):
         ...
 
 
-def measured(
+def measure_in_blocks(
     mechanism: Sampled,
     dataset: Dataset,
     runs: int,
@@ -94,18 +94,18 @@ def in_errors(ahead: float) -> str:
     return f"{ahead:.1f} standard errors, {CLEAR:g} counts"
 
 
-def clearly(ahead: float) -> bool | None:
+def is_clearly_ahead(ahead: float) -> bool | None:
     """Return whether so many standard errors say that something is ahead; None: neither way.
 
     Examples
     --------
-    >>> clearly(4.0), clearly(-4.0), clearly(1.0)
+    >>> is_clearly_ahead(4.0), is_clearly_ahead(-4.0), is_clearly_ahead(1.0)
     (True, False, None)
     """
     return ahead > 0 if abs(ahead) > CLEAR else None
 
 
-def falling(means: Mapping[str, Mean]) -> Finding:
+def judge_falling_means(means: Mapping[str, Mean]) -> SettingFinding:
     """Judge whether means fall, in their order: clearly overall, and nowhere clearly rising.
 
     Clearly is by `CLEAR` standard errors. A clear rise contradicts the statement; where neither is
@@ -113,11 +113,11 @@ def falling(means: Mapping[str, Mean]) -> Finding:
 
     Examples
     --------
-    >>> falling({"1": Mean(3.0, 0.1), "2": Mean(2.0, 0.1), "3": Mean(2.05, 0.1)}).held
+    >>> judge_falling_means({"1": Mean(3.0, 0.1), "2": Mean(2.0, 0.1), "3": Mean(2.05, 0.1)}).held
     True
-    >>> falling({"1": Mean(3.0, 0.1), "2": Mean(4.0, 0.1), "3": Mean(2.0, 0.1)}).held
+    >>> judge_falling_means({"1": Mean(3.0, 0.1), "2": Mean(4.0, 0.1), "3": Mean(2.0, 0.1)}).held
     False
-    >>> falling({"1": Mean(3.0, 1.0), "2": Mean(2.0, 1.0)}).held is None
+    >>> judge_falling_means({"1": Mean(3.0, 1.0), "2": Mean(2.0, 1.0)}).held is None
     True
     """
     first, *_, last = means.values()
@@ -129,7 +129,7 @@ def falling(means: Mapping[str, Mean]) -> Finding:
     elif total > CLEAR:
         held = True
     words = ", ".join(f"{name}: {mean}" for name, mean in means.items())
-    return Finding(
+    return SettingFinding(
         held=held,
         number=total,
         measure="fall from first to last, in standard errors",

@@ -27,12 +27,12 @@ from dpaudit.neighbours.candidates import Given
 from dpaudit.neighbours.records import is_missing
 from dpaudit.scan.foreign import SCRIPT, Foreign
 from dpaudit.scan.guide import Glimpse
-from dpaudit.scan.pairs import Candidate, size_in_records
+from dpaudit.scan.pairs import SubjectCandidate, size_in_records
 from dpaudit.scan.screen import first_look
 from dpaudit.search.edits import domain_around
-from dpaudit.search.engine import Found, Hunt
-from dpaudit.search.showing import NOTHING, Kind, Shown
-from dpaudit.search.space import Place, Space, space_of
+from dpaudit.search.engine import Hunt, PairCandidate
+from dpaudit.search.showing import NOTHING, Kind, PairSignal
+from dpaudit.search.space import PairSpace, UnitPair, space_of
 
 CALLS = 240  # at most, for the pairs of one setting and relation
 _OUTPUTS = 8  # of each dataset, where noise is not intercepted
@@ -40,13 +40,13 @@ _DATASETS = 1  # of a setting that searches start from
 _LEAST = 20  # calls that are worth a search
 
 # Returns what is seen of pairs, each of which has its own glimpse.
-Guide = Callable[[Foreign, Sequence[Candidate]], Sequence[Glimpse]]
+Guide = Callable[[Foreign, Sequence[SubjectCandidate]], Sequence[Glimpse]]
 
 
 class Climbed(NamedTuple):
     """A pair that a search found, how far it is apart, and whether by outputs alone."""
 
-    candidate: Candidate
+    candidate: SubjectCandidate
     moved: float
     is_of_outputs: bool
 
@@ -63,7 +63,7 @@ def constants_of(mechanism: Foreign, dataset: Any) -> list[Any]:
 
 
 @dataclass
-class Glimpses:
+class PairGlimpses:
     """What looks at pairs in the package's environment, and counts its calls (`engine.Sight`).
 
     Parameters
@@ -99,7 +99,7 @@ class Glimpses:
             self.is_blind = self.look(dataset, dataset) > 0
         return dataset, []
 
-    def of(self, first: Any, neighbour: Any) -> Shown:
+    def of(self, first: Any, neighbour: Any) -> PairSignal:
         """Return what is seen of a dataset and a neighbour."""
         self.runs += 1
         if first is None or self.is_over or not self.allows(neighbour):
@@ -107,20 +107,20 @@ class Glimpses:
         moved = UNSEEN if self.is_blind else self.look(first[0], neighbour)
         if moved == UNSEEN:  # an output is another one, and no noise says how far
             return self._by_outputs(first[0], first[1], neighbour)
-        return Shown(moved, _kind(moved), moved) if moved > 0 else NOTHING
+        return PairSignal(moved, _classify_glimpse(moved), moved) if moved > 0 else NOTHING
 
-    def _by_outputs(self, dataset: Any, known: list[Any], neighbour: Any) -> Shown:
+    def _by_outputs(self, dataset: Any, known: list[Any], neighbour: Any) -> PairSignal:
         """Return how far a few outputs are apart; those of the dataset are drawn once."""
         if not known:
             known.append(self.outputs(dataset, 0))
         apart = first_look(known[0], self.outputs(neighbour, 1))
-        return Shown(apart, "output") if apart > 0 else NOTHING
+        return PairSignal(apart, "output") if apart > 0 else NOTHING
 
     def look_for_invariants(self, dataset: Any, share: float) -> None:
         """Look for nothing: outputs are not compared with one another."""
 
 
-def _kind(moved: float) -> Kind:
+def _classify_glimpse(moved: float) -> Kind:
     """Return what a glimpse shows: other calls, a value that no noise reaches, or a movement."""
     return "structure" if moved >= CHANGED else "raw" if moved >= UNSEEN else "movement"
 
@@ -128,7 +128,7 @@ def _kind(moved: float) -> Kind:
 class _Within(Hunt):
     """A search that stays within what the card's data hold where no bounds are stated."""
 
-    def judge(self, place: Place) -> Shown:
+    def judge(self, place: UnitPair) -> PairSignal:
         """Return what a pair shows; one beyond the data shows nothing."""
         if self.space.is_beyond(place):
             return NOTHING
@@ -199,12 +199,12 @@ class Ascent:
                 candidate = self._candidate(space, found, relation, place)
                 yield Climbed(candidate, found.size, found.kind == "output")
 
-    def _sight(self, relation: str, calls: int, stream: SeedSequence) -> Glimpses:
+    def _sight(self, relation: str, calls: int, stream: SeedSequence) -> PairGlimpses:
         streams = [SeedSequence([int(word), 1]) for word in stream.generate_state(2)]
 
         def look(dataset: Any, neighbour: Any) -> float:
             pair: Any = _Sides(dataset, neighbour)
-            one = Candidate(self.setting, -1, pair, relation, "")
+            one = SubjectCandidate(self.setting, -1, pair, relation, "")
             return 0.0 if self.is_late() else self.guide(self.mechanism, [one])[0].moved
 
         def outputs(dataset: Any, side: int) -> Any:
@@ -213,13 +213,15 @@ class Ascent:
         def allows(dataset: Any) -> bool:
             return self.subject.allows(dataset, self.parameters)
 
-        return Glimpses(look, outputs, allows, calls)
+        return PairGlimpses(look, outputs, allows, calls)
 
-    def _candidate(self, space: Space, found: Found, relation: str, place: int) -> Candidate:
+    def _candidate(
+        self, space: PairSpace, found: PairCandidate, relation: str, place: int
+    ) -> SubjectCandidate:
         pair: Pair[Any] = space.oriented(found.place)
-        given: Given | None = "missing value" if _lacks(found.place) else None
+        given: Given | None = "missing value" if _has_missing_cells(found.place) else None
         words = f"a pair that a search made of dataset {place + 1}"
-        return Candidate(self.setting, -1, pair, relation, words, given=given)
+        return SubjectCandidate(self.setting, -1, pair, relation, words, given=given)
 
 
 class _Sides(NamedTuple):
@@ -227,7 +229,7 @@ class _Sides(NamedTuple):
     neighbour: Any
 
 
-def _lacks(place: Place) -> bool:
+def _has_missing_cells(place: UnitPair) -> bool:
     """Return whether what differs has a missing value."""
     changed: Iterable[Any] = (*place.units[place.place], *(place.new or ()))
     return any(is_missing(cell) for record in changed for cell in record)

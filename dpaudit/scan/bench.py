@@ -55,7 +55,7 @@ class Installed:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "reproduction.py").write_text(text, encoding="utf-8")
             asked = [str(self.python), "-I", "reproduction.py"]
-            with _started(asked, folder, subprocess.DEVNULL) as process:
+            with _start_program(asked, folder, subprocess.DEVNULL) as process:
                 try:
                     printed, _ = process.communicate(timeout=seconds)
                 except subprocess.TimeoutExpired:
@@ -64,7 +64,7 @@ class Installed:
 
 
 @contextlib.contextmanager
-def _started(asked: list[str], folder: str | None, given: int) -> Any:
+def _start_program(asked: list[str], folder: str | None, given: int) -> Any:
     """Start a program in a session of its own, and end all of it."""
     process = subprocess.Popen(
         asked,
@@ -145,7 +145,7 @@ class Bench:
                 str(self.installed.code),
                 self.function,
             ]
-            self._process = self._open.enter_context(_started(asked, None, subprocess.PIPE))
+            self._process = self._open.enter_context(_start_program(asked, None, subprocess.PIPE))
         try:
             self._process.stdin.write(order)
             self._process.stdin.flush()

@@ -41,10 +41,10 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.auditing.witness import ATTEMPTS, attempts
-from dpaudit.auditing.wording import Tried, Words
+from dpaudit.auditing.witness import ATTEMPTS, make_event_attempts
+from dpaudit.auditing.wording import FeatureEvent, Words
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.estimation.likelihood import boundary
+from dpaudit.estimation.likelihood import compute_allowed_boundary
 from dpaudit.execution import stream
 from dpaudit.execution.failures import WorkerEnded
 from dpaudit.guarantees.guarantee import Guarantee
@@ -55,7 +55,7 @@ from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.finding import CarryingCounts, Kind, SeenEvent, Test
 from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.keeping import Look, Seen
-from dpaudit.scan.screen import nats, points
+from dpaudit.scan.screen import compute_best_event_nats, list_claim_points
 
 _LAID_OUT = 32  # observations of each dataset that a layout is made of
 _FEWEST = 50  # fresh outputs
@@ -101,7 +101,7 @@ class Certified:
 
 
 @dataclass(frozen=True)
-class Draws:
+class ForeignDraws:
     """Draws transcripts of a mechanism on a pair, each purpose with a stream of its own."""
 
     mechanism: Foreign
@@ -114,7 +114,7 @@ class Draws:
         found = self.mechanism.in_turn([self.pair.on(side) for side in Side], trials, rng)
         return [np.asarray(one).reshape(trials, -1) for one in found]
 
-    def laid_out(self, count: int) -> Draws:
+    def laid_out(self, count: int) -> ForeignDraws:
         """Return draws whose transcripts have a layout, of outputs that certify nothing."""
         rngs = [default_rng(stream(self.seed, "layout", side.value)) for side in Side]
         layout = self.mechanism.laid_out([self.pair.on(side) for side in Side], count, rngs)
@@ -149,19 +149,21 @@ def certified(
     few = Sizes(*map(min, sizes, _ALONE))
     try:
         usual = few if mechanism.alone else sizes
-        return _attempted(Draws(mechanism, pair, seed), claimed, usual, alpha / 2, until)
+        return _try_certification(
+            ForeignDraws(mechanism, pair, seed), claimed, usual, alpha / 2, until
+        )
     except DrawnTogether:
         apart = int(stream(seed, "apart").generate_state(1, np.uint64)[0])
         return certified(mechanism.drawn_apart(), pair, claimed, sizes, alpha / 2, apart, until)
     except WorkerEnded:
         again = int(stream(seed, "one by one").generate_state(1, np.uint64)[0])
-        return _attempted(
-            Draws(mechanism.one_by_one(), pair, again), claimed, few, alpha / 2, until
+        return _try_certification(
+            ForeignDraws(mechanism.one_by_one(), pair, again), claimed, few, alpha / 2, until
         )
 
 
-def _attempted(
-    draws: Draws, claimed: Guarantee, sizes: Sizes, alpha: float, until: float
+def _try_certification(
+    draws: ForeignDraws, claimed: Guarantee, sizes: Sizes, alpha: float, until: float
 ) -> Certified:
     few = min(_LAID_OUT, sizes.choosing // 2)
     laid_out = draws.laid_out(few)
@@ -173,13 +175,13 @@ def _attempted(
     features = Features.of(layout, *on)
     p, q = (features(side) for side in on)
     drawn = 2 * (few + sizes.choosing)
-    point, found = _events(layout, p, q, claimed)
+    point, found = _choose_certified_events(layout, p, q, claimed)
     if not found:
         return Certified(False, 0.0, *point, 0, drawn)
-    most = int(min(sizes.counting, _by(until, pace)))
-    counting = _enough(found, (p, q), point, most, alpha / ATTEMPTS)
+    most = int(min(sizes.counting, _estimate_output_budget(until, pace)))
+    counting = _choose_output_count(found, (p, q), point, most, alpha / ATTEMPTS)
     fresh = [features(side) for side in laid_out.transcripts(counting, "counting events")]
-    counted = [(one, _tested(one, fresh, point[1], alpha / ATTEMPTS)) for one in found]
+    counted = [(one, _test_event_on_fresh(one, fresh, point[1], alpha / ATTEMPTS)) for one in found]
     refuting = [one for one in counted if one[1].lower > point[0]]
     tried, tested = refuting[0] if refuting else max(counted, key=lambda one: one[1].lower)
     hits = (tested.on_dataset, tested.on_neighbour)
@@ -189,13 +191,15 @@ def _attempted(
     words = Words(layout, features, laid_out, fresh, _USUALLY * counting)
     if not refuting:
         return Certified(False, tested.lower, *point, counting, drawn, tested=tested)
-    event, flipped = _said(tried, hits, words, counting)
+    event, flipped = _describe_event(tried, hits, words, counting)
     tested = tested.model_copy(update={"complement": flipped})
-    kind = _kind(tried, layout, fresh)
+    kind = _classify_event(tried, layout, fresh)
     return Certified(True, tested.lower, *point, counting, drawn, event, kind, tested=tested)
 
 
-def _why_kept(draws: Draws, features: Features, tried: Tried, fresh: Sequence[Array]) -> str:
+def _why_kept(
+    draws: ForeignDraws, features: Features, tried: FeatureEvent, fresh: Sequence[Array]
+) -> str:
     """Return why outputs that were counted refute nothing, as they may share noise."""
 
     def seen(on: Array) -> Seen:
@@ -211,47 +215,56 @@ def _why_kept(draws: Draws, features: Features, tried: Tried, fresh: Sequence[Ar
     return look.why_kept([seen(side) for side in fresh])
 
 
-def _by(until: float, pace: float) -> float:
+def _estimate_output_budget(until: float, pace: float) -> float:
     """Return how many fresh outputs there can be by a moment; a few in any case."""
     return max(_FEWEST, _OF_THE_REST * (until - time.monotonic()) / max(pace, 1e-9))
 
 
-def _events(
+def _choose_certified_events(
     layout: Layout, p: Array, q: Array, claimed: Guarantee
-) -> tuple[tuple[float, float], list[Tried]]:
+) -> tuple[tuple[float, float], list[FeatureEvent]]:
     """Return the point at which the claim is certified, and the events that are counted."""
     best = max(
-        ((point, list(attempts(layout, p, q, point[1]))) for point in points(claimed)),
-        key=lambda one: max((_nats(tried, p, q, one[0]) for tried in one[1]), default=0.0),
+        (
+            (point, list(make_event_attempts(layout, p, q, point[1])))
+            for point in list_claim_points(claimed)
+        ),
+        key=lambda one: max(
+            (_compute_event_nats(tried, p, q, one[0]) for tried in one[1]), default=0.0
+        ),
     )
     return best
 
 
-def _nats(tried: Tried, p: Array, q: Array, point: tuple[float, float]) -> float:
-    return nats(tried.score(p), tried.score(q), point)
+def _compute_event_nats(
+    tried: FeatureEvent, p: Array, q: Array, point: tuple[float, float]
+) -> float:
+    return compute_best_event_nats(tried.score(p), tried.score(q), point)
 
 
-def _tested(tried: Tried, fresh: Sequence[Array], delta: float, alpha: float) -> CarryingCounts:
+def _test_event_on_fresh(
+    tried: FeatureEvent, fresh: Sequence[Array], delta: float, alpha: float
+) -> CarryingCounts:
     """Return how often an event happened on either side, and the bound that this certifies."""
     hits = [tried.event.hits(tried.score(side)) for side in fresh]
     return CarryingCounts.of(hits, len(fresh[0]), tried.event.above, delta, alpha)
 
 
-def _enough(
-    found: Sequence[Tried],
+def _choose_output_count(
+    found: Sequence[FeatureEvent],
     on: tuple[Array, Array],
     point: tuple[float, float],
     most: int,
     alpha: float,
 ) -> int:
     """Return how many fresh outputs would refute, by the rates that were seen; else the most."""
-    best = max(found, key=lambda one: _nats(one, *on, point))
+    best = max(found, key=lambda one: _compute_event_nats(one, *on, point))
     rates = [float(best.event.happened(best.score(side)).mean()) for side in on]
     favoured, other = rates if best.event.above else rates[::-1]
     size = len(on[0])
     favoured -= _CAUTION * math.sqrt(favoured * (1 - favoured) / size)
     other += _CAUTION * math.sqrt(other * (1 - other) / size)
-    if favoured <= boundary(other, *point):
+    if favoured <= compute_allowed_boundary(other, *point):
         return most  # at such rates no number of outputs refutes
     runs = _FEWEST
     while runs < most:
@@ -266,18 +279,20 @@ def _enough(
 # What was seen
 
 
-def _kind(tried: Tried, layout: Layout, fresh: Sequence[Array]) -> Kind:
+def _classify_event(tried: FeatureEvent, layout: Layout, fresh: Sequence[Array]) -> Kind:
     """Return whether an event is about structure: what is discrete, or no finite number."""
     structure = all(layout.columns[n].discrete for n in tried.columns)
     odd = isinstance(tried.score, OneValue) or abs(tried.event.threshold) > _ODD
     return "structure" if structure or odd else "distribution"
 
 
-def _said(tried: Tried, hits: tuple[int, int], words: Words, runs: int) -> tuple[SeenEvent, bool]:
+def _describe_event(
+    tried: FeatureEvent, hits: tuple[int, int], words: Words, runs: int
+) -> tuple[SeenEvent, bool]:
     """Return an event in words and as a test, and whether both are of its complement."""
     said, flipped = words.of(tried, hits)
     on_p, on_q = (runs - one for one in hits) if flipped else hits
-    test, value = _test(tried, flipped, words)
+    test, value = _make_event_test(tried, flipped, words)
     path = words.layout.columns[tried.columns[0]].path if len(tried.columns) == 1 else ""
     seen = SeenEvent(
         words=said,
@@ -291,7 +306,9 @@ def _said(tried: Tried, hits: tuple[int, int], words: Words, runs: int) -> tuple
     return seen, flipped
 
 
-def _test(tried: Tried, flipped: bool, words: Words) -> tuple[Test, float | str | None]:
+def _make_event_test(
+    tried: FeatureEvent, flipped: bool, words: Words
+) -> tuple[Test, float | str | None]:
     """Return an event of one part, as its words say it, as a test; several where it is none."""
     score = tried.score
     if isinstance(score, OneValue):
@@ -314,7 +331,7 @@ def _test(tried: Tried, flipped: bool, words: Words) -> tuple[Test, float | str 
 
 
 def _of_codes(
-    tried: Tried, ratios: Any, flipped: bool, words: Words, *, known: bool
+    tried: FeatureEvent, ratios: Any, flipped: bool, words: Words, *, known: bool
 ) -> tuple[Test, float | str | None]:
     inside = tried.event.happened(ratios.ratios) > 0
     codes = ratios.codes[~inside if flipped else inside]

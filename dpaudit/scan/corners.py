@@ -119,8 +119,8 @@ def corner_pairs(subject: Subject, parameters: Parameters) -> Iterator[CornerPai
 
     Examples
     --------
-    >>> from dpaudit.extension.package import Claimed
-    >>> claim = Claimed(epsilon=1.0, where="docstring")
+    >>> from dpaudit.extension.package import PackageClaim
+    >>> claim = PackageClaim(epsilon=1.0, where="docstring")
     >>> subject = Subject(
     ...     name="sum", code="f", claims=(claim,), datasets=([0.0, 1.0],), bounds=(0.0, 1.0)
     ... )
@@ -128,26 +128,28 @@ def corner_pairs(subject: Subject, parameters: Parameters) -> Iterator[CornerPai
     >>> sorted({one.corner.name for one in found})
     ['saturation', 'subnormals', 'ties', 'zeros']
     """
-    bounds = _bounds(subject.bounds_of(parameters))
+    bounds = _parse_number_bounds(subject.bounds_of(parameters))
     if bounds is None:
         return
     datasets = [one for one in subject.datasets_of(parameters) if _is_numbers(one)]
     for dataset in datasets[-1:]:  # the largest is usually the last
         for corner in CORNERS:
-            values = _saturating(bounds) if corner.name == "saturation" else corner.values
+            values = (
+                _list_saturating_values(bounds) if corner.name == "saturation" else corner.values
+            )
             for first, second in values:
-                if all(_within(one, bounds) for one in (first, second)):
-                    made = _edited(subject, dataset, corner, first, second)
-                    yield from (one for one in made if _allowed(subject, one, parameters))
+                if all(_is_within_bounds(one, bounds) for one in (first, second)):
+                    made = _generate_edited_corners(subject, dataset, corner, first, second)
+                    yield from (one for one in made if _is_corner_allowed(subject, one, parameters))
 
 
-def _allowed(subject: Subject, one: CornerPair, parameters: Parameters) -> bool:
+def _is_corner_allowed(subject: Subject, one: CornerPair, parameters: Parameters) -> bool:
     """Return whether the documentation allows both datasets."""
     both = (one.pair.dataset, one.pair.neighbour)
     return all(subject.allows(data, parameters) for data in both)
 
 
-def _bounds(given: Any) -> tuple[float, float] | None:
+def _parse_number_bounds(given: Any) -> tuple[float, float] | None:
     """Return between which numbers may be made, None if the card says it otherwise."""
     plain = isinstance(given, list | tuple) and len(given) == 2
     if not plain or not all(isinstance(one, int | float) for one in given):
@@ -155,11 +157,11 @@ def _bounds(given: Any) -> tuple[float, float] | None:
     return given[0], given[1]
 
 
-def _within(value: float, bounds: tuple[float, float]) -> bool:
+def _is_within_bounds(value: float, bounds: tuple[float, float]) -> bool:
     return bounds[0] <= value <= bounds[1]
 
 
-def _saturating(bounds: tuple[float, float]) -> tuple[tuple[float, float], ...]:
+def _list_saturating_values(bounds: tuple[float, float]) -> tuple[tuple[float, float], ...]:
     low, high = bounds
     return ((high, low), (low, high)) if low < high else ()
 
@@ -171,11 +173,11 @@ def _is_numbers(dataset: Any) -> bool:
     return plain and all(type(one) in (int, float) for one in dataset)
 
 
-def _edited(
+def _generate_edited_corners(
     subject: Subject, dataset: Any, corner: Corner, first: float, second: float
 ) -> Iterator[CornerPair]:
     """Yield the dataset with one record at the first value, and at the second or without it."""
-    if not _fits(dataset, first, second):
+    if not _is_value_allowed(dataset, first, second):
         return
     rest = [first] * max(len(dataset) - 1, 0) if corner.name == "saturation" else list(dataset[1:])
     sides = {
@@ -183,7 +185,7 @@ def _edited(
         "add-remove-record": ([*rest, first, second], [*rest, first]),
     }
     for relation in subject.relations:
-        one, other = (_like(dataset, side) for side in sides[relation])
+        one, other = (_convert_like_dataset(dataset, side) for side in sides[relation])
         try:
             pair = Pair(one, other, RELATIONS[relation])
         except InvalidArgument:  # numbers that are equal make no neighbours
@@ -196,7 +198,7 @@ def _edited(
         yield CornerPair(corner, pair, relation, edit)
 
 
-def _fits(dataset: Any, *values: float) -> bool:
+def _is_value_allowed(dataset: Any, *values: float) -> bool:
     """Return whether values may stand among records of the dataset's kind."""
     whole = isinstance(dataset, np.ndarray) and dataset.dtype.kind == "i"
     whole = whole or (isinstance(dataset, list) and all(type(one) is int for one in dataset))
@@ -207,7 +209,7 @@ def _fits(dataset: Any, *values: float) -> bool:
     )
 
 
-def _like(dataset: Any, values: Sequence[float]) -> Any:
+def _convert_like_dataset(dataset: Any, values: Sequence[float]) -> Any:
     if not isinstance(dataset, np.ndarray):
         whole = all(type(one) is int for one in dataset)
         return [int(one) for one in values] if whole else [float(one) for one in values]

@@ -18,7 +18,7 @@ class ProcessEnded(Exception):
     """The outcome of a call whose process ended, or had to be ended: how, in words."""
 
 
-def decoded(given: Any) -> Any:
+def decode_observation(given: Any) -> Any:
     """Return an observation of what `dpaudit.scan.child.encoded` sent.
 
     Raises
@@ -28,45 +28,52 @@ def decoded(given: Any) -> Any:
 
     Examples
     --------
-    >>> decoded(("dict", [("mean", 1.5), ("labels", ("set", [0, 1]))]))
+    >>> decode_observation(("dict", [("mean", 1.5), ("labels", ("set", [0, 1]))]))
     {'mean': 1.5, 'labels': {0, 1}}
-    >>> decoded(("raised", "ValueError", "no records"))
+    >>> decode_observation(("raised", "ValueError", "no records"))
     ValueError('no records')
     """
     if not isinstance(given, tuple):
         return given
     match given:
         case "dict", list(items):
-            return {_hashable(decoded(key)): decoded(one) for key, one in items}
+            return {
+                _convert_to_hashable(decode_observation(key)): decode_observation(one)
+                for key, one in items
+            }
         case "set", list(items):
-            return {_hashable(decoded(one)) for one in items}
+            return {_convert_to_hashable(decode_observation(one)) for one in items}
         case "items", str(kind), list(items):
-            return _items(kind, [decoded(one) for one in items])
+            return _make_sequence_of_kind(kind, [decode_observation(one) for one in items])
         case "raised", str(kind), str(text):
-            return _error(kind)(text)
+            return _make_error_type(kind)(text)
         case "warned", found, list(said):
-            return {"output": decoded(found), "warnings": list(said)}
+            return {"output": decode_observation(found), "warnings": list(said)}
         case "array", str(dtype), list(shape), list(items):
-            return _object(f"array of {dtype}", {"shape": tuple(shape), "values": _all(items)})
+            return _make_attribute_object(
+                f"array of {dtype}", {"shape": tuple(shape), "values": _decode_all(items)}
+            )
         case "object", str(kind), list(items):
-            return _object(kind, {name: decoded(one) for name, one in items})
+            return _make_attribute_object(
+                kind, {name: decode_observation(one) for name, one in items}
+            )
         case (("other" | "of type"), str(kind), found):
-            return _object(kind, {"value": decoded(found)})
+            return _make_attribute_object(kind, {"value": decode_observation(found)})
     raise MechanismError(f"an output of the kind {given[:1]!r}, which is none that was agreed on")
 
 
-def _all(items: list[Any]) -> list[Any]:
-    return [decoded(one) for one in items]
+def _decode_all(items: list[Any]) -> list[Any]:
+    return [decode_observation(one) for one in items]
 
 
-def _items(kind: str, items: list[Any]) -> Any:
+def _make_sequence_of_kind(kind: str, items: list[Any]) -> Any:
     if kind == "complex":
         return complex(*items)
     made: dict[str, Any] = {"list": list, "tuple": tuple}
-    return made[kind](items) if kind in made else _object(kind, {"items": items})
+    return made[kind](items) if kind in made else _make_attribute_object(kind, {"items": items})
 
 
-def _hashable(key: Any) -> Any:
+def _convert_to_hashable(key: Any) -> Any:
     """Return a key of a dict: what cannot be one here has its text."""
     if isinstance(key, np.generic):
         return key.item()
@@ -78,16 +85,16 @@ def _hashable(key: Any) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _type(name: str) -> type:
+def _make_named_type(name: str) -> type:
     return type(name, (), {})
 
 
 @lru_cache(maxsize=1024)
-def _error(name: str) -> type[Exception]:
+def _make_error_type(name: str) -> type[Exception]:
     return type(name, (Exception,), {})
 
 
-def _object(kind: str, held: dict[str, Any]) -> Any:
-    made = _type(kind)()
+def _make_attribute_object(kind: str, held: dict[str, Any]) -> Any:
+    made = _make_named_type(kind)()
     made.__dict__.update(held)
     return made

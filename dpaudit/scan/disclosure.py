@@ -15,11 +15,11 @@ from decimal import ROUND_FLOOR
 from pathlib import Path
 
 from dpaudit.files import write_files
-from dpaudit.report.formatting import number
-from dpaudit.report.render import fenced
+from dpaudit.report.formatting import format_significant
+from dpaudit.report.render import format_code_block
 from dpaudit.scan.finding import Finding, ScanResult
-from dpaudit.scan.known import Known, Thread
-from dpaudit.text import one_line, printable
+from dpaudit.scan.known import PackageNotes, Thread
+from dpaudit.text import make_printable, one_line
 
 FOLDER = "disclosure"
 _COLUMNS = 100
@@ -38,7 +38,7 @@ _RELATIONS = {
 }
 
 
-def write_drafts(result: ScanResult, folder: Path, known: Known | None = None) -> list[Path]:
+def write_drafts(result: ScanResult, folder: Path, known: PackageNotes | None = None) -> list[Path]:
     """Write a draft for each finding; return their paths.
 
     Parameters
@@ -55,9 +55,11 @@ def write_drafts(result: ScanResult, folder: Path, known: Known | None = None) -
     DataError
         A draft cannot be written.
     """
-    known = known or Known()
+    known = known or PackageNotes()
     drafts = {
-        folder / f"{_named(one)}-{place}.md": draft(one, result, known.threads_of(one))
+        folder / f"{_make_finding_name(one)}-{place}.md": render_issue_draft(
+            one, result, known.threads_of(one)
+        )
         for place, one in enumerate(result.findings, start=1)
     }
     if drafts:
@@ -67,51 +69,53 @@ def write_drafts(result: ScanResult, folder: Path, known: Known | None = None) -
     return list(drafts)
 
 
-def _named(finding: Finding) -> str:
+def _make_finding_name(finding: Finding) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", one_line(f"{finding.package}-{finding.version}"))
 
 
-def draft(finding: Finding, result: ScanResult, threads: Sequence[Thread] = ()) -> str:
+def render_issue_draft(finding: Finding, result: ScanResult, threads: Sequence[Thread] = ()) -> str:
     """Return the draft of an issue about one finding."""
     parts = [
-        f"# {_title(finding)}",
-        _filled(
+        f"# {_format_issue_title(finding)}",
+        _wrap_issue_paragraph(
             f"Hello, and thank you for {result.distribution}. While checking version "
             f"{finding.version} we saw {finding.subject} behave in a way that its documentation "
             "does not seem to allow. It may well be that we misread it; then please tell us."
         ),
         "## What is documented",
-        _filled(_documented(finding)),
+        _wrap_issue_paragraph(_format_documented_claim(finding)),
         "## What happens",
-        _filled(_happening(finding)),
-        *_reproduction(finding),
+        _wrap_issue_paragraph(_format_observed_finding(finding)),
+        *_render_reproduction_lines(finding),
         "## What might mend it",
-        _filled(finding.remedy or _SUGGESTIONS[finding.kind]),
+        _wrap_issue_paragraph(finding.remedy or _SUGGESTIONS[finding.kind]),
         "## Versions",
-        _versions(result),
-        *_threads(threads),
-        _filled(
+        _format_version_list(result),
+        *_render_related_threads(threads),
+        _wrap_issue_paragraph(
             f"Found by dpaudit {result.dpaudit}, by drawing outputs on two neighbouring datasets. "
-            f"The bound holds at {_surety(finding.confidence)} confidence, for all that was "
+            f"The bound holds at {_format_floored_confidence(finding.confidence)} confidence, "
+            "for all that was "
             "checked of this release together."
         ),
     ]
-    return printable("\n\n".join(parts)) + "\n"
+    return make_printable("\n\n".join(parts)) + "\n"
 
 
-def _title(finding: Finding) -> str:
+def _format_issue_title(finding: Finding) -> str:
     at = "" if not finding.at_delta else f" at delta = {finding.at_delta:g}"
     return (
-        f"{finding.subject}: epsilon is at least {_floor(finding.lower)}{at} on one pair of "
+        f"{finding.subject}: epsilon is at least {_format_floored_epsilon(finding.lower)}{at} on "
+        "one pair of "
         f"neighbours, where {finding.claimed.words} is documented"
     )
 
 
-def _floor(value: float) -> str:
-    return number(value, 3, ROUND_FLOOR)
+def _format_floored_epsilon(value: float) -> str:
+    return format_significant(value, 3, ROUND_FLOOR)
 
 
-def _documented(finding: Finding) -> str:
+def _format_documented_claim(finding: Finding) -> str:
     claimed = finding.claimed
     relation = (
         f"for neighbours by {_RELATIONS.get(claimed.relation, claimed.relation)}"
@@ -121,7 +125,7 @@ def _documented(finding: Finding) -> str:
     return f"{claimed.words} {relation}. Where: {claimed.where}."
 
 
-def _happening(finding: Finding) -> str:
+def _format_observed_finding(finding: Finding) -> str:
     event = finding.event
     return (
         f"Two datasets that differ in {_RELATIONS.get(finding.relation, finding.relation)} "
@@ -129,23 +133,23 @@ def _happening(finding: Finding) -> str:
         f"runs on the first and in {event.on_neighbour} of {event.runs} runs on the second. With "
         f"the setting {finding.parameters} the datasets were {finding.dataset} and "
         f"{finding.neighbour}. Counts on fresh outputs certify that epsilon is at least "
-        f"{_floor(finding.lower)} at delta = {finding.at_delta:g}."
+        f"{_format_floored_epsilon(finding.lower)} at delta = {finding.at_delta:g}."
     )
 
 
-def _reproduction(finding: Finding) -> list[str]:
+def _render_reproduction_lines(finding: Finding) -> list[str]:
     if finding.reproduction is None:
         return []
     printed = (finding.reproduced or "").rstrip()
     return [
         "## To reproduce",
-        fenced(finding.reproduction.rstrip(), "python"),
+        format_code_block(finding.reproduction.rstrip(), "python"),
         "It prints, in an environment that holds the package and what it requires:",
-        fenced(printed, "text"),
+        format_code_block(printed, "text"),
     ]
 
 
-def _versions(result: ScanResult) -> str:
+def _format_version_list(result: ScanResult) -> str:
     required = {one.partition("==")[0].lower() for one in result.environment.requirements}
     named = {result.distribution.lower(), "numpy", "scipy", "scikit-learn", *required}
     versions = {
@@ -155,16 +159,16 @@ def _versions(result: ScanResult) -> str:
     return "\n".join(f"- {name} {version}" for name, version in shown.items())
 
 
-def _threads(threads: Sequence[Thread]) -> list[str]:
+def _render_related_threads(threads: Sequence[Thread]) -> list[str]:
     if not threads:
         return []
     lines = [f"- {one.title}: {' '.join(one.url)}" for one in threads]
     return ["## Related", "\n".join(lines)]
 
 
-def _surety(confidence: float) -> str:
-    return number(confidence, 10, ROUND_FLOOR)
+def _format_floored_confidence(confidence: float) -> str:
+    return format_significant(confidence, 10, ROUND_FLOOR)
 
 
-def _filled(text: str) -> str:
+def _wrap_issue_paragraph(text: str) -> str:
     return textwrap.fill(one_line(text), _COLUMNS, break_long_words=False, break_on_hyphens=False)

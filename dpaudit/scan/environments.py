@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dpaudit.errors import DpauditError, InvalidArgument, Shown
+from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits, Referred
 from dpaudit.execution.units import Unit
 from dpaudit.extension.package import Package
-from dpaudit.scan.finding import Environment
+from dpaudit.scan.finding import PackageEnvironment
 from dpaudit.scan.foreign import SCRIPT
-from dpaudit.scan.interpreters import interpreter
+from dpaudit.scan.interpreters import find_interpreter
 
 _NAMED = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9][A-Za-z0-9.+!-]*)"
@@ -40,7 +40,7 @@ class CannotBeBuilt(DpauditError):
 
 
 @dataclass(frozen=True)
-class Place:
+class VersionEnvironment:
     """Where one version of a package runs.
 
     Parameters
@@ -66,7 +66,7 @@ class Place:
         """Return workers there."""
         return Crew(limits, self.command)
 
-    def described(self) -> Environment:
+    def described(self) -> PackageEnvironment:
         """Return what is installed there, for a report.
 
         Raises
@@ -82,7 +82,7 @@ class Place:
             where = Path(self.command).parents[1]
             again = "" if self.python is None else "; without it, it is built again"
             raise DpauditError(f"environment {where}: does not work ({error}){again}") from error
-        return Environment(
+        return PackageEnvironment(
             python=python,
             isolated=self.python is not None,
             requirements=list(self.requirements),
@@ -90,7 +90,7 @@ class Place:
         )
 
 
-def place_of(package: Package, pinned: str | None = None) -> Place:
+def place_of(package: Package, pinned: str | None = None) -> VersionEnvironment:
     """Return where a package runs, its environment built if need be.
 
     Parameters
@@ -110,16 +110,18 @@ def place_of(package: Package, pinned: str | None = None) -> Place:
         The environment cannot be built, in one line.
     """
     if pinned is None:
-        here = installed(package.distribution)
+        here = find_installed_version(package.distribution)
         if here in package.versions:
-            return Place(None, str(here))
-    wanted = package.versions[0] if pinned is None else _version(package, pinned)
+            return VersionEnvironment(None, str(here))
+    wanted = package.versions[0] if pinned is None else _parse_pinned_version(package, pinned)
     requirements = package.pins(wanted)
     alone = requirements[:1] if package.bare else ()
-    return Place(str(built(requirements, package.python, alone)), wanted, requirements)
+    return VersionEnvironment(
+        str(build_environment(requirements, package.python, alone)), wanted, requirements
+    )
 
 
-def installed(distribution: str) -> str | None:
+def find_installed_version(distribution: str) -> str | None:
     """Return the version of a distribution that is installed beside dpaudit, if one is."""
     try:
         return version(distribution)
@@ -127,11 +129,13 @@ def installed(distribution: str) -> str | None:
         return None
 
 
-def _version(package: Package, pinned: str) -> str:
+def _parse_pinned_version(package: Package, pinned: str) -> str:
     if "==" not in pinned:
         pinned = f"{package.distribution}=={pinned}"
     found = _NAMED.fullmatch(pinned)
-    same = found is not None and _canonical(found["name"]) == _canonical(package.distribution)
+    same = found is not None and _normalise_distribution_name(
+        found["name"]
+    ) == _normalise_distribution_name(package.distribution)
     if found is None or not same:
         expected = (
             f"{package.distribution}==VERSION, such as {package.pins(package.versions[0])[0]}"
@@ -140,14 +144,14 @@ def _version(package: Package, pinned: str) -> str:
     return found["version"]
 
 
-def _canonical(name: str) -> str:
+def _normalise_distribution_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 # Building
 
 
-def cache() -> Path:
+def get_environment_cache() -> Path:
     """Return the folder of all environments: in the user's cache, or ``DPAUDIT_ENVIRONMENTS``."""
     if given := os.environ.get("DPAUDIT_ENVIRONMENTS"):
         return Path(given)
@@ -155,7 +159,9 @@ def cache() -> Path:
     return Path(base) / "dpaudit" / "environments"
 
 
-def built(requirements: Sequence[str], python: str = "", alone: Sequence[str] = ()) -> Path:
+def build_environment(
+    requirements: Sequence[str], python: str = "", alone: Sequence[str] = ()
+) -> Path:
     """Return the Python of an environment with some requirements, built if there is none yet.
 
     Parameters
@@ -172,25 +178,27 @@ def built(requirements: Sequence[str], python: str = "", alone: Sequence[str] = 
     DpauditError
         It cannot be built: no such Python, or what pip said last.
     """
-    chosen = _interpreter(python)
+    chosen = _choose_interpreter(python)
     bare = [f"{one} alone" for one in alone]
-    named = "\n".join([*sorted(requirements), _said_version(chosen), *bare])
-    target = cache() / hashlib.sha256(named.encode()).hexdigest()[:20]
+    named = "\n".join([*sorted(requirements), _read_python_version(chosen), *bare])
+    target = get_environment_cache() / hashlib.sha256(named.encode()).hexdigest()[:20]
     if not (target / "bin" / "python").exists():
         if target.exists():  # its Python was removed, or moved
             shutil.rmtree(target, ignore_errors=True)
-        _build(target, chosen, requirements, alone)
+        _build_at_target(target, chosen, requirements, alone)
     return target / "bin" / "python"
 
 
-def _build(target: Path, base: str, requirements: Sequence[str], alone: Sequence[str]) -> None:
+def _build_at_target(
+    target: Path, base: str, requirements: Sequence[str], alone: Sequence[str]
+) -> None:
     """Build an environment under another name, and give it its name when it is whole."""
     half = target.with_name(f"{target.name}.{os.getpid()}.part")
     shown = " ".join(requirements)
     try:
         half.parent.mkdir(parents=True, exist_ok=True)
-        for command in _commands(half, base, requirements, alone):
-            _run(command, shown)
+        for command in _generate_build_commands(half, base, requirements, alone):
+            _run_build_command(command, shown)
         (half / "requirements.txt").write_text("\n".join(requirements) + "\n", encoding="utf-8")
         try:
             half.rename(target)
@@ -203,7 +211,7 @@ def _build(target: Path, base: str, requirements: Sequence[str], alone: Sequence
         shutil.rmtree(half, ignore_errors=True)
 
 
-def _commands(
+def _generate_build_commands(
     half: Path, base: str, requirements: Sequence[str], alone: Sequence[str]
 ) -> Iterator[list[str]]:
     python = str(half / "bin" / "python")
@@ -211,14 +219,14 @@ def _commands(
     if uv := shutil.which("uv"):
         yield [uv, "venv", "--quiet", "--python", base, str(half)]
         install = [uv, "pip", "install", "--quiet", "--python", python]
-        yield from _installing(install, others, alone)
+        yield from _generate_install_commands(install, others, alone)
         return
     yield [base, "-m", "venv", str(half)]
     quiet = ("--quiet", "--disable-pip-version-check", "--no-input")
-    yield from _installing([python, "-m", "pip", "install", *quiet], others, alone)
+    yield from _generate_install_commands([python, "-m", "pip", "install", *quiet], others, alone)
 
 
-def _installing(
+def _generate_install_commands(
     install: list[str], others: Sequence[str], alone: Sequence[str]
 ) -> Iterator[list[str]]:
     if alone:
@@ -227,7 +235,7 @@ def _installing(
         yield [*install, *others]
 
 
-def _run(command: Sequence[str], shown: str) -> None:
+def _run_build_command(command: Sequence[str], shown: str) -> None:
     environment = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
     try:
         subprocess.run(
@@ -254,18 +262,18 @@ def _last_line(text: str | None) -> str:
     return (errors or lines or [""])[-1]
 
 
-def _interpreter(wanted: str) -> str:
+def _choose_interpreter(wanted: str) -> str:
     """Return a Python whose version will do: this one, else another that is found."""
-    if _fits(_of_this(), wanted):
+    if _is_version_wanted(_of_this(), wanted):
         return sys.executable
     for one in _PYTHONS:
-        if _fits(one, wanted) and (found := interpreter(one)) is not None:
+        if _is_version_wanted(one, wanted) and (found := find_interpreter(one)) is not None:
             return found
     expected = f"a Python {wanted} on the path, from pyenv or uv, for an environment of its own"
-    raise InvalidArgument("python", Shown(_of_this()), expected)
+    raise InvalidArgument("python", VerbatimText(_of_this()), expected)
 
 
-def _said_version(command: str) -> str:
+def _read_python_version(command: str) -> str:
     if command == sys.executable:
         return _of_this()
     asked = "import sys; print('%d.%d' % sys.version_info[:2])"
@@ -277,12 +285,17 @@ def _of_this() -> str:
     return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
-def _fits(given: str, wanted: str) -> bool:
+def _is_version_wanted(given: str, wanted: str) -> bool:
     """Return whether a version of Python is among those wanted.
 
     Examples
     --------
-    >>> _fits("3.11", ">=3.9,<3.12"), _fits("3.12", "<3.12"), _fits("3.9", ""), _fits("3.9", "3.9")
+    >>> (
+    ...     _is_version_wanted("3.11", ">=3.9,<3.12"),
+    ...     _is_version_wanted("3.12", "<3.12"),
+    ...     _is_version_wanted("3.9", ""),
+    ...     _is_version_wanted("3.9", "3.9"),
+    ... )
     (True, False, True, True)
     """
     compared = {
@@ -292,15 +305,17 @@ def _fits(given: str, wanted: str) -> bool:
         "<": lambda one, other: one < other,
         ">": lambda one, other: one > other,
     }
-    version_given = _numbers(given)
+    version_given = _parse_version_numbers(given)
     for condition in filter(None, map(str.strip, wanted.split(","))):
         sign = next((one for one in compared if condition.startswith(one)), "")
-        if not compared[sign or "=="](version_given, _numbers(condition.removeprefix(sign))):
+        if not compared[sign or "=="](
+            version_given, _parse_version_numbers(condition.removeprefix(sign))
+        ):
             return False
     return True
 
 
-def _numbers(given: str) -> tuple[int, ...]:
+def _parse_version_numbers(given: str) -> tuple[int, ...]:
     try:
         return tuple(int(one) for one in given.strip().split("."))
     except ValueError:

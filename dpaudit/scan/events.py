@@ -3,7 +3,8 @@
 A scan certifies an event of encoded outputs (`dpaudit.estimation`). For a reproduction the plainest
 event is looked for among what a line of Python can ask of an output: its type, its length, its
 shape, whether a part is NaN, equals a value, exceeds one, or is a multiple of a power of two. What
-is chosen here certifies nothing: the counts of the reproduction's own run do (`refutes`).
+is chosen here certifies nothing: the counts of the reproduction's own run do
+(`is_guarantee_refuted`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _DELTAS = (1e-9, 1e-6, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
 
 
 @dataclass(frozen=True)
-class Event:
+class ExpressionEvent:
     """An expression of ``out``, and how often it was true on the dataset and on its neighbour.
 
     ``promised`` is about the epsilon that it shows, by rates a few standard errors worse than what
@@ -49,7 +50,7 @@ class Event:
     topic: str
 
 
-def refutes(
+def is_guarantee_refuted(
     hits: tuple[int, int], runs: tuple[int, int], guarantee: Guarantee, alpha: float
 ) -> bool:
     """Return whether counts of one event, fixed beforehand, refute a guarantee.
@@ -62,9 +63,9 @@ def refutes(
     Examples
     --------
     >>> from dpaudit.guarantees.kinds import PureDP
-    >>> refutes((100, 0), (100, 100), PureDP(1.0), 1e-3)
+    >>> is_guarantee_refuted((100, 0), (100, 100), PureDP(1.0), 1e-3)
     True
-    >>> refutes((60, 50), (100, 100), PureDP(1.0), 1e-3)
+    >>> is_guarantee_refuted((60, 50), (100, 100), PureDP(1.0), 1e-3)
     False
     """
     points = deltas_of(guarantee)
@@ -90,7 +91,7 @@ def deltas_of(guarantee: Guarantee) -> tuple[float, ...]:
 
 def best_event(
     sides: Sequence[Sequence[Run]], delta: float, *, bits: bool = False, part: str = ""
-) -> Event | None:
+) -> ExpressionEvent | None:
     """Return the plainest of the events that promise most, None if there is nothing to ask.
 
     Parameters
@@ -111,7 +112,9 @@ def best_event(
     >>> best_event(sides, 0.0).expression
     'out != out'
     """
-    found = [_counted(one, sides, delta) for one in _candidates(sides, bits)]
+    found = [
+        _count_candidate_event(one, sides, delta) for one in _generate_event_candidates(sides, bits)
+    ]
     if not found:
         return None
     most = max(one.promised for one in found) - _ALIKE
@@ -153,10 +156,10 @@ def is_of_kind(expression: str, seen: SeenEvent) -> bool:
     odd = "raised" if seen.test == "raised" else value if value in ("nan", "inf") else ""
     asked = expression.removeprefix(f"{ONLY_IF_RETURNED} and ")
     names = set(_NAME.findall(seen.part)) - _USUAL
-    return _oddity(asked) == odd and (odd != "" or names <= set(_NAME.findall(asked)))
+    return _classify_oddity(asked) == odd and (odd != "" or names <= set(_NAME.findall(asked)))
 
 
-def _oddity(expression: str) -> str:
+def _classify_oddity(expression: str) -> str:
     """Return whether an expression is about an error, NaN or infinity; empty if about none."""
     if RAISED in expression or "str(out)" in expression:
         return "raised"
@@ -165,15 +168,23 @@ def _oddity(expression: str) -> str:
     return "inf" if 'float("inf")' in expression else ""
 
 
-def _counted(candidate: Candidate, sides: Sequence[Any], delta: float) -> Event:
+def _count_candidate_event(
+    candidate: Candidate, sides: Sequence[Any], delta: float
+) -> ExpressionEvent:
     expression, plain, true, topic = candidate
     hits, runs = [int(one.sum()) for one in true], [len(one) for one in sides]
     (a, b), (n, m) = hits, runs
-    promised = max(_promised(a, b, n, m, delta), _promised(b, a, m, n, delta))
-    return Event(expression, (hits[0], hits[1]), (runs[0], runs[1]), promised, plain, topic)
+    promised = max(
+        _estimate_promised_epsilon(a, b, n, m, delta), _estimate_promised_epsilon(b, a, m, n, delta)
+    )
+    return ExpressionEvent(
+        expression, (hits[0], hits[1]), (runs[0], runs[1]), promised, plain, topic
+    )
 
 
-def _promised(hits: int, other: int, runs: int, others: int, delta: float) -> float:
+def _estimate_promised_epsilon(
+    hits: int, other: int, runs: int, others: int, delta: float
+) -> float:
     """Return the epsilon of two rates that are a few standard errors worse than seen."""
     low, high = _wilson(hits, runs)[0] - delta, _wilson(other, others)[1]
     return math.log(low / high) if low > 0 else -math.inf
@@ -186,7 +197,7 @@ def _wilson(hits: int, runs: int) -> tuple[float, float]:
     return centre - half, centre + half
 
 
-def _candidates(sides: Sequence[Sequence[Run]], bits: bool) -> Iterator[Candidate]:
+def _generate_event_candidates(sides: Sequence[Sequence[Run]], bits: bool) -> Iterator[Candidate]:
     together = [run for side in sides for run in side]
     raised = [run for run in together if "str(out)" in run]
     returned = [run for run in together if "str(out)" not in run]
@@ -223,7 +234,7 @@ def _of_part(
 def _of_codes(
     path: str, values: list[list[Any]], sides: Sequence[Sequence[Run]]
 ) -> Iterator[Candidate]:
-    keys = [[repr(_plain(one, path)) for one in side] for side in values]
+    keys = [[repr(_convert_shape_code(one, path)) for one in side] for side in values]
     raised = {repr(run[RAISED][1]) for side in sides for run in side if "str(out)" in run}
     usual = Counter(key for side in keys for key in side)
     for key, _ in usual.most_common(_CODES):
@@ -248,7 +259,7 @@ def _of_names(names: str, values: list[list[Any]]) -> Iterator[Candidate]:
             yield f"{name!r} not in {names}", 2, [~one for one in true], "code"
 
 
-def _plain(code: Any, path: str) -> Any:
+def _convert_shape_code(code: Any, path: str) -> Any:
     """Return a code as its expression gives it: a shape is a tuple."""
     return tuple(code) if isinstance(code, list) and path.endswith(".shape") else code
 
@@ -267,25 +278,25 @@ def _of_numbers(
         yield f'abs({path}) == float("inf")', 1, true, "infinite"
         yield f'abs({path}) != float("inf")', 1, [~one for one in true], "infinite"
     length = 2 if path.startswith("len(") else 3
-    for value in _masses(values):
+    for value in _find_repeated_values(values):
         true = [np.array([one == value for one in side], dtype=bool) for side in values]
         yield f"{path} == {value!r}", length, true, "value"
         yield f"{path} != {value!r}", length, [~one for one in true], "value"
-    for threshold in _thresholds(finite):
+    for threshold in _choose_short_thresholds(finite):
         yield f"{path} > {threshold!r}", 4, [one > threshold for one in sides], "number"
         yield f"{path} <= {threshold!r}", 4, [one <= threshold for one in sides], "number"
     if bits:
         yield from _of_bits(path, sides, finite)
 
 
-def _masses(values: list[list[Any]]) -> list[Any]:
+def _find_repeated_values(values: list[list[Any]]) -> list[Any]:
     """Return values that are seen again and again."""
     usual = Counter(one for side in values for one in side if isinstance(one, int | float))
     least = 0.02 * sum(map(len, values))
     return [one for one, seen in usual.most_common(_MASSES) if seen > max(least, 1)]
 
 
-def _thresholds(finite: Array) -> list[float]:
+def _choose_short_thresholds(finite: Array) -> list[float]:
     """Return numbers of few digits that part what was seen, at its quantiles and widest gaps."""
     ordered = np.unique(finite)
     if len(ordered) < 2:
@@ -295,10 +306,10 @@ def _thresholds(finite: Array) -> list[float]:
     quantiles = (shares * (len(ordered) - 1)).astype(int).clip(0, len(ordered) - 2)
     gaps = np.argsort(np.diff(ordered))[-_GAPS:]
     places = np.unique(np.concatenate([quantiles, gaps]))
-    return [_between(float(ordered[one]), float(ordered[one + 1])) for one in places]
+    return [_find_shortest_number(float(ordered[one]), float(ordered[one + 1])) for one in places]
 
 
-def _between(low: float, high: float) -> float:
+def _find_shortest_number(low: float, high: float) -> float:
     """Return the number of fewest digits in ``[low, high)``."""
     for digits in range(1, 17):
         for found in (float(f"{low:.{digits}g}"), float(f"{(low / 2 + high / 2):.{digits}g}")):

@@ -19,11 +19,11 @@ from dpaudit.scan.bench import Installed
 from dpaudit.scan.disclosure import write_drafts
 from dpaudit.scan.environments import place_of
 from dpaudit.scan.finding import Finding, ScanResult
-from dpaudit.scan.gallery import publish, write_scan
-from dpaudit.scan.known import Known
+from dpaudit.scan.gallery import publish_scan, write_scan
+from dpaudit.scan.known import PackageNotes
 from dpaudit.scan.reproduction import reproduced
 from dpaudit.scan.scan import file_of
-from dpaudit.scan.write import write
+from dpaudit.scan.write import write_scan_json
 
 # Seconds for the script of one finding: at most, and below which there is no use to begin.
 _SECONDS, _LEAST = 120.0, 1.0
@@ -61,7 +61,9 @@ def with_reproductions(
     """
     if not result.findings:
         return result
-    processes = available_cores() if workers is None else check.integer("workers", workers, least=1)
+    processes = (
+        available_cores() if workers is None else check.require_integer("workers", workers, least=1)
+    )
     place = place_of(package, env)
     installed = Installed(python=Path(place.command), code=Path(file_of(package)))
     told = progress or Silent()
@@ -116,7 +118,7 @@ class _Reproducing:
         return finding.model_copy(update=update)
 
 
-def written(
+def write_scan_evidence(
     result: ScanResult, out: Path | None, gallery: Path | None, disclosure: Path
 ) -> Written:
     """Write all that was asked for.
@@ -137,11 +139,13 @@ def written(
     DataError
         A file cannot be read or written.
     """
-    known = Known() if gallery is None else Known.read(gallery / f"{result.package}.toml")
+    known = (
+        PackageNotes() if gallery is None else PackageNotes.read(gallery / f"{result.package}.toml")
+    )
     page = None
     if out is not None:
-        write(result, out)
+        write_scan_json(result, out)
         page = write_scan(result, out, known)
     drafts = write_drafts(result, disclosure, known)
-    published = None if gallery is None else publish(result, gallery)
+    published = None if gallery is None else publish_scan(result, gallery)
     return Written(page=page, drafts=tuple(drafts), published=published)

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.extension.package import Claimed
+from dpaudit.extension.package import PackageClaim
 from dpaudit.guarantees import kinds
-from dpaudit.report.counts import Document, Probability
+from dpaudit.report.counts import Probability, ReportPart
 from dpaudit.scan.values import value_of
 from dpaudit.verdicts import Verdict, in_present_words
 
@@ -24,7 +24,7 @@ Test = Literal["raised", "equals", "above", "below", "several"]
 Found = Annotated[Verdict, BeforeValidator(in_present_words)]
 
 
-class ClaimedGuarantee(Document):
+class ClaimedGuarantee(ReportPart):
     """What the documentation claims of one setting, and where."""
 
     words: str = Field(description="The guarantee in words, such as '(1, 0)-DP'.")
@@ -37,7 +37,7 @@ class ClaimedGuarantee(Document):
     where: str
 
 
-def claimed_of(claim: Claimed, parameters: Mapping[str, Any]) -> ClaimedGuarantee:
+def make_claimed_guarantee(claim: PackageClaim, parameters: Mapping[str, Any]) -> ClaimedGuarantee:
     """Return what a claim of a card says at a setting."""
     words, numbers = "", dict[str, float]()
     match claim.guarantee(parameters):
@@ -54,7 +54,7 @@ def claimed_of(claim: Claimed, parameters: Mapping[str, Any]) -> ClaimedGuarante
     return ClaimedGuarantee(words=words, relation=claim.relation, where=claim.where, **numbers)
 
 
-class SeenEvent(Document):
+class SeenEvent(ReportPart):
     """An event of outputs, in words and as a test of one part, with its counts on fresh outputs."""
 
     words: str
@@ -66,7 +66,7 @@ class SeenEvent(Document):
     runs: int
 
 
-class CarryingCounts(Document):
+class CarryingCounts(ReportPart):
     """The counts that carry a bound: of one event on fresh outputs, fixed before they were drawn.
 
     One exact test (`dpaudit.estimation.joint`) of them gives ``lower`` at ``delta`` with the error
@@ -126,7 +126,7 @@ class CarryingCounts(Document):
         return CarryingCounts.of(hits, self.runs, above, self.delta, self.alpha).lower
 
 
-class Finding(Document):
+class Finding(ReportPart):
     """A claim that was refuted on one pair of datasets.
 
     ``parameters``, ``dataset`` and ``neighbour`` are Python expressions (`dpaudit.scan.values`).
@@ -175,7 +175,7 @@ class Finding(Document):
         return value_of(self.parameters), value_of(self.dataset), value_of(self.neighbour)
 
 
-class Checked(Document):
+class ClaimCheck(ReportPart):
     """One claim of one subject under one relation, over all its settings."""
 
     subject: str
@@ -197,7 +197,7 @@ class Checked(Document):
         return self.documented or self.claimed.relation is None
 
 
-class FailedSearch(Document):
+class FailedSearch(ReportPart):
     """A search for the worst pair that failed: pairs of the card's data alone were looked at."""
 
     subject: str
@@ -210,7 +210,7 @@ class FailedSearch(Document):
         return f"{self.subject}: the search for pairs of setting {self.setting} failed: {self.why}"
 
 
-class FloatingCheck(Document):
+class FloatingCheck(ReportPart):
     """One corner of numbers of one additive subject under one relation, over all its settings."""
 
     subject: str
@@ -237,7 +237,7 @@ class FloatingCheck(Document):
         return content | {"verdict": "withheld" if of_time else None}
 
 
-class Environment(Document):
+class PackageEnvironment(ReportPart):
     """Where the package ran."""
 
     python: str
@@ -246,14 +246,14 @@ class Environment(Document):
     versions: dict[str, str] = Field(description="Of what is installed there, by distribution.")
 
 
-class Certainty(Document):
+class Certainty(ReportPart):
     """How one error probability was shared out among all checks."""
 
     confidence: Probability
     words: str
 
 
-class ScanResult(Document):
+class ScanResult(ReportPart):
     """All that a scan of one version of a package did."""
 
     package: str
@@ -264,11 +264,11 @@ class ScanResult(Document):
     dpaudit: str
     seed: int
     repeats: bool = Field(description="Whether one seed gives the same digits again.")
-    environment: Environment
+    environment: PackageEnvironment
     certainty: Certainty
     seconds: float
     checks: dict[str, int] = Field(description="How many checks were made, by kind.")
-    checked: list[Checked]
+    checked: list[ClaimCheck]
     findings: list[Finding]
     information: list[Finding] = Field(
         description="What was refuted under a relation that the documentation does not claim."
@@ -303,7 +303,7 @@ class ScanResult(Document):
 
 
 def withheld_subjects(
-    checked: Sequence[Checked], floating: Sequence[FloatingCheck], skipped: Mapping[str, str]
+    checked: Sequence[ClaimCheck], floating: Sequence[FloatingCheck], skipped: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the subjects of which a claim has no verdict, and why.
 
@@ -329,9 +329,9 @@ def _withheld_of_numbers(floating: Sequence[FloatingCheck]) -> dict[str, str]:
     }
 
 
-def _by_claim(checked: Sequence[Checked]) -> dict[str, list[list[Checked]]]:
+def _by_claim(checked: Sequence[ClaimCheck]) -> dict[str, list[list[ClaimCheck]]]:
     """Return, by subject, the lines about what is claimed: of each claim one a relation."""
-    numbers, found = Counter[tuple[str, str]](), dict[str, dict[int, list[Checked]]]()
+    numbers, found = Counter[tuple[str, str]](), dict[str, dict[int, list[ClaimCheck]]]()
     for one in checked:
         place = numbers[one.subject, one.relation]
         numbers[one.subject, one.relation] += 1

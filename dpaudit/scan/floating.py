@@ -6,9 +6,9 @@ are fitted on some outputs, an event of their score is chosen on others, and fre
 The second certifies the pairs at each corner of numbers (`dpaudit.scan.corners`) as any other pair:
 ties, subnormals, saturation, overflow, integers beyond 2^53, the sign of zero.
 
-Formal guarantee. `hypotheses` is a function of the card alone, and each is tested at most once, on
-outputs that chose nothing, with the error probability that it is given: so the union bound of the
-scan (`dpaudit.scan.scan`) holds with these added.
+Formal guarantee. `count_floating_hypotheses` is a function of the card alone, and each is tested at
+most once, on outputs that chose nothing, with the error probability that it is given: so the union
+bound of the scan (`dpaudit.scan.scan`) holds with these added.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from numpy.random import default_rng
 
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, MechanismError
-from dpaudit.estimation.counted import Event
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.event import choose_event
 from dpaudit.execution import stream
-from dpaudit.execution.failures import foreseen
+from dpaudit.execution.failures import convert_unforeseen_errors
 from dpaudit.extension.distinguisher import Distinguisher
-from dpaudit.extension.package import Claimed, Subject
+from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.extension.registry import DISTINGUISHERS
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.neighbours import Pair, Side
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.scan.certify import Certified, Sizes, certified
 from dpaudit.scan.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
 from dpaudit.scan.finding import CarryingCounts, FloatingCheck, SeenEvent
 from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.keeping import Look, Seen
-from dpaudit.scan.pairs import Candidate
-from dpaudit.scan.screen import points, second_look
+from dpaudit.scan.pairs import SubjectCandidate
+from dpaudit.scan.screen import list_claim_points, second_look
 from dpaudit.verdicts import Verdict
 
 _SCREENED, _SCREEN = 3, 400  # pairs, and outputs of each dataset that choose among them
@@ -57,12 +57,12 @@ _NO_PAIR = "no such values within the bounds, or refuted without it"
 Mechanisms = Callable[[Mapping[str, Any]], Foreign]
 
 
-class Looked(NamedTuple):
+class CornerResult(NamedTuple):
     """One hypothesis about floating point, and what came of it."""
 
     corner: Corner
-    candidate: Candidate
-    claim: Claimed
+    candidate: SubjectCandidate
+    claim: PackageClaim
     result: Certified
 
 
@@ -78,7 +78,7 @@ class Gap(NamedTuple):
 
     corner: Corner
     relation: str
-    claim: Claimed
+    claim: PackageClaim
     why: str
     has_numbers: bool
 
@@ -87,7 +87,7 @@ class Gap(NamedTuple):
 class FloatingRan:
     """What came of one additive subject: what was tested, and what could not be."""
 
-    tested: list[Looked] = field(default_factory=list)
+    tested: list[CornerResult] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     drawn: int = 0
 
@@ -97,7 +97,7 @@ def of_bits() -> list[Distinguisher]:
     return [one for one in DISTINGUISHERS.all().values() if one.of_bits]
 
 
-def hypotheses(subject: Subject) -> int:
+def count_floating_hypotheses(subject: Subject) -> int:
     """Return how many hypotheses about floating point a subject has, whatever is drawn."""
     if not subject.additive:
         return 0
@@ -127,15 +127,15 @@ class FloatingScan:
 
     subject: Subject
     mechanism: Mechanisms
-    candidates: Sequence[Candidate]
+    candidates: Sequence[SubjectCandidate]
     seed: int
     trials: int
     alpha: float
     seconds: float = math.inf
-    refuted: Callable[[int, str, Claimed], bool] = lambda *_: False
+    refuted: Callable[[int, str, PackageClaim], bool] = lambda *_: False
 
     def __post_init__(self) -> None:
-        self._began, self._left = time.monotonic(), hypotheses(self.subject)
+        self._began, self._left = time.monotonic(), count_floating_hypotheses(self.subject)
 
     def run(self) -> FloatingRan:
         """Return what came of it; a failure of the package is said and ends nothing else."""
@@ -150,11 +150,11 @@ class FloatingScan:
 
     def _by_corner(
         self, place: int, parameters: Mapping[str, Any]
-    ) -> dict[Corner, list[Candidate]]:
-        found: dict[Corner, list[Candidate]] = {one: [] for one in CORNERS}
+    ) -> dict[Corner, list[SubjectCandidate]]:
+        found: dict[Corner, list[SubjectCandidate]] = {one: [] for one in CORNERS}
         found[CORNERS[0]] = [one for one in self.candidates if one.setting == place]
         for one in corner_pairs(self.subject, parameters):
-            found[one.corner].append(_candidate(one, place))
+            found[one.corner].append(_make_corner_candidate(one, place))
         return found
 
     def _look(
@@ -163,7 +163,7 @@ class FloatingScan:
         mechanism: Foreign,
         place: int,
         corner: Corner,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[SubjectCandidate],
     ) -> None:
         for relation in self.subject.relations:
             some = [one for one in candidates if one.relation == relation]
@@ -177,8 +177,8 @@ class FloatingScan:
         ran: FloatingRan,
         mechanism: Foreign,
         corner: Corner,
-        candidates: Sequence[Candidate],
-        claim: Claimed,
+        candidates: Sequence[SubjectCandidate],
+        claim: PackageClaim,
     ) -> None:
         relation = candidates[0].relation
         if time.monotonic() - self._began > self.seconds:
@@ -188,23 +188,23 @@ class FloatingScan:
         named = (self.subject.name, corner.name, relation, str(candidates[0].setting))
         seed = int(stream(self.seed, "floating point", *named).generate_state(1, np.uint64)[0])
         try:
-            with foreseen():
+            with convert_unforeseen_errors():
                 candidate, result = self._tested(mechanism, corner, candidates, claimed, seed)
         except DpauditError as error:
             has_numbers = not isinstance(error, HasNoNumbers)
             ran.gaps.append(Gap(corner, relation, claim, str(error), has_numbers))
             return
         ran.drawn += result.drawn
-        ran.tested.append(Looked(corner, candidate, claim, result))
+        ran.tested.append(CornerResult(corner, candidate, claim, result))
 
     def _tested(
         self,
         mechanism: Foreign,
         corner: Corner,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[SubjectCandidate],
         claimed: Guarantee,
         seed: int,
-    ) -> tuple[Candidate, Certified]:
+    ) -> tuple[SubjectCandidate, Certified]:
         """Return what was certified, each output by a call of its own if calls are no outcome."""
         alpha = self.alpha / 2
         try:
@@ -217,11 +217,11 @@ class FloatingScan:
         self,
         mechanism: Foreign,
         corner: Corner,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[SubjectCandidate],
         claimed: Guarantee,
         seed: int,
         alpha: float,
-    ) -> tuple[Candidate, Certified]:
+    ) -> tuple[SubjectCandidate, Certified]:
         if corner.name == BITS:
             return self._of_bits(mechanism, candidates, claimed, seed, alpha)
         candidate = self._worst(mechanism, candidates, claimed, seed)
@@ -231,25 +231,25 @@ class FloatingScan:
     def _worst(
         self,
         mechanism: Foreign,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[SubjectCandidate],
         claimed: Guarantee,
         seed: int,
-    ) -> Candidate:
+    ) -> SubjectCandidate:
         """Return the pair of a corner whose outputs differ most at first sight."""
 
-        def apart(one: Candidate) -> float:
-            on = _observed(mechanism, one.pair, _SCREEN // 4, seed, f"screen {one.edit}")
-            return second_look(*on, points(claimed))
+        def apart(one: SubjectCandidate) -> float:
+            on = _observe_in_turn(mechanism, one.pair, _SCREEN // 4, seed, f"screen {one.edit}")
+            return second_look(*on, list_claim_points(claimed))
 
         return max(candidates, key=apart) if len(candidates) > 1 else candidates[0]
 
-    def _sizes(self, mechanism: Foreign, candidate: Candidate, choosing: int) -> Sizes:
+    def _sizes(self, mechanism: Foreign, candidate: SubjectCandidate, choosing: int) -> Sizes:
         """Return how many outputs choose and count: what a hypothesis' share of the time gives."""
         most = min(self.trials, self.subject.trials or self.trials)
         if math.isinf(self.seconds):
             return Sizes(min(choosing, most), most)
         began, few = time.monotonic(), _FEW_OF_MANY if mechanism.many else _FEW
-        _observed(mechanism, candidate.pair, few, self.seed, "pace")
+        _observe_in_turn(mechanism, candidate.pair, few, self.seed, "pace")
         pace = (time.monotonic() - began) / (2 * few)
         share = (self.seconds - (began - self._began)) / max(self._left, 1)
         share *= _BITS_SHARE if choosing == _LEARNED else 1
@@ -261,44 +261,48 @@ class FloatingScan:
     def _of_bits(
         self,
         mechanism: Foreign,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[SubjectCandidate],
         claimed: Guarantee,
         seed: int,
         alpha: float,
-    ) -> tuple[Candidate, Certified]:
+    ) -> tuple[SubjectCandidate, Certified]:
         cards = of_bits()
         if not cards:
             raise HasNoNumbers("no distinguisher of representations is installed")
-        screened = list(_screened(mechanism, candidates, claimed, cards, seed))
+        screened = list(_screen_distinguishers(mechanism, candidates, claimed, cards, seed))
         if not screened:
             raise HasNoNumbers("no output is a finite double")
         _, candidate, card = max(screened, key=lambda one: one[0])
         sizes = self._sizes(mechanism, candidate, _LEARNED)
-        found = certified_bits(mechanism, candidate.pair, claimed, card, sizes, alpha, seed)
+        found = certify_number_bits(mechanism, candidate.pair, claimed, card, sizes, alpha, seed)
         return candidate, found
 
 
-def _candidate(one: CornerPair, place: int) -> Candidate:
-    return Candidate(setting=place, group=-1, pair=one.pair, relation=one.relation, edit=one.edit)
+def _make_corner_candidate(one: CornerPair, place: int) -> SubjectCandidate:
+    return SubjectCandidate(
+        setting=place, group=-1, pair=one.pair, relation=one.relation, edit=one.edit
+    )
 
 
-def _screened(
+def _screen_distinguishers(
     mechanism: Foreign,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[SubjectCandidate],
     claimed: Guarantee,
     cards: Sequence[Distinguisher],
     seed: int,
-) -> Iterator[tuple[float, Candidate, Distinguisher]]:
+) -> Iterator[tuple[float, SubjectCandidate, Distinguisher]]:
     """Yield how much an event of each distinguisher promises on a few pairs."""
     finite = 0
     for one in candidates:
-        on = _observed(mechanism, one.pair, _SCREEN, seed, f"screen {one.edit}")
+        on = _observe_in_turn(mechanism, one.pair, _SCREEN, seed, f"screen {one.edit}")
         numbers = [_as_numbers(side) for side in on]
         if any(side is None or not np.isfinite(side).all() for side in numbers):
             continue  # what is no number was looked at by the scan itself
         halves = [np.split(side, [_SCREEN // 2]) for side in numbers if side is not None]
         for card in cards:
-            chosen, _ = _chosen(card, mechanism, one.pair, halves, claimed, seed)
+            chosen, _ = _choose_distinguisher_event(
+                card, mechanism, one.pair, halves, claimed, seed
+            )
             yield chosen.beyond, one, card
         finite += 1
         if finite == _SCREENED:
@@ -308,7 +312,7 @@ def _screened(
 class _Chosen(NamedTuple):
     """An event of a fitted distinguisher, at one point of a claim."""
 
-    event: Event
+    event: ThresholdEvent
     point: tuple[float, float]
 
     @property
@@ -317,7 +321,7 @@ class _Chosen(NamedTuple):
         return self.event.promised - self.point[0]
 
 
-def _chosen(
+def _choose_distinguisher_event(
     card: Distinguisher,
     mechanism: Foreign,
     pair: Pair[Any],
@@ -329,11 +333,11 @@ def _chosen(
     rng = default_rng(stream(seed, "fit", card.name))
     score = card.load()(mechanism, pair, halves[0][0], halves[1][0], rng)
     p, q = (score(side[1]) for side in halves)
-    found = [_Chosen(choose_event(p, q, point[1]), point) for point in points(claimed)]
+    found = [_Chosen(choose_event(p, q, point[1]), point) for point in list_claim_points(claimed)]
     return max(found, key=lambda one: one.beyond), score
 
 
-def certified_bits(
+def certify_number_bits(
     mechanism: Foreign,
     pair: Pair[Any],
     claimed: Guarantee,
@@ -355,14 +359,17 @@ def certified_bits(
         An output that fits or chooses is no finite number, or no array of equally many.
     """
     learned = [
-        _as_numbers(one) for one in _observed(mechanism, pair, 2 * sizes.choosing, seed, "learn")
+        _as_numbers(one)
+        for one in _observe_in_turn(mechanism, pair, 2 * sizes.choosing, seed, "learn")
     ]
     if any(one is None or not np.isfinite(one).all() for one in learned):
         raise HasNoNumbers("an output is no finite double")
     halves = [np.split(one, 2) for one in learned if one is not None]
-    (event, point), score = _chosen(card, mechanism, pair, halves, claimed, seed)
-    fresh = _observed(mechanism, pair, sizes.counting, seed, "count")
-    hits = [_hits(one, score, event, halves[0][0].shape[1:]) for one in fresh]
+    (event, point), score = _choose_distinguisher_event(
+        card, mechanism, pair, halves, claimed, seed
+    )
+    fresh = _observe_in_turn(mechanism, pair, sizes.counting, seed, "count")
+    hits = [_count_finite_hits(one, score, event, halves[0][0].shape[1:]) for one in fresh]
     epsilon, delta = point
     tested = CarryingCounts.of(hits, sizes.counting, event.above, delta, alpha)
     refuted = tested.lower > epsilon
@@ -371,7 +378,7 @@ def certified_bits(
     shape = halves[0][0].shape[1:]
     if refuted and (why := _why_kept(mechanism, pair, seed, score, event, shape, fresh)):
         return Certified(False, 0.0, *at, kept=True, why=why)
-    seen = _said(card, event, hits, sizes.counting) if refuted else None
+    seen = _make_score_event(card, event, hits, sizes.counting) if refuted else None
     kind: Literal["floating point"] | None = "floating point" if refuted else None
     return Certified(refuted, tested.lower, *at, seen, kind, tested=tested)
 
@@ -381,7 +388,7 @@ def _why_kept(
     pair: Pair[Any],
     seed: int,
     score: Callable[[Array], Array],
-    event: Event,
+    event: ThresholdEvent,
     shape: tuple[int, ...],
     fresh: Sequence[Any],
 ) -> str:
@@ -392,16 +399,16 @@ def _why_kept(
         for row, one in zip(parts, observed, strict=True):
             if _is_number(one) and np.shape(one) == shape:
                 row[:] = np.nan_to_num(np.asarray(one, dtype=np.float64).reshape(-1))
-        return Seen(parts, _hits(observed, score, event, shape))
+        return Seen(parts, _count_finite_hits(observed, score, event, shape))
 
     def draw(count: int, purpose: str) -> tuple[Any, Any]:
-        return _observed(mechanism, pair, count, seed, purpose)
+        return _observe_in_turn(mechanism, pair, count, seed, purpose)
 
     return Look(mechanism, pair, seed, draw, seen).why_kept(list(map(seen, fresh)))
 
 
-def _hits(
-    observed: Any, score: Callable[[Array], Array], event: Event, shape: tuple[int, ...]
+def _count_finite_hits(
+    observed: Any, score: Callable[[Array], Array], event: ThresholdEvent, shape: tuple[int, ...]
 ) -> int:
     """Return how many fresh outputs are in the event; what is no finite number is in none."""
     rows = [np.asarray(one, dtype=np.float64) for one in observed if _is_number(one)]
@@ -426,7 +433,7 @@ def _as_numbers(observed: Any) -> Array | None:
     return np.stack(rows) if len({one.shape for one in rows}) == 1 else None
 
 
-def _observed(
+def _observe_in_turn(
     mechanism: Foreign, pair: Pair[Any], count: int, seed: int, purpose: str
 ) -> tuple[Any, Any]:
     """Return observations of both sides, drawn in turn: a state between calls tells nothing."""
@@ -434,10 +441,13 @@ def _observed(
     return mechanism.observed_in_turn(datasets, count, stream(seed, purpose))
 
 
-def _said(card: Distinguisher, event: Event, hits: Sequence[int], runs: int) -> SeenEvent:
+def _make_score_event(
+    card: Distinguisher, event: ThresholdEvent, hits: Sequence[int], runs: int
+) -> SeenEvent:
     sign = "at least" if event.above else "at most"
     return SeenEvent(
-        words=f"the score of {card.name} ({card.statement}) is {sign} {number(event.threshold)}",
+        words=f"the score of {card.name} ({card.statement}) is {sign} "
+        f"{format_significant(event.threshold)}",
         part="",
         test="several",
         on_dataset=hits[0],
@@ -451,11 +461,11 @@ def checks_of(subject: Subject, ran: FloatingRan) -> Iterator[FloatingCheck]:
     for corner in CORNERS:
         for relation in subject.relations:
             for claim in subject.claims:
-                yield _check(subject, ran, corner, relation, claim)
+                yield _make_floating_check(subject, ran, corner, relation, claim)
 
 
-def _check(
-    subject: Subject, ran: FloatingRan, corner: Corner, relation: str, claim: Claimed
+def _make_floating_check(
+    subject: Subject, ran: FloatingRan, corner: Corner, relation: str, claim: PackageClaim
 ) -> FloatingCheck:
     tested = [
         one
@@ -468,7 +478,7 @@ def _check(
         if one.corner is corner and one.claim is claim and one.relation == relation
     ]
     worst = max(tested, key=lambda one: one.result.lower - one.result.claimed, default=None)
-    verdict, why = _verdict([one.result for one in tested], gaps)
+    verdict, why = _judge_corner([one.result for one in tested], gaps)
     return FloatingCheck(
         subject=subject.name,
         corner=corner.name,
@@ -484,7 +494,7 @@ def _check(
     )
 
 
-def _verdict(tested: Sequence[Certified], gaps: Sequence[Gap]) -> tuple[Verdict | None, str]:
+def _judge_corner(tested: Sequence[Certified], gaps: Sequence[Gap]) -> tuple[Verdict | None, str]:
     """Return the verdict on a corner, None where there is nothing to look at, and why."""
     if any(one.refuted for one in tested):
         return "refuted", ""

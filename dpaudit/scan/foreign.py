@@ -23,15 +23,15 @@ from numpy.random import Generator, SeedSequence
 import dpaudit.watching as watching
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
-from dpaudit.execution.failures import OutOfTime, WorkerEnded
+from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Referred
 from dpaudit.execution.units import Unit, planned_units
 from dpaudit.laws.layout import Layout, Parted, layout_of
-from dpaudit.laws.leaves import Token
-from dpaudit.laws.observations import parts
+from dpaudit.laws.leaves import LeafToken
+from dpaudit.laws.observations import split_observation
 from dpaudit.scan import child
-from dpaudit.scan.decoding import ProcessEnded, decoded
+from dpaudit.scan.decoding import ProcessEnded, decode_observation
 from dpaudit.watching.watch import Touch
 
 SCRIPT = str(Path(child.__file__).resolve())
@@ -242,7 +242,7 @@ class Foreign:
         """
         bare, found = replace(self, layout=None), dict[float, tuple[str, str]]()
         trials = min(trials, _FEW if self.alone else _SOME)
-        with contextlib.suppress(OutOfTime):
+        with contextlib.suppress(DrawTimeout):
             for dataset, rng in zip(datasets, rngs, strict=True):
                 for observation in bare.sample(dataset, trials, rng):
                     found |= {
@@ -252,9 +252,9 @@ class Foreign:
                     }
         return found
 
-    def _tokens(self, observation: Any) -> Iterator[Token]:
-        for one in parts(observation).values():
-            yield from (part for part in one if isinstance(part, Token))
+    def _tokens(self, observation: Any) -> Iterator[LeafToken]:
+        for one in split_observation(observation).values():
+            yield from (part for part in one if isinstance(part, LeafToken))
         if isinstance(self.layout, Parted):
             yield from self.layout.tokens(observation)
 
@@ -308,5 +308,7 @@ def joined(batches: Sequence[Mapping[str, Any]]) -> Array | list[Any]:
     for one in batches:
         if not one.keys() & {"numbers", "outputs"}:
             raise MechanismError("its environment sent what is no batch of outputs")
-        found += one["numbers"].tolist() if "numbers" in one else map(decoded, one["outputs"])
+        found += (
+            one["numbers"].tolist() if "numbers" in one else map(decode_observation, one["outputs"])
+        )
     return found

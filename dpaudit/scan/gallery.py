@@ -21,22 +21,27 @@ from pydantic import ValidationError
 from dpaudit.errors import DataError
 from dpaudit.files import write_files
 from dpaudit.formats import read_json, stamped
-from dpaudit.report.counts import Document
-from dpaudit.report.formatting import count
+from dpaudit.report.counts import ReportPart
+from dpaudit.report.formatting import format_integer
 from dpaudit.scan.accountants.document import PublishedAccountant
 from dpaudit.scan.accountants.page import NAME as ACCOUNTANT
-from dpaudit.scan.accountants.page import sentence, told
+from dpaudit.scan.accountants.page import format_false_claim_count, format_group_sentence
 from dpaudit.scan.finding import ScanResult
-from dpaudit.scan.known import Known, Peer, Thread
-from dpaudit.scan.pages import filled, found, release_name, render
-from dpaudit.scan.published import PublishedScan, published_of, shown_of
+from dpaudit.scan.known import PackageNotes, Peer, Thread
+from dpaudit.scan.pages import (
+    format_finding_count,
+    release_name,
+    render_filled_template,
+    render_scan_page,
+)
+from dpaudit.scan.published import PublishedScan, make_full_publication, make_public_publication
 from dpaudit.text import json_escaped, one_line
 
 SCAN = "scan.json"
-_Document = TypeVar("_Document", bound=Document)
+_Document = TypeVar("_Document", bound=ReportPart)
 
 
-def write_scan(result: ScanResult, folder: Path, known: Known | None = None) -> Path:
+def write_scan(result: ScanResult, folder: Path, known: PackageNotes | None = None) -> Path:
     """Write all of a scan for who ran it, as a page and as Markdown; return the page.
 
     Raises
@@ -44,12 +49,12 @@ def write_scan(result: ScanResult, folder: Path, known: Known | None = None) -> 
     DataError
         The folder or a file cannot be written.
     """
-    pages = _pages(shown_of(result, known or Known()), folder)
+    pages = _render_published_pages(make_full_publication(result, known or PackageNotes()), folder)
     write_files(folder, pages)
     return folder / "scan.html"
 
 
-def publish(result: ScanResult, gallery: Path, today: date | None = None) -> Path:
+def publish_scan(result: ScanResult, gallery: Path, today: date | None = None) -> Path:
     """Write what is public of a scan into a gallery, and the index; return the release's page.
 
     Parameters
@@ -66,20 +71,23 @@ def publish(result: ScanResult, gallery: Path, today: date | None = None) -> Pat
     DataError
         A file cannot be read or written, or states what it may not.
     """
-    known = Known.read(gallery / f"{result.package}.toml")
-    public = published_of(result, known, today)
+    known = PackageNotes.read(gallery / f"{result.package}.toml")
+    public = make_public_publication(result, known, today)
     folder = gallery / release_name(public)
     text = json.dumps(stamped("published-scan", public.model_dump(mode="json")), indent=2) + "\n"
-    pages = {**_pages(public, folder), folder / SCAN: json_escaped(text).encode("utf-8")}
+    pages = {
+        **_render_published_pages(public, folder),
+        folder / SCAN: json_escaped(text).encode("utf-8"),
+    }
     write_files(folder, pages)
     write_index(gallery)
     return folder / "scan.html"
 
 
-def _pages(scan: PublishedScan, folder: Path) -> dict[Path, bytes]:
+def _render_published_pages(scan: PublishedScan, folder: Path) -> dict[Path, bytes]:
     return {
-        folder / "scan.md": render(scan, html=False).encode("utf-8"),
-        folder / "scan.html": render(scan, html=True).encode("utf-8"),
+        folder / "scan.md": render_scan_page(scan, html=False).encode("utf-8"),
+        folder / "scan.html": render_scan_page(scan, html=True).encode("utf-8"),
     }
 
 
@@ -91,10 +99,10 @@ def read_published(path: Path) -> PublishedScan:
     DataError
         It cannot be read, is of a later schema, or is no published scan.
     """
-    return _read(path, "published-scan", PublishedScan)
+    return _read_published_document(path, "published-scan", PublishedScan)
 
 
-def _read(path: Path, name: str, kind: type[_Document]) -> _Document:
+def _read_published_document(path: Path, name: str, kind: type[_Document]) -> _Document:
     content = read_json(path, name)
     if isinstance(content, dict):
         content.pop("schema", None)
@@ -110,7 +118,7 @@ def _read(path: Path, name: str, kind: type[_Document]) -> _Document:
 
 
 @dataclass(frozen=True)
-class Release:
+class PackageVersion:
     """A line of the index: one version of a package."""
 
     folder: str
@@ -139,12 +147,12 @@ class Release:
     @property
     def sentence(self) -> str:
         """How many findings there are, in words."""
-        return found(self.findings, self.withheld)
+        return format_finding_count(self.findings, self.withheld)
 
     @property
     def checks(self) -> str:
         """How many checks were made, by kind, in words."""
-        return ", ".join(f"{count(of)} {kind}" for kind, of in self.scan.checks.items())
+        return ", ".join(f"{format_integer(of)} {kind}" for kind, of in self.scan.checks.items())
 
 
 @dataclass(frozen=True)
@@ -176,12 +184,12 @@ class Shelf:
 
     name: str
     home: str
-    releases: Sequence[Release]
+    releases: Sequence[PackageVersion]
     bugs: Sequence[Bug]
     peers: Sequence[Peer]
 
 
-def shelves(gallery: Path) -> list[Shelf]:
+def list_gallery_shelves(gallery: Path) -> list[Shelf]:
     """Return the packages of a gallery, by name, each with its releases in order of version.
 
     Raises
@@ -189,15 +197,15 @@ def shelves(gallery: Path) -> list[Shelf]:
     DataError
         A release or a file of threads is damaged.
     """
-    by_package = dict[str, list[Release]]()
+    by_package = dict[str, list[PackageVersion]]()
     for path in sorted(gallery.glob(f"*/{SCAN}")):
         scan = read_published(path)
-        by_package.setdefault(scan.package, []).append(Release(path.parent.name, scan))
-    return [_shelf(name, found, gallery) for name, found in sorted(by_package.items())]
+        by_package.setdefault(scan.package, []).append(PackageVersion(path.parent.name, scan))
+    return [_make_gallery_shelf(name, found, gallery) for name, found in sorted(by_package.items())]
 
 
 @dataclass(frozen=True)
-class Asked:
+class AccountantVersion:
     """One version of an accountant, as its page in the gallery tells of it."""
 
     folder: str
@@ -206,15 +214,15 @@ class Asked:
     @property
     def sentence(self) -> str:
         """How many false claims there are, in words."""
-        return told(self.scan)
+        return format_false_claim_count(self.scan)
 
     @property
     def claims(self) -> list[str]:
         """The false claims that are public, a sentence each."""
-        return [f"{one.method}: {sentence(one)}" for one in self.scan.violations]
+        return [f"{one.method}: {format_group_sentence(one)}" for one in self.scan.violations]
 
 
-def accountants(gallery: Path) -> list[Asked]:
+def list_gallery_accountants(gallery: Path) -> list[AccountantVersion]:
     """Return the accountants of a gallery, by name and version.
 
     Raises
@@ -223,16 +231,22 @@ def accountants(gallery: Path) -> list[Asked]:
         One is damaged.
     """
     found_there = [
-        Asked(path.parent.name, _read(path, f"published-{ACCOUNTANT}", PublishedAccountant))
+        AccountantVersion(
+            path.parent.name,
+            _read_published_document(path, f"published-{ACCOUNTANT}", PublishedAccountant),
+        )
         for path in gallery.glob(f"*/{ACCOUNTANT}.json")
     ]
     return sorted(found_there, key=lambda one: (one.scan.accountant, _in_order(one.scan.version)))
 
 
-def _shelf(name: str, releases: Sequence[Release], gallery: Path) -> Shelf:
-    known = Known.read(gallery / f"{name}.toml")
+def _make_gallery_shelf(name: str, releases: Sequence[PackageVersion], gallery: Path) -> Shelf:
+    known = PackageNotes.read(gallery / f"{name}.toml")
     ordered = sorted(releases, key=lambda one: _in_order(one.version))
-    bugs = [Bug(one, {each.version: _state(one, each) for each in ordered}) for one in known.thread]
+    bugs = [
+        Bug(one, {each.version: _get_thread_state(one, each) for each in ordered})
+        for one in known.thread
+    ]
     return Shelf(name, ordered[-1].scan.home, ordered, bugs, known.peer)
 
 
@@ -242,7 +256,7 @@ def _in_order(version: str) -> list[tuple[int, int, str]]:
     return [(1, int(one), "") if one.isdigit() else (0, 0, one) for one in parts]
 
 
-def _state(thread: Thread, release: Release) -> str:
+def _get_thread_state(thread: Thread, release: PackageVersion) -> str:
     """Return whether a release was found to have what a thread is about."""
     seen = [one.finding for one in release.scan.findings]
     if any(thread.is_about(one) for one in seen):
@@ -258,37 +272,37 @@ def write_index(gallery: Path) -> Path:
     DataError
         A release is damaged, or a file cannot be written.
     """
-    found_there, asked = shelves(gallery), accountants(gallery)
+    found_there, asked = list_gallery_shelves(gallery), list_gallery_accountants(gallery)
     values: dict[str, Any] = {
         "packages": found_there,
         "accountants": asked,
-        "outcome": _outcome(found_there),
+        "outcome": _format_gallery_outcome(found_there),
     }
-    entries = [_entry(one) for one in found_there]
+    entries = [_make_gallery_entry(one) for one in found_there]
     told_of = [_accountant_entry(one) for one in asked]
     content = stamped("packages", {"packages": entries, "accountants": told_of})
     text = json_escaped(json.dumps(content, indent=2, allow_nan=False)) + "\n"
     files = {
-        gallery / "index.html": filled("packages.html.j2", html=True, **values),
-        gallery / "index.md": filled("packages.md.j2", html=False, **values),
+        gallery / "index.html": render_filled_template("packages.html.j2", html=True, **values),
+        gallery / "index.md": render_filled_template("packages.md.j2", html=False, **values),
         gallery / "index.json": text,
     }
     write_files(gallery, {path: one.encode("utf-8") for path, one in files.items()})
     return gallery / "index.html"
 
 
-def _outcome(found_there: Sequence[Shelf]) -> str:
+def _format_gallery_outcome(found_there: Sequence[Shelf]) -> str:
     releases = [one for shelf in found_there for one in shelf.releases]
     findings, withheld = (sum(getattr(one, name) for one in releases) for name in _NUMBERS)
     packages = "1 package" if len(found_there) == 1 else f"{len(found_there)} packages"
     several = "1 release" if len(releases) == 1 else f"{len(releases)} releases"
-    return f"{found(findings, withheld).capitalize()} in {several} of {packages}."
+    return f"{format_finding_count(findings, withheld).capitalize()} in {several} of {packages}."
 
 
 _NUMBERS = ("findings", "withheld")
 
 
-def _entry(shelf: Shelf) -> dict[str, Any]:
+def _make_gallery_entry(shelf: Shelf) -> dict[str, Any]:
     return {
         "package": shelf.name,
         "home": shelf.home,
@@ -311,7 +325,7 @@ def _entry(shelf: Shelf) -> dict[str, Any]:
     }
 
 
-def _accountant_entry(one: Asked) -> dict[str, Any]:
+def _accountant_entry(one: AccountantVersion) -> dict[str, Any]:
     return {
         "accountant": one.scan.accountant,
         "version": one.scan.version,

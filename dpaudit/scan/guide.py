@@ -19,7 +19,7 @@ from dpaudit.errors import DpauditError
 from dpaudit.execution.processes import Referred
 from dpaudit.execution.units import Unit
 from dpaudit.scan.foreign import SCRIPT, Foreign
-from dpaudit.scan.pairs import Candidate
+from dpaudit.scan.pairs import SubjectCandidate
 
 _FOLDER = str(Path(freezing.__file__).resolve().parent)
 
@@ -35,7 +35,7 @@ class Glimpse(NamedTuple):
     declared: float = 0.0
 
 
-def frozen_noise(mechanism: Foreign, candidates: Sequence[Candidate]) -> list[Glimpse]:
+def frozen_noise(mechanism: Foreign, candidates: Sequence[SubjectCandidate]) -> list[Glimpse]:
     """Return what a run with frozen noise shows of each pair.
 
     It runs in the mechanism's own processes, which replace primitives meanwhile: what draws outputs
@@ -47,7 +47,7 @@ def frozen_noise(mechanism: Foreign, candidates: Sequence[Candidate]) -> list[Gl
     return worth
 
 
-def _of_group(mechanism: Foreign, some: Sequence[Candidate]) -> list[Glimpse]:
+def _of_group(mechanism: Foreign, some: Sequence[SubjectCandidate]) -> list[Glimpse]:
     task = mechanism.task(some[0].pair.dataset) | {
         "freezing": _FOLDER,
         "neighbours": [one.pair.neighbour for one in some],

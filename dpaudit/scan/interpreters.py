@@ -13,7 +13,7 @@ from pathlib import Path
 _ASKED = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
 
 
-def interpreter(version: str, given: Iterable[str] = ()) -> str | None:
+def find_interpreter(version: str, given: Iterable[str] = ()) -> str | None:
     """Return a Python that runs and can make environments, None if there is none.
 
     Parameters
@@ -25,35 +25,45 @@ def interpreter(version: str, given: Iterable[str] = ()) -> str | None:
 
     Examples
     --------
-    >>> interpreter("2.1") is None
+    >>> find_interpreter("2.1") is None
     True
     """
-    return next((one for one in _candidates(version, given) if _says(one) == version), None)
+    return next(
+        (
+            one
+            for one in _generate_interpreter_paths(version, given)
+            if _ask_python_version(one) == version
+        ),
+        None,
+    )
 
 
-def _candidates(version: str, given: Iterable[str]) -> Iterator[str]:
+def _generate_interpreter_paths(version: str, given: Iterable[str]) -> Iterator[str]:
     yield from given
     yield sys.executable
     if there := shutil.which(f"python{version}"):
         yield there
     homes = (os.environ.get("PYENV_ROOT"), Path.home() / ".pyenv")
     for home in (Path(one) / "versions" for one in homes if one):
-        yield from map(str, sorted(home.glob(f"{version}.*/bin/python"), key=_patch, reverse=True))
+        yield from map(
+            str,
+            sorted(home.glob(f"{version}.*/bin/python"), key=_parse_patch_version, reverse=True),
+        )
     if uv := shutil.which("uv"):
-        yield _printed([uv, "python", "find", "--offline", version])
+        yield _read_command_output([uv, "python", "find", "--offline", version])
 
 
-def _patch(python: Path) -> tuple[int, ...]:
+def _parse_patch_version(python: Path) -> tuple[int, ...]:
     """Return the numbers of the version in whose folder a Python is."""
     return tuple(map(int, re.findall(r"\d+", python.parts[-3])))
 
 
-def _says(command: str) -> str:
+def _ask_python_version(command: str) -> str:
     """Return the version that a command says it is; version managers leave names that fail."""
-    return _printed([command, "-c", _ASKED])
+    return _read_command_output([command, "-c", _ASKED])
 
 
-def _printed(command: list[str]) -> str:
+def _read_command_output(command: list[str]) -> str:
     """Return what a command prints, nothing if it does not run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)

@@ -26,7 +26,7 @@ from scipy.stats import fisher_exact
 from dpaudit._typing import Array
 from dpaudit.errors import shorten_path
 from dpaudit.execution import stream
-from dpaudit.execution.failures import OutOfTime
+from dpaudit.execution.failures import DrawTimeout
 from dpaudit.laws.layout import is_one, last_bits
 from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.foreign import Foreign
@@ -97,7 +97,7 @@ class Look:
             try:
                 with crew.patient(_IMPORTING):
                     drawn = self.draw(_LOOKED, f"process {place}")
-            except OutOfTime:
+            except DrawTimeout:
                 break
             if any(_is_another(*both) for both in zip(seen, map(self.read, drawn), strict=True)):
                 return True
@@ -112,7 +112,7 @@ class Look:
         datasets = [self.pair.on(side) for side in Side]
         try:
             touches, found = self.mechanism.watched(datasets, words, _AHEAD, _IMPORTING)
-        except OutOfTime:
+        except DrawTimeout:
             return _NO_TIME
         if touches:
             return _said(touches)

@@ -33,13 +33,13 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationError, field_validator
 
-from dpaudit.errors import DataError, shorten
-from dpaudit.report.counts import Document
+from dpaudit.errors import DataError, shorten_repr
+from dpaudit.report.counts import ReportPart
 from dpaudit.scan.finding import Finding
 from dpaudit.text import one_line
 
 
-class Thread(Document):
+class Thread(ReportPart):
     """A public place where a finding is known, and which findings it is about."""
 
     subject: str | list[str] = Field(
@@ -77,7 +77,7 @@ class Thread(Document):
         )
 
 
-class Peer(Document):
+class Peer(ReportPart):
     """What another tool reported of the same package, and where."""
 
     tool: str
@@ -85,7 +85,7 @@ class Peer(Document):
     reference: str
 
 
-class Known(Document):
+class PackageNotes(ReportPart):
     """All that is stated of one package."""
 
     embargo: bool | date = True
@@ -108,7 +108,7 @@ class Known(Document):
         except OSError as error:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from None
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{path}: is not valid TOML: {shorten(str(error))}") from None
+            raise DataError(f"{path}: is not valid TOML: {shorten_repr(str(error))}") from None
 
     @classmethod
     def _of(cls, path: Path, content: Mapping[str, Any]) -> Self:
@@ -124,9 +124,9 @@ class Known(Document):
 
         Examples
         --------
-        >>> Known().lifted(), Known(embargo=False).lifted()
+        >>> PackageNotes().lifted(), PackageNotes(embargo=False).lifted()
         (False, True)
-        >>> Known(embargo=date(2027, 1, 31)).lifted(date(2027, 1, 30))
+        >>> PackageNotes(embargo=date(2027, 1, 31)).lifted(date(2027, 1, 30))
         False
         """
         if isinstance(self.embargo, bool):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from typing import Any
 
-from dpaudit.report.formatting import NONE, as_certain, count, number
-from dpaudit.report.render import templates
-from dpaudit.scan.finding import CarryingCounts, Checked, FloatingCheck
+from dpaudit.report.formatting import NONE, as_certain, format_integer, format_significant
+from dpaudit.report.render import make_template_environment
+from dpaudit.scan.finding import CarryingCounts, ClaimCheck, FloatingCheck
 from dpaudit.scan.published import PublishedScan
-from dpaudit.text import one_line, printable
+from dpaudit.text import make_printable, one_line
 from dpaudit.verdicts import VERDICTS
 
 _DIGITS = 7  # of what a bound is worked out of again
@@ -20,30 +20,30 @@ _WORST = (*VERDICTS, NONE)  # none of a corner of numbers that a subject does no
 
 
 @dataclass(frozen=True)
-class Row:
+class SubjectRow:
     """The lines of one subject, a relation and a claim each, and what they say together."""
 
     subject: str
-    lines: Sequence[Checked]
+    lines: Sequence[ClaimCheck]
 
     @property
     def sentence(self) -> str:
         """What held and what did not, by relation."""
-        return " ".join(_sentences(self.lines))
+        return " ".join(_format_checked_lines(self.lines))
 
 
-def render(scan: PublishedScan, *, html: bool) -> str:
+def render_scan_page(scan: PublishedScan, *, html: bool) -> str:
     """Return a scan as a page, or as Markdown; every text in it is escaped."""
-    return filled(
+    return render_filled_template(
         "scan.html.j2" if html else "scan.md.j2",
         html=html,
         scan=scan,
-        outcome=outcome(scan),
-        surety=_surety(scan.certainty.confidence),
+        outcome=format_scan_outcome(scan),
+        surety=_format_scan_confidence(scan.certainty.confidence),
         rows=rows_of(scan.checked),
         corners=corners_of(scan.floating),
         certified=certified,
-        supported=supported,
+        supported=format_supported_bound,
         no_verdict=NONE,
         corner_names=list(dict.fromkeys(one.corner for one in scan.floating)),
     )
@@ -58,73 +58,84 @@ def certified(tested: CarryingCounts | None, lower: float, delta: float) -> str:
     'ε ≥ 1.843 at δ = 0, by one exact test of 90 of 100 and 3 of 1'
     """
     if tested is None:
-        return f"ε ≥ {number(lower, rounding=ROUND_FLOOR)} at δ = {number(delta)}"
+        return (
+            f"ε ≥ {format_significant(lower, rounding=ROUND_FLOOR)} at δ = "
+            f"{format_significant(delta)}"
+        )
     which = "the complement of the event below" if tested.complement else "the event below"
     return (
-        f"{_bound(tested)}, by one exact test of {_counts(tested)} "
-        f"fresh outputs in {which}, with an error probability of {number(tested.alpha, _DIGITS)}"
+        f"{_format_epsilon_bound(tested)}, by one exact test of {_format_event_counts(tested)} "
+        f"fresh outputs in {which}, with an error probability of "
+        f"{format_significant(tested.alpha, _DIGITS)}"
     )
 
 
-def supported(tested: CarryingCounts | None, lower: float | None) -> str:
+def format_supported_bound(tested: CarryingCounts | None, lower: float | None) -> str:
     """Return a bound with its counts; without them there is a bound that nobody can check.
 
     Examples
     --------
-    >>> supported(None, 0.3), supported(None, None)
+    >>> format_supported_bound(None, 0.3), format_supported_bound(None, None)
     ('its counts were not kept', '—')
     """
     if tested is None:
         return NONE if lower is None else "its counts were not kept"
     return (
-        f"{_bound(tested)} ({_counts(tested)}, error probability {number(tested.alpha, _DIGITS)})"
+        f"{_format_epsilon_bound(tested)} ({_format_event_counts(tested)}, error probability "
+        f"{format_significant(tested.alpha, _DIGITS)})"
     )
 
 
-def _bound(tested: CarryingCounts) -> str:
+def _format_epsilon_bound(tested: CarryingCounts) -> str:
     return (
-        f"ε ≥ {number(tested.lower, rounding=ROUND_FLOOR)} at δ = {number(tested.delta, _DIGITS)}"
+        f"ε ≥ {format_significant(tested.lower, rounding=ROUND_FLOOR)} at δ = "
+        f"{format_significant(tested.delta, _DIGITS)}"
     )
 
 
-def _counts(tested: CarryingCounts) -> str:
-    runs = count(tested.runs)
-    return f"{count(tested.on_dataset)} of {runs} and {count(tested.on_neighbour)} of {runs}"
+def _format_event_counts(tested: CarryingCounts) -> str:
+    runs = format_integer(tested.runs)
+    return (
+        f"{format_integer(tested.on_dataset)} of {runs} and "
+        f"{format_integer(tested.on_neighbour)} of {runs}"
+    )
 
 
-def filled(template: str, *, html: bool, **values: Any) -> str:
+def render_filled_template(template: str, *, html: bool, **values: Any) -> str:
     """Return a template of the report room with its values."""
-    text = printable(templates(html=html).get_template(template).render(**values))
+    text = make_printable(
+        make_template_environment(html=html).get_template(template).render(**values)
+    )
     return text if html else re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
-def outcome(scan: PublishedScan) -> str:
+def format_scan_outcome(scan: PublishedScan) -> str:
     """Return what was found, in one sentence: of what is withheld the number alone."""
-    where = f"{count(len(scan.subjects))} subjects"
-    told = found(len(scan.findings), scan.withheld).capitalize()
-    return f"{told}{undecided(scan.without_verdict)}. Looked at: {where}."
+    where = f"{format_integer(len(scan.subjects))} subjects"
+    told = format_finding_count(len(scan.findings), scan.withheld).capitalize()
+    return f"{told}{format_undecided_subjects(scan.without_verdict)}. Looked at: {where}."
 
 
-def undecided(subjects: int) -> str:
+def format_undecided_subjects(subjects: int) -> str:
     """Return on how many subjects the verdict is withheld, as the end of a sentence.
 
     Examples
     --------
-    >>> undecided(0), undecided(2)
+    >>> format_undecided_subjects(0), format_undecided_subjects(2)
     ('', '; the verdict on 2 subjects is withheld')
     """
     which = "1 subject" if subjects == 1 else f"{subjects} subjects"
     return f"; the verdict on {which} is withheld" if subjects else ""
 
 
-def found(findings: int, withheld: int) -> str:
+def format_finding_count(findings: int, withheld: int) -> str:
     """Return how many findings there are, and how many more are under disclosure.
 
     Examples
     --------
-    >>> found(0, 0), found(2, 1)
+    >>> format_finding_count(0, 0), format_finding_count(2, 1)
     ('no finding', '2 findings, 1 finding under disclosure')
-    >>> found(0, 1)
+    >>> format_finding_count(0, 1)
     '1 finding under disclosure'
     """
     public = "1 finding" if findings == 1 else f"{findings or 'no'} findings"
@@ -135,12 +146,12 @@ def found(findings: int, withheld: int) -> str:
     return f"{public}, {told}" if findings else told
 
 
-def rows_of(checked: Sequence[Checked]) -> list[Row]:
+def rows_of(checked: Sequence[ClaimCheck]) -> list[SubjectRow]:
     """Return the table of relations, a row a subject, in the card's order."""
-    by_subject = dict[str, list[Checked]]()
+    by_subject = dict[str, list[ClaimCheck]]()
     for one in checked:
         by_subject.setdefault(one.subject, []).append(one)
-    return [Row(subject, lines) for subject, lines in by_subject.items()]
+    return [SubjectRow(subject, lines) for subject, lines in by_subject.items()]
 
 
 def corners_of(floating: Sequence[FloatingCheck]) -> dict[str, dict[str, str]]:
@@ -153,7 +164,7 @@ def corners_of(floating: Sequence[FloatingCheck]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _sentences(lines: Sequence[Checked]) -> list[str]:
+def _format_checked_lines(lines: Sequence[ClaimCheck]) -> list[str]:
     said = [f"{one.verdict} under {one.relation}" for one in lines]
     if all(one.verdict == "withheld" for one in lines):
         return ["Withheld."]
@@ -165,7 +176,7 @@ def _sentences(lines: Sequence[Checked]) -> list[str]:
     return [told[:1].upper() + told[1:], f"The documentation claims {named}."]
 
 
-def _surety(confidence: float) -> str:
+def _format_scan_confidence(confidence: float) -> str:
     return as_certain(confidence)
 
 

@@ -21,8 +21,8 @@ from dpaudit.neighbours.candidates import Given
 from dpaudit.neighbours.found import Declared, are_readable
 from dpaudit.neighbours.smaller import size_of
 from dpaudit.neighbours.tables import relation as relation_called
-from dpaudit.scan.values import expression
-from dpaudit.search.edits import candidates
+from dpaudit.scan.values import format_expression
+from dpaudit.search.edits import find_edited_neighbours
 
 Family = Literal["ordinary", "new value", "missing value", "few records"]
 FAMILIES: tuple[Family, ...] = ("ordinary", "new value", "missing value", "few records")
@@ -30,7 +30,7 @@ _FEW = 1  # records, on the smaller side
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class SubjectCandidate:
     """A pair of a subject with one setting.
 
     Parameters
@@ -71,7 +71,7 @@ def size_in_records(dataset: Any) -> int:
         return _FEW + 1
 
 
-def made(subject: Subject, seed: int, *, most: int) -> list[Candidate]:
+def made(subject: Subject, seed: int, *, most: int) -> list[SubjectCandidate]:
     """Return the pairs of a subject, without those that say the same.
 
     Parameters
@@ -88,10 +88,15 @@ def made(subject: Subject, seed: int, *, most: int) -> list[Candidate]:
     InvalidArgument
         None can be made of any dataset.
     """
-    found, seen = list[Candidate](), set[tuple[int, str, str, str]]()
-    for one in _all(subject, seed, most):
-        key = (one.setting, one.relation, _key(one.pair.dataset), _key(one.pair.neighbour))
-        if key not in seen and _allowed(subject, one):
+    found, seen = list[SubjectCandidate](), set[tuple[int, str, str, str]]()
+    for one in _generate_candidates(subject, seed, most):
+        key = (
+            one.setting,
+            one.relation,
+            _format_dataset_key(one.pair.dataset),
+            _format_dataset_key(one.pair.neighbour),
+        )
+        if key not in seen and _is_candidate_allowed(subject, one):
             seen.add(key)
             found.append(one)
     if not found:
@@ -100,48 +105,54 @@ def made(subject: Subject, seed: int, *, most: int) -> list[Candidate]:
     return found
 
 
-def _allowed(subject: Subject, one: Candidate) -> bool:
+def _is_candidate_allowed(subject: Subject, one: SubjectCandidate) -> bool:
     """Return whether the documentation allows both datasets."""
     parameters = subject.parameters[one.setting]
     return all(subject.allows(data, parameters) for data in (one.pair.dataset, one.pair.neighbour))
 
 
-def _key(dataset: Any) -> str:
-    return expression(dataset)
+def _format_dataset_key(dataset: Any) -> str:
+    return format_expression(dataset)
 
 
-def _all(subject: Subject, seed: int, most: int) -> Iterator[Candidate]:
+def _generate_candidates(subject: Subject, seed: int, most: int) -> Iterator[SubjectCandidate]:
     group = 0
     for setting, parameters in enumerate(subject.parameters):
         for place, dataset in enumerate(subject.datasets_of(parameters)):
             for relation in subject.relations:
                 named = (subject.name, str(setting), str(place), relation)
                 rng = default_rng(stream(seed, "pairs", *named))
-                for one in _of(subject, parameters, dataset, relation, most, rng):
-                    yield Candidate(setting, group, one.pair, relation, one.edit, given=one.given)
+                for one in _generate_dataset_edits(
+                    subject, parameters, dataset, relation, most, rng
+                ):
+                    yield SubjectCandidate(
+                        setting, group, one.pair, relation, one.edit, given=one.given
+                    )
             group += 1
         for given in subject.pairs_of(parameters):
             if given.relation not in subject.relations:  # of which the hypotheses are counted
                 expected = f"one of the relations of {subject.name}: {', '.join(subject.relations)}"
                 raise InvalidArgument("relation of a pair", given.relation, expected)
-            pair = _checked(given.dataset, given.neighbour, given.relation)
-            yield Candidate(setting, group, pair, given.relation, given.edit, stated=True)
+            pair = _make_card_pair(given.dataset, given.neighbour, given.relation)
+            yield SubjectCandidate(setting, group, pair, given.relation, given.edit, stated=True)
             group += 1
 
 
-def _of(
+def _generate_dataset_edits(
     subject: Subject, parameters: Parameters, dataset: Any, relation: str, most: int, rng: Any
 ) -> Iterator[Edited]:
     """Yield the edits of one dataset; nothing where none can be made."""
     bounds = subject.bounds_of(parameters)
     try:
-        found = candidates(dataset, relation, bounds=bounds, nan=subject.nan, most=most, rng=rng)
+        found = find_edited_neighbours(
+            dataset, relation, bounds=bounds, nan=subject.nan, most=most, rng=rng
+        )
     except InvalidArgument:
         return
     yield from found
 
 
-def _checked(dataset: Any, neighbour: Any, relation: str) -> Pair[Any]:
+def _make_card_pair(dataset: Any, neighbour: Any, relation: str) -> Pair[Any]:
     """Return a pair of the card; of data that are no records its relation is the card's word."""
     try:
         return Pair(dataset, neighbour, relation_called(relation))

@@ -28,12 +28,12 @@ MOST = 96  # parts of one output
 DEEPEST = 4
 
 
-def parts(out: Any) -> Parts:
+def split_output_parts(out: Any) -> Parts:
     """Return the parts of an output: by expression, what is there and its value.
 
     Examples
     --------
-    >>> parts([1.5, None])
+    >>> split_output_parts([1.5, None])
     {'type(out).__name__': ['code', 'list'], 'len(out)': ['number', 2], 'out[0]': ['number', 1.5], \
 'out[1]': ['code', None]}
     """
@@ -41,11 +41,11 @@ def parts(out: Any) -> Parts:
     if isinstance(out, Exception):
         found["str(out)"] = ["code", str(out)[:80]]
     else:
-        _add(found, "out", out, 0)
+        _add_output_part(found, "out", out, 0)
     return found
 
 
-def _add(found: Parts, path: str, value: Any, depth: int) -> None:
+def _add_output_part(found: Parts, path: str, value: Any, depth: int) -> None:
     if len(found) >= MOST:
         return
     if value is None or isinstance(value, (bool, np.bool_, str, bytes)):
@@ -64,33 +64,33 @@ def _add_array(found: Parts, path: str, value: Any, depth: int) -> None:
     found[f"{path}.shape"] = ["code", list(value.shape)]
     found[f"{path}.dtype.name"] = ["code", value.dtype.name]
     if value.ndim == 0:
-        _add(found, f"{path}.item()", value.item(), depth + 1)
+        _add_output_part(found, f"{path}.item()", value.item(), depth + 1)
         return
     for place in itertools.islice(np.ndindex(*value.shape), MOST):
-        _add(found, f"{path}[{', '.join(map(str, place))}]", value[place], depth + 1)
+        _add_output_part(found, f"{path}[{', '.join(map(str, place))}]", value[place], depth + 1)
 
 
 def _add_container(found: Parts, path: str, value: Any, depth: int) -> None:
     if isinstance(value, (list, tuple)):
         found[f"len({path})"] = ["number", len(value)]
         for place, one in enumerate(value[:MOST]):
-            _add(found, f"{path}[{place}]", one, depth + 1)
+            _add_output_part(found, f"{path}[{place}]", one, depth + 1)
     elif isinstance(value, dict):
         found[f"sorted(map(str, {path}))"] = ["code", sorted(map(str, value))]
         for key, one in value.items():
             if isinstance(key, (str, int, float, tuple)):
-                _add(found, f"{path}[{key!r}]", one, depth + 1)
+                _add_output_part(found, f"{path}[{key!r}]", one, depth + 1)
     elif isinstance(value, (set, frozenset)):
         found[f"sorted(map(str, {path}))"] = ["code", sorted(map(str, value))]
     elif hasattr(value, "columns") and hasattr(value, "to_numpy"):
         found[f"list(map(str, {path}.columns))"] = ["code", [str(one) for one in value.columns]]
-        _add(found, f"{path}.to_numpy()", value.to_numpy(), depth + 1)
+        _add_output_part(found, f"{path}.to_numpy()", value.to_numpy(), depth + 1)
     else:
-        for name, one in _published(value):
-            _add(found, f"{path}.{name}", one, depth + 1)
+        for name, one in _list_public_attributes(value):
+            _add_output_part(found, f"{path}.{name}", one, depth + 1)
 
 
-def _published(value: Any) -> list[tuple[str, Any]]:
+def _list_public_attributes(value: Any) -> list[tuple[str, Any]]:
     """Return the public attributes of an object, those of a fitted model if it is one."""
     held = getattr(value, "__dict__", {})
     # A name that is none would be code in the expression of an event.
@@ -100,7 +100,7 @@ def _published(value: Any) -> list[tuple[str, Any]]:
     return [(name, getattr(value, name)) for name in fitted or names]
 
 
-def drawn(
+def draw_output_parts(
     function: Callable[..., Any], parameters: dict[str, Any], data: Any, runs: int, seconds: float
 ) -> list[Parts]:
     """Return the parts of so many outputs on one dataset, or of fewer if the time is over."""
@@ -109,29 +109,29 @@ def drawn(
     if "rng" in asked:
         given["rng"] = np.random.default_rng()
     if "trials" in asked:
-        outs = _outcome(function, data, {**given, "trials": runs})
+        outs = _call_for_outcome(function, data, {**given, "trials": runs})
         if isinstance(outs, list):
-            return [parts(one) for one in outs]
+            return [split_output_parts(one) for one in outs]
     found: list[Parts] = []
     began = time.monotonic()
     while len(found) < runs and (not found or time.monotonic() - began < seconds):
         if "trials" in asked:
-            out = _outcome(function, data, {**given, "trials": 1})
+            out = _call_for_outcome(function, data, {**given, "trials": 1})
             out = out[0] if isinstance(out, list) else out
         else:
-            out = _outcome(function, data, given)
-        found.append(parts(out))
+            out = _call_for_outcome(function, data, given)
+        found.append(split_output_parts(out))
     return found
 
 
-def _outcome(function: Callable[..., Any], data: Any, given: dict[str, Any]) -> Any:
+def _call_for_outcome(function: Callable[..., Any], data: Any, given: dict[str, Any]) -> Any:
     try:
         return function(data, **given)
     except Exception as error:  # an outcome like any other
         return error
 
 
-def loaded(path: str, name: str) -> Any:
+def load_audited_function(path: str, name: str) -> Any:
     """Return a function of a file that is no part of any installed package."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     spec = importlib.util.spec_from_file_location("audited_subjects", path)
@@ -148,28 +148,28 @@ def value_of(text: str) -> Any:
     return eval(text, {"np": np})
 
 
-def answer(function: Callable[..., Any], order: dict[str, Any]) -> dict[str, Any]:
+def answer_order(function: Callable[..., Any], order: dict[str, Any]) -> dict[str, Any]:
     """Return what an order asks for: the parts of outputs on each of its datasets."""
     given = value_of(order["parameters"])
     sides = [
-        drawn(function, given, value_of(text), order["runs"], order["seconds"])
+        draw_output_parts(function, given, value_of(text), order["runs"], order["seconds"])
         for text in order["datasets"]
     ]
     return {"sides": sides}
 
 
-def serve() -> None:
+def run_order_server() -> None:
     """Answer the orders of standard input, one a line, until it ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the package prints is not an answer
     warnings.simplefilter("ignore")
     try:
-        function, failed = loaded(sys.argv[1], sys.argv[2]), None
+        function, failed = load_audited_function(sys.argv[1], sys.argv[2]), None
     except Exception as error:
         function, failed = None, f"{type(error).__name__}: {error}"
     for line in sys.stdin:
         try:
-            said = {"failed": failed} if failed else answer(function, json.loads(line))
+            said = {"failed": failed} if failed else answer_order(function, json.loads(line))
         except Exception as error:
             said = {"failed": f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(said) + "\n")
@@ -177,4 +177,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    run_order_server()

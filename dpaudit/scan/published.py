@@ -13,28 +13,28 @@ from datetime import date
 
 from pydantic import Field
 
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 from dpaudit.scan.events import is_of_kind
 from dpaudit.scan.finding import (
     Certainty,
-    Checked,
-    Environment,
+    ClaimCheck,
     Finding,
     FloatingCheck,
+    PackageEnvironment,
     ScanResult,
     withheld_subjects,
 )
-from dpaudit.scan.known import Known, Peer, Thread
+from dpaudit.scan.known import PackageNotes, Peer, Thread
 
 
-class PublicFinding(Document):
+class PublicFinding(ReportPart):
     """A finding, and where it is known."""
 
     finding: Finding
     threads: list[Thread] = Field(default=[])
 
 
-class PublishedScan(Document):
+class PublishedScan(ReportPart):
     """A scan of one release, as others may read it.
 
     While ``withheld`` is not 0, ``checked``, ``floating``, ``information``, ``skipped`` and
@@ -47,13 +47,13 @@ class PublishedScan(Document):
     home: str
     date: str
     dpaudit: str
-    environment: Environment
+    environment: PackageEnvironment
     certainty: Certainty
     checks: dict[str, int] = Field(description="How many checks were made, by kind.")
     subjects: list[str] = Field(description="All that were looked at, whatever was found.")
     findings: list[PublicFinding]
     withheld: int = Field(description="Findings under disclosure, of which nothing else is said.")
-    checked: list[Checked]
+    checked: list[ClaimCheck]
     floating: list[FloatingCheck]
     information: list[Finding]
     skipped: dict[str, str]
@@ -67,13 +67,15 @@ class PublishedScan(Document):
     peers: list[Peer]
 
 
-def shown_of(result: ScanResult, known: Known) -> PublishedScan:
+def make_full_publication(result: ScanResult, known: PackageNotes) -> PublishedScan:
     """Return all of a scan, for who ran it."""
     findings = [_with_threads(one, known) for one in result.findings]
-    return _document(result, known, findings, withheld=0)
+    return _make_published_document(result, known, findings, withheld=0)
 
 
-def published_of(result: ScanResult, known: Known, today: date | None = None) -> PublishedScan:
+def make_public_publication(
+    result: ScanResult, known: PackageNotes, today: date | None = None
+) -> PublishedScan:
     """Return what of a scan is public.
 
     Parameters
@@ -87,16 +89,16 @@ def published_of(result: ScanResult, known: Known, today: date | None = None) ->
     """
     findings = [_with_threads(one, known) for one in result.findings]
     if known.lifted(today):
-        return _document(result, known, findings, withheld=0)
+        return _make_published_document(result, known, findings, withheld=0)
     public = [_without_another_event(one) for one in findings if one.threads]
     # What nobody claims is no violation; its details wait for a thread all the same.
     told = [one for one in result.information if known.threads_of(one)]
     # A note may say what looked worse than a claim, which is no finding and has no thread.
     fewer = result.model_copy(update={"information": told, "notes": []})
-    return _document(fewer, known, public, withheld=len(findings) - len(public))
+    return _make_published_document(fewer, known, public, withheld=len(findings) - len(public))
 
 
-def _with_threads(finding: Finding, known: Known) -> PublicFinding:
+def _with_threads(finding: Finding, known: PackageNotes) -> PublicFinding:
     return PublicFinding(finding=finding, threads=known.threads_of(finding))
 
 
@@ -109,8 +111,8 @@ def _without_another_event(public: PublicFinding) -> PublicFinding:
     return PublicFinding(finding=finding.model_copy(update=nothing), threads=public.threads)
 
 
-def _document(
-    result: ScanResult, known: Known, findings: Sequence[PublicFinding], withheld: int
+def _make_published_document(
+    result: ScanResult, known: PackageNotes, findings: Sequence[PublicFinding], withheld: int
 ) -> PublishedScan:
     everything = withheld == 0
     subjects = dict.fromkeys([*(one.subject for one in result.checked), *result.skipped])

@@ -17,15 +17,20 @@ from typing import Any
 import numpy as np
 
 from dpaudit.errors import DpauditError, InvalidArgument
-from dpaudit.extension.package import Claimed, Subject
+from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.neighbours import RELATIONS, Pair
-from dpaudit.neighbours.smaller import shared_records
+from dpaudit.neighbours.smaller import find_shared_records
 from dpaudit.scan.bench import Bench, Installed
-from dpaudit.scan.events import Event, best_event, deltas_of, refutes
-from dpaudit.scan.finding import Finding, claimed_of
-from dpaudit.scan.scripts import Shown, counts_of, lines_of, script
-from dpaudit.scan.values import expression, value_of
+from dpaudit.scan.events import ExpressionEvent, best_event, deltas_of, is_guarantee_refuted
+from dpaudit.scan.finding import Finding, make_claimed_guarantee
+from dpaudit.scan.scripts import (
+    ReproductionContent,
+    counts_of,
+    lines_of,
+    render_reproduction_script,
+)
+from dpaudit.scan.values import format_expression, value_of
 
 CONFIDENCE = 0.999
 _LADDER = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
@@ -38,7 +43,7 @@ _TRIES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduction:
+class ScriptRun:
     """A script that was run, and what it printed.
 
     ``hits`` and ``runs`` are what it printed, of the dataset and of its neighbour.
@@ -66,7 +71,7 @@ class _Case:
 
     parameters: Mapping[str, Any]
     pair: tuple[Any, Any]
-    event: Event
+    event: ExpressionEvent
     runs: int
     guarantee: Guarantee
 
@@ -77,7 +82,7 @@ def reproduced(
     installed: Installed,
     *,
     seconds: float = 120.0,
-) -> Reproduction | None:
+) -> ScriptRun | None:
     """Return the smallest reproduction of a finding, None if no script shows it again.
 
     Parameters
@@ -104,9 +109,9 @@ def reproduced(
             _rounder_setting(claim),
         )
         smaller = study.shrunk(case, makers, until - bench.left / 2)
-    shown = _shipped(smaller, finding, claim, installed, until)
+    shown = _find_refuting_script(smaller, finding, claim, installed, until)
     if shown is None and smaller is not case:
-        shown = _shipped(case, finding, claim, installed, until)
+        shown = _find_refuting_script(case, finding, claim, installed, until)
     return shown
 
 
@@ -114,7 +119,7 @@ def reproduced(
 _Smaller = Callable[[_Case], Iterator[tuple[Mapping[str, Any], tuple[Any, Any]]]]
 
 
-def claim_of(finding: Finding, subject: Subject) -> Claimed:
+def claim_of(finding: Finding, subject: Subject) -> PackageClaim:
     """Return the claim that a finding refutes, among those of its subject.
 
     Raises
@@ -124,7 +129,7 @@ def claim_of(finding: Finding, subject: Subject) -> Claimed:
     """
     parameters = value_of(finding.parameters)
     for claim in subject.claims:
-        if claimed_of(claim, parameters) == finding.claimed:
+        if make_claimed_guarantee(claim, parameters) == finding.claimed:
             return claim
     expected = f"a claim of {subject.name}, with the place where it is documented"
     raise InvalidArgument("claimed", f"{finding.claimed.words}, {finding.claimed.where}", expected)
@@ -135,7 +140,7 @@ class _Study:
     """Draws outputs of cases and judges whether they still show the finding."""
 
     bench: Bench
-    claim: Claimed
+    claim: PackageClaim
     bits: bool
     part: str
     allows: Callable[[Any, Mapping[str, Any]], bool]
@@ -149,7 +154,10 @@ class _Study:
             return None
         try:
             guarantee = self.claim.guarantee(parameters)
-            texts = expression(dict(parameters)), (expression(pair[0]), expression(pair[1]))
+            texts = (
+                format_expression(dict(parameters)),
+                (format_expression(pair[0]), format_expression(pair[1])),
+            )
         except DpauditError:
             return None
         delta = min(deltas_of(guarantee), default=0.0)
@@ -163,7 +171,7 @@ class _Study:
             last = runs == _LOOKS[-1] or min(map(len, sides)) < runs
             # Of many events the best looks better than it is: it has to be clear, or all there is.
             if last or event.promised > guarantee.epsilon(delta):
-                needed = needed_runs(event, guarantee)
+                needed = find_needed_outputs(event, guarantee)
                 if needed is not None:
                     return _Case(parameters, pair, event, needed, guarantee)
             if last:
@@ -192,15 +200,19 @@ class _Study:
         return None
 
 
-def needed_runs(event: Event, guarantee: Guarantee) -> int | None:
+def find_needed_outputs(event: ExpressionEvent, guarantee: Guarantee) -> int | None:
     """Return on how many outputs an event refutes even if it is somewhat less clear than seen.
 
     Examples
     --------
     >>> from dpaudit.guarantees.kinds import PureDP
-    >>> needed_runs(Event("out != out", (40, 0), (40, 40), 2.0, 1, "NaN"), PureDP(1.0))
+    >>> find_needed_outputs(
+    ...     ExpressionEvent("out != out", (40, 0), (40, 40), 2.0, 1, "NaN"), PureDP(1.0)
+    ... )
     20
-    >>> needed_runs(Event("out > 0", (22, 20), (40, 40), 0, 1, ""), PureDP(1.0)) is None
+    >>> find_needed_outputs(
+    ...     ExpressionEvent("out > 0", (22, 20), (40, 40), 0, 1, ""), PureDP(1.0)
+    ... ) is None
     True
     """
     rates = [hits / runs for hits, runs in zip(event.hits, event.runs, strict=True)]
@@ -216,7 +228,9 @@ def needed_runs(event: Event, guarantee: Guarantee) -> int | None:
             int(np.clip(round(worse[0] * runs - slack[0]), 0, runs)),
             int(np.clip(round(worse[1] * runs + slack[1]), 0, runs)),
         )
-        if sign * (hits[0] - hits[1]) > 0 and refutes(hits, (runs, runs), guarantee, 1e-4):
+        if sign * (hits[0] - hits[1]) > 0 and is_guarantee_refuted(
+            hits, (runs, runs), guarantee, 1e-4
+        ):
             return runs
     return None
 
@@ -224,11 +238,11 @@ def needed_runs(event: Event, guarantee: Guarantee) -> int | None:
 def _fewer_records(relation: str) -> _Smaller:
     def smaller(case: _Case) -> Iterator[tuple[Mapping[str, Any], tuple[Any, Any]]]:
         try:
-            shared = shared_records(Pair(*case.pair, RELATIONS[relation]))
+            shared = find_shared_records(Pair(*case.pair, RELATIONS[relation]))
         except (DpauditError, KeyError):
             return
         size = 0 if shared is None else len(shared.places)
-        for kept in _subsets(size):
+        for kept in _generate_record_subsets(size):
             pair = shared.keeping(kept) if shared is not None else None
             if pair is not None:
                 yield case.parameters, (pair.dataset, pair.neighbour)
@@ -236,7 +250,7 @@ def _fewer_records(relation: str) -> _Smaller:
     return smaller
 
 
-def _subsets(size: int) -> Iterator[list[int]]:
+def _generate_record_subsets(size: int) -> Iterator[list[int]]:
     """Yield which of so many records to keep: none, then halves, then all but a part."""
     if not size:
         return
@@ -252,15 +266,15 @@ def _subsets(size: int) -> Iterator[list[int]]:
 
 def _rounder_records(relation: str, bounds: Callable[[Mapping[str, Any]], Any]) -> _Smaller:
     def smaller(case: _Case) -> Iterator[tuple[Mapping[str, Any], tuple[Any, Any]]]:
-        numbers = [one for side in case.pair for one in _numbers(side)]
+        numbers = [one for side in case.pair for one in _generate_finite_numbers(side)]
         if not numbers:
             return
-        numbers += _numbers(bounds(case.parameters))
+        numbers += _generate_finite_numbers(bounds(case.parameters))
         low, high = min(numbers), max(numbers)
-        written = expression(list(case.pair))
+        written = format_expression(list(case.pair))
         for digits in range(4):
-            rounder = tuple(_rounded(side, digits, low, high) for side in case.pair)
-            if len(expression(list(rounder))) >= len(written):
+            rounder = tuple(_round_dataset(side, digits, low, high) for side in case.pair)
+            if len(format_expression(list(rounder))) >= len(written):
                 continue
             try:
                 Pair(rounder[0], rounder[1], RELATIONS[relation])
@@ -271,37 +285,37 @@ def _rounder_records(relation: str, bounds: Callable[[Mapping[str, Any]], Any]) 
     return smaller
 
 
-def _numbers(value: Any) -> Iterator[float]:
+def _generate_finite_numbers(value: Any) -> Iterator[float]:
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             yield from value[np.isfinite(value)].tolist()
     elif isinstance(value, list | tuple):
         for one in value:
-            yield from _numbers(one)
+            yield from _generate_finite_numbers(one)
     elif isinstance(value, dict):
         for one in value.values():
-            yield from _numbers(one)
+            yield from _generate_finite_numbers(one)
     elif isinstance(value, float) and math.isfinite(value):
         yield value
 
 
-def _rounded(value: Any, digits: int, low: float, high: float) -> Any:
+def _round_dataset(value: Any, digits: int, low: float, high: float) -> Any:
     """Return a dataset with rounder numbers, none of them outside of what was there."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         finite = np.isfinite(value)
         return np.where(finite, np.clip(np.round(value, digits), low, high), value)
     if isinstance(value, list):
-        return [_rounded(one, digits, low, high) for one in value]
+        return [_round_dataset(one, digits, low, high) for one in value]
     if isinstance(value, tuple):
-        return tuple(_rounded(one, digits, low, high) for one in value)
+        return tuple(_round_dataset(one, digits, low, high) for one in value)
     if isinstance(value, dict):
-        return {key: _rounded(one, digits, low, high) for key, one in value.items()}
+        return {key: _round_dataset(one, digits, low, high) for key, one in value.items()}
     if isinstance(value, float) and math.isfinite(value):
         return min(max(round(value, digits), low), high)
     return value
 
 
-def _rounder_setting(claim: Claimed) -> _Smaller:
+def _rounder_setting(claim: PackageClaim) -> _Smaller:
     """Return what rounds the numbers of a setting that its claim follows, and no others.
 
     Another sensitivity, scale or bound may be none for which the claim is made.
@@ -314,13 +328,13 @@ def _rounder_setting(claim: Claimed) -> _Smaller:
             whole = [1.0] if name.endswith("epsilon") else []
             for rounder in (*whole, float(f"{value:.1g}")):
                 given = {**case.parameters, name: rounder}
-                if len(repr(rounder)) < len(repr(value)) and _follows(claim, given, case):
+                if len(repr(rounder)) < len(repr(value)) and _is_other_claim(claim, given, case):
                     yield given, case.pair
 
     return smaller
 
 
-def _follows(claim: Claimed, parameters: Mapping[str, Any], case: _Case) -> bool:
+def _is_other_claim(claim: PackageClaim, parameters: Mapping[str, Any], case: _Case) -> bool:
     """Return whether a claim is another one at another setting."""
     try:
         return claim.guarantee(parameters) != case.guarantee
@@ -328,13 +342,13 @@ def _follows(claim: Claimed, parameters: Mapping[str, Any], case: _Case) -> bool
         return False
 
 
-def _shipped(
-    case: _Case, finding: Finding, claim: Claimed, installed: Installed, until: float
-) -> Reproduction | None:
+def _find_refuting_script(
+    case: _Case, finding: Finding, claim: PackageClaim, installed: Installed, until: float
+) -> ScriptRun | None:
     """Return a script that was run and whose counts refute, None if none does."""
     at = _LADDER.index(case.runs)
     for runs in _LADDER[at : at + _TRIES]:
-        shown = Shown(
+        shown = ReproductionContent(
             source=installed.code.read_text(encoding="utf-8"),
             function=finding.code,
             parameters=case.parameters,
@@ -343,19 +357,19 @@ def _shipped(
             runs=runs,
             claimed=in_words(case.guarantee),
         )
-        text = script(shown)
+        text = render_reproduction_script(shown)
         printed = installed.run(text, max(0.0, min(_LONGEST, until - time.monotonic())))
         counts = None if printed is None else counts_of(printed)
         if printed is None or counts is None:
             return None
-        if refutes(*counts, case.guarantee, 1 - CONFIDENCE):
-            return Reproduction(
+        if is_guarantee_refuted(*counts, case.guarantee, 1 - CONFIDENCE):
+            return ScriptRun(
                 script=text,
                 printed=printed,
                 event=case.event.expression,
-                parameters=expression(dict(case.parameters)),
-                dataset=expression(case.pair[0]),
-                neighbour=expression(case.pair[1]),
+                parameters=format_expression(dict(case.parameters)),
+                dataset=format_expression(case.pair[0]),
+                neighbour=format_expression(case.pair[1]),
                 claimed=in_words(case.guarantee),
                 hits=counts[0],
                 runs=counts[1],

@@ -36,27 +36,27 @@ import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.execution import Limits, Progress, Silent, available_cores
 from dpaudit.execution.pool import Crew
-from dpaudit.extension.package import Claimed, Package, Subject
-from dpaudit.records import showing
-from dpaudit.report.formatting import number
+from dpaudit.extension.package import Package, PackageClaim, Subject
+from dpaudit.records import set_records_shown
+from dpaudit.report.formatting import format_significant
 from dpaudit.scan.ascent import Guide
 from dpaudit.scan.corners import Corner
-from dpaudit.scan.environments import Place, place_of
+from dpaudit.scan.environments import VersionEnvironment, place_of
 from dpaudit.scan.finding import (
     Certainty,
-    Checked,
-    Environment,
+    ClaimCheck,
     Finding,
+    PackageEnvironment,
     ScanResult,
-    claimed_of,
+    make_claimed_guarantee,
 )
 from dpaudit.scan.floating import FloatingScan, checks_of
-from dpaudit.scan.floating import hypotheses as floating_hypotheses
+from dpaudit.scan.floating import count_floating_hypotheses as floating_hypotheses
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
 from dpaudit.scan.pairs import made
-from dpaudit.scan.subject import PAIRS, Hypothesis, Ran, SubjectScan, hypotheses, remarks_of
-from dpaudit.scan.values import expression
+from dpaudit.scan.subject import PAIRS, Hypothesis, Ran, SubjectScan, count_hypotheses, remarks_of
+from dpaudit.scan.values import format_expression
 from dpaudit.verdicts import Verdict
 
 CONFIDENCE = 1 - 1e-6
@@ -67,7 +67,7 @@ _OUT_OF_TIME = "the time was over before any pair of it was certified"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
+class ScanBudget:
     """What a scan may take, and how sure it is.
 
     Parameters
@@ -89,9 +89,9 @@ class Budget:
     memory: int | None = _MEMORY
 
     def __post_init__(self) -> None:
-        check.probability("confidence", self.confidence)
-        check.integer("trials", self.trials, least=100)
-        check.positive("time", self.seconds)
+        check.require_probability("confidence", self.confidence)
+        check.require_integer("trials", self.trials, least=100)
+        check.require_positive("time", self.seconds)
 
     @property
     def limits(self) -> Limits:
@@ -99,7 +99,7 @@ class Budget:
         return Limits(timeout=self.timeout, memory=self.memory)
 
 
-def chosen(package: Package, names: Sequence[str] = ()) -> tuple[Subject, ...]:
+def select_subjects(package: Package, names: Sequence[str] = ()) -> tuple[Subject, ...]:
     """Return the subjects that are asked for, all if none is named.
 
     A name may be the beginning of several, up to a dot: ``models`` names ``models.PCA``.
@@ -154,12 +154,12 @@ def arguments_of(file: str, function: str) -> tuple[str, ...]:
     raise InvalidArgument("code", function, f"a function that {Path(file).name} defines")
 
 
-def scan(
+def scan_package(
     package: Package,
     *,
     env: str | None = None,
     subjects: Sequence[str] = (),
-    budget: Budget | None = None,
+    budget: ScanBudget | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -194,9 +194,11 @@ def scan(
     DpauditError
         The environment cannot be built.
     """
-    check.integer("seed", seed, least=0)
-    asked, budget = chosen(package, subjects), budget or Budget()
-    processes = available_cores() if workers is None else check.integer("workers", workers, least=1)
+    check.require_integer("seed", seed, least=0)
+    asked, budget = select_subjects(package, subjects), budget or ScanBudget()
+    processes = (
+        available_cores() if workers is None else check.require_integer("workers", workers, least=1)
+    )
     for one in asked:
         arguments_of(file_of(package), one.code)
     place = place_of(package, env)
@@ -204,7 +206,7 @@ def scan(
     began = time.monotonic()
     given = (asked, budget, seed, processes, progress or Silent(), guide)
     run = _Scan(package, place, environment, *given)
-    with showing():  # the datasets are the card's
+    with set_records_shown():  # the datasets are the card's
         ran = run.all()
         return run.told(ran, time.monotonic() - began)
 
@@ -212,10 +214,10 @@ def scan(
 @dataclass(frozen=True)
 class _Scan:
     package: Package
-    place: Place
-    environment: Environment
+    place: VersionEnvironment
+    environment: PackageEnvironment
     subjects: Sequence[Subject]
-    budget: Budget
+    budget: ScanBudget
     seed: int
     workers: int
     progress: Progress
@@ -226,7 +228,7 @@ class _Scan:
     def total(self) -> int:
         """The number of hypotheses."""
         floating = sum(map(floating_hypotheses, self.subjects))
-        return max(1, sum(map(hypotheses, self.subjects)) + floating)
+        return max(1, sum(map(count_hypotheses, self.subjects)) + floating)
 
     def all(self) -> list[Ran]:
         """Return what came of every subject, in the card's order."""
@@ -356,23 +358,23 @@ class _Scan:
             "every subject. What chose pairs and events certified nothing.",
         )
 
-    def _checked(self, ran: Ran) -> Iterator[Checked]:
+    def _checked(self, ran: Ran) -> Iterator[ClaimCheck]:
         for relation in ran.subject.relations:
             for claim in ran.subject.claims:
                 yield self._line(ran, relation, claim)
 
-    def _line(self, ran: Ran, relation: str, claim: Claimed) -> Checked:
+    def _line(self, ran: Ran, relation: str, claim: PackageClaim) -> ClaimCheck:
         tested = [
             one for one in ran.tested if one.claim is claim and one.candidate.relation == relation
         ]
-        worst = max(tested, key=_exceeded, default=None)
-        verdict, why = _verdict(tested, ran)
+        worst = max(tested, key=_measure_claim_excess, default=None)
+        verdict, why = _judge_tested_claim(tested, ran)
         given = ran.subject.parameters
         where = 0 if worst is None else worst.candidate.setting
-        return Checked(
+        return ClaimCheck(
             subject=ran.subject.name,
             relation=relation,
-            claimed=claimed_of(claim, given[where]),
+            claimed=make_claimed_guarantee(claim, given[where]),
             documented=claim.relation == relation,
             verdict=verdict,
             settings=len(given),
@@ -380,7 +382,7 @@ class _Scan:
             runs=ran.drawn.get(relation, 0),
             lower=None if worst is None else worst.result.lower,
             tested=None if worst is None else worst.result.tested,
-            parameters=None if worst is None else expression(dict(given[where])),
+            parameters=None if worst is None else format_expression(dict(given[where])),
             why=why,
         )
 
@@ -409,12 +411,12 @@ class _Scan:
     def _finding(self, ran: Ran, group: Sequence[Hypothesis]) -> Finding:
         claim, subject = group[0].claim, ran.subject
         # Where no relation is claimed, what is refuted under all that are tried is a violation.
-        refuted = _refuted_under(ran, claim)
+        refuted = _find_refuted_relations(ran, claim)
         violation = any(one.candidate.relation == claim.relation for one in group) or (
             claim.relation is None and refuted == set(subject.relations)
         )
         preferred = [one for one in group if one.candidate.relation == claim.relation] or group
-        worst = max(preferred, key=_exceeded)
+        worst = max(preferred, key=_measure_claim_excess)
         pair, result = worst.candidate.pair, worst.result
         assert result.event is not None
         assert result.kind is not None
@@ -425,24 +427,24 @@ class _Scan:
             code=subject.code,
             kind=result.kind,
             violation=violation,
-            parameters=expression(dict(subject.parameters[worst.candidate.setting])),
-            dataset=expression(pair.dataset),
-            neighbour=expression(pair.neighbour),
+            parameters=format_expression(dict(subject.parameters[worst.candidate.setting])),
+            dataset=format_expression(pair.dataset),
+            neighbour=format_expression(pair.neighbour),
             edit=worst.candidate.edit,
             relation=worst.candidate.relation,
-            claimed=claimed_of(claim, subject.parameters[worst.candidate.setting]),
+            claimed=make_claimed_guarantee(claim, subject.parameters[worst.candidate.setting]),
             event=result.event,
             tested=result.tested,
             lower=result.lower,
             at_delta=result.at_delta,
             confidence=self.budget.confidence,
             trials=result.counting,
-            sentence=_sentence(subject, worst),
-            also=sorted(_shown(subject, one) for one in group if one is not worst),
+            sentence=_format_worst_sentence(subject, worst),
+            also=sorted(_format_refuted_setting(subject, one) for one in group if one is not worst),
         )
 
 
-def _verdict(tested: Sequence[Hypothesis], ran: Ran) -> tuple[Verdict, str]:
+def _judge_tested_claim(tested: Sequence[Hypothesis], ran: Ran) -> tuple[Verdict, str]:
     """Return the verdict on a claim under a relation, and why it is withheld where it is."""
     if not tested:
         return "withheld", ran.why or _OUT_OF_TIME
@@ -452,7 +454,7 @@ def _verdict(tested: Sequence[Hypothesis], ran: Ran) -> tuple[Verdict, str]:
     return ("withheld", kept[0]) if kept else ("not refuted", "")
 
 
-def _refuted_under(ran: Ran, claim: Claimed) -> set[str]:
+def _find_refuted_relations(ran: Ran, claim: PackageClaim) -> set[str]:
     """Return the relations under which a claim was refuted, by records or by their digits."""
     numbers = [Hypothesis(pair, of, result) for _, pair, of, result in ran.floating.tested]
     return {
@@ -462,7 +464,7 @@ def _refuted_under(ran: Ran, claim: Claimed) -> set[str]:
     }
 
 
-def _is_refuted(ran: Ran, setting: int, relation: str, claim: Claimed) -> bool:
+def _is_refuted(ran: Ran, setting: int, relation: str, claim: PackageClaim) -> bool:
     """Return whether ordinary records refuted a claim already, at a setting and a relation."""
     return any(
         one.result.refuted
@@ -474,26 +476,28 @@ def _is_refuted(ran: Ran, setting: int, relation: str, claim: Claimed) -> bool:
     )
 
 
-def _shown(subject: Subject, one: Hypothesis) -> str:
+def _format_refuted_setting(subject: Subject, one: Hypothesis) -> str:
     """Return under which relation and setting a claim was refuted."""
-    given = expression(dict(subject.parameters[one.candidate.setting]))
+    given = format_expression(dict(subject.parameters[one.candidate.setting]))
     return f"{one.candidate.relation}: {given}"
 
 
-def _exceeded(one: Hypothesis) -> float:
+def _measure_claim_excess(one: Hypothesis) -> float:
     return one.result.lower - one.result.claimed
 
 
-def _down(lower: float) -> str:
-    return number(lower, rounding=ROUND_FLOOR)
+def _format_epsilon_down(lower: float) -> str:
+    return format_significant(lower, rounding=ROUND_FLOOR)
 
 
-def _sentence(subject: Subject, worst: Hypothesis) -> str:
+def _format_worst_sentence(subject: Subject, worst: Hypothesis) -> str:
     event, result = worst.result.event, worst.result
     assert event is not None
     return (
         f"{subject.name}: {event.words} in {event.on_dataset} of {event.runs} runs on the dataset "
         f"and in {event.on_neighbour} of {event.runs} on its neighbour "
-        f"({worst.candidate.edit}); epsilon is at least {_down(result.lower)} at delta "
-        f"{number(result.at_delta)}, where {number(result.claimed)} is claimed."
+        f"({worst.candidate.edit}); epsilon is at least {_format_epsilon_down(result.lower)} at "
+        "delta "
+        f"{format_significant(result.at_delta)}, where {format_significant(result.claimed)} is "
+        "claimed."
     )

@@ -21,9 +21,9 @@ from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.laws.features import (
     Features,
     distance,
-    farthest,
     few_valued_scores,
     one_part_scores,
+    select_farthest_scores,
 )
 from dpaudit.laws.layout import Layout, layout_of
 
@@ -34,12 +34,12 @@ _PLAIN = 2.0  # nats below which a pair is plainly not worth it: its best event 
 _COLUMNS = 400  # parts that a first look goes through
 
 
-def points(claimed: Guarantee) -> tuple[tuple[float, float], ...]:
+def list_claim_points(claimed: Guarantee) -> tuple[tuple[float, float], ...]:
     """Return (epsilon, delta) at which a claim is looked at: its own, or some of its curve.
 
     Examples
     --------
-    >>> points(ApproximateDP(1.0, 1e-5))
+    >>> list_claim_points(ApproximateDP(1.0, 1e-5))
     ((1.0, 1e-05),)
     """
     if isinstance(claimed, PureDP):
@@ -58,10 +58,10 @@ def first_look(on_p: Any, on_q: Any) -> float:
     >>> first_look([{"a": 1}] * 8, [{"b": 1}] * 8) > first_look([{"a": 1}] * 8, [{"a": 1}] * 8)
     True
     """
-    layout, features = _features(on_p, on_q)
+    layout, features = _compute_screen_features(on_p, on_q)
     p, q = (one[:, :_COLUMNS] for one in features)
     varies = np.flatnonzero((p != q[:1]).any(axis=0) | (q != p[:1]).any(axis=0))
-    gaps = [distance(_Column(int(n)), p, q) for n in varies]
+    gaps = [distance(_ColumnScore(int(n)), p, q) for n in varies]
     missing = float(len(layout.columns) > 1) * 1e-9
     return max(gaps, default=0.0) + missing
 
@@ -76,15 +76,19 @@ def second_look(on_p: Any, on_q: Any, at: Sequence[tuple[float, float]]) -> floa
     >>> bool(second_look(near, far, ((1.0, 0.0),)) > 5 > second_look(near, far, ((3.0, 0.0),)))
     True
     """
-    layout, (p, q) = _features(on_p, on_q)
-    scores: list[Any] = [*farthest(one_part_scores(layout, p, q), p, q, layout, _PARTS)]
+    layout, (p, q) = _compute_screen_features(on_p, on_q)
+    scores: list[Any] = [
+        *select_farthest_scores(one_part_scores(layout, p, q), p, q, layout, _PARTS)
+    ]
     few = sorted(few_valued_scores(layout, p, q), key=lambda one: distance(one, p, q))
     scores += few[-_PARTS:]
     pairs = [(one(p), one(q)) for one in scores]
     most = max((_at_most(*sides, point) for sides in pairs for point in at), default=0.0)
     if most < _PLAIN:
         return most
-    return max((nats(*sides, point) for sides in pairs for point in at), default=0.0)
+    return max(
+        (compute_best_event_nats(*sides, point) for sides in pairs for point in at), default=0.0
+    )
 
 
 def _at_most(on_p: Array, on_q: Array, point: tuple[float, float]) -> float:
@@ -97,7 +101,7 @@ def _at_most(on_p: Array, on_q: Array, point: tuple[float, float]) -> float:
     return float(nats_of(favoured, other, len(on_p), len(on_q), *point).max())
 
 
-def nats(on_p: Array, on_q: Array, point: tuple[float, float]) -> float:
+def compute_best_event_nats(on_p: Array, on_q: Array, point: tuple[float, float]) -> float:
     """Return how many nats the best event of some scores speaks against (epsilon, delta)."""
     epsilon, delta = point
     event = choose_event(on_p, on_q, delta)
@@ -106,7 +110,7 @@ def nats(on_p: Array, on_q: Array, point: tuple[float, float]) -> float:
     return float(nats_of([favoured], [other], len(on_p), len(on_q), epsilon, delta)[0])
 
 
-class _Column:
+class _ColumnScore:
     """One column as a score."""
 
     def __init__(self, place: int) -> None:
@@ -117,7 +121,7 @@ class _Column:
         return found
 
 
-def _features(on_p: Any, on_q: Any) -> tuple[Layout, tuple[Array, Array]]:
+def _compute_screen_features(on_p: Any, on_q: Any) -> tuple[Layout, tuple[Array, Array]]:
     """Return the features of observations by a layout of their own, which certify nothing."""
     layout = layout_of([on_p, on_q])
     p, q = (layout.rows(one, len(one)).reshape(len(one), -1) for one in (on_p, on_q))

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.scan.events import ONLY_IF_RETURNED, RAISED
-from dpaudit.scan.values import expression
+from dpaudit.scan.values import format_expression
 
 COLUMNS, LINES = 100, 10
 _INDENT = "    "
@@ -29,7 +29,7 @@ _SUBMODULE = re.compile(r"import \w+(\.\w+)+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class ReproductionContent:
     """All that a reproduction shows.
 
     Parameters
@@ -59,7 +59,7 @@ class Shown:
     claimed: str
 
 
-def script(shown: Shown) -> str:
+def render_reproduction_script(shown: ReproductionContent) -> str:
     r"""Return the script, which prints how often its event happened on either dataset.
 
     Raises
@@ -70,11 +70,11 @@ def script(shown: Shown) -> str:
     Examples
     --------
     >>> source = "def noisy(data, epsilon):\n    return sum(data)"
-    >>> shown = Shown(
+    >>> shown = ReproductionContent(
     ...     source=source, function="noisy", parameters={"epsilon": 1.0}, datasets=([0.0], [1.0]),
     ...     event="out > 0.5", runs=100, claimed="mu = 1",
     ... )
-    >>> print(script(shown))
+    >>> print(render_reproduction_script(shown))
     def noisy(data):
         return sum(data)
     <BLANKLINE>
@@ -83,8 +83,8 @@ def script(shown: Shown) -> str:
     print(f"seen in {a} of {runs} runs on the first, {b} of {runs} on the second; claimed: mu = 1")
     <BLANKLINE>
     """
-    module = _Module(shown.source)
-    body = [*_function(module, shown), "", *_counting(module, shown)]
+    module = _PlainModule(shown.source)
+    body = [*_render_subject_function(module, shown), "", *_render_counting_lines(module, shown)]
     head = module.before(shown.function, "\n".join(body))
     return "\n".join([*head, *([""] if head else []), *body]) + "\n"
 
@@ -112,7 +112,7 @@ def counts_of(printed: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
     return (int(a), int(b)), (int(n), int(m))
 
 
-class _Module:
+class _PlainModule:
     """A plain module, by its statements."""
 
     def __init__(self, source: str) -> None:
@@ -131,22 +131,26 @@ class _Module:
 
     def before(self, name: str, body: str) -> list[str]:
         """Return the lines that a function and the text after it need of the module, in order."""
-        used, kept = _names(ast.parse(body)), list[str]()
+        used, kept = _find_loaded_names(ast.parse(body)), list[str]()
         for node in reversed(self.tree.body):
-            if _prepares(node) and _names(node) & used and name not in _names(node):
-                used |= _names(node)
+            if (
+                _is_call_statement(node)
+                and _find_loaded_names(node) & used
+                and name not in _find_loaded_names(node)
+            ):
+                used |= _find_loaded_names(node)
                 kept += reversed(self.text(node).splitlines())
                 continue
-            defined = _defined(node) & used
+            defined = _find_defined_names(node) & used
             if not defined or getattr(node, "name", "") == name:
                 continue
             if isinstance(node, ast.Import | ast.ImportFrom):
-                kept += _imports(node, used)
+                kept += _format_used_imports(node, used)
                 continue
-            used |= _names(node)
+            used |= _find_loaded_names(node)
             kept += reversed(_without_docstring(self, node))
         kept.reverse()
-        kept = _mentioned(kept, body)
+        kept = _remove_unused_submodules(kept, body)
         if "contextlib" in used and "import contextlib" not in kept:
             kept.insert(0, "import contextlib")
         if "np" in used and not any(line.endswith("numpy as np") for line in kept):
@@ -154,7 +158,7 @@ class _Module:
         return kept
 
 
-def _mentioned(lines: list[str], body: str) -> list[str]:
+def _remove_unused_submodules(lines: list[str], body: str) -> list[str]:
     """Return lines without imports of submodules that nothing mentions, where others are there."""
     text = "\n".join([*(line for line in lines if not line.startswith("import ")), body])
     dotted = {line: line.removeprefix("import ") for line in lines if _SUBMODULE.fullmatch(line)}
@@ -165,26 +169,26 @@ def _mentioned(lines: list[str], body: str) -> list[str]:
     ]
 
 
-def _names(tree: ast.AST) -> set[str]:
+def _find_loaded_names(tree: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def _prepares(node: ast.stmt) -> bool:
+def _is_call_statement(node: ast.stmt) -> bool:
     """Return whether a statement of a module is a call, such as one that sets an option."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
 
 
-def _defined(node: ast.stmt) -> set[str]:
+def _find_defined_names(node: ast.stmt) -> set[str]:
     """Return the names that a statement of a module defines."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {one.asname or one.name.partition(".")[0] for one in node.names}
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return set().union(*(_names(one) for one in targets if one is not None))
+    return set().union(*(_find_loaded_names(one) for one in targets if one is not None))
 
 
-def _imports(node: ast.Import | ast.ImportFrom, used: set[str]) -> list[str]:
+def _format_used_imports(node: ast.Import | ast.ImportFrom, used: set[str]) -> list[str]:
     """Return an import of what is used, one line."""
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         return []
@@ -195,7 +199,7 @@ def _imports(node: ast.Import | ast.ImportFrom, used: set[str]) -> list[str]:
     return [ast.unparse(kept)] if names else []
 
 
-def _without_docstring(module: _Module, node: ast.AST) -> list[str]:
+def _without_docstring(module: _PlainModule, node: ast.AST) -> list[str]:
     """Return the lines of a definition, or of another statement, without its docstring."""
     if not isinstance(node, ast.FunctionDef) or ast.get_docstring(node) is None:
         return module.text(node).splitlines()
@@ -204,35 +208,37 @@ def _without_docstring(module: _Module, node: ast.AST) -> list[str]:
     return [*head[:first], *_body_lines(module, node)]
 
 
-def _body_lines(module: _Module, node: ast.FunctionDef, indent: str = _INDENT) -> list[str]:
+def _body_lines(module: _PlainModule, node: ast.FunctionDef, indent: str = _INDENT) -> list[str]:
     """Return the lines of a function's statements, without its docstring."""
     statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
     lines = [line for one in statements for line in module.text(one).splitlines()]
     return [indent + line for line in lines]
 
 
-def _function(module: _Module, shown: Shown) -> list[str]:
+def _render_subject_function(module: _PlainModule, shown: ReproductionContent) -> list[str]:
     """Return the subject's function, with the setting as defaults of its arguments."""
     node = module.functions.get(shown.function)
     if node is None:
         raise InvalidArgument("function", shown.function, "a function of the plain module")
     fixed = _Fixed.of(node, shown)
     body = fixed.body if fixed.changed else _body_lines(module, node, "")
-    used = _names(ast.parse("\n".join(["def f():", *(_INDENT + line for line in body)])))
-    data, *arguments = _arguments(node)
-    given = [_default(name, shown.parameters) for name in arguments if name in used]
-    lines = _wrapped(f"def {node.name}({', '.join([data, *given])}):")
+    used = _find_loaded_names(
+        ast.parse("\n".join(["def f():", *(_INDENT + line for line in body)]))
+    )
+    data, *arguments = _list_argument_names(node)
+    given = [_format_argument_default(name, shown.parameters) for name in arguments if name in used]
+    lines = _wrap_statement(f"def {node.name}({', '.join([data, *given])}):")
     if (name := _only_raises(shown.event)) is not None:
         inner = [2 * _INDENT + line for line in body]
         return [*lines, f"{_INDENT}with contextlib.suppress({name}):", *inner]
-    if not _catches(shown.event):
+    if not _is_about_exceptions(shown.event):
         return [*lines, *(_INDENT + line for line in body)]
     inner = [2 * _INDENT + line for line in body]
     caught = [f"{_INDENT}except Exception as error:", f"{2 * _INDENT}return error"]
     return [*lines, f"{_INDENT}try:", *inner, *caught]
 
 
-def _arguments(node: ast.FunctionDef) -> list[str]:
+def _list_argument_names(node: ast.FunctionDef) -> list[str]:
     return [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
 
 
@@ -242,8 +248,8 @@ class _Fixed(ast.NodeTransformer):
     Of a dict that is returned, the parts stay that the event asks for.
     """
 
-    def __init__(self, node: ast.FunctionDef, shown: Shown) -> None:
-        named = _arguments(node)
+    def __init__(self, node: ast.FunctionDef, shown: ReproductionContent) -> None:
+        named = _list_argument_names(node)
         self.keywords = None if node.args.kwarg is None else node.args.kwarg.arg
         self.rest = {name: one for name, one in shown.parameters.items() if name not in named}
         self.texts = {name: one for name, one in shown.parameters.items() if isinstance(one, str)}
@@ -251,14 +257,16 @@ class _Fixed(ast.NodeTransformer):
         self.body: list[str] = []
 
     @classmethod
-    def of(cls, node: ast.FunctionDef, shown: Shown) -> _Fixed:
+    def of(cls, node: ast.FunctionDef, shown: ReproductionContent) -> _Fixed:
         """Return the rewriting of a function, done."""
         made = cls(node, shown)
         statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
         copies = [ast.parse(ast.unparse(one)).body[0] for one in statements]
         for one in copies:
             told = ast.fix_missing_locations(made.visit(one))
-            made.body += [line for text in ast.unparse(told).splitlines() for line in _short(text)]
+            made.body += [
+                line for text in ast.unparse(told).splitlines() for line in _wrap_inner_line(text)
+            ]
         return made
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -268,7 +276,10 @@ class _Fixed(ast.NodeTransformer):
         for one in node.keywords:
             if one.arg is None and self._is_keywords(one.value):
                 self.changed = True
-                found += [ast.keyword(name, _read(value)) for name, value in self.rest.items()]
+                found += [
+                    ast.keyword(name, _parse_literal_node(value))
+                    for name, value in self.rest.items()
+                ]
             else:
                 found.append(one)
         node.keywords = found
@@ -283,7 +294,7 @@ class _Fixed(ast.NodeTransformer):
         """Write the dict of keywords where it is used as one."""
         if node.id == self.keywords and isinstance(node.ctx, ast.Load):
             self.changed = True
-            return _read(self.rest)
+            return _parse_literal_node(self.rest)
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
@@ -312,8 +323,8 @@ class _Fixed(ast.NodeTransformer):
         return isinstance(node, ast.Name) and node.id == self.keywords
 
 
-def _read(value: Any) -> ast.expr:
-    return ast.parse(literal(value), mode="eval").body
+def _parse_literal_node(value: Any) -> ast.expr:
+    return ast.parse(format_short_literal(value), mode="eval").body
 
 
 def _keys_of(event: str) -> set[str]:
@@ -322,9 +333,9 @@ def _keys_of(event: str) -> set[str]:
     return set(keys) if len(keys) == len(re.findall(r"\bout\b", event)) else set()
 
 
-def _short(line: str) -> list[str]:
+def _wrap_inner_line(line: str) -> list[str]:
     """Return a line of unparsed code on lines that are short enough within a function."""
-    return _wrapped(line, COLUMNS - 2 * len(_INDENT))
+    return _wrap_statement(line, COLUMNS - 2 * len(_INDENT))
 
 
 def _only_raises(event: str) -> str | None:
@@ -334,27 +345,29 @@ def _only_raises(event: str) -> str | None:
     return name if isinstance(kind, type) and issubclass(kind, Exception) else None
 
 
-def _default(name: str, parameters: Mapping[str, Any]) -> str:
+def _format_argument_default(name: str, parameters: Mapping[str, Any]) -> str:
     if name == "rng":
         return "rng=np.random.default_rng()"
     if name == "trials":
         return "trials=1"
-    return f"{name}={literal(parameters[name])}" if name in parameters else f"{name}=None"
+    return (
+        f"{name}={format_short_literal(parameters[name])}" if name in parameters else f"{name}=None"
+    )
 
 
-def _catches(event: str) -> bool:
+def _is_about_exceptions(event: str) -> bool:
     """Return whether an event is about exceptions too."""
     return RAISED in event or ONLY_IF_RETURNED in event or "str(out)" in event
 
 
-def _counting(module: _Module, shown: Shown) -> list[str]:
+def _render_counting_lines(module: _PlainModule, shown: ReproductionContent) -> list[str]:
     """Return the lines that draw outputs, count the event and print."""
     node = module.functions[shown.function]
-    by_trials = "trials" in _arguments(node)
+    by_trials = "trials" in _list_argument_names(node)
     name, draws = shown.function, f"[{shown.function}(data) for _ in range(runs)]"
     if by_trials:
         draws = f"{name}(data, trials=runs)"
-        if _catches(shown.event):
+        if _is_about_exceptions(shown.event):
             draws = f"[{name}(data) for _ in range(runs)]"
     event = shown.event
     if _only_raises(event) is not None:  # then the function returns nothing
@@ -362,74 +375,86 @@ def _counting(module: _Module, shown: Shown) -> list[str]:
     counted = [f"a, b = (sum({event} for out in {draws}) for data in pair)"]
     if len(counted[0]) > COLUMNS:
         counted = [
-            *_wrapped(f"outs = [{draws} for data in pair]"),
-            *_wrapped(f"a, b = (sum({event} for out in side) for side in outs)"),
+            *_wrap_statement(f"outs = [{draws} for data in pair]"),
+            *_wrap_statement(f"a, b = (sum({event} for out in side) for side in outs)"),
         ]
-    return [*_pair(shown.datasets, shown.runs), *counted, *_printed(shown.claimed)]
+    return [
+        *_render_pair_lines(shown.datasets, shown.runs),
+        *counted,
+        *_render_print_lines(shown.claimed),
+    ]
 
 
-def _printed(claimed: str) -> list[str]:
+def _render_print_lines(claimed: str) -> list[str]:
     """Return the lines that print the counts, and the claim."""
     counted = "{a} of {runs} runs on the first, {b} of {runs} on the second"
     for shorter in (counted, "{a} of {runs} and {b} of {runs} runs"):
         together = f'print(f"seen in {shorter}; claimed: {claimed}")'
         if len(together) <= COLUMNS:
             return [together]
-    return [f'print(f"seen in {counted}")', *_wrapped(f'print("claimed: {claimed}")')]
+    return [f'print(f"seen in {counted}")', *_wrap_statement(f'print("claimed: {claimed}")')]
 
 
-def _pair(datasets: tuple[Any, Any], runs: int) -> list[str]:
+def _render_pair_lines(datasets: tuple[Any, Any], runs: int) -> list[str]:
     """Return the lines that state the two datasets and the number of runs."""
-    first, second = map(literal, datasets)
+    first, second = map(format_short_literal, datasets)
     together = f"pair, runs = ({first}, {second}), {runs}"
     if len(together) <= COLUMNS:
         return [together]
-    shorter = _edited(*datasets)
-    lines = [*_wrapped(f"a = {first}"), f"pair, runs = (a, {shorter or second}), {runs}"]
-    return [*lines[:-1], *_wrapped(lines[-1])]
+    shorter = _format_neighbour_edit(*datasets)
+    lines = [*_wrap_statement(f"a = {first}"), f"pair, runs = (a, {shorter or second}), {runs}"]
+    return [*lines[:-1], *_wrap_statement(lines[-1])]
 
 
-def _edited(dataset: Any, neighbour: Any) -> str | None:
+def _format_neighbour_edit(dataset: Any, neighbour: Any) -> str | None:
     """Return the neighbour as an edit of the dataset ``a``, where that is short."""
     if not (isinstance(dataset, list) and isinstance(neighbour, list)):
         return None
-    a, b = literal(dataset), literal(neighbour)
-    if len(neighbour) == len(dataset) + 1 and literal(neighbour[:-1]) == a:
-        return f"a + [{literal(neighbour[-1])}]"
-    if len(neighbour) == len(dataset) - 1 and literal(dataset[:-1]) == b:
+    a, b = format_short_literal(dataset), format_short_literal(neighbour)
+    if len(neighbour) == len(dataset) + 1 and format_short_literal(neighbour[:-1]) == a:
+        return f"a + [{format_short_literal(neighbour[-1])}]"
+    if len(neighbour) == len(dataset) - 1 and format_short_literal(dataset[:-1]) == b:
         return "a[:-1]"
-    if len(neighbour) == len(dataset) and literal(neighbour[:-1]) == literal(dataset[:-1]):
-        return f"a[:-1] + [{literal(neighbour[-1])}]"
+    if len(neighbour) == len(dataset) and format_short_literal(
+        neighbour[:-1]
+    ) == format_short_literal(dataset[:-1]):
+        return f"a[:-1] + [{format_short_literal(neighbour[-1])}]"
     return None
 
 
-def literal(value: Any) -> str:
+def format_short_literal(value: Any) -> str:
     """Return a value as short Python: what repeats in a list is multiplied.
 
     Examples
     --------
-    >>> literal([0.0] * 9 + [1.0]), literal(np.array([[1, 2]] * 5))
+    >>> format_short_literal([0.0] * 9 + [1.0]), format_short_literal(np.array([[1, 2]] * 5))
     ('[0.0] * 9 + [1.0]', 'np.array([[1, 2]] * 5)')
     """
     if isinstance(value, np.ndarray) and value.size:
-        plain = expression(value)
-        listed = expression(value.tolist())
-        return plain.replace(listed, literal(value.tolist()), 1)
+        plain = format_expression(value)
+        listed = format_expression(value.tolist())
+        return plain.replace(listed, format_short_literal(value.tolist()), 1)
     if isinstance(value, list) and len(value) > _REPEATED:
-        return _multiplied([literal(one) for one in value])
+        return _format_repeated_items([format_short_literal(one) for one in value])
     if isinstance(value, list):
-        return f"[{', '.join(map(literal, value))}]"
+        return f"[{', '.join(map(format_short_literal, value))}]"
     if isinstance(value, tuple):
-        inner = ", ".join(map(literal, value))
+        inner = ", ".join(map(format_short_literal, value))
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{expression(k)}: {literal(v)}" for k, v in value.items()) + "}"
-    return expression(value).replace("float('nan')", 'float("nan")')
+        return (
+            "{"
+            + ", ".join(
+                f"{format_expression(k)}: {format_short_literal(v)}" for k, v in value.items()
+            )
+            + "}"
+        )
+    return format_expression(value).replace("float('nan')", 'float("nan")')
 
 
-def _multiplied(items: Sequence[str]) -> str:
+def _format_repeated_items(items: Sequence[str]) -> str:
     parts, plain = list[str](), list[str]()
-    for text, times in _runs(items):
+    for text, times in _split_equal_runs(items):
         if times <= _REPEATED:
             plain += [text] * times
             continue
@@ -442,7 +467,7 @@ def _multiplied(items: Sequence[str]) -> str:
     return " + ".join(parts)
 
 
-def _runs(items: Sequence[str]) -> Iterator[tuple[str, int]]:
+def _split_equal_runs(items: Sequence[str]) -> Iterator[tuple[str, int]]:
     start = 0
     for place in range(1, len(items) + 1):
         if place == len(items) or items[place] != items[start]:
@@ -450,7 +475,7 @@ def _runs(items: Sequence[str]) -> Iterator[tuple[str, int]]:
             start = place
 
 
-def _wrapped(line: str, columns: int = COLUMNS) -> list[str]:
+def _wrap_statement(line: str, columns: int = COLUMNS) -> list[str]:
     """Return a statement with brackets on lines that are short enough, if it can be parted."""
     if len(line) <= columns:
         return [line]

@@ -19,17 +19,17 @@ import numpy as np
 
 import dpaudit.execution as execution
 from dpaudit.errors import DpauditError
-from dpaudit.execution.failures import OutOfTime, WorkerEnded, foreseen
+from dpaudit.execution.failures import DrawTimeout, WorkerEnded, convert_unforeseen_errors
 from dpaudit.execution.pool import Crew
-from dpaudit.extension.package import Claimed, Subject
+from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan.ascent import Ascent, Climbed, Guide, calls_in
 from dpaudit.scan.certify import Certified, Sizes, certified
 from dpaudit.scan.finding import FailedSearch
 from dpaudit.scan.floating import FloatingRan
 from dpaudit.scan.foreign import DrawnTogether, Foreign
-from dpaudit.scan.pairs import FAMILIES, Candidate, made
-from dpaudit.scan.screen import first_look, points, second_look
+from dpaudit.scan.pairs import FAMILIES, SubjectCandidate, made
+from dpaudit.scan.screen import first_look, list_claim_points, second_look
 
 FIRST, SECOND, FEWEST = 6, 200, 24  # outputs of each dataset that a look takes
 ALONE = 4  # where each is drawn one by one
@@ -53,16 +53,16 @@ _COUNTING_SHARE, _OF_FEW = 0.1, 0.25
 class Hypothesis(NamedTuple):
     """What is certified, and with which result: a claim on one pair."""
 
-    candidate: Candidate
-    claim: Claimed
+    candidate: SubjectCandidate
+    claim: PackageClaim
     result: Certified
 
 
 class Weighed(NamedTuple):
     """A claim on a pair, and the nats by which second looks speak against it."""
 
-    candidate: Candidate
-    claim: Claimed
+    candidate: SubjectCandidate
+    claim: PackageClaim
     nats: float
 
 
@@ -94,7 +94,7 @@ def remarks_of(ran: Sequence[Ran]) -> dict[str, Any]:
     }
 
 
-def hypotheses(subject: Subject) -> int:
+def count_hypotheses(subject: Subject) -> int:
     """Return how many hypotheses a subject has, whatever is drawn."""
     settings, relations = len(subject.parameters), len(subject.relations)
     return settings * relations * len(FAMILIES) * len(subject.claims)
@@ -146,7 +146,7 @@ class SubjectScan:
     def run(self) -> Ran:
         """Return what came of the subject; a failure of its own is said and ends nothing else."""
         try:
-            with self._by(self.until), foreseen():
+            with self._by(self.until), convert_unforeseen_errors():
                 self._run()
         except DpauditError as error:
             self.ran.why = self.ran.why or str(error)
@@ -176,21 +176,23 @@ class SubjectScan:
     def _by_share(self, share: float) -> contextlib.AbstractContextManager[None]:
         return self._by(self._began + share * self.seconds)
 
-    def _warm_up(self, one: Candidate) -> None:
+    def _warm_up(self, one: SubjectCandidate) -> None:
         """Let the processes import the package, which is none of the subject's time."""
         seed = execution.stream(self.seed, self.subject.name, "warming up")
         mechanism = self._mechanisms[one.setting]
         for crew in (self._crew, self.aside):
             if crew is not None and (crew is self._crew or not crew.started):
-                with contextlib.suppress(WorkerEnded), _patient(crew):
+                with contextlib.suppress(WorkerEnded), _extend_first_call_time(crew):
                     replace(mechanism, crew=crew).observations(one.pair.dataset, 1, seed)
         self._began = time.monotonic()
 
     # Looks
 
-    def _first_looks(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, float]]:
+    def _first_looks(
+        self, candidates: Sequence[SubjectCandidate]
+    ) -> list[tuple[SubjectCandidate, float]]:
         """Return pairs with how much differs at first sight, those of every setting in turn."""
-        found, raised = list[tuple[Candidate, float]](), set[str]()
+        found, raised = list[tuple[SubjectCandidate, float]](), set[str]()
         failing = 0
         for one in _in_turn(candidates):
             if (sides := self._looked_at(one, FIRST, "first look", first=not found)) is None:
@@ -199,7 +201,7 @@ class SubjectScan:
                 self.ran.unreached.append(said)
                 break
             self.ran.first += 1
-            every = {_failure(each) for side in sides for each in side}
+            every = {_find_call_failure(each) for side in sides for each in side}
             failures = {each for each in every if each is not None}
             if failures == every and len({each.kind for each in failures}) == 1:
                 failing += 1
@@ -211,7 +213,7 @@ class SubjectScan:
         return found
 
     def _looked_at(
-        self, one: Candidate, count: int, purpose: str, *, first: bool
+        self, one: SubjectCandidate, count: int, purpose: str, *, first: bool
     ) -> tuple[Any, Any] | None:
         """Return outputs on both datasets of a pair, None if the time for them is over.
 
@@ -224,16 +226,16 @@ class SubjectScan:
             with self._by_share(share):
                 on_p = self._of_dataset(one, count, purpose)
                 return on_p, self._drawn(one, one.pair.neighbour, count, purpose, one.edit)
-        except OutOfTime:
+        except DrawTimeout:
             if first:
                 raise
             return None
 
-    def _ahead(self, looked: Sequence[tuple[Candidate, float]]) -> list[Candidate]:
+    def _ahead(self, looked: Sequence[tuple[SubjectCandidate, float]]) -> list[SubjectCandidate]:
         """Return the pairs of each setting, relation and family that differ most, by each look."""
         guided = self._moved = self._guided([one for one, _ in looked])
-        kept = list[Candidate]()
-        for _, group in groupby(sorted(looked, key=_place), key=_place):
+        kept = list[SubjectCandidate]()
+        for _, group in groupby(sorted(looked, key=_get_candidate_order), key=_get_candidate_order):
             some = list(group)
             ordered = sorted(some, key=lambda one: one[1], reverse=True)
             # Of the pairs that a card states one is among them.
@@ -244,7 +246,7 @@ class SubjectScan:
             kept += [one for one, _ in seen]
         return kept
 
-    def _guided(self, candidates: Sequence[Candidate]) -> dict[int, float]:
+    def _guided(self, candidates: Sequence[SubjectCandidate]) -> dict[int, float]:
         worth = dict.fromkeys(map(id, candidates), 0.0)
         if self.guide is None or self.aside is None:
             return worth
@@ -262,8 +264,8 @@ class SubjectScan:
         return worth
 
     def _climbed(
-        self, looked: Sequence[tuple[Candidate, float]], ahead: Sequence[Candidate]
-    ) -> list[Candidate]:
+        self, looked: Sequence[tuple[SubjectCandidate, float]], ahead: Sequence[SubjectCandidate]
+    ) -> list[SubjectCandidate]:
         """Return the pairs of a search that move farther than all that go ahead beside them."""
         if self.guide is None or self.aside is None:
             return []
@@ -271,9 +273,13 @@ class SubjectScan:
         best = dict[tuple[Any, ...], Climbed]()
         for one in self._searched():
             worth = apart if one.is_of_outputs else self._moved
-            beside = [each for each in ahead if _place((each,)) == _place((one.candidate,))]
+            beside = [
+                each
+                for each in ahead
+                if _get_candidate_order((each,)) == _get_candidate_order((one.candidate,))
+            ]
             least = max((worth.get(id(each), 0.0) for each in beside), default=0.0)
-            key = _place((one.candidate,))
+            key = _get_candidate_order((one.candidate,))
             if one.moved > max(least, best[key].moved if key in best else 0.0) * _FARTHER:
                 best[key] = one
         groups = 1 + max(one.group for one, _ in looked)
@@ -295,7 +301,7 @@ class SubjectScan:
                 given = (self.subject, setting, self.seed, mechanism, self.guide, drawing)
                 try:
                     yield from Ascent(*given, calls, self._is_late).climbed()
-                except OutOfTime:  # its share is over, which is no failure
+                except DrawTimeout:  # its share is over, which is no failure
                     continue
                 except DpauditError as error:
                     failed = FailedSearch(
@@ -319,7 +325,7 @@ class SubjectScan:
                     self.ran.notes.append(said)
                 self.ran.declares_more = True
 
-    def _second_looks(self, candidates: Sequence[Candidate]) -> list[Weighed]:
+    def _second_looks(self, candidates: Sequence[SubjectCandidate]) -> list[Weighed]:
         """Return each pair and claim with the nats that speak against it."""
         found = list[Weighed]()
         for one in _in_turn(candidates):
@@ -328,7 +334,7 @@ class SubjectScan:
                 break
             self.ran.second += 1
             for claim in self.subject.claims:
-                at = points(claim.guarantee(self.subject.parameters[one.setting]))
+                at = list_claim_points(claim.guarantee(self.subject.parameters[one.setting]))
                 found.append(Weighed(one, claim, second_look(*sides, at)))
         return found
 
@@ -345,7 +351,7 @@ class SubjectScan:
         """Certify what looks worst of each hypothesis, as far as it is worth it."""
         best = dict[tuple[Any, ...], Weighed]()
         for one in weighed:
-            key = (*_place(one), id(one.claim))
+            key = (*_get_candidate_order(one), id(one.claim))
             if key not in best or one.nats > best[key].nats:
                 best[key] = one
         waiting = _worth_certifying(best.values())
@@ -353,7 +359,7 @@ class SubjectScan:
             candidate, claim, nats = waiting[0]
             try:
                 self._certify_one(candidate, claim, clear=nats > CLEAR, waiting=len(waiting))
-            except OutOfTime:
+            except DrawTimeout:
                 suspect = sum(one.nats >= WORTH for one in waiting)
                 said = f"{len(waiting)} hypotheses were not certified: time"
                 self.ran.unreached.append(said)
@@ -364,7 +370,7 @@ class SubjectScan:
             waiting = waiting[1:]
 
     def _certify_one(
-        self, candidate: Candidate, claim: Claimed, *, clear: bool, waiting: int
+        self, candidate: SubjectCandidate, claim: PackageClaim, *, clear: bool, waiting: int
     ) -> None:
         given = self.subject.parameters[candidate.setting]
         named = (str(candidate.setting), str(candidate.group), candidate.relation, candidate.edit)
@@ -400,7 +406,7 @@ class SubjectScan:
 
     # Draws
 
-    def _of_dataset(self, one: Candidate, count: int, purpose: str) -> Any:
+    def _of_dataset(self, one: SubjectCandidate, count: int, purpose: str) -> Any:
         """Return outputs of the first dataset, which pairs of one group share."""
         key = (one.group, f"{purpose} {count}")
         if key not in self._kept:
@@ -409,7 +415,9 @@ class SubjectScan:
             self._count(one.relation, 0)
         return self._kept[key]
 
-    def _drawn(self, one: Candidate, dataset: Any, count: int, purpose: str, what: str) -> Any:
+    def _drawn(
+        self, one: SubjectCandidate, dataset: Any, count: int, purpose: str, what: str
+    ) -> Any:
         """Return observations; where a process ends, of outputs that are drawn one by one."""
         named = (self.subject.name, purpose, str(one.setting), str(one.group), one.relation, what)
         seed = execution.stream(self.seed, *named)
@@ -426,7 +434,7 @@ class SubjectScan:
         self._count(one.relation, len(found))
         return found
 
-    def _apart(self, one: Candidate, dataset: Any, count: int, seed: Any) -> Any:
+    def _apart(self, one: SubjectCandidate, dataset: Any, count: int, seed: Any) -> Any:
         """Return observations of a function of many outputs where each has a call of its own."""
         found = self._mechanisms[one.setting].drawn_apart().observations(dataset, count, seed)
         self._count(one.relation, len(found))
@@ -440,13 +448,13 @@ class SubjectScan:
         return (time.monotonic() - self._began) / self.seconds
 
 
-def _patient(crew: Crew) -> contextlib.AbstractContextManager[None]:
+def _extend_first_call_time(crew: Crew) -> contextlib.AbstractContextManager[None]:
     """Let calls take longer where there is no process yet: the first one imports the package."""
     return contextlib.nullcontext() if crew.started else crew.patient(_IMPORTING)
 
 
-def _place(one: tuple[Any, ...]) -> tuple[int, str, int]:
-    candidate: Candidate = one[0]
+def _get_candidate_order(one: tuple[Any, ...]) -> tuple[int, str, int]:
+    candidate: SubjectCandidate = one[0]
     return candidate.setting, candidate.relation, FAMILIES.index(candidate.family)
 
 
@@ -470,11 +478,11 @@ def _worth_certifying(weighed: Iterable[Weighed]) -> list[Weighed]:
     return [one for *_, one in sorted(kept, key=lambda one: one[:4])]
 
 
-def _in_turn(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+def _in_turn(candidates: Sequence[SubjectCandidate]) -> Iterator[SubjectCandidate]:
     """Yield candidates of every setting and relation in turn, so that time cuts all alike."""
-    queues: dict[tuple[int, str, int], list[Candidate]] = {}
+    queues: dict[tuple[int, str, int], list[SubjectCandidate]] = {}
     for one in candidates:
-        queues.setdefault(_place((one,)), []).append(one)
+        queues.setdefault(_get_candidate_order((one,)), []).append(one)
     while queues:
         for key in list(queues):
             yield queues[key].pop(0)
@@ -489,7 +497,7 @@ class _Failure(NamedTuple):
     words: str
 
 
-def _failure(observed: Any) -> _Failure | None:
+def _find_call_failure(observed: Any) -> _Failure | None:
     """Return how a call failed, None if it did not."""
     if isinstance(observed, dict) and isinstance(observed.get("output"), Exception):
         observed = observed["output"]

@@ -17,7 +17,7 @@ from dpaudit.errors import InvalidArgument
 _NAMES = {"nan": math.nan, "inf": math.inf}
 
 
-def expression(value: Any) -> str:
+def format_expression(value: Any) -> str:
     """Return a value as a Python expression, with numpy as ``np``.
 
     NaN and infinity are ``float('nan')`` and ``float('inf')``.
@@ -30,21 +30,23 @@ def expression(value: Any) -> str:
 
     Examples
     --------
-    >>> expression({"bounds": (0.0, float("inf")), "data": np.array([1.0, np.nan])})
+    >>> format_expression({"bounds": (0.0, float("inf")), "data": np.array([1.0, np.nan])})
     "{'bounds': (0.0, float('inf')), 'data': np.array([1.0, float('nan')])}"
-    >>> expression(np.zeros((0, 2))), expression(np.array([1, 2], dtype=np.int32))
+    >>> format_expression(np.zeros((0, 2))), format_expression(np.array([1, 2], dtype=np.int32))
     ("np.zeros((0, 2), dtype='float64')", "np.array([1, 2], dtype='int32')")
     """
     if isinstance(value, np.ndarray):
         return _of_array(value)
     if isinstance(value, np.generic):
-        return expression(value.item())
+        return format_expression(value.item())
     if isinstance(value, float):
         return repr(float(value)) if math.isfinite(value) else f"float({str(float(value))!r})"
     if value is None or isinstance(value, bool | int | str | bytes):
         return repr(value)
     if isinstance(value, dict):
-        items = (f"{expression(key)}: {expression(one)}" for key, one in value.items())
+        items = (
+            f"{format_expression(key)}: {format_expression(one)}" for key, one in value.items()
+        )
         return "{" + ", ".join(items) + "}"
     if isinstance(value, list | tuple | set | frozenset):
         return _of_items(value)
@@ -55,7 +57,7 @@ def expression(value: Any) -> str:
 def _of_array(value: np.ndarray[Any, Any]) -> str:
     if not value.size:
         return f"np.zeros({value.shape!r}, dtype={value.dtype.name!r})"
-    listed = expression(value.tolist())
+    listed = format_expression(value.tolist())
     usual = np.asarray(value.tolist()).dtype == value.dtype and value.dtype.kind in "biufU"
     if usual:
         return f"np.array({listed})"
@@ -64,16 +66,16 @@ def _of_array(value: np.ndarray[Any, Any]) -> str:
 
 
 def _of_items(value: Any) -> str:
-    inner = ", ".join(map(expression, value))
+    inner = ", ".join(map(format_expression, value))
     if isinstance(value, list):
         return f"[{inner}]"
     if isinstance(value, tuple):
         return f"({inner},)" if len(value) == 1 else f"({inner})"
-    return "{" + ", ".join(sorted(map(expression, value))) + "}" if value else "set()"
+    return "{" + ", ".join(sorted(map(format_expression, value))) + "}" if value else "set()"
 
 
 def value_of(text: str) -> Any:
-    """Return the value of an expression that `expression` wrote; nothing else is evaluated.
+    """Return the value of an expression that `format_expression` wrote; nothing else is evaluated.
 
     Raises
     ------
@@ -90,34 +92,37 @@ def value_of(text: str) -> Any:
 Python expression
     """
     try:
-        return _read(ast.parse(text, mode="eval").body)
+        return _read_expression_node(ast.parse(text, mode="eval").body)
     except (SyntaxError, ValueError, TypeError, KeyError, RecursionError):
         raise InvalidArgument("value", text, "a plain value as a Python expression") from None
 
 
-def _read(node: ast.expr) -> Any:
+def _read_expression_node(node: ast.expr) -> Any:
     match node:
         case ast.List(elts=items):
-            return [_read(one) for one in items]
+            return [_read_expression_node(one) for one in items]
         case ast.Tuple(elts=items):
-            return tuple(_read(one) for one in items)
+            return tuple(_read_expression_node(one) for one in items)
         case ast.Set(elts=items):
-            return {_read(one) for one in items}
+            return {_read_expression_node(one) for one in items}
         case ast.Dict(keys=keys, values=values):
-            return {_read_key(key): _read(one) for key, one in zip(keys, values, strict=True)}
+            return {
+                _read_key(key): _read_expression_node(one)
+                for key, one in zip(keys, values, strict=True)
+            }
         case ast.Call():
-            return _called(node)
+            return _read_call_node(node)
     return ast.literal_eval(node)
 
 
 def _read_key(key: ast.expr | None) -> Any:
     if key is None:  # a mapping that is unpacked
         raise ValueError
-    return _read(key)
+    return _read_expression_node(key)
 
 
-def _called(node: ast.Call) -> Any:
-    given = [_read(one) for one in node.args]
+def _read_call_node(node: ast.Call) -> Any:
+    given = [_read_expression_node(one) for one in node.args]
     named = {one.arg: one.value for one in node.keywords}
     match ast.unparse(node.func), given:
         case "float", [str(text)] if text.lstrip("-") in _NAMES and not named:
@@ -125,12 +130,12 @@ def _called(node: ast.Call) -> Any:
         case "set", [] if not named:
             return set()
         case ("np.array" | "np.zeros") as made, [one] if set(named) <= {"dtype"}:
-            dtype = _dtype(named.get("dtype"))
+            dtype = _read_dtype_node(named.get("dtype"))
             return np.array(one, dtype=dtype) if made == "np.array" else np.zeros(one, dtype)
     raise ValueError
 
 
-def _dtype(node: ast.expr | None) -> Any:
+def _read_dtype_node(node: ast.expr | None) -> Any:
     if node is None:
         return None
     return object if ast.unparse(node) == "object" else np.dtype(ast.literal_eval(node))

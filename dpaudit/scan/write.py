@@ -13,7 +13,7 @@ from dpaudit.scan.finding import ScanResult
 NAME = "scan.json"
 
 
-def document(result: ScanResult) -> dict[str, Any]:
+def make_scan_document(result: ScanResult) -> dict[str, Any]:
     """Return a scan as it stands in its file."""
     return stamped("scan", result.model_dump(mode="json"))
 
@@ -31,7 +31,7 @@ def read(path: Path) -> ScanResult:
     return ScanResult.model_validate(content)
 
 
-def write(result: ScanResult, folder: Path) -> Path:
+def write_scan_json(result: ScanResult, folder: Path) -> Path:
     """Write ``scan.json``, whole or not at all; return its path.
 
     Raises
@@ -40,6 +40,6 @@ def write(result: ScanResult, folder: Path) -> Path:
         It cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(document(result), indent=2, allow_nan=False) + "\n"
+    text = json.dumps(make_scan_document(result), indent=2, allow_nan=False) + "\n"
     write_files(folder, {folder / NAME: text.encode("utf-8")})
     return folder / NAME

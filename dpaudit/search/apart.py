@@ -23,9 +23,9 @@ from dpaudit.domains.layouts import Record, Unit
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.search.constants import constants_of
-from dpaudit.search.engine import CALLS, Found, Search, Sight
-from dpaudit.search.showing import Shown, showing
-from dpaudit.search.space import Place, Space, space_apart
+from dpaudit.search.engine import CALLS, PairCandidate, Search, Sight
+from dpaudit.search.showing import PairSignal, intercept_primitives
+from dpaudit.search.space import PairSpace, UnitPair, space_apart
 
 _UNITS = (1.0, 0.25, 3.0, 0.5, 2.0, 6.0)  # of distance, in losses of one that are claimed
 _MADE, _IDLE, _LEAST = 0.6, 40, 20  # of the calls; tries in vain; calls that are made in any case
@@ -90,7 +90,7 @@ def search_apart(
     read = function if code is None else code
     known = {"constants": constants_of(read), "written": constants_of(read, written=True)}
     space = space_apart(made, within.metric, dataset=dataset, **known)
-    with showing(function, read, calls, observed=observed) as shows:
+    with intercept_primitives(function, read, calls, observed=observed) as shows:
         hunt = HuntApart(space, within, shows, rng)
         if seconds is not None:
             shows.most = hunt.calls_in(seconds)
@@ -101,10 +101,10 @@ def search_apart(
 class SeenApart:
     """A pair, how far its datasets are apart, the number of that distance, and what is shown."""
 
-    place: Place
+    place: UnitPair
     apart: float
     band: int
-    shown: Shown
+    shown: PairSignal
 
     @property
     def rank(self) -> float:
@@ -135,7 +135,7 @@ class HuntApart:
         What was seen so far; why two datasets are at no distance.
     """
 
-    space: Space
+    space: PairSpace
     within: Range
     shows: Sight
     rng: Generator
@@ -144,11 +144,11 @@ class HuntApart:
 
     def __post_init__(self) -> None:
         numbers = _are_numbers(self.space) and not self.space.layout.made
-        self.made = _Numbers(self.space, self.within, self.rng) if numbers else None
+        self.made = _NumberPairs(self.space, self.within, self.rng) if numbers else None
 
     def calls_in(self, seconds: float) -> int:
         """Return how many calls take so long, a few at least, as the first ones show."""
-        began, unit = monotonic(), (self.space.record(_firsts(self.space)),)
+        began, unit = monotonic(), (self.space.record(_make_first_special_record(self.space)),)
         units: tuple[Unit, ...] = (unit * max(1, self.space.sizes[0]),)
         if self.space.layout.made:
             units = self.space.starts[0]
@@ -159,7 +159,7 @@ class HuntApart:
 
     def result(self) -> Search:
         """Return what is found: of made pairs, and of others near the best."""
-        known, most = set[Place](), int(_MADE * self.shows.most)
+        known, most = set[UnitPair](), int(_MADE * self.shows.most)
         for place in self._places():
             if self.shows.runs >= most:
                 break
@@ -175,14 +175,18 @@ class HuntApart:
             tuple(kept), len(self.seen), self.shows.runs, self.shows.most, self.space.is_bounded
         )
 
-    def _found(self, place: Place, shown: Shown) -> Found:
+    def _found(self, place: UnitPair, shown: PairSignal) -> PairCandidate:
         is_nobodys = self.space.is_nobodys(place)
-        return Found(place, shown.kind, shown.size, shown.moved, is_nobodys=is_nobodys)
+        return PairCandidate(place, shown.kind, shown.size, shown.moved, is_nobodys=is_nobodys)
 
-    def _places(self) -> Iterator[Place]:
-        return _others(self.space, self.rng) if self.made is None else self.made.places()
+    def _places(self) -> Iterator[UnitPair]:
+        return (
+            _generate_distant_pairs(self.space, self.rng)
+            if self.made is None
+            else self.made.places()
+        )
 
-    def _look(self, place: Place) -> SeenApart | None:
+    def _look(self, place: UnitPair) -> SeenApart | None:
         """Look at a pair; return None of one that is none."""
         if not self.space.allows(place):
             return None
@@ -212,7 +216,7 @@ class HuntApart:
         unit = self.within.unit if self.within.unit < math.inf else 1.0
         return round(math.log2(apart) - math.log2(unit))
 
-    def _climb(self, made: _Numbers) -> None:
+    def _climb(self, made: _NumberPairs) -> None:
         """Look at other places of the best pair and other ways, as long as some show more."""
         best, idle = max(self.seen, key=lambda one: one.rank, default=None), 0
         while best is not None and idle < _IDLE and not self.shows.is_over:
@@ -251,23 +255,25 @@ class HuntApart:
         return unit == math.inf or min(_UNITS) / 2 <= apart / unit <= max(_UNITS) * 1.5
 
 
-def _are_numbers(space: Space) -> bool:
+def _are_numbers(space: PairSpace) -> bool:
     """Return whether all cells are numbers, none of which may be missing."""
-    return all(isinstance(one, Numbers | Integers) and not one.missing for one in _columns(space))
+    return all(
+        isinstance(one, Numbers | Integers) and not one.missing for one in _get_space_columns(space)
+    )
 
 
-def _columns(space: Space) -> Sequence[Any]:
+def _get_space_columns(space: PairSpace) -> Sequence[Any]:
     return space.layout.columns
 
 
-def _firsts(space: Space) -> Record:
+def _make_first_special_record(space: PairSpace) -> Record:
     return tuple(column[0] for column in space.special)
 
 
 Point = tuple[float, ...]
 
 
-class _Numbers:
+class _NumberPairs:
     """Pairs of datasets of numbers: on both sides of a point, or from it on, at a distance.
 
     Parameters
@@ -278,10 +284,10 @@ class _Numbers:
         Makes points and ways.
     """
 
-    def __init__(self, space: Space, within: Range, rng: Generator) -> None:
+    def __init__(self, space: PairSpace, within: Range, rng: Generator) -> None:
         self.space, self.within, self.rng = space, within, rng
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[UnitPair]:
         """Yield pairs: for every size, point and way, all distances."""
         for count in dict.fromkeys((max(1, self.space.sizes[0]), self.space.sizes[1])):
             targets = self.targets(count)
@@ -291,7 +297,7 @@ class _Numbers:
                         for half in (True, False):
                             yield from self._at(point, way, target, half=half)
 
-    def varied(self, place: Place) -> Place | None:
+    def varied(self, place: UnitPair) -> UnitPair | None:
         """Return a pair about as far apart, elsewhere or in another way."""
         one, other = (self._point(units[0]) for units in (place.units, place.neighbour))
         count, target = len(place.units[0]), self._distance(place)
@@ -313,7 +319,7 @@ class _Numbers:
         return list(dict.fromkeys(one for one in found if one > 0))
 
     def _ends(self, count: int) -> tuple[Point, Point]:
-        columns = _columns(self.space)
+        columns = _get_space_columns(self.space)
         low = tuple(float(one.low) for one in columns) * count
         return low, tuple(float(one.high) for one in columns) * count
 
@@ -349,13 +355,13 @@ class _Numbers:
         wide = tuple(one * (b - a) for one, a, b in zip(inwards, low, high, strict=True))
         yield from dict.fromkeys((inwards, first, against, wide, first[::-1]))
 
-    def _at(self, point: Point, way: Point, target: float, *, half: bool) -> Iterator[Place]:
+    def _at(self, point: Point, way: Point, target: float, *, half: bool) -> Iterator[UnitPair]:
         """Yield the pair at a distance, if there is one: a step is made longer or shorter to it."""
-        low, high = self._ends(len(point) // len(_columns(self.space)))
+        low, high = self._ends(len(point) // len(_get_space_columns(self.space)))
         wide = max(b - a for a, b in zip(low, high, strict=True))
         least = min(abs(one) for one in way if one)
         step, found = target / max(map(abs, way)), None
-        if all(isinstance(one, Integers) for one in _columns(self.space)):
+        if all(isinstance(one, Integers) for one in _get_space_columns(self.space)):
             step = max(step, 1 / least)
         for _ in range(_CORRECTED):
             step = min(step, wide / least)
@@ -372,21 +378,21 @@ class _Numbers:
         if found is not None and found.units != found.neighbour:
             yield found
 
-    def _place(self, one: Point, other: Point) -> Place:
-        return Place((self._unit(one),), 0, self._unit(other))
+    def _place(self, one: Point, other: Point) -> UnitPair:
+        return UnitPair((self._unit(one),), 0, self._unit(other))
 
     def _unit(self, point: Point) -> Unit:
         """Return a dataset of the numbers of a point, each as its column may hold it."""
-        columns = _columns(self.space)
+        columns = _get_space_columns(self.space)
         width = len(columns)
-        cells = [_inside(columns[n % width], value) for n, value in enumerate(point)]
+        cells = [_clip_to_column(columns[n % width], value) for n, value in enumerate(point)]
         rows = (cells[n : n + width] for n in range(0, len(cells), width))
         return tuple(self.space.record(row) for row in rows)
 
     def _point(self, unit: Unit) -> Point:
         return tuple(float(cell) for record in unit for cell in record)
 
-    def _distance(self, place: Place) -> float:
+    def _distance(self, place: UnitPair) -> float:
         build = self.space.layout.build
         return self.within.metric.apart(build(place.units), build(place.neighbour))
 
@@ -394,38 +400,38 @@ class _Numbers:
         return self._distance(self._place(one, other))
 
 
-def _inside(column: Any, value: float) -> float | int:
+def _clip_to_column(column: Any, value: float) -> float | int:
     inside = min(max(value, column.low), column.high)
     return round(inside) if isinstance(column, Integers) else float(inside)
 
 
-def _others(space: Space, rng: Generator) -> Iterator[Place]:
+def _generate_distant_pairs(space: PairSpace, rng: Generator) -> Iterator[UnitPair]:
     """Yield pairs of datasets of any kind: one, two, half and all records of one are others.
 
     First come those that were given; where somebody makes datasets, there are no others.
     """
     if space.layout.made:
         both = ((one, other) for (one,), (other,) in permutations(space.starts, 2))
-        yield from (Place((one,), 0, other) for one, other in both if one != other)
+        yield from (UnitPair((one,), 0, other) for one, other in both if one != other)
         return
     low, high = space.sizes
-    some = _records(space)
+    some = _list_special_records(space)
     for (start,) in space.starts:
         for changed in sorted({min(1, len(start)), -(-len(start) // 2), len(start)}):
             for one in some:
                 mixed = (*(one,) * changed, *start[changed:])
                 if mixed != start:
-                    yield Place((start,), 0, mixed)
+                    yield UnitPair((start,), 0, mixed)
     for number in range(_ROUNDS):
         for count in dict.fromkeys((max(1, low), high)):
-            one, other = (_filled(some, count, number, side, rng) for side in range(2))
+            one, other = (_make_filled_dataset(some, count, number, side, rng) for side in range(2))
             for changed in dict.fromkeys((1, min(2, count), -(-count // 2), count)):
                 mixed = (*other[:changed], *one[changed:])
                 if mixed != one:
-                    yield Place((one,), 0, mixed)
+                    yield UnitPair((one,), 0, mixed)
 
 
-def _records(space: Space) -> list[Record]:
+def _list_special_records(space: PairSpace) -> list[Record]:
     """Return records: the first special values of all columns, the second, and so on."""
     longest = max(map(len, space.special))
     return [
@@ -433,7 +439,9 @@ def _records(space: Space) -> list[Record]:
     ]
 
 
-def _filled(some: list[Record], count: int, number: int, side: int, rng: Generator) -> Unit:
+def _make_filled_dataset(
+    some: list[Record], count: int, number: int, side: int, rng: Generator
+) -> Unit:
     """Return a dataset of one record at first, which is another on either side; then of any."""
     first, second = divmod(number, len(some))
     if first < side or first >= len(some):

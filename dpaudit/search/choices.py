@@ -22,7 +22,7 @@ _ERRORS = 2.0  # standard errors
 _OF_MOVEMENT = 1e-3  # so that there is a way up where nothing can be certified yet
 
 
-def scores(run: Run) -> tuple[Array, Array] | None:
+def compute_choice_scores(run: Run) -> tuple[Array, Array] | None:
     """Return scores and noise in scales of the noise, of all calls together; None if of no kind."""
     centres, noises = list[Array](), list[Array]()
     for call in run.calls:
@@ -55,10 +55,13 @@ def certifiable_loss(one: Array, other: Array) -> float:
 def loss_of_sets(here: Array, there: Array) -> float:
     """Return the loss that sets of items would certify, of logarithms of their probabilities."""
     order = np.argsort(here - there, kind="stable")
-    return max(_largest(here[order], there[order]), _largest(there[order[::-1]], here[order[::-1]]))
+    return max(
+        _estimate_largest_loss(here[order], there[order]),
+        _estimate_largest_loss(there[order[::-1]], here[order[::-1]]),
+    )
 
 
-def _largest(rare: Array, frequent: Array) -> float:
+def _estimate_largest_loss(rare: Array, frequent: Array) -> float:
     """Return the largest certifiable loss of the first items, up to all but one."""
     low, high = (
         np.clip(np.cumsum(np.exp(one))[:-1], 1 / _OUTPUTS, 1.0) for one in (rare, frequent)
@@ -74,11 +77,14 @@ def choice_size(run: Run, output: Output, other: Run) -> tuple[float, float] | N
     """
     if not _may_choose(output):
         return None
-    here, there = scores(run), scores(other)
+    here, there = compute_choice_scores(run), compute_choice_scores(other)
     if here is None or there is None or here[0].shape != there[0].shape:
         return None
     moved = float(np.ptp(here[0] - there[0]))
-    losses = [certifiable_loss(sign * here[0], sign * there[0]) for sign in _signs(*here, output)]
+    losses = [
+        certifiable_loss(sign * here[0], sign * there[0])
+        for sign in _find_choice_signs(*here, output)
+    ]
     return (max(losses) + _OF_MOVEMENT * moved, moved) if losses else None
 
 
@@ -88,7 +94,7 @@ def _may_choose(output: Output) -> bool:
     return whole and len(output.numbers) + len(output.texts) == 1
 
 
-def _signs(centres: Array, noises: Array, output: Output) -> tuple[int, ...]:
+def _find_choice_signs(centres: Array, noises: Array, output: Output) -> tuple[int, ...]:
     """Return 1 where the largest was chosen, -1 where the least was; a text may be of either."""
     if not output.numbers:
         return (1, -1)

@@ -10,24 +10,24 @@ from numpy.random import Generator
 
 from dpaudit.domains.columns import Booleans, Integers, Numbers
 from dpaudit.domains.layouts import Unit
-from dpaudit.search.showing import Shown
-from dpaudit.search.space import Place, Space
+from dpaudit.search.showing import PairSignal
+from dpaudit.search.space import PairSpace, UnitPair
 
-Judge = Callable[[Place], Shown]
+Judge = Callable[[UnitPair], PairSignal]
 _STEPS = (0.5, 0.25, 0.1, 0.01)
 _TRIED = 8  # special units in each place
 _MORE = 1e-9  # that a step has to gain, relatively
 
 
-def climb(
-    space: Space,
-    start: Place,
-    seen: Shown,
+def climb_from_pair(
+    space: PairSpace,
+    start: UnitPair,
+    seen: PairSignal,
     some: Sequence[Unit],
     judge: Judge,
     is_over: Callable[[], bool],
     rng: Generator,
-) -> tuple[Place, Shown]:
+) -> tuple[UnitPair, PairSignal]:
     """Return the best pair that steps from one lead to, and what was seen of it.
 
     Parameters
@@ -44,7 +44,7 @@ def climb(
     best, found, gained = start, seen, True
     while gained and not is_over():
         gained = False
-        for step in _steps(space, best, some, rng):
+        for step in _generate_climbing_steps(space, best, some, rng):
             if is_over():
                 break
             now = judge(step)
@@ -53,28 +53,36 @@ def climb(
     return best, found
 
 
-def _steps(space: Space, at: Place, some: Sequence[Unit], rng: Generator) -> Iterator[Place]:
+def _generate_climbing_steps(
+    space: PairSpace, at: UnitPair, some: Sequence[Unit], rng: Generator
+) -> Iterator[UnitPair]:
     """Yield pairs near one: other sizes, groups, one unit at a time, another neighbour."""
-    yield from _sizes(space, at)
-    yield from _groups(at, some, rng)
+    yield from _generate_resized_pairs(space, at)
+    yield from _generate_group_pairs(at, some, rng)
     special = [*space.beside(at.units, at.place), *some[:_TRIED]]
-    for new in space.replacements(at.units[at.place], [*special, *_near(space, at.new)]):
+    for new in space.replacements(
+        at.units[at.place], [*special, *_generate_near_units(space, at.new)]
+    ):
         yield at._replace(new=new)
     for place in range(len(at.units)):
-        for unit in (*some[:_TRIED], *_near(space, at.units[place])):
+        for unit in (*some[:_TRIED], *_generate_near_units(space, at.units[place])):
             made = at._replace(units=(*at.units[:place], unit, *at.units[place + 1 :]))
             if place != at.place:
                 yield made
             else:
-                yield from (made._replace(new=n) for n in _kept(space, unit, at.new))
+                yield from (
+                    made._replace(new=n) for n in _generate_kept_neighbours(space, unit, at.new)
+                )
 
 
-def _kept(space: Space, unit: Unit, new: Unit | None) -> Iterator[Unit | None]:
+def _generate_kept_neighbours(
+    space: PairSpace, unit: Unit, new: Unit | None
+) -> Iterator[Unit | None]:
     """Yield what the neighbour had, where it still differs as the relation allows."""
     return space.replacements(unit, () if new is None else (new,))
 
 
-def _groups(at: Place, some: Sequence[Unit], rng: Generator) -> Iterator[Place]:
+def _generate_group_pairs(at: UnitPair, some: Sequence[Unit], rng: Generator) -> Iterator[UnitPair]:
     """Yield pairs in which all other units are one, or a random half of them."""
     for unit in some[:_TRIED]:
         others = (unit,) * len(at.units)
@@ -88,7 +96,7 @@ def _groups(at: Place, some: Sequence[Unit], rng: Generator) -> Iterator[Place]:
         )
 
 
-def _sizes(space: Space, at: Place) -> Iterator[Place]:
+def _generate_resized_pairs(space: PairSpace, at: UnitPair) -> Iterator[UnitPair]:
     """Yield pairs with one unit fewer or more, and with as few or as many as there may be."""
     low, high = space.fewest, space.sizes[1]
     rest = (*at.units[: at.place], *at.units[at.place + 1 :])
@@ -99,18 +107,18 @@ def _sizes(space: Space, at: Place) -> Iterator[Place]:
             yield at._replace(units=(at.units[at.place], *kept, *fill), place=0)
 
 
-def _near(space: Space, unit: Unit | None) -> Iterator[Unit]:
+def _generate_near_units(space: PairSpace, unit: Unit | None) -> Iterator[Unit]:
     """Yield units one cell of which is a step up or down."""
     if not unit:
         return
     record = unit[0]
     for n, (cell, column) in enumerate(zip(record, space.layout.columns, strict=True)):
-        for value in _stepped(cell, column):
+        for value in _generate_stepped_cells(cell, column):
             made = space.record((*record[:n], value, *record[n + 1 :]))
             yield (made,) * len(unit)
 
 
-def _stepped(cell: Any, column: Any) -> Iterator[Any]:
+def _generate_stepped_cells(cell: Any, column: Any) -> Iterator[Any]:
     if isinstance(column, Booleans) and isinstance(cell, bool):
         yield not cell
     if not isinstance(column, Integers | Numbers) or cell is None or cell != cell:

@@ -33,7 +33,7 @@ _OF_MOVEMENT = 1e-3  # so that there is a way up where nothing can be certified 
 _SEED = 0
 
 
-class Draw(NamedTuple):
+class NoiseEntry(NamedTuple):
     """One number of the noise of a call."""
 
     call: int
@@ -41,11 +41,11 @@ class Draw(NamedTuple):
     is_normal: bool
 
 
-class Answer(NamedTuple):
+class ComparisonAnswer(NamedTuple):
     """One comparison: what two numbers differ by, and by how much each draw moves that."""
 
     centre: float
-    weights: dict[Draw, float]
+    weights: dict[NoiseEntry, float]
     is_above: bool = True
 
 
@@ -62,7 +62,7 @@ class End(NamedTuple):
 
 
 @dataclass
-class Comparisons:
+class ComparisonLog:
     """What runs compared so far: how much at most, and after which answer they stopped, if any."""
 
     longest: int = 0
@@ -85,21 +85,21 @@ class Comparisons:
         return comparison_size(run, output, other, self.end if self.is_certain else None)
 
 
-def answers_of(run: Run) -> list[Answer]:
+def answers_of(run: Run) -> list[ComparisonAnswer]:
     """Return the first comparisons of a run, those of a call together."""
-    found = list[Answer]()
+    found = list[ComparisonAnswer]()
     for call in run.calls:
         for one in call.comparisons:
-            found.extend(_answers(run, one))
+            found.extend(_generate_comparison_answers(run, one))
             if len(found) >= _MOST:
                 return found[:_MOST]
     return found
 
 
-def _answers(run: Run, one: Comparison) -> Iterator[Answer]:
+def _generate_comparison_answers(run: Run, one: Comparison) -> Iterator[ComparisonAnswer]:
     centres = np.atleast_1d(np.asarray(one.centre, float))
     above = np.broadcast_to(one.difference, centres.shape) > 0
-    weights: list[dict[Draw, float]] = [{} for _ in range(centres.size)]
+    weights: list[dict[NoiseEntry, float]] = [{} for _ in range(centres.size)]
     for index, factor in one.terms:
         call = run.calls[index]
         entries = np.arange(max(1, int(np.prod(call.shape)))).reshape(call.shape or (1,))
@@ -109,10 +109,10 @@ def _answers(run: Run, one: Comparison) -> Iterator[Answer]:
         except ValueError:  # compared with many at once
             return
         for n, (entry, each) in enumerate(zip(entries.flat, units.flat, strict=True)):
-            draw = Draw(index, int(entry), call.kind == "normal")
+            draw = NoiseEntry(index, int(entry), call.kind == "normal")
             weights[n][draw] = weights[n].get(draw, 0.0) + float(each)
     yield from (
-        Answer(float(centre), held, bool(is_above))
+        ComparisonAnswer(float(centre), held, bool(is_above))
         for centre, held, is_above in zip(centres.flat, weights, above.flat, strict=True)
     )
 
@@ -133,54 +133,58 @@ def comparison_size(
     both = [(a, b) for a, b in both if a.weights.keys() == b.weights.keys() and _is_finite(a, b)]
     if not both:
         return None
-    moved = max(_moved(*pair) for pair in both)
+    moved = max(_measure_answer_shift(*pair) for pair in both)
     sides = [[pair[side] for pair in both] for side in (0, 1)]
     loss = certifiable_loss(sides[0], sides[1], end) if moved else 0.0
     return loss + _OF_MOVEMENT * moved, moved
 
 
-def _has_limit(answers: list[Answer]) -> bool:
+def _has_limit(answers: list[ComparisonAnswer]) -> bool:
     """Return whether several answers have noise in common, and each some of its own."""
-    shared, own = _order(answers)
+    shared, own = _split_shared_draws(answers)
     return len(answers) > 1 and bool(shared) and None not in own
 
 
-def _is_finite(*answers: Answer) -> bool:
+def _is_finite(*answers: ComparisonAnswer) -> bool:
     return all(np.isfinite([one.centre, *one.weights.values()]).all() for one in answers)
 
 
-def _moved(one: Answer, other: Answer) -> float:
+def _measure_answer_shift(one: ComparisonAnswer, other: ComparisonAnswer) -> float:
     """Return how far a difference moved, in the largest scale of its noise; 0 if it has none."""
     unit = max(map(abs, one.weights.values()))
     return abs(one.centre - other.centre) / unit if unit else 0.0
 
 
-def certifiable_loss(here: list[Answer], there: list[Answer], end: End | None = None) -> float:
+def certifiable_loss(
+    here: list[ComparisonAnswer], there: list[ComparisonAnswer], end: End | None = None
+) -> float:
     """Return the loss that all answers together would certify of two datasets; 0 if none.
 
     Those after an end count nothing.
 
     Examples
     --------
-    >>> limit = Draw(0, 0, False)
-    >>> rising, falling = (Answer(centre, {limit: 1.0}) for centre in (0.5, -0.5))
+    >>> limit = NoiseEntry(0, 0, False)
+    >>> rising, falling = (ComparisonAnswer(centre, {limit: 1.0}) for centre in (0.5, -0.5))
     >>> certifiable_loss([rising, falling], [rising, falling])
     0.0
     >>> certifiable_loss([rising, falling], [falling, rising]) > 4
     True
     """
-    order = _order(here)
-    sides = [_chances(answers, order) for answers in (here, there)]
-    seen = np.concatenate([_drawn(chances, n) for n, chances in enumerate(sides)])
+    order = _split_shared_draws(here)
+    sides = [_compute_answer_chances(answers, order) for answers in (here, there)]
+    seen = np.concatenate([_draw_side_answers(chances, n) for n, chances in enumerate(sides)])
     given = np.ones_like(seen) if end is None else end.of(seen)
     laws = [_log_law(chances, seen, given) for chances in sides]
     shares = np.logaddexp(*laws) - np.log(2) + np.log(len(seen))
     return loss_of_sets(*(law - shares for law in laws))
 
 
-def _order(answers: list[Answer]) -> tuple[list[Draw], list[Draw | None]]:
+def _split_shared_draws(
+    answers: list[ComparisonAnswer],
+) -> tuple[list[NoiseEntry], list[NoiseEntry | None]]:
     """Return the draws of several answers, and of each answer the one that no other has."""
-    often: dict[Draw, int] = {}
+    often: dict[NoiseEntry, int] = {}
     for answer in answers:
         for draw in answer.weights:
             often[draw] = often.get(draw, 0) + 1
@@ -188,12 +192,14 @@ def _order(answers: list[Answer]) -> tuple[list[Draw], list[Draw | None]]:
     return [draw for draw in often if draw not in own], own
 
 
-def _chances(answers: list[Answer], order: tuple[list[Draw], list[Draw | None]]) -> Array:
+def _compute_answer_chances(
+    answers: list[ComparisonAnswer], order: tuple[list[NoiseEntry], list[NoiseEntry | None]]
+) -> Array:
     """Return the probability of each answer for values of the others' noise, shape ``(S, k)``."""
     shared, own = order
     weights = np.array([[one.weights.get(draw, 0.0) for draw in shared] for one in answers])
     weights = weights.reshape(len(answers), len(shared))
-    noise = _values(tuple(draw.is_normal for draw in shared))
+    noise = _sample_standard_noise(tuple(draw.is_normal for draw in shared))
     levels = np.array([one.centre for one in answers]) + noise @ weights.T
     units = [0.0 if d is None else abs(one.weights[d]) for one, d in zip(answers, own, strict=True)]
     normal = np.array([d is not None and d.is_normal for d in own])
@@ -205,19 +211,22 @@ def _chances(answers: list[Answer], order: tuple[list[Draw], list[Draw | None]])
 
 
 @lru_cache(maxsize=64)
-def _values(normal: tuple[bool, ...]) -> Array:
+def _sample_standard_noise(normal: tuple[bool, ...]) -> Array:
     """Return values of standard noise, each column equally spread over its law."""
     rng, ranks = default_rng(_SEED), (np.arange(_POINTS) + 0.5) / _POINTS
     columns = [rng.permutation(ranks) for _ in normal]
-    laws = [ndtri(c) if n else _laplace(c) for c, n in zip(columns, normal, strict=True)]
+    laws = [
+        ndtri(c) if n else _compute_laplace_quantiles(c)
+        for c, n in zip(columns, normal, strict=True)
+    ]
     return np.stack(laws, axis=1) if laws else np.zeros((_POINTS, 0))
 
 
-def _laplace(ranks: Array) -> Array:
+def _compute_laplace_quantiles(ranks: Array) -> Array:
     return np.asarray(np.sign(ranks - 0.5) * -np.log1p(-2 * np.abs(ranks - 0.5)))
 
 
-def _drawn(chances: Array, side: int) -> Array:
+def _draw_side_answers(chances: Array, side: int) -> Array:
     """Return answers that one side may give, shape ``(R, k)``."""
     rng = default_rng((_SEED, side))
     return np.concatenate([rng.random(chances.shape) < chances for _ in range(_EACH)])

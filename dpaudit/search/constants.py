@@ -42,7 +42,7 @@ def constants_of(function: Any, *, written: bool = False) -> list[Any]:
     True
     """
     found = dict[tuple[str, Any], Any]()
-    for one in _walk(function, 0, set(), not written):
+    for one in _walk_constants(function, 0, set(), not written):
         if len(found) == _MOST:
             break
         if isinstance(one, float) and not math.isfinite(one):
@@ -51,7 +51,7 @@ def constants_of(function: Any, *, written: bool = False) -> list[Any]:
     return list(found.values())
 
 
-def _walk(value: Any, depth: int, seen: set[int], held: bool = True) -> Iterator[Any]:
+def _walk_constants(value: Any, depth: int, seen: set[int], held: bool = True) -> Iterator[Any]:
     """Yield constants; those that objects hold only if ``held``."""
     if depth > _DEEPEST or id(value) in seen:
         return
@@ -64,16 +64,16 @@ def _walk(value: Any, depth: int, seen: set[int], held: bool = True) -> Iterator
         # The order of a set is another one in every process.
         ordered = sorted(value, key=repr) if isinstance(value, frozenset | set) else list(value)
         for one in ordered[:_MOST]:
-            yield from _walk(one, depth + 1, seen, held)
+            yield from _walk_constants(one, depth + 1, seen, held)
     elif isinstance(value, Mapping):
         for pair in list(value.items())[:_MOST]:
-            yield from _walk(pair, depth + 1, seen, held)
+            yield from _walk_constants(pair, depth + 1, seen, held)
     elif isinstance(value, re.Pattern):
-        yield from _walk(value.pattern, depth, seen, held)
+        yield from _walk_constants(value.pattern, depth, seen, held)
     elif isinstance(value, functools.partial):
         given = (*value.args, *value.keywords.values())
         for one in (value.func, *(given if held else filter(_is_code, given))):
-            yield from _walk(one, depth + 1, seen, held)
+            yield from _walk_constants(one, depth + 1, seen, held)
     else:
         yield from _of_code(value, depth, seen, held)
 
@@ -90,12 +90,14 @@ def _is_literal(value: Any, file: str) -> bool:
     """
     if type(value) in (datetime.date, datetime.datetime):
         numbers = (value.year, value.month, value.day)
-        return _is_literal(value.isoformat(), file) or (tuple, numbers) in _literals(file)
-    return type(value) in _KINDS and (type(value), value) in _literals(file)
+        return _is_literal(value.isoformat(), file) or (tuple, numbers) in _parse_file_literals(
+            file
+        )
+    return type(value) in _KINDS and (type(value), value) in _parse_file_literals(file)
 
 
 @functools.lru_cache(maxsize=256)
-def _literals(file: str) -> frozenset[tuple[type, Any]]:
+def _parse_file_literals(file: str) -> frozenset[tuple[type, Any]]:
     """Return numbers, with and without a minus, texts, and first three arguments of calls."""
     try:
         tree = ast.parse(Path(file).read_text(encoding="utf-8"))
@@ -114,25 +116,28 @@ def _of_code(value: Any, depth: int, seen: set[int], held: bool) -> Iterator[Any
     """Yield constants of a function, of a method with its object, of a class, or of an object."""
     function = inspect.unwrap(value) if callable(value) else value
     if isinstance(function, types.MethodType):
-        yield from _walk(function.__func__, depth, seen, held)
+        yield from _walk_constants(function.__func__, depth, seen, held)
         owner = function.__self__
-        for one in (*_attributes(owner, held), owner if isinstance(owner, type) else type(owner)):
-            yield from _walk(one, depth + 1, seen, held)
+        for one in (
+            *_get_held_attributes(owner, held),
+            owner if isinstance(owner, type) else type(owner),
+        ):
+            yield from _walk_constants(one, depth + 1, seen, held)
     elif isinstance(function, types.FunctionType):
         yield from _of_function(function, depth, seen, held)
     elif isinstance(function, type) and not is_installed(_file_of(function)):
         for one in list(vars(function).values()):
             if held or _is_code(one) or _is_literal(one, _file_of(function)):
-                yield from _walk(one, depth + 1, seen, held)
+                yield from _walk_constants(one, depth + 1, seen, held)
     elif not isinstance(function, types.ModuleType | type) and not is_installed(
         _file_of(type(function))
     ):
-        for one in _attributes(function, held):
-            yield from _walk(one, depth + 1, seen, held)
-        yield from _walk(type(function), depth + 1, seen, held)
+        for one in _get_held_attributes(function, held):
+            yield from _walk_constants(one, depth + 1, seen, held)
+        yield from _walk_constants(type(function), depth + 1, seen, held)
 
 
-def _attributes(value: Any, held: bool) -> list[Any]:
+def _get_held_attributes(value: Any, held: bool) -> list[Any]:
     found = list(getattr(value, "__dict__", {}).values())[:_MOST]
     return found if held else list(filter(_is_code, found))
 
@@ -143,30 +148,30 @@ def _of_function(
     if is_installed(function.__code__.co_filename):
         return
     names = set[str]()
-    for code in _codes(function.__code__):
+    for code in _walk_code_objects(function.__code__):
         names.update(code.co_names)
         for one in code.co_consts:
             if not isinstance(one, types.CodeType) and one != function.__doc__:
-                yield from _walk(one, depth + 1, set())
+                yield from _walk_constants(one, depth + 1, set())
     given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    cells = tuple(_content(cell) for cell in function.__closure__ or ())
+    cells = tuple(_get_bound_content(cell) for cell in function.__closure__ or ())
     known = [function.__globals__[name] for name in sorted(names) if name in function.__globals__]
     if not held:
         cells = tuple(filter(_is_code, cells))
     for one in (*given, *cells, *known):
         if not (held or _is_code(one) or _is_literal(one, function.__code__.co_filename)):
             continue
-        yield from _walk(one, depth + 1, seen, held)
+        yield from _walk_constants(one, depth + 1, seen, held)
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def _walk_code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
     yield code
     for one in code.co_consts:
         if isinstance(one, types.CodeType):
-            yield from _codes(one)
+            yield from _walk_code_objects(one)
 
 
-def _content(cell: Any) -> Any:
+def _get_bound_content(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # it is not bound yet

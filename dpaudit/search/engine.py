@@ -20,9 +20,9 @@ from dpaudit.neighbours.tables import Relation
 from dpaudit.search import climbing, making
 from dpaudit.search.constants import constants_of
 from dpaudit.search.edits import Edit, of_new, of_old
-from dpaudit.search.showing import NOTHING, Kind, Shown, showing
-from dpaudit.search.shrinking import shrink
-from dpaudit.search.space import Place, Space, space_of
+from dpaudit.search.showing import NOTHING, Kind, PairSignal, intercept_primitives
+from dpaudit.search.shrinking import shrink_pair
+from dpaudit.search.space import PairSpace, UnitPair, space_of
 
 CALLS = 2_000
 _MADE, _MADE_OF_FEW, _FEW = 0.5, 0.9, 60  # of the calls, for pairs that are made; of so few
@@ -36,7 +36,7 @@ _REMEMBERED = 128  # datasets, of which pairs are looked at in turn
 
 
 @dataclass(frozen=True)
-class Found:
+class PairCandidate:
     """A pair that was found.
 
     Parameters
@@ -53,7 +53,7 @@ class Found:
         Whether it holds no value that follows from records of somebody.
     """
 
-    place: Place
+    place: UnitPair
     kind: Kind
     size: float
     moved: float
@@ -75,14 +75,14 @@ class Search:
         Whether the domain says how large numbers may be.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[PairCandidate, ...]
     pairs: int
     calls: int
     most: int
     is_bounded: bool
 
 
-def search(
+def search_pairs(
     function: Callable[[Any, Generator], Any],
     domain: Domain,
     relation: Relation | str,
@@ -117,7 +117,7 @@ def search(
 
     Examples
     --------
-    >>> found = search(lambda data, rng: data.max() + rng.laplace(), Domain(bounds=(0, 5),
+    >>> found = search_pairs(lambda data, rng: data.max() + rng.laplace(), Domain(bounds=(0, 5),
     ...     records=3), "replace-record").found[0]
     >>> found.kind, found.moved
     ('movement', 5.0)
@@ -127,7 +127,7 @@ def search(
     made = domain.made(default_rng(seed))
     known = {"constants": constants_of(read), "written": constants_of(read, written=True)}
     space = space_of(made, relation, dataset=dataset, **known)
-    with showing(function, read, calls, observed=observed) as shows:
+    with intercept_primitives(function, read, calls, observed=observed) as shows:
         hunt = Hunt(space, shows, rng)
         if seconds is not None:
             shows.most = hunt.calls_in(seconds)
@@ -159,7 +159,7 @@ class Sight(Protocol):
         """Return what is seen of a dataset."""
         ...
 
-    def of(self, first: Any, neighbour: Any) -> Shown:
+    def of(self, first: Any, neighbour: Any) -> PairSignal:
         """Return what is seen of a dataset and a neighbour."""
         ...
 
@@ -179,13 +179,13 @@ class Hunt:
         Makes pairs.
     """
 
-    def __init__(self, space: Space, shows: Sight, rng: Generator) -> None:
+    def __init__(self, space: PairSpace, shows: Sight, rng: Generator) -> None:
         self.space, self.shows, self.rng = space, shows, rng
-        self.some: list[Unit] = making.units(space, rng)
-        self.seen: dict[Any, Shown] = {}
-        self.best: list[tuple[Shown, Place]] = []
+        self.some: list[Unit] = making.make_search_units(space, rng)
+        self.seen: dict[Any, PairSignal] = {}
+        self.best: list[tuple[PairSignal, UnitPair]] = []
         self.first: dict[Any, Any] = {}
-        self.idle: list[Place] = []
+        self.idle: list[UnitPair] = []
         self.edits: dict[Any, Edit] = {}
 
     def calls_in(self, seconds: float) -> int:
@@ -197,7 +197,7 @@ class Hunt:
         pace = (monotonic() - began) / max(1, self.shows.runs)
         return max(_LEAST, min(self.shows.most, self.shows.runs + int(seconds / max(pace, 1e-9))))
 
-    def judge(self, place: Place) -> Shown:
+    def judge(self, place: UnitPair) -> PairSignal:
         """Return what a pair shows: nothing, if it cannot be made or is not of the domain."""
         key = key_of(place)
         if key not in self.seen and not self.space.allows(place):
@@ -210,7 +210,7 @@ class Hunt:
                 self.idle.append(place)
         return self.seen[key]
 
-    def _judged(self, place: Place) -> Shown:
+    def _judged(self, place: UnitPair) -> PairSignal:
         known = key_of(place.units)
         try:
             neighbour = self.space.neighbour(place)
@@ -235,7 +235,7 @@ class Hunt:
         most = int((1 - _SHRUNK) * self.shows.most)
         for shown, place in self._leaders(_CLIMBED):
             if shown.kind in ("movement", "output", "invariant"):
-                climbing.climb(
+                climbing.climb_from_pair(
                     self.space,
                     place,
                     shown,
@@ -249,7 +249,7 @@ class Hunt:
             tuple(found), len(self.seen), self.shows.runs, self.shows.most, self.space.is_bounded
         )
 
-    def _told(self, edits: Iterator[Edit]) -> Iterator[Place]:
+    def _told(self, edits: Iterator[Edit]) -> Iterator[UnitPair]:
         """Yield pairs of edits, of which the words are remembered."""
         for one in edits:
             self.edits.setdefault(key_of(one.place), one)
@@ -257,25 +257,25 @@ class Hunt:
 
     def _begin(self) -> None:
         """Look for invariants on a dataset of different records, and on the first one."""
-        for units in (*making.different(self.space), *self.space.starts[:1]):
+        for units in (*making.generate_varied_dataset(self.space), *self.space.starts[:1]):
             with suppress(TypeError, ValueError, OverflowError):
                 self.shows.look_for_invariants(self.space.layout.build(units), _COMPARED)
 
-    def _any(self) -> Sequence[tuple[Shown, Place]]:
+    def _any(self) -> Sequence[tuple[PairSignal, UnitPair]]:
         """Return a pair that shows nothing, where none shows anything."""
         return [(NOTHING, one) for one in self.idle if self._are_neighbours(one)][:1]
 
-    def _leaders(self, count: int) -> Sequence[tuple[Shown, Place]]:
+    def _leaders(self, count: int) -> Sequence[tuple[PairSignal, UnitPair]]:
         """Return the best pairs, one of each size that was seen."""
         ranked = sorted(self.best, key=lambda one: (-one[0].size, len(one[1].units)))
-        different = dict[Any, tuple[Shown, Place]]()
+        different = dict[Any, tuple[PairSignal, UnitPair]]()
         for shown, place in ranked:
             key = shown.kind, round(shown.size, 9)
             if len(different) < count and key not in different and self._are_neighbours(place):
                 different[key] = shown, place
         return list(different.values())
 
-    def _kept(self) -> Sequence[tuple[Shown, Place]]:
+    def _kept(self) -> Sequence[tuple[PairSignal, UnitPair]]:
         """Return the best pair of each kind, and the one whose centres moved most.
 
         Where nothing is seen but a few outputs, there are many, for somebody to rank on more.
@@ -284,7 +284,7 @@ class Hunt:
             return self._many()
         ranked = sorted(self.best, key=lambda one: (-one[0].size, len(one[1].units)))
         moved = sorted(ranked, key=lambda one: -one[0].moved)
-        different = dict[str, tuple[Shown, Place]]()
+        different = dict[str, tuple[PairSignal, UnitPair]]()
         for shown, place in ranked:
             if shown.kind not in different and self._are_neighbours(place):
                 different[shown.kind] = shown, place
@@ -293,42 +293,46 @@ class Hunt:
         further = best is not None and best[0].moved > max(one[0].moved for one in kept)
         return [*kept, best] if best is not None and further else kept
 
-    def _many(self) -> Sequence[tuple[Shown, Place]]:
+    def _many(self) -> Sequence[tuple[PairSignal, UnitPair]]:
         """Return the best pairs and the first edits of the dataset that somebody has, in turn."""
         edited = [(self.seen.get(key, NOTHING), one.place) for key, one in self.edits.items()]
         both = chain.from_iterable(zip_longest(self._leaders(_MANY), edited[:_MANY]))
         different = {key_of(one[1]): one for one in both if one is not None}
         return [one for one in different.values() if self._are_neighbours(one[1])]
 
-    def _shrunk(self, kept: Sequence[tuple[Shown, Place]]) -> list[tuple[Shown, Place]]:
+    def _shrunk(
+        self, kept: Sequence[tuple[PairSignal, UnitPair]]
+    ) -> list[tuple[PairSignal, UnitPair]]:
         """Return pairs of fewer and simpler records that show as much, each for its share."""
-        found = list[tuple[Shown, Place]]()
+        found = list[tuple[PairSignal, UnitPair]]()
         for left, (shown, place) in zip(range(len(kept), 0, -1), kept, strict=True):
             most = self.shows.runs + max(0, self.shows.most - self.shows.runs) // left
             smaller = place
             if not self.shows.is_blind and key_of(place) not in self.edits:  # which have words
                 is_over = partial(self._is_beyond, most)
-                smaller = shrink(self.space, place, partial(self._shows, shown), is_over)
+                smaller = shrink_pair(self.space, place, partial(self._shows, shown), is_over)
             found.append((self.judge(smaller), smaller))
         return found
 
     def _is_beyond(self, most: int) -> bool:
         return self.shows.runs >= most
 
-    def _shows(self, wanted: Shown, place: Place) -> bool:
+    def _shows(self, wanted: PairSignal, place: UnitPair) -> bool:
         """Return whether a pair of neighbours shows as much as another."""
         now = self.judge(place)
         as_much = now.size >= wanted.size * _AS_MUCH and now.moved >= wanted.moved * _AS_MUCH
         return now.kind == wanted.kind and as_much and self._are_neighbours(place)
 
-    def _are_neighbours(self, place: Place) -> bool:
+    def _are_neighbours(self, place: UnitPair) -> bool:
         try:
             self.space.pair(place)
         except InvalidArgument:
             return False
         return True
 
-    def _found(self, shown: Shown, place: Place) -> Found:
+    def _found(self, shown: PairSignal, place: UnitPair) -> PairCandidate:
         edit = self.edits.get(key_of(place))
         is_nobodys = self.space.is_nobodys(place)
-        return Found(place, shown.kind, shown.size, shown.moved, edit and edit.words, is_nobodys)
+        return PairCandidate(
+            place, shown.kind, shown.size, shown.moved, edit and edit.words, is_nobodys
+        )

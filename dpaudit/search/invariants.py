@@ -103,12 +103,14 @@ def invariants_of(paths: Sequence[str], outputs: Array) -> Invariants | None:
     >>> found.weights.tolist()
     [[1.0, -0.3333333333333333, -0.3333333333333333]]
     """
-    kept = _noisy(outputs)
+    kept = _select_noisy_parts(outputs)
     if kept.sum() < 2 or len(outputs) <= _CONTROLS + 2 or kept.sum() > _MOST_PARTS:
         return None
     parts = outputs[:, kept]
-    rounding = _rounding(parts)
-    rows = [one for one in _combinations(parts, rounding) if _is_still(one, parts, rounding)]
+    rounding = _estimate_part_rounding(parts)
+    rows = [
+        one for one in _generate_combinations(parts, rounding) if _is_still(one, parts, rounding)
+    ]
     if not rows:
         return None
     names = tuple(path for path, is_kept in zip(paths, kept, strict=True) if is_kept)
@@ -116,21 +118,21 @@ def invariants_of(paths: Sequence[str], outputs: Array) -> Invariants | None:
     return Invariants(names, weights, np.sqrt((weights * rounding) ** 2 @ np.ones(len(names))))
 
 
-def _noisy(outputs: Array) -> Array:
+def _select_noisy_parts(outputs: Array) -> Array:
     """Return which parts are finite numbers that are not the same for every noise."""
     finite = np.isfinite(outputs).all(axis=0)
     with np.errstate(invalid="ignore"):
         return np.asarray(finite & (np.ptp(outputs, axis=0) > 0))
 
 
-def _rounding(parts: Array) -> Array:
+def _estimate_part_rounding(parts: Array) -> Array:
     """Return the standard deviation that rounding gives each part, shape ``(d,)``."""
     last_bits = _LAST_BITS * float(np.abs(parts).max())
-    steps = np.array([_step(part) for part in parts.T])
+    steps = np.array([_find_decimal_step(part) for part in parts.T])
     return np.asarray(np.hypot(steps / 12**0.5, last_bits))
 
 
-def _step(part: Array) -> float:
+def _find_decimal_step(part: Array) -> float:
     """Return the power of ten that all numbers are multiples of; 0 if there is none."""
     for decimals in _DECIMALS:
         near = np.abs(part - np.round(part, decimals)).max()
@@ -139,21 +141,21 @@ def _step(part: Array) -> float:
     return 0.0
 
 
-def _combinations(parts: Array, rounding: Array) -> Iterator[Array]:
+def _generate_combinations(parts: Array, rounding: Array) -> Iterator[Array]:
     """Yield weights of combinations that may be the same for every noise."""
     learned = parts[:-_CONTROLS]
     if len(learned) < parts.shape[1] + 2:
-        yield from _usual(parts.shape[1])
+        yield from _generate_usual_weights(parts.shape[1])
         return
     centred = (learned - learned.mean(axis=0)) / rounding
     _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
     still = directions[sizes <= _LOOSE * len(learned) ** 0.5] / rounding
-    for row in _echelon(still):
-        plain = _plain(row)
+    for row in _reduce_to_echelon(still):
+        plain = _round_to_fractions(row)
         yield plain if _is_still(plain, parts, rounding) else row
 
 
-def _usual(count: int) -> Iterator[Array]:
+def _generate_usual_weights(count: int) -> Iterator[Array]:
     """Yield sums of all parts, of blocks of them, of every so manieth, and differences of two."""
     yield np.ones(count)
     for size in (one for one in range(2, count) if count % one == 0):
@@ -165,7 +167,7 @@ def _usual(count: int) -> Iterator[Array]:
         yield from np.eye(count)[:-1] + sign * np.eye(count, k=1)[:-1]
 
 
-def _echelon(rows: Array) -> Iterator[Array]:
+def _reduce_to_echelon(rows: Array) -> Iterator[Array]:
     """Yield rows of the same span in which each has a part that no other has, with weight 1."""
     left = rows.copy()
     for n in range(len(left)):
@@ -178,7 +180,7 @@ def _echelon(rows: Array) -> Iterator[Array]:
     yield from np.where(np.abs(left) > _LEAST, left, 0.0)
 
 
-def _plain(row: Array) -> Array:
+def _round_to_fractions(row: Array) -> Array:
     """Return weights as fractions of small numbers, where they are near to some."""
     plain = [float(Fraction(float(one)).limit_denominator(_DENOMINATOR)) for one in row]
     return np.where(np.abs(plain - row) <= _PRECISION * np.maximum(1.0, np.abs(row)), plain, row)

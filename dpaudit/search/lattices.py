@@ -49,10 +49,10 @@ class Lattices:
             for path, step in zip(self.paths, self.steps.tolist(), strict=True)
             if step and path in here and path in there
         ]
-        return max((_beside(a, b, step) for a, b, step in both), default=0.0)
+        return max((_measure_step_remainder(a, b, step) for a, b, step in both), default=0.0)
 
 
-def _beside(one: float, other: float, step: float) -> float:
+def _measure_step_remainder(one: float, other: float, step: float) -> float:
     """Return how far a difference is from a multiple of a step, in steps."""
     if not np.isfinite([one, other]).all():
         return 0.0
@@ -77,11 +77,11 @@ def lattices_of(outputs: list[Output]) -> Lattices | None:
     if not paths or any(one.paths != paths for one in outputs):
         return None
     numbers = np.array([one.numbers for one in outputs])
-    steps = np.array([_step(column) for column in numbers.T])
+    steps = np.array([_find_common_step(column) for column in numbers.T])
     return Lattices(tuple(paths), steps) if steps.any() else None
 
 
-def _step(numbers: Array) -> float:
+def _find_common_step(numbers: Array) -> float:
     """Return the largest number that all differences are multiples of; 0 if there is none."""
     if not np.isfinite(numbers).all():
         return 0.0
@@ -95,7 +95,7 @@ def _step(numbers: Array) -> float:
         found = _common_divisor(one, found, unsure)
     if found < max(_FINEST * largest, _CLEAR * unsure):
         return 0.0
-    return _plain(largest / round(largest / found))
+    return _round_step_to_fraction(largest / round(largest / found))
 
 
 def _common_divisor(one: float, other: float, unsure: float) -> float:
@@ -107,7 +107,7 @@ def _common_divisor(one: float, other: float, unsure: float) -> float:
     return one
 
 
-def _plain(step: float) -> float:
+def _round_step_to_fraction(step: float) -> float:
     """Return a fraction of small numbers, where a step is near to one."""
     plain = float(Fraction(step).limit_denominator(_DENOMINATOR))
     return plain if abs(plain - step) <= _PRECISION * step else step

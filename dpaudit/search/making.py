@@ -13,13 +13,13 @@ from dpaudit.domains.columns import Categories, Column, Dates, Integers, Numbers
 from dpaudit.domains.layouts import Record, Unit
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.records import is_missing
-from dpaudit.search.space import Place, Space
+from dpaudit.search.space import PairSpace, UnitPair
 
 _ENDS = 2  # units that come first everywhere
 _UNITS, _COMBINED, _RANDOM, _EDITS = 24, 4, 4, 6
 
 
-def units(space: Space, rng: Generator) -> list[Unit]:
+def make_search_units(space: PairSpace, rng: Generator) -> list[Unit]:
     """Return units that are worth a try: all cells at one end, one cell that is special, random.
 
     Where records are those of datasets that somebody makes, units are those of them.
@@ -27,8 +27,8 @@ def units(space: Space, rng: Generator) -> list[Unit]:
     if space.layout.made:
         return _as_made(space)
     found = dict[Any, Unit]()
-    random = (_random(space, rng) for _ in range(_RANDOM))
-    for record in chain(_records(space), _odd_records(space), random):
+    random = (_draw_special_record(space, rng) for _ in range(_RANDOM))
+    for record in chain(_generate_special_records(space), _odd_records(space), random):
         for count in dict.fromkeys((1, space.most_of_unit)):
             unit = (space.record(record),) * count
             found.setdefault(value_key(unit), unit)
@@ -37,7 +37,7 @@ def units(space: Space, rng: Generator) -> list[Unit]:
     return [*made[:ends], *_of_different(made, space.most_of_unit), *made[ends:]]
 
 
-def _as_made(space: Space) -> list[Unit]:
+def _as_made(space: PairSpace) -> list[Unit]:
     """Return the units of given datasets: of the least and greatest numbers first."""
     units = list({value_key(unit): unit for start in space.starts for unit in start}.values())
     ends = list[Unit]()
@@ -48,10 +48,10 @@ def _as_made(space: Space) -> list[Unit]:
     return list({id(unit): unit for unit in (*ends, *units)}.values())
 
 
-def _parts(space: Space) -> Iterator[tuple[Unit, ...]]:
+def _generate_start_parts(space: PairSpace) -> Iterator[tuple[Unit, ...]]:
     """Yield datasets as they were given, then without their last or their first records."""
     yield from space.starts
-    for size in sizes(space):
+    for size in choose_dataset_sizes(space):
         for start in space.starts:
             if len(start) > size:
                 yield start[:size]
@@ -66,7 +66,7 @@ def _of_different(units: Sequence[Unit], most: int) -> Iterator[Unit]:
         yield tuple(single[-most:])
 
 
-def _records(space: Space) -> Iterator[Record]:
+def _generate_special_records(space: PairSpace) -> Iterator[Record]:
     """Yield records: the first, second, ... special value of all columns, then one cell changed."""
     if len(space.special) == 1:
         yield from ((one,) for one in space.special[0])
@@ -77,18 +77,18 @@ def _records(space: Space) -> Iterator[Record]:
             for cell, column in zip(cells, space.special, strict=True)
         )
     for this, other in ((0, 1), (1, 0)):  # one against the others
-        yield from _changed(space, this, other)
+        yield from _generate_changed_records(space, this, other)
     for further in range(2, max(map(len, space.special))):
-        yield from _changed(space, 0, further)
+        yield from _generate_changed_records(space, 0, further)
 
 
-def _odd_records(space: Space) -> Iterator[Record]:
+def _odd_records(space: PairSpace) -> Iterator[Record]:
     """Yield a record of the last special values, missing where they may be, and one of thirds."""
     yield tuple(column[-1] for column in space.special)
-    yield from _at(space, 1 / 3)
+    yield from _make_unit_at_share(space, 1 / 3)
 
 
-def _changed(space: Space, of_all: int, of_one: int) -> Iterator[Record]:
+def _generate_changed_records(space: PairSpace, of_all: int, of_one: int) -> Iterator[Record]:
     """Yield records of one special value each, of which one cell has another one."""
     base = tuple(column[min(of_all, len(column) - 1)] for column in space.special)
     for n, column in enumerate(space.special):
@@ -96,52 +96,55 @@ def _changed(space: Space, of_all: int, of_one: int) -> Iterator[Record]:
             yield (*base[:n], column[of_one], *base[n + 1 :])
 
 
-def _opposite(space: Space, unit: Unit) -> Unit:
+def _make_opposite_unit(space: PairSpace, unit: Unit) -> Unit:
     """Return a unit whose cells are at the other ends, where they are at ends."""
     return tuple(
         space.record(
-            [_swapped(cell, column[:2]) for cell, column in zip(record, space.special, strict=True)]
+            [
+                _swap_end_cell(cell, column[:2])
+                for cell, column in zip(record, space.special, strict=True)
+            ]
         )
         for record in unit
     )
 
 
-def _swapped(cell: Any, ends: tuple[Any, ...]) -> Any:
+def _swap_end_cell(cell: Any, ends: tuple[Any, ...]) -> Any:
     keys = [value_key(one) for one in ends]
     return (
         ends[1 - keys.index(value_key(cell))] if len(ends) > 1 and value_key(cell) in keys else cell
     )
 
 
-def _random(space: Space, rng: Generator) -> Record:
+def _draw_special_record(space: PairSpace, rng: Generator) -> Record:
     return tuple(column[int(rng.integers(len(column)))] for column in space.special)
 
 
-def sizes(space: Space) -> list[int]:
+def choose_dataset_sizes(space: PairSpace) -> list[int]:
     """Return sizes of datasets that are worth a try."""
     low, high = space.fewest, space.sizes[1]
     middle = min(high, max(low, 3))
     return list(dict.fromkeys((middle, low, high, min(high, low + 1))))
 
 
-def datasets(space: Space, some: list[Unit], rng: Generator) -> Iterator[tuple[Unit, ...]]:
+def datasets(space: PairSpace, some: list[Unit], rng: Generator) -> Iterator[tuple[Unit, ...]]:
     """Yield datasets, those first that were given: of one value, of two, of all, at random."""
     if space.layout.made and not space.exchanges_records:
-        yield from _parts(space)
+        yield from _generate_start_parts(space)
         return
     for one in space.starts:
         made = one[: space.sizes[1]]
         yield (*made, *some[:1] * (space.fewest - len(made)))  # such as has neighbours
     yield from space.layout.further
     ends = some[:_COMBINED]
-    for size in sizes(space):
+    for size in choose_dataset_sizes(space):
         yield from ((one,) * size for one in ends)
         for one in ends[:3]:
             for other in ends[:3]:
                 if one is not other and size > 1:
                     yield from _of_two(one, other, size)
         yield tuple(some[n * len(some) // size] for n in range(size))
-        yield from _ordered(space, size)
+        yield from _generate_ordered_datasets(space, size)
         for _ in range(_RANDOM):
             yield tuple(some[int(n)] for n in rng.integers(len(some), size=size))
         yield from ((one,) * size for one in some[_COMBINED:_UNITS])
@@ -172,37 +175,45 @@ def _of_two(one: Unit, other: Unit, size: int) -> Iterator[tuple[Unit, ...]]:
         yield (other,) * count + (one,) * (size - count)
 
 
-def different(space: Space) -> Iterator[tuple[Unit, ...]]:
+def generate_varied_dataset(space: PairSpace) -> Iterator[tuple[Unit, ...]]:
     """Yield a dataset of a middle size whose records differ from one another."""
-    yield space.starts[0] if space.layout.made else next(_ordered(space, sizes(space)[0]))
+    yield (
+        space.starts[0]
+        if space.layout.made
+        else next(_generate_ordered_datasets(space, choose_dataset_sizes(space)[0]))
+    )
 
 
-def _ordered(space: Space, size: int) -> Iterator[tuple[Unit, ...]]:
+def _generate_ordered_datasets(space: PairSpace, size: int) -> Iterator[tuple[Unit, ...]]:
     """Yield datasets whose records rise from end to end, and such as fall between the ends."""
     steps = [n / max(1, size - 1) for n in range(size)]
     inside = [(n + 1) / (size + 1) for n in reversed(range(size))]
     for shares in (steps, inside):
-        yield tuple(_at(space, share) for share in shares)
+        yield tuple(_make_unit_at_share(space, share) for share in shares)
     for count in dict.fromkeys((size - 1, size - 2, size // 2 + 1, size // 2)):
         if 2 < count < size:  # so many different records
-            yield tuple(_at(space, steps[max(0, n - size + count)]) for n in range(size))
+            yield tuple(
+                _make_unit_at_share(space, steps[max(0, n - size + count)]) for n in range(size)
+            )
 
 
-def _at(space: Space, share: float) -> Unit:
+def _make_unit_at_share(space: PairSpace, share: float) -> Unit:
     """Return the unit whose cells all are at a share of the way through their columns."""
     columns = zip(space.layout.columns, space.special, strict=True)
-    return (space.record([_cell(column, values, share) for column, values in columns]),)
+    return (
+        space.record([_choose_cell_at_share(column, values, share) for column, values in columns]),
+    )
 
 
-def _cell(column: Column, values: Sequence[Any], share: float) -> Any:
+def _choose_cell_at_share(column: Column, values: Sequence[Any], share: float) -> Any:
     if isinstance(column, Numbers | Integers | Dates | Categories):
         return value_at(column, share)
     return values[round(share * (len(values) - 1))]
 
 
-def places(
-    space: Space, dataset: tuple[Unit, ...], some: list[Unit], number: int = 0
-) -> Iterator[Place]:
+def generate_pair_places(
+    space: PairSpace, dataset: tuple[Unit, ...], some: list[Unit], number: int = 0
+) -> Iterator[UnitPair]:
     """Yield pairs of a dataset: its odd unit, the first, middle, last or a further one differs.
 
     The further one is another for each dataset, by its number, and so are the first units that
@@ -212,32 +223,34 @@ def places(
     some = [*some[:_ENDS], *some[turn:], *some[_ENDS:turn]]
     seen, size = set[Any](), len(dataset)
     is_made = space.is_stated and number >= len(space.starts)
-    first = [*_odd(dataset), number % max(1, size), 0, size // 2, size - 1]
+    first = [*_find_odd_unit(dataset), number % max(1, size), 0, size // 2, size - 1]
     further = range(size) if space.layout.made and space.removes else ()
     for place in dict.fromkeys((*first, *further)):
         if 0 <= place < size:
-            opposite = [_opposite(space, dataset[place])] if len(space.special) > 1 else []
+            opposite = (
+                [_make_opposite_unit(space, dataset[place])] if len(space.special) > 1 else []
+            )
             others = [*space.beside(dataset, place), *opposite, *some]
             for new in space.replacements(dataset[place], others):
                 key = (place, value_key(new))
                 if key not in seen:
                     seen.add(key)
-                    yield Place(dataset, place, new, is_made)
+                    yield UnitPair(dataset, place, new, is_made)
 
 
-def _odd(dataset: tuple[Unit, ...]) -> list[int]:
+def _find_odd_unit(dataset: tuple[Unit, ...]) -> list[int]:
     """Return the place of the unit that others hold in the fewest places, if it is one alone."""
     often = Counter(map(id, dataset))
     return [place for place, unit in enumerate(dataset) if often[id(unit)] == 1 < len(often)][:1]
 
 
 def in_turn(
-    space: Space,
+    space: PairSpace,
     some: list[Unit],
     rng: Generator,
     most: int,
-    edited: Sequence[Iterator[Place]] = (),
-) -> Iterator[Place]:
+    edited: Sequence[Iterator[UnitPair]] = (),
+) -> Iterator[UnitPair]:
     """Yield pairs: of every dataset the first two, then of every one the next two, and so on.
 
     Those that were made of the dataset that somebody has come first, a few more at a time. Of no
@@ -246,7 +259,7 @@ def in_turn(
     made = enumerate(map(space.fitted, islice(datasets(space, some, rng), most)))
     waiting = [
         *((one, _EDITS) for one in edited),
-        *((places(space, one, some, number), 2) for number, one in made),
+        *((generate_pair_places(space, one, some, number), 2) for number, one in made),
     ]
     while waiting:
         left = []

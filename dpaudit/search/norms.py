@@ -22,15 +22,15 @@ def norm_of(given: object) -> tuple[str, Norm]:
     """
     norms: dict[str, Norm] = {
         "l1": lambda difference: float(np.abs(difference).sum()),
-        "l2": _euclidean,
+        "l2": _compute_euclidean_norm,
         "linf": lambda difference: float(np.abs(difference).max(initial=0.0)),
     }
     if callable(given):
         return "norm of the test's own", given
-    name = check.choice("norm", given, tuple(norms))
+    name = check.require_choice("norm", given, tuple(norms))
     return name, norms[name]
 
 
-def _euclidean(difference: Array) -> float:
+def _compute_euclidean_norm(difference: Array) -> float:
     largest = float(np.abs(difference).max(initial=0.0))  # its square may not be a number
     return largest * float(np.linalg.norm(difference.ravel() / largest)) if largest else 0.0

@@ -24,7 +24,7 @@ from dpaudit.search.constants import constants_of
 from dpaudit.search.edits import domain_around
 from dpaudit.search.engine import CALLS, Hunt
 from dpaudit.search.norms import Norm, norm_of
-from dpaudit.search.showing import NOTHING, Shown
+from dpaudit.search.showing import NOTHING, PairSignal
 from dpaudit.search.space import space_apart, space_of
 
 CHANGED = "query: different answers on the same dataset, expected a deterministic function"
@@ -38,7 +38,7 @@ _SHORTER = (20.0, 200.0, math.inf)
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class SensitivityResult:
     """The largest movement of a query that a search found: no bound, but a lower end of it.
 
     Parameters
@@ -87,7 +87,7 @@ def first_digit(value: float) -> float:
     return float(f"{digit[0]}e{exponent}")
 
 
-class Moved(NamedTuple):
+class AnswerDistance(NamedTuple):
     """How far two answers are apart, and what of it rounding cannot explain."""
 
     distance: float
@@ -118,7 +118,7 @@ def _rounding_of(*answers: NDArray[Any]) -> float:
     return _UNITS * max(float(np.finfo(one.dtype).eps) for one in answers)
 
 
-def _answered(query: Callable[[Any], Any], dataset: Any) -> NDArray[np.floating[Any]]:
+def _compute_query_answer(query: Callable[[Any], Any], dataset: Any) -> NDArray[np.floating[Any]]:
     """Return the answer of a query, which may fail: what it raises is said as that of any code."""
     try:
         return answer_of(query, dataset)
@@ -128,7 +128,7 @@ def _answered(query: Callable[[Any], Any], dataset: Any) -> NDArray[np.floating[
         raise MechanismError(f"query: {what_happened(error)}") from error
 
 
-def moved_between(one: NDArray[Any], other: NDArray[Any], norm: Norm) -> Moved:
+def measure_answer_movement(one: NDArray[Any], other: NDArray[Any], norm: Norm) -> AnswerDistance:
     """Return how far two answers are apart.
 
     Raises
@@ -144,7 +144,9 @@ def moved_between(one: NDArray[Any], other: NDArray[Any], norm: Norm) -> Moved:
     rounding = _rounding_of(one, other)
     one, other = one.astype(np.float64), other.astype(np.float64)
     distance = check.non_negative("norm", norm(one - other))
-    return Moved(distance, distance - rounding * norm(np.maximum(np.abs(one), np.abs(other))))
+    return AnswerDistance(
+        distance, distance - rounding * norm(np.maximum(np.abs(one), np.abs(other)))
+    )
 
 
 def require_function(
@@ -160,8 +162,8 @@ def require_function(
     MechanismError
         It is no function of its data.
     """
-    one, other = (_answered(query, side) for side in (pair.dataset, pair.neighbour))
-    second, first = (_answered(query, side) for side in (pair.neighbour, pair.dataset))
+    one, other = (_compute_query_answer(query, side) for side in (pair.dataset, pair.neighbour))
+    second, first = (_compute_query_answer(query, side) for side in (pair.neighbour, pair.dataset))
     if not (_are_same(one, first) and _are_same(other, second)):
         raise MechanismError(CHANGED)
     return one, other
@@ -201,18 +203,18 @@ class _Measure:
     def first(self, dataset: Any) -> _First:
         return _First(dataset, self._answer(dataset))
 
-    def of(self, first: _First, neighbour: Any) -> Shown:
-        certain = moved_between(first.answer, self._answer(neighbour), self.norm).certain
+    def of(self, first: _First, neighbour: Any) -> PairSignal:
+        certain = measure_answer_movement(first.answer, self._answer(neighbour), self.norm).certain
         if certain <= 0:
             return NOTHING
-        return Shown(certain / self.unit(first.dataset, neighbour), "movement", certain)
+        return PairSignal(certain / self.unit(first.dataset, neighbour), "movement", certain)
 
     def _answer(self, dataset: Any) -> NDArray[np.floating[Any]]:
         self.runs += 1
-        return _answered(self.query, dataset)
+        return _compute_query_answer(self.query, dataset)
 
 
-def _one(dataset: Any, neighbour: Any) -> float:
+def _get_unit_distance(dataset: Any, neighbour: Any) -> float:
     return 1.0
 
 
@@ -226,7 +228,7 @@ def hunt_of(
     bounds: Bounds | None = None,
     calls: int = CALLS,
     seed: int = 0,
-    unit: Callable[[Any, Any], float] = _one,
+    unit: Callable[[Any, Any], float] = _get_unit_distance,
 ) -> Hunt:
     """Return the search for the pair that moves a query most, as `sensitivity` takes all else.
 
@@ -237,7 +239,7 @@ def hunt_of(
     """
     if not callable(query):
         raise InvalidArgument("query", query, "a function of a dataset")
-    check.integer("calls", calls, least=2)
+    check.require_integer("calls", calls, least=2)
     if domain is not None and bounds is not None:
         raise InvalidArgument("bounds", bounds, "either bounds or domain")
     if domain is None and dataset is None:
@@ -246,11 +248,11 @@ def hunt_of(
         made, start = domain_around(dataset, relation, bounds=bounds), None
     else:
         made, start = domain_of(domain).made(default_rng(seed)), dataset
-    space = space_of(made, relation, dataset=start, **_known(query))
+    space = space_of(made, relation, dataset=start, **_find_query_constants(query))
     return Hunt(space, _Measure(query, norm, calls, unit), default_rng(seed))
 
 
-def _known(query: Callable[[Any], Any]) -> dict[str, Any]:
+def _find_query_constants(query: Callable[[Any], Any]) -> dict[str, Any]:
     return {"constants": constants_of(query), "written": constants_of(query, written=True)}
 
 
@@ -264,30 +266,30 @@ def _a_unit(
     bounds: Bounds | None,
     calls: int,
     seed: int,
-) -> Sensitivity:
+) -> SensitivityResult:
     """Return the largest movement a unit of distance, of pairs at several distances."""
     if not callable(query):
         raise InvalidArgument("query", query, "a function of a dataset")
-    check.integer("calls", calls, least=2)
+    check.require_integer("calls", calls, least=2)
     if domain is None or bounds is not None:
         expected = "a domain, and no bounds beside it, with a distance"
         raise InvalidArgument("domain", domain, expected)
     made, (name, measured) = domain_of(domain).made(default_rng(seed)), norm
-    space = space_apart(made, metric, dataset=dataset, **_known(query))
+    space = space_apart(made, metric, dataset=dataset, **_find_query_constants(query))
     seen, unit = list[SeenApart](), math.inf
     for shorter in _SHORTER:
-        sight = _Measure(query, measured, max(2, calls // len(_SHORTER)), _one)
+        sight = _Measure(query, measured, max(2, calls // len(_SHORTER)), _get_unit_distance)
         hunt = HuntApart(space, Range(metric, unit), sight, default_rng(seed))
         hunt.result()
         seen += hunt.seen
         unit = max((one.apart for one in seen), default=1.0) / shorter
     best = max(seen, key=lambda one: one.rank, default=None)
     if best is None or not best.shown.size:
-        return Sensitivity(0.0, name, None, len(seen))
+        return SensitivityResult(0.0, name, None, len(seen))
     pair, is_nobodys = space.pair(best.place), space.is_nobodys(best.place)
-    moved = moved_between(*require_function(query, pair), measured).certain
+    moved = measure_answer_movement(*require_function(query, pair), measured).certain
     certain = min(moved, best.shown.size) / best.apart * (1 - _ROUNDING)
-    return Sensitivity(certain, name, pair, len(seen), best.apart, is_nobodys)
+    return SensitivityResult(certain, name, pair, len(seen), best.apart, is_nobodys)
 
 
 def sensitivity(
@@ -300,7 +302,7 @@ def sensitivity(
     bounds: Bounds | None = None,
     calls: int = CALLS,
     seed: int = 0,
-) -> Sensitivity:
+) -> SensitivityResult:
     """Return the largest movement of a query between neighbours that a search finds.
 
     A search finds lower ends: the sensitivity is at least this.
@@ -348,7 +350,7 @@ def sensitivity(
     3.0
     """
     name, measured = norm_of(norm)
-    check.integer("calls", calls, least=2)
+    check.require_integer("calls", calls, least=2)
     looking = max(2, calls - _AGAIN)
     given: dict[str, Any] = {"dataset": dataset, "bounds": bounds, "calls": looking, "seed": seed}
     if isinstance(chosen := chosen_relation(relation), Metric):
@@ -357,7 +359,9 @@ def sensitivity(
     found = hunt.result()
     best = next((one for one in found.found if one.kind != "nothing"), None)
     if best is None:
-        return Sensitivity(0.0, name, None, found.pairs)
+        return SensitivityResult(0.0, name, None, found.pairs)
     pair = hunt.space.oriented(best.place)
-    moved = min(best.moved, moved_between(*require_function(query, pair), measured).certain)
-    return Sensitivity(moved, name, pair, found.pairs, is_nobodys=best.is_nobodys)
+    moved = min(
+        best.moved, measure_answer_movement(*require_function(query, pair), measured).certain
+    )
+    return SensitivityResult(moved, name, pair, found.pairs, is_nobodys=best.is_nobodys)

@@ -30,7 +30,7 @@ from dpaudit.freezing.patching import patched
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.search.choices import choice_size
-from dpaudit.search.comparisons import Comparisons, answers_of
+from dpaudit.search.comparisons import ComparisonLog, answers_of
 from dpaudit.search.invariants import Invariants, invariants_of, outputs_for
 from dpaudit.search.lattices import Lattices
 
@@ -44,7 +44,7 @@ _CERTAIN, _LARGE = 6.0, 18.0  # spreads of rounding that are none; a power of te
 _SCALES, _LARGEST = 4.0, 50.0  # a movement that a factor of e in a scale counts as; of one at 0
 
 
-class Shown(NamedTuple):
+class PairSignal(NamedTuple):
     """What was seen of a pair: its kind, and how much, as a number that is to be large."""
 
     size: float
@@ -52,7 +52,7 @@ class Shown(NamedTuple):
     moved: float = 0.0
 
 
-NOTHING = Shown(0.0, "nothing")
+NOTHING = PairSignal(0.0, "nothing")
 
 
 class First(NamedTuple):
@@ -101,7 +101,7 @@ class Showing:
     lattices: Lattices | None = None
     farthest_between: float = 0.0
     noise: int = _NOISES[0]
-    comparisons: Comparisons = field(default_factory=Comparisons)
+    comparisons: ComparisonLog = field(default_factory=ComparisonLog)
 
     @property
     def is_over(self) -> bool:
@@ -118,11 +118,11 @@ class Showing:
         """Return what runs with two noises show of a dataset."""
         run, other = (self.run(dataset, noise) for noise in (self.noise, _NOISES[1]))
         self.comparisons.note(other)
-        one, then = _output(run), _output(other)
+        one, then = _flatten_run_output(run), _flatten_run_output(other)
         if self.is_blind is None and not run.error:
-            self.is_blind = not _same(one, _output(self.run(dataset)))
-        fixed = _unchanged(_values(one), _values(then))
-        spread = _spread(run, one, then)
+            self.is_blind = not _is_output_equal(one, _flatten_run_output(self.run(dataset)))
+        fixed = _select_unchanged_values(_get_values_by_path(one), _get_values_by_path(then))
+        spread = _compute_output_spread(run, one, then)
         return First(dataset, run, one, fixed, spread, then, self._still(one, then))
 
     def look_for_invariants(self, dataset: Any, share: float) -> None:
@@ -134,13 +134,15 @@ class Showing:
             return
         first = self.run(dataset, _NOISES[0])
         self._choose_noise(dataset, first)
-        one = _output(first)
-        if not one.numbers or all(_same(one, _output(self.run(dataset, n))) for n in _OTHERS):
+        one = _flatten_run_output(first)
+        if not one.numbers or all(
+            _is_output_equal(one, _flatten_run_output(self.run(dataset, n))) for n in _OTHERS
+        ):
             return
         most = int(share * self.most)
         alone = len(one.numbers) == 1
         count = min(most, lattices.OUTPUTS) if alone else outputs_for(len(one.numbers), most)
-        others = [_output(self.run(dataset, noise)) for noise in range(2, count + 1)]
+        others = [_flatten_run_output(self.run(dataset, noise)) for noise in range(2, count + 1)]
         if all(other.paths == one.paths for other in others):
             self.lattices = lattices.lattices_of([one, *others])
             numbers = np.array([each.numbers for each in (one, *others)])
@@ -172,7 +174,7 @@ class Showing:
             return 0.0
         apart = self.invariants.apart(first.still, there)
         if apart.max() > self.farthest:
-            again = self._still(output, _output(self.run(neighbour, _NOISES[1])))
+            again = self._still(output, _flatten_run_output(self.run(neighbour, _NOISES[1])))
             apart = np.zeros(1) if again is None else self.invariants.apart(first.still, again)
             self.farthest = max(self.farthest, float(apart.max()))
         largest = float(apart.max())
@@ -187,58 +189,62 @@ class Showing:
             return 0.0
         apart = self.lattices.apart(first.output, output)
         if apart > self.farthest_between:
-            again = _output(self.run(neighbour, _NOISES[1]))
+            again = _flatten_run_output(self.run(neighbour, _NOISES[1]))
             inside = ((first.output, first.other), (output, again))
             if any(self.lattices.apart(*both) for both in inside):
                 return 0.0
             self.farthest_between = apart
         return _BEYOND["invariant"] * (1 + apart) if apart else 0.0
 
-    def of(self, first: First, neighbour: Any) -> Shown:
+    def of(self, first: First, neighbour: Any) -> PairSignal:
         """Return what runs show of a dataset and a neighbour."""
         there = self.run(neighbour)
         if not self.raises and (first.run.error or there.error):
             return NOTHING
-        output = _output(there)
+        output = _flatten_run_output(there)
         warned = self.warns and first.run.warned != there.warned
-        if warned or _differ(first.run, there) or first.output.structure != output.structure:
+        if (
+            warned
+            or _has_other_calls(first.run, there)
+            or first.output.structure != output.structure
+        ):
             return self._of_structure(first, neighbour, there)
         if self.is_blind:
             return self._by_outputs(first.dataset, neighbour)
         chosen = self._size_of_choice(first, there)
         size, moved = chosen or (movement(first.run, there),) * 2
-        if _same(first.output, output):
-            return Shown(size, "movement", moved) if size else NOTHING
+        if _is_output_equal(first.output, output):
+            return PairSignal(size, "movement", moved) if size else NOTHING
         if (raw := self._raw(first, neighbour, output)) is not None:
-            return Shown(_BEYOND["raw"] + raw + moved, "raw", moved)
+            return PairSignal(_BEYOND["raw"] + raw + moved, "raw", moved)
         if combined := self._combined(first, neighbour, output):
-            return Shown(combined, "invariant", moved)
+            return PairSignal(combined, "invariant", moved)
         if between := self._between(first, neighbour, output):
-            return Shown(between, "invariant", moved)
+            return PairSignal(between, "invariant", moved)
         if not chosen:  # by how much the number of an item moved says nothing
             size = max(size, _shift(first, output))
         if size:
-            return Shown(size, "movement" if moved else "output", moved)
+            return PairSignal(size, "movement" if moved else "output", moved)
         return self._by_outputs(first.dataset, neighbour)
 
-    def _of_structure(self, first: First, neighbour: Any, run: Run) -> Shown:
+    def _of_structure(self, first: First, neighbour: Any, run: Run) -> PairSignal:
         """Return that structures differ: for every noise that is tried, or for this one alone.
 
         Then it may be a choice of noisy values that shows in the structure, as it is of code that
         stops after a comparison.
         """
-        here, there = {first.output.structure}, {_output(run).structure}
+        here, there = {first.output.structure}, {_flatten_run_output(run).structure}
         for noise in _OTHERS:
             if here & there:
                 break
-            here.add(_output(self.run(first.dataset, noise)).structure)
-            there.add(_output(self.run(neighbour, noise)).structure)
+            here.add(_flatten_run_output(self.run(first.dataset, noise)).structure)
+            there.add(_flatten_run_output(self.run(neighbour, noise)).structure)
         chosen = self._size_of_choice(first, run)
         if not here & there and (chosen is None or self.comparisons.end is None):
-            return Shown(_BEYOND["structure"], "structure")
+            return PairSignal(_BEYOND["structure"], "structure")
         if chosen is not None:
-            return Shown(chosen[0], "movement", chosen[1]) if chosen[0] else NOTHING
-        return Shown(_BEYOND["raw"] / 2, "structure")
+            return PairSignal(chosen[0], "movement", chosen[1]) if chosen[0] else NOTHING
+        return PairSignal(_BEYOND["raw"] / 2, "structure")
 
     def _size_of_choice(self, first: First, there: Run) -> tuple[float, float] | None:
         """Return how well a choice tells runs apart, and how far it moved; None if it is none."""
@@ -249,41 +255,46 @@ class Showing:
 
     def _raw(self, first: First, neighbour: Any, output: Output) -> float | None:
         """Return how large a share of a value moved that no noise reaches; None if none did."""
-        fixed, there = first.fixed, _values(output)
+        fixed, there = first.fixed, _get_values_by_path(output)
         found: float | None = None
         for noise in (2, *_MORE):
             changes = [path for path in fixed if there.get(path, fixed[path]) != fixed[path]]
             if not changes:
                 return None
-            found = max(_share(fixed[path], there[path]) for path in changes)
-            then = [_values(_output(self.run(one, noise))) for one in (first.dataset, neighbour)]
-            fixed, there = (_unchanged(*both) for both in zip((fixed, there), then, strict=True))
+            found = max(_compute_relative_change(fixed[path], there[path]) for path in changes)
+            then = [
+                _get_values_by_path(_flatten_run_output(self.run(one, noise)))
+                for one in (first.dataset, neighbour)
+            ]
+            fixed, there = (
+                _select_unchanged_values(*both) for both in zip((fixed, there), then, strict=True)
+            )
         return found
 
-    def _by_outputs(self, dataset: Any, neighbour: Any) -> Shown:
+    def _by_outputs(self, dataset: Any, neighbour: Any) -> PairSignal:
         """Return how far medians of a few outputs are apart, in their spread."""
         found = [
-            [_output(self.run(one, noise)).numbers for noise in range(1, 6)]
+            [_flatten_run_output(self.run(one, noise)).numbers for noise in range(1, 6)]
             for one in (dataset, neighbour)
         ]
         if len({len(numbers) for side in found for numbers in side} | {0}) != 2:
-            return Shown(1e-3, "output")  # of none, or of one number now and two then
+            return PairSignal(1e-3, "output")  # of none, or of one number now and two then
         sides = [np.array(side) for side in found]
         apart = np.abs(np.median(sides[0], axis=0) - np.median(sides[1], axis=0))
         spread = sum(np.median(np.abs(one - np.median(one, axis=0)), axis=0) for one in sides)
         over = np.divide(apart, spread, out=np.zeros_like(apart), where=np.asarray(spread) > 0)
-        return Shown(1e-3 + float(np.nan_to_num(over).max()) * 1e-2, "output")
+        return PairSignal(1e-3 + float(np.nan_to_num(over).max()) * 1e-2, "output")
 
 
 _NONE = object()
 
 
-def _unchanged(before: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+def _select_unchanged_values(before: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
     return {path: value for path, value in before.items() if then.get(path, _NONE) == value}
 
 
 @contextmanager
-def showing(
+def intercept_primitives(
     call: Function, function: Any, most: int, *, observed: Sequence[str] = ()
 ) -> Iterator[Showing]:
     """Intercept the primitives inside the block."""
@@ -292,22 +303,22 @@ def showing(
         yield Showing(call=call, most=most, warns=warns, raises=raises)
 
 
-def _output(run: Run) -> Output:
+def _flatten_run_output(run: Run) -> Output:
     return flattened(run.value, run.error)
 
 
-def _differ(one: Run, other: Run) -> bool:
+def _has_other_calls(one: Run, other: Run) -> bool:
     if one.error != other.error:
         return True
     return [(c.kind, c.shape) for c in one.calls] != [(c.kind, c.shape) for c in other.calls]
 
 
-def _same(one: Output, other: Output) -> bool:
+def _is_output_equal(one: Output, other: Output) -> bool:
     numbers = np.array_equal(np.array(one.numbers), np.array(other.numbers), equal_nan=True)
     return numbers and one.texts == other.texts
 
 
-def _values(output: Output) -> dict[str, Any]:
+def _get_values_by_path(output: Output) -> dict[str, Any]:
     """Return numbers and texts by their paths; NaN equals NaN."""
     numbers = zip(output.paths, (repr(one) for one in output.numbers), strict=True)
     return {**dict(numbers), **dict(zip(output.text_paths, output.texts, strict=True))}
@@ -318,7 +329,7 @@ def _log_share(apart: float) -> float:
     return min(1.0, float(np.log10(apart)) / _LARGE)
 
 
-def _share(one: str, other: str) -> float:
+def _compute_relative_change(one: str, other: str) -> float:
     try:
         here, there = float(one), float(other)
     except ValueError:
@@ -338,7 +349,7 @@ def movement(one: Run, other: Run) -> float:
     total, squares = 0.0, 0.0
     for here, there in zip(one.calls, other.calls, strict=True):
         moved = glimpse.moved_over(*_at_the_end(here, there), squared=here.kind == "normal")
-        total += _SCALES * _apart(here.scale, there.scale)
+        total += _SCALES * _measure_scale_log_ratio(here.scale, there.scale)
         if moved is None:
             continue
         if here.kind == "normal":
@@ -359,7 +370,7 @@ def _at_the_end(one: Call, other: Call) -> tuple[Call, Call]:
     return replace(one, meetings=kept[0]), replace(other, meetings=kept[1])
 
 
-def _spread(run: Run, one: Output, other: Output) -> Array:
+def _compute_output_spread(run: Run, one: Output, other: Output) -> Array:
     scales = [np.abs(np.asarray(call.scale, float)).max(initial=0.0) for call in run.calls]
     least = max((float(scale) for scale in scales if np.isfinite(scale)), default=0.0)
     if len(one.numbers) != len(other.numbers):
@@ -380,7 +391,7 @@ def _shift(first: First, output: Output) -> float:
     return min(float(np.nan_to_num(over, nan=0.0, posinf=_FAR).max(initial=0.0)), _FAR)
 
 
-def _apart(one: Any, other: Any) -> float:
+def _measure_scale_log_ratio(one: Any, other: Any) -> float:
     """Return the largest difference of logarithms of two scales."""
     if (
         one is None

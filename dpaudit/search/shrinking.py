@@ -14,14 +14,14 @@ from typing import Any
 from dpaudit.domains.columns import Column, Integers, Numbers
 from dpaudit.domains.layouts import Unit
 from dpaudit.neighbours.cells import value_key
-from dpaudit.search.space import Place, Space
+from dpaudit.search.space import PairSpace, UnitPair
 
 _DIGITS = (0, 1, 2)
 _NUMBERS = (Integers, Numbers)
-_Enough = Callable[[Place], bool]
+_Enough = Callable[[UnitPair], bool]
 
 
-def fewer(
+def reduce_to_fewest(
     kept: list[int],
     is_enough: Callable[[list[int]], bool],
     is_over: Callable[[], bool] = lambda: False,
@@ -37,7 +37,7 @@ def fewer(
 
     Examples
     --------
-    >>> fewer(list(range(8)), lambda some: {2, 5} <= set(some))
+    >>> reduce_to_fewest(list(range(8)), lambda some: {2, 5} <= set(some))
     [2, 5]
     """
     parts = 2
@@ -59,7 +59,9 @@ def _without_a_part(kept: list[int], parts: int) -> Iterator[list[int]]:
         yield kept[:start] + kept[start + size :]
 
 
-def shrink(space: Space, place: Place, is_enough: _Enough, is_over: Callable[[], bool]) -> Place:
+def shrink_pair(
+    space: PairSpace, place: UnitPair, is_enough: _Enough, is_over: Callable[[], bool]
+) -> UnitPair:
     """Return a pair of fewer and simpler records that is enough.
 
     Parameters
@@ -70,9 +72,9 @@ def shrink(space: Space, place: Place, is_enough: _Enough, is_over: Callable[[],
         Whether a pair shows as much, and whether it may be asked no more.
     """
     best = _of_fewer(space, place, is_enough, is_over)
-    for options in (_alike, _simpler_unit, _simpler_new):
-        for n in range(1 if options is _alike else len(best.units)):
-            made: Place | None = best
+    for options in (_generate_alike_pairs, _simpler_unit, _simpler_new):
+        for n in range(1 if options is _generate_alike_pairs else len(best.units)):
+            made: UnitPair | None = best
             while made is not None:
                 best = made
                 others = (one for one in options(space, best, n) if one != best)
@@ -80,36 +82,41 @@ def shrink(space: Space, place: Place, is_enough: _Enough, is_over: Callable[[],
     return best
 
 
-def _of_fewer(space: Space, at: Place, is_enough: _Enough, is_over: Callable[[], bool]) -> Place:
+def _of_fewer(
+    space: PairSpace, at: UnitPair, is_enough: _Enough, is_over: Callable[[], bool]
+) -> UnitPair:
     others = [n for n in range(len(at.units)) if n != at.place]
     least = max(space.sizes[0], 1) - (0 if space.removes else 1)
     if len(others) <= least:
         return at
 
-    def with_some(kept: list[int]) -> Place:
+    def with_some(kept: list[int]) -> UnitPair:
         units = [at.units[n] for n in sorted((*kept, at.place))]
-        return Place(tuple(units), sum(n < at.place for n in kept), at.new, at.is_made)
+        return UnitPair(tuple(units), sum(n < at.place for n in kept), at.new, at.is_made)
 
     def is_still_enough(kept: list[int]) -> bool:
         return len(kept) >= least and not is_over() and is_enough(with_some(kept))
 
     fewest = others[:least]
-    kept = fewest if is_still_enough(fewest) else fewer(others, is_still_enough, is_over)
+    kept = fewest if is_still_enough(fewest) else reduce_to_fewest(others, is_still_enough, is_over)
     return with_some(kept)
 
 
-def _alike(space: Space, at: Place, _: int) -> Iterator[Place]:
+def _generate_alike_pairs(space: PairSpace, at: UnitPair, _: int) -> Iterator[UnitPair]:
     """Yield pairs whose other records are all the simplest one, or the one that most are."""
     others = [unit for n, unit in enumerate(at.units) if n != at.place]
     keys = Counter(map(value_key, others))
-    for unit in (_simplest(space), *sorted(others, key=lambda one: -keys[value_key(one)])[:1]):
+    for unit in (
+        _make_simplest_unit(space),
+        *sorted(others, key=lambda one: -keys[value_key(one)])[:1],
+    ):
         made = (unit,) * len(others)
         yield at._replace(units=(*made[: at.place], at.units[at.place], *made[at.place :]))
 
 
-def _simpler_unit(space: Space, at: Place, n: int) -> Iterator[Place]:
+def _simpler_unit(space: PairSpace, at: UnitPair, n: int) -> Iterator[UnitPair]:
     """Yield pairs in which one unit of the dataset is simpler."""
-    for unit in _simpler(space, at.units[n]):
+    for unit in _generate_simpler_units(space, at.units[n]):
         made = at._replace(units=(*at.units[:n], unit, *at.units[n + 1 :]))
         if n != at.place:
             yield made
@@ -117,33 +124,33 @@ def _simpler_unit(space: Space, at: Place, n: int) -> Iterator[Place]:
             yield made
 
 
-def _simpler_new(space: Space, at: Place, n: int) -> Iterator[Place]:
+def _simpler_new(space: PairSpace, at: UnitPair, n: int) -> Iterator[UnitPair]:
     """Yield pairs in which the neighbour's own unit is simpler."""
     if n == at.place and at.new:
-        for new in _simpler(space, at.new):
+        for new in _generate_simpler_units(space, at.new):
             if _are_other(space, at.units[n], new):
                 yield at._replace(new=new)
 
 
-def _are_other(space: Space, unit: Unit, new: Unit | None) -> bool:
+def _are_other(space: PairSpace, unit: Unit, new: Unit | None) -> bool:
     """Return whether a neighbour may have the one in place of the other."""
     return list(space.replacements(unit, () if new is None else (new,))) == [new]
 
 
-def _simplest(space: Space) -> Unit:
+def _make_simplest_unit(space: PairSpace) -> Unit:
     columns = zip(space.layout.columns, space.special, strict=True)
-    return (space.record([_first(column, values) for column, values in columns]),)
+    return (space.record([_choose_simplest_value(column, values) for column, values in columns]),)
 
 
-def _first(column: Column, values: Sequence[Any]) -> Any:
+def _choose_simplest_value(column: Column, values: Sequence[Any]) -> Any:
     if isinstance(column, _NUMBERS) and column.low <= 0 <= column.high:
         return type(column.low)(0)
     return values[0]
 
 
-def _simpler(space: Space, unit: Unit) -> Iterator[Unit]:
+def _generate_simpler_units(space: PairSpace, unit: Unit) -> Iterator[Unit]:
     """Yield the simplest unit, fewer records, and units one cell of which is simpler."""
-    simplest = _simplest(space)
+    simplest = _make_simplest_unit(space)
     if unit and unit != simplest:
         yield simplest
     if len(unit) > 1:

@@ -9,13 +9,13 @@ from functools import cached_property
 from itertools import chain, cycle
 from typing import Any, NamedTuple
 
-from dpaudit.domains.columns import Column, Seen, holds
+from dpaudit.domains.columns import Column, ValueSet, is_allowed_in_column
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.graphs import Frame, by_edge, by_node, frame_beside
-from dpaudit.domains.layouts import USER, Layout, Record, Unit, of_user
+from dpaudit.domains.layouts import USER, Record, RecordLayout, Unit, of_user
 from dpaudit.domains.relations import GRAPH_RELATIONS, REMOVING, WHOLE, relation_in, require_records
 from dpaudit.domains.special import special_values
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.found import REPLACE_NODE, Declared
 from dpaudit.neighbours.metrics import Metric
@@ -23,7 +23,7 @@ from dpaudit.neighbours.records import Ends, is_missing, records_of
 from dpaudit.neighbours.tables import Pair, Relation
 
 
-class Place(NamedTuple):
+class UnitPair(NamedTuple):
     """A pair: units, the place in which the neighbour differs, and what it has there.
 
     ``new`` is None where the neighbour lacks the unit. ``is_made`` says that every value follows
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Space:
+class PairSpace:
     """Where pairs are looked for.
 
     Parameters
@@ -68,7 +68,7 @@ class Space:
         Of users: the fewest and the most records of all of them together.
     """
 
-    layout: Layout
+    layout: RecordLayout
     sizes: tuple[int, int]
     relation: Relation
     starts: tuple[tuple[Unit, ...], ...]
@@ -95,7 +95,7 @@ class Space:
         start = self.layout.start
         return start is not None and start.is_of_bounds and not start.tells
 
-    def is_nobodys(self, place: Place) -> bool:
+    def is_nobodys(self, place: UnitPair) -> bool:
         """Whether a pair holds no value that follows from records of somebody."""
         if self.is_of_records and not place.is_made:
             return False
@@ -109,7 +109,7 @@ class Space:
             for cell, known in zip(record, self.plain, strict=True)
         )
 
-    def is_beyond(self, place: Place) -> bool:
+    def is_beyond(self, place: UnitPair) -> bool:
         """Whether a pair holds a number or a value that nobody says there may be.
 
         Beside a dataset it is one outside of what records of the dataset hold.
@@ -165,14 +165,14 @@ class Space:
                 return (self.layout.with_cell(record, n, there[n]),)
         return unit
 
-    def neighbour(self, place: Place) -> Any:
+    def neighbour(self, place: UnitPair) -> Any:
         """Return the neighbour, whose rows keep their labels where the dataset's have some."""
         if self.layout.start is None:
             return self.layout.build(place.neighbour)
         without = place.place if place.new is None else None
         return self.layout.build(place.neighbour, without)
 
-    def allows(self, place: Place) -> bool:
+    def allows(self, place: UnitPair) -> bool:
         """Return whether both datasets of a pair are of the domain."""
         if self.layout.made:
             return self._are_as_many(place) and self._is_as_made(place)
@@ -192,7 +192,7 @@ class Space:
         """The same by their values: a pair may come from another process."""
         return frozenset(value_key(unit) for units in self.starts for unit in units)
 
-    def _are_as_many(self, place: Place) -> bool:
+    def _are_as_many(self, place: UnitPair) -> bool:
         """Return whether a pair has as many units, or records, as there may be on both sides."""
         low, high = self.sizes
         if isinstance(self.relation, Metric):
@@ -204,7 +204,7 @@ class Space:
             return more in (low, low + 1)
         return low <= more - (place.new is None) and more <= high
 
-    def _hold_as_many(self, place: Place, low: int, high: int) -> bool:
+    def _hold_as_many(self, place: UnitPair, low: int, high: int) -> bool:
         """Return whether users of both sides hold as many records as there may be, together."""
         here, there = (sum(map(len, side)) for side in (place.units, place.neighbour))
         least = 0 if self.removes and low == high else low  # a dataset, and one without a user
@@ -223,7 +223,7 @@ class Space:
             count += len(made[-1])
         return tuple(made)
 
-    def _is_as_made(self, place: Place) -> bool:
+    def _is_as_made(self, place: UnitPair) -> bool:
         """Return whether a pair is of datasets that somebody makes, but for what neighbours have.
 
         Records that replace others are whole ones of such datasets, in any place. Otherwise a
@@ -263,13 +263,13 @@ class Space:
         """Return whether the dataset beside which pairs are made holds all that is beyond."""
         start = self.layout.start
         return start is not None and all(
-            holds(column, cell) or (not is_stated and value_key(cell) in known)
+            is_allowed_in_column(column, cell) or (not is_stated and value_key(cell) in known)
             for column, cell, is_stated, known in zip(
                 self.layout.columns, record, start.is_stated, start.keys, strict=True
             )
         )
 
-    def pair(self, place: Place) -> Pair[Any]:
+    def pair(self, place: UnitPair) -> Pair[Any]:
         """Return the two datasets of a pair, which checks itself.
 
         Raises
@@ -278,10 +278,12 @@ class Space:
             They are not of the domain, or no neighbours.
         """
         if not self.allows(place):
-            raise InvalidArgument("pair", Shown("one beyond the domain"), "two datasets of it")
+            raise InvalidArgument(
+                "pair", VerbatimText("one beyond the domain"), "two datasets of it"
+            )
         return Pair(self.layout.build(place.units), self.neighbour(place), self.relation)
 
-    def oriented(self, place: Place) -> Pair[Any]:
+    def oriented(self, place: UnitPair) -> Pair[Any]:
         """Return the pair so that the dataset that somebody has stands first where it is in it."""
         pair, start = self.pair(place), self.layout.start
         grew = start is not None and len(place.units) > len(start.units)
@@ -305,7 +307,9 @@ def _goes_beyond(cells: Sequence[Any], column: Column, found: Ends | None) -> bo
     present = [one for one in cells if not is_missing(one)]
     if found is not None:
         return any(not found[0] <= one <= found[1] for one in present)
-    known = column.values[: -1 if column.has_other else None] if isinstance(column, Seen) else ()
+    known = (
+        column.values[: -1 if column.has_other else None] if isinstance(column, ValueSet) else ()
+    )
     return not {*map(value_key, present)} <= {*map(value_key, known)}
 
 
@@ -316,7 +320,7 @@ def space_of(
     dataset: Any = None,
     constants: Sequence[Any] = (),
     written: Sequence[Any] | None = None,
-) -> Space:
+) -> PairSpace:
     """Return where pairs of a domain are looked for.
 
     Parameters
@@ -342,23 +346,23 @@ def space_of(
     if layout.start is not None:
         starts = [layout.start.units]
     if dataset is not None:
-        starts = [_checked(domain, layout, dataset, user), *starts]
+        starts = [_require_domain_units(domain, layout, dataset, user), *starts]
     special = tuple(tuple(special_values(column, constants)) for column in layout.columns)
-    return Space(
+    return PairSpace(
         layout,
-        _sizes(domain),
+        _compute_unit_sizes(domain),
         named,
         tuple(starts),
         special,
         domain.users or 1,
         domain.is_bounded,
         bool(starts) or domain.of_records,
-        _plain(layout, special, written),
+        _find_plain_value_keys(layout, special, written),
         None if domain.users is None else domain.sizes,
     )
 
 
-def _sizes(domain: Domain) -> tuple[int, int]:
+def _compute_unit_sizes(domain: Domain) -> tuple[int, int]:
     """Return the fewest and the most units: users of whom nobody says how many are some."""
     if domain.users is None:
         return domain.sizes
@@ -366,7 +370,7 @@ def _sizes(domain: Domain) -> tuple[int, int]:
     return -(-low // domain.users), high if domain.records is not None else high // domain.users
 
 
-def _space_of_graphs(frame: Frame, relation: Relation, dataset: Any) -> Space:
+def _space_of_graphs(frame: Frame, relation: Relation, dataset: Any) -> PairSpace:
     """Return where pairs of graphs are looked for: that is given, or among all on some nodes."""
     if dataset is not None:
         frame = frame_beside(frame.count, dataset)
@@ -374,11 +378,11 @@ def _space_of_graphs(frame: Frame, relation: Relation, dataset: Any) -> Space:
     size = frame.count if relation == REPLACE_NODE else len(frame.ends)
     starts = () if layout.start is None else (layout.start.units,)
     special = tuple(tuple(special_values(column, ())) for column in layout.columns)
-    return Space(layout, (size, size), relation, starts, special, is_of_records=bool(starts))
+    return PairSpace(layout, (size, size), relation, starts, special, is_of_records=bool(starts))
 
 
-def _plain(
-    layout: Layout, special: Sequence[Sequence[Any]], written: Sequence[Any] | None
+def _find_plain_value_keys(
+    layout: RecordLayout, special: Sequence[Sequence[Any]], written: Sequence[Any] | None
 ) -> tuple[frozenset[Any], ...] | None:
     """Return the special values that no object holds, by their keys; None if all are such."""
     if written is None:
@@ -396,7 +400,7 @@ def space_apart(
     dataset: Any = None,
     constants: Sequence[Any] = (),
     written: Sequence[Any] | None = None,
-) -> Space:
+) -> PairSpace:
     """Return where pairs of any two datasets are looked for: the one unit is a whole dataset.
 
     Its ``sizes`` are those of a dataset, in records; the others are as `space_of` takes them.
@@ -410,11 +414,11 @@ def space_apart(
     layout = domain.layout
     starts = list(layout.made)
     if dataset is not None:
-        starts = [_checked(domain, layout, dataset), *starts]
+        starts = [_require_domain_units(domain, layout, dataset), *starts]
     build = layout.build
     whole = replace(layout, build=lambda units: build([(record,) for record in units[0]]))
     special = tuple(tuple(special_values(column, constants)) for column in layout.columns)
-    return Space(
+    return PairSpace(
         whole,
         domain.sizes,
         metric,
@@ -422,11 +426,11 @@ def space_apart(
         special,
         is_bounded=domain.is_bounded,
         is_of_records=bool(starts) or domain.of_records,
-        plain=_plain(layout, special, written),
+        plain=_find_plain_value_keys(layout, special, written),
     )
 
 
-def _units(dataset: Any) -> tuple[Unit, ...]:
+def _convert_to_units(dataset: Any) -> tuple[Unit, ...]:
     """Return the records of a dataset as units of one."""
     return tuple((tuple(row),) for row in records_of(dataset).rows)
 
@@ -437,52 +441,56 @@ def _by_user(dataset: Any, user: str, most: int, names: Sequence[Any]) -> tuple[
     known = [str(name) for name in found.names]
     if sorted(known) != sorted([user, *map(str, names)]):
         expected = f"a table of the columns {', '.join([user, *map(str, names)])}"
-        raise InvalidArgument("dataset", Shown(f"columns {', '.join(known)}"), expected)
+        raise InvalidArgument("dataset", VerbatimText(f"columns {', '.join(known)}"), expected)
     whose, places = known.index(user), [known.index(str(name)) for name in names]
     units = dict[Any, list[Record]]()
     for row in found.rows:
         record = tuple(row[place] for place in places)
         units.setdefault(value_key(row[whose]), []).append(record)
     if (largest := max(map(len, units.values()), default=0)) > most:
-        given = Shown(f"a user with {largest} records")
+        given = VerbatimText(f"a user with {largest} records")
         raise InvalidArgument("dataset", given, f"at most {most} of a user, as the domain says")
     return tuple(map(tuple, units.values()))
 
 
-def _checked(
-    domain: Domain, layout: Layout, dataset: Any, user: str | None = None
+def _require_domain_units(
+    domain: Domain, layout: RecordLayout, dataset: Any, user: str | None = None
 ) -> tuple[Unit, ...]:
     """Return a dataset as units, or refuse one that is not of the domain."""
     if domain.users is not None:
         units = _by_user(dataset, user or USER, domain.users, layout.names)
     else:
-        units = (((dataset,),),) if domain.form == "value" else _units(dataset)
+        units = (((dataset,),),) if domain.form == "value" else _convert_to_units(dataset)
     (low, high), count = domain.sizes, sum(map(len, units))
     if domain.records is not None and not low <= count <= high:
         raise InvalidArgument(
-            "dataset", Shown(f"{count} records"), f"what the domain allows: {low} to {high}"
+            "dataset", VerbatimText(f"{count} records"), f"what the domain allows: {low} to {high}"
         )
     widths = {len(record) for unit in units for record in unit}
     if not widths <= {len(layout.columns)}:
         expected = f"records of {len(layout.columns)}, as the domain says"
-        raise InvalidArgument("dataset", Shown(f"records of {max(widths)} values"), expected)
-    for name, column, cells in zip(layout.names, layout.columns, _transposed(units), strict=False):
-        if not all(holds(column, one) for one in cells):
+        raise InvalidArgument("dataset", VerbatimText(f"records of {max(widths)} values"), expected)
+    for name, column, cells in zip(
+        layout.names, layout.columns, _transpose_unit_records(units), strict=False
+    ):
+        if not all(is_allowed_in_column(column, one) for one in cells):
             expected = "values that the domain allows"
             expected += "" if domain.of_records else f" ({column})"
-            raise InvalidArgument("dataset", Shown(f"other values in column {name!r}"), expected)
+            raise InvalidArgument(
+                "dataset", VerbatimText(f"other values in column {name!r}"), expected
+            )
     return tuple(tuple(_as_long(layout, record) for record in unit) for unit in units)
 
 
-def _as_long(layout: Layout, record: Record) -> Record:
+def _as_long(layout: RecordLayout, record: Record) -> Record:
     """Return a record of a dataset, or refuse one longer than rounding of its maker explains."""
     if layout.holds(record):
         return record
     if math.hypot(*map(float, record[: layout.labels])) > layout.longest:
         expected = f"records of a length of at most {layout.norm:g}, as the domain says"
-        raise InvalidArgument("dataset", Shown("a longer record"), expected)
+        raise InvalidArgument("dataset", VerbatimText("a longer record"), expected)
     return layout.allowed(record)
 
 
-def _transposed(units: Sequence[Unit]) -> Iterator[tuple[Any, ...]]:
+def _transpose_unit_records(units: Sequence[Unit]) -> Iterator[tuple[Any, ...]]:
     return zip(*(record for unit in units for record in unit), strict=True)

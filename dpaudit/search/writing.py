@@ -13,33 +13,33 @@ from numpy.typing import NDArray
 _LONGEST = 600
 
 
-def written(dataset: Any) -> str | None:
+def format_pasted_dataset(dataset: Any) -> str | None:
     """Return a dataset as an expression of Python; None if it is too long, or of its own kind.
 
     Examples
     --------
-    >>> written((np.array([[1.0]]), np.array([2])))
+    >>> format_pasted_dataset((np.array([[1.0]]), np.array([2])))
     '(np.array([[1.0]]), np.array([2]))'
-    >>> written(np.array([0.0] * 40 + [np.nan]))
+    >>> format_pasted_dataset(np.array([0.0] * 40 + [np.nan]))
     'np.array([0.0] * 40 + [np.nan])'
     """
-    text = _expression(dataset)
+    text = _format_dataset_expression(dataset)
     return None if text is None or len(text) > _LONGEST else text
 
 
-def _expression(dataset: Any) -> str | None:
+def _format_dataset_expression(dataset: Any) -> str | None:
     if isinstance(dataset, np.ndarray):
         return _of_array(dataset)
     if isinstance(dataset, tuple):
-        parts = [_expression(one) for one in dataset]
+        parts = [_format_dataset_expression(one) for one in dataset]
         return None if None in parts else f"({', '.join(map(str, parts))})"
     if isinstance(dataset, list | int | float | str):
-        return _text(dataset)
+        return _format_python_value(dataset)
     if hasattr(dataset, "iloc") and hasattr(dataset, "columns"):
         return _of_frame(dataset)
     if hasattr(dataset, "edges") and hasattr(dataset, "nodes"):
         nodes, edges = list(dataset.nodes), list(dataset.edges)
-        return f"nx.from_dict_of_lists({_neighbours(nodes, edges)!r})"
+        return f"nx.from_dict_of_lists({_build_adjacency_lists(nodes, edges)!r})"
     return None
 
 
@@ -52,7 +52,7 @@ def _of_array(array: NDArray[Any]) -> str:
     if array.ndim > 1 and not array.size:
         said = "" if array.dtype == np.float64 else f", dtype={dtype!r}"
         return f"np.empty({array.shape}{said})"
-    return f"np.array({_text(values)}{said})"
+    return f"np.array({_format_python_value(values)}{said})"
 
 
 def _of_frame(frame: Any) -> str | None:
@@ -61,7 +61,7 @@ def _of_frame(frame: Any) -> str | None:
         return None
     parts = [f"{name!r}: {_of_column(column)}" for name, column in frame.items()]
     rows = frame.index.tolist()
-    index = "" if rows == list(range(len(rows))) else f".set_axis({_text(rows)})"
+    index = "" if rows == list(range(len(rows))) else f".set_axis({_format_python_value(rows)})"
     return f"pd.DataFrame({{{', '.join(parts)}}}){index}"
 
 
@@ -69,18 +69,29 @@ def _of_column(column: Any) -> str:
     values, dtype = column.tolist(), column.dtype
     if str(dtype) == "category":
         ordered = ", ordered=True" if dtype.ordered else ""
-        return f"pd.Categorical({_text(values)}, {_text(dtype.categories.tolist())}{ordered})"
+        return (
+            f"pd.Categorical({_format_python_value(values)}, "
+            f"{_format_python_value(dtype.categories.tolist())}{ordered})"
+        )
     has_unit = dtype.kind == "M"  # which days that are written do not have
     is_said = bool(values) and not has_unit and type(column)(values).dtype == dtype
-    return _text(values) if is_said else f"pd.Series({_text(values)}, dtype={str(dtype)!r})"
+    return (
+        _format_python_value(values)
+        if is_said
+        else f"pd.Series({_format_python_value(values)}, dtype={str(dtype)!r})"
+    )
 
 
-def _text(value: Any) -> str:
+def _format_python_value(value: Any) -> str:
     """Return a value as Python: what comes several times in a row is written once."""
     if isinstance(value, list):
-        return _listed(value)
+        return _format_repeated_list(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_text(one)}" for key, one in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{key!r}: {_format_python_value(one)}" for key, one in value.items())
+            + "}"
+        )
     if type(value).__name__ in ("NAType", "NaTType"):
         return f"pd.{'NA' if type(value).__name__ == 'NAType' else 'NaT'}"
     if isinstance(value, datetime.datetime):
@@ -90,14 +101,14 @@ def _text(value: Any) -> str:
     return {"inf": "np.inf", "-inf": "-np.inf"}.get(repr(value), repr(value))
 
 
-def _listed(values: Sequence[Any]) -> str:
-    texts = [_text(one) for one in values]
+def _format_repeated_list(values: Sequence[Any]) -> str:
+    texts = [_format_python_value(one) for one in values]
     runs = [(text, sum(1 for _ in some)) for text, some in groupby(texts)]
-    plain, short = f"[{', '.join(texts)}]", " + ".join(_joined(runs))
+    plain, short = f"[{', '.join(texts)}]", " + ".join(_format_list_runs(runs))
     return short if runs and len(short) < len(plain) else plain
 
 
-def _joined(runs: Sequence[tuple[str, int]]) -> list[str]:
+def _format_list_runs(runs: Sequence[tuple[str, int]]) -> list[str]:
     """Return lists that add up to what comes so many times in a row."""
     found = list[str]()
     is_long: Callable[[tuple[str, int]], bool] = lambda run: run[1] > 2  # noqa: E731
@@ -109,5 +120,5 @@ def _joined(runs: Sequence[tuple[str, int]]) -> list[str]:
     return found
 
 
-def _neighbours(nodes: list[Any], edges: list[Any]) -> dict[Any, list[Any]]:
+def _build_adjacency_lists(nodes: list[Any], edges: list[Any]) -> dict[Any, list[Any]]:
     return {node: [b for a, b in edges if a == node] for node in nodes}

@@ -92,7 +92,7 @@ class Suite:
     learners: tuple[Learner, ...]
 
 
-def installed(*, published: bool) -> list[tuple[KnownAnswer, tuple[Learner, ...]]]:
+def load_known_answers(*, published: bool) -> list[tuple[KnownAnswer, tuple[Learner, ...]]]:
     """Return the known answers of every installed package, each with the attacks to try on it.
 
     Raises

@@ -24,10 +24,10 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
 from dpaudit.estimation.orders import exponent
 from dpaudit.execution import planned_units, stream
-from dpaudit.execution.ledger import current
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.execution.units import Unit
 from dpaudit.extension.distinguisher import Score
-from dpaudit.laws.mechanism import checked_sample
+from dpaudit.laws.mechanism import draw_checked_sample
 from dpaudit.selftest.answers import KnownAnswer, Learner
 
 Counts = NDArray[np.int64]
@@ -47,7 +47,7 @@ _ERRORS = 3.6  # the standard errors that are to fit in it: of the bound, and of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
+class SelfTestBudget:
     """How much of each dataset is drawn for what.
 
     Parameters
@@ -69,7 +69,7 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class BlackBoxResult:
     """What outputs alone certified about a known answer, and what that took.
 
     ``lower`` is at most the pair's true epsilon with the probability that was asked for, and
@@ -102,10 +102,10 @@ class _Rule:
 def audit(
     answer: KnownAnswer,
     learners: Sequence[Learner],
-    budget: Budget,
+    budget: SelfTestBudget,
     alphas: tuple[float, float],
     seed: int,
-) -> Found:
+) -> BlackBoxResult:
     """Return what the most promising of the attacks certifies from outputs alone.
 
     Parameters
@@ -127,19 +127,21 @@ def audit(
         Every attack refuses the transcripts.
     """
     began = time.process_time()
-    draws = _Draws.of(answer, seed)
+    draws = _AnswerDraws.of(answer, seed)
     entries = draws.transcripts(0, 1, "probing").size
     trials = max(min(budget.choosing // entries, _MOST_CHOOSING), budget.judging)
-    name, score, rule, rates = _best(draws, _promising(draws, learners, budget), trials)
+    name, score, rule, rates = _choose_best_attack(
+        draws, _select_promising_attacks(draws, learners, budget), trials
+    )
     most = max(min(budget.certifying // entries, _MOST_CERTIFYING), budget.least)
-    size = _planned(rates, answer.delta, budget.least, most)
+    size = _plan_output_count(rates, answer.delta, budget.least, most)
     counts = draws.below([(score, np.array([rule.threshold]))], size, "certifying")[0]
     hits, other = rule.hits(counts, size)
     lower, nearly_certain = (
         joint_lower_bound(hits, other, size, size, delta=answer.delta, alpha=alpha)
         for alpha in alphas
     )
-    return Found(
+    return BlackBoxResult(
         lower=lower,
         nearly_certain=nearly_certain,
         attack=name,
@@ -151,7 +153,7 @@ def audit(
 
 
 @dataclass(frozen=True)
-class _Draws:
+class _AnswerDraws:
     """Transcripts of one known answer, block by block: a purpose and a side have one stream."""
 
     answer: KnownAnswer
@@ -159,7 +161,7 @@ class _Draws:
     together: int = _BLOCK
 
     @classmethod
-    def of(cls, answer: KnownAnswer, seed: int) -> _Draws:
+    def of(cls, answer: KnownAnswer, seed: int) -> _AnswerDraws:
         """Return draws in blocks that stay in the processor's cache."""
         entries = cls(answer, seed).transcripts(0, 1, "probing").size
         return cls(answer, seed, max(_LEAST_BLOCK, _BLOCK // entries))
@@ -174,8 +176,8 @@ class _Draws:
         thresholds = [limits for _, limits in scores]
         places = [np.zeros((2, len(limits) + 1), dtype=np.int64) for limits in thresholds]
         for side in (0, 1):
-            for at, blocks in enumerate(_groups(self._units(side, trials, purpose))):
-                found = current().fact(
+            for at, blocks in enumerate(_split_unit_groups(self._units(side, trials, purpose))):
+                found = get_current_ledger().fact(
                     f"{purpose} {side} of {trials}, {at}",
                     partial(self._counted, scores, side, blocks),
                     (self.answer.name, thresholds),
@@ -204,10 +206,10 @@ class _Draws:
 
     def _drawn(self, side: int, block: Unit) -> Array:
         dataset = self.answer.pair.neighbour if side else self.answer.pair.dataset
-        return checked_sample(self.answer.mechanism, dataset, block.trials, block.generator())
+        return draw_checked_sample(self.answer.mechanism, dataset, block.trials, block.generator())
 
 
-def _groups(units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
+def _split_unit_groups(units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
     return (units[at : at + _KEPT] for at in range(0, len(units), _KEPT))
 
 
@@ -221,7 +223,9 @@ class _Tried:
     thresholds: Array
 
 
-def _promising(draws: _Draws, learners: Sequence[Learner], budget: Budget) -> Sequence[_Tried]:
+def _select_promising_attacks(
+    draws: _AnswerDraws, learners: Sequence[Learner], budget: SelfTestBudget
+) -> Sequence[_Tried]:
     """Return the attacks that promise nearly as much as the best, on transcripts unseen so far."""
     entries = draws.transcripts(0, 1, "probing").size
     size = min(max(budget.learning // entries, 1), _MOST_LEARNED)
@@ -238,7 +242,7 @@ def _promising(draws: _Draws, learners: Sequence[Learner], budget: Budget) -> Se
             continue
         p, q = (np.asarray(score(side), dtype=np.float64) for side in judging)
         promised = choose_event(p, q, answer.delta).promised
-        tried.append(_Tried(name, score, promised, _thresholds((p, q))))
+        tried.append(_Tried(name, score, promised, _choose_candidate_thresholds((p, q))))
     if not tried:
         names = [learner.attack.name for learner in learners]
         raise InvalidArgument("attacks", names, "one that takes these transcripts")
@@ -246,8 +250,8 @@ def _promising(draws: _Draws, learners: Sequence[Learner], budget: Budget) -> Se
     return [one for one in tried if one.promised >= enough]
 
 
-def _best(
-    draws: _Draws, tried: Sequence[_Tried], trials: int
+def _choose_best_attack(
+    draws: _AnswerDraws, tried: Sequence[_Tried], trials: int
 ) -> tuple[str, Score, _Rule, tuple[float, float]]:
     """Return the attack and event that promise most on many transcripts, and the event's rates.
 
@@ -255,15 +259,15 @@ def _best(
     """
     rules = list[tuple[float, _Rule, tuple[float, float]]]()
     for share in _STAGES if len(tried) > 1 else (1.0,):
-        rules = _rules(draws, tried, math.ceil(trials * share))
-        rivals = _rivals([promised for promised, _, _ in rules])
+        rules = _choose_attack_rules(draws, tried, math.ceil(trials * share))
+        rivals = _select_rival_attacks([promised for promised, _, _ in rules])
         tried, rules = [tried[at] for at in rivals], [rules[at] for at in rivals]
     at = int(np.argmax([promised for promised, _, _ in rules]))
     _, rule, rates = rules[at]
     return tried[at].name, tried[at].score, rule, rates
 
 
-def _rivals(promises: Sequence[float]) -> Sequence[int]:
+def _select_rival_attacks(promises: Sequence[float]) -> Sequence[int]:
     """Return which attacks are not far behind, and clearly ahead of all before them.
 
     Attacks are in order of what they cost: of those that promise the same, the first will do.
@@ -274,8 +278,8 @@ def _rivals(promises: Sequence[float]) -> Sequence[int]:
     return np.flatnonzero(near & ahead).tolist() or [0]
 
 
-def _rules(
-    draws: _Draws, tried: Sequence[_Tried], trials: int
+def _choose_attack_rules(
+    draws: _AnswerDraws, tried: Sequence[_Tried], trials: int
 ) -> list[tuple[float, _Rule, tuple[float, float]]]:
     counts = draws.below([(one.score, one.thresholds) for one in tried], trials, "choosing")
     return [
@@ -284,7 +288,7 @@ def _rules(
     ]
 
 
-def _thresholds(scores: tuple[Array, Array]) -> Array:
+def _choose_candidate_thresholds(scores: tuple[Array, Array]) -> Array:
     """Return thresholds a little below scores that were seen, ascending; more near both ends.
 
     Scores that are equal but for their last bits are not told apart.
@@ -317,7 +321,7 @@ def _best_rule(
     return float(under[at]), _Rule(False, float(thresholds[at])), (q[at], p[at])
 
 
-def _planned(rates: tuple[float, float], delta: float, least: int, most: int) -> int:
+def _plan_output_count(rates: tuple[float, float], delta: float, least: int, most: int) -> int:
     """Return how many transcripts show all but a small share of what the event shows."""
     rate, other = rates
     if other == 0:  # the ratio has no end to come near to

@@ -25,7 +25,7 @@ from dpaudit.selftest.laws import (
     Coins,
     ExactLoss,
     Games,
-    GaussianPair,
+    GaussianLawPair,
     Learned,
     NormPair,
     Scored,
@@ -126,7 +126,7 @@ _SCORES = {
     "Gaussian scores, μ = 1, 200 canaries": Scored(canaries=200, mu=1.0),
 }
 _LOSSES = {
-    "Gaussian, μ = 1 at δ = 1e-5": ExactLoss(GaussianPair(1.0), 1e-5),
+    "Gaussian, μ = 1 at δ = 1e-5": ExactLoss(GaussianLawPair(1.0), 1e-5),
     "norm noise, d = 3, s = 2 at δ = 1e-3": ExactLoss(NormPair(2.0, 3, 1), 1e-3, trials=50),
     "20 coins, both directions, at δ = 1e-3": ExactLoss(CoinPair(0.5, 0.3, 20), 1e-3, trials=50),
 }

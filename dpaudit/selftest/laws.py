@@ -23,17 +23,23 @@ from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.estimation import canaries as scored
 from dpaudit.estimation import one_run
 from dpaudit.estimation.betting import last_true
-from dpaudit.estimation.counted import Event
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.event import choose_event, event_bound
-from dpaudit.estimation.exact_loss import Direction, TiltedLosses, best_tilt, lower_end, upper_end
+from dpaudit.estimation.exact_loss import (
+    LossDirection,
+    TiltedLosses,
+    best_tilt,
+    lower_end,
+    upper_end,
+)
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.estimation.sequential.game import Game
+from dpaudit.estimation.sequential.game import BettingGame
 from dpaudit.guarantees import gaussian
 from dpaudit.laws import exponential_norm
 from dpaudit.neighbours import Side
 
 
-class Pair(Protocol):
+class LawPair(Protocol):
     """Two laws whose privacy loss can be drawn tilted."""
 
     @property
@@ -51,7 +57,7 @@ class Pair(Protocol):
 
 
 @dataclass(frozen=True)
-class GaussianPair:
+class GaussianLawPair:
     """N(0, 1) against N(mu, 1): both directions are alike, and one is audited."""
 
     mu: float
@@ -142,7 +148,7 @@ class ExactLoss:
     So many ``trials`` are drawn four times in each direction: three of them choose.
     """
 
-    pair: Pair
+    pair: LawPair
     delta: float
     trials: int = 100
 
@@ -162,11 +168,11 @@ class ExactLoss:
         ends = [upper_end(self._drawn(rng), log_delta, alpha) for _ in range(audits)]
         return np.array([math.inf if end is None else end for end in ends])
 
-    def _drawn(self, rng: Generator) -> list[Direction]:
+    def _drawn(self, rng: Generator) -> list[LossDirection]:
         """Return one audit's trials in every direction."""
         return [self._direction(side, rng) for side in self.pair.sides]
 
-    def _direction(self, side: Side, rng: Generator) -> Direction:
+    def _direction(self, side: Side, rng: Generator) -> LossDirection:
         log_delta = math.log(self.delta)
         plain = self.pair.losses(side, 0.0, self.trials, rng).privacy_loss
         square = 2 * (math.sqrt(1 + float(np.mean(plain**2))) - 1)
@@ -174,7 +180,7 @@ class ExactLoss:
         square = max(float(pilot.privacy_loss.mean()) / (pilot.tilt + 0.5), 0.0)
         tilt = best_tilt(math.sqrt(square), log_delta)
         pilot = self.pair.losses(side, tilt, self.trials, rng)
-        return Direction(self.pair.losses(side, tilt, self.trials, rng), pilot)
+        return LossDirection(self.pair.losses(side, tilt, self.trials, rng), pilot)
 
 
 _SIDE_BY_SIDE = 500  # games
@@ -227,14 +233,18 @@ class Learned:
             on_p, on_q = self._drawn(1, rng)[:, 0]
             event = choose_event(on_p, on_q, 0.0)
             fresh = self._drawn(self.each, rng)
-            found += [_certified(event, p, q, alpha, known) for p, q in zip(*fresh, strict=True)]
+            found += [
+                _compute_event_bound(event, p, q, alpha, known) for p, q in zip(*fresh, strict=True)
+            ]
         return np.array(found[:audits])
 
     def run_reusing(self, audits: int, alpha: float, rng: Generator) -> Array:
         """Return bounds of events that were chosen on the transcripts that certify them."""
         scores, known = self._drawn(audits, rng), dict[tuple[int, int], float]()
         pairs = list(zip(*scores, strict=True))
-        return np.array([_certified(choose_event(p, q, 0.0), p, q, alpha, known) for p, q in pairs])
+        return np.array(
+            [_compute_event_bound(choose_event(p, q, 0.0), p, q, alpha, known) for p, q in pairs]
+        )
 
     def _drawn(self, audits: int, rng: Generator) -> Array:
         """Return scores on the dataset and on the neighbour, shape ``(2, audits, trials)``."""
@@ -243,8 +253,12 @@ class Learned:
         return noise
 
 
-def _certified(
-    event: Event, on_p: Array, on_q: Array, alpha: float, known: dict[tuple[int, int], float]
+def _compute_event_bound(
+    event: ThresholdEvent,
+    on_p: Array,
+    on_q: Array,
+    alpha: float,
+    known: dict[tuple[int, int], float],
 ) -> float:
     """Return the event bound, computed once for each pair of counts."""
     favoured, other = (on_p, on_q) if event.above else (on_q, on_p)
@@ -339,10 +353,10 @@ class Scored:
 def _of_plan(law: Scored, plan: scored.Plan, right: int, alpha: float) -> float:
     given = scored.log_probability_of_size(law.canaries // 2, law.canaries)
     coins = np.ones(law.canaries, dtype=np.int8)
-    game = scored.Game(
+    game = scored.CanaryGame(
         scores=np.zeros(law.canaries), coins=coins, log_given=given if law.fixed else 0.0
     )
-    counted = (scored.Counted(plan, right),)
+    counted = (scored.GuessCount(plan, right),)
     if law.curve:
         return scored.gaussian_bound(game, counted, alpha)
     return scored.exact_bound(game, counted, law.delta, alpha)
@@ -371,7 +385,7 @@ class Games:
         on_p, on_q = draws[0].astype(np.float64), 1.0 - draws[1]
         just_above = np.array([1 + 1e-6])  # it is a miss to exclude this one
         start = self.pilot
-        game = Game.open(
+        game = BettingGame.open(
             on_p[..., :start],
             on_q[..., :start],
             epsilons=self.epsilon * np.concatenate([_GRID, just_above, _BEYOND]),

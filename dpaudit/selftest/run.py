@@ -20,13 +20,13 @@ from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.execution import Progress, end_with, one_thread, planned_units, stream
-from dpaudit.execution.ledger import current
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.selftest import answers
 from dpaudit.selftest.answers import KnownAnswer, Learner
-from dpaudit.selftest.black_box import Budget, Found, audit
+from dpaudit.selftest.black_box import BlackBoxResult, SelfTestBudget, audit
 from dpaudit.selftest.estimators import CASES, CONTROLS, Case
 from dpaudit.selftest.verdicts.counting import NOMINAL, VERDICTS, Verdicts
-from dpaudit.store.keeping import Storing, kept, storing
+from dpaudit.store.keeping import Storing, keep_audit, use_storing
 
 ALPHA, TINY = 0.05, 1e-7
 _TOGETHER, _MOST_TOGETHER = 100, 2.0  # audits that are kept together, times their share
@@ -55,14 +55,14 @@ class Size:
     full: bool
     audits: int
     alphas: tuple[float, ...]
-    budget: Budget
+    budget: SelfTestBudget
 
 
 QUICK = Size(
     full=False,
     audits=500,
     alphas=(ALPHA,),
-    budget=Budget(
+    budget=SelfTestBudget(
         learning=40_000, judging=10_000, choosing=100_000, certifying=200_000, least=20_000
     ),
 )
@@ -70,7 +70,7 @@ FULL = Size(
     full=True,
     audits=10_000,
     alphas=(ALPHA, TINY),
-    budget=Budget(
+    budget=SelfTestBudget(
         learning=10_000_000,
         judging=200_000,
         choosing=50_000_000,
@@ -103,9 +103,9 @@ class Rate:
     nominal: float
 
     def __post_init__(self) -> None:
-        check.integer("audits", self.audits, least=1)
-        check.probability("nominal", self.nominal)
-        if not 0 <= check.integer("misses", self.misses, least=0) <= self.audits:
+        check.require_integer("audits", self.audits, least=1)
+        check.require_probability("nominal", self.nominal)
+        if not 0 <= check.require_integer("misses", self.misses, least=0) <= self.audits:
             raise InvalidArgument("misses", self.misses, f"at most the {self.audits} audits")
 
     @property
@@ -147,7 +147,7 @@ class Tested:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class KnownAnswerAudit:
     """A known answer, audited from its outputs alone."""
 
     name: str
@@ -156,7 +156,7 @@ class Measured:
     event: float
     delta: float
     published: float | None
-    found: Found
+    found: BlackBoxResult
 
     @property
     def broken(self) -> bool:
@@ -185,7 +185,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingResult:
     """An estimator or a known answer without a result, and why."""
 
     name: str
@@ -199,9 +199,9 @@ class SelfTest:
     full: bool
     seed: int
     tested: tuple[Tested, ...]
-    measured: tuple[Measured, ...]
+    measured: tuple[KnownAnswerAudit, ...]
     seconds: float
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingResult, ...] = ()
     interrupted: bool = False
 
     @property
@@ -238,9 +238,9 @@ class SelfTest:
                 yield f"{one.name} is broken and was not refuted"
 
 
-_OUTCOMES = TypeAdapter[Tested | Measured](Tested | Measured)
-Outcome = Tested | Measured | Missing
-Task = tuple[str, Callable[[], Tested | Measured]]
+_OUTCOMES = TypeAdapter[Tested | KnownAnswerAudit](Tested | KnownAnswerAudit)
+Outcome = Tested | KnownAnswerAudit | MissingResult
+Task = tuple[str, Callable[[], Tested | KnownAnswerAudit]]
 
 
 def run(
@@ -274,35 +274,41 @@ def run(
     began = time.monotonic()
     cases = [(case, False) for case in CASES] + [(case, True) for case in CONTROLS]
     tests: list[Task] = [
-        (f"{case.estimator} on {case.law}", partial(_tested, case, control, size, seed))
+        (
+            f"{case.estimator} on {case.law}",
+            partial(_test_estimator_case, case, control, size, seed),
+        )
         for case, control in cases
         if size.full or case.quick
     ]
     known = [
         (answer, learners)
-        for answer, learners in answers.installed(published=size.full)
+        for answer, learners in answers.load_known_answers(published=size.full)
         if size.full or answer.quick
     ]
     alphas = ALPHA, CERTAIN / len(known) if known else CERTAIN
     audits: list[Task] = [
-        (one[0].name, partial(_measured, *one, size.budget, alphas, seed)) for one in known
+        (one[0].name, partial(_measure_known_answer, *one, size.budget, alphas, seed))
+        for one in known
     ]
-    judged: list[Task] = [(one.name, partial(_judged, one, size, seed)) for one in VERDICTS]
+    judged: list[Task] = [
+        (one.name, partial(_test_verdicts_case, one, size, seed)) for one in VERDICTS
+    ]
     tasks = [*audits, *judged, *tests]
     progress.start("estimators, verdicts and known answers", len(tasks))
-    found, interrupted = _all(tasks, workers, progress, where)
+    found, interrupted = _run_all_tasks(tasks, workers, progress, where)
     return SelfTest(
         full=size.full,
         seed=seed,
         tested=tuple(one for one in found if isinstance(one, Tested)),
-        measured=tuple(one for one in found if isinstance(one, Measured)),
+        measured=tuple(one for one in found if isinstance(one, KnownAnswerAudit)),
         seconds=time.monotonic() - began,
-        missing=tuple(one for one in found if isinstance(one, Missing)),
+        missing=tuple(one for one in found if isinstance(one, MissingResult)),
         interrupted=interrupted,
     )
 
 
-def _all(
+def _run_all_tasks(
     tasks: Sequence[Task], workers: int, progress: Progress, where: Storing | None
 ) -> tuple[list[Outcome], bool]:
     """Run the tasks, one at a time on every worker: no worker is idle while one is left.
@@ -316,13 +322,13 @@ def _all(
     found = list[Outcome]()
     try:
         with _quiet_when_interrupted():
-            for one in pool(delayed(_alone)(*task, where) for task in tasks):
+            for one in pool(delayed(_run_kept_task)(*task, where) for task in tasks):
                 progress.advance(1)
                 found.append(one)
     except KeyboardInterrupt:
         if not found:
             raise
-    left = [Missing(name, "not run") for name, _ in tasks[len(found) :]]
+    left = [MissingResult(name, "not run") for name, _ in tasks[len(found) :]]
     return [*found, *left], bool(left)
 
 
@@ -350,19 +356,19 @@ def _quiet_when_interrupted() -> Iterator[None]:
     threading.excepthook = before
 
 
-def _alone(
-    name: str, task: Callable[[], Tested | Measured], where: Storing | None = None
+def _run_kept_task(
+    name: str, task: Callable[[], Tested | KnownAnswerAudit], where: Storing | None = None
 ) -> Outcome:
     try:
-        with one_thread(), storing(where), kept(f"selftest: {name}", task) as ledger:
+        with one_thread(), use_storing(where), keep_audit(f"selftest: {name}", task) as ledger:
             plain = ledger.fact("outcome", lambda: _OUTCOMES.dump_python(_in_words(task)))
             ledger.end()
             return _OUTCOMES.validate_python(plain)
     except DpauditError as error:
-        return Missing(name, f"failed: {error}")
+        return MissingResult(name, f"failed: {error}")
 
 
-def _in_words(task: Callable[[], Tested | Measured]) -> Tested | Measured:
+def _in_words(task: Callable[[], Tested | KnownAnswerAudit]) -> Tested | KnownAnswerAudit:
     try:
         return task()
     except (DpauditError, KeyboardInterrupt):
@@ -371,12 +377,12 @@ def _in_words(task: Callable[[], Tested | Measured]) -> Tested | Measured:
         raise MechanismError(what_happened(error)) from error
 
 
-def _tested(case: Case, control: bool, size: Size, seed: int) -> Tested:
+def _test_estimator_case(case: Case, control: bool, size: Size, seed: int) -> Tested:
     began, audits = time.process_time(), case.audits(size.audits)
     rates, closeness = list[Rate](), None
     for alpha in size.alphas[:1] if control else size.alphas:
         tried = audits if not rates else max(1, round(audits * case.strict))
-        certified = _certified(case, tried, alpha, seed)
+        certified = _certify_case_audits(case, tried, alpha, seed)
         rates.append(Rate(case.missed(certified), tried, alpha))
         if closeness is None and case.true > 0:
             closeness = float(np.median(certified)) / case.true
@@ -391,19 +397,21 @@ def _tested(case: Case, control: bool, size: Size, seed: int) -> Tested:
     )
 
 
-def _certified(case: Case, audits: int, alpha: float, seed: int) -> Array:
+def _certify_case_audits(case: Case, audits: int, alpha: float, seed: int) -> Array:
     """Return what so many audits certify; parts of them are kept, each of half a second's work."""
     size = math.ceil(_TOGETHER * min(case.share, _MOST_TOGETHER))
     parts = planned_units(audits, size, stream(seed, case.estimator, case.law))
     return np.concatenate(
         [
-            current().fact(f"{alpha}, {at}", partial(case.run, one.trials, alpha, one.generator()))
+            get_current_ledger().fact(
+                f"{alpha}, {at}", partial(case.run, one.trials, alpha, one.generator())
+            )
             for at, one in enumerate(parts)
         ]
     )
 
 
-def _judged(verdicts: Verdicts, size: Size, seed: int) -> Tested:
+def _test_verdicts_case(verdicts: Verdicts, size: Size, seed: int) -> Tested:
     began = time.monotonic()
     seeds = range(seed, seed + (_SEEDS if size.full else 1))
     wrong, audits = verdicts.errors(seeds, full=size.full)
@@ -418,14 +426,14 @@ def _judged(verdicts: Verdicts, size: Size, seed: int) -> Tested:
     )
 
 
-def _measured(
+def _measure_known_answer(
     answer: KnownAnswer,
     learners: Sequence[Learner],
-    budget: Budget,
+    budget: SelfTestBudget,
     alphas: tuple[float, float],
     seed: int,
-) -> Measured:
-    return Measured(
+) -> KnownAnswerAudit:
+    return KnownAnswerAudit(
         name=answer.name,
         claimed=answer.claimed,
         true=answer.true,

@@ -21,11 +21,11 @@ from matplotlib.figure import Figure
 from dpaudit.files import write_files
 from dpaudit.formats import stamped
 from dpaudit.palette import with_night
-from dpaudit.report.formatting import count, number, percent
-from dpaudit.report.render import markdown_text, templates
+from dpaudit.report.formatting import format_integer, format_percent, format_significant
+from dpaudit.report.render import make_template_environment, markdown_text
 from dpaudit.report.schema import Environment
-from dpaudit.selftest.run import CERTAIN, CONFIDENCE, Measured, Rate, SelfTest, Tested
-from dpaudit.text import printable
+from dpaudit.selftest.run import CERTAIN, CONFIDENCE, KnownAnswerAudit, Rate, SelfTest, Tested
+from dpaudit.text import make_printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,24 +36,24 @@ _LARGEST = 1.3
 _WIDEST = 100.0  # nominal rates that an interval may span in the picture
 
 
-def draw(result: SelfTest, kind: Literal["png", "svg"]) -> bytes:
+def draw_selftest_picture(result: SelfTest, kind: Literal["png", "svg"]) -> bytes:
     """Return the picture: shares of the truth on the left, error rates on the right."""
     height = 1.5 + 0.27 * max(len(result.measured), len(result.tested))
     figure = Figure(figsize=(13.0, height), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _shares(left, result)
-    _rates(right, result)
-    return _saved(figure, kind)
+    _draw_truth_shares(left, result)
+    _draw_error_rates(right, result)
+    return _render_figure_bytes(figure, kind)
 
 
-def _shares(axes: Axes, result: SelfTest) -> None:
+def _draw_truth_shares(axes: Axes, result: SelfTest) -> None:
     """Draw certified over the best event's epsilon; a hatched bar where that is infinite."""
     for place, one in enumerate(result.measured):
         if one.closeness is None:
-            _endless(axes, place, one)
+            _draw_endless_bar(axes, place, one)
         else:
             axes.barh(place, one.closeness, height=0.6, color=_WRONG if one.wrong else _OURS)
-            _published(axes, place, one)
+            _draw_published_mark(axes, place, one)
     axes.axvline(1.0, color="black", linewidth=1)
     axes.axvline(0.97, color="black", linewidth=0.7, linestyle=":", label="97%")
     if any(one.published is not None for one in result.measured):
@@ -62,10 +62,12 @@ def _shares(axes: Axes, result: SelfTest) -> None:
     axes.set_xlim(0, _LARGEST)
     axes.set_xlabel("certified over the best event's exact epsilon")
     axes.figure.legend(loc="outside lower left", ncols=2, fontsize=8, frameon=False)
-    _named(axes, [one.name for one in result.measured], "Known answers, from outputs alone")
+    _set_axis_names(
+        axes, [one.name for one in result.measured], "Known answers, from outputs alone"
+    )
 
 
-def _endless(axes: Axes, place: int, one: Measured) -> None:
+def _draw_endless_bar(axes: Axes, place: int, one: KnownAnswerAudit) -> None:
     """Draw what has no share of the truth: the certified number is written."""
     axes.barh(
         place, _LARGEST, height=0.6, color="white", edgecolor=_ENDLESS, hatch="////", linewidth=0.5
@@ -77,13 +79,13 @@ def _endless(axes: Axes, place: int, one: Measured) -> None:
     axes.text(0.03, place, said, va="center", fontsize=8, bbox=box)
 
 
-def _published(axes: Axes, place: int, one: Measured) -> None:
+def _draw_published_mark(axes: Axes, place: int, one: KnownAnswerAudit) -> None:
     if one.published is not None:
         mark = min(one.published / one.event, _LARGEST)
         axes.plot(mark, place, "D", color=_OTHERS, markeredgecolor="black", markersize=5)
 
 
-def _rates(axes: Axes, result: SelfTest) -> None:
+def _draw_error_rates(axes: Axes, result: SelfTest) -> None:
     """Draw observed over nominal error rates at the first error probability."""
     for place, one in enumerate(result.tested):
         rate = one.rates[0]
@@ -103,12 +105,15 @@ def _rates(axes: Axes, result: SelfTest) -> None:
     axes.axvline(1.0, color="black", linewidth=1)
     axes.set_xlim(left=0)
     axes.set_xlabel("observed over nominal error rate")
-    _named(axes, names, "Estimators: how often they err")
+    _set_axis_names(axes, names, "Estimators: how often they err")
 
 
 def _too_few(axes: Axes, place: int, rate: Rate) -> None:
     """Write the counts of what errs so rarely that no share of the nominal rate can be seen."""
-    said = f"{rate.misses} of {count(rate.audits)}, of which {number(rate.nominal)} may err"
+    said = (
+        f"{rate.misses} of {format_integer(rate.audits)}, of which "
+        f"{format_significant(rate.nominal)} may err"
+    )
     colour = _OURS if rate.sound else _WRONG
     # Beside the line at 1, which is what may err
     axes.annotate(
@@ -122,7 +127,7 @@ def _too_few(axes: Axes, place: int, rate: Rate) -> None:
     )
 
 
-def _named(axes: Axes, names: list[str], title: str) -> None:
+def _set_axis_names(axes: Axes, names: list[str], title: str) -> None:
     axes.set_yticks(range(len(names)), names, fontsize=8)
     axes.set_ylim(len(names), -1)
     axes.grid(axis="x", alpha=0.3)
@@ -130,7 +135,7 @@ def _named(axes: Axes, names: list[str], title: str) -> None:
     axes.set_title(title, fontsize=10)
 
 
-def _saved(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
+def _render_figure_bytes(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
     drawn = io.BytesIO()
     if kind == "png":
         FigureCanvasAgg(figure)
@@ -173,7 +178,7 @@ _ANSWER_COLUMNS = (
 )
 
 
-def write(result: SelfTest, folder: Path, workers: int) -> Path:
+def write_selftest(result: SelfTest, folder: Path, workers: int) -> Path:
     """Write ``selftest.json``, ``.md``, ``.html`` and ``.png``; return the page.
 
     Raises
@@ -182,20 +187,22 @@ def write(result: SelfTest, folder: Path, workers: int) -> Path:
         If a file cannot be written.
     """
     page = folder / "selftest.html"
-    text = json.dumps(document(result, workers), indent=2, allow_nan=False) + "\n"
+    text = json.dumps(make_selftest_document(result, workers), indent=2, allow_nan=False) + "\n"
     write_files(
         folder,
         {
-            page: printable(_html(result)).encode("utf-8"),
-            folder / "selftest.md": printable(_markdown(result)).encode("utf-8"),
+            page: make_printable(_render_selftest_html(result)).encode("utf-8"),
+            folder / "selftest.md": make_printable(_render_selftest_markdown(result)).encode(
+                "utf-8"
+            ),
             folder / "selftest.json": text.encode("utf-8"),
-            folder / "selftest.png": draw(result, "png"),
+            folder / "selftest.png": draw_selftest_picture(result, "png"),
         },
     )
     return page
 
 
-def document(result: SelfTest, workers: int) -> dict[str, Any]:
+def make_selftest_document(result: SelfTest, workers: int) -> dict[str, Any]:
     """Return all numbers as JSON knows them: an infinite epsilon is null."""
     content = {
         "version": VERSION,
@@ -205,8 +212,8 @@ def document(result: SelfTest, workers: int) -> dict[str, Any]:
         "full": result.full,
         "seed": result.seed,
         "interval_confidence": CONFIDENCE,
-        "estimators": [_tested(one) for one in result.tested],
-        "known_answers": [_measured(one) for one in result.measured],
+        "estimators": [_make_tested_document(one) for one in result.tested],
+        "known_answers": [_make_measured_document(one) for one in result.measured],
         "environment": Environment.of_this_machine(workers, result.seconds).model_dump(mode="json"),
     }
     return stamped("selftest", content)
@@ -219,11 +226,12 @@ def estimator_rows(result: SelfTest) -> list[tuple[str, ...]]:
             one.estimator,
             one.law,
             str(rate.audits),
-            number(rate.nominal, 2),
-            number(rate.observed, 3),
-            f"[{number(rate.interval[0], 2)}, {number(rate.interval[1], 2)}]",
-            "—" if one.closeness is None else percent(round(one.closeness, 3)),
-            _verdict(one, rate.sound),
+            format_significant(rate.nominal, 2),
+            format_significant(rate.observed, 3),
+            f"[{format_significant(rate.interval[0], 2)}, "
+            f"{format_significant(rate.interval[1], 2)}]",
+            "—" if one.closeness is None else format_percent(round(one.closeness, 3)),
+            _format_soundness(one, rate.sound),
         )
         for one in result.tested
         for rate in one.rates
@@ -252,28 +260,28 @@ def _all_answers(result: SelfTest) -> list[tuple[str, ...]]:
     return [
         (
             one.name,
-            _epsilon(one.claimed),
-            _epsilon(one.true),
-            _epsilon(one.event),
-            _epsilon(one.found.lower),
-            "—" if one.closeness is None else percent(round(one.closeness, 3)),
-            "—" if one.published is None else _epsilon(one.published),
-            count(one.found.trials),
+            _format_epsilon_cell(one.claimed),
+            _format_epsilon_cell(one.true),
+            _format_epsilon_cell(one.event),
+            _format_epsilon_cell(one.found.lower),
+            "—" if one.closeness is None else format_percent(round(one.closeness, 3)),
+            "—" if one.published is None else _format_epsilon_cell(one.published),
+            format_integer(one.found.trials),
             one.found.attack,
-            number(one.found.seconds, 2),
-            _judged(one),
+            format_significant(one.found.seconds, 2),
+            _format_answer_judgement(one),
         )
         for one in result.measured
     ]
 
 
-def _verdict(one: Tested, sound: bool) -> str:
+def _format_soundness(one: Tested, sound: bool) -> str:
     if one.control:
         return "NOT CAUGHT" if sound else "caught"
     return "sound" if sound else "UNSOUND"
 
 
-def _judged(one: Measured) -> str:
+def _format_answer_judgement(one: KnownAnswerAudit) -> str:
     if one.wrong:
         return "WRONG: above the truth"
     said = "broken" if one.broken else "correct"
@@ -281,18 +289,18 @@ def _judged(one: Measured) -> str:
     return f"{said}; a miss, of which 5% may occur" if one.missed else said
 
 
-def _epsilon(value: float) -> str:
-    return "∞" if math.isinf(value) else number(value, 4)
+def _format_epsilon_cell(value: float) -> str:
+    return "∞" if math.isinf(value) else format_significant(value, 4)
 
 
-def _tested(one: Tested) -> dict[str, Any]:
+def _make_tested_document(one: Tested) -> dict[str, Any]:
     return {
         "estimator": one.estimator,
         "law": one.law,
         "true_epsilon": one.true,
         "made_unsound": one.control,
         "sound": one.sound,
-        "median_certified_over_true": _finite(one.closeness),
+        "median_certified_over_true": _convert_infinite_to_none(one.closeness),
         "cpu_seconds": round(one.seconds, 2),
         "rates": [
             {
@@ -307,12 +315,12 @@ def _tested(one: Tested) -> dict[str, Any]:
     }
 
 
-def _measured(one: Measured) -> dict[str, Any]:
+def _make_measured_document(one: KnownAnswerAudit) -> dict[str, Any]:
     return {
         "name": one.name,
         "claimed_epsilon": one.claimed,
-        "true_epsilon": _finite(one.true),
-        "best_event_epsilon": _finite(one.event),
+        "true_epsilon": _convert_infinite_to_none(one.true),
+        "best_event_epsilon": _convert_infinite_to_none(one.event),
         "delta": one.delta,
         "certified_epsilon": one.found.lower,
         "nearly_certain_epsilon": one.found.nearly_certain,
@@ -329,7 +337,7 @@ def _measured(one: Measured) -> dict[str, Any]:
     }
 
 
-def _finite(value: float | None) -> float | None:
+def _convert_infinite_to_none(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -340,15 +348,15 @@ def _what_is_missing(result: SelfTest) -> dict[str, Any]:
     return {"interrupted": result.interrupted, "missing": missing}
 
 
-def outcome(result: SelfTest) -> str:
+def format_selftest_outcome(result: SelfTest) -> str:
     """Return the outcome of the whole: what is missing keeps it from being passed.
 
     Examples
     --------
-    >>> from dpaudit.selftest.run import Missing
-    >>> missing = (Missing("laplace", "not run"),)
+    >>> from dpaudit.selftest.run import MissingResult
+    >>> missing = (MissingResult("laplace", "not run"),)
     >>> nothing = SelfTest(full=False, seed=0, tested=(), measured=(), seconds=0, missing=missing)
-    >>> outcome(nothing)
+    >>> format_selftest_outcome(nothing)
     'Unfinished, 0 of 1. Missing: laplace (not run).'
     """
     failed = f"Failed: {'; '.join(result.failures)}." if result.failures else ""
@@ -360,7 +368,7 @@ def outcome(result: SelfTest) -> str:
     return f"{begin}, {there} of {result.asked}. Missing: {listed}. {failed}".rstrip()
 
 
-def sentences(result: SelfTest) -> tuple[str, ...]:
+def format_selftest_sentences(result: SelfTest) -> tuple[str, ...]:
     """Return what happened, how it was judged, and what the columns mean."""
     misses = result.misses
     seen = f" Here {misses.misses} of {misses.audits} are." if misses else ""
@@ -369,9 +377,10 @@ def sentences(result: SelfTest) -> tuple[str, ...]:
         "final samples.",
     )
     return (
-        outcome(result),
+        format_selftest_outcome(result),
         "An estimator may miss the truth as often as its nominal error probability says. The "
-        f"interval is Clopper and Pearson's, at {percent(CONFIDENCE)}; a row is sound if its lower "
+        f"interval is Clopper and Pearson's, at {format_percent(CONFIDENCE)}; a row is sound if "
+        "its lower "
         "end is at most the nominal one. Rows made unsound on purpose must be caught. Closeness is "
         "the median certified epsilon over the true one.",
         "Known answers are audited from outputs alone, at 95% confidence: attacks learn on some "
@@ -385,8 +394,12 @@ def sentences(result: SelfTest) -> tuple[str, ...]:
     )
 
 
-def _markdown(result: SelfTest) -> str:
-    parts = ["# Self-test", *sentences(result), "![certified over true](selftest.png)"]
+def _render_selftest_markdown(result: SelfTest) -> str:
+    parts = [
+        "# Self-test",
+        *format_selftest_sentences(result),
+        "![certified over true](selftest.png)",
+    ]
     parts += ["## Estimators", _markdown_table(ESTIMATOR_COLUMNS, estimator_rows(result))]
     parts += ["## Known answers", _markdown_table(answer_columns(result), answer_rows(result))]
     return "\n\n".join(parts) + "\n"
@@ -397,11 +410,11 @@ def _markdown_table(columns: Sequence[str], rows: Rows) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _html(result: SelfTest) -> str:
+def _render_selftest_html(result: SelfTest) -> str:
     tables = [
         ("Estimators", ESTIMATOR_COLUMNS, estimator_rows(result)),
         ("Known answers", answer_columns(result), answer_rows(result)),
     ]
-    page = templates(html=True).get_template("selftest.html.j2")
-    drawn = draw(result, "svg").decode("utf-8")
-    return page.render(sentences=sentences(result), picture=drawn, tables=tables)
+    page = make_template_environment(html=True).get_template("selftest.html.j2")
+    drawn = draw_selftest_picture(result, "svg").decode("utf-8")
+    return page.render(sentences=format_selftest_sentences(result), picture=drawn, tables=tables)

@@ -17,7 +17,7 @@ _EXACT = 2**53
 _ENCODINGS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}  # windows of zlib
 
 
-class Answer(NamedTuple):
+class ServiceAnswer(NamedTuple):
     """An answer: its status, its headers by lower-case names, and its body."""
 
     status: int
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
     body: bytes
 
 
-def output_of(answer: Answer, read: str | None) -> Any:
+def output_of(answer: ServiceAnswer, read: str | None) -> Any:
     r"""Return the output that an answer holds.
 
     Parameters
@@ -45,16 +45,16 @@ def output_of(answer: Answer, read: str | None) -> Any:
 
     Examples
     --------
-    >>> answer = Answer(200, "OK", {}, b'{"result": {"count": 3.5}, "took": 0.1}')
+    >>> answer = ServiceAnswer(200, "OK", {}, b'{"result": {"count": 3.5}, "took": 0.1}')
     >>> output_of(answer, "/result/count"), output_of(answer, "took")
     (3.5, 0.1)
     >>> output_of(answer._replace(body=b" 12.25\n"), None)
     12.25
     """
     if read is not None and read.lower().startswith("header:"):
-        return _header(answer, read.partition(":")[2].strip())
-    value = _value(answer)
-    return value if read is None else _part(value, read)
+        return _read_answer_header(answer, read.partition(":")[2].strip())
+    value = _parse_answer_body(answer)
+    return value if read is None else _select_answer_part(value, read)
 
 
 def unpacked(body: bytes, encoding: str, most: int) -> bytes | None:
@@ -95,19 +95,19 @@ def _inflated(body: bytes, window: int, most: int) -> bytes | None:
     return found
 
 
-def shown(answer: Answer) -> str:
+def format_answer_beginning(answer: ServiceAnswer) -> str:
     """Return the beginning of a body, which a message shows where records are shown."""
     return str(Record(answer.body[:_SHOWN].decode("utf-8", "replace")))
 
 
-def _header(answer: Answer, name: str) -> Any:
+def _read_answer_header(answer: ServiceAnswer, name: str) -> Any:
     found = answer.headers.get(name.lower())
     if found is None:
         raise MechanismError(f"read: the answer has no header {name}")
-    return _number(found)
+    return _parse_answer_number(found)
 
 
-def _value(answer: Answer) -> Any:
+def _parse_answer_body(answer: ServiceAnswer) -> Any:
     text = _text(answer)
     if not text:
         raise MechanismError("the answer is empty")
@@ -117,8 +117,10 @@ def _value(answer: Answer) -> Any:
         raise MechanismError("the answer is JSON that is nested too deeply") from None
     except ValueError:
         if "json" in answer.headers.get("content-type", ""):
-            raise MechanismError(f"the answer is no JSON: {shown(answer)}") from None
-        found = _number(text)
+            raise MechanismError(
+                f"the answer is no JSON: {format_answer_beginning(answer)}"
+            ) from None
+        found = _parse_answer_number(text)
     _require_finite(found)
     _require_shallow(found)
     return found
@@ -130,7 +132,7 @@ def _integer(text: str) -> float | int:
     return found if abs(found) < _EXACT else int(text)
 
 
-def _text(answer: Answer) -> str:
+def _text(answer: ServiceAnswer) -> str:
     """Return the text of a body, in UTF-8 or else in the charset that the answer names."""
     named = Message()
     named["content-type"] = answer.headers.get("content-type", "")
@@ -141,7 +143,7 @@ def _text(answer: Answer) -> str:
         except (UnicodeDecodeError, LookupError):
             continue
     other = "names no charset" if charset is None else f"is none in {charset}, as it says"
-    raise MechanismError(f"the answer is no UTF-8 and {other}: {shown(answer)}")
+    raise MechanismError(f"the answer is no UTF-8 and {other}: {format_answer_beginning(answer)}")
 
 
 def _refuse_constant(name: str) -> Any:
@@ -153,7 +155,7 @@ def _require_finite(found: Any) -> None:
         raise MechanismError("the answer is a number beyond all doubles, expected a finite number")
 
 
-def _number(text: str) -> Any:
+def _parse_answer_number(text: str) -> Any:
     """Return a number, where a text is one; a text is an output as well."""
     try:
         found = float(text)
@@ -171,14 +173,14 @@ def _require_shallow(value: Any, level: int = 0) -> None:
         _require_shallow(one, level + 1)
 
 
-def _part(value: Any, read: str) -> Any:
+def _select_answer_part(value: Any, read: str) -> Any:
     steps = read[1:].split("/") if read.startswith("/") else [read]
     for step in steps:
-        value = _member(value, step.replace("~1", "/").replace("~0", "~"), read)
+        value = _select_answer_member(value, step.replace("~1", "/").replace("~0", "~"), read)
     return value
 
 
-def _member(value: Any, name: str, read: str) -> Any:
+def _select_answer_member(value: Any, name: str, read: str) -> Any:
     if isinstance(value, dict) and name in value:
         return value[name]
     if isinstance(value, list) and name.isdecimal() and int(name) < len(value):

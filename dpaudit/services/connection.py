@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from dpaudit.errors import MechanismError
-from dpaudit.services.answers import Answer, unpacked
+from dpaudit.services.answers import ServiceAnswer, unpacked
 
 _REDIRECTS = 4
 _MOVED = (301, 302, 303, 307, 308)
@@ -23,7 +23,7 @@ _PIECE = 2**16  # bytes
 _open: dict[tuple[int, str, str], http.client.HTTPConnection] = {}
 
 
-class Request(NamedTuple):
+class ServiceRequest(NamedTuple):
     """A request whose words are filled in: an address, which no message shows, and the rest."""
 
     method: str
@@ -40,7 +40,7 @@ class Absent(MechanismError):
     """Nobody takes connections: no request was sent, so that no answer is hidden."""
 
 
-def answer_of(request: Request, timeout: float, most: int) -> Answer:
+def answer_of(request: ServiceRequest, timeout: float, most: int) -> ServiceAnswer:
     """Return the answer to a request.
 
     Parameters
@@ -59,88 +59,88 @@ def answer_of(request: Request, timeout: float, most: int) -> Answer:
         takes connections.
     """
     for _ in range(_REDIRECTS + 1):
-        found = _asked(request, timeout, most)
+        found = _send_with_retry(request, timeout, most)
         if found.status not in _MOVED or "location" not in found.headers:
             return found
-        request = _moved(request, found)
+        request = _make_redirected_request(request, found)
     raise MechanismError(f"answered with more than {_REDIRECTS} redirects")
 
 
-def _moved(request: Request, found: Answer) -> Request:
+def _make_redirected_request(request: ServiceRequest, found: ServiceAnswer) -> ServiceRequest:
     """Return the request that a redirect asks for, on the same host alone."""
     url = urljoin(request.url, found.headers["location"])
     before, after = urlsplit(request.url), urlsplit(url)
-    if _host(before) != _host(after):
+    if _get_url_host(before) != _get_url_host(after):
         raise MechanismError(
             f"answered with a redirect to another host ({after.scheme}://{after.netloc}), which "
             "is not followed: give that address, if it is the service"
         )
     if found.status in (307, 308) or request.method in ("GET", "HEAD"):
         return request._replace(url=url)
-    return Request("GET", url, request.headers, None)
+    return ServiceRequest("GET", url, request.headers, None)
 
 
-def _host(url: SplitResult) -> tuple[str, str | None, int]:
+def _get_url_host(url: SplitResult) -> tuple[str, str | None, int]:
     port = url.port or (443 if url.scheme == "https" else 80)
     return url.scheme, url.hostname, port
 
 
-def _asked(request: Request, timeout: float, most: int) -> Answer:
+def _send_with_retry(request: ServiceRequest, timeout: float, most: int) -> ServiceAnswer:
     try:
-        return _sent(request, timeout, most)
+        return _send_request(request, timeout, most)
     except Closed:
-        return _sent(request, timeout, most)
+        return _send_request(request, timeout, most)
 
 
-def _sent(request: Request, timeout: float, most: int) -> Answer:
+def _send_request(request: ServiceRequest, timeout: float, most: int) -> ServiceAnswer:
     url = urlsplit(request.url)
     key = os.getpid(), url.scheme, url.netloc
     connection, known = _open.get(key), key in _open
     if connection is None:
-        connection = _open[key] = _connected(url, timeout)
+        connection = _open[key] = _make_connection(url, timeout)
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     try:
         connection.request(request.method, path, request.body, request.headers)
-        _acknowledge(connection.sock)
+        _set_quick_acknowledgement(connection.sock)
         response = connection.getresponse()
     except (http.client.BadStatusLine, ConnectionError, BrokenPipeError) as error:
-        _end(key)
+        _close_connection(key)
         if isinstance(error, ConnectionRefusedError):
-            raise Absent(_why(error, url, timeout)) from error
+            raise Absent(_explain_connection_error(error, url, timeout)) from error
         if known and isinstance(error, http.client.RemoteDisconnected | ConnectionError):
             raise Closed from error
-        raise MechanismError(_why(error, url, timeout)) from error
+        raise MechanismError(_explain_connection_error(error, url, timeout)) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        _end(key)
-        raise MechanismError(_why(error, url, timeout)) from error
-    return _read(response, key, url, timeout, most)
+        _close_connection(key)
+        raise MechanismError(_explain_connection_error(error, url, timeout)) from error
+    return _read_response(response, key, url, timeout, most)
 
 
-def _acknowledge(connected: socket.socket) -> None:
+def _set_quick_acknowledgement(connected: socket.socket) -> None:
     """Acknowledge at once what comes in parts, for which its sender waits: 40 ms an answer."""
     if hasattr(socket, "TCP_QUICKACK"):
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
 
-def _read(
+def _read_response(
     response: http.client.HTTPResponse, key: Any, url: SplitResult, timeout: float, most: int
-) -> Answer:
+) -> ServiceAnswer:
     try:
-        body = _body(response, most)
+        body = _read_limited_body(response, most)
     except (OSError, http.client.HTTPException) as error:
-        _end(key)
-        raise MechanismError(_why(error, url, timeout)) from error
+        _close_connection(key)
+        raise MechanismError(_explain_connection_error(error, url, timeout)) from error
     if body is None or response.will_close:
-        _end(key)
+        _close_connection(key)
     headers = {name.lower(): value for name, value in response.getheaders()}
     if body is not None:
         body = unpacked(body, headers.get("content-encoding", ""), most)
     if body is None:
         raise MechanismError(f"answered with more than {most} bytes (max_bytes)")
-    return Answer(response.status, response.reason, headers, body)
+    return ServiceAnswer(response.status, response.reason, headers, body)
 
 
-def _body(response: http.client.HTTPResponse, most: int) -> bytes | None:
+def _read_limited_body(response: http.client.HTTPResponse, most: int) -> bytes | None:
     """Return the whole body; None where it has more bytes than it may."""
     parts, size = [], 0
     while part := response.read(_PIECE):
@@ -151,7 +151,7 @@ def _body(response: http.client.HTTPResponse, most: int) -> bytes | None:
     return b"".join(parts)
 
 
-def _connected(url: SplitResult, timeout: float) -> http.client.HTTPConnection:
+def _make_connection(url: SplitResult, timeout: float) -> http.client.HTTPConnection:
     host = url.hostname or ""
     if url.scheme == "https":
         context = ssl.create_default_context()
@@ -159,14 +159,14 @@ def _connected(url: SplitResult, timeout: float) -> http.client.HTTPConnection:
     return http.client.HTTPConnection(host, url.port, timeout=timeout)
 
 
-def _end(key: tuple[int, str, str]) -> None:
+def _close_connection(key: tuple[int, str, str]) -> None:
     if (connection := _open.pop(key, None)) is not None:
         connection.close()
 
 
-def _why(error: Exception, url: SplitResult, timeout: float) -> str:
+def _explain_connection_error(error: Exception, url: SplitResult, timeout: float) -> str:
     """Return in words why there is no answer."""
-    where = f"{url.scheme}://{url.hostname}:{_host(url)[2]}"
+    where = f"{url.scheme}://{url.hostname}:{_get_url_host(url)[2]}"
     match error:
         case ssl.SSLCertVerificationError():
             return (

@@ -26,7 +26,7 @@ _MOST = 8  # versions that are listed
 
 
 @dataclass(frozen=True)
-class Seen:
+class ServiceUsage:
     """What was seen of a service by all processes.
 
     Parameters
@@ -52,7 +52,7 @@ class Seen:
     cached: int = 0
     said_by: str = ""
 
-    def with_answer(self, version: str, cache: str) -> Seen:
+    def with_answer(self, version: str, cache: str) -> ServiceUsage:
         """Return this with one more answer."""
         known = version in self.versions or not version or len(self.versions) >= _MOST
         now = time.time()
@@ -72,10 +72,10 @@ class _Page:
     """What the file holds."""
 
     next: float = 0.0
-    seen: Seen = field(default_factory=Seen)
+    seen: ServiceUsage = field(default_factory=ServiceUsage)
 
 
-class Token:
+class JournalToken:
     """What names a journal; the program that made it leaves the file when the token goes.
 
     Parameters
@@ -88,14 +88,14 @@ class Token:
         self.name = token_hex(8)
         weakref.finalize(self, Journal(self.name).leave)
 
-    def __reduce__(self) -> tuple[Callable[[str], Token], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[[str], JournalToken], tuple[str]]:
         """Return what another process gets, whose end is not the end of the journal."""
         _ = Journal(self.name).path
         return _named, (self.name,)
 
 
-def _named(name: str) -> Token:
-    found = object.__new__(Token)
+def _named(name: str) -> JournalToken:
+    found = object.__new__(JournalToken)
     found.name = name
     return found
 
@@ -127,7 +127,7 @@ class Journal:
         return leftovers.folder(self._name) / "journal"
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> ServiceUsage:
         """What all processes have seen."""
         with self._page() as page:
             return page.seen
@@ -149,7 +149,7 @@ class Journal:
             page.next = max(page.next, time.monotonic() + seconds)
             page.seen = replace(page.seen, refusals=page.seen.refusals + 1)
 
-    def note(self, change: Callable[[Seen], Seen]) -> None:
+    def note(self, change: Callable[[ServiceUsage], ServiceUsage]) -> None:
         """Take note of what was seen."""
         with self._page() as page:
             page.seen = change(page.seen)
@@ -165,7 +165,7 @@ class Journal:
         file = os.open(self.path, flags, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-            page = _read(os.pread(file, 2**20, 0))
+            page = _parse_journal_page(os.pread(file, 2**20, 0))
             yield page
             written = json.dumps({"next": page.next, "seen": asdict(page.seen)}).encode()
             os.pwrite(file, written, 0)
@@ -174,10 +174,10 @@ class Journal:
             os.close(file)
 
 
-def _read(written: bytes) -> _Page:
+def _parse_journal_page(written: bytes) -> _Page:
     try:
         found = json.loads(written)
         seen = found["seen"] | {"versions": tuple(found["seen"]["versions"])}
-        return _Page(found["next"], Seen(**seen))
+        return _Page(found["next"], ServiceUsage(**seen))
     except (ValueError, TypeError, KeyError):  # it is new, or a process ended as it wrote
         return _Page()

@@ -14,16 +14,16 @@ from urllib.parse import SplitResult, urlsplit
 
 from numpy.random import Generator
 
-from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.laws.outside import Outside
-from dpaudit.records import stray
-from dpaudit.services.answers import Answer, output_of, shown
-from dpaudit.services.connection import Absent, Request, answer_of
-from dpaudit.services.limits import Journal, Seen, Token
+from dpaudit.records import convert_stray_argument
+from dpaudit.services.answers import ServiceAnswer, format_answer_beginning, output_of
+from dpaudit.services.connection import Absent, ServiceRequest, answer_of
+from dpaudit.services.limits import Journal, JournalToken, ServiceUsage
 from dpaudit.services.nonces import with_nonce
 from dpaudit.services.template import (
     Kind,
-    Values,
+    TemplateValues,
     in_address,
     in_body,
     in_header,
@@ -103,7 +103,7 @@ class Service(Outside):
     patience: float = 600.0
     max_bytes: int = 2**20
     version: str | None = None
-    token: Token = field(default_factory=Token, repr=False, compare=False)
+    token: JournalToken = field(default_factory=JournalToken, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_known("url", self.url)
@@ -132,7 +132,7 @@ class Service(Outside):
         return "fresh" in self.words or "seed" in self.words
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> ServiceUsage:
         """What was seen of it by all processes."""
         return Journal(self.token.name).seen
 
@@ -154,12 +154,18 @@ class Service(Outside):
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of what is asked: not of the service, which nobody can look at."""
-        stated = {one.name: _plain(getattr(self, one.name)) for one in fields(self) if one.compare}
+        stated = {
+            one.name: _convert_body_to_json(getattr(self, one.name))
+            for one in fields(self)
+            if one.compare
+        }
         return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what other processes get: the fields alone."""
-        return _made, ({one.name: getattr(self, one.name) for one in fields(self)},)
+        return _make_service_from_values, (
+            {one.name: getattr(self, one.name) for one in fields(self)},
+        )
 
     def __call__(self, dataset: Any, rng: Generator) -> Any:
         """Return the output of one request.
@@ -169,7 +175,7 @@ class Service(Outside):
         MechanismError
             The service does not answer, or with something else than an output.
         """
-        values = Values(dataset, int(rng.integers(_SEED)), nonce())
+        values = TemplateValues(dataset, int(rng.integers(_SEED)), nonce())
         try:
             answer = self._answered(self._asked._request(values))
             output = output_of(answer, self.read)
@@ -208,21 +214,21 @@ class Service(Outside):
     def _template(self) -> tuple[Any, Kind]:
         return _template_of(self.body, self.headers)
 
-    def _request(self, values: Values) -> Request:
+    def _request(self, values: TemplateValues) -> ServiceRequest:
         """Return the request with its words filled in."""
         url = in_address(self.url, values)
         _require_address(url, filled=True)
         headers = {name: in_header(value, values) for name, value in self.headers.items()}
         if self.body is None:
-            return Request(self._method, url, headers, None)
+            return ServiceRequest(self._method, url, headers, None)
         body, kind = self._template
         said = {name.lower() for name in headers}
         like = "json" if kind == "text" and _is_like_json(body) else kind
         if like in _HEADERS and "content-type" not in said:
             headers["Content-Type"] = _HEADERS[like]
-        return Request(self._method, url, headers, in_body(body, kind, values))
+        return ServiceRequest(self._method, url, headers, in_body(body, kind, values))
 
-    def _answered(self, request: Request) -> Answer:
+    def _answered(self, request: ServiceRequest) -> ServiceAnswer:
         """Return the answer that is an output, waiting where the service asks for it."""
         waited, refusals = 0.0, 0
         while (answer := self._tried(request, waited)) is None or (answer.status in REFUSES):
@@ -236,7 +242,7 @@ class Service(Outside):
             self._journal.hold(seconds)
         return self._required(answer)
 
-    def _tried(self, request: Request, waited: float) -> Answer | None:
+    def _tried(self, request: ServiceRequest, waited: float) -> ServiceAnswer | None:
         """Return the answer to a request; None where the service seems to be started again."""
         time.sleep(self._journal.turn(self.rate))
         try:
@@ -246,15 +252,16 @@ class Service(Outside):
                 raise
             return None
 
-    def _required(self, answer: Answer) -> Answer:
+    def _required(self, answer: ServiceAnswer) -> ServiceAnswer:
         if not 200 <= answer.status < 300:
             count = self._journal.seen.answers
             raise MechanismError(
-                f"answered {answer.status} {answer.reason} after {count} answers: {shown(answer)}"
+                f"answered {answer.status} {answer.reason} after {count} answers: "
+                f"{format_answer_beginning(answer)}"
             )
         return answer
 
-    def _note(self, answer: Answer) -> None:
+    def _note(self, answer: ServiceAnswer) -> None:
         """Note an answer that is an output."""
         named = self.version or "Server"
         version = answer.headers.get(named.lower(), "").strip()
@@ -263,16 +270,19 @@ class Service(Outside):
         self._journal.note(lambda seen: seen.with_answer(said, cache))
 
 
-def _made(values: dict[str, Any]) -> Service:
+def _make_service_from_values(values: dict[str, Any]) -> Service:
     return Service(**values)
 
 
-def cache_said(answer: Answer) -> str:
+def cache_said(answer: ServiceAnswer) -> str:
     """Return the header that says that an answer came from a cache; empty if none does.
 
     Examples
     --------
-    >>> cache_said(Answer(200, "OK", {"age": "12"}, b"")), cache_said(Answer(200, "OK", {}, b""))
+    >>> (
+    ...     cache_said(ServiceAnswer(200, "OK", {"age": "12"}, b"")),
+    ...     cache_said(ServiceAnswer(200, "OK", {}, b"")),
+    ... )
     ('Age: 12', '')
     """
     age = answer.headers.get("age", "")
@@ -306,7 +316,7 @@ def _require_address(url: str, *, filled: bool = False) -> None:
     """Refuse what is no address of a service, or holds a password."""
     if not filled and url.startswith("{dataset}"):
         return
-    given = Shown("an address") if filled else url
+    given = VerbatimText("an address") if filled else url
     try:
         parts = urlsplit(url)
         found = parts.port, parts.hostname
@@ -314,7 +324,7 @@ def _require_address(url: str, *, filled: bool = False) -> None:
         found, parts = (None, None), SplitResult("", "", "", "", "")
     if parts.username is not None or parts.password is not None:
         expected = "no name and password in it: headers={'Authorization': 'env:NAME'}"
-        raise InvalidArgument("url", Shown("an address with a name before @"), expected)
+        raise InvalidArgument("url", VerbatimText("an address with a name before @"), expected)
     if parts.scheme not in ("http", "https") or not found[1]:
         raise InvalidArgument("url", given, "an address such as http://host:8000/count?q=...")
     if any(ord(letter) <= 32 or ord(letter) > 126 for letter in url):
@@ -324,13 +334,13 @@ def _require_address(url: str, *, filled: bool = False) -> None:
 
 def _require_header(name: str, value: Any) -> None:
     if not isinstance(value, str) or not name.isprintable() or ":" in name or " " in name:
-        raise InvalidArgument("headers", Shown(name), "names of headers with a text each")
+        raise InvalidArgument("headers", VerbatimText(name), "names of headers with a text each")
     if not value.isprintable():
-        raise InvalidArgument("headers", Shown(name), "a text of one line")
+        raise InvalidArgument("headers", VerbatimText(name), "a text of one line")
     secret = any(one in name.lower() for one in _SECRETS)
     if secret and not value.startswith("env:") and "{env:" not in value:
         expected = "env:NAME, or {env:NAME} in it: a secret that stands here would be in reports"
-        raise InvalidArgument("headers", Shown(f"a value for {name}"), expected)
+        raise InvalidArgument("headers", VerbatimText(f"a value for {name}"), expected)
 
 
 def _require_positive(name: str, value: Any, *, optional: bool) -> None:
@@ -341,8 +351,10 @@ def _require_positive(name: str, value: Any, *, optional: bool) -> None:
         raise InvalidArgument(name, value, "a positive number")
 
 
-def _plain(value: Any) -> Any:
+def _convert_body_to_json(value: Any) -> Any:
     try:
         return json.loads(json.dumps(value))
     except (TypeError, ValueError):
-        raise InvalidArgument("body", stray(value), "text, or what JSON holds") from None
+        raise InvalidArgument(
+            "body", convert_stray_argument(value), "text, or what JSON holds"
+        ) from None

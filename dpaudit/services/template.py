@@ -23,8 +23,8 @@ from secrets import token_hex
 from typing import Any, Literal
 from urllib.parse import quote
 
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.records import stray
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.records import convert_stray_argument
 
 WORDS = ("data", "dataset", "seed", "fresh")
 _WORD = re.compile(r"\{(data|dataset|seed|fresh|env:[A-Za-z_]\w*)\}")
@@ -35,12 +35,12 @@ Kind = Literal["json", "form", "text"]
 
 
 @dataclass(frozen=True)
-class Values:
+class TemplateValues:
     """What the words of a template stand for in one request.
 
     Examples
     --------
-    >>> values = Values([1.5, 2], seed=7, fresh="ab")
+    >>> values = TemplateValues([1.5, 2], seed=7, fresh="ab")
     >>> in_address("http://host/count?rows={data}&seed={seed}&n={fresh}", values)
     'http://host/count?rows=%5B1.5%2C2%5D&seed=7&n=ab'
     """
@@ -52,7 +52,7 @@ class Values:
     def of(self, word: str) -> Any:
         """Return what a word stands for."""
         if word.startswith("env:"):
-            return variable(word.removeprefix("env:"))
+            return get_environment_variable(word.removeprefix("env:"))
         return {"data": self.data, "dataset": self.data, "seed": self.seed, "fresh": self.fresh}[
             word
         ]
@@ -66,7 +66,7 @@ def nonce() -> str:
     return token_hex(_NONCE)
 
 
-def variable(name: str) -> str:
+def get_environment_variable(name: str) -> str:
     """Return a variable of the environment, of which no message shows the value.
 
     Raises
@@ -76,7 +76,7 @@ def variable(name: str) -> str:
     """
     found = os.environ.get(name)
     if not found or not found.isprintable():
-        given = Shown(f"env:{name}")
+        given = VerbatimText(f"env:{name}")
         raise InvalidArgument("service", given, f"a variable {name} of one line in the environment")
     return found
 
@@ -89,19 +89,19 @@ def words_in(text: Any) -> frozenset[str]:
     >>> sorted(words_in({"rows": "{data}", "salt": ["{fresh}"]}))
     ['data', 'fresh']
     """
-    return frozenset(one for part in _texts(text) for one in _WORD.findall(part))
+    return frozenset(one for part in _generate_template_texts(text) for one in _WORD.findall(part))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _generate_template_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for name, one in value.items():
-            yield from _texts(name)
-            yield from _texts(one)
+            yield from _generate_template_texts(name)
+            yield from _generate_template_texts(one)
     elif isinstance(value, list | tuple):
         for one in value:
-            yield from _texts(one)
+            yield from _generate_template_texts(one)
 
 
 def require_known(name: str, text: str) -> None:
@@ -117,29 +117,29 @@ def require_known(name: str, text: str) -> None:
     for one in _MEANT.finditer(text):
         if not _WORD.fullmatch(one[0]):
             known = ", ".join(f"{{{word}}}" for word in WORDS)
-            raise InvalidArgument(name, Shown(one[0]), f"one of {known} and {{env:NAME}}")
+            raise InvalidArgument(name, VerbatimText(one[0]), f"one of {known} and {{env:NAME}}")
 
 
-def in_address(text: str, values: Values) -> str:
+def in_address(text: str, values: TemplateValues) -> str:
     """Return an address, in which values are percent-encoded; one that is given whole is not."""
     if text.startswith(_NAME):
-        return _plain(values.data) + in_address(text.removeprefix(_NAME), values)
+        return _require_dataset_name(values.data) + in_address(text.removeprefix(_NAME), values)
     return _WORD.sub(lambda one: quote(_as_text(one[1], values), safe=""), text)
 
 
-def in_header(text: str, values: Values) -> str:
+def in_header(text: str, values: TemplateValues) -> str:
     """Return the value of a header; ``env:NAME`` by itself is a variable, too."""
     if text.startswith("env:"):
-        return variable(text.removeprefix("env:"))
+        return get_environment_variable(text.removeprefix("env:"))
     return _WORD.sub(lambda one: _as_text(one[1], values), text)
 
 
-def in_body(body: Any, kind: Kind, values: Values) -> bytes:
+def in_body(body: Any, kind: Kind, values: TemplateValues) -> bytes:
     r"""Return a body, as JSON, as a form, or as text with JSON where a word stands.
 
     Examples
     --------
-    >>> values = Values([1, 2], seed=7, fresh="ab")
+    >>> values = TemplateValues([1, 2], seed=7, fresh="ab")
     >>> in_body({"rows": "{data}", "tag": "n-{fresh}"}, "json", values)
     b'{"rows": [1, 2], "tag": "n-ab"}'
     >>> in_body('{"rows": {data}, "n": "{fresh}"}', "text", values)
@@ -148,7 +148,7 @@ def in_body(body: Any, kind: Kind, values: Values) -> bytes:
     b'rows=%5B1%2C+2%5D&n=7'
     """
     if kind == "json":
-        return as_json(_filled(body, values)).encode()
+        return as_json(_fill_template_words(body, values)).encode()
     encoded = _of_form if kind == "form" else str
     return _WORD.sub(lambda one: encoded(_as_text(one[1], values, " ")), body).encode()
 
@@ -157,7 +157,7 @@ def _of_form(text: str) -> str:
     return quote(text, safe=" ").replace(" ", "+")
 
 
-def _filled(value: Any, values: Values) -> Any:
+def _fill_template_words(value: Any, values: TemplateValues) -> Any:
     """Return a value of JSON with words replaced: one that stands alone by what it stands for."""
     if isinstance(value, str):
         alone = _WORD.fullmatch(value)
@@ -165,25 +165,28 @@ def _filled(value: Any, values: Values) -> Any:
             return values.of(alone[1])
         return _WORD.sub(lambda one: _as_text(one[1], values), value)
     if isinstance(value, Mapping):
-        return {str(_filled(name, values)): _filled(one, values) for name, one in value.items()}
+        return {
+            str(_fill_template_words(name, values)): _fill_template_words(one, values)
+            for name, one in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_filled(one, values) for one in value]
+        return [_fill_template_words(one, values) for one in value]
     return value
 
 
-def _as_text(word: str, values: Values, space: str = "") -> str:
+def _as_text(word: str, values: TemplateValues, space: str = "") -> str:
     found = values.of(word)
     if word == "dataset":
-        return _plain(found)
+        return _require_dataset_name(found)
     return found if isinstance(found, str) and word != "data" else as_json(found, space)
 
 
-def _plain(dataset: Any) -> str:
+def _require_dataset_name(dataset: Any) -> str:
     """Return the name of a dataset that the service holds itself."""
     if isinstance(dataset, str) and dataset and dataset.isprintable():
         return dataset
     expected = "a name or an address, as the template has {dataset}; {data} stands for records"
-    raise InvalidArgument("dataset", stray(dataset), expected)
+    raise InvalidArgument("dataset", convert_stray_argument(dataset), expected)
 
 
 def as_json(value: Any, space: str = " ") -> str:
@@ -202,13 +205,13 @@ def as_json(value: Any, space: str = " ") -> str:
     """
     try:
         separators = (f",{space}", f":{space}")
-        return json.dumps(value, default=_listed, allow_nan=False, separators=separators)
+        return json.dumps(value, default=_convert_to_lists, allow_nan=False, separators=separators)
     except (TypeError, ValueError, RecursionError) as error:
         expected = f"data that JSON can hold: numbers, text, lists, tables ({type(error).__name__})"
-        raise InvalidArgument("dataset", stray(value), expected) from None
+        raise InvalidArgument("dataset", convert_stray_argument(value), expected) from None
 
 
-def _listed(value: Any) -> Any:
+def _convert_to_lists(value: Any) -> Any:
     """Return arrays, tables and the like as lists."""
     kind = type(value)
     makers: tuple[tuple[str, Callable[[], Any]], ...] = (

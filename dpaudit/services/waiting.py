@@ -5,27 +5,31 @@ from __future__ import annotations
 import time
 from email.utils import parsedate_to_datetime
 
-from dpaudit.services.answers import Answer
+from dpaudit.services.answers import ServiceAnswer
 
 REFUSES = (429, 503)  # answers that ask to come again later, and are no output
 RESTART = 60.0  # seconds in which a service that takes no connections may be started again
 _LEAST, _MOST = 0.25, 30.0  # seconds, where it does not say how long
 
 
-def wait_of(answer: Answer | None, refusals: int) -> float:
+def wait_of(answer: ServiceAnswer | None, refusals: int) -> float:
     """Return the seconds to wait after so many refusals in a row; None is no answer at all.
 
     Examples
     --------
-    >>> again = Answer(429, "Too Many Requests", {"retry-after": "3"}, b"")
+    >>> again = ServiceAnswer(429, "Too Many Requests", {"retry-after": "3"}, b"")
     >>> wait_of(again, 1), wait_of(again._replace(headers={}), 3)
     (3.0, 1.0)
     """
-    said = None if answer is None else _said(answer.headers.get("retry-after", "").strip())
+    said = (
+        None
+        if answer is None
+        else _parse_retry_after(answer.headers.get("retry-after", "").strip())
+    )
     return min(_LEAST * 2 ** (refusals - 1), _MOST) if said is None else said
 
 
-def _said(text: str) -> float | None:
+def _parse_retry_after(text: str) -> float | None:
     """Return the seconds of a Retry-After header, None where it has none that can be read."""
     if text.isdecimal():
         return float(text)

@@ -6,14 +6,14 @@ shown is a number with a certificate that was checked again when the sheet was m
 
 from dpaudit.sheet.answers import Answer, Part, Sheet, Signer, make_sheet
 from dpaudit.sheet.page import render_page, render_text
-from dpaudit.sheet.subjects import Subject, read_subjects
+from dpaudit.sheet.subjects import SheetSubject, read_subjects
 
 __all__ = [
     "Answer",
     "Part",
     "Sheet",
+    "SheetSubject",
     "Signer",
-    "Subject",
     "make_sheet",
     "read_subjects",
     "render_page",

@@ -10,10 +10,10 @@ from importlib.metadata import version
 from typing import Literal, get_args
 
 from dpaudit.guarantees.guarantee import Guarantee
-from dpaudit.report.acceptance import describe
-from dpaudit.report.formatting import count, number
-from dpaudit.sheet.subjects import Subject
-from dpaudit.verdicts import Verdict, gravest
+from dpaudit.report.acceptance import format_acceptance
+from dpaudit.report.formatting import format_integer, format_significant
+from dpaudit.sheet.subjects import SheetSubject
+from dpaudit.verdicts import Verdict, choose_gravest_verdict
 
 _LONGEST = 160
 Standing = Literal["shown", "claimed", "not looked at"]
@@ -73,19 +73,21 @@ class Sheet:
 
     headline: str
     verdict: Verdict | None
-    subjects: Sequence[Subject]
+    subjects: Sequence[SheetSubject]
     answers: Sequence[Answer]
     signer: Signer
     voids: Sequence[str]
     made_with: str = field(default_factory=lambda: version("dpaudit"))
 
     @property
-    def lines(self) -> list[tuple[Subject, str]]:
+    def lines(self) -> list[tuple[SheetSubject, str]]:
         """Each result, and what it comes to."""
         return [(one, describe_result(one)) for one in self.subjects]
 
 
-def make_sheet(subjects: Sequence[Subject], signer: Signer, digest: str | None = None) -> Sheet:
+def make_sheet(
+    subjects: Sequence[SheetSubject], signer: Signer, digest: str | None = None
+) -> Sheet:
     """Return the sheet of results.
 
     Parameters
@@ -99,21 +101,28 @@ def make_sheet(subjects: Sequence[Subject], signer: Signer, digest: str | None =
     """
     judged = [one.verdict for one in subjects if one.verdict is not None]
     return Sheet(
-        headline=" ".join([*_ended(subjects, signer, digest), *_headline(subjects)]),
-        verdict=gravest(judged) if judged else None,
+        headline=" ".join(
+            [*_format_void_reasons(subjects, signer, digest), *_format_sheet_headline(subjects)]
+        ),
+        verdict=choose_gravest_verdict(judged) if judged else None,
         subjects=subjects,
-        answers=[Answer(question, _grouped(subjects, answer)) for question, answer in _QUESTIONS]
-        + [Answer("Composition: what adds up?", _composition(subjects))]
+        answers=[
+            Answer(question, _group_equal_answers(subjects, answer))
+            for question, answer in _QUESTIONS
+        ]
+        + [Answer("Composition: what adds up?", _make_composition_parts(subjects))]
         + [Answer(question, (Part("not looked at", why),)) for question, why in _NEVER],
         signer=signer,
-        voids=list(_voids(subjects, signer)),
+        voids=list(_list_void_conditions(subjects, signer)),
     )
 
 
 # The first line
 
 
-def _ended(subjects: Sequence[Subject], signer: Signer, digest: str | None) -> Iterator[str]:
+def _format_void_reasons(
+    subjects: Sequence[SheetSubject], signer: Signer, digest: str | None
+) -> Iterator[str]:
     """Yield what makes the sheet void already."""
     if signer.until is not None and signer.on > signer.until:
         yield f"VOID: it was valid until {signer.until}."
@@ -124,12 +133,12 @@ def _ended(subjects: Sequence[Subject], signer: Signer, digest: str | None) -> I
         yield "VOID: the code is another than the one that was audited."
 
 
-def _headline(subjects: Sequence[Subject]) -> Iterator[str]:
+def _format_sheet_headline(subjects: Sequence[SheetSubject]) -> Iterator[str]:
     """Yield what each result comes to, the gravest first, and what gave no result."""
     if len(subjects) == 1:
         yield describe_result(subjects[0])
     else:
-        yield from _counted(subjects)
+        yield from _format_subject_verdicts(subjects)
     lost = {one.digest: one.missing for one in subjects if one.missing}
     if lost:
         names = dict.fromkeys(name for missing in lost.values() for name in missing)
@@ -146,7 +155,7 @@ _WORDS: dict[Verdict | None, str] = {
 _MOST_NAMES = 6
 
 
-def _counted(subjects: Sequence[Subject]) -> Iterator[str]:
+def _format_subject_verdicts(subjects: Sequence[SheetSubject]) -> Iterator[str]:
     """Yield how many results have each verdict, the gravest first, and what certificates do."""
     for verdict, word in _WORDS.items():
         names = [one.name for one in subjects if one.verdict == verdict]
@@ -162,23 +171,23 @@ def _counted(subjects: Sequence[Subject]) -> Iterator[str]:
         yield f"{len(bare)} of these refutations have no certificate that was checked and stands."
 
 
-def describe_result(one: Subject) -> str:
+def describe_result(one: SheetSubject) -> str:
     """Return what one result comes to, and what its certificate is worth."""
     return _LINES[one.verdict](one)
 
 
-def _refuted(one: Subject) -> str:
+def _format_refuted_subject(one: SheetSubject) -> str:
     measured = f": {one.measured}" if one.measured else ""
     claimed = f" ({one.claimed} is claimed)" if one.claimed else ""
-    accepted = "" if one.acceptance is None else f" {describe(one.acceptance)}"
-    return f"REFUTED{measured}{claimed}. {_certificate(one)}{accepted}"
+    accepted = "" if one.acceptance is None else f" {format_acceptance(one.acceptance)}"
+    return f"REFUTED{measured}{claimed}. {_format_certificate_state(one)}{accepted}"
 
 
-def _withheld(one: Subject) -> str:
+def _format_withheld_subject(one: SheetSubject) -> str:
     return "WITHHELD: nothing can be said, as a check failed on which the audit rests."
 
 
-def _not_refuted(one: Subject) -> str:
+def _not_refuted(one: SheetSubject) -> str:
     if one.command == "prove":
         return "NOT PROVED: the proof stopped, which says nothing of the claim."
     if not one.claimed:
@@ -190,29 +199,31 @@ def _not_refuted(one: Subject) -> str:
     )
 
 
-def _proved(one: Subject) -> str:
+def _format_proved_subject(one: SheetSubject) -> str:
     if one.from_code:
-        return f"PROVED from the code: {one.proved or one.claimed}. {_certificate(one)}"
+        return (
+            f"PROVED from the code: {one.proved or one.claimed}. {_format_certificate_state(one)}"
+        )
     return (
         f"PROVED by a theorem, as the report says: {one.proved or one.claimed}. There is no "
         "certificate of it."
     )
 
 
-def _not_judged(one: Subject) -> str:
+def _not_judged(one: SheetSubject) -> str:
     return f"NO CODE WAS AUDITED: {one.proved or 'no number'} follows from parameters alone."
 
 
-_LINES: dict[Verdict | None, Callable[[Subject], str]] = {
-    "refuted": _refuted,
-    "withheld": _withheld,
+_LINES: dict[Verdict | None, Callable[[SheetSubject], str]] = {
+    "refuted": _format_refuted_subject,
+    "withheld": _format_withheld_subject,
     "not refuted": _not_refuted,
-    "proved": _proved,
+    "proved": _format_proved_subject,
     None: _not_judged,
 }
 
 
-def _certificate(one: Subject) -> str:
+def _format_certificate_state(one: SheetSubject) -> str:
     """Return what the certificate is worth."""
     checked = one.certificate
     match checked.state:
@@ -231,7 +242,9 @@ def _certificate(one: Subject) -> str:
 # The questions
 
 
-def _grouped(subjects: Sequence[Subject], answer: Callable[[Subject], Part]) -> tuple[Part, ...]:
+def _group_equal_answers(
+    subjects: Sequence[SheetSubject], answer: Callable[[SheetSubject], Part]
+) -> tuple[Part, ...]:
     """Return the answers, one for all results that have the same."""
     found = dict[tuple[Standing, str], list[str]]()
     for one in subjects:
@@ -264,7 +277,7 @@ _UNITS = {
 }
 
 
-def _unit(one: Subject) -> Part:
+def _make_unit_part(one: SheetSubject) -> Part:
     if not one.relation:
         return Part("not looked at", "The report names no neighbours.")
     what = _UNITS.get(one.relation, f"what neighbours differ in, which is: {one.relation}")
@@ -272,64 +285,69 @@ def _unit(one: Subject) -> Part:
     by = one.claimed_by or one.proved_by or "the report"
     return Part(
         "claimed",
-        f"By {_short(by)}: {what}{named}. Whether a person has one record was not looked at.",
+        f"By {_shorten_author(by)}: {what}{named}. Whether a person has one record was not "
+        "looked at.",
     )
 
 
-def _numbers(one: Subject) -> Part:
+def _make_numbers_part(one: SheetSubject) -> Part:
     measured = f" Measured, as the report says: {one.measured}." if one.measured else ""
-    claimed = f"{one.claimed}, claimed by {_short(one.claimed_by)}." if one.claimed else ""
-    proved = f" Proved: {one.proved}, by {_short(one.proved_by)}." if one.proved else ""
+    claimed = f"{one.claimed}, claimed by {_shorten_author(one.claimed_by)}." if one.claimed else ""
+    proved = f" Proved: {one.proved}, by {_shorten_author(one.proved_by)}." if one.proved else ""
     said = f"{claimed}{proved}{measured}".strip()
     if one.verdict == "refuted":
         standing: Standing = "shown" if one.certificate.shows else "claimed"
-        return Part(standing, f"That the claim is false. {said} {_certificate(one)}")
+        return Part(standing, f"That the claim is false. {said} {_format_certificate_state(one)}")
     if one.verdict == "withheld":
         return Part("claimed", f"{claimed} Nothing was measured.".strip())
     if one.verdict == "proved" and one.from_code:
         standing = "shown" if one.certificate.stands else "claimed"
-        return Part(standing, f"{said} {_certificate(one)}")
+        return Part(standing, f"{said} {_format_certificate_state(one)}")
     if not said:
         return Part("not looked at", "The report has no number.")
     return Part("claimed", said)
 
 
-def _in_words(one: Subject) -> Part:
+def _in_words(one: SheetSubject) -> Part:
     if one.verdict == "refuted":
         seen = (
             ""
             if one.success is None
-            else f" By one event an attacker was right in {_percent(one.success)} of fresh runs."
+            else f" By one event an attacker was right in {_format_percent(one.success)} of "
+            "fresh runs."
         )
         standing: Standing = "shown" if one.certificate.shows else "claimed"
         return Part(standing, f"What the claim would promise does not hold.{seen}")
     if one.verdict == "withheld" or one.guarantee is None:
         return Part("not looked at", "No number is left to put into words.")
     standing = "shown" if one.from_code and one.certificate.stands else "claimed"
-    return Part(standing, _promise(one.guarantee, one.delta))
+    return Part(standing, _format_attacker_promise(one.guarantee, one.delta))
 
 
-def _promise(guarantee: Guarantee, delta: float | None) -> str:
+def _format_attacker_promise(guarantee: Guarantee, delta: float | None) -> str:
     """Return a guarantee as an attacker's success, and what delta allows."""
     said = (
         "If it holds, an attacker who knows all but one record and would guess right in 50% of "
-        f"cases is right in {_percent(guarantee.success(0.5))} at most."
+        f"cases is right in {_format_percent(guarantee.success(0.5))} at most."
     )
     if not delta:
         return said
-    return f"{said} δ lets it fail in {number(delta)} of runs: compare it with 1 over the people."
+    return (
+        f"{said} δ lets it fail in {format_significant(delta)} of runs: compare it with 1 "
+        "over the people."
+    )
 
 
-def _percent(share: float) -> str:
-    return f"{number(100 * share)}%"
+def _format_percent(share: float) -> str:
+    return f"{format_significant(100 * share)}%"
 
 
-def _correctness(one: Subject) -> Part:
+def _make_correctness_part(one: SheetSubject) -> Part:
     if one.verdict is None:
         return Part("not looked at", "No code was run: parameters were accounted for.")
     if one.verdict == "refuted":
         standing: Standing = "shown" if one.certificate.shows else "claimed"
-        return Part(standing, f"That it is not right. {_certificate(one)}")
+        return Part(standing, f"That it is not right. {_format_certificate_state(one)}")
     if one.verdict == "withheld":
         return Part("not looked at", "A check failed, so that nothing can be said of the code.")
     if one.from_code and one.certificate.shows:
@@ -337,30 +355,34 @@ def _correctness(one: Subject) -> Part:
     if one.command == "scan":
         return Part("claimed", f"By {one.claimed_by}. {one.measured}; others were not refuted.")
     if one.from_code:
-        return Part("claimed", f"Proved from the code, as the report says. {_certificate(one)}")
+        return Part(
+            "claimed", f"Proved from the code, as the report says. {_format_certificate_state(one)}"
+        )
     if one.command in ("replay", "prove"):
         return Part("claimed", "The code was run and contradicts nothing; that shows nothing more.")
     if not one.claimed:
         return Part("not looked at", "Nothing is claimed that the code could keep or break.")
-    drawn = "The audit" if one.outputs is None else f"An audit of {count(one.outputs)} outputs"
+    drawn = (
+        "The audit" if one.outputs is None else f"An audit of {format_integer(one.outputs)} outputs"
+    )
     passed, checks = one.checks
     contract = f" {passed} of {checks} checks of its assumptions passed." if checks else ""
-    by = _short(one.claimed_by) or "nobody"
+    by = _shorten_author(one.claimed_by) or "nobody"
     return Part("claimed", f"By {by}. {drawn} does not contradict it on one pair.{contract}")
 
 
-def _short(text: str) -> str:
+def _shorten_author(text: str) -> str:
     """Return who states something, cut where it is long: a sheet is one page."""
     return textwrap.shorten(text, _LONGEST, placeholder=" ...")
 
 
-def _timing(one: Subject) -> Part:
+def _make_timing_part(one: SheetSubject) -> Part:
     if "time" in one.observed and one.verdict not in (None, "withheld"):
         return Part("claimed", "The time of a call counted as an output of the audit.")
     return Part("not looked at", "The audit saw outputs alone, and no time.")
 
 
-def _floating(one: Subject) -> Part:
+def _make_floating_point_part(one: SheetSubject) -> Part:
     if one.numbers_tried:
         tried = f"{one.numbers_tried} corners of numbers were tried on values plus noise."
         return Part("claimed", f"By the scan: {tried}")
@@ -369,7 +391,7 @@ def _floating(one: Subject) -> Part:
     )
 
 
-def _view(one: Subject) -> Part:
+def _make_view_part(one: SheetSubject) -> Part:
     if not one.view:
         return Part(
             "not looked at", "How data are collected, and what an attacker may see besides."
@@ -381,14 +403,14 @@ def _view(one: Subject) -> Part:
     )
 
 
-_QUESTIONS: tuple[tuple[str, Callable[[Subject], Part]], ...] = (
-    ("Unit of privacy: whom does it protect?", _unit),
-    ("Epsilon and its relatives: how much?", _numbers),
+_QUESTIONS: tuple[tuple[str, Callable[[SheetSubject], Part]], ...] = (
+    ("Unit of privacy: whom does it protect?", _make_unit_part),
+    ("Epsilon and its relatives: how much?", _make_numbers_part),
     ("In words: what does the number promise?", _in_words),
-    ("Correctness: is it what the code does?", _correctness),
-    ("Side channels: timing", _timing),
-    ("Side channels: floating point", _floating),
-    ("Data collection and threat model", _view),
+    ("Correctness: is it what the code does?", _make_correctness_part),
+    ("Side channels: timing", _make_timing_part),
+    ("Side channels: floating point", _make_floating_point_part),
+    ("Data collection and threat model", _make_view_part),
 )
 _NEVER = (
     (
@@ -401,7 +423,7 @@ _NEVER = (
 # What adds up
 
 
-def _composition(subjects: Sequence[Subject]) -> tuple[Part, ...]:
+def _make_composition_parts(subjects: Sequence[SheetSubject]) -> tuple[Part, ...]:
     if len(subjects) == 1:
         return (
             Part("not looked at", "This is one release. Others about the same people add to it."),
@@ -410,10 +432,10 @@ def _composition(subjects: Sequence[Subject]) -> tuple[Part, ...]:
     if None in names or len(names) != 1:
         said = "Nothing is added up: the reports do not say that they are about the same data."
         return (Part("not looked at", said),)
-    return (_sum(subjects, str(next(iter(names)))),)
+    return (_make_claim_sum_part(subjects, str(next(iter(names)))),)
 
 
-def _sum(subjects: Sequence[Subject], about: str) -> Part:
+def _make_claim_sum_part(subjects: Sequence[SheetSubject], about: str) -> Part:
     """Return the sum of claims about the same data; none where one is false or is no epsilon."""
     if any(one.verdict in ("refuted", "withheld") for one in subjects):
         return Part(
@@ -428,23 +450,26 @@ def _sum(subjects: Sequence[Subject], about: str) -> Part:
     epsilon = sum(epsilon for epsilon, _ in points if epsilon is not None)
     delta = sum(delta for _, delta in points if delta is not None)
     shown = all(one.from_code and one.certificate.stands for one in subjects)
-    said = f"ε = {_up(epsilon)} at δ = {_up(delta)} for these {len(subjects)} releases together"
+    said = (
+        f"ε = {_format_rounded_up(epsilon)} at δ = {_format_rounded_up(delta)} for these "
+        f"{len(subjects)} releases together"
+    )
     return Part(
         "shown" if shown else "claimed",
         f"All are about {about}: {said}, as their claims add up. Other releases add to it.",
     )
 
 
-def _up(value: float) -> str:
+def _format_rounded_up(value: float) -> str:
     from decimal import ROUND_CEILING
 
-    return number(float(f"{value:.12g}"), rounding=ROUND_CEILING)
+    return format_significant(float(f"{value:.12g}"), rounding=ROUND_CEILING)
 
 
 # Validity
 
 
-def _voids(subjects: Sequence[Subject], signer: Signer) -> Iterator[str]:
+def _list_void_conditions(subjects: Sequence[SheetSubject], signer: Signer) -> Iterator[str]:
     digests = {f"{one.code}: {one.sha256}" for one in subjects if one.sha256 is not None}
     if digests:
         yield "a file of the code has another SHA-256 than below, or a file that it imports changes"

@@ -22,7 +22,7 @@ _NO_MORE = 1 + _AGREEMENT  # a report may state less than its certificate
 
 
 @dataclass(frozen=True)
-class Checked:
+class CertificateCheck:
     """What became of the certificate of one result.
 
     Parameters
@@ -51,11 +51,11 @@ class Checked:
         return self.state == "verified"
 
 
-NO_CERTIFICATE = Checked("none")
+NO_CERTIFICATE = CertificateCheck("none")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class ProofSubject:
     """What a report of a proof says it is about: its function, neighbours and datasets."""
 
     function: str
@@ -64,7 +64,7 @@ class Program:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stated:
+class ReportStatement:
     """What a report states that its certificate has to state as well; None where it does not.
 
     ``number`` is the claimed one, which ``lower`` is divided by for the ratio of a certificate, and
@@ -77,11 +77,11 @@ class Stated:
     sha256: str | None = None
     claimed: Mapping[str, Any] | None = None
     relation: str | None = None
-    proves: Program | None = None
+    proves: ProofSubject | None = None
     files: Sequence[str] | None = None
 
 
-def certificates_of(folder: Path) -> list[Document] | Checked:
+def certificates_of(folder: Path) -> list[Document] | CertificateCheck:
     """Return the certificates that lie in a folder, or why they cannot be read."""
     file = folder / "certificate.json"
     if not file.exists():
@@ -89,21 +89,23 @@ def certificates_of(folder: Path) -> list[Document] | Checked:
     try:
         return list(read(file))
     except DpauditError as error:
-        return Checked("fails", one_line(str(error)))
+        return CertificateCheck("fails", one_line(str(error)))
 
 
-def assign(stated: Sequence[Stated], found: list[Document] | Checked) -> list[Document | Checked]:
+def assign_certificates(
+    stated: Sequence[ReportStatement], found: list[Document] | CertificateCheck
+) -> list[Document | CertificateCheck]:
     """Return the certificate of each refutation of a report; none has two, and each stands once.
 
     One with the very number of a result is that result's. The others are in the order of the
     results where there are as many of them as of results without one, and else nobody's.
     """
-    if isinstance(found, Checked):
+    if isinstance(found, CertificateCheck):
         return [found] * len(stated)
     left = list(found)
     given: dict[int, Document] = {}
     for place, one in enumerate(stated):
-        fitting = [doc for doc in left if doc.claim == one.claim and _agrees(doc, one)]
+        fitting = [doc for doc in left if doc.claim == one.claim and _has_stated_number(doc, one)]
         if fitting:
             given[place] = fitting[0]
             left.remove(fitting[0])
@@ -114,32 +116,38 @@ def assign(stated: Sequence[Stated], found: list[Document] | Checked) -> list[Do
     return [given.get(place, NO_CERTIFICATE) for place in range(len(stated))]
 
 
-def check_stated(stated: Stated, found: Document | Checked, reader: Reader) -> Checked:
+def check_stated(
+    stated: ReportStatement, found: Document | CertificateCheck, reader: Reader
+) -> CertificateCheck:
     """Return what becomes of the certificate of a result.
 
     One that states another number that was drawn, another claim or other code than the report
     fails, whatever it is worth by itself.
     """
-    if isinstance(found, Checked):
+    if isinstance(found, CertificateCheck):
         return found
-    for disagreement in _disagreements(found, stated):
-        return Checked("fails", disagreement)
+    for disagreement in _find_report_disagreements(found, stated):
+        return CertificateCheck("fails", disagreement)
     return check_document(found, reader)
 
 
-def check_document(document: Document, reader: Reader) -> Checked:
+def check_document(document: Document, reader: Reader) -> CertificateCheck:
     """Return what becomes of one certificate."""
     if document.kind in _OF_CODE and reader.mechanism is None:
-        return Checked("not checked", "nobody named the code (--mechanism, --command or --url)")
+        return CertificateCheck(
+            "not checked", "nobody named the code (--mechanism, --command or --url)"
+        )
     try:
         verdict = verify(document, _with_files_of(document, reader))
     except DpauditError as error:
-        return Checked("not checked", one_line(str(error)))
+        return CertificateCheck("not checked", one_line(str(error)))
     if not verdict.verified:
-        return Checked("fails", one_line(verdict.failures[0]))
+        return CertificateCheck("fails", one_line(verdict.failures[0]))
     if verdict.reservations:
-        return Checked("reserved", one_line("; ".join(verdict.reservations)), verdict.ratio)
-    return Checked("verified", ratio=verdict.ratio)
+        return CertificateCheck(
+            "reserved", one_line("; ".join(verdict.reservations)), verdict.ratio
+        )
+    return CertificateCheck("verified", ratio=verdict.ratio)
 
 
 def _with_files_of(document: Document, reader: Reader) -> Reader:
@@ -152,20 +160,20 @@ def _with_files_of(document: Document, reader: Reader) -> Reader:
         return replace(reader, outputs=())
     if not reader.outputs or not isinstance(digests, list):
         return reader
-    files = {_sha256(Path(one)): one for one in reader.outputs}
+    files = {_compute_file_sha256(Path(one)): one for one in reader.outputs}
     if not all(isinstance(one, str) and one in files for one in digests):
         return reader
     return replace(reader, outputs=[files[one] for one in digests])
 
 
-def _sha256(file: Path) -> str:
+def _compute_file_sha256(file: Path) -> str:
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
         raise DataError(f"{file}: cannot be read ({error.strerror or 'damaged'})") from None
 
 
-def _agrees(document: Document, stated: Stated) -> bool:
+def _has_stated_number(document: Document, stated: ReportStatement) -> bool:
     """Return whether a certificate has the very number of a report, itself or over the claim."""
     quantities, number = document.quantities, stated.number
     value = quantities.get("value")
@@ -178,7 +186,7 @@ def _are_close(value: float, lower: float) -> bool:
     return math.isclose(value, lower, rel_tol=_AGREEMENT, abs_tol=_AGREEMENT)
 
 
-def _disagreements(document: Document, stated: Stated) -> Iterable[str]:
+def _find_report_disagreements(document: Document, stated: ReportStatement) -> Iterable[str]:
     """Yield what a certificate states otherwise than its report."""
     value = document.quantities.get("value")
     if stated.lower is not None and value is not None and stated.lower > value * _NO_MORE:
@@ -188,14 +196,14 @@ def _disagreements(document: Document, stated: Stated) -> Iterable[str]:
         yield "it is of other code than the report"
     if stated.files is not None and list(stated.files) != document.instance.get("sha256"):
         yield "it is of other files of outputs than the report"
-    claimed = _claimed_in(document)
+    claimed = _get_claimed_numbers(document)
     if isinstance(claimed, Mapping) and stated.claimed is not None:
         if _numbers_in(claimed) != _numbers_in(stated.claimed):
             yield "it is of another claim than the report"
     if stated.relation not in (None, document.relation) and document.kind not in _OF_ONE_DATASET:
         yield "it is of other neighbours than the report"
     if stated.proves is not None:
-        yield from _differences(document, stated.proves)
+        yield from _find_proof_differences(document, stated.proves)
 
 
 def _numbers_in(claim: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,7 +211,7 @@ def _numbers_in(claim: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in claim.items() if (name, value or 0) != ("delta", 0)}
 
 
-def _differences(document: Document, program: Program) -> Iterable[str]:
+def _find_proof_differences(document: Document, program: ProofSubject) -> Iterable[str]:
     """Yield what the certificate of a proof is about, and its report is not."""
     code, universe = document.instance.get("mechanism"), document.instance.get("universe")
     reference = code.get("reference") if isinstance(code, Mapping) else None
@@ -220,7 +228,7 @@ def _last_name(reference: str) -> str:
     return reference.rpartition(":")[2].rpartition(".")[2]
 
 
-def _claimed_in(document: Document) -> Any:
+def _get_claimed_numbers(document: Document) -> Any:
     """Return what a certificate says is claimed: of counts its parameters, else of its instance."""
     if document.kind in _OF_COUNTS:
         return {name: document.parameters.get(name) for name in ("epsilon", "delta")}

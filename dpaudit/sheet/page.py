@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from dpaudit.report.render import templates
+from dpaudit.report.render import make_template_environment
 from dpaudit.sheet.answers import Sheet
-from dpaudit.text import printable
+from dpaudit.text import make_printable
 
 
 def render_page(sheet: Sheet) -> str:
@@ -14,10 +14,12 @@ def render_page(sheet: Sheet) -> str:
 
     Every text of a report is escaped, whoever wrote it.
     """
-    return printable(templates(html=True).get_template("sheet.html.j2").render(sheet=sheet))
+    return make_printable(
+        make_template_environment(html=True).get_template("sheet.html.j2").render(sheet=sheet)
+    )
 
 
 def render_text(sheet: Sheet) -> str:
     """Return a sheet as Markdown; its first line is what has to be known first."""
-    text = templates(html=False).get_template("sheet.md.j2").render(sheet=sheet)
-    return re.sub(r"\n{3,}", "\n\n", printable(text)).strip("\n") + "\n"
+    text = make_template_environment(html=False).get_template("sheet.md.j2").render(sheet=sheet)
+    return re.sub(r"\n{3,}", "\n\n", make_printable(text)).strip("\n") + "\n"

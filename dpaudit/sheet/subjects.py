@@ -17,25 +17,30 @@ from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
 from dpaudit.report.acceptance import Acceptance
 from dpaudit.report.document import read_report
-from dpaudit.report.formatting import label, number, numbers, value_of
+from dpaudit.report.formatting import (
+    format_result_label,
+    format_significant,
+    make_shown_numbers,
+    value_of,
+)
 from dpaudit.report.schema import Report, Result
 from dpaudit.sheet.certificates import (
     NO_CERTIFICATE,
-    Checked,
-    Program,
-    Stated,
-    assign,
+    CertificateCheck,
+    ProofSubject,
+    ReportStatement,
+    assign_certificates,
     certificates_of,
     check_stated,
 )
 from dpaudit.text import one_line
-from dpaudit.verdicts import Verdict, gravest
+from dpaudit.verdicts import Verdict, choose_gravest_verdict
 from dpaudit.verification import Document, Reader
 from dpaudit.verification.outputs import CLAIM as OUTPUTS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class SheetSubject:
     """One result of a report: the facts that a sheet rests on.
 
     Parameters
@@ -79,7 +84,7 @@ class Subject:
     view: str = ""
     about: str | None = None
     outputs: int | None = None
-    certificate: Checked = NO_CERTIFICATE
+    certificate: CertificateCheck = NO_CERTIFICATE
     from_code: bool = False
     checks: tuple[int, int] = (0, 0)
     observed: Sequence[str] = ()
@@ -96,7 +101,7 @@ class Subject:
 _NAMES = ("report.json", "replay.json", "scan.json", "canary.json")
 
 
-def read_subjects(given: str | Path, reader: Reader) -> list[Subject]:
+def read_subjects(given: str | Path, reader: Reader) -> list[SheetSubject]:
     """Return the results of a report: a file, or the folder that a command wrote.
 
     Raises
@@ -140,13 +145,13 @@ def _file_of(given: Path) -> Path:
 # Reports of audits
 
 
-def _of_report(file: Path, digest: str, document: Any, reader: Reader) -> list[Subject]:
+def _of_report(file: Path, digest: str, document: Any, reader: Reader) -> list[SheetSubject]:
     report = read_report(file)
     if not report.results:
         raise DataError(f"{one_line(str(file))}: a report without a result")
     refuted = [one for one in report.results if one.verdict == "refuted"]
-    stated = list(map(_stated_by, refuted))
-    found = assign(stated, certificates_of(file.parent))
+    stated = list(map(_make_stated_result, refuted))
+    found = assign_certificates(stated, certificates_of(file.parent))
     checked = [check_stated(*each, reader) for each in zip(stated, found, strict=True)]
     waiting = iter(checked)
     return [
@@ -162,32 +167,34 @@ def _of_result(
     report: Report,
     file: Path,
     digest: str,
-    certificate: Checked,
-) -> Subject:
-    shown, point = numbers(result), result.claimed
+    certificate: CertificateCheck,
+) -> SheetSubject:
+    shown, point = make_shown_numbers(result), result.claimed
     states = value_of(point, result.kind) is not None
     by_epsilon = result.kind == "privacy" and result.quantity is None and states
     checks = [*result.contract, *result.self_checks]
     drawn = result.measured.confidence < 1
-    return Subject(
-        name=label(result),
+    return SheetSubject(
+        name=format_result_label(result),
         command="audit",
         file=file,
         digest=digest,
         verdict=result.verdict,
-        claimed=_stated(shown.sign, shown.claimed, shown.claimed_delta) if states else "",
+        claimed=_format_stated_value(shown.sign, shown.claimed, shown.claimed_delta)
+        if states
+        else "",
         measured="" if result.verdict == "withheld" else f"{shown.measured} {shown.surety}",
         proved=""
         if result.proved is None
-        else _stated(shown.sign, shown.proved, shown.proved_delta),
-        guarantee=_guarantee(result) if states else None,
+        else _format_stated_value(shown.sign, shown.proved, shown.proved_delta),
+        guarantee=_make_attacker_guarantee(result) if states else None,
         epsilon=point.epsilon if by_epsilon else None,
         delta=point.delta if by_epsilon else None,
         claimed_by=one_line(result.source),
         proved_by="" if result.proved is None else one_line(result.proved.source),
         relation=one_line(result.relation),
         view=one_line(result.view),
-        about=_about(result.parameters),
+        about=_get_about_line(result.parameters),
         outputs=result.trials if drawn and result.verdict != "withheld" else None,
         certificate=certificate,
         checks=(sum(one.passed for one in checks), len(checks)),
@@ -202,11 +209,11 @@ def _of_result(
     )
 
 
-def _stated_by(result: Result) -> Stated:
+def _make_stated_result(result: Result) -> ReportStatement:
     """Return what the certificate of a refutation has to state as well."""
     point = {"epsilon": result.claimed.epsilon, "delta": result.claimed.delta}
     files = _files_of_outputs(result)
-    return Stated(
+    return ReportStatement(
         claim=result.claim if files is None else OUTPUTS,
         lower=result.measured.lower,
         number=value_of(result.claimed, result.kind),
@@ -223,16 +230,16 @@ def _files_of_outputs(result: Result) -> Sequence[str] | None:
     return digests if "outputs" in result.parameters and isinstance(digests, list) else None
 
 
-def _about(parameters: Mapping[str, Any]) -> str | None:
+def _get_about_line(parameters: Mapping[str, Any]) -> str | None:
     about = parameters.get("about")
     return one_line(about) if isinstance(about, str) and one_line(about) else None
 
 
-def _stated(sign: str, value: str, delta: str | None) -> str:
+def _format_stated_value(sign: str, value: str, delta: str | None) -> str:
     return f"{sign} {value}" + ("" if delta is None else f" at δ = {delta}")
 
 
-def _guarantee(result: Result) -> Guarantee | None:
+def _make_attacker_guarantee(result: Result) -> Guarantee | None:
     """Return the claim as what limits an attacker, where it is one that does."""
     if result.kind != "privacy":
         return None
@@ -247,7 +254,7 @@ def _guarantee(result: Result) -> Guarantee | None:
 # Other reports
 
 
-def _of_replay(file: Path, digest: str, document: Any, reader: Reader) -> list[Subject]:
+def _of_replay(file: Path, digest: str, document: Any, reader: Reader) -> list[SheetSubject]:
     read_json(file, "replay")
     claimed = document["claimed"]
     epsilon, delta = float(claimed["epsilon"]), float(claimed["delta"])
@@ -259,14 +266,18 @@ def _of_replay(file: Path, digest: str, document: Any, reader: Reader) -> list[S
         stated = {"epsilon": epsilon, "delta": delta}
         checked = _as_replayed(beside, stated, str(document["relation"]), most, reader)
     return [
-        Subject(
+        SheetSubject(
             name=one_line(str(document["mechanism"])),
             command="replay",
             file=file,
             digest=digest,
-            verdict=_verdict(document["verdict"]),
-            claimed=_stated("ε =", number(epsilon), number(delta)),
-            measured="" if most is None else f"at least {_floor(most)}, by a replay of one pair",
+            verdict=_require_known_verdict(document["verdict"]),
+            claimed=_format_stated_value(
+                "ε =", format_significant(epsilon), format_significant(delta)
+            ),
+            measured=""
+            if most is None
+            else f"at least {_format_rounded_floor(most)}, by a replay of one pair",
             guarantee=ApproximateDP(epsilon, delta),
             epsilon=epsilon,
             delta=delta,
@@ -279,42 +290,46 @@ def _of_replay(file: Path, digest: str, document: Any, reader: Reader) -> list[S
 
 
 def _as_replayed(
-    beside: list[Document] | Checked,
+    beside: list[Document] | CertificateCheck,
     claimed: Mapping[str, float],
     relation: str,
     most: float | None,
     reader: Reader,
-) -> Checked:
+) -> CertificateCheck:
     """Return what becomes of the certificate of a replay that proves at least ``most``."""
-    if isinstance(beside, Checked) or not beside:
-        return beside if isinstance(beside, Checked) else NO_CERTIFICATE
-    stated = Stated(claim=beside[0].claim, lower=None, claimed=claimed, relation=relation)
+    if isinstance(beside, CertificateCheck) or not beside:
+        return beside if isinstance(beside, CertificateCheck) else NO_CERTIFICATE
+    stated = ReportStatement(claim=beside[0].claim, lower=None, claimed=claimed, relation=relation)
     found = check_stated(stated, beside[0], reader)
     proved = None if found.ratio is None else found.ratio * claimed["epsilon"]
     if proved is not None and most is not None and most > proved * _ROUNDED:
-        return Checked("fails", f"it proves {_floor(proved)}, and the report says {_floor(most)}")
+        return CertificateCheck(
+            "fails",
+            f"it proves {_format_rounded_floor(proved)}, and the report says "
+            f"{_format_rounded_floor(most)}",
+        )
     return found
 
 
 _ROUNDED = 1.001  # a report of a replay has four digits
 
 
-def _of_proof(file: Path, digest: str, document: Any, reader: Reader) -> list[Subject]:
+def _of_proof(file: Path, digest: str, document: Any, reader: Reader) -> list[SheetSubject]:
     read_json(file, "code-proof")
     claim = document["claim"]
     beside = certificates_of(file.parent)
-    stated = Stated(claim="proof", lower=None, claimed=claim, proves=_program_of(document))
-    [found] = assign([stated], beside)
+    stated = ReportStatement(claim="proof", lower=None, claimed=claim, proves=_program_of(document))
+    [found] = assign_certificates([stated], beside)
     checked = check_stated(stated, found, reader)
     code = None
-    if not isinstance(beside, Checked) and beside:
+    if not isinstance(beside, CertificateCheck) and beside:
         named = beside[0].instance.get("mechanism")
         code = named if isinstance(named, Mapping) else None
     proved = document["verdict"] == "proved"
-    point = _point(claim)
+    point = _get_finite_point(claim)
     stated_claim = ", ".join(f"{name} = {value}" for name, value in claim.items())
     return [
-        Subject(
+        SheetSubject(
             name=one_line(str(document["function"])),
             command="prove",
             file=file,
@@ -336,21 +351,21 @@ def _of_proof(file: Path, digest: str, document: Any, reader: Reader) -> list[Su
     ]
 
 
-def _program_of(document: Mapping[str, Any]) -> Program:
+def _program_of(document: Mapping[str, Any]) -> ProofSubject:
     records = document["records"]
-    return Program(
+    return ProofSubject(
         function=str(document["function"]),
         relation=str(document["relation"]),
         records=None if records is None else (int(records[0]), int(records[1])),
     )
 
 
-def _of_account(file: Path, digest: str, document: Any, reader: Reader) -> list[Subject]:
+def _of_account(file: Path, digest: str, document: Any, reader: Reader) -> list[SheetSubject]:
     read_json(file, "account")
     proved = document["proved"]
-    point = None if proved is None else _point({"epsilon": proved["upper"], **document})
+    point = None if proved is None else _get_finite_point({"epsilon": proved["upper"], **document})
     return [
-        Subject(
+        SheetSubject(
             name=one_line(str(document["name"])),
             command="account",
             file=file,
@@ -366,7 +381,7 @@ def _of_account(file: Path, digest: str, document: Any, reader: Reader) -> list[
     ]
 
 
-def _of_scan(file: Path, digest: str, document: Any, reader: Reader) -> list[Subject]:
+def _of_scan(file: Path, digest: str, document: Any, reader: Reader) -> list[SheetSubject]:
     from dpaudit.scan.finding import ScanResult
 
     read_json(file, "scan")
@@ -377,12 +392,12 @@ def _of_scan(file: Path, digest: str, document: Any, reader: Reader) -> list[Sub
     subjects = {one.subject for one in found.checked}
     refuted = {one.subject for one in found.findings}
     return [
-        Subject(
+        SheetSubject(
             name=one_line(f"{found.distribution} {found.version}"),
             command="scan",
             file=file,
             digest=digest,
-            verdict=gravest(judged),
+            verdict=choose_gravest_verdict(judged),
             measured=f"{len(refuted)} of {len(subjects | refuted)} mechanisms refuted, "
             f"{len(found.withheld)} withheld",
             claimed="what its documentation states of each mechanism",
@@ -396,7 +411,7 @@ def _of_scan(file: Path, digest: str, document: Any, reader: Reader) -> list[Sub
     ]
 
 
-def _point(claim: Mapping[str, Any]) -> tuple[float, float] | None:
+def _get_finite_point(claim: Mapping[str, Any]) -> tuple[float, float] | None:
     """Return a claim of epsilon and delta, None if it is another."""
     epsilon, delta = claim.get("epsilon"), claim.get("delta")
     if isinstance(epsilon, float | int) and isinstance(delta, float | int):
@@ -413,15 +428,18 @@ def _at_most(epsilon: float, delta: float) -> str:
     'ε ≤ 0.9264 at δ = 1e-5'
     """
     epsilon, delta = float(epsilon), float(delta)
-    shown = number(epsilon, rounding=ROUND_CEILING), number(delta, rounding=ROUND_CEILING)
-    return _stated("ε ≤", *shown)
+    shown = (
+        format_significant(epsilon, rounding=ROUND_CEILING),
+        format_significant(delta, rounding=ROUND_CEILING),
+    )
+    return _format_stated_value("ε ≤", *shown)
 
 
-def _floor(value: float) -> str:
-    return number(value, rounding=ROUND_FLOOR)
+def _format_rounded_floor(value: float) -> str:
+    return format_significant(value, rounding=ROUND_FLOOR)
 
 
-def _verdict(word: Any) -> Verdict:
+def _require_known_verdict(word: Any) -> Verdict:
     if word not in ("refuted", "withheld", "not refuted", "proved"):
         raise ValueError(word)
     return word  # type: ignore[no-any-return]
@@ -444,10 +462,10 @@ def sha256_of(reference: str, folder: Path) -> str | None:
     >>> print(sha256_of("nowhere:function", Path(".")))
     None
     """
-    from dpaudit.laws.code import hashed
+    from dpaudit.laws.code import make_code
 
     place = folder.joinpath(*reference.partition(":")[0].split("."))
     for file in (place.with_suffix(".py"), place / "__init__.py"):
-        if found := hashed(reference, str(file)):
+        if found := make_code(reference, str(file)):
             return found.sha256
     return None

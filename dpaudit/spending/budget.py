@@ -16,15 +16,21 @@ from typing import Any
 import dpaudit._validate as check
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounts.account import Target
-from dpaudit.errors import BudgetExceeded, DataError, InvalidArgument, Shown, UnsupportedEvent
+from dpaudit.accounts.account import AccountTarget
+from dpaudit.errors import (
+    BudgetExceeded,
+    DataError,
+    InvalidArgument,
+    UnsupportedEvent,
+    VerbatimText,
+)
 from dpaudit.neighbours import RELATIONS
 from dpaudit.spending.chain import (
     BrokenChain,
     Chain,
-    Entry,
+    ChainEntry,
     Header,
-    Stated,
+    ReleaseGuarantee,
     Torn,
     name_of_group,
     write_line,
@@ -41,7 +47,7 @@ from dpaudit.spending.charges import (
 from dpaudit.spending.document import SpendDocument, document_of
 from dpaudit.spending.file import HeldFile, create_file, hold_file
 from dpaudit.spending.filters import fix_terms
-from dpaudit.spending.judging import Charge, judge, why_not
+from dpaudit.spending.judging import Charge, judge_charge, why_not
 from dpaudit.text import one_line
 
 _SHORT = {"add-remove": "add-remove-record", "replace": "replace-record"} | {
@@ -157,7 +163,9 @@ class Budget:
         """
         points = [*curve, *([] if epsilon is None else [(epsilon, delta)])]
         if curve and epsilon is not None:
-            raise InvalidArgument("curve", Shown("a curve"), "one limit: an epsilon or a curve")
+            raise InvalidArgument(
+                "curve", VerbatimText("a curve"), "one limit: an epsilon or a curve"
+            )
         terms = fix_terms(
             points,
             rho=rho,
@@ -167,16 +175,18 @@ class Budget:
             own_delta=own_delta,
             orders=orders,
         )
-        named = check.choice("relation", _SHORT.get(relation, relation), _relations())
+        named = check.require_choice(
+            "relation", _SHORT.get(relation, relation), _list_budget_relations()
+        )
         _check_partition(partition, named)
         header = Header(
             id=token_hex(8),
             terms=terms,
-            unit=_stated("unit", unit),
+            unit=_require_some_words("unit", unit),
             relation=named,
             period=period,
             partition=partition,
-            charged_at=_now(),
+            charged_at=_format_utc_now(),
             by=by,
         )
         create_file(Path(path), write_line(header, ""))
@@ -270,7 +280,7 @@ class Budget:
             chain = self._seal(file, chain)
             entry = self._entry(chain, target, stated, groups)
             entry = entry.model_copy(update={"by": by, "about": about, "released": released})
-            found = judge(chain, entry)
+            found = judge_charge(chain, entry)
             if not found.fits and not released:
                 raise BudgetExceeded(f"{one_line(str(self.path))}: {why_not(chain, entry)}")
             return self._append(file, chain, entry, found)
@@ -291,7 +301,7 @@ class Budget:
         target = target_of(release, samples, parameters)
         stated = state_at(target, at_delta)
         with self._held(to_write=False) as (_, chain):
-            return judge(chain, self._entry(chain, target, stated, groups))
+            return judge_charge(chain, self._entry(chain, target, stated, groups))
 
     def overview(self) -> SpendDocument:
         """Return all there is to say: limits, what is spent and left, and every line."""
@@ -360,27 +370,31 @@ class Budget:
                 raise DataError(f"{one_line(str(self.path))}: needs no mending")
             torn, chain = chain.torn, _without_torn(chain)
             entry = (
-                Entry(number=_next(chain), release=(), charged_at=_now())
+                ChainEntry(number=_get_next_number(chain), release=(), charged_at=_format_utc_now())
                 if target is None
                 else self._entry(chain, target, None, groups)
             )
             said = {"torn": torn.digest, "by": by, "about": about, "released": True}
             entry = entry.model_copy(update=said)
-            return self._append(file, chain, entry, judge(chain, entry), b"\n")
+            return self._append(file, chain, entry, judge_charge(chain, entry), b"\n")
 
     # Lines
 
     def _entry(
-        self, chain: Chain, target: Target, stated: Stated | None, groups: Sequence[str]
-    ) -> Entry:
+        self,
+        chain: Chain,
+        target: AccountTarget,
+        stated: ReleaseGuarantee | None,
+        groups: Sequence[str],
+    ) -> ChainEntry:
         check_relation(target, chain.header)
-        entry = Entry(
-            number=_next(chain),
+        entry = ChainEntry(
+            number=_get_next_number(chain),
             release=tables_of(target),
             samples=target.samples,
             stated=stated,
-            groups=tuple(sorted(_checked_groups(chain, groups))),
-            charged_at=_now(),
+            groups=tuple(sorted(_require_known_groups(chain, groups))),
+            charged_at=_format_utc_now(),
         )
         terms = chain.header.terms
         if not terms.is_planned and not price_of(entry, terms).is_known:
@@ -393,7 +407,7 @@ class Budget:
         return entry
 
     def _append(
-        self, file: HeldFile, chain: Chain, entry: Entry, found: Charge, before: bytes = b""
+        self, file: HeldFile, chain: Chain, entry: ChainEntry, found: Charge, before: bytes = b""
     ) -> Charge:
         line = write_line(entry, chain.head)
         start = b"\n" if chain.lacks_end else before
@@ -416,14 +430,14 @@ class Budget:
             )
         torn, chain = chain.torn, _without_torn(chain)
         said = {
-            "number": _next(chain),
-            "charged_at": _now(),
+            "number": _get_next_number(chain),
+            "charged_at": _format_utc_now(),
             "about": "a torn line, whose writer reported no success",
             "released": True,
             "torn": torn.digest,
         }
         entry = torn.entries[0].model_copy(update=said)
-        self._append(file, chain, entry, judge(chain, entry), b"\n")
+        self._append(file, chain, entry, judge_charge(chain, entry), b"\n")
         return self._checked(file.read())
 
 
@@ -436,11 +450,11 @@ def _without_torn(chain: Chain) -> Chain:
     return Chain(chain.header, chain.entries, chain.digests, Torn(), chain.lacks_end, chain.size)
 
 
-def _next(chain: Chain) -> int:
+def _get_next_number(chain: Chain) -> int:
     return len(chain.entries) + 1
 
 
-def _check_stated(entry: Entry, name: str) -> None:
+def _check_stated(entry: ChainEntry, name: str) -> None:
     """Refuse a line that is charged less than the accountants prove of its release."""
     if entry.stated is None:
         return
@@ -452,13 +466,13 @@ def _check_stated(entry: Entry, name: str) -> None:
         )
 
 
-def _checked_groups(chain: Chain, groups: Sequence[str]) -> set[str]:
+def _require_known_groups(chain: Chain, groups: Sequence[str]) -> set[str]:
     if isinstance(groups, str):
         raise InvalidArgument("groups", groups, "a list of names")
     if groups and chain.header.partition is None:
         expected = "none: the budget says of no partition into groups (partition, --groups)"
         raise InvalidArgument("groups", list(groups), expected)
-    named = {name_of_group(_stated("groups", one)) for one in groups}
+    named = {name_of_group(_require_some_words("groups", one)) for one in groups}
     known = {one.casefold(): one for entry in chain.charged for one in entry.groups}
     for one in sorted(named):
         like = known.get(one.casefold(), one)
@@ -472,21 +486,21 @@ def _check_partition(partition: str | None, relation: str) -> None:
     """Refuse groups where a record that is replaced may be in another group than it was."""
     if partition is None:
         return
-    _stated("partition", partition)
+    _require_some_words("partition", partition)
     if relation not in ONE_GROUP:
         expected = f"none: under {relation} the record that is put in may be in another group"
         raise InvalidArgument("partition", partition, expected)
 
 
-def _stated(name: str, text: str) -> str:
+def _require_some_words(name: str, text: str) -> str:
     if not isinstance(text, str) or not text.strip():
         raise InvalidArgument(name, text, "some words")
     return text
 
 
-def _relations() -> tuple[str, ...]:
+def _list_budget_relations() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*RELATIONS, "zero-out-record"]))
 
 
-def _now() -> str:
+def _format_utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

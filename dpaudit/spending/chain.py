@@ -20,9 +20,9 @@ from typing import Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from dpaudit.errors import DataError, shorten
+from dpaudit.errors import DataError, shorten_repr
 from dpaudit.formats import SCHEMAS, schema_of
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 from dpaudit.spending.filters import Terms
 from dpaudit.text import one_line
 
@@ -32,14 +32,14 @@ _END = len(_MARK) + 64 + len('"}')
 _AFTER_PRICE = b',"charged_at":'  # no string holds it: the quotes of a string are escaped
 
 
-class Stated(Document):
+class ReleaseGuarantee(ReportPart):
     """An (epsilon, delta) that stands for a release, as the accountants proved it."""
 
     epsilon: float = Field(ge=0)
     delta: float = Field(ge=0, lt=1)
 
 
-class Header(Document):
+class Header(ReportPart):
     """The first line: whose budget it is, and all that is fixed before the first release."""
 
     schema_: int = Field(default=SCHEMAS[KIND], alias="schema", ge=1)
@@ -56,7 +56,7 @@ class Header(Document):
     by: str | None = None
 
 
-class Entry(Document):
+class ChainEntry(ReportPart):
     """One line: a release, and who is charged."""
 
     number: int = Field(ge=1)
@@ -64,7 +64,9 @@ class Entry(Document):
         description="Kinds with their parameters; none where a torn line was nothing."
     )
     samples: str | None = None
-    stated: Stated | None = Field(default=None, description="As what it is charged, if not itself.")
+    stated: ReleaseGuarantee | None = Field(
+        default=None, description="As what it is charged, if not itself."
+    )
     groups: tuple[str, ...] = Field(default=(), description="Who is charged; everybody if empty.")
     charged_at: str = Field(description="By the writer's clock; the order is the file's.")
     by: str | None = None
@@ -102,7 +104,7 @@ class Torn:
     """
 
     pieces: tuple[bytes, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ChainEntry, ...] = ()
 
     @property
     def is_read(self) -> bool:
@@ -135,7 +137,7 @@ class Chain:
     """
 
     header: Header
-    entries: tuple[Entry, ...]
+    entries: tuple[ChainEntry, ...]
     digests: tuple[str, ...]
     torn: Torn = field(default_factory=Torn)
     lacks_end: bool = False
@@ -147,26 +149,26 @@ class Chain:
         return self.digests[-1]
 
     @property
-    def charged(self) -> tuple[Entry, ...]:
+    def charged(self) -> tuple[ChainEntry, ...]:
         """All that counts: entries, and what torn lines charge."""
         return (*self.entries, *self.torn.entries)
 
 
-def write_line(content: Document, previous: str) -> bytes:
+def write_line(content: ReportPart, previous: str) -> bytes:
     """Return a line with the digest of the one before it and its own, without its end.
 
     Examples
     --------
-    >>> entry = Entry(number=1, release=(), charged_at="2031-01-01T00:00:00Z")
+    >>> entry = ChainEntry(number=1, release=(), charged_at="2031-01-01T00:00:00Z")
     >>> len(json.loads(write_line(entry, "0" * 64))["digest"])
     64
     """
     document = content.model_dump(mode="json", by_alias=True) | {"previous": previous}
     body = json.dumps(document, separators=(",", ":"), allow_nan=False)
-    return f'{body[:-1]}{_MARK}{_digest(body)}"}}'.encode()
+    return f'{body[:-1]}{_MARK}{_compute_line_digest(body)}"}}'.encode()
 
 
-def _digest(body: str) -> str:
+def _compute_line_digest(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
@@ -233,11 +235,11 @@ def _read_header(line: bytes, name: str) -> Header:
     try:
         return Header.model_validate(document)
     except ValidationError as error:
-        raise DataError(f"{name}: line 1: {_first(error)}") from None
+        raise DataError(f"{name}: line 1: {_format_first_chain_error(error)}") from None
 
 
 def _read_entries(header: Header, lines: list[bytes], name: str, *, ends: bool, size: int) -> Chain:
-    entries: list[Entry] = []
+    entries: list[ChainEntry] = []
     digests = [_digest_of(lines[0])]
     pieces: list[bytes] = []
     for place, line in enumerate(lines[1:], start=2):
@@ -252,7 +254,9 @@ def _read_entries(header: Header, lines: list[bytes], name: str, *, ends: bool, 
         entries.append(entry)
         digests.append(_digest_of(line))
         pieces = []
-    torn = Torn(tuple(pieces), tuple(one for piece in pieces if (one := _salvage(piece))))
+    torn = Torn(
+        tuple(pieces), tuple(one for piece in pieces if (one := _salvage_torn_entry(piece)))
+    )
     lacks_end = not ends and not pieces
     return Chain(header, tuple(entries), tuple(digests), torn, lacks_end, size)
 
@@ -268,7 +272,7 @@ def _read_line(line: bytes, previous: str, name: str, place: int) -> dict[str, A
         document = json.loads(body)
     except (ValueError, RecursionError):
         document = None
-    if _digest(body) != _digest_of(line) or not isinstance(document, dict):
+    if _compute_line_digest(body) != _digest_of(line) or not isinstance(document, dict):
         raise BrokenChain(
             f"{name}: line {place} was changed after it was written: its digest is not that of "
             "what it says; bring back the file as it was"
@@ -281,14 +285,14 @@ def _read_line(line: bytes, previous: str, name: str, place: int) -> dict[str, A
     return document
 
 
-def _read_entry(document: dict[str, Any], name: str, place: int) -> Entry:
+def _read_entry(document: dict[str, Any], name: str, place: int) -> ChainEntry:
     try:
-        return Entry.model_validate(document)
+        return ChainEntry.model_validate(document)
     except ValidationError as error:
-        raise BrokenChain(f"{name}: line {place}: {_first(error)}") from None
+        raise BrokenChain(f"{name}: line {place}: {_format_first_chain_error(error)}") from None
 
 
-def _check_place(entry: Entry, number: int, torn: Torn, name: str, place: int) -> None:
+def _check_place(entry: ChainEntry, number: int, torn: Torn, name: str, place: int) -> None:
     if entry.number != number:
         raise BrokenChain(f"{name}: line {place}: number: got {entry.number}, expected {number}")
     if entry.torn != (torn.digest if torn.pieces else None):
@@ -298,20 +302,20 @@ def _check_place(entry: Entry, number: int, torn: Torn, name: str, place: int) -
         )
 
 
-def _salvage(piece: bytes) -> Entry | None:
+def _salvage_torn_entry(piece: bytes) -> ChainEntry | None:
     """Return what a torn line charges, or None if that cannot be read."""
     price, mark, _ = piece.partition(_AFTER_PRICE)
     if not mark:
         return None
     try:
         document = json.loads(price + b"}")
-        return Entry.model_validate(document | {"charged_at": "", "about": "a torn line"})
+        return ChainEntry.model_validate(document | {"charged_at": "", "about": "a torn line"})
     except (ValueError, RecursionError):
         return None
 
 
-def _first(error: ValidationError) -> str:
+def _format_first_chain_error(error: ValidationError) -> str:
     """Return the first thing that is wrong, with its place and its value."""
     found = error.errors()[0]
     where = ".".join(map(str, found["loc"]))
-    return f"{where}: got {shorten(found['input'])}, expected otherwise ({found['msg']})"
+    return f"{where}: got {shorten_repr(found['input'])}, expected otherwise ({found['msg']})"

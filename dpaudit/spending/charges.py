@@ -11,15 +11,15 @@ from typing import Any
 
 import dpaudit._validate as check
 import dpaudit.extension.registry as registry
-from dpaudit.accounting.events import ApproximateRelease, Event, Parallel, Sequence, repeated
+from dpaudit.accounting.events import ApproximateRelease, Event, Parallel, Sequence, repeat_event
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import SAMPLES
 from dpaudit.accounting.sharing import holds_parallel
-from dpaudit.accounts.account import Part, Target, read_target
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.accounts.account import AccountPart, AccountTarget, read_target
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees import rounding
-from dpaudit.spending.chain import Chain, Entry, Header, Stated
-from dpaudit.spending.filters import Terms, Total
+from dpaudit.spending.chain import Chain, ChainEntry, Header, ReleaseGuarantee
+from dpaudit.spending.filters import ReleaseTotal, Terms
 from dpaudit.spending.price import Price, add_prices, price_event
 
 ONE_GROUP = ("add-remove-record", "zero-out-record")  # neighbours differ in one group alone
@@ -80,16 +80,18 @@ def usual_names(word: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_scale(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters of Laplace noise with the scale that an epsilon stands for."""
-    epsilon = check.positive("epsilon", given["epsilon"])
+    epsilon = check.require_positive("epsilon", given["epsilon"])
     if "noise_scale" in given:
         raise InvalidArgument("epsilon", epsilon, "nothing beside a scale of the noise")
-    sensitivity = check.positive("sensitivity", given.get("sensitivity", 1.0))
-    scale = rounding.down(rounding.written(sensitivity) / rounding.written(epsilon))
+    sensitivity = check.require_positive("sensitivity", given.get("sensitivity", 1.0))
+    scale = rounding.round_fraction_down(
+        rounding.to_written_fraction(sensitivity) / rounding.to_written_fraction(epsilon)
+    )
     rest = {name: value for name, value in given.items() if name != "epsilon"}
     return rest | {"noise_scale": scale}
 
 
-def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any]) -> Target:
+def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any]) -> AccountTarget:
     """Return what is released, by name, by a file of releases, or as an event.
 
     Raises
@@ -99,13 +101,13 @@ def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any
         draws a sample of its own.
     """
     if samples is not None:
-        check.choice("samples", samples, SAMPLES)
+        check.require_choice("samples", samples, SAMPLES)
     if not isinstance(release, str):
         if given:
             raise InvalidArgument(
-                "parameters", Shown(", ".join(given)), "none: the event has its own"
+                "parameters", VerbatimText(", ".join(given)), "none: the event has its own"
             )
-        target = Target.of(release, samples)
+        target = AccountTarget.of(release, samples)
     else:
         name = usual_release(release)
         target = read_target(name, usual_names(name, given))
@@ -114,9 +116,9 @@ def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any
     return target
 
 
-def _require_own_samples(target: Target) -> None:
+def _require_own_samples(target: AccountTarget) -> None:
     """Refuse a release that may be of a sample of which another line of the file is, too."""
-    twice = Target(target.name, (*target.parts, *target.parts), target.samples)
+    twice = AccountTarget(target.name, (*target.parts, *target.parts), target.samples)
     if twice.if_shared is not None:
         raise InvalidArgument(
             "samples",
@@ -126,7 +128,7 @@ def _require_own_samples(target: Target) -> None:
         )
 
 
-def check_relation(target: Target, header: Header) -> None:
+def check_relation(target: AccountTarget, header: Header) -> None:
     """Refuse a release whose guarantee is about other neighbours than the budget is."""
     for part in target.parts:
         if part.relation not in ("any", header.relation):
@@ -137,81 +139,87 @@ def check_relation(target: Target, header: Header) -> None:
                 f"releases without groups: under {header.relation} a record may be in one group "
                 "and the record that is put in in another, so that two are charged"
             )
-            raise InvalidArgument(part.card.name, Shown("groups"), expected)
+            raise InvalidArgument(part.card.name, VerbatimText("groups"), expected)
 
 
-def tables_of(target: Target) -> tuple[dict[str, Any], ...]:
+def tables_of(target: AccountTarget) -> tuple[dict[str, Any], ...]:
     """Return releases as tables with a kind, as JSON takes them."""
     return tuple(
         {"kind": part.card.name} | part.parameters.model_dump(mode="json") for part in target.parts
     )
 
 
-def state_at(target: Target, delta: float | None) -> Stated | None:
+def state_at(target: AccountTarget, delta: float | None) -> ReleaseGuarantee | None:
     """Return what the accountants prove of a release at a delta, as which it is charged."""
     if delta is None:
         return None
-    check.delta("at_delta", delta)
-    return Stated(epsilon=proved_guarantee(target.own).epsilon(delta), delta=delta)
+    check.require_delta("at_delta", delta)
+    return ReleaseGuarantee(epsilon=proved_guarantee(target.own).epsilon(delta), delta=delta)
 
 
 # From lines
 
 
-def event_of(entry: Entry) -> Event:
+def event_of(entry: ChainEntry) -> Event:
     """Return the event of a line."""
     if entry.stated is not None:
         return ApproximateRelease(epsilon=entry.stated.epsilon, delta=entry.stated.delta)
-    return _event(json.dumps(entry.release))
+    return _parse_charged_event(json.dumps(entry.release))
 
 
 @lru_cache(maxsize=4096)
-def _event(tables: str) -> Event:
+def _parse_charged_event(tables: str) -> Event:
     parts = []
     for table in json.loads(tables):
         card = registry.RELEASES.get(table.pop("kind"))
-        parts.append(Part.of(card, table).event)
+        parts.append(AccountPart.of(card, table).event)
     return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
 
-def price_of(entry: Entry, terms: Terms) -> Price:
+def price_of(entry: ChainEntry, terms: Terms) -> Price:
     """Return the price of a line."""
-    return _price(event_of(entry), terms.orders)
+    return _compute_event_price(event_of(entry), terms.orders)
 
 
 @lru_cache(maxsize=4096)
-def _price(event: Event, orders: tuple[float, ...]) -> Price:
+def _compute_event_price(event: Event, orders: tuple[float, ...]) -> Price:
     return price_event(event, orders)
 
 
-def totals_of(chain: Chain) -> dict[str | None, Total]:
+def totals_of(chain: Chain) -> dict[str | None, ReleaseTotal]:
     """Return what each group is charged, and under None who is in no group that is named."""
     named = sorted({group for entry in chain.charged for group in entry.groups})
-    return {group: _total(chain, group) for group in (None, *named)}
+    return {group: _sum_group_charges(chain, group) for group in (None, *named)}
 
 
-def _total(chain: Chain, group: str | None) -> Total:
+def _sum_group_charges(chain: Chain, group: str | None) -> ReleaseTotal:
     own = [entry for entry in chain.charged if not entry.groups or group in entry.groups]
     terms, counted = chain.header.terms, Counter(map(event_of, own))
-    prices = [(n, _price(event, terms.orders)) for event, n in counted.items()]
-    return Total(add_prices(prices, len(terms.orders)), lambda: _joint(counted))
+    prices = [(n, _compute_event_price(event, terms.orders)) for event, n in counted.items()]
+    return ReleaseTotal(
+        add_prices(prices, len(terms.orders)), lambda: _merge_charged_events(counted)
+    )
 
 
-def _joint(events: Mapping[Event, int]) -> Event:
+def _merge_charged_events(events: Mapping[Event, int]) -> Event:
     """Return all of it as one event, equal ones counted together."""
-    return Sequence(tuple(repeated(event, n) if n > 1 else event for event, n in events.items()))
+    return Sequence(
+        tuple(repeat_event(event, n) if n > 1 else event for event, n in events.items())
+    )
 
 
 def add_to(
-    totals: Mapping[str | None, Total], entry: Entry, count: int, terms: Terms
-) -> dict[str | None, Total]:
+    totals: Mapping[str | None, ReleaseTotal], entry: ChainEntry, count: int, terms: Terms
+) -> dict[str | None, ReleaseTotal]:
     """Return the totals of who is charged by a line, with so many of it besides."""
     price = price_of(entry, terms)
     charged: tuple[str | None, ...] = entry.groups or tuple(totals)
 
-    def more(before: Total) -> Total:
+    def more(before: ReleaseTotal) -> ReleaseTotal:
         added = add_prices([(1, before.price), (count, price)], len(terms.orders))
-        return Total(added, lambda: Sequence((before.event, repeated(event_of(entry), count))))
+        return ReleaseTotal(
+            added, lambda: Sequence((before.event, repeat_event(event_of(entry), count)))
+        )
 
     return {group: more(totals.get(group, totals[None])) for group in charged}
 

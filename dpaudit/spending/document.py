@@ -9,24 +9,24 @@ from typing import Literal
 
 from pydantic import Field
 
-from dpaudit.accounting.accountants import Answer, ask_all, strongest
+from dpaudit.accounting.accountants import AccountantAnswer, ask_all, select_strongest_answer
 from dpaudit.accounting.events import Event, Sequence
 from dpaudit.errors import InvalidArgument
 from dpaudit.formats import SCHEMAS
-from dpaudit.report.counts import Document
-from dpaudit.spending.chain import KIND, Chain, Entry
+from dpaudit.report.counts import ReportPart
+from dpaudit.spending.chain import KIND, Chain, ChainEntry
 from dpaudit.spending.charges import add_to, joint_event, price_of, totals_of
 from dpaudit.spending.file import network_of
 from dpaudit.spending.filters import (
+    FilterMethod,
     FilterName,
     Limit,
-    Method,
     More,
+    ReleaseTotal,
     Terms,
-    Total,
     count_more,
     epsilon_by,
-    keeps,
+    is_within_limits,
     read_odometer,
     spent_of,
 )
@@ -36,14 +36,14 @@ from dpaudit.spending.price import add_prices
 Remark = Literal["clock-behind", "torn", "network", "exceeded", "planned"]
 
 
-class MethodDocument(Document):
+class MethodDocument(ReportPart):
     """What one method makes of all that was released to whoever is charged most."""
 
-    method: Method
+    method: FilterMethod
     epsilon: float
 
 
-class LimitDocument(Document):
+class LimitDocument(ReportPart):
     """A limit, and how much of it is spent by whoever is charged most."""
 
     limit: Limit
@@ -52,14 +52,14 @@ class LimitDocument(Document):
     methods: tuple[MethodDocument, ...]
 
 
-class GroupDocument(Document):
+class GroupDocument(ReportPart):
     """What one of the disjoint groups is charged; null is who is in none that is named."""
 
     name: str | None
     spent: tuple[float, ...] = Field(description="Of each limit.")
 
 
-class OdometerDocument(Document):
+class OdometerDocument(ReportPart):
     """The epsilon that holds at every time at once, with parameters chosen adaptively."""
 
     epsilon: float
@@ -67,7 +67,7 @@ class OdometerDocument(Document):
     order: float | None
 
 
-class AnswerDocument(Document):
+class AnswerDocument(ReportPart):
     """An accountant's answer about all of it, for parameters that were fixed in advance."""
 
     accountant: str
@@ -76,7 +76,7 @@ class AnswerDocument(Document):
     upper: float | None
 
 
-class PlannedDocument(Document):
+class PlannedDocument(ReportPart):
     """What holds if no parameter of a release depends on an earlier output."""
 
     epsilon: float | None
@@ -84,7 +84,7 @@ class PlannedDocument(Document):
     answers: tuple[AnswerDocument, ...]
 
 
-class PointDocument(Document):
+class PointDocument(ReportPart):
     """What was spent after a release."""
 
     number: int
@@ -92,7 +92,7 @@ class PointDocument(Document):
     spent: float
 
 
-class SpendDocument(Document):
+class SpendDocument(ReportPart):
     """A budget, what is spent of it and what is left, and every release."""
 
     schema_: int = Field(default=SCHEMAS[KIND], alias="schema", ge=1)
@@ -115,7 +115,7 @@ class SpendDocument(Document):
     history: tuple[PointDocument, ...] = Field(
         description="Of the limit that is nearest to its end, in at most 200 steps."
     )
-    releases: tuple[Entry, ...]
+    releases: tuple[ChainEntry, ...]
     remarks: tuple[Remark, ...]
 
 
@@ -142,19 +142,21 @@ def document_of(chain: Chain, path: Path, *, accountants: bool = True) -> SpendD
         period=header.period,
         partition=header.partition,
         filter=terms.filter,
-        limits=tuple(_limit(terms, one, totals) for one in terms.limits),
-        is_kept=keeps(terms, list(totals.values())),
-        groups=tuple(_group(terms, name, total) for name, total in totals.items()),
-        odometer=_odometer(terms, totals),
-        planned=_planned(chain) if accountants else None,
-        more=_more(chain, totals),
-        history=_history(chain, totals),
+        limits=tuple(_make_limit_document(terms, one, totals) for one in terms.limits),
+        is_kept=is_within_limits(terms, list(totals.values())),
+        groups=tuple(_make_group_document(terms, name, total) for name, total in totals.items()),
+        odometer=_make_odometer_document(terms, totals),
+        planned=_make_planned_document(chain) if accountants else None,
+        more=_count_remaining_releases(chain, totals),
+        history=_build_spending_history(chain, totals),
         releases=chain.charged,
-        remarks=tuple(_remarks(chain, totals, path)),
+        remarks=tuple(_find_spending_remarks(chain, totals, path)),
     )
 
 
-def _limit(terms: Terms, limit: Limit, totals: Mapping[str | None, Total]) -> LimitDocument:
+def _make_limit_document(
+    terms: Terms, limit: Limit, totals: Mapping[str | None, ReleaseTotal]
+) -> LimitDocument:
     spent = {name: spent_of(terms, limit, total).amount for name, total in totals.items()}
     dearest = max(spent, key=lambda name: spent[name])
     methods = tuple(
@@ -166,19 +168,21 @@ def _limit(terms: Terms, limit: Limit, totals: Mapping[str | None, Total]) -> Li
     return LimitDocument(limit=limit, spent=most, left=left, methods=methods)
 
 
-def _group(terms: Terms, name: str | None, total: Total) -> GroupDocument:
+def _make_group_document(terms: Terms, name: str | None, total: ReleaseTotal) -> GroupDocument:
     spent = tuple(spent_of(terms, limit, total).amount for limit in terms.limits)
     return GroupDocument(name=name, spent=spent)
 
 
-def _odometer(terms: Terms, totals: Mapping[str | None, Total]) -> OdometerDocument:
+def _make_odometer_document(
+    terms: Terms, totals: Mapping[str | None, ReleaseTotal]
+) -> OdometerDocument:
     fixed = terms.odometer
     epsilon = max(read_odometer(terms, total) for total in totals.values())
     delta = terms.limits[0].delta if fixed.order is not None else fixed.own
     return OdometerDocument(epsilon=epsilon, delta=delta, order=fixed.order)
 
 
-def _planned(chain: Chain) -> PlannedDocument | None:
+def _make_planned_document(chain: Chain) -> PlannedDocument | None:
     delta = chain.header.terms.limits[0].delta
     if delta == 0 or not chain.charged:
         return None
@@ -186,31 +190,36 @@ def _planned(chain: Chain) -> PlannedDocument | None:
         answers = ask_all(joint_event(chain), delta)
     except InvalidArgument:  # more combinations of groups than accountants go through
         return None
-    best = strongest(answers)
-    named = tuple(_answer(one) for one in answers if one.upper is not None)
+    best = select_strongest_answer(answers)
+    named = tuple(_make_answer_document(one) for one in answers if one.upper is not None)
     return PlannedDocument(epsilon=None if best is None else best.upper, delta=delta, answers=named)
 
 
-def _answer(answer: Answer) -> AnswerDocument:
+def _make_answer_document(answer: AccountantAnswer) -> AnswerDocument:
     return AnswerDocument(
         accountant=answer.accountant, source=answer.source, lower=answer.lower, upper=answer.upper
     )
 
 
-def _more(chain: Chain, totals: Mapping[str | None, Total]) -> More | None:
+def _count_remaining_releases(
+    chain: Chain, totals: Mapping[str | None, ReleaseTotal]
+) -> More | None:
     terms = chain.header.terms
     if not chain.charged or terms.is_planned:  # each number asks accountants
         return None
     last = chain.charged[-1]
     return count_more(
-        terms, lambda count: keeps(terms, list(add_to(totals, last, count, terms).values()))
+        terms,
+        lambda count: is_within_limits(terms, list(add_to(totals, last, count, terms).values())),
     )
 
 
 _MOST_POINTS = 200  # of a history
 
 
-def _history(chain: Chain, totals: Mapping[str | None, Total]) -> tuple[PointDocument, ...]:
+def _build_spending_history(
+    chain: Chain, totals: Mapping[str | None, ReleaseTotal]
+) -> tuple[PointDocument, ...]:
     """Return what was spent of the nearest limit by the group that spent most, step by step."""
     terms, entries = chain.header.terms, chain.charged
     if terms.is_planned:
@@ -222,7 +231,7 @@ def _history(chain: Chain, totals: Mapping[str | None, Total]) -> tuple[PointDoc
         if not entry.groups or nearest.group in entry.groups:
             price = add_prices([(1, price), (1, price_of(entry, terms))], len(terms.orders))
         if place % stride == 0 or place == len(entries):
-            spent = spent_of(terms, nearest.limit, Total(price, _no_event)).amount
+            spent = spent_of(terms, nearest.limit, ReleaseTotal(price, _no_event)).amount
             found.append(PointDocument(number=place, charged_at=entry.charged_at, spent=spent))
     return tuple(found)
 
@@ -231,7 +240,9 @@ def _no_event() -> Event:
     return Sequence(())
 
 
-def _remarks(chain: Chain, totals: Mapping[str | None, Total], path: Path) -> Iterator[Remark]:
+def _find_spending_remarks(
+    chain: Chain, totals: Mapping[str | None, ReleaseTotal], path: Path
+) -> Iterator[Remark]:
     """Name what a reader has to know beside the numbers."""
     times = [chain.header.charged_at, *(one.charged_at for one in chain.entries)]
     if any(later < earlier for earlier, later in itertools.pairwise(times)):
@@ -240,7 +251,7 @@ def _remarks(chain: Chain, totals: Mapping[str | None, Total], path: Path) -> It
         yield "torn"
     if network_of(path) is not None:
         yield "network"
-    if not keeps(chain.header.terms, list(totals.values())):
+    if not is_within_limits(chain.header.terms, list(totals.values())):
         yield "exceeded"
     if chain.header.terms.is_planned:
         yield "planned"

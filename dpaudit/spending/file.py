@@ -40,7 +40,7 @@ class HeldFile:
             while part := os.pread(self.descriptor, 1 << 20, len(content)):
                 content += part
         except OSError as error:
-            raise _failure(self.path, "cannot be read", error) from error
+            raise _make_budget_file_error(self.path, "cannot be read", error) from error
         return read_chain(bytes(content), one_line(str(self.path)))
 
     def append(self, content: bytes, size: int) -> None:
@@ -93,8 +93,12 @@ class HeldFile:
             os.ftruncate(self.descriptor, size)
             os.fsync(self.descriptor)
         except OSError as second:
-            raise _failure(self.path, "holds a torn line, and cannot be written", second) from error
-        raise _failure(self.path, "cannot be written, so nothing was charged", error) from error
+            raise _make_budget_file_error(
+                self.path, "holds a torn line, and cannot be written", second
+            ) from error
+        raise _make_budget_file_error(
+            self.path, "cannot be written, so nothing was charged", error
+        ) from error
 
     @property
     def _name(self) -> str:
@@ -125,7 +129,7 @@ def create_file(path: Path, line: bytes) -> None:
             "name, or add to it: dpaudit spend add"
         ) from None
     except OSError as error:
-        raise _failure(path, "cannot be made", error) from error
+        raise _make_budget_file_error(path, "cannot be made", error) from error
     finally:
         with contextlib.suppress(OSError):
             part.unlink()
@@ -171,13 +175,15 @@ def hold_file(path: Path, *, to_write: bool, wait: float) -> Iterator[HeldFile]:
         It is not there, is no plain file, may not be opened, or somebody holds it for longer.
     """
     deadline, owner = time.monotonic() + wait, os.getpid()
-    descriptor = _open(path, to_write)
+    descriptor = _open_budget_file(path, to_write)
     try:
-        _lock(path, descriptor, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH, deadline)
+        _lock_budget_file(path, descriptor, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH, deadline)
         while not _is_there(path, descriptor):  # another file has its name now
             os.close(descriptor)
-            descriptor = _open(path, to_write)
-            _lock(path, descriptor, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH, deadline)
+            descriptor = _open_budget_file(path, to_write)
+            _lock_budget_file(
+                path, descriptor, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH, deadline
+            )
         yield HeldFile(path, descriptor)
     finally:
         if os.getpid() == owner:  # a child of a fork has the same lock, and must not end it
@@ -186,7 +192,7 @@ def hold_file(path: Path, *, to_write: bool, wait: float) -> Iterator[HeldFile]:
         os.close(descriptor)
 
 
-def _open(path: Path, to_write: bool) -> int:
+def _open_budget_file(path: Path, to_write: bool) -> int:
     flags = (os.O_RDWR | os.O_APPEND if to_write else os.O_RDONLY) | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags)
@@ -197,14 +203,14 @@ def _open(path: Path, to_write: bool) -> int:
         ) from None
     except OSError as error:
         what = "cannot be written, so nothing was charged" if to_write else "cannot be read"
-        raise _failure(path, what, error) from error
+        raise _make_budget_file_error(path, what, error) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise DataError(f"{one_line(str(path))}: is no plain file")
     return descriptor
 
 
-def _lock(path: Path, descriptor: int, kind: int, deadline: float) -> None:
+def _lock_budget_file(path: Path, descriptor: int, kind: int, deadline: float) -> None:
     while True:
         try:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -218,7 +224,7 @@ def _lock(path: Path, descriptor: int, kind: int, deadline: float) -> None:
             time.sleep(_PAUSE)
         except OSError as error:
             what = "cannot be locked, as its file system has no locks (flock); nothing was charged"
-            raise _failure(path, what, error) from error
+            raise _make_budget_file_error(path, what, error) from error
 
 
 def _is_there(path: Path, descriptor: int) -> bool:
@@ -248,6 +254,6 @@ def network_of(path: Path) -> str | None:
     return found if found in _NETWORK else None
 
 
-def _failure(path: Path, what: str, error: OSError) -> DataError:
+def _make_budget_file_error(path: Path, what: str, error: OSError) -> DataError:
     why = error.strerror or type(error).__name__
     return DataError(f"{one_line(str(path))}: {what} ({why})")

@@ -36,12 +36,16 @@ from typing import Literal, get_args
 from pydantic import Field
 
 import dpaudit._validate as check
-from dpaudit.accounting.accountants import ACCOUNTANTS, ask, strongest
+from dpaudit.accounting.accountants import (
+    ACCOUNTANTS,
+    get_accountant_answer,
+    select_strongest_answer,
+)
 from dpaudit.accounting.events import Event
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import GaussianDP, RenyiDP, ZeroConcentratedDP
-from dpaudit.report.counts import Document
+from dpaudit.report.counts import ReportPart
 from dpaudit.spending.price import Price
 
 FilterName = Literal["any", "basic", "gaussian", "zcdp", "renyi", "planned"]
@@ -53,7 +57,7 @@ _MOST = 10**9  # releases that are counted
 _MOST_PLANNED = 1024  # likewise, where each count asks an accountant
 
 
-class Method(Document):
+class FilterMethod(ReportPart):
     """One filter, and the share of delta that it may use."""
 
     name: MethodName
@@ -61,7 +65,7 @@ class Method(Document):
     order: float | None = Field(default=None, description="Of Renyi; null of the others.")
 
 
-class Limit(Document):
+class Limit(ReportPart):
     """One number that is never exceeded: an epsilon at a delta, a rho or a mu."""
 
     epsilon: float | None = Field(default=None, ge=0)
@@ -74,7 +78,7 @@ class Limit(Document):
         lt=1,
         description="Part of delta for releases that have a delta of their own.",
     )
-    methods: tuple[Method, ...] = Field(
+    methods: tuple[FilterMethod, ...] = Field(
         default=(), description="Filters of which one is kept; they share the rest of delta."
     )
 
@@ -85,7 +89,7 @@ class Limit(Document):
         return float(found)
 
 
-class Odometer(Document):
+class Odometer(ReportPart):
     """At which order, and with which share of delta, the number that holds at every time holds."""
 
     delta: float = Field(ge=0, lt=1)
@@ -93,7 +97,7 @@ class Odometer(Document):
     order: float | None
 
 
-class Terms(Document):
+class Terms(ReportPart):
     """All that a budget fixes before the first release."""
 
     filter: FilterName
@@ -113,7 +117,7 @@ class Terms(Document):
 
 
 @dataclass(frozen=True)
-class Total:
+class ReleaseTotal:
     """What was released about one record.
 
     Parameters
@@ -134,11 +138,11 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Spent:
+class LimitSpending:
     """How much of a limit is spent, and by which method; infinite where none has a number."""
 
     amount: float
-    method: Method | None = None
+    method: FilterMethod | None = None
 
 
 # What a budget fixes
@@ -182,12 +186,14 @@ def fix_terms(
     >>> [one.name for one in terms.limits[0].methods], terms.limits[0].own
     (['basic', 'zcdp'], 0.0)
     """
-    check.choice("filter", filter_name, FILTERS)
+    check.require_choice("filter", filter_name, FILTERS)
     given = [bool(points), rho is not None, mu is not None]
     if sum(given) != 1:
-        raise InvalidArgument("budget", Shown("no limit" if not any(given) else "several"), _ONE)
+        raise InvalidArgument(
+            "budget", VerbatimText("no limit" if not any(given) else "several"), _ONE
+        )
     for one in orders or ():
-        if check.positive("orders", one) <= 1:
+        if check.require_positive("orders", one) <= 1:
             raise InvalidArgument("orders", one, "numbers above 1")
     limits: tuple[Limit, ...]
     if rho is not None or mu is not None:
@@ -197,10 +203,11 @@ def fix_terms(
         if own_delta is not None:
             raise InvalidArgument("own_delta", own_delta, expected)
         _check_limits(rho, mu)
-        limits = (Limit(rho=rho, mu=mu, delta=check.delta("delta", delta)),)
+        limits = (Limit(rho=rho, mu=mu, delta=check.require_delta("delta", delta)),)
     else:
-        limits = tuple(_limit(*one, filter_name, own_delta, orders) for one in points)
-    return Terms(filter=filter_name, limits=limits, odometer=_odometer(limits[0], orders))  # type: ignore[arg-type]
+        limits = tuple(_make_filter_limit(*one, filter_name, own_delta, orders) for one in points)
+    odometer = _make_filter_odometer(limits[0], orders)
+    return Terms(filter=filter_name, limits=limits, odometer=odometer)  # type: ignore[arg-type]
 
 
 _ONE = "one limit: an epsilon with a delta, a rho, a mu or a curve"
@@ -218,7 +225,7 @@ def _check_limits(rho: float | None, mu: float | None) -> None:
             check.non_negative(name, value)
 
 
-def _limit(
+def _make_filter_limit(
     epsilon: float,
     delta: float,
     filter_name: str,
@@ -226,25 +233,25 @@ def _limit(
     orders: Sequence[float] | None,
 ) -> Limit:
     check.non_negative("epsilon", epsilon)
-    check.delta("delta", delta)
+    check.require_delta("delta", delta)
     if own_delta is not None and (delta == 0 or filter_name in ("basic", "planned")):
         expected = f"nothing with {_ALL_OF_DELTA[filter_name] if delta else 'a delta of 0'}"
         raise InvalidArgument("own_delta", own_delta, expected)
     if filter_name == "planned":
-        planned = Method(name="planned", delta=delta)
+        planned = FilterMethod(name="planned", delta=delta)
         return Limit(epsilon=epsilon, delta=delta, methods=(planned,))
-    basic = Method(name="basic", delta=0.0)
+    basic = FilterMethod(name="basic", delta=0.0)
     if delta == 0 or filter_name == "basic":
         return Limit(epsilon=epsilon, delta=delta, own=delta, methods=(basic,))
-    named = _named(filter_name, orders or _orders(epsilon, delta))
-    own = _own(delta, filter_name, own_delta, len(named))
-    rest = rounding.written(delta) - rounding.written(own)
-    share = rounding.down(rest / len(named))
-    shared = (Method(name=name, delta=share, order=order) for name, order in named)
+    named = _list_filter_methods(filter_name, orders or _choose_renyi_orders(epsilon, delta))
+    own = _compute_own_delta(delta, filter_name, own_delta, len(named))
+    rest = rounding.to_written_fraction(delta) - rounding.to_written_fraction(own)
+    share = rounding.round_fraction_down(rest / len(named))
+    shared = (FilterMethod(name=name, delta=share, order=order) for name, order in named)
     return Limit(epsilon=epsilon, delta=delta, own=own, methods=(basic, *shared))
 
 
-def _named(
+def _list_filter_methods(
     filter_name: str, orders: Sequence[float]
 ) -> list[tuple[Literal["gaussian", "zcdp", "renyi"], float | None]]:
     found: list[tuple[Literal["gaussian", "zcdp", "renyi"], float | None]] = []
@@ -257,75 +264,81 @@ def _named(
     return found
 
 
-def _own(delta: float, filter_name: str, own_delta: float | None, others: int) -> float:
+def _compute_own_delta(
+    delta: float, filter_name: str, own_delta: float | None, others: int
+) -> float:
     """Return the part of delta that releases with a delta of their own may use."""
     if own_delta is None:
-        whole = rounding.written(delta)
-        return rounding.down(whole / (others + 1)) if filter_name == "any" else 0.0
-    check.delta("own_delta", own_delta)
+        whole = rounding.to_written_fraction(delta)
+        return rounding.round_fraction_down(whole / (others + 1)) if filter_name == "any" else 0.0
+    check.require_delta("own_delta", own_delta)
     if own_delta >= delta:
         raise InvalidArgument("own_delta", own_delta, f"less than delta, {delta:g}")
     return own_delta
 
 
-def _orders(epsilon: float, delta: float) -> tuple[float, ...]:
+def _choose_renyi_orders(epsilon: float, delta: float) -> tuple[float, ...]:
     """Return orders near the best one for Gaussian noise, ``1 + 2 log(1/delta) / epsilon``."""
     best = 1 - 2 * math.log(delta) / max(epsilon, 1e-6)
-    return tuple(sorted({_order(best / divisor) for divisor in _DIVISORS}))
+    return tuple(sorted({_round_renyi_order(best / divisor) for divisor in _DIVISORS}))
 
 
-def _order(wanted: float) -> float:
+def _round_renyi_order(wanted: float) -> float:
     """Return an order near the wanted one: whole numbers make curves of samples finite sums."""
     held = min(max(wanted, _LEAST_ORDER), _GREATEST_ORDER)
     return float(round(held)) if held >= 2 else round(held, 2)
 
 
-def _odometer(limit: Limit, orders: Sequence[float] | None) -> Odometer:
+def _make_filter_odometer(limit: Limit, orders: Sequence[float] | None) -> Odometer:
     if limit.delta == 0 or limit.own >= limit.delta:
         return Odometer(delta=0.0, own=limit.own, order=None)
-    share = rounding.down(rounding.written(limit.delta) - rounding.written(limit.own))
+    share = rounding.round_fraction_down(
+        rounding.to_written_fraction(limit.delta) - rounding.to_written_fraction(limit.own)
+    )
     if limit.epsilon is None:
         rho = limit.rho if limit.rho is not None else (limit.mu or 0.0) ** 2 / 2
         best = 1 + math.sqrt(-math.log(share) / max(rho, 1e-12))
     else:
         best = 1 - 2 * math.log(share) / max(limit.epsilon, 1e-6)
-    order = float(sorted(orders)[len(orders) // 2]) if orders else _order(best)
+    order = float(sorted(orders)[len(orders) // 2]) if orders else _round_renyi_order(best)
     return Odometer(delta=share, own=limit.own, order=order)
 
 
 # What is spent
 
 
-def spent_of(terms: Terms, limit: Limit, total: Total) -> Spent:
+def spent_of(terms: Terms, limit: Limit, total: ReleaseTotal) -> LimitSpending:
     """Return how much of a limit is spent: the least of what its methods say.
 
     Examples
     --------
     >>> from dpaudit.accounting.events import Sequence
     >>> terms = fix_terms([(1.0, 0.0)])
-    >>> spent_of(terms, terms.limits[0], Total(Price(epsilon=0.25), lambda: Sequence(()))).amount
+    >>> spent_of(
+    ...     terms, terms.limits[0], ReleaseTotal(Price(epsilon=0.25), lambda: Sequence(()))
+    ... ).amount
     0.25
     """
     price = total.price
     if not terms.is_planned and price.delta > limit.own:
-        return Spent(math.inf)
+        return LimitSpending(math.inf)
     if limit.rho is not None:
-        return Spent(price.rho)
+        return LimitSpending(price.rho)
     if limit.mu is not None:
-        return Spent(_root(price.mu_squared))
-    found = [Spent(epsilon_by(terms, one, total), one) for one in limit.methods]
+        return LimitSpending(_compute_root_upwards(price.mu_squared))
+    found = [LimitSpending(epsilon_by(terms, one, total), one) for one in limit.methods]
     return min(found, key=lambda one: one.amount)
 
 
-def epsilon_by(terms: Terms, method: Method, total: Total) -> float:
+def epsilon_by(terms: Terms, method: FilterMethod, total: ReleaseTotal) -> float:
     """Return the epsilon that a method gives at its share of delta, rounded up."""
     price = total.price
     if method.name == "planned":
-        return _planned(total.event, method.delta)
+        return _find_least_proved_epsilon(total.event, method.delta)
     if method.name == "basic":
         return price.epsilon
     if method.name == "gaussian":
-        mu = _root(price.mu_squared)
+        mu = _compute_root_upwards(price.mu_squared)
         return GaussianDP(mu).epsilon(method.delta) if math.isfinite(mu) else math.inf
     if method.name == "zcdp":
         rho = price.rho
@@ -338,25 +351,31 @@ def epsilon_by(terms: Terms, method: Method, total: Total) -> float:
 
 
 @lru_cache(maxsize=256)
-def _planned(event: Event, delta: float) -> float:
+def _find_least_proved_epsilon(event: Event, delta: float) -> float:
     """Return the least number that any accountant proves."""
     proving = (one for one in ACCOUNTANTS if one.kind != "estimate")
-    best = strongest(tuple(ask(one, event, delta) for one in proving))
+    best = select_strongest_answer(
+        tuple(get_accountant_answer(one, event, delta) for one in proving)
+    )
     return math.inf if best is None or best.upper is None else best.upper
 
 
-def _root(square: float) -> float:
-    return rounding.root_up(rounding.written(square)) if math.isfinite(square) else math.inf
+def _compute_root_upwards(square: float) -> float:
+    return (
+        rounding.root_up(rounding.to_written_fraction(square))
+        if math.isfinite(square)
+        else math.inf
+    )
 
 
-def read_odometer(terms: Terms, total: Total) -> float:
+def read_odometer(terms: Terms, total: ReleaseTotal) -> float:
     """Return the epsilon that holds at every time at once, at the delta of the odometer.
 
     Examples
     --------
     >>> from dpaudit.accounting.events import Sequence
     >>> terms = fix_terms([(1.0, 0.0)])
-    >>> read_odometer(terms, Total(Price(epsilon=0.25), lambda: Sequence(())))
+    >>> read_odometer(terms, ReleaseTotal(Price(epsilon=0.25), lambda: Sequence(())))
     0.25
     """
     price, odometer = total.price, terms.odometer
@@ -366,11 +385,13 @@ def read_odometer(terms: Terms, total: Total) -> float:
         return price.epsilon
     divergence = price.divergences[terms.orders.index(odometer.order)]
     slack = -math.log(odometer.delta) / (odometer.order - 1)
-    by_order = rounding.above(divergence + slack, slack) if math.isfinite(divergence) else math.inf
+    by_order = (
+        rounding.bound_above(divergence + slack, slack) if math.isfinite(divergence) else math.inf
+    )
     return min(price.epsilon, by_order)
 
 
-def keeps(terms: Terms, totals: Sequence[Total]) -> bool:
+def is_within_limits(terms: Terms, totals: Sequence[ReleaseTotal]) -> bool:
     """Return whether every record's total is within every limit."""
     return all(
         spent_of(terms, limit, total).amount <= limit.size
@@ -379,7 +400,7 @@ def keeps(terms: Terms, totals: Sequence[Total]) -> bool:
     )
 
 
-class More(Document):
+class More(ReportPart):
     """How many more of something fit."""
 
     count: int = Field(ge=0)

@@ -12,12 +12,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import dpaudit.extension.registry as registry
-from dpaudit.accounts.account import Part, Target
+from dpaudit.accounts.account import AccountPart, AccountTarget
 from dpaudit.errors import DpauditError
-from dpaudit.report.formatting import number
-from dpaudit.spending.chain import Chain, Entry
+from dpaudit.report.formatting import format_significant
+from dpaudit.spending.chain import Chain, ChainEntry
 from dpaudit.spending.charges import add_to, state_at, totals_of
-from dpaudit.spending.filters import keeps
+from dpaudit.spending.filters import is_within_limits
 
 _NOISE = ("noise_scale", "noise_multiplier", "noise_factor")  # more of it costs less
 _LOSS = ("epsilon", "rho", "noise_rate")  # less of it costs less
@@ -36,10 +36,12 @@ class Fitting:
 
     def __str__(self) -> str:
         more, rounding = ("more", ROUND_CEILING) if self.is_least else ("less", ROUND_FLOOR)
-        return f"{self.name}={number(self.value, _DIGITS, rounding)} or {more} would fit"
+        return (
+            f"{self.name}={format_significant(self.value, _DIGITS, rounding)} or {more} would fit"
+        )
 
 
-def find_fitting(chain: Chain, entry: Entry) -> Fitting | None:
+def find_fitting(chain: Chain, entry: ChainEntry) -> Fitting | None:
     """Return with which noise, or epsilon, a release would fit; None where none is found.
 
     Parameters
@@ -61,7 +63,7 @@ def find_fitting(chain: Chain, entry: Entry) -> Fitting | None:
     def fits(value: float) -> bool:
         try:
             other = _having(entry, name, value)
-            return keeps(terms, list(add_to(before, other, 1, terms).values()))
+            return is_within_limits(terms, list(add_to(before, other, 1, terms).values()))
         except (DpauditError, ArithmeticError, ValueError):  # such a release has no price
             return False
 
@@ -69,14 +71,14 @@ def find_fitting(chain: Chain, entry: Entry) -> Fitting | None:
     return None if ends is None else Fitting(name, _roundest(fits, *ends, grows=grows), grows)
 
 
-def _having(entry: Entry, name: str, value: float) -> Entry:
+def _having(entry: ChainEntry, name: str, value: float) -> ChainEntry:
     """Return the line of the same release with another value, stated at the same delta."""
     table: dict[str, Any] = {**entry.release[0], name: value}
     stated = entry.stated
     if stated is not None:
         kind = registry.RELEASES.get(table["kind"])
-        part = Part.of(kind, {key: one for key, one in table.items() if key != "kind"})
-        stated = state_at(Target(kind.name, (part,), entry.samples), stated.delta)
+        part = AccountPart.of(kind, {key: one for key, one in table.items() if key != "kind"})
+        stated = state_at(AccountTarget(kind.name, (part,), entry.samples), stated.delta)
     return entry.model_copy(update={"release": (table,), "stated": stated})
 
 

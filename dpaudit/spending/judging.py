@@ -8,10 +8,18 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING
 from functools import cached_property
 
-from dpaudit.report.formatting import number
-from dpaudit.spending.chain import Chain, Entry
+from dpaudit.report.formatting import format_significant
+from dpaudit.spending.chain import Chain, ChainEntry
 from dpaudit.spending.charges import add_to, totals_of
-from dpaudit.spending.filters import Limit, More, Terms, Total, count_more, keeps, spent_of
+from dpaudit.spending.filters import (
+    Limit,
+    More,
+    ReleaseTotal,
+    Terms,
+    count_more,
+    is_within_limits,
+    spent_of,
+)
 from dpaudit.spending.fitting import Fitting, find_fitting
 from dpaudit.text import one_line
 
@@ -39,7 +47,7 @@ class Charge:
         Why the limit has no number with this release; empty where it has one.
     """
 
-    entry: Entry
+    entry: ChainEntry
     fits: bool
     currency: str
     spent: float
@@ -70,12 +78,12 @@ class Nearest:
     group: str | None
 
 
-def judge(chain: Chain, entry: Entry) -> Charge:
+def judge_charge(chain: Chain, entry: ChainEntry) -> Charge:
     """Return what a line comes to on top of a chain."""
     terms, totals = chain.header.terms, totals_of(chain)
 
     def keeps_with(count: int) -> bool:
-        return keeps(terms, list(add_to(totals, entry, count, terms).values()))
+        return is_within_limits(terms, list(add_to(totals, entry, count, terms).values()))
 
     after = add_to(totals, entry, 1, terms)
     nearest = nearest_to_end(terms, after)
@@ -93,7 +101,7 @@ def judge(chain: Chain, entry: Entry) -> Charge:
     )
 
 
-def nearest_to_end(terms: Terms, totals: Mapping[str | None, Total]) -> Nearest:
+def nearest_to_end(terms: Terms, totals: Mapping[str | None, ReleaseTotal]) -> Nearest:
     """Return the limit of which the largest part is spent, and who spent it."""
     found = [
         Nearest(limit, spent_of(terms, limit, total).amount, group)
@@ -116,7 +124,7 @@ def currency_of(limit: Limit) -> str:
     return next(name for name, value in names.items() if value is not None)
 
 
-def why_not(chain: Chain, entry: Entry) -> str:
+def why_not(chain: Chain, entry: ChainEntry) -> str:
     """Return why a release does not fit, and what of its kind would, in one line."""
     terms, what = chain.header.terms, ", ".join(str(one["kind"]) for one in entry.release)
     totals = add_to(totals_of(chain), entry, 1, terms)
@@ -125,8 +133,8 @@ def why_not(chain: Chain, entry: Entry) -> str:
     said = f"{what} does not fit{who}: "
     if math.isinf(nearest.spent):
         return f"{said}{_without_number(terms, nearest.limit, totals)}; nothing was charged"
-    spent = number(nearest.spent, _DIGITS, ROUND_CEILING)
-    size = number(nearest.limit.size, _DIGITS)
+    spent = format_significant(nearest.spent, _DIGITS, ROUND_CEILING)
+    size = format_significant(nearest.limit.size, _DIGITS)
     found = find_fitting(chain, entry)
     fitting = "" if found is None else f"; {found}"
     return (
@@ -135,10 +143,12 @@ def why_not(chain: Chain, entry: Entry) -> str:
     )
 
 
-def _without_number(terms: Terms, limit: Limit, totals: Mapping[str | None, Total]) -> str:
+def _without_number(terms: Terms, limit: Limit, totals: Mapping[str | None, ReleaseTotal]) -> str:
     delta = max(total.price.delta for total in totals.values())
     if delta > limit.own:
-        together = f"the deltas of releases would be {number(delta, _DIGITS, ROUND_CEILING)}"
+        together = (
+            f"the deltas of releases would be {format_significant(delta, _DIGITS, ROUND_CEILING)}"
+        )
         return f"{together} together, and {_kept_for_deltas(terms, limit)}"
     if limit.epsilon is not None and limit.delta == 0:
         return "a budget without a delta, which is one of pure DP, has no number for it (--delta)"
@@ -152,6 +162,9 @@ def _kept_for_deltas(terms: Terms, limit: Limit) -> str:
     if limit.delta == 0:
         return "a budget of pure DP has none: one with --delta has"
     if terms.filter == "basic":
-        return f"the budget's delta is {number(limit.own, _DIGITS)} (--delta of a new budget)"
-    kept = number(limit.own, _DIGITS)
+        return (
+            f"the budget's delta is {format_significant(limit.own, _DIGITS)} (--delta of a "
+            "new budget)"
+        )
+    kept = format_significant(limit.own, _DIGITS)
     return f"the budget keeps {kept} for them (own_delta, or --own-delta, of a new budget)"

@@ -32,10 +32,10 @@ from dpaudit.accounting.events import (
     GaussianRelease,
     Release,
     Sequence,
-    releases,
+    get_releases,
 )
-from dpaudit.accounting.renyi import renyi_divergence, zcdp
-from dpaudit.accounting.sharing import alternatives
+from dpaudit.accounting.renyi import compute_zcdp_guarantee, renyi_divergence
+from dpaudit.accounting.sharing import get_alternatives
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees import rounding
 
@@ -89,7 +89,7 @@ def price_event(event: Event, orders: tuple[float, ...] = ()) -> Price:
     >>> price.epsilon, price.rho
     (1.0, 0.25)
     """
-    prices = [_price_way(way, orders) for way in alternatives(event)]
+    prices = [_price_way(way, orders) for way in get_alternatives(event)]
     none = Price(divergences=(0.0,) * len(orders))
     return Price(
         epsilon=max((one.epsilon for one in prices), default=0.0),
@@ -136,15 +136,15 @@ def add_prices(terms: Iterable[tuple[int, Price]], orders: int) -> Price:
 
 def _price_way(way: Event, orders: tuple[float, ...]) -> Price:
     """Return the price of a sequence of releases that are all about one record."""
-    parts = releases(way)
+    parts = get_releases(way)
     lost = [(one.count, one.delta) for one in parts if isinstance(one, ApproximateRelease)]
     core = Sequence(tuple(_without_delta(one) for one in parts))
     return Price(
         epsilon=_if_known(lambda: basic_pure(core)),
         delta=rounding.sum_up(lost),
         mu_squared=_if_known(lambda: _mu_squared(core)),
-        rho=_if_known(lambda: zcdp(core).rho),
-        divergences=tuple(_if_known(partial(_divergence, core, one)) for one in orders),
+        rho=_if_known(lambda: compute_zcdp_guarantee(core).rho),
+        divergences=tuple(_if_known(partial(_bound_renyi_divergence, core, one)) for one in orders),
     )
 
 
@@ -161,25 +161,29 @@ def _if_known(number: Callable[[], float]) -> float:
     return math.inf if math.isnan(found) else found
 
 
-def _divergence(event: Event, order: float) -> float:
+def _bound_renyi_divergence(event: Event, order: float) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         found = float(renyi_divergence(event, [order])[0])
-    return rounding.above(found * (1 + _OFF), 0.0) if found else 0.0
+    return rounding.bound_above(found * (1 + _OFF), 0.0) if found else 0.0
 
 
 def _mu_squared(event: Event) -> float:
     """Return the sum of squares of mu, rounded up."""
-    terms = [(part.count, *_squares(part)) for part in releases(event)]
+    terms = [(part.count, *_compute_squared_mus(part)) for part in get_releases(event)]
     meant = sum((count * one for count, one, _ in terms), Fraction(0))
     worst = sum((count * one for count, _, one in terms), Fraction(0))
     return rounding.up_from(meant, worst)
 
 
-def _squares(part: Release) -> tuple[Fraction, Fraction]:
+def _compute_squared_mus(part: Release) -> tuple[Fraction, Fraction]:
     """Return mu squared by what doubles stand for, and by the worse of that and the doubles."""
     if isinstance(part, GaussianRelease):
-        meant = rounding.written(part.sensitivity) / rounding.written(part.noise_scale)
-        worst = rounding.most(part.sensitivity) / rounding.least(part.noise_scale)
+        meant = rounding.to_written_fraction(part.sensitivity) / rounding.to_written_fraction(
+            part.noise_scale
+        )
+        worst = rounding.to_larger_fraction(part.sensitivity) / rounding.to_smaller_fraction(
+            part.noise_scale
+        )
         return meant**2, worst**2
     (pure,) = approximate_parts(replace(part, count=1))
     square = Fraction(_mu_of_pure(pure.epsilon)) ** 2

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
 
-from dpaudit.drawing import Curve, Panel, picture
+from dpaudit.drawing import Curve, Panel, render_picture
 from dpaudit.files import write_files
-from dpaudit.report.formatting import number
-from dpaudit.spending.chain import Entry
+from dpaudit.report.formatting import format_significant
+from dpaudit.spending.chain import ChainEntry
 from dpaudit.spending.document import LimitDocument, Remark, SpendDocument
-from dpaudit.spending.filters import Limit, Method, More
+from dpaudit.spending.filters import FilterMethod, Limit, More
 from dpaudit.spending.judging import Charge, currency_of, part_spent
 from dpaudit.text import one_line
 
@@ -40,36 +40,40 @@ def name_limit(limit: Limit) -> str:
     >>> name_limit(Limit(epsilon=3.0, delta=1e-6)), name_limit(Limit(rho=0.5))
     ('epsilon = 3 at delta = 1e-6', 'rho = 0.5')
     """
-    at = f" at delta = {number(limit.delta)}" if limit.epsilon is not None else ""
-    return f"{currency_of(limit)} = {number(limit.size, DIGITS)}{at}"
+    at = f" at delta = {format_significant(limit.delta)}" if limit.epsilon is not None else ""
+    return f"{currency_of(limit)} = {format_significant(limit.size, DIGITS)}{at}"
 
 
-def name_method(method: Method) -> str:
+def name_method(method: FilterMethod) -> str:
     """Return a method as text."""
-    order = "" if method.order is None else f" at order {number(method.order)}"
+    order = "" if method.order is None else f" at order {format_significant(method.order)}"
     return f"{method.name}{order}"
 
 
-def name_release(entry: Entry) -> str:
+def name_release(entry: ChainEntry) -> str:
     """Return what a line releases: kinds and parameters."""
     if not entry.release:
         return "nothing"
     tables = [
         " ".join(
-            _value(value) if name == "kind" else f"{name}={_value(value)}"
+            _format_spent_value(value) if name == "kind" else f"{name}={_format_spent_value(value)}"
             for name, value in table.items()
             if value is not None
         )
         for table in entry.release
     ]
     stated = entry.stated
-    at = "" if stated is None else f" as ({number(stated.epsilon)}, {number(stated.delta)})-DP"
+    at = (
+        ""
+        if stated is None
+        else f" as ({format_significant(stated.epsilon)}, {format_significant(stated.delta)})-DP"
+    )
     before = " (out before it was charged)" if entry.released and entry.torn is None else ""
     return one_line("; ".join(tables) + at + before)
 
 
-def _value(value: object) -> str:
-    text = number(value) if isinstance(value, float) else str(value)
+def _format_spent_value(value: object) -> str:
+    text = format_significant(value) if isinstance(value, float) else str(value)
     return text if len(text) <= 24 else "..."
 
 
@@ -88,9 +92,9 @@ def draw_bar(spent: float, size: float) -> str:
 
 def spent_sentence(one: LimitDocument) -> str:
     """Return how much of a limit is spent, rounded so that it is no less."""
-    spent = number(one.spent, DIGITS, ROUND_CEILING)
-    left = number(one.left, DIGITS, ROUND_FLOOR)
-    size = number(one.limit.size, DIGITS)
+    spent = format_significant(one.spent, DIGITS, ROUND_CEILING)
+    left = format_significant(one.left, DIGITS, ROUND_FLOOR)
+    size = format_significant(one.limit.size, DIGITS)
     return f"Spent: {currency_of(one.limit)} = {spent} of {size}; left: {left}."
 
 
@@ -104,17 +108,17 @@ def meaning_of(found: SpendDocument) -> Iterator[str]:
         )
     odometer = found.odometer
     if math.isfinite(odometer.epsilon):
-        at = f" at delta = {number(odometer.delta)}" if odometer.delta else ""
+        at = f" at delta = {format_significant(odometer.delta)}" if odometer.delta else ""
         yield (
             "At every time at once, also for parameters chosen so (odometer): epsilon = "
-            f"{number(odometer.epsilon, DIGITS, ROUND_CEILING)}{at}."
+            f"{format_significant(odometer.epsilon, DIGITS, ROUND_CEILING)}{at}."
         )
     if found.planned is not None and found.planned.epsilon is not None:
         best = min(found.planned.answers, key=lambda one: one.upper or 0.0)
         yield (
             "If every parameter was fixed before the first output: epsilon = "
-            f"{number(found.planned.epsilon, DIGITS, ROUND_CEILING)} at delta = "
-            f"{number(found.planned.delta)} ({best.accountant})."
+            f"{format_significant(found.planned.epsilon, DIGITS, ROUND_CEILING)} at delta = "
+            f"{format_significant(found.planned.delta)} ({best.accountant})."
         )
     if found.more is not None:
         yield f"Releases such as the last one that still fit: {count_text(found.more)}."
@@ -128,8 +132,8 @@ def count_text(more: More) -> str:
 
 def charge_lines(found: Charge, what: str) -> Iterator[str]:
     """Yield what became of a release, or would."""
-    spent = number(found.spent, DIGITS, ROUND_CEILING)
-    size = number(found.size, DIGITS)
+    spent = format_significant(found.spent, DIGITS, ROUND_CEILING)
+    size = format_significant(found.size, DIGITS)
     who = f" to {', '.join(map(one_line, found.entry.groups))}" if found.entry.groups else ""
     yield f"{what} as number {found.entry.number}{who}: {name_release(found.entry)}"
     yield f"{found.currency} spent: {spent} of {size}  {draw_bar(found.spent, found.size)}"
@@ -145,7 +149,7 @@ def charge_text(found: Charge) -> str:
     document = {
         "fits": found.fits,
         "currency": found.currency,
-        "spent": _plain(found.spent),
+        "spent": _convert_infinity_to_text(found.spent),
         "size": found.size,
         "more": None if found.is_slow else found.more.model_dump(),
         "would_fit": None if (one := found.would_fit) is None else {one.name: one.value},
@@ -155,7 +159,7 @@ def charge_text(found: Charge) -> str:
     return json.dumps(document, indent=2)
 
 
-def _plain(value: float) -> float | str:
+def _convert_infinity_to_text(value: float) -> float | str:
     return value if math.isfinite(value) else "Infinity"
 
 
@@ -166,15 +170,17 @@ def as_json_text(found: SpendDocument) -> str:
 
 def as_markdown(found: SpendDocument) -> str:
     """Return all of it as Markdown."""
-    about = [f"- Whose privacy: {_cell(found.unit)}; neighbours: {found.relation}"]
-    about += [f"- Data: {_cell(found.period)}"] if found.period else []
-    about += [f"- Groups: {_cell(found.partition)}"] if found.partition else []
+    about = [f"- Whose privacy: {_format_markdown_cell(found.unit)}; neighbours: {found.relation}"]
+    about += [f"- Data: {_format_markdown_cell(found.period)}"] if found.period else []
+    about += [f"- Groups: {_format_markdown_cell(found.partition)}"] if found.partition else []
     lines = ["# Privacy budget", "", *about, f"- Last line: `{found.head}`", ""]
     lines += [sentence for one in found.limits for sentence in (spent_sentence(one), "")]
     lines += [sentence for said in meaning_of(found) for sentence in (said, "")]
     lines += [*_accountant_lines(found)]
     lines += ["| number | when | who | charged to | release | about |", "|---|---|---|---|---|---|"]
-    lines += [f"| {' | '.join(map(_cell, row_of(one)))} |" for one in found.releases]
+    lines += [
+        f"| {' | '.join(map(_format_markdown_cell, row_of(one)))} |" for one in found.releases
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -184,11 +190,11 @@ def _accountant_lines(found: SpendDocument) -> Iterator[str]:
         return
     yield from ("| accountant, if parameters were fixed in advance | epsilon |", "|---|---|")
     for one in found.planned.answers:
-        yield f"| {one.accountant} | {number(one.upper, DIGITS, ROUND_CEILING)} |"
+        yield f"| {one.accountant} | {format_significant(one.upper, DIGITS, ROUND_CEILING)} |"
     yield ""
 
 
-def row_of(entry: Entry) -> tuple[str, str, str, str, str, str]:
+def row_of(entry: ChainEntry) -> tuple[str, str, str, str, str, str]:
     """Return a line as cells of a table."""
     return (
         str(entry.number),
@@ -200,7 +206,7 @@ def row_of(entry: Entry) -> tuple[str, str, str, str, str, str]:
     )
 
 
-def _cell(text: str) -> str:
+def _format_markdown_cell(text: str) -> str:
     escaped = one_line(text).replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`")
     return escaped.replace("<", "&lt;").replace("[", "\\[")
 
@@ -213,18 +219,18 @@ def write_shown(found: SpendDocument, folder: Path) -> Path:
     DataError
         They cannot be written.
     """
-    panels = [_panel(found)]
+    panels = [_make_spending_panel(found)]
     contents = {
         folder / "spend.json": f"{as_json_text(found)}\n".encode(),
         folder / "spend.md": as_markdown(found).encode(),
-        folder / "spend.svg": picture("Privacy budget", panels, "svg"),
-        folder / "spend.png": picture("Privacy budget", panels, "png"),
+        folder / "spend.svg": render_picture("Privacy budget", panels, "svg"),
+        folder / "spend.png": render_picture("Privacy budget", panels, "png"),
     }
     write_files(folder, contents)
     return folder / "spend.png"
 
 
-def _panel(found: SpendDocument) -> Panel:
+def _make_spending_panel(found: SpendDocument) -> Panel:
     """Return what was spent, release by release, below the limit."""
     limit = max(found.limits, key=lambda one: part_spent(one.spent, one.limit.size)).limit
     points = [(0, 0.0), *((one.number, one.spent) for one in found.history)]

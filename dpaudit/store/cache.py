@@ -36,7 +36,7 @@ def usual_path() -> Path | None:
     return Path(home).expanduser() / "dpaudit" / "store.sqlite"
 
 
-def tidy(store: Store) -> None:
+def remove_stale_audits(store: Store) -> None:
     """Forget what ended, what is old, and the oldest of what is too much."""
     over = iso_before(days=_DAYS), iso_before(hours=_HOURS)
     with store.together():

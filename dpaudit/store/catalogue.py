@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.store.file import Store, StoreError, decoded, encoded, seconds_of
+from dpaudit.store.file import Store, StoreError, decode_block, encode_block, seconds_of
 
 RowT = TypeVar("RowT")
 # A fact is named so that says of a machine, in JSON, that it computed some of an audit.
@@ -23,7 +23,7 @@ _ROWS = 250_000  # of a table in memory at a time
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoreEntry:
     """An audit in a store.
 
     Parameters
@@ -55,7 +55,7 @@ class Entry:
     machine: dict[str, str]
 
 
-def entries(store: Store) -> list[Entry]:
+def list_store_entries(store: Store) -> list[StoreEntry]:
     """Return the audits of a store, in the order in which they were begun."""
     rows = store.run(
         "SELECT audits.id, audits.name, command, began, ended, seconds, machine, "
@@ -65,19 +65,19 @@ def entries(store: Store) -> list[Entry]:
         " WHERE audit = audits.id) FROM audits ORDER BY audits.id"
     )
     try:
-        return [_entry(store.path, *row) for row in rows]
+        return [_make_store_entry(store.path, *row) for row in rows]
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
             f"store {store.path}: what it says of an audit is no such thing"
         ) from error
 
 
-def _entry(path: Path, *row: Any) -> Entry:
+def _make_store_entry(path: Path, *row: Any) -> StoreEntry:
     number, name, command, began, ended, seconds, machine, units, planned, size = row
-    return Entry(
+    return StoreEntry(
         number=number,
         name=str(name),
-        command=_fields(json.loads(command)),
+        command=_parse_command_fields(json.loads(command)),
         began=str(began),
         ended=ended,
         seconds=seconds_of(seconds, path),
@@ -88,13 +88,13 @@ def _entry(path: Path, *row: Any) -> Entry:
     )
 
 
-def _fields(command: Any) -> dict[str, Any]:
+def _parse_command_fields(command: Any) -> dict[str, Any]:
     words = isinstance(command, list) and all(isinstance(one, str) for one in command)
     return {} if words else dict(command)  # words are of an earlier dpaudit
 
 
 @dataclass(frozen=True)
-class Kept:
+class StageEntry:
     """A stage of an audit: its name, trials, units, and of how many the result is kept."""
 
     number: int
@@ -104,7 +104,7 @@ class Kept:
     kept: int
 
 
-def stages(store: Store, audit: int) -> list[Kept]:
+def list_audit_stages(store: Store, audit: int) -> list[StageEntry]:
     """Return the stages of an audit, in the order in which they were begun."""
     rows = store.run(
         "SELECT id, name, trials, units, (SELECT count(*) FROM blocks WHERE stage = stages.id) "
@@ -112,12 +112,12 @@ def stages(store: Store, audit: int) -> list[Kept]:
         (audit,),
     )
     try:
-        return [Kept(int(i), str(name), int(t), int(u), int(k)) for i, name, t, u, k in rows]
+        return [StageEntry(int(i), str(name), int(t), int(u), int(k)) for i, name, t, u, k in rows]
     except (ValueError, TypeError) as error:
         raise StoreError(f"store {store.path}: what it says of a stage is no such thing") from error
 
 
-def prune(store: Store, *, all_of: bool = False) -> int:
+def remove_ended_audits(store: Store, *, all_of: bool = False) -> int:
     """Forget the audits that ended, or all of them; return how many.
 
     The file becomes smaller by what they took.
@@ -130,32 +130,32 @@ def prune(store: Store, *, all_of: bool = False) -> int:
     return gone
 
 
-def numbers(store: Store, audit: int) -> Iterator[tuple[str, int, int, int, float]]:
+def generate_kept_numbers(store: Store, audit: int) -> Iterator[tuple[str, int, int, int, float]]:
     """Yield stage, place of the unit, number of the array in it, entry, and value of what is kept.
 
     Results that are made of several arrays are told apart by their number in the result.
     """
-    for stage in stages(store, audit):
+    for stage in list_audit_stages(store, audit):
         rows = store.rows(
             "SELECT place, data FROM blocks WHERE stage = ? ORDER BY place", (stage.number,)
         )
         for place, data in rows:
-            for part, array in enumerate(_arrays(decoded(data, store.path))):
+            for part, array in enumerate(_generate_kept_arrays(decode_block(data, store.path))):
                 for entry, value in enumerate(array.ravel().tolist()):
                     yield stage.name, int(place), part, entry, value
 
 
-def _arrays(value: Any) -> Iterator[Any]:
+def _generate_kept_arrays(value: Any) -> Iterator[Any]:
     if isinstance(value, (list, tuple)):
         for one in value:
-            yield from _arrays(one)
+            yield from _generate_kept_arrays(one)
     elif isinstance(value, dict):
-        yield from _arrays(list(value.values()))
+        yield from _generate_kept_arrays(list(value.values()))
     elif isinstance(value, (int, float, np.ndarray, np.generic)):
         yield np.atleast_1d(np.asarray(value, dtype=np.float64))
 
 
-def export(store: Store, audit: int, path: Path) -> int:
+def export_audit_table(store: Store, audit: int, path: Path) -> int:
     """Write what is kept of an audit as a table, Parquet or CSV by the name; return the rows.
 
     Raises
@@ -169,8 +169,8 @@ def export(store: Store, audit: int, path: Path) -> int:
 
     columns = ["stage", "unit", "part", "entry", "value"]
     rows = 0
-    with _table(path) as write:
-        for chunk in _chunks(numbers(store, audit)):
+    with _open_export_table(path) as write:
+        for chunk in _split_rows_into_chunks(generate_kept_numbers(store, audit)):
             write(pd.DataFrame(chunk, columns=columns))
             rows += len(chunk)
         if not rows:
@@ -178,13 +178,13 @@ def export(store: Store, audit: int, path: Path) -> int:
     return rows
 
 
-def _chunks(rows: Iterator[RowT]) -> Iterator[list[RowT]]:
+def _split_rows_into_chunks(rows: Iterator[RowT]) -> Iterator[list[RowT]]:
     while chunk := list(islice(rows, _ROWS)):
         yield chunk
 
 
 @contextmanager
-def _table(path: Path) -> Iterator[Callable[[Any], None]]:
+def _open_export_table(path: Path) -> Iterator[Callable[[Any], None]]:
     """Yield what adds rows to a new file."""
     try:
         if path.suffix == ".csv":
@@ -246,7 +246,7 @@ class OtherDecisions:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a store got by `merge`.
+    """What a store got by `merge_stores`.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class Merged:
     others: tuple[OtherDecisions, ...] = ()
 
 
-def merge(into: Store, others: Sequence[Store]) -> Merged:
+def merge_stores(into: Store, others: Sequence[Store]) -> Merged:
     """Add what other stores hold; return how much was new, and which decisions were others.
 
     Audits are the same if their identity is, and what two stores have of one is the same: where it
@@ -275,7 +275,7 @@ def merge(into: Store, others: Sequence[Store]) -> Merged:
         Two stores have other outputs at one place; both are named. Nothing is added of the store
         that has them; what stands before it among ``others`` is.
     """
-    before, differing = _counts(into), list[OtherDecisions]()
+    before, differing = _count_store_rows(into), list[OtherDecisions]()
     for other in others:
         if other.path.resolve() == into.path.resolve():
             raise InvalidArgument("merge", str(other.path), "other files than the one written")
@@ -285,7 +285,7 @@ def merge(into: Store, others: Sequence[Store]) -> Merged:
                 _merge_audit(into, other, row)
                 if count := _decisions_made_otherwise(into, other, row[1]):
                     differing.append(OtherDecisions(other.path, row[2], count))
-    after = _counts(into)
+    after = _count_store_rows(into)
     return Merged(after[0] - before[0], after[1] - before[1], tuple(differing))
 
 
@@ -328,7 +328,7 @@ def _require_the_same(into: Store, other: Store, row: tuple[Any, ...]) -> None:
                 )
 
 
-def _counts(store: Store) -> tuple[int, int]:
+def _count_store_rows(store: Store) -> tuple[int, int]:
     audits, blocks = (store.run(f"SELECT count(*) FROM {t}")[0][0] for t in ("audits", "blocks"))
     return int(audits), int(blocks)
 
@@ -342,7 +342,7 @@ def _merge_audit(into: Store, other: Store, row: tuple[Any, ...]) -> None:
     )
     ((new, theirs),) = into.run("SELECT id, machine FROM audits WHERE identity = ?", (identity,))
     if machine != theirs:
-        into.write(ANOTHER_MACHINE, [(new, f"{MACHINE}{machine}", encoded(None))])
+        into.write(ANOTHER_MACHINE, [(new, f"{MACHINE}{machine}", encode_block(None))])
     into.run("UPDATE audits SET seconds = seconds + ? WHERE id = ?", (seconds, new))
     facts = other.run("SELECT name, data FROM facts WHERE audit = ?", (old,))
     into.write(

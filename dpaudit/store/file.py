@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.errors import DataError
-from dpaudit.execution.worker import packed, unpacked
+from dpaudit.execution.worker import pack_value, unpack_value
 
 _ID = 0x64706131  # "dpa1"
 _VERSION = 1
@@ -57,7 +57,7 @@ CREATE TABLE blocks (
 _MADE = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 
 
-def _statements() -> list[str]:
+def _list_schema_statements() -> list[str]:
     return [one.strip() for one in _SCHEMA.split(";") if one.strip()]
 
 
@@ -130,7 +130,7 @@ class Store:
         if not tables:
             with self.together():
                 if not self.run("SELECT count(*) FROM sqlite_master")[0][0]:
-                    for statement in _statements():
+                    for statement in _list_schema_statements():
                         self.run(statement)
                     self.run(f"PRAGMA application_id={_ID}")
                     self.run(f"PRAGMA user_version={_VERSION}")
@@ -140,7 +140,7 @@ class Store:
     def _refuse_what_is_not_ours(self) -> None:
         """Refuse tables that another schema made, and whatever a database can do by itself."""
         found = {(kind, name): sql for kind, name, sql in self.run(_MADE)}
-        own = {("table", one.split()[2]): one for one in _statements()}
+        own = {("table", one.split()[2]): one for one in _list_schema_statements()}
         differing = [name for (_, name), sql in own.items() if found.get(("table", name)) != sql]
         active = [name for kind, name in found if kind in ("trigger", "view")]
         if differing or active:
@@ -196,12 +196,12 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(f"store {self.path}: {_meaning(str(error))}") from error
+            raise StoreError(f"store {self.path}: {_explain_sqlite_error(str(error))}") from error
         except UnicodeDecodeError as error:  # a name in it is no text any more
-            raise StoreError(f"store {self.path}: {_meaning('malformed')}") from error
+            raise StoreError(f"store {self.path}: {_explain_sqlite_error('malformed')}") from error
 
 
-def _meaning(said: str) -> str:
+def _explain_sqlite_error(said: str) -> str:
     if "locked" in said or "busy" in said:
         return f"another program has kept it locked for {_PATIENCE:g} seconds; try again"
     if "full" in said:
@@ -232,29 +232,29 @@ def seconds_of(given: Any, path: Path) -> float:
     return float(given)
 
 
-def encoded(value: Any) -> bytes:
+def encode_block(value: Any) -> bytes:
     """Return numbers, arrays, text, and what is made of them, as bytes.
 
     Raises `dpaudit.execution.worker.CannotBeSent` on anything else.
 
     Examples
     --------
-    >>> decoded(encoded({"a": (1, 2.5), "b": [None, "c"]}))
+    >>> decode_block(encode_block({"a": (1, 2.5), "b": [None, "c"]}))
     {'a': (1, 2.5), 'b': [None, 'c']}
     """
     buffers: list[Any] = []
-    content = packed(value, buffers)
+    content = pack_value(value, buffers)
     head = json.dumps([content, [len(one) for one in buffers]]).encode()
     body = b"".join([head, *map(bytes, buffers)])
-    return _HEAD.pack(_digest(body), len(head)) + body
+    return _HEAD.pack(_compute_block_digest(body), len(head)) + body
 
 
-def _digest(body: bytes) -> bytes:
+def _compute_block_digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=8).digest()
 
 
-def decoded(data: bytes, path: Path | None = None) -> Any:
-    """Return what `encoded` was given, and a store has in a file.
+def decode_block(data: bytes, path: Path | None = None) -> Any:
+    """Return what `encode_block` was given, and a store has in a file.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def decoded(data: bytes, path: Path | None = None) -> Any:
     """
     try:
         digest, size = _HEAD.unpack_from(data)
-        if digest != _digest(data[_HEAD.size :]):
+        if digest != _compute_block_digest(data[_HEAD.size :]):
             raise ValueError("other bytes than were kept")
         start = _HEAD.size + size
         content, sizes = json.loads(data[_HEAD.size : start])
@@ -273,7 +273,7 @@ def decoded(data: bytes, path: Path | None = None) -> Any:
             start += one
         if start != len(data):
             raise ValueError("of another length")
-        return unpacked(content, buffers)
+        return unpack_value(content, buffers)
     except _NO_BLOCK as error:
         said = f"a block in it is damaged ({error}); move it away, or name another with --store"
         raise StoreError(f"store{'' if path is None else f' {path}'}: {said}") from error

@@ -42,16 +42,16 @@ from typing import Any
 import numpy as np
 
 from dpaudit._installed import is_installed, package_of
-from dpaudit.execution.shipping import imported_by, imported_late, sources
+from dpaudit.execution.shipping import find_file_imports, find_user_sources, import_late_modules
 from dpaudit.store.libraries import (
-    changed_in,
-    counts,
+    find_changed_values,
+    format_library_signature,
+    get_library_values,
+    is_library_value_inspected,
     is_put,
     is_replaced,
-    named_in,
     put_into_libraries,
     settings_in_force,
-    signature,
 )
 from dpaudit.store.packages import NUMERICAL
 from dpaudit.store.parts import (
@@ -60,12 +60,12 @@ from dpaudit.store.parts import (
     caches_of,
     cells_of,
     functions_in,
+    generate_cached_answers,
     holds_numbers,
     home_of,
     is_function,
     is_its_authors,
     is_method,
-    kept_by,
     names_in,
     reduces_itself,
     registrations_of,
@@ -106,7 +106,7 @@ def identified(*values: Any, caches: bool = False) -> Identity:
     >>> identified(noisy(1)).digest == identified(noisy(1)).digest != identified(noisy(2)).digest
     True
     """
-    walk = _Walk(caches)
+    walk = _ValueWalk(caches)
     digest = walk.of_all(values).hex()
     reads = walk.reads()
     variables = reads.variables.union(*(variables_in(Path(file)) for file in walk.files))
@@ -122,7 +122,7 @@ def identified(*values: Any, caches: bool = False) -> Identity:
     return Identity(digest, *(tuple(sorted(names)) for names in named))
 
 
-class _Walk:
+class _ValueWalk:
     """Goes through values once, and takes note of whose code it meets."""
 
     def __init__(self, caches: bool) -> None:
@@ -139,7 +139,7 @@ class _Walk:
     def reads(self) -> Reads:
         """Return what the code that was met reads."""
         counted = [read for _, read in self._counted()]
-        files = sources({name for read in counted for name in read.imports}).files
+        files = find_user_sources({name for read in counted for name in read.imports}).files
         self.files.update(map(str, files.values()))
         return joined([*counted, *(reads_in(path, name) for name, path in files.items())])
 
@@ -162,13 +162,13 @@ class _Walk:
                 parts.append(self._together("late", *self._late(function, read)))
         if self.caches:
             parts += self._around()
-        return _hashed("all", *parts)
+        return _hash_parts("all", *parts)
 
     def _late(self, function: FunctionType, read: Reads) -> list[Any]:
         """Return what code finds in modules that it imports while it runs."""
         names, found = sorted(names_in(function.__code__)), list[Any]()
         modules = dict[int, Mapping[str, Any]]()
-        for module in imported_late(read.imports):
+        for module in import_late_modules(read.imports):
             found += self._of_module(module, names, modules)
         if read.by_name:
             found += [one for inner in modules.values() for one in self._everything(inner)]
@@ -177,7 +177,7 @@ class _Walk:
     def _around(self) -> Iterator[bytes]:
         """Yield digests of what stands in libraries and is not theirs, and of their settings."""
         others = sorted(self.packages.difference(NUMERICAL))
-        changed = (one for package in others for one in changed_in(package))
+        changed = (one for package in others for one in find_changed_values(package))
         for name, one in [*put_into_libraries(), *changed, *settings_in_force(self.packages)]:
             try:
                 yield self._together("around", name, self._named(one))
@@ -188,11 +188,11 @@ class _Walk:
         """Return the digest of a value."""
         if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
             if type(value) in (type(None), bool, int, float, complex, str, bytes):
-                return _hashed(type(value).__name__, repr(value).encode())
+                return _hash_parts(type(value).__name__, repr(value).encode())
         if (known := self._known.get(id(value))) is not None:
             return known[0]
         if id(value) in self._open:  # it holds itself
-            return _hashed("again", str(self._open[id(value)]).encode())
+            return _hash_parts("again", str(self._open[id(value)]).encode())
         self._open[id(value)] = len(self._open)
         try:
             found = self._compound(value)
@@ -214,7 +214,7 @@ class _Walk:
             if isinstance(parts := getattr(value, "__identified__", None), Identity):
                 self.unseen.update(parts.unseen)
                 self.left_out.update(parts.left_out)
-            return _hashed("own", str(own).encode())
+            return _hash_parts("own", str(own).encode())
         if is_dataclass(value) and not reduces_itself(kind):
             parts = [(one.name, getattr(value, one.name)) for one in fields(value)]
             further = self._further(value, {name for name, _ in parts})
@@ -222,7 +222,7 @@ class _Walk:
         return self._reduced(value)
 
     def _together(self, kind: str, *parts: Any) -> bytes:
-        return _hashed(kind, *map(self.of, parts))
+        return _hash_parts(kind, *map(self.of, parts))
 
     def _array(self, value: Any) -> bytes:
         if type(value) is not np.ndarray and not isinstance(value, np.generic):
@@ -231,11 +231,11 @@ class _Walk:
             return self._together("objects", value.shape, value.ravel().tolist())
         content = np.ascontiguousarray(value).tobytes()
         kind = type(value).__name__, value.dtype.descr, value.shape
-        return _hashed("array", repr(kind).encode(), content)
+        return _hash_parts("array", repr(kind).encode(), content)
 
     def _set(self, value: Any) -> bytes:
         own = self._together("set", type(value), *attributes_of(value))
-        return _hashed("set", own, *sorted(map(self.of, value)))
+        return _hash_parts("set", own, *sorted(map(self.of, value)))
 
     def _sequence(self, value: Any) -> bytes:
         return self._together("sequence", type(value), *value, *attributes_of(value))
@@ -327,12 +327,17 @@ class _Walk:
         if inner:
             return self._in_namespace(inner, [*names, "__getattr__"], seen)
         found: list[Any] = []
-        for name, one in sorted(named_in(module, names).items()):
+        for name, one in sorted(get_library_values(module, names).items()):
             self._met(home_of(one))
             if isinstance(one, ModuleType):
                 found += self._of_module(one, names, seen)
             else:
-                found += [name, self._named(one) if counts(one, module) else signature(one)]
+                found += [
+                    name,
+                    self._named(one)
+                    if is_library_value_inspected(one, module)
+                    else format_library_signature(one),
+                ]
         return found
 
     def _everything(self, namespace: Mapping[str, Any]) -> list[Any]:
@@ -399,7 +404,7 @@ class _Walk:
             self.files.add(file)
             for one in list(vars(module).values()):
                 self._met(one.__name__ if isinstance(one, ModuleType) else home_of(one))
-            read = sources(imported_by(Path(file), name or ""))
+            read = find_user_sources(find_file_imports(Path(file), name or ""))
             self.files.update(str(path) for path in read.files.values())
             self.packages |= read.packages
         return True
@@ -409,11 +414,11 @@ class _Walk:
         inner = self._together("answering", value.__wrapped__, value.cache_parameters())
         if not self.caches or not self._met(value.__module__) or not value.cache_info().currsize:
             return inner
-        return _hashed("answers", inner, *sorted(map(self.of, kept_by(value))))
+        return _hash_parts("answers", inner, *sorted(map(self.of, generate_cached_answers(value))))
 
     def _environment(self, value: Any) -> bytes:
         """Return what stands for the environment: the variables that are read of it count."""
-        return _hashed("environment")
+        return _hash_parts("environment")
 
     def _reduced(self, value: Any) -> bytes:
         kind = type(value)
@@ -453,34 +458,36 @@ class _Walk:
         try:
             fresh = copy.copy(value)
             vars(fresh).pop(name)
-            return _Walk(False).of(getattr(fresh, name)) == _Walk(False).of(vars(value)[name])
+            return _ValueWalk(False).of(getattr(fresh, name)) == _ValueWalk(False).of(
+                vars(value)[name]
+            )
         except Exception:  # whatever other people's properties raise
             return False
 
 
-_KINDS: tuple[tuple[Any, Callable[[_Walk, Any], bytes]], ...] = (
-    (type(os.environ), _Walk._environment),
-    (_KEEPS_ANSWERS, _Walk._answers),
-    (enum.Enum, _Walk._enumerated),
-    ((np.ndarray, np.generic), _Walk._array),
-    (np.random.Generator, _Walk._generator),
-    (np.random.SeedSequence, _Walk._seeds),
-    (np.dtype, lambda walk, value: _hashed("dtype", value.str.encode())),
-    (type, _Walk._type),
-    (FunctionType, _Walk._function),
-    (CodeType, _Walk._code),
-    (ModuleType, _Walk._module),
-    (MethodType, _Walk._method),
-    (BuiltinFunctionType, _Walk._builtin),
-    (functools.partial, _Walk._partial),
-    (_DESCRIPTORS, _Walk._wrapped),
-    ((set, frozenset), _Walk._set),
-    ((list, tuple), _Walk._sequence),
-    (dict, _Walk._mapping),
+_KINDS: tuple[tuple[Any, Callable[[_ValueWalk, Any], bytes]], ...] = (
+    (type(os.environ), _ValueWalk._environment),
+    (_KEEPS_ANSWERS, _ValueWalk._answers),
+    (enum.Enum, _ValueWalk._enumerated),
+    ((np.ndarray, np.generic), _ValueWalk._array),
+    (np.random.Generator, _ValueWalk._generator),
+    (np.random.SeedSequence, _ValueWalk._seeds),
+    (np.dtype, lambda walk, value: _hash_parts("dtype", value.str.encode())),
+    (type, _ValueWalk._type),
+    (FunctionType, _ValueWalk._function),
+    (CodeType, _ValueWalk._code),
+    (ModuleType, _ValueWalk._module),
+    (MethodType, _ValueWalk._method),
+    (BuiltinFunctionType, _ValueWalk._builtin),
+    (functools.partial, _ValueWalk._partial),
+    (_DESCRIPTORS, _ValueWalk._wrapped),
+    ((set, frozenset), _ValueWalk._set),
+    ((list, tuple), _ValueWalk._sequence),
+    (dict, _ValueWalk._mapping),
 )
 
 
-def _hashed(kind: str, *parts: bytes) -> bytes:
+def _hash_parts(kind: str, *parts: bytes) -> bytes:
     hashed = hashlib.blake2b(kind.encode(), digest_size=_SIZE)
     for part in parts:
         hashed.update(len(part).to_bytes(8, "big") + part)

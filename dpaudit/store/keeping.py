@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.execution.ledger import FactT, Ledger, under
+from dpaudit.execution.ledger import FactT, RunLedger, set_current_ledger
 from dpaudit.execution.machine import machine_here
 from dpaudit.execution.units import Unit
 from dpaudit.execution.worker import CannotBeSent
-from dpaudit.store.cache import MOST, set_aside, tidy
+from dpaudit.store.cache import MOST, remove_stale_audits, set_aside
 from dpaudit.store.catalogue import MACHINE, MEASURED
-from dpaudit.store.file import Store, StoreError, decoded, encoded, seconds_of
+from dpaudit.store.file import Store, StoreError, decode_block, encode_block, seconds_of
 from dpaudit.store.identity import identified
 from dpaudit.store.sealing import Unidentified
 
@@ -93,7 +93,7 @@ class Storing:
                 raise StoreError(f"store {self.path}: {error.strerror}") from error
             self._store = Store(self.path)
             if self.for_a_while:
-                tidy(self._store)
+                remove_stale_audits(self._store)
         return self._store
 
     @property
@@ -117,7 +117,7 @@ _storing: ContextVar[Storing | None] = ContextVar("storing", default=None)
 
 
 @contextmanager
-def storing(where: Storing | None) -> Iterator[None]:
+def use_storing(where: Storing | None) -> Iterator[None]:
     """Keep the audits of the block in a file, or none of them.
 
     Examples
@@ -132,7 +132,7 @@ def storing(where: Storing | None) -> Iterator[None]:
     >>> units = planned_units(100, size=50, seed=stream(0, "doctest"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for _ in range(2):
-    ...         with storing(Storing(Path(folder) / "store")), kept("one", "any"):
+    ...         with use_storing(Storing(Path(folder) / "store")), keep_audit("one", "any"):
     ...             first, second = Executor().map(draw, units, "drawing")
     >>> drawn, first.shape
     ([50, 50], (50,))
@@ -152,7 +152,7 @@ def where_stored() -> Storing | None:
 
 
 @contextmanager
-def kept(name: str, *known_by: Any) -> Iterator[Ledger]:
+def keep_audit(name: str, *known_by: Any) -> Iterator[RunLedger]:
     """Keep what is drawn in the block, as an audit that is known by a name and these values.
 
     Where nothing is stored, nothing identifies the values, or their code reads what nobody can look
@@ -160,27 +160,27 @@ def kept(name: str, *known_by: Any) -> Iterator[Ledger]:
     """
     where = _storing.get()
     if where is None:
-        yield Ledger()
+        yield RunLedger()
         return
     try:
         identity = identified(name, known_by, caches=True)
     except Unidentified as error:
-        with _said_if_it_matters(where, f"{name}: not kept: nothing identifies a {error}"):
-            yield Ledger()
+        with _warn_if_not_kept(where, f"{name}: not kept: nothing identifies a {error}"):
+            yield RunLedger()
         return
     if identity.unseen:
         said = f"{name}: not kept, as a change is not seen of {'; '.join(identity.unseen)}"
-        with _said_if_it_matters(where, f"{said}. {_CURE}"):
-            yield Ledger()
+        with _warn_if_not_kept(where, f"{said}. {_CURE}"):
+            yield RunLedger()
         return
     where.left_out.update(identity.left_out)
     ledger = KeptAudit(where, name, identity.sealed())
-    with under(ledger):
+    with set_current_ledger(ledger):
         yield ledger
 
 
 @contextmanager
-def _said_if_it_matters(where: Storing, words: str) -> Iterator[None]:
+def _warn_if_not_kept(where: Storing, words: str) -> Iterator[None]:
     """Warn that an audit is not kept: before it, if a file was named; after it, if it took long."""
     if where.at_once:
         warnings.warn(words, NotKept, stacklevel=5)
@@ -193,7 +193,7 @@ def _said_if_it_matters(where: Storing, words: str) -> Iterator[None]:
 Write = Callable[[Store, int], None]  # of something, to an audit of a store
 
 
-class KeptAudit(Ledger):
+class KeptAudit(RunLedger):
     """The ledger of one audit, in a store.
 
     Parameters
@@ -225,18 +225,18 @@ class KeptAudit(Ledger):
         """Find the audit in the file, or begin it there."""
         store, machine = self.where.open(), machine_here()
         command = json.dumps(dict(self.where.command))
-        row = (self.identity, self.name, command, json.dumps(machine), _now())
+        row = (self.identity, self.name, command, json.dumps(machine), _format_current_time())
         store.write(_AUDIT, [row])
         found = store.run(
             "SELECT id, machine, seconds FROM audits WHERE identity = ?", (self.identity,)
         )
         self.number, self.seconds = int(found[0][0]), seconds_of(found[0][2], self.where.path)
         if (here := json.dumps(machine)) != found[0][1]:
-            store.write(_FACT, [(self.number, f"{MACHINE}{here}", encoded(None))])
+            store.write(_FACT, [(self.number, f"{MACHINE}{here}", encode_block(None))])
         facts = "SELECT name FROM facts WHERE audit = ? AND name LIKE ?"
         names = store.run(facts, (self.number, f"{MACHINE}%"))
         others = [found[0][1], *(str(name).removeprefix(MACHINE) for (name,) in names)]
-        self.elsewhere = _differences(machine, others, self.where.path)
+        self.elsewhere = _find_machine_differences(machine, others, self.where.path)
 
     def read(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return rows about this audit, whose number is the statement's first value."""
@@ -274,7 +274,7 @@ class KeptAudit(Ledger):
             return found
         decided = compute()
         try:
-            data = encoded(decided)
+            data = encode_block(decided)
         except CannotBeSent:
             return decided
         self.put([lambda store, audit: store.write(_FACT, [(audit, name, data)])], len(data))
@@ -290,22 +290,22 @@ class KeptAudit(Ledger):
     def _decided(self, name: str) -> list[Any]:
         """Return what was decided under a name, in a list; an empty one if nothing was."""
         try:
-            return [decoded(data, self.where.path) for (data,) in self.read(_DECIDED, name)]
+            return [decode_block(data, self.where.path) for (data,) in self.read(_DECIDED, name)]
         except StoreError as error:
             self.give_up_or_raise(error)
             return []
 
     def stage(
         self, task: Any, units: Sequence[Unit], name: str, *, measures: bool = False
-    ) -> Stage | None:
+    ) -> StoreStage | None:
         """Return what is kept of a stage; None if nothing identifies its task."""
         try:
-            identity = identified(name, self._arguments(task), _plan(units)).digest
+            identity = identified(name, self._arguments(task), _describe_stage_units(units)).digest
         except Unidentified:
             return None
         if measures:
             self.fact(identity, lambda: True, measures=True)
-        return None if self._failed else Stage(self, identity, name, units)
+        return None if self._failed else StoreStage(self, identity, name, units)
 
     def _arguments(self, task: Any) -> Any:
         """Return a task with digests in place of its arguments, which may be large."""
@@ -353,7 +353,7 @@ class KeptAudit(Ledger):
     def end(self) -> None:
         """Take note that the audit ended."""
         if self.number or self.where.at_once or self.where.in_the_end:
-            self._waiting.append(partial(self._ended, _now()))
+            self._waiting.append(partial(self._ended, _format_current_time()))
             self._flush()
 
     def _ended(self, now: str, store: Store, audit: int) -> None:
@@ -363,7 +363,9 @@ class KeptAudit(Ledger):
             store.run("UPDATE audits SET ended = ? WHERE id = ?", (now, audit))
 
 
-def _differences(machine: dict[str, str], others: Sequence[str], path: Path) -> tuple[str, ...]:
+def _find_machine_differences(
+    machine: dict[str, str], others: Sequence[str], path: Path
+) -> tuple[str, ...]:
     """Return in which parts other machines, in JSON, are not the one here."""
     try:
         read = [dict(json.loads(one)) for one in others]
@@ -390,7 +392,7 @@ _STAGE = (
 _BLOCK = "INSERT OR IGNORE INTO blocks (stage, place, data) VALUES (?, ?, ?)"
 
 
-class Stage:
+class StoreStage:
     """What is kept of the units of one purpose.
 
     Parameters
@@ -447,12 +449,12 @@ class Stage:
         rows = store.run("SELECT data FROM blocks WHERE id = ?", (self._places[place],))
         if not rows:
             raise StoreError(f"store {store.path}: another program forgot what it kept; try again")
-        return decoded(rows[0][0], store.path)
+        return decode_block(rows[0][0], store.path)
 
     def keep(self, places: Sequence[int], results: Sequence[Any]) -> None:
         """Keep results of units; one that is no typed data is drawn again, if ever."""
         try:
-            rows = [(place, encoded(one)) for place, one in zip(places, results, strict=True)]
+            rows = [(place, encode_block(one)) for place, one in zip(places, results, strict=True)]
         except CannotBeSent:
             return
         self.audit.put([partial(self._write, rows)], sum(len(data) for _, data in rows))
@@ -467,7 +469,7 @@ class Stage:
         store.write(_BLOCK, [(self._number, place, data) for place, data in rows])
 
 
-def _plan(units: Sequence[Unit]) -> tuple[Any, ...]:
+def _describe_stage_units(units: Sequence[Unit]) -> tuple[Any, ...]:
     """Return what makes the units of a stage what they are."""
     trials = np.array([unit.trials for unit in units])
     which = np.array([unit.which for unit in units])
@@ -475,5 +477,5 @@ def _plan(units: Sequence[Unit]) -> tuple[Any, ...]:
     return trials, which, repr(seeds)
 
 
-def _now() -> str:
+def _format_current_time() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -20,7 +20,7 @@ from typing import Any
 
 from dpaudit._installed import is_installed, package_of
 from dpaudit.store.parts import is_function
-from dpaudit.store.values import FAILS, parsed
+from dpaudit.store.values import FAILS, parse_source
 
 _OURS = "dpaudit"
 _MOST = 4 * 2**20  # bytes of source of a package that are compared with what stands in it
@@ -85,13 +85,13 @@ def _is_of_own_class(kind: type) -> bool:
     return _is_own_module(home)
 
 
-def named_in(library: ModuleType, names: Iterable[str]) -> dict[str, Any]:
+def get_library_values(library: ModuleType, names: Iterable[str]) -> dict[str, Any]:
     """Return what a library has of these names, as code would find it there.
 
     Examples
     --------
     >>> import json
-    >>> sorted(named_in(json, ["loads", "nothing of the kind"]))
+    >>> sorted(get_library_values(json, ["loads", "nothing of the kind"]))
     ['loads']
     """
     if library.__name__ in _OF_PLACES:
@@ -105,13 +105,13 @@ def named_in(library: ModuleType, names: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def counts(value: Any, library: ModuleType) -> bool:
+def is_library_value_inspected(value: Any, library: ModuleType) -> bool:
     """Return whether a value of a library is looked at: somebody's own, and numbers."""
     of_package = package_of(getattr(library, "__file__", None) or "") is not None
     return isinstance(value, (partial, *(_PLAIN if of_package else _NUMBERS))) or is_put(value)
 
 
-def signature(value: Any) -> str:
+def format_library_signature(value: Any) -> str:
     """Return what is told of a library's own function or class: which it is."""
     own = [getattr(value, name, "") for name in ("__module__", "__qualname__", "__name__")]
     return repr([type(value).__module__, type(value).__qualname__, *map(str, own)])
@@ -162,7 +162,7 @@ def _put_into(name: str, namespace: Mapping[str, Any]) -> Iterator[tuple[str, An
     for inner, one in list(namespace.items()):
         if inner.startswith("__") or isinstance(one, ModuleType):
             continue
-        if (held := _entries(one)) is not None:
+        if (held := _list_short_entries(one)) is not None:
             yield from ((f"{name}.{inner}", each) for each in held if is_put(each))
         elif is_put(one):
             yield f"{name}.{inner}", one
@@ -171,7 +171,7 @@ def _put_into(name: str, namespace: Mapping[str, Any]) -> Iterator[tuple[str, An
             yield from ((f"{name}.{inner}.{n}", each) for n, each in own if is_put(each))
 
 
-def _entries(one: Any) -> list[Any] | None:
+def _list_short_entries(one: Any) -> list[Any] | None:
     """Return the entries of a table, unless it is long; what it says of itself is not asked.
 
     Examples
@@ -179,7 +179,7 @@ def _entries(one: Any) -> list[Any] | None:
     >>> class Lazy(tuple):
     ...     def __iter__(self):
     ...         raise RuntimeError("starts a program")
-    >>> _entries(Lazy([1, 2])), _entries({"a": 3}), _entries("ab")
+    >>> _list_short_entries(Lazy([1, 2])), _list_short_entries({"a": 3}), _list_short_entries("ab")
     ([1, 2], [3], None)
     """
     base: Any
@@ -192,7 +192,7 @@ def _entries(one: Any) -> list[Any] | None:
 # Numbers
 
 
-def changed_in(package: str) -> Iterator[tuple[str, Any]]:
+def find_changed_values(package: str) -> Iterator[tuple[str, Any]]:
     """Yield numbers, text and defaults of a package's modules that are not what its source says.
 
     Of a package whose loaded modules have more than 4 MiB of source nothing is compared.
@@ -200,7 +200,7 @@ def changed_in(package: str) -> Iterator[tuple[str, Any]]:
     Examples
     --------
     >>> import json.decoder
-    >>> list(changed_in("json"))
+    >>> list(find_changed_values("json"))
     []
     """
     loaded = [
@@ -209,43 +209,45 @@ def changed_in(package: str) -> Iterator[tuple[str, Any]]:
         if name.partition(".")[0] == package
         and str(file := getattr(module, "__file__", None) or "").endswith(".py")
     ]
-    if sum(map(_size, (file for _, _, file in loaded))) > _MOST:
+    if sum(map(_get_source_size, (file for _, _, file in loaded))) > _MOST:
         return
     for name, module, file in loaded:
-        yield from _changed(name, parsed(_source(file)).body, vars(module))
+        yield from _find_changed_statements(
+            name, parse_source(_read_module_source(file)).body, vars(module)
+        )
 
 
-def _size(file: Path) -> int:
+def _get_source_size(file: Path) -> int:
     try:
         return file.stat().st_size
     except OSError:
         return 0
 
 
-def _source(file: Path) -> bytes:
+def _read_module_source(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError:
         return b""
 
 
-def _changed(
+def _find_changed_statements(
     name: str, body: Iterable[ast.stmt], held: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     statements = list(body)
-    for inner, node in _said(statements).items():
+    for inner, node in _find_single_statements(statements).items():
         one = held.get(inner)
         match node:
             case ast.ClassDef(body=own) if isinstance(one, type):
-                yield from _changed(f"{name}.{inner}", own, vars(one))
+                yield from _find_changed_statements(f"{name}.{inner}", own, vars(one))
             case ast.FunctionDef():
-                yield from _defaults(f"{name}.{inner}", node, one)
+                yield from _find_changed_defaults(f"{name}.{inner}", node, one)
             case ast.expr() if isinstance(one, (*_PLAIN, *_HELD)):
-                if _differs(node, one):
+                if _is_value_changed(node, one):
                     yield f"{name}.{inner}", one
 
 
-def _said(body: Iterable[ast.stmt]) -> dict[str, ast.AST]:
+def _find_single_statements(body: Iterable[ast.stmt]) -> dict[str, ast.AST]:
     """Return what a body says once of its names."""
     found, seen = dict[str, ast.AST](), list[str]()
     for node in body:
@@ -263,7 +265,9 @@ def _said(body: Iterable[ast.stmt]) -> dict[str, ast.AST]:
     return {name: node for name, node in found.items() if seen.count(name) == 1}
 
 
-def _defaults(name: str, node: ast.FunctionDef, value: Any) -> Iterator[tuple[str, Any]]:
+def _find_changed_defaults(
+    name: str, node: ast.FunctionDef, value: Any
+) -> Iterator[tuple[str, Any]]:
     function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
     if not isinstance(function, FunctionType):
         return
@@ -278,10 +282,10 @@ def _has_other_defaults(said: ast.arguments, function: FunctionType) -> bool:
     kept = zip(said.kwonlyargs, said.kw_defaults, strict=True)
     pairs = [(one, named.get(argument.arg)) for argument, one in kept if one is not None]
     pairs += zip(said.defaults, given, strict=False)
-    return len(given) != len(said.defaults) or any(_differs(*pair) for pair in pairs)
+    return len(given) != len(said.defaults) or any(_is_value_changed(*pair) for pair in pairs)
 
 
-def _differs(node: ast.expr, value: Any) -> bool:
+def _is_value_changed(node: ast.expr, value: Any) -> bool:
     """Return whether a value is another one than source says in plain words."""
     try:
         said = ast.literal_eval(node)

@@ -48,23 +48,23 @@ def digest_of_packages(tops: Sequence[str]) -> str:
 def _of_package(top: str, names: list[str]) -> Iterator[bytes]:
     yield top.encode()
     if top in NUMERICAL:
-        yield repr([_version(name) for name in names or [top]]).encode()
+        yield repr([_get_package_version(name) for name in names or [top]]).encode()
         return
-    found = list(_needed(names))
+    found = list(_find_needed_distributions(names))
     for one in found:
-        yield from _parts(one)
+        yield from _generate_distribution_parts(one)
     if not found:
-        yield _content(_files_of_module(top))
+        yield _hash_file_contents(_files_of_module(top))
 
 
-def _version(name: str) -> str | None:
+def _get_package_version(name: str) -> str | None:
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return None
 
 
-def _needed(names: list[str]) -> Iterator[Distribution]:
+def _find_needed_distributions(names: list[str]) -> Iterator[Distribution]:
     """Yield distributions, and those that they need, as far as they are installed."""
     waiting, seen = list(names), set[str]()
     while waiting:
@@ -82,22 +82,22 @@ def _needed(names: list[str]) -> Iterator[Distribution]:
         waiting += sorted(match[0] for match in required if match is not None)
 
 
-def _parts(found: Distribution) -> Iterator[bytes]:
+def _generate_distribution_parts(found: Distribution) -> Iterator[bytes]:
     """Yield the version, the origin, the list of files and the code of a distribution."""
     yield f"{found.metadata['Name']} {found.version}".encode()
-    yield json.dumps(_origin(found), sort_keys=True).encode()
-    listed = sorted(_listed(found))
+    yield json.dumps(_read_install_origin(found), sort_keys=True).encode()
+    listed = sorted(_list_distribution_files(found))
     yield "\n".join(f"{name} {digest} {size}" for name, digest, size in listed).encode()
     places = [Path(str(found.locate_file(name))) for name, _, _ in listed]
     code = [one for one in places if one.suffix in _CODE]
-    if sum(_size(one) for one in code) <= _MOST:
-        yield _content(code)
+    if sum(_get_file_size(one) for one in code) <= _MOST:
+        yield _hash_file_contents(code)
     else:
-        yield repr([_size(one) for one in code]).encode()
-        yield _content([one for one in code if one.suffix == ".py"])
+        yield repr([_get_file_size(one) for one in code]).encode()
+        yield _hash_file_contents([one for one in code if one.suffix == ".py"])
 
 
-def _origin(found: Distribution) -> object:
+def _read_install_origin(found: Distribution) -> object:
     """Return the commit or the archive that a distribution was installed from, if it says."""
     try:
         origin = json.loads(found.read_text("direct_url.json") or "{}")
@@ -107,7 +107,7 @@ def _origin(found: Distribution) -> object:
         return None
 
 
-def _listed(found: Distribution) -> Iterator[tuple[str, str, int]]:
+def _list_distribution_files(found: Distribution) -> Iterator[tuple[str, str, int]]:
     """Yield name, digest and size of the files of a distribution that no installer made."""
     for one in found.files or ():
         parts = one.parts
@@ -131,14 +131,14 @@ def _files_of_module(top: str) -> list[Path]:
     return sorted(path for path in inside if path.suffix in _CODE)
 
 
-def _size(path: Path) -> int:
+def _get_file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:
         return -1
 
 
-def _content(paths: list[Path]) -> bytes:
+def _hash_file_contents(paths: list[Path]) -> bytes:
     hashed = hashlib.blake2b(digest_size=_SIZE)
     for path in paths:
         try:

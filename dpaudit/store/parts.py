@@ -103,7 +103,7 @@ def caches_of(kind: type) -> set[str]:
     return {name for name, one in own if isinstance(one, cached_property)}
 
 
-def kept_by(function: Any) -> Iterator[Any]:
+def generate_cached_answers(function: Any) -> Iterator[Any]:
     """Yield what a function that keeps its answers was asked, and what it answered."""
     pairs: Iterable[tuple[Any, Any]]
     if function.cache_parameters()["maxsize"] is None:
@@ -113,7 +113,7 @@ def kept_by(function: Any) -> Iterator[Any]:
         held = [one for one in gc.get_referents(function) if not _is_machinery(function, one)]
         pairs = zip(held[::2], held[1::2], strict=False)
     for asked, answer in pairs:
-        yield [_asked(asked), _asked(answer)]
+        yield [_convert_cache_key(asked), _convert_cache_key(answer)]
 
 
 def _is_machinery(function: Any, held: Any) -> bool:
@@ -125,7 +125,7 @@ def _is_machinery(function: Any, held: Any) -> bool:
     return of_functools or held is function.__wrapped__ or type(held) is object
 
 
-def _asked(key: Any) -> Any:
+def _convert_cache_key(key: Any) -> Any:
     """Return arguments as plain values: the mark before named ones is an object."""
     if isinstance(key, tuple):
         return tuple("(mark)" if type(one) is object else one for one in key)

@@ -22,15 +22,15 @@ import dpaudit.store.readers as known
 from dpaudit.store.values import (
     FAILS,
     UNKNOWN,
-    Symbol,
-    Values,
+    ExpressionEvaluator,
+    ImportSymbol,
     bound_by,
     constants,
     is_environment,
     is_of_environment,
     nodes_of,
-    parsed,
-    pieces,
+    parse_source,
+    split_module_pieces,
 )
 
 _LONGEST = 1024  # letters of a path
@@ -66,23 +66,26 @@ def reads_of(function: FunctionType) -> Reads:
     ['SCALE']
     """
     code = function.__code__
-    scope = dict(function.__globals__) | _closed_over(function)
+    scope = dict(function.__globals__) | _get_closure_values(function)
     where = f"{function.__module__}.{function.__qualname__}"
     nodes = nodes_of(code)
     if nodes:
-        return joined(_Reader(where, scope, node).found() for node in nodes)
-    return _guessed(code, scope, where)
+        return joined(_FunctionReader(where, scope, node).found() for node in nodes)
+    return _guess_code_reads(code, scope, where)
 
 
 def reads_in(path: Path, module: str) -> Reads:
     """Return what all of the code of a file reads, that of its functions too."""
     try:
-        tree = parsed(path.read_bytes())
+        tree = parse_source(path.read_bytes())
     except OSError:
         return Reads(unseen=frozenset({f"{path.name}, which cannot be read"}))
     loaded = vars(sys.modules[module]) if module in sys.modules else {}
     scope = {"__file__": str(path), **constants(tree), **loaded}
-    parts = (_Reader(f"{module} ({path.name})", scope, node).found() for node in pieces(tree))
+    parts = (
+        _FunctionReader(f"{module} ({path.name})", scope, node).found()
+        for node in split_module_pieces(tree)
+    )
     return joined(parts)
 
 
@@ -103,9 +106,11 @@ def variables_in(path: Path) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _variables_in(source: bytes, name: str) -> frozenset[str]:
-    tree = parsed(source)
+    tree = parse_source(source)
     scope = constants(tree)
-    return joined(_Reader(name, scope, node).found() for node in pieces(tree)).variables
+    return joined(
+        _FunctionReader(name, scope, node).found() for node in split_module_pieces(tree)
+    ).variables
 
 
 def joined(found: Iterable[Reads]) -> Reads:
@@ -115,7 +120,7 @@ def joined(found: Iterable[Reads]) -> Reads:
     return Reads(any(one.by_name for one in parts), *sets)
 
 
-def _closed_over(function: FunctionType) -> dict[str, Any]:
+def _get_closure_values(function: FunctionType) -> dict[str, Any]:
     found = {}
     names = function.__code__.co_freevars
     for name, cell in zip(names, function.__closure__ or (), strict=True):
@@ -126,7 +131,7 @@ def _closed_over(function: FunctionType) -> dict[str, Any]:
     return found
 
 
-class _Reader:
+class _FunctionReader:
     """Reads one function, or what stands outside functions.
 
     Parameters
@@ -141,7 +146,9 @@ class _Reader:
 
     def __init__(self, where: str, scope: Mapping[str, Any], node: ast.AST) -> None:
         self.where, self.node, self.nodes = where, node, list(ast.walk(node))
-        self.values = Values({**scope, **dict.fromkeys(_parameters(self.nodes), UNKNOWN)})
+        self.values = ExpressionEvaluator(
+            {**scope, **dict.fromkeys(_generate_parameter_names(self.nodes), UNKNOWN)}
+        )
         self.values.scope = {**self.values.scope, **self._locals()}
         self.variables, self.files = set[str](), set[str]()
         self.unseen, self.left_out = set[str](), set[str]()
@@ -158,7 +165,7 @@ class _Reader:
         found: dict[str, Any] = {name: UNKNOWN for name in stored}
         for name, value in bound:
             if stored.count(name) <= 1:
-                inner = Values({**self.values.scope, **found})
+                inner = ExpressionEvaluator({**self.values.scope, **found})
                 found[name] = inner.of(value) if isinstance(value, ast.AST) else value
         return found
 
@@ -281,9 +288,11 @@ class _Reader:
                 return f"{base.__name__}.{node.attr}"
             if isinstance(base, type):
                 return f"{base.__module__}.{base.__qualname__}.{node.attr}"
-            return f"{base.name}.{node.attr}" if isinstance(base, Symbol) else f"?.{node.attr}"
+            return (
+                f"{base.name}.{node.attr}" if isinstance(base, ImportSymbol) else f"?.{node.attr}"
+            )
         value = self.values.of(node)
-        if isinstance(value, Symbol):
+        if isinstance(value, ImportSymbol):
             return value.name
         try:
             return "" if value is UNKNOWN else known.name_of(value)
@@ -433,7 +442,7 @@ def _is_read(node: ast.AST) -> bool:
     return isinstance(getattr(node, "ctx", None), ast.Load)
 
 
-def _parameters(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _generate_parameter_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.arg):
             yield node.arg
@@ -442,9 +451,9 @@ def _parameters(nodes: Iterable[ast.AST]) -> Iterator[str]:
 # Without source
 
 
-def _guessed(code: CodeType, scope: Mapping[str, Any], where: str) -> Reads:
+def _guess_code_reads(code: CodeType, scope: Mapping[str, Any], where: str) -> Reads:
     """Return what code of which nobody has the source may read, by the names and texts in it."""
-    names, texts = _names(code), _texts(code, scope)
+    names, texts = _find_code_names(code), _find_code_texts(code, scope)
     values = [scope.get(name, getattr(sys.modules["builtins"], name, None)) for name in names]
     homes = {str(one.__name__) for one in values if isinstance(one, ModuleType)}
     homes |= {str(getattr(one, "__module__", "")) for one in values}
@@ -467,14 +476,14 @@ def _guessed(code: CodeType, scope: Mapping[str, Any], where: str) -> Reads:
     return Reads(by_name, frozenset(variables), frozenset(files), hidden)
 
 
-def _names(code: CodeType) -> set[str]:
+def _find_code_names(code: CodeType) -> set[str]:
     inner = [one for one in code.co_consts if isinstance(one, CodeType)]
-    return {*code.co_names, *code.co_freevars}.union(*map(_names, inner))
+    return {*code.co_names, *code.co_freevars}.union(*map(_find_code_names, inner))
 
 
-def _texts(code: CodeType, scope: Mapping[str, Any]) -> set[str]:
+def _find_code_texts(code: CodeType, scope: Mapping[str, Any]) -> set[str]:
     """Return texts in code, and those that its names stand for."""
     inner = [one for one in code.co_consts if isinstance(one, CodeType)]
     held = [scope.get(name) for name in (*code.co_names, *code.co_freevars)]
     own = {str(one) for one in (*code.co_consts, *held) if isinstance(one, (str, PurePath))}
-    return own.union(*(_texts(one, scope) for one in inner))
+    return own.union(*(_find_code_texts(one, scope) for one in inner))

@@ -36,7 +36,7 @@ _PURE = (Path, PurePath, str, os.fspath, os.path.join, os.path.dirname, os.path.
 
 
 @lru_cache(maxsize=1024)
-def parsed(source: bytes | str) -> ast.Module:
+def parse_source(source: bytes | str) -> ast.Module:
     """Return the tree of source; an empty one where it is no code."""
     try:
         return ast.parse(source)
@@ -59,7 +59,7 @@ def nodes_of(code: CodeType) -> list[ast.AST]:
 @lru_cache(maxsize=256)
 def _by_line(source: str) -> Mapping[int, tuple[ast.AST, ...]]:
     found: dict[int, tuple[ast.AST, ...]] = {}
-    for node in ast.walk(parsed(source)):
+    for node in ast.walk(parse_source(source)):
         if isinstance(node, _FUNCTIONS):
             decorators = getattr(node, "decorator_list", [])
             line = min([node.lineno, *(one.lineno for one in decorators)])
@@ -67,7 +67,7 @@ def _by_line(source: str) -> Mapping[int, tuple[ast.AST, ...]]:
     return found
 
 
-def pieces(tree: ast.Module) -> Iterator[ast.AST]:
+def split_module_pieces(tree: ast.Module) -> Iterator[ast.AST]:
     """Yield the functions of a module, each with those inside it, and what stands outside."""
     outside: list[ast.stmt] = []
     waiting = list(tree.body)
@@ -87,11 +87,13 @@ def constants(tree: ast.Module) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for node in tree.body:
         for name, value in bound_by(node):
-            found[name] = Values(found).of(value) if isinstance(value, ast.AST) else value
+            found[name] = (
+                ExpressionEvaluator(found).of(value) if isinstance(value, ast.AST) else value
+            )
     return found
 
 
-class Symbol(NamedTuple):
+class ImportSymbol(NamedTuple):
     """What is imported and not at hand, by its name."""
 
     name: str
@@ -103,11 +105,11 @@ def bound_by(node: ast.AST) -> Iterator[tuple[str, Any]]:
         case ast.Import(names=names):
             for alias in names:
                 top = alias.name if alias.asname else alias.name.partition(".")[0]
-                yield alias.asname or top, sys.modules.get(top, Symbol(top))
+                yield alias.asname or top, sys.modules.get(top, ImportSymbol(top))
         case ast.ImportFrom(module=module, names=names, level=0) if module:
             home = sys.modules.get(module)
             for alias in names:
-                unknown = Symbol(f"{module}.{alias.name}")
+                unknown = ImportSymbol(f"{module}.{alias.name}")
                 yield alias.asname or alias.name, getattr(home, alias.name, unknown)
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             yield name, value
@@ -117,7 +119,7 @@ def bound_by(node: ast.AST) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-class Values:
+class ExpressionEvaluator:
     """Works out expressions from names, paths and text; nothing else is ever called."""
 
     def __init__(self, scope: Mapping[str, Any]) -> None:
@@ -165,12 +167,12 @@ class Values:
         return self.of(node.value) if as_it_is else UNKNOWN
 
     def _attribute(self, base: Any, attr: str) -> Any:
-        if isinstance(base, Symbol):
-            return Symbol(f"{base.name}.{attr}")
+        if isinstance(base, ImportSymbol):
+            return ImportSymbol(f"{base.name}.{attr}")
         if isinstance(base, ModuleType) and attr == "__dict__":
             return vars(base)
         if isinstance(base, (ModuleType, type)):
-            return getattr(base, attr, Symbol(f"{base.__name__}.{attr}"))
+            return getattr(base, attr, ImportSymbol(f"{base.__name__}.{attr}"))
         if isinstance(base, PurePath) and attr in _PATHS:
             return getattr(base, attr)
         if is_environment(base):
@@ -190,7 +192,7 @@ class Values:
             return vars(given[0])
         if target in (__import__, importlib.import_module):
             top = given[0].partition(".")[0] if target is __import__ else given[0]
-            return sys.modules.get(top, Symbol(top))
+            return sys.modules.get(top, ImportSymbol(top))
         if target in _PURE or target is os.getenv or is_of_environment(target, "get"):
             return target(*given)
         return UNKNOWN

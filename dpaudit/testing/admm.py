@@ -120,7 +120,7 @@ def penalties(
     """
     if not isinstance(shape, tuple) or len(shape) > 2:
         raise InvalidArgument("shape", shape, "(), (nodes,) or (iterations, nodes)")
-    lengths = tuple(check.integer("shape", length, least=1) for length in shape)
+    lengths = tuple(check.require_integer("shape", length, least=1) for length in shape)
     least, most = interval(low, high)
     count = int(np.prod(lengths))
     steps = st.lists(st.integers(0, _STEPS), min_size=count, max_size=count)
@@ -181,6 +181,6 @@ def admm_states(
     (array([[0.]]), array([3.]), array([0.]))
     """
     shape = (bounds("nodes", nodes), bounds("columns", columns), bounds("rows", rows))
-    check.choice("dual", dual, ("primal", "prediction"))
+    check.require_choice("dual", dual, ("primal", "prediction"))
     given = {"primal_norm": primal_norm, "dual_norm": dual_norm, "prediction_norm": prediction_norm}
     return _states(shape, dual, tuple(size(name, norm) for name, norm in given.items()))

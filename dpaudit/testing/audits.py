@@ -8,21 +8,21 @@ from typing import Any
 import dpaudit._validate as check
 from dpaudit.auditing.api import Sample, domain_in_call, own_case, relation_in_call
 from dpaudit.auditing.code_proof import prove_code
-from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
-from dpaudit.auditing.plan import Call, Code
+from dpaudit.auditing.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
+from dpaudit.auditing.plan import CallPlan, CodeExpression
 from dpaudit.auditing.run import audit_case
 from dpaudit.domains import domain_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.isolated import Isolation, isolated
+from dpaudit.laws.isolated import Isolation, isolate_mechanism
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import FoundPair, found_pair
+from dpaudit.neighbours.found import FoundPair, find_pair_relation
 from dpaudit.neighbours.records import Bounds
-from dpaudit.records import stray
-from dpaudit.report.formatting import number
+from dpaudit.records import convert_stray_argument
+from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import Result
 
 # A suite of a thousand such assertions on correct mechanisms fails once in a thousand runs.
@@ -132,16 +132,16 @@ confidence=0.999999, seed=0, unit=...)
         found = _given(pair, relation)
     else:
         refuse_beside_domain(pair=pair, bounds=None if domain is None else bounds)
-        placed = isolated(mechanism, Isolation())
+        placed = isolate_mechanism(mechanism, Isolation())
         datasets = None if domain is None else domain_of(domain)
         code = prove_code(placed, datasets, relation, claimed, trials)
-        pairs = found_in(
+        pairs = find_pairs(
             placed,
             datasets,
             relation,
             dataset=dataset,
             bounds=bounds,
-            effort=Effort(trials, calls=search_calls),
+            effort=SearchEffort(trials, calls=search_calls),
             seed=seed,
             claimed=claimed,
         )
@@ -149,7 +149,7 @@ confidence=0.999999, seed=0, unit=...)
     settings = Settings(
         epsilon=epsilon,
         delta=delta,
-        trials=check.integer("trials", trials, least=100),
+        trials=check.require_integer("trials", trials, least=100),
         confidence=confidence,
         seed=seed,
         unit=unit,
@@ -178,26 +178,26 @@ confidence=0.999999, seed=0, unit=...)
 def _given(pair: Any, relation: Any) -> FoundPair:
     if not isinstance(pair, Pair):
         expected = "a dpaudit.Pair, or a dataset or a domain in its place"
-        raise InvalidArgument("pair", stray(pair), expected)
+        raise InvalidArgument("pair", convert_stray_argument(pair), expected)
     if relation is None:
         return FoundPair(pair)
-    return FoundPair(found_pair(pair.dataset, pair.neighbour, relation).pair)
+    return FoundPair(find_pair_relation(pair.dataset, pair.neighbour, relation).pair)
 
 
-def _repeat(settings: Settings, alone: Mapping[str, Any], relation: Any) -> Call:
+def _repeat(settings: Settings, alone: Mapping[str, Any], relation: Any) -> CallPlan:
     names = ("epsilon", "delta", "trials", "confidence", "seed")
     given = {name: getattr(settings, name) for name in names}
     if alone["domain"] is None and alone["dataset"] is None:
         given |= {} if relation is None else {"relation": relation_in_call(relation)}
-        return Call(given, "assert_not_refuted(mechanism, pair, ")
+        return CallPlan(given, "assert_not_refuted(mechanism, pair, ")
     given |= {
-        "dataset": None if alone["dataset"] is None else Code("dataset"),
+        "dataset": None if alone["dataset"] is None else CodeExpression("dataset"),
         "domain": domain_in_call(alone["domain"]),
         "relation": relation_in_call(relation),
         "bounds": alone["bounds"],
         "search_calls": alone["search_calls"],
     }
-    return Call(given, "assert_not_refuted(mechanism, ")
+    return CallPlan(given, "assert_not_refuted(mechanism, ")
 
 
 def _refuted(result: Result) -> str:
@@ -205,7 +205,7 @@ def _refuted(result: Result) -> str:
     return (
         f"refuted at delta = {result.claimed.delta:g}\n"
         f"  {result.reason}\n"
-        f"  confidence: {number(measured.confidence, 9)}; {measured.estimator}\n"
+        f"  confidence: {format_significant(measured.confidence, 9)}; {measured.estimator}\n"
         f"  pair: {result.pair}\n"
         f"  repeat: {result.rerun}\n"
         "  next: another seed should refute it too; then compare the noise scale with the "

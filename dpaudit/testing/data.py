@@ -137,7 +137,7 @@ def vectors(
     """
     if not isinstance(shape, tuple) or not shape:
         raise InvalidArgument("shape", shape, "a tuple of at least one length")
-    lengths = [check.integer("shape", length, least=1) for length in shape]
+    lengths = [check.require_integer("shape", length, least=1) for length in shape]
     longest = size("norm", norm)
     count = int(np.prod(lengths[:-1]))
 

@@ -23,7 +23,7 @@ from numpy.random import default_rng
 
 import dpaudit._validate as check
 import dpaudit.records as records
-from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.neighbours import Pair, Relation, Table, compare
 from dpaudit.neighbours.found import chosen_relation
 from dpaudit.neighbours.records import Bounds
@@ -35,12 +35,12 @@ from dpaudit.search.sensitivity import (
     answer_of,
     first_digit,
     hunt_of,
-    moved_between,
+    measure_answer_movement,
     require_function,
 )
-from dpaudit.search.showing import Shown as Seen
-from dpaudit.search.space import Place
-from dpaudit.verdicts import judge
+from dpaudit.search.showing import PairSignal as Seen
+from dpaudit.search.space import UnitPair
+from dpaudit.verdicts import judge_claimed_number
 
 Query = Callable[[Any], Any]
 Bound = float | Callable[[Pair[Any]], float]
@@ -65,7 +65,7 @@ class _Movement:
 
     @property
     def violates(self) -> bool:
-        return judge(self.bound, self.certain) == "refuted"
+        return judge_claimed_number(self.bound, self.certain) == "refuted"
 
     @property
     def size(self) -> tuple[int, float]:
@@ -165,8 +165,8 @@ def assert_sensitivity(
     if not callable(query):
         raise InvalidArgument("query", query, "a function of a dataset")
     if not callable(bound):
-        check.positive("bound", bound)
-    check.integer("max_examples", max_examples, least=1)
+        check.require_positive("bound", bound)
+    check.require_integer("max_examples", max_examples, least=1)
     if not isinstance(derandomize, bool):
         raise InvalidArgument("derandomize", derandomize, "True or False")
     name, chosen = norm_of(norm)
@@ -182,7 +182,7 @@ def assert_sensitivity(
             hunt = _hunt(query, bound, chosen, calls=search_calls, seed=seed, **alone)
             best, violation, made_up = _hunted(measure, hunt)
         elif given_name := next((name for name, one in alone.items() if one is not None), None):
-            raise InvalidArgument(given_name, Shown("both"), f"either {given_name} or pairs")
+            raise InvalidArgument(given_name, VerbatimText("both"), f"either {given_name} or pairs")
         elif isinstance(pairs, SearchStrategy):
             best, violation = _searched(measure, pairs, max_examples, derandomize)
         else:
@@ -195,10 +195,10 @@ def assert_sensitivity(
 
 def _measured(query: Query, bound: Bound, norm: Norm, pair: Pair[Any]) -> _Movement:
     if not isinstance(pair, Pair):
-        raise InvalidArgument("pairs", records.stray(pair), "dpaudit.Pair objects")
+        raise InvalidArgument("pairs", records.convert_stray_argument(pair), "dpaudit.Pair objects")
     one, other = (answer_of(query, side) for side in (pair.dataset, pair.neighbour))
-    moved = moved_between(one, other, norm)
-    limit = check.positive("bound", bound(pair) if callable(bound) else bound)
+    moved = measure_answer_movement(one, other, norm)
+    limit = check.require_positive("bound", bound(pair) if callable(bound) else bound)
     return _Movement(pair, moved.distance, moved.certain, limit)
 
 
@@ -222,7 +222,7 @@ def _hunt(
 
     def unit(one: Any, other: Any) -> float:
         limit = bound(Pair(one, other, named)) if callable(bound) else bound
-        return check.positive("bound", limit)
+        return check.require_positive("bound", limit)
 
     return hunt_of(query, domain, relation, norm, dataset=dataset, unit=unit, **given)
 
@@ -239,7 +239,7 @@ def _hunted(
     """
     found = hunt.result().found[:1]
     best = max((measure(hunt.space.oriented(one.place)).ratio for one in found), default=0.0)
-    beyond = [one for one in hunt.best if judge(1.0, one[0].size) == "refuted"]
+    beyond = [one for one in hunt.best if judge_claimed_number(1.0, one[0].size) == "refuted"]
     for _, place in sorted(beyond, key=_simplicity):
         try:
             violation = measure(hunt.space.oriented(place))
@@ -251,7 +251,7 @@ def _hunted(
     return best, None, False
 
 
-def _simplicity(one: tuple[Seen, Place]) -> tuple[int, float, float]:
+def _simplicity(one: tuple[Seen, UnitPair]) -> tuple[int, float, float]:
     """Order pairs: by units, then by how far they move, then by the sizes of numbers."""
     seen, place = one
     cells = [cell for unit in place.units for record in unit for cell in record]
@@ -300,11 +300,13 @@ def _tried(
 ) -> tuple[float, _Movement | None]:
     if not isinstance(pairs, Iterable):
         raise InvalidArgument(
-            "pairs", records.stray(pairs), "a Hypothesis strategy for pairs, or pairs"
+            "pairs",
+            records.convert_stray_argument(pairs),
+            "a Hypothesis strategy for pairs, or pairs",
         )
     movements = [measure(pair) for pair in pairs]
     if not movements:
-        raise InvalidArgument("pairs", Shown("no pairs"), "at least one")
+        raise InvalidArgument("pairs", VerbatimText("no pairs"), "at least one")
     violating = [movement for movement in movements if movement.violates]
     smallest = min(violating, key=lambda movement: movement.size, default=None)
     return max(movement.ratio for movement in movements), smallest

@@ -33,7 +33,7 @@ def bounds(name: str, value: object, least: int = 1) -> tuple[int, int]:
     if len(ends) != 2:
         raise InvalidArgument(name, value, expected)
     try:
-        low, high = (check.integer(name, end, least) for end in ends)
+        low, high = (check.require_integer(name, end, least) for end in ends)
     except InvalidArgument:
         raise InvalidArgument(name, value, expected) from None
     if low > high:
@@ -43,7 +43,7 @@ def bounds(name: str, value: object, least: int = 1) -> tuple[int, int]:
 
 def size(name: str, value: object) -> float:
     """Return ``value`` as a norm whose square is a number too."""
-    number = check.positive(name, value)
+    number = check.require_positive(name, value)
     if not 1e-100 <= number <= 1e100:
         raise InvalidArgument(name, value, "a number from 1e-100 to 1e100")
     return number
@@ -51,7 +51,7 @@ def size(name: str, value: object) -> float:
 
 def interval(low: object, high: object) -> tuple[float, float]:
     """Return two finite numbers above 0, the first at most the second."""
-    least, most = check.positive("low", low), check.positive("high", high)
+    least, most = check.require_positive("low", low), check.require_positive("high", high)
     if least > most or not math.isfinite(most - least):
         raise InvalidArgument("low", low, f"at most high, {most:g}")
     return least, most

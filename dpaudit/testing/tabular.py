@@ -21,10 +21,10 @@ from dpaudit.domains.columns import (
     Integers,
     Numbers,
     Texts,
-    varies,
+    is_varying_column,
 )
 from dpaudit.domains.schemas import Schema
-from dpaudit.errors import InvalidArgument, Shown, UnknownName
+from dpaudit.errors import InvalidArgument, UnknownName, VerbatimText
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.found import chosen_relation
 from dpaudit.testing.records import Bounds, bounds
@@ -99,8 +99,10 @@ def frame_pairs(relation: str, schema: Schema, rows: Bounds = (1, 5)) -> SearchS
         raise UnknownName("relation", relation, [*sorted(set(_DRAWN) - {_USER}), f"{_USER}: NAME"])
     if user and user not in schema.columns:
         raise InvalidArgument("relation", relation, "a user in one of the columns")
-    if not any(map(varies, schema.columns.values())):
-        raise InvalidArgument("schema", Shown("one record"), "a column of at least two values")
+    if not any(map(is_varying_column, schema.columns.values())):
+        raise InvalidArgument(
+            "schema", VerbatimText("one record"), "a column of at least two values"
+        )
     return _pairs(relation, schema, size, user)
 
 
@@ -173,7 +175,9 @@ def _inserted(records: list[Record], place: int, record: Record) -> list[Record]
 def _with_another(draw: DrawFn, schema: Schema, record: Record) -> Record:
     """Return a record that differs in one entry."""
     columns = list(schema.columns.values())
-    place = draw(st.sampled_from([n for n, column in enumerate(columns) if varies(column)]))
+    place = draw(
+        st.sampled_from([n for n, column in enumerate(columns) if is_varying_column(column)])
+    )
     value = draw(_values(columns[place]))
     if _equal(value, record[place]):
         value = _another(columns[place], record[place])
@@ -210,7 +214,9 @@ def _same(one: Record, other: Record) -> bool:
 
 def _schema(given: object) -> Schema:
     if not isinstance(given, Schema):
-        raise InvalidArgument("schema", Shown(type(given).__name__), "a dpaudit.testing.Schema")
+        raise InvalidArgument(
+            "schema", VerbatimText(type(given).__name__), "a dpaudit.testing.Schema"
+        )
     return given
 
 

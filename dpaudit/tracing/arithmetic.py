@@ -16,36 +16,38 @@ from dpaudit._typing import Array
 from dpaudit.tracing.spread import (
     ANYTHING,
     NOTHING,
-    Norms,
+    DifferenceNorms,
     Over,
     Spread,
-    bounded,
+    bound_spread_by_ends,
     by_factor,
+    choose_least_norms,
     joint_rows,
-    least,
     norms_of,
-    outwards,
+    round_bound_outwards,
     row_size,
     spread_out,
 )
 
 
-def add(one: Spread, other: Spread, sign: float, sample: Array) -> Spread:
+def add_spreads(one: Spread, other: Spread, sign: float, sample: Array) -> Spread:
     """Return the sum, or the difference with ``sign`` -1, of two values that broadcast."""
     a, b = spread_out(one, sample.shape), spread_out(other, sample.shape)
     shift = None
     if a.shift is not None and b.shift is not None:
         shift = a.shift + sign * b.shift
     ends = (b.low, b.high) if sign > 0 else (-b.high, -b.low)
-    added = Norms(*(outwards(x + y) for x, y in zip(a.norms, b.norms, strict=True)))
+    added = DifferenceNorms(
+        *(round_bound_outwards(x + y) for x, y in zip(a.norms, b.norms, strict=True))
+    )
     return Spread(
         sample=sample,
         shift=shift,
         rows=joint_rows(a, b),
         low=a.low + ends[0],
         high=a.high + ends[1],
-        row_norm=outwards(a.row_norm + b.row_norm),
-        norms=added if shift is None else least(added, norms_of(shift)),
+        row_norm=round_bound_outwards(a.row_norm + b.row_norm),
+        norms=added if shift is None else choose_least_norms(added, norms_of(shift)),
         over=_over_of_sum(one, other, sign, sample.shape),
     )
 
@@ -61,7 +63,7 @@ def _over_of_sum(one: Spread, other: Spread, sign: float, shape: tuple[int, ...]
     return None
 
 
-def scale(value: Spread, factor: Array, sample: Array) -> Spread:
+def scale_spread(value: Spread, factor: Array, sample: Array) -> Spread:
     """Return a value times constants that broadcast."""
     a = spread_out(value, sample.shape)
     largest = float(np.abs(factor).max(initial=0.0))
@@ -80,14 +82,14 @@ def scale(value: Spread, factor: Array, sample: Array) -> Spread:
         rows=a.rows,
         low=min(ends),
         high=max(ends),
-        row_norm=outwards(a.row_norm * largest) if largest else 0.0,
-        norms=norms if shift is None else least(norms, norms_of(shift)),
+        row_norm=round_bound_outwards(a.row_norm * largest) if largest else 0.0,
+        norms=norms if shift is None else choose_least_norms(norms, norms_of(shift)),
         over=over,
-        multiple=_multiple(value, factor) if alike else None,
+        multiple=_get_spread_multiple(value, factor) if alike else None,
     )
 
 
-def _multiple(value: Spread, factor: Array) -> tuple[Spread, float]:
+def _get_spread_multiple(value: Spread, factor: Array) -> tuple[Spread, float]:
     of, times = (value, 1.0) if value.multiple is None else value.multiple
     return of, times * float(factor.ravel()[0])
 
@@ -95,25 +97,25 @@ def _multiple(value: Spread, factor: Array) -> tuple[Spread, float]:
 def _over_times(over: Over, factor: float) -> Over:
     """Return that a value which is made of norms was multiplied."""
     times = 1 / factor if over.divides else factor
-    lipschitz = None if over.lipschitz is None else outwards(over.lipschitz * times)
-    return over._replace(bound=outwards(over.bound * times), lipschitz=lipschitz)
+    lipschitz = None if over.lipschitz is None else round_bound_outwards(over.lipschitz * times)
+    return over._replace(bound=round_bound_outwards(over.bound * times), lipschitz=lipschitz)
 
 
-def multiply(one: Spread, other: Spread, sample: Array) -> Spread:
+def multiply_spreads(one: Spread, other: Spread, sample: Array) -> Spread:
     """Return the product of two values that broadcast: a'b' - ab = a'(b' - b) + (a' - a)b."""
     for value, factor in ((one, other), (other, one)):
-        if _clips(value, factor, divides=False):
+        if _is_row_clip(value, factor, divides=False):
             return clip_rows(value, factor, sample)
     for value, factor in ((one, other), (other, one)):
         if factor.constant is not None and factor.constant.dtype.kind in "biuf":
-            return scale(value, factor.constant.astype(float), sample)
+            return scale_spread(value, factor.constant.astype(float), sample)
     a, b = spread_out(one, sample.shape), spread_out(other, sample.shape)
     parts = [by_factor(a.norms, b.size), by_factor(b.norms, a.size)]
-    parts = [Norms(*(math.inf if math.isnan(x) else x for x in part)) for part in parts]
+    parts = [DifferenceNorms(*(math.inf if math.isnan(x) else x for x in part)) for part in parts]
     ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
     ends = [0.0 if math.isnan(end) else end for end in ends]
-    norms = Norms(*(outwards(x + y) for x, y in zip(*parts, strict=True)))
-    return bounded(
+    norms = DifferenceNorms(*(round_bound_outwards(x + y) for x, y in zip(*parts, strict=True)))
+    return bound_spread_by_ends(
         Spread(
             sample=sample,
             rows=joint_rows(a, b),
@@ -124,36 +126,38 @@ def multiply(one: Spread, other: Spread, sample: Array) -> Spread:
     )
 
 
-def invert(value: Spread, sample: Array) -> Spread:
+def invert_spread(value: Spread, sample: Array) -> Spread:
     """Return one over a value that keeps away from 0; else anything."""
     away = value.low if value.low > 0 else -value.high if value.high < 0 else 0.0
     if away == 0:
         ends = (0.0, math.inf) if value.low >= 0 else (-math.inf, math.inf)
-        return replace(_like(value, sample), low=ends[0], high=ends[1])
+        return replace(_make_unknown_spread(value, sample), low=ends[0], high=ends[1])
     ends = (1 / value.high, 1 / value.low)
-    found = replace(_like(value, sample), low=ends[0], high=ends[1])
-    return bounded(replace(found, norms=by_factor(value.norms, 1 / away**2)))
+    found = replace(_make_unknown_spread(value, sample), low=ends[0], high=ends[1])
+    return bound_spread_by_ends(replace(found, norms=by_factor(value.norms, 1 / away**2)))
 
 
-def divide(one: Spread, other: Spread, sample: Array) -> Spread:
+def divide_spreads(one: Spread, other: Spread, sample: Array) -> Spread:
     """Return the quotient of two values that broadcast."""
-    if _clips(one, other, divides=True):
+    if _is_row_clip(one, other, divides=True):
         return clip_rows(one, other, sample)
-    inverse = invert(other, 1.0 / other.sample)
+    inverse = invert_spread(other, 1.0 / other.sample)
     over = other.over
     if over is not None and over.divides and one.constant is not None and one.constant.size == 1:
         factor = float(one.constant.ravel()[0])
         if factor > 0 and other.shape == sample.shape:
             # Of the norm alone a projection is made once it is cut off.
             lipschitz = math.inf if over.lipschitz == math.inf else None
-            made = Over(over.of, False, outwards(factor * over.bound), lipschitz, over.whole)
-            return replace(scale(inverse, np.array(factor), sample), over=made)
+            made = Over(
+                over.of, False, round_bound_outwards(factor * over.bound), lipschitz, over.whole
+            )
+            return replace(scale_spread(inverse, np.array(factor), sample), over=made)
     if other.constant is not None and other.constant.dtype.kind in "biuf":
-        return scale(one, 1.0 / other.constant.astype(float), sample)
-    return multiply(one, inverse, sample)
+        return scale_spread(one, 1.0 / other.constant.astype(float), sample)
+    return multiply_spreads(one, inverse, sample)
 
 
-def _clips(value: Spread, factor: Spread, *, divides: bool) -> bool:
+def _is_row_clip(value: Spread, factor: Spread, *, divides: bool) -> bool:
     """Return whether a value meets what is made of the norms of its own rows."""
     over = factor.over
     of = value if value.multiple is None else value.multiple[0]
@@ -167,23 +171,25 @@ def clip_rows(value: Spread, factor: Spread, sample: Array) -> Spread:
     """Return a value whose rows were clipped by their norms: no row is longer than the bound."""
     assert factor.over is not None
     times = 1.0 if factor.over.of is value or value.multiple is None else abs(value.multiple[1])
-    bound, lipschitz = outwards(factor.over.bound * times), factor.over.lipschitz
+    bound, lipschitz = round_bound_outwards(factor.over.bound * times), factor.over.lipschitz
     whole = factor.over.whole
     count = 1 if whole or value.rows is None else len(value.rows)
     entries = math.sqrt(sample.size if whole else row_size(sample))
-    width = outwards(2 * bound)
-    norms = [Norms(count * entries * width, math.sqrt(count) * width, width)]
+    width = round_bound_outwards(2 * bound)
+    norms = [DifferenceNorms(count * entries * width, math.sqrt(count) * width, width)]
     if lipschitz is not None and math.isfinite(lipschitz):
         l2 = value.norms.l2 * lipschitz
-        norms.append(Norms(l2 * entries * math.sqrt(max(count, 1)), l2, l2))
-    return bounded(
+        norms.append(DifferenceNorms(l2 * entries * math.sqrt(max(count, 1)), l2, l2))
+    return bound_spread_by_ends(
         Spread(
             sample=sample,
             rows=value.rows,
             low=-bound,
             high=bound,
-            row_norm=outwards(bound),
-            norms=NOTHING if value.is_public else Norms(*map(outwards, least(*norms))),
+            row_norm=round_bound_outwards(bound),
+            norms=NOTHING
+            if value.is_public
+            else DifferenceNorms(*map(round_bound_outwards, choose_least_norms(*norms))),
         )
     )
 
@@ -194,16 +200,18 @@ def map_entries(
     """Return a function of each entry, with its ends and by how much it moves two numbers apart."""
     moved = ANYTHING if math.isinf(lipschitz) else by_factor(value.norms, lipschitz)
     norms = NOTHING if value.is_public else moved
-    return bounded(replace(_like(value, sample), low=low, high=high, norms=norms))
+    return bound_spread_by_ends(
+        replace(_make_unknown_spread(value, sample), low=low, high=high, norms=norms)
+    )
 
 
-def _like(value: Spread, sample: Array) -> Spread:
+def _make_unknown_spread(value: Spread, sample: Array) -> Spread:
     """Return a value that is nothing known but in which rows it may differ."""
     norms = NOTHING if value.is_public else ANYTHING
     return Spread(sample=sample, rows=value.rows, norms=norms)
 
 
-def larger(value: Spread, least_value: float, sample: Array) -> Spread:
+def apply_spread_maximum(value: Spread, least_value: float, sample: Array) -> Spread:
     """Return the larger of a value and a constant; norms that are cut off below still divide."""
     found = map_entries(
         value, sample, max(value.low, least_value), max(value.high, least_value), 1.0
@@ -215,7 +223,7 @@ def larger(value: Spread, least_value: float, sample: Array) -> Spread:
     return replace(found, over=over._replace(lipschitz=1 / least_value if exact else None))
 
 
-def smaller(value: Spread, most: float, sample: Array) -> Spread:
+def apply_spread_minimum(value: Spread, most: float, sample: Array) -> Spread:
     """Return the smaller of a value and a constant; what multiplies norms is cut off above."""
     found = map_entries(value, sample, min(value.low, most), min(value.high, most), 1.0)
     over = value.over

@@ -17,28 +17,35 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from dpaudit._typing import Array
 from dpaudit.freezing import tracked
 from dpaudit.tracing import arithmetic, rows
-from dpaudit.tracing.spread import Norms, Spread, Squares, constant, history, spread_of_pair
+from dpaudit.tracing.spread import (
+    DifferenceNorms,
+    Spread,
+    Squares,
+    make_constant_spread,
+    make_history_spread,
+    spread_of_pair,
+)
 
 
 class NoBound(Exception):
     """What a function does is covered by no rule."""
 
 
-class Rules(Protocol):
+class BoundedRules(Protocol):
     """What functions of numpy of bounded arrays are, and parts of such arrays."""
 
-    def call(self, reading: Reading, function: Any, given: Any, named: Any) -> Any:
+    def call(self, reading: BoundedReading, function: Any, given: Any, named: Any) -> Any:
         """Return a function of numpy of bounded arrays, and of others."""
 
-    def take(self, reading: Reading, array: BoundedArray, key: Any) -> BoundedArray:
+    def take(self, reading: BoundedReading, array: BoundedArray, key: Any) -> BoundedArray:
         """Return a part of an array by a key that is public."""
 
-    def put(self, reading: Reading, array: BoundedArray, key: Any, value: Any) -> None:
+    def put(self, reading: BoundedReading, array: BoundedArray, key: Any, value: Any) -> None:
         """Write into a part of an array."""
 
 
 @dataclass
-class Reading:
+class BoundedReading:
     """One run on bounded arrays: its noisy values in order, and the first refusal.
 
     Parameters
@@ -51,8 +58,8 @@ class Reading:
         What functions of numpy and parts of arrays are.
     """
 
-    rules: Rules
-    steps: list[Movement] = field(default_factory=list)
+    rules: BoundedRules
+    steps: list[CentreMovement] = field(default_factory=list)
     refusal: tuple[str, str] | None = None
 
     def refuse(self, reason: str) -> NoBound:
@@ -67,7 +74,7 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Movement:
+class CentreMovement:
     """A noisy value: where it is formed, its noise, and how far its centre moves at most.
 
     Parameters
@@ -87,29 +94,31 @@ class Movement:
     place: str
     kind: str
     scale: float
-    norms: Norms
+    norms: DifferenceNorms
     shape: tuple[int, ...]
 
 
 _UNARY: dict[Any, Callable[[Spread, Array], Spread]] = {
-    np.negative: lambda a, s: arithmetic.scale(a, np.array(-1.0), s),
+    np.negative: lambda a, s: arithmetic.scale_spread(a, np.array(-1.0), s),
     np.positive: lambda a, s: a,
     np.absolute: lambda a, s: arithmetic.map_entries(a, s, max(a.low, -a.high, 0.0), a.size, 1.0),
-    np.exp: lambda a, s: arithmetic.map_entries(a, s, _exp(a.low), _exp(a.high), _exp(a.high)),
+    np.exp: lambda a, s: arithmetic.map_entries(
+        a, s, _compute_quiet_exp(a.low), _compute_quiet_exp(a.high), _compute_quiet_exp(a.high)
+    ),
     np.tanh: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0, 1.0),
     np.sin: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0, 1.0),
     np.cos: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0, 1.0),
     np.sign: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0),
 }
 _BINARY: dict[Any, Callable[[Spread, Spread, Array], Spread]] = {
-    np.add: lambda a, b, s: arithmetic.add(a, b, 1.0, s),
-    np.subtract: lambda a, b, s: arithmetic.add(a, b, -1.0, s),
-    np.multiply: arithmetic.multiply,
-    np.true_divide: arithmetic.divide,
+    np.add: lambda a, b, s: arithmetic.add_spreads(a, b, 1.0, s),
+    np.subtract: lambda a, b, s: arithmetic.add_spreads(a, b, -1.0, s),
+    np.multiply: arithmetic.multiply_spreads,
+    np.true_divide: arithmetic.divide_spreads,
 }
 
 
-def _exp(value: float) -> float:
+def _compute_quiet_exp(value: float) -> float:
     with np.errstate(over="ignore"):
         return float(np.exp(value))
 
@@ -129,7 +138,9 @@ class BoundedArray(NDArrayOperatorsMixin):
 
     __array_priority__ = 1000
 
-    def __init__(self, reading: Reading, spread: Spread, base: BoundedArray | None = None) -> None:
+    def __init__(
+        self, reading: BoundedReading, spread: Spread, base: BoundedArray | None = None
+    ) -> None:
         self._reading, self._spread, self._base = reading, spread, base
         self._changed_view: BoundedArray | None = None
 
@@ -270,27 +281,34 @@ class BoundedArray(NDArrayOperatorsMixin):
             return made
         if ufunc in (np.power, np.float_power) and given[1].constant is not None:
             if given[1].constant.size == 1 and float(given[1].constant) == 2:
-                return _squared(given[0], arithmetic.multiply(given[0], given[0], sample))
+                return _make_squared_spread(
+                    given[0], arithmetic.multiply_spreads(given[0], given[0], sample)
+                )
         if ufunc is np.square:
-            return _squared(given[0], arithmetic.multiply(given[0], given[0], sample))
+            return _make_squared_spread(
+                given[0], arithmetic.multiply_spreads(given[0], given[0], sample)
+            )
         if ufunc in _BINARY and len(given) == 2:
             return self._of_two(ufunc, given, sample)
-        if ufunc in (np.maximum, np.minimum) and (made := _cut(ufunc, given, sample)) is not None:
+        if (
+            ufunc in (np.maximum, np.minimum)
+            and (made := _apply_constant_cut(ufunc, given, sample)) is not None
+        ):
             return made
         if ufunc is np.matmul:
             return self._product(given[0], given[1], sample)
         if all(one.is_public for one in given):
-            return history(sample)
+            return make_history_spread(sample)
         raise self._reading.refuse(f"no rule for {ufunc.__name__} of data and noisy values")
 
     def _of_two(self, ufunc: Any, given: list[Spread], sample: Array) -> Spread:
         made = _BINARY[ufunc](given[0], given[1], sample)
         squares = ufunc is np.multiply and given[0] is given[1]
-        return _squared(given[0], made) if squares else made
+        return _make_squared_spread(given[0], made) if squares else made
 
     def _product(self, one: Spread, other: Spread, sample: Array) -> Spread:
         if one.is_public and other.is_public and one.constant is None:
-            return history(sample)
+            return make_history_spread(sample)
         if one.constant is not None:
             return rows.apply_matrix(one.constant.astype(float), other, sample, left=True)
         if other.constant is not None:
@@ -363,22 +381,22 @@ _METHODS = frozenset(
 )
 
 
-def as_spread(reading: Reading, value: Any) -> Spread:
+def as_spread(reading: BoundedReading, value: Any) -> Spread:
     """Return what is known of a value: all, of one that is no bounded array."""
     if isinstance(value, BoundedArray):
         if value._reading is not reading:
             raise reading.refuse("a value of another run is used")
         return value.spread
     if isinstance(value, bool | int | float | complex | np.generic | np.ndarray):
-        return constant(value)
+        return make_constant_spread(value)
     if isinstance(value, list | tuple):
-        return rows.join(
-            [as_spread(reading, one) for one in value], _stack(reading, value), stacked=True
+        return rows.join_spreads(
+            [as_spread(reading, one) for one in value], _stack_samples(reading, value), stacked=True
         )
     raise reading.refuse(f"no rule for a {type(value).__name__}")
 
 
-def _stack(reading: Reading, values: Any) -> Array:
+def _stack_samples(reading: BoundedReading, values: Any) -> Array:
     samples = [as_spread(reading, one).sample for one in values]
     if len({one.shape for one in samples}) > 1:
         raise reading.refuse("a list of arrays of several shapes")
@@ -388,23 +406,25 @@ def _stack(reading: Reading, values: Any) -> Array:
 # Norms that are written out: the root of a sum of squares
 
 
-def _squared(of: Spread, made: Spread) -> Spread:
+def _make_squared_spread(of: Spread, made: Spread) -> Spread:
     return replace(made, low=max(made.low, 0.0), squares=Squares(of, "none"))
 
 
 def _norm_of_squares(value: Spread, sample: Array) -> Spread | None:
     if value.squares is None or value.squares.summed == "none":
-        return history(sample, 0.0) if value.is_public and value.low >= 0 else None
+        return make_history_spread(sample, 0.0) if value.is_public and value.low >= 0 else None
     of = value.squares.of
     return (rows.row_norms if value.squares.summed == "rows" else rows.whole_norm)(of, sample)
 
 
-def _cut(ufunc: Any, given: list[Spread], sample: Array) -> Spread | None:
+def _apply_constant_cut(ufunc: Any, given: list[Spread], sample: Array) -> Spread | None:
     """Return the larger or the smaller of a value and a constant number."""
     for value, end in (given, given[::-1]):
         if end.constant is not None and end.constant.size == 1:
             number = float(end.constant.ravel()[0])
-            return (arithmetic.larger if ufunc is np.maximum else arithmetic.smaller)(
-                value, number, sample
-            )
+            return (
+                arithmetic.apply_spread_maximum
+                if ufunc is np.maximum
+                else arithmetic.apply_spread_minimum
+            )(value, number, sample)
     return None

@@ -17,19 +17,19 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.freezing.tracked import Call
-from dpaudit.tracing.discrete import Chances, Drawn
-from dpaudit.tracing.inverse import Inverse, Piece, function_of_uniform
+from dpaudit.tracing.discrete import Chances, CommonDraw
+from dpaudit.tracing.inverse import Inverse, InversePiece, function_of_uniform
 from dpaudit.tracing.located import Exponential, WholeNoise
 from dpaudit.tracing.pending import (
     Pending,
     Source,
     apply_plain,
+    decide_pending_noise,
     is_number,
-    numbers,
+    list_call_sources,
+    number_draw_entries,
     operates_plainly,
-    plainly,
     spread_out,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Choosing(Pending):
 
     def part(self, key: Any) -> Choosing:
         """Return some entries."""
-        entries = numbers(self.shape)[key]  # the last axis of options is none of theirs
+        entries = number_draw_entries(self.shape)[key]  # the last axis of options is none of theirs
         chosen = (one.reshape(-1, one.shape[-1])[entries] for one in (self._options, self._chances))
         return Choosing(self._state, self._picked(key), *chosen)
 
@@ -183,7 +183,7 @@ class Uniform(Pending):
         if self._first is not self:
             return self._from_first(self._first.plain())
         shape = self.shape
-        drawn = Drawn(
+        drawn = CommonDraw(
             lambda rng: rng.random(shape), b"uniform", shape, lambda rng: _wide_uniform(rng, shape)
         )
         return self.number(self._state.decide("public", self._sources, drawn))
@@ -203,7 +203,7 @@ class Uniform(Pending):
         if self.is_decided or len(offsets) != 1 or len(factors) != 1:
             return None
         offset, factor = float(offsets[0]), float(factors[0])  # of parts of the draws, too
-        piece = Piece(offset, factor)
+        piece = InversePiece(offset, factor)
         values: Callable[[Any], Any] = lambda first: offset + factor * first  # noqa: E731
         return function_of_uniform(self._first, (piece, piece), ufunc, values)
 
@@ -294,7 +294,7 @@ class Geometric(Pending):
     def decide(self) -> Any:
         """Return the draws: both sides share them."""
         chance = self._chance
-        drawn = Drawn(
+        drawn = CommonDraw(
             lambda rng: rng.geometric(chance, self.shape),
             b"geometric" + chance.tobytes(),
             self.shape,
@@ -323,8 +323,10 @@ def other_noise(state: LawState, call: Call, location: Array, scale: Array) -> A
     """Return noise with location and scale of which no law is read where it meets a value."""
     factor = spread_out(scale, call.shape)
     if call.kind == "uniform":
-        return uniform_draws(state, whole(call), spread_out(location, call.shape), factor)
-    noise = Exponential(state, call.kind, whole(call), factor)
+        return uniform_draws(
+            state, list_call_sources(call), spread_out(location, call.shape), factor
+        )
+    noise = Exponential(state, call.kind, list_call_sources(call), factor)
     return noise.meet(location) if np.any(location) else noise
 
 
@@ -335,7 +337,7 @@ def other_draw(
     state: LawState, call: Call, draw: Callable[[Generator], Any], given: dict[str, Any]
 ) -> Any:
     """Return what a call of a primitive draws that has no location and scale."""
-    given = plainly(dict(given))
+    given = decide_pending_noise(dict(given))
     reader = _READERS.get(call.kind) if call.name.startswith("numpy.random") else None
     found = None if reader is None else reader(state, call, given)
     return public_draw(state, call, draw, given) if found is None else found
@@ -352,8 +354,8 @@ def public_draw(
         raise state.refuse(f"no law is read of draws of {call.name}")
     call.shape = found.shape
     given_to = f"{call.name} {found.dtype}".encode() + _bytes_of(given)
-    law = Drawn(draw, given_to, found.shape, draw if call.kind in _EVEN else None)
-    value = state.decide("public", whole(call), law)
+    law = CommonDraw(draw, given_to, found.shape, draw if call.kind in _EVEN else None)
+    value = state.decide("public", list_call_sources(call), law)
     if found.dtype.kind in "biu":  # reading values off outputs rounds them
         value = np.rint(value)
     value = value.astype(found.dtype)
@@ -371,7 +373,7 @@ def _bytes_of(given: dict[str, Any]) -> bytes:
         return repr(sorted(given)).encode() + np.random.default_rng().bytes(8)  # as no other
 
 
-def _bound(names: str, given: dict[str, Any]) -> dict[str, Any] | None:
+def _bind_argument_names(names: str, given: dict[str, Any]) -> dict[str, Any] | None:
     """Return arguments by their names; None where one has another."""
     order = names.split()
     found = {order[int(key)] if key.isdigit() else key: one for key, one in given.items()}
@@ -384,17 +386,17 @@ def _shape_of(size: Any, own: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(map(int, size)) if np.iterable(size) else (int(size),)
 
 
-def _geometric(state: LawState, call: Call, given: dict[str, Any]) -> Any:
-    found = _bound("p size", given)
+def _trace_geometric_draw(state: LawState, call: Call, given: dict[str, Any]) -> Any:
+    found = _bind_argument_names("p size", given)
     if found is None:
         return None
     call.shape = _shape_of(found.get("size"), np.shape(found["p"]))
-    return Geometric(state, whole(call), spread_out(found["p"], call.shape))
+    return Geometric(state, list_call_sources(call), spread_out(found["p"], call.shape))
 
 
-def _choice(state: LawState, call: Call, given: dict[str, Any]) -> Any:
+def _trace_choice_draw(state: LawState, call: Call, given: dict[str, Any]) -> Any:
     """Return a choice with replacement, of numbers or of the places of anything else."""
-    found = _bound("a size replace p axis shuffle", given)
+    found = _bind_argument_names("a size replace p axis shuffle", given)
     if found is None or found.get("axis", 0) != 0:
         return None
     call.shape = _shape_of(found.get("size"), ())
@@ -425,8 +427,8 @@ def _first_alike(options: Array) -> Array | None:
     return np.asarray(first[which.ravel()])
 
 
-def _integers(state: LawState, call: Call, given: dict[str, Any]) -> Any:
-    found = _bound("low high size dtype endpoint", given)
+def _trace_integer_draw(state: LawState, call: Call, given: dict[str, Any]) -> Any:
+    found = _bind_argument_names("low high size dtype endpoint", given)
     if found is None or set(found) - {"low", "high", "size"}:
         return None
     low, high = found["low"], found.get("high")
@@ -446,14 +448,14 @@ def _alike_entries(
 ) -> Choosing:
     whole_shape = (*call.shape, len(options))
     wide = np.broadcast_to(options, whole_shape), np.broadcast_to(chances, whole_shape)
-    return Choosing(state, whole(call), *wide, None if state.of_numpy else of_python)
+    return Choosing(state, list_call_sources(call), *wide, None if state.of_numpy else of_python)
 
 
 # Primitives all of whose values are equally likely.
 _EVEN = ("permutation", "permuted", "shuffle", "choice", "integers", "randint", "random_sample")
 _READERS: dict[str, Any] = {
-    "geometric": _geometric,
-    "choice": _choice,
-    "integers": _integers,
-    "randint": _integers,
+    "geometric": _trace_geometric_draw,
+    "choice": _trace_choice_draw,
+    "integers": _trace_integer_draw,
+    "randint": _trace_integer_draw,
 }

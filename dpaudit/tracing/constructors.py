@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 
 from dpaudit.freezing import tracked
-from dpaudit.tracing.bounded import BoundedArray, Reading, as_spread
-from dpaudit.tracing.spread import constant
+from dpaudit.tracing.bounded import BoundedArray, BoundedReading, as_spread
+from dpaudit.tracing.spread import make_constant_spread
 
 _MADE = ("zeros", "ones", "empty", "full")
 _CONVERTED = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 
 @contextmanager
-def own_constructors(reading: Reading) -> Iterator[None]:
+def own_constructors(reading: BoundedReading) -> Iterator[None]:
     """Let constructors of numpy that code of no library calls return bounded arrays."""
     originals = {name: getattr(np, name) for name in (*_MADE, *_CONVERTED)}
     for name in _MADE:
-        setattr(np, name, _maker(reading, originals[name]))
+        setattr(np, name, _make_bounded_maker(reading, originals[name]))
     for name in _CONVERTED:
-        setattr(np, name, _converter(reading, originals[name]))
+        setattr(np, name, _make_bounded_converter(reading, originals[name]))
     try:
         yield
     finally:
@@ -36,17 +36,21 @@ def own_constructors(reading: Reading) -> Iterator[None]:
             setattr(np, name, original)
 
 
-def _maker(reading: Reading, original: Callable[..., Any]) -> Callable[..., Any]:
+def _make_bounded_maker(
+    reading: BoundedReading, original: Callable[..., Any]
+) -> Callable[..., Any]:
     def make(*given: Any, **named: Any) -> Any:
         if _is_of_a_library(sys._getframe(1)):
             return original(*given, **named)
         plain = [as_spread(reading, one).sample if _is_bounded(one) else one for one in given]
-        return BoundedArray(reading, constant(original(*plain, **named)))
+        return BoundedArray(reading, make_constant_spread(original(*plain, **named)))
 
     return make
 
 
-def _converter(reading: Reading, original: Callable[..., Any]) -> Callable[..., Any]:
+def _make_bounded_converter(
+    reading: BoundedReading, original: Callable[..., Any]
+) -> Callable[..., Any]:
     def convert(value: Any, *given: Any, **named: Any) -> Any:
         if not _holds_bounded(value):
             return original(value, *given, **named)

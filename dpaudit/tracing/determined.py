@@ -28,14 +28,14 @@ EXTRA = 10  # runs beyond as many as an affine map has coefficients
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutput:
     """An output as what does not vary, and numbers, shape ``(m,)``."""
 
     fixed: tuple[str, ...]
     numbers: Array
 
     @classmethod
-    def of(cls, value: Any, error: str | None) -> Outcome:
+    def of(cls, value: Any, error: str | None) -> RunOutput:
         """Return what a run returned or raised."""
         if error is None and type(value) is np.ndarray and value.dtype == float:
             return cls((f"array{value.shape}",), value.ravel().copy())
@@ -62,7 +62,7 @@ class ReadOff:
     matrix: Array | None = None
     offset: Array | None = None
 
-    def values(self, outcome: Outcome) -> Array | None:
+    def values(self, outcome: RunOutput) -> Array | None:
         """Return the noisy values of an output, shape ``(k,)``; None of one of another form.
 
         Of outputs of many runs at once, numbers of shape ``(runs, m)``, those of each.
@@ -75,7 +75,7 @@ class ReadOff:
         assert self.offset is not None
         return np.asarray(outcome.numbers @ self.matrix + self.offset)
 
-    def agrees(self, outcome: Outcome, values: Array, scales: Array) -> bool:
+    def agrees(self, outcome: RunOutput, values: Array, scales: Array) -> bool:
         """Return whether an output tells these values, each far closer than its noise is wide.
 
         A value beside a far larger one is held to its own noise: what is close for the other may be
@@ -89,12 +89,12 @@ class ReadOff:
         return bool((np.abs(found - values) <= CLOSE * scales).all())
 
 
-def runs_to_learn(outcome: Outcome) -> int:
+def runs_to_learn(outcome: RunOutput) -> int:
     """Return how many runs show how values are read off such outputs, whatever affine way it is."""
     return min(len(outcome.numbers), MOST) + 1 + EXTRA
 
 
-def learn(outcomes: list[Outcome], values: list[Array], scales: Array) -> ReadOff | None:
+def learn_read_off(outcomes: list[RunOutput], values: list[Array], scales: Array) -> ReadOff | None:
     """Return how values are read off outputs, or None where these runs show no way.
 
     Parameters
@@ -110,15 +110,15 @@ def learn(outcomes: list[Outcome], values: list[Array], scales: Array) -> ReadOf
     numbers, noisy = np.stack([one.numbers for one in outcomes]), np.stack(values)
     if not np.isfinite(numbers).all():
         return None
-    places = _places(numbers, noisy)
+    places = _find_value_indices(numbers, noisy)
     if places is not None:
         return ReadOff(fixed, places)
     if numbers.shape[1] > MOST:
         return None
-    return _affine(fixed, numbers, noisy, outcomes, scales)
+    return _fit_affine_read_off(fixed, numbers, noisy, outcomes, scales)
 
 
-def _places(numbers: Array, noisy: Array) -> Array | None:
+def _find_value_indices(numbers: Array, noisy: Array) -> Array | None:
     """Return where each value stands itself, in every run."""
     where = {value: at for at, value in reversed(list(enumerate(numbers[0].tolist())))}
     places = [where.get(value, -1) for value in noisy[0].tolist()]
@@ -134,8 +134,8 @@ def _places(numbers: Array, noisy: Array) -> Array | None:
     return np.array(places, dtype=int)
 
 
-def _affine(
-    fixed: tuple[str, ...], numbers: Array, noisy: Array, outcomes: list[Outcome], scales: Array
+def _fit_affine_read_off(
+    fixed: tuple[str, ...], numbers: Array, noisy: Array, outcomes: list[RunOutput], scales: Array
 ) -> ReadOff | None:
     learning = len(numbers) - EXTRA // 2
     if learning < numbers.shape[1] + 2:
@@ -150,7 +150,7 @@ def _affine(
     return made if all(made.agrees(*one, scales) for one in pairs) else None
 
 
-def are_distributed_alike(ones: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
+def are_distributed_alike(ones: Sequence[RunOutput], others: Sequence[RunOutput]) -> bool:
     """Return whether two samples of outputs may be of one distribution, by all that is plain.
 
     What does not vary by number, and each of the first numbers, is compared: one test in 100,000

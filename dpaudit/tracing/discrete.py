@@ -27,7 +27,7 @@ from scipy.special import logsumexp
 
 from dpaudit._typing import Array
 from dpaudit.reals import Real, log, sqrt
-from dpaudit.tracing.steps import LAWS, Law, MixedGaussian
+from dpaudit.tracing.steps import LAWS, MixedGaussian, NoiseLaw
 
 _NEAR = 1e-6  # of the least distance of two values: what rounding may change
 _DIGITS = 1e-9  # relative: values that are closer are not told apart
@@ -116,14 +116,21 @@ class Choice:
 
     def loss(self, value: Array, own: Chances, other: Chances) -> float:
         """Return ``log p - log q``, infinite where the neighbour never has the value."""
-        ratios = [_log_chance(p, v) - _log_chance(q, v) for v, p, q in _entries(value, own, other)]
+        ratios = [
+            _log_chance(p, v) - _log_chance(q, v)
+            for v, p, q in _generate_entry_laws(value, own, other)
+        ]
         return float(sum(ratios))
 
     def enclosed_loss(self, value: Array, own: Chances, other: Chances) -> Real:
         """Return the loss with its error bound; an infinite one has none."""
         total = Real(0.0)
-        for v, p, q in _entries(value, own, other):
-            total = total + log(Real(_chance(p, v))) - log(Real(_chance(q, v)))
+        for v, p, q in _generate_entry_laws(value, own, other):
+            total = (
+                total
+                + log(Real(_get_value_probability(p, v)))
+                - log(Real(_get_value_probability(q, v)))
+            )
         return total
 
     def tilted(
@@ -133,13 +140,13 @@ class Choice:
         value, sums = np.empty(own.shape), np.zeros(2)
         for index in np.ndindex(own.shape):
             p, q = own.law_of(index), other.law_of(index)
-            value[index], loss, log_mgf = _tilted_entry(p, q, tilt, rng)
+            value[index], loss, log_mgf = _draw_tilted_entry(p, q, tilt, rng)
             sums += loss, log_mgf
         return value, float(sums[0]), float(sums[1])
 
     def divergence(self, own: Chances, other: Chances) -> float:
         """Return the expected loss over what both sides have."""
-        entries = _entries(np.zeros(own.shape), own, other)
+        entries = _generate_entry_laws(np.zeros(own.shape), own, other)
         return math.fsum(
             chance * (math.log(chance) - math.log(q[v]))
             for _, p, q in entries
@@ -149,7 +156,7 @@ class Choice:
 
     def moved(self, own: Chances, other: Chances) -> float:
         """Return the total variation of all entries, added up."""
-        entries = _entries(np.zeros(own.shape), own, other)
+        entries = _generate_entry_laws(np.zeros(own.shape), own, other)
         return math.fsum(
             sum(abs(p.get(v, 0.0) - q.get(v, 0.0)) for v in {*p, *q}) / 2 for _, p, q in entries
         )
@@ -169,13 +176,13 @@ class Choice:
         return inside
 
 
-def _entries(value: Array, own: Chances, other: Chances) -> Any:
+def _generate_entry_laws(value: Array, own: Chances, other: Chances) -> Any:
     """Yield each entry's value, and its probabilities on both sides."""
     for index in np.ndindex(own.shape):
         yield float(value[index]), own.law_of(index), other.law_of(index)
 
 
-def _chance(law: dict[float, float], value: float) -> float:
+def _get_value_probability(law: dict[float, float], value: float) -> float:
     """Return the probability of a value; of one that differs in its last digits, the same."""
     if value in law:
         return law[value]
@@ -184,11 +191,11 @@ def _chance(law: dict[float, float], value: float) -> float:
 
 
 def _log_chance(law: dict[float, float], value: float) -> float:
-    chance = _chance(law, value)
+    chance = _get_value_probability(law, value)
     return math.log(chance) if chance > 0 else -math.inf
 
 
-def _tilted_entry(
+def _draw_tilted_entry(
     p: dict[float, float], q: dict[float, float], tilt: float, rng: Generator
 ) -> tuple[float, float, float]:
     """Return a value, its loss and ``log sum p^(1 + tilt) q^(-tilt)``; all of p if none is of q."""
@@ -199,11 +206,11 @@ def _tilted_entry(
     losses = np.array([math.log(p[v]) - math.log(q[v]) for v in shared])
     logs = np.log([p[v] for v in shared]) + tilt * losses
     log_mgf = float(logsumexp(logs))
-    which = int(rng.choice(len(shared), p=_normalised(np.exp(logs - log_mgf))))
+    which = int(rng.choice(len(shared), p=_normalise_chances(np.exp(logs - log_mgf))))
     return shared[which], float(losses[which]), log_mgf
 
 
-def _normalised(chances: Array) -> Array:
+def _normalise_chances(chances: Array) -> Array:
     return np.asarray(chances / chances.sum())
 
 
@@ -300,7 +307,11 @@ class DiscreteLaplace:
             support = np.arange(ends[0] - reach, ends[1] + reach + 1)
             p, q = (self._log_chance_at(support, one, index) for one in (own, other))
             logs = p + tilt * (p - q)
-            value[index] = support[int(rng.choice(len(support), p=_normalised(_shifted(logs))))]
+            value[index] = support[
+                int(
+                    rng.choice(len(support), p=_normalise_chances(_exponentiate_shifted_logs(logs)))
+                )
+            ]
             log_mgf += float(logsumexp(logs))
         return value, self.loss(value, own, other), log_mgf
 
@@ -359,12 +370,12 @@ class RoundedLaplace(DiscreteLaplace):
         return np.asarray(np.where(steps < 0, tail, 1 - tail))
 
 
-def _shifted(logs: Array) -> Array:
+def _exponentiate_shifted_logs(logs: Array) -> Array:
     return np.asarray(np.exp(logs - logs.max()))
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class CommonDraw:
     """A draw that is known to be made alike on both sides: how, and what it is given.
 
     ``make_widely`` draws what is possible without regard to how likely it is; None where it is not
@@ -377,7 +388,7 @@ class Drawn:
     make_widely: Callable[[Generator], Any] | None
     refusal: str | None = None
 
-    def widened(self, times: float) -> Drawn:
+    def widened(self, times: float) -> CommonDraw:
         """Return the draw made widely."""
         return self if self.make_widely is None else replace(self, make=self.make_widely)
 
@@ -387,44 +398,44 @@ class Public:
 
     is_unbounded = False
 
-    def draw(self, own: Drawn, rng: Generator) -> Array:
+    def draw(self, own: CommonDraw, rng: Generator) -> Array:
         """Return a draw."""
         return np.asarray(own.make(rng), dtype=float)
 
-    def settle(self, value: Array, own: Drawn) -> Array | None:
+    def settle(self, value: Array, own: CommonDraw) -> Array | None:
         """Return the value."""
         return value
 
-    def loss(self, value: Array, own: Drawn, other: Drawn) -> float:
+    def loss(self, value: Array, own: CommonDraw, other: CommonDraw) -> float:
         """Return 0."""
         return 0.0
 
-    def enclosed_loss(self, value: Array, own: Drawn, other: Drawn) -> Real:
+    def enclosed_loss(self, value: Array, own: CommonDraw, other: CommonDraw) -> Real:
         """Return 0."""
         return Real(0.0)
 
     def tilted(
-        self, own: Drawn, other: Drawn, tilt: float, rng: Generator
+        self, own: CommonDraw, other: CommonDraw, tilt: float, rng: Generator
     ) -> tuple[Array, float, float]:
         """Return a draw as it is."""
         return self.draw(own, rng), 0.0, 0.0
 
-    def divergence(self, own: Drawn, other: Drawn) -> float:
+    def divergence(self, own: CommonDraw, other: CommonDraw) -> float:
         """Return 0."""
         return 0.0
 
     moved = divergence
 
-    def scale(self, own: Drawn) -> Array:
+    def scale(self, own: CommonDraw) -> Array:
         """Return a width so small that values stand in outputs themselves."""
         return np.full(own.shape, _NEAR)
 
-    def uniforms(self, value: Array, own: Drawn, rng: Generator) -> Array:
+    def uniforms(self, value: Array, own: CommonDraw, rng: Generator) -> Array:
         """Return none: the law is not known."""
         return np.empty(0)
 
 
-KINDS: dict[str, Law] = {
+KINDS: dict[str, NoiseLaw] = {
     **LAWS,
     "normal of a matrix": MixedGaussian(),
     "choice": Choice(),

@@ -15,13 +15,19 @@ from dpaudit._typing import Array
 from dpaudit.freezing import recorder, tracked
 from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.choices import other_draw, other_noise
-from dpaudit.tracing.discrete import KINDS, Chances, Drawn, Stepped, have_near_misses
-from dpaudit.tracing.located import Noise
-from dpaudit.tracing.pending import NoLaw, Source, numbers, spread_out, whole
-from dpaudit.tracing.steps import LAWS, Law
+from dpaudit.tracing.discrete import KINDS, Chances, CommonDraw, Stepped, have_near_misses
+from dpaudit.tracing.located import PendingNoise
+from dpaudit.tracing.pending import (
+    NoLaw,
+    Source,
+    list_call_sources,
+    number_draw_entries,
+    spread_out,
+)
+from dpaudit.tracing.steps import LAWS, NoiseLaw
 
 
-class Meeting:
+class NoisyValue:
     """A noisy value that is decided: the law, the line, and the parameters.
 
     Parameters
@@ -36,7 +42,7 @@ class Meeting:
         self.kind, self.place, self.parameters = kind, place, parameters
 
     @property
-    def law(self) -> Law:
+    def law(self) -> NoiseLaw:
         """The law."""
         return KINDS[self.kind]
 
@@ -45,7 +51,7 @@ class Meeting:
         """What two runs that see the same noisy values agree on."""
         return self.kind, self.place, self.parameters.shape
 
-    def align(self, other: Meeting) -> bool:
+    def align(self, other: NoisyValue) -> bool:
         """Make both as long as the longer one, and return whether they are alike then.
 
         One record more has one coin more. Who adds it to the other side, where nothing reads it,
@@ -62,10 +68,10 @@ class Meeting:
         self.parameters, other.parameters = one.extended(longer), two.extended(longer)
         return True
 
-    def differs_from(self, other: Meeting) -> str | None:
+    def differs_from(self, other: NoisyValue) -> str | None:
         """Return why both have no losses, though they meet alike; None if they have."""
         one, two = self.parameters, other.parameters
-        if isinstance(one, Drawn) and one.given != two.given:
+        if isinstance(one, CommonDraw) and one.given != two.given:
             return "what is drawn depends on the data"
         if isinstance(one, Stepped) and (np.abs(one.centre - two.centre) > _STEPS_APART).any():
             return "counts of both sides are more than a million apart"
@@ -78,19 +84,19 @@ FAR_OUT = 2.0  # decimal logarithm of the times by which noise is widened at mos
 _STEPS_APART = 1e6  # of counts, beyond which no noise of whole numbers is tilted
 
 
-def have_same_parameters(one: Meeting, other: Meeting) -> bool:
+def have_same_parameters(one: NoisyValue, other: NoisyValue) -> bool:
     """Return whether two meetings of one place have one law."""
-    return _described(one) == _described(other)
+    return _describe_meeting(one) == _describe_meeting(other)
 
 
-def _described(meeting: Meeting) -> list[Any]:
+def _describe_meeting(meeting: NoisyValue) -> list[Any]:
     parameters = meeting.parameters
     fields = parameters if isinstance(parameters, tuple) else vars(parameters).values()
     given = [part for part in fields if isinstance(part, np.ndarray | np.generic | bytes)]
     return [meeting.key, *(part if isinstance(part, bytes) else part.tolist() for part in given)]
 
 
-Meet = Callable[[Meeting], Array]
+Meet = Callable[[NoisyValue], Array]
 
 
 class LawState(recorder.State):
@@ -117,7 +123,7 @@ class LawState(recorder.State):
         self._meet, self._expected, self.of_numpy = meet, located, of_numpy
         self.located: list[bool] = []
         self.spent: dict[int, Array] = {}
-        self.meetings: list[Meeting] = []
+        self.meetings: list[NoisyValue] = []
         self.refusal: tuple[str | None, str] | None = None
         self.formed = set[int]()
         self.look: str | None = None
@@ -151,7 +157,9 @@ class LawState(recorder.State):
         scales = np.array(scale, dtype=float)  # a copy: code may write over its own
         if call.kind not in LAWS:
             return other_noise(self, call, np.array(location, dtype=float), scales)
-        noise = Noise(self, call.kind, whole(call), spread_out(scales, call.shape))
+        noise = PendingNoise(
+            self, call.kind, list_call_sources(call), spread_out(scales, call.shape)
+        )
         at = len(self.located)
         met = self._expected[at] if at < len(self._expected) else bool(np.any(location))
         self.located.append(met)
@@ -172,7 +180,7 @@ class LawState(recorder.State):
             raise self.refuse("a draw is used twice")
         if parameters.refusal is not None:
             raise self.refuse(parameters.refusal)
-        meeting = Meeting(kind, tracked.place(), parameters)
+        meeting = NoisyValue(kind, tracked.place(), parameters)
         self.meetings.append(meeting)
         return np.array(self._meet(meeting))
 
@@ -181,7 +189,7 @@ class LawState(recorder.State):
         spent = self.spent.get(call.index)
         if spent is None:
             self.spent[call.index] = spent = np.zeros(call.shape, dtype=bool).ravel()
-            if index is numbers(call.shape):
+            if index is number_draw_entries(call.shape):
                 spent[:] = True
                 return True
         entries = index.ravel()
@@ -191,7 +199,7 @@ class LawState(recorder.State):
         return True
 
 
-def draw_widely(meeting: Meeting, rng: Generator) -> Array:
+def draw_widely(meeting: NoisyValue, rng: Generator) -> Array:
     """Return a value of a meeting, half of the time without regard to how likely it is.
 
     Choices are even then, and noise is up to a hundred times as wide.
@@ -202,6 +210,6 @@ def draw_widely(meeting: Meeting, rng: Generator) -> Array:
     return meeting.law.draw(parameters, rng)
 
 
-def draw_value(meeting: Meeting, rng: Generator) -> Array:
+def draw_value(meeting: NoisyValue, rng: Generator) -> Array:
     """Return a noisy value of a meeting, as the function's own law has it."""
     return meeting.law.draw(meeting.parameters, rng)

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.tracing.located import Exponential, Noise
+from dpaudit.tracing.located import Exponential, PendingNoise
 from dpaudit.tracing.pending import Pending, apply_plain
 
 _ROUNDING = 1e-12  # of a scale, in constants that cancel
 
 
 @dataclass(frozen=True)
-class Piece:
+class InversePiece:
     """``offset + slope * u`` on one half, or ``offset + slope * log(inner[0] + inner[1] * u)``."""
 
     offset: float
@@ -41,28 +41,30 @@ class Piece:
         """Return the value of an affine piece."""
         return self.offset + self.slope * u
 
-    def moved(self, number: float) -> Piece:
+    def moved(self, number: float) -> InversePiece:
         """Return the piece plus a number."""
         return replace(self, offset=self.offset + number)
 
-    def scaled(self, number: float) -> Piece:
+    def scaled(self, number: float) -> InversePiece:
         """Return the piece times a number."""
         return replace(self, offset=self.offset * number, slope=self.slope * number)
 
 
-Halves = tuple[Piece, Piece]  # below 1/2, and above it
+Halves = tuple[InversePiece, InversePiece]  # below 1/2, and above it
 
 
-def _logarithm(piece: Piece, more: float, ends: tuple[float, float]) -> Piece | None:
+def _compute_piece_logarithm(
+    piece: InversePiece, more: float, ends: tuple[float, float]
+) -> InversePiece | None:
     """Return the logarithm of an affine piece and a number, positive between the ends."""
     if piece.inner is not None:
         return None
     inner = piece.moved(more)
     low, high = sorted(inner.at(end) for end in ends)
-    return Piece(0.0, 1.0, (inner.offset, inner.slope)) if low >= 0 and high > 0 else None
+    return InversePiece(0.0, 1.0, (inner.offset, inner.slope)) if low >= 0 and high > 0 else None
 
 
-def _side(piece: Piece, ends: tuple[float, float]) -> float | None:
+def _find_piece_sign(piece: InversePiece, ends: tuple[float, float]) -> float | None:
     """Return the sign of an affine piece between the ends, None where it changes."""
     if piece.inner is not None:
         return None
@@ -72,21 +74,21 @@ def _side(piece: Piece, ends: tuple[float, float]) -> float | None:
     return -1.0 if high <= 0 and low < 0 else None
 
 
-def _absolute(piece: Piece, ends: tuple[float, float]) -> Piece | None:
-    side = _side(piece, ends)
+def _make_absolute_piece(piece: InversePiece, ends: tuple[float, float]) -> InversePiece | None:
+    side = _find_piece_sign(piece, ends)
     return None if side is None else piece.scaled(side)
 
 
-def _sign(piece: Piece, ends: tuple[float, float]) -> Piece | None:
-    side = _side(piece, ends)
-    return None if side is None else Piece(side, 0.0)
+def _make_sign_piece(piece: InversePiece, ends: tuple[float, float]) -> InversePiece | None:
+    side = _find_piece_sign(piece, ends)
+    return None if side is None else InversePiece(side, 0.0)
 
 
-_OF_ONE: dict[Any, Callable[[Piece, tuple[float, float]], Piece | None]] = {
-    np.absolute: _absolute,
-    np.sign: _sign,
-    np.log: lambda piece, ends: _logarithm(piece, 0.0, ends),
-    np.log1p: lambda piece, ends: _logarithm(piece, 1.0, ends),
+_OF_ONE: dict[Any, Callable[[InversePiece, tuple[float, float]], InversePiece | None]] = {
+    np.absolute: _make_absolute_piece,
+    np.sign: _make_sign_piece,
+    np.log: lambda piece, ends: _compute_piece_logarithm(piece, 0.0, ends),
+    np.log1p: lambda piece, ends: _compute_piece_logarithm(piece, 1.0, ends),
     np.negative: lambda piece, ends: piece.scaled(-1.0),
     np.positive: lambda piece, ends: piece,
 }
@@ -114,7 +116,7 @@ class Inverse(Pending):
         """Return what the function is of the draws: both sides share them."""
         return self._values(self._base.plain())
 
-    def noise(self) -> Noise | None:
+    def noise(self) -> PendingNoise | None:
         """Return the noise that it is, None where no law is read of it."""
         one, other = self._halves
         if one.inner is None or other.inner is None:
@@ -122,7 +124,7 @@ class Inverse(Pending):
         if one == other and one.inner in ((0.0, 1.0), (1.0, -1.0)) and one.offset == 0:
             return Exponential(self._state, "exponential", self._sources, self._spread(-one.slope))
         if one.slope == -other.slope and _is_laplace(one, other):
-            return Noise(self._state, "laplace", self._sources, self._spread(abs(one.slope)))
+            return PendingNoise(self._state, "laplace", self._sources, self._spread(abs(one.slope)))
         return None
 
     def _spread(self, number: float) -> Array:
@@ -138,7 +140,9 @@ class Inverse(Pending):
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
         """Return the function of both, or a noisy value where noise of a known law is added."""
         if all(isinstance(one, Inverse) and one._base is self._base for one in inputs):
-            halves = _product(*(one._halves for one in inputs)) if ufunc is np.multiply else None
+            halves = (
+                _multiply_halves(*(one._halves for one in inputs)) if ufunc is np.multiply else None
+            )
             if halves is not None:
                 first, second = (one._values for one in inputs)
                 return Inverse(self._base, halves, lambda u: first(u) * second(u))
@@ -151,7 +155,11 @@ class Inverse(Pending):
                 lambda u: ufunc(values(u), number) if at == 0 else ufunc(number, values(u)),
             )  # fmt: skip
         made = [one.noise() if isinstance(one, Inverse) else one for one in inputs]
-        return apply_plain(ufunc, inputs, {}) if None in map(_missing, made) else ufunc(*made)
+        return (
+            apply_plain(ufunc, inputs, {})
+            if None in map(_make_missing_marker, made)
+            else ufunc(*made)
+        )
 
     def _combined(self, ufunc: Any, inputs: tuple[Any, ...]) -> Halves | None:
         """Return the pieces scaled or, of affine ones, moved; None if noise is to be added."""
@@ -175,11 +183,11 @@ class Inverse(Pending):
         return Inverse(self._base.part(key), self._halves, self._values)
 
 
-def _missing(value: Any) -> Any:
+def _make_missing_marker(value: Any) -> Any:
     return None if value is None else False
 
 
-def _is_laplace(one: Piece, other: Piece) -> bool:
+def _is_laplace(one: InversePiece, other: InversePiece) -> bool:
     """Return whether arguments are multiples of u and of 1 - u, and nothing is left to add."""
     assert one.inner is not None
     assert other.inner is not None
@@ -190,7 +198,7 @@ def _is_laplace(one: Piece, other: Piece) -> bool:
     return max(abs(rest), abs(also)) <= _ROUNDING * abs(one.slope)
 
 
-def _product(one: Halves, other: Halves) -> Halves | None:
+def _multiply_halves(one: Halves, other: Halves) -> Halves | None:
     """Return the product of two functions, one of which is constant on either half."""
     if all(piece.is_constant for piece in other):
         one, other = other, one

@@ -176,7 +176,7 @@ class Lanes(NDArrayOperatorsMixin):
         def method(*args: Any, **options: Any) -> Any:
             if name in _ALONG and not args and self._is_along(options):
                 return self._along(_ALONG[name], options)
-            return self._each(partial(_called, name), (self, *args), options)
+            return self._each(partial(_call_lane_method, name), (self, *args), options)
 
         return method
 
@@ -226,7 +226,7 @@ class Lanes(NDArrayOperatorsMixin):
     __hash__ = _looked_at
 
 
-def _called(name: str, one: Any, *args: Any, **options: Any) -> Any:
+def _call_lane_method(name: str, one: Any, *args: Any, **options: Any) -> Any:
     return getattr(one, name)(*args, **options)
 
 
@@ -240,11 +240,11 @@ def lane_of(value: Any, at: int) -> Any:
     if type(value) is dict:
         return {key: lane_of(one, at) for key, one in value.items()}
     if type(value) is np.ndarray and value.dtype == object:
-        return lane_of(joined_lanes(value), at)
+        return lane_of(join_lanes(value), at)
     return value
 
 
-def joined_lanes(value: Any) -> Any:
+def join_lanes(value: Any) -> Any:
     """Return an array of values of many runs as one value; anything else as it is."""
     if type(value) is not np.ndarray or value.dtype != object:
         return value

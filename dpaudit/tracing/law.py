@@ -40,24 +40,24 @@ from dpaudit.laws.enclosed import ends
 from dpaudit.laws.mechanism import TiltedSample, Wraps, name_of
 from dpaudit.neighbours import Pair
 from dpaudit.reals import Real
-from dpaudit.tracing.determined import Outcome, ReadOff
+from dpaudit.tracing.determined import ReadOff, RunOutput
 from dpaudit.tracing.discrete import KINDS
-from dpaudit.tracing.draws import Meeting, draw_widely, have_same_parameters
-from dpaudit.tracing.lockstep import Trace, run_in_lockstep
+from dpaudit.tracing.draws import NoisyValue, draw_widely, have_same_parameters
+from dpaudit.tracing.lockstep import RunTrace, run_in_lockstep
 from dpaudit.tracing.pending import NoLaw
 from dpaudit.tracing.runs import (
     HARDLY,
     SAME_LOSS,
     AnyCalls,
-    forced,
+    find_unlawful_reason,
     joined,
     nearly_same,
+    run_with_forced_values,
     same_outcome,
     scales_of,
-    unlawful,
     untouched,
 )
-from dpaudit.tracing.together import NotTogether, Together, batches, can_go_together
+from dpaudit.tracing.together import NotTogether, Together, can_go_together, split_runs_into_batches
 
 Key = tuple[str, str, tuple[int, ...]]
 _AGAIN = 64  # runs that show whether outputs tell noisy values after the history of one
@@ -164,7 +164,7 @@ class TracedLaw(Wraps):
 
         return self._at_once(read, alone, trials, rng, dataset)
 
-    def _read(self, dataset: Any, outcome: Outcome) -> Array:
+    def _read(self, dataset: Any, outcome: RunOutput) -> Array:
         """Return the noisy values of an output; a run that is given them returns it again."""
         values = self.read_off.values(outcome)
         if values is None:
@@ -198,19 +198,21 @@ class TracedLaw(Wraps):
         return self._sum_of_losses(values, own, other)
 
     def _sum_of_losses(
-        self, values: Array, own: Sequence[Meeting], other: Sequence[Meeting]
+        self, values: Array, own: Sequence[NoisyValue], other: Sequence[NoisyValue]
     ) -> float:
         steps = zip(self._steps(values, own), other, strict=True)
         return sum(a.law.loss(v, a.parameters, b.parameters) for (v, a), b in steps)
 
-    def _attempt(self, dataset: Any, values: Array) -> tuple[list[Meeting], Outcome] | None:
+    def _attempt(self, dataset: Any, values: Array) -> tuple[list[NoisyValue], RunOutput] | None:
         """Return a run that is given its noisy values, None where it never has them."""
         try:
             return self._forced(dataset, values)
         except Impossible:
             return None
 
-    def _both(self, values: Array, pair: Pair[Any]) -> tuple[list[Meeting], list[Meeting], Outcome]:
+    def _both(
+        self, values: Array, pair: Pair[Any]
+    ) -> tuple[list[NoisyValue], list[NoisyValue], RunOutput]:
         """Return the meetings of both runs that are given these noisy values, and their output."""
         (own, one), (other, another) = (
             self._forced(data, values) for data in (pair.dataset, pair.neighbour)
@@ -255,13 +257,13 @@ class TracedLaw(Wraps):
         """Return noisy values of each run, its loss and the logarithm of its weight."""
         values, losses, log_mgf, outcome = many.tilted(pair, tilt, runs, rng)
         for at in range(runs):
-            one = Outcome(outcome.fixed, outcome.numbers[at])
+            one = RunOutput(outcome.fixed, outcome.numbers[at])
             self._require_as_alone(values[at], pair, float(losses[at]), one)
             self._require_told_again(values[at], (pair.dataset, pair.neighbour), rng)
         return np.column_stack([values, losses, log_mgf])
 
     def _require_as_alone(
-        self, values: Array, pair: Pair[Any], loss: float, outcome: Outcome
+        self, values: Array, pair: Pair[Any], loss: float, outcome: RunOutput
     ) -> None:
         """Let each run go alone where one that does returns something else."""
         own, other, one = self._both(values, pair)
@@ -273,7 +275,7 @@ class TracedLaw(Wraps):
     def _tilted(self, pair: Pair[Any], tilt: float, rng: Generator) -> tuple[Array, float, float]:
         drawn, sums = list[Array](), np.zeros(2)
 
-        def decide(own: Meeting, other: Meeting) -> Array:
+        def decide(own: NoisyValue, other: NoisyValue) -> Array:
             value, loss, log_mgf = own.law.tilted(own.parameters, other.parameters, tilt, rng)
             drawn.append(value)
             sums[:] += loss, log_mgf
@@ -318,7 +320,9 @@ class TracedLaw(Wraps):
                 self._require_told_again(values, (pair.dataset, pair.neighbour), rng)
         return ends(lambda: self._enclosed(values, own, other))
 
-    def _enclosed(self, values: Array, own: Sequence[Meeting], other: Sequence[Meeting]) -> Real:
+    def _enclosed(
+        self, values: Array, own: Sequence[NoisyValue], other: Sequence[NoisyValue]
+    ) -> Real:
         total = Real(0.0)
         for (v, a), b in zip(self._steps(values, own), other, strict=True):
             total = total + a.law.enclosed_loss(v, a.parameters, b.parameters)
@@ -338,7 +342,7 @@ class TracedLaw(Wraps):
         bits = None if rng is None else rng.bit_generator
         before = None if bits is None else bits.state
         with self._patched():
-            sizes = None if self._together is None else batches(runs, *data)
+            sizes = None if self._together is None else split_runs_into_batches(runs, *data)
             if self._together is not None and sizes is not None:
                 ends = np.cumsum([0, *sizes]).tolist()
                 try:
@@ -363,54 +367,58 @@ class TracedLaw(Wraps):
         for part, (_, _, shape) in zip(self._parts, self.keys, strict=True):
             yield values[part].reshape(shape)
 
-    def _steps(self, values: Array, meetings: Sequence[Meeting]) -> Iterator[tuple[Array, Meeting]]:
+    def _steps(
+        self, values: Array, meetings: Sequence[NoisyValue]
+    ) -> Iterator[tuple[Array, NoisyValue]]:
         """Yield each noisy value, without what reading it off has rounded."""
         for value, meeting in zip(self._split(values), meetings, strict=True):
             settled = meeting.law.settle(value, meeting.parameters)
             yield value if settled is None else settled, meeting
 
-    def _forced(self, dataset: Any, values: Array) -> tuple[list[Meeting], Outcome]:
+    def _forced(self, dataset: Any, values: Array) -> tuple[list[NoisyValue], RunOutput]:
         """Return the meetings and the output of a run that is given its noisy values."""
         given = list(self._split(values))
-        run = forced(self.calling.one, dataset, given, self.located)
+        run = run_with_forced_values(self.calling.one, dataset, given, self.located)
         self._require_followed(run)
         outcome = self._outcome(run)
         if any(shape == () for _, _, shape in self.keys):
-            again = forced(self.calling.one, dataset, given, self.located, of_numpy=True)
+            again = run_with_forced_values(
+                self.calling.one, dataset, given, self.located, of_numpy=True
+            )
             self._require_followed(again)
             alike = map(have_same_parameters, run.meetings, again.meetings)
             if not all(alike) or not same_outcome(self._outcome(again), outcome):
                 raise self._broken("whether a number is Python's or numpy's decides what is done")
         return run.meetings, outcome
 
-    def _outcome(self, trace: Trace) -> Outcome:
+    def _outcome(self, trace: RunTrace) -> RunOutput:
         try:
-            return Outcome.of(trace.run.value, trace.run.error)
+            return RunOutput.of(trace.run.value, trace.run.error)
         except NoLaw as error:
             raise self._broken(str(error)) from error
 
-    def _require_followed(self, trace: Trace) -> None:
+    def _require_followed(self, trace: RunTrace) -> None:
         if trace.is_impossible:
             raise Impossible(str(self._broken("noisy values are none that are ever drawn")))
-        reason = unlawful(trace)
+        reason = find_unlawful_reason(trace)
         if reason is not None:
             raise self._broken(str(reason))
         if tuple(one.key for one in trace.meetings) != self.keys:
             raise self._broken("noise meets values in another order, or elsewhere")
 
-    def _require(self, one: Outcome, other: Outcome, values: Array, scales: Array) -> None:
+    def _require(self, one: RunOutput, other: RunOutput, values: Array, scales: Array) -> None:
         if not same_outcome(one, other):
             raise self._broken("data reach the output past the noise")
         if not self.read_off.agrees(one, values, scales):
             raise self._broken("the output does not tell the noisy values")
 
-    def _require_losses(self, own: Sequence[Meeting], other: Sequence[Meeting]) -> None:
+    def _require_losses(self, own: Sequence[NoisyValue], other: Sequence[NoisyValue]) -> None:
         """Refuse noisy values that meet alike and have no losses."""
         for one, another in zip(own, other, strict=True):
             if (reason := one.differs_from(another)) is not None:
                 raise self._broken(f"{one.place}: {reason}")
 
-    def _require_plausible(self, values: Array, meetings: Sequence[Meeting]) -> None:
+    def _require_plausible(self, values: Array, meetings: Sequence[NoisyValue]) -> None:
         """Refuse values that their law hardly ever has: a number that stands for others, say."""
         rng = np.random.default_rng(0)
         for value, meeting in self._steps(values, meetings):
@@ -426,12 +434,12 @@ class TracedLaw(Wraps):
         known = list(self._split(values))[: int(rng.integers(len(self.keys)))]
         drawn = list[Array]()
 
-        def draw(meeting: Meeting) -> Array:
+        def draw(meeting: NoisyValue) -> Array:
             drawn.append(draw_widely(meeting, rng))
             return drawn[-1]
 
         dataset = data[int(rng.integers(len(data)))]
-        run = forced(self.calling.one, dataset, known, self.located, draw)
+        run = run_with_forced_values(self.calling.one, dataset, known, self.located, draw)
         self._require_followed(run)
         told, scales = joined([*known, *drawn]), scales_of(run.meetings)
         if not self.read_off.agrees(self._outcome(run), told, scales):

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.freezing.recorder import standard_draw
-from dpaudit.tracing.discrete import Drawn, Stepped
+from dpaudit.tracing.discrete import CommonDraw, Stepped
 from dpaudit.tracing.lanes import Lanes
 from dpaudit.tracing.pending import Pending, Source, apply_plain, is_number, spread_out
 from dpaudit.tracing.steps import Located, Mixed
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpaudit.tracing.draws import LawState
 
 
-class Noise(Pending):
+class PendingNoise(Pending):
     """Noise of a law with location and scale.
 
     Parameters
@@ -81,11 +81,11 @@ class Noise(Pending):
         """Return the noise of a sum: Gaussian noise adds up to Gaussian noise."""
         if other.is_decided:
             return self.meet(other.plain(), sign)
-        alike = isinstance(other, Noise) and self._kind == other._kind == "normal"
+        alike = isinstance(other, PendingNoise) and self._kind == other._kind == "normal"
         if not alike or self.shape != other.shape:
             return self.plain() + sign * other.plain()
         factor = np.hypot(self._factor, other._factor)
-        return Noise(self._state, self._kind, (*self._sources, *other._sources), factor)
+        return PendingNoise(self._state, self._kind, (*self._sources, *other._sources), factor)
 
     def _times(self, number: Any, *, divide: bool = False) -> Any:
         if isinstance(number, Pending):
@@ -102,8 +102,8 @@ class Noise(Pending):
         if self._is_one_draw and other.dtype.kind == "f" and other.dtype.itemsize < 8:
             raise self.refusal("a draw is rounded to a type of fewer than 64 bits")
 
-    def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
-        return Noise(self._state, self._kind, sources, factor)
+    def _alike(self, sources: Sequence[Source], factor: Array) -> PendingNoise:
+        return PendingNoise(self._state, self._kind, sources, factor)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if ufunc is np.matmul and method == "__call__" and not options and inputs[1] is self:
@@ -151,7 +151,7 @@ class Noise(Pending):
         ratio = np.exp(-1 / np.abs(self._factor))
         return WholeNoise(self._state, "rounded laplace", self._sources, ratio, whole)
 
-    def part(self, key: Any) -> Noise:
+    def part(self, key: Any) -> PendingNoise:
         """Return some entries."""
         return self._alike(self._picked(key), np.asarray(self._factor[key]))
 
@@ -255,7 +255,7 @@ class WholeNoise(Pending):
         return WholeNoise(self._state, self._kind, self._picked(key), ratio, self._whole)
 
 
-class Exponential(Noise):
+class Exponential(PendingNoise):
     """Exponential noise: the difference of two of one scale is Laplace noise."""
 
     def decide(self) -> Any:
@@ -266,13 +266,15 @@ class Exponential(Noise):
         def draw(rng: Generator) -> Any:
             return factor * standard_draw(kind, rng, self.shape)
 
-        drawn = Drawn(draw, given, self.shape, lambda rng: draw(rng) * 10.0 ** rng.uniform(0, 2))
+        drawn = CommonDraw(
+            draw, given, self.shape, lambda rng: draw(rng) * 10.0 ** rng.uniform(0, 2)
+        )
         return self.number(self._state.decide("public", self._sources, drawn))
 
     def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
         raise self.refusal(f"no law is read of {self._kind} noise that is added to a value")
 
-    def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
+    def _alike(self, sources: Sequence[Source], factor: Array) -> PendingNoise:
         return type(self)(self._state, self._kind, sources, factor)
 
     def _add(self, other: Pending, sign: float) -> Any:
@@ -281,7 +283,7 @@ class Exponential(Noise):
             opposite = np.array_equal(self._factor, -sign * other._factor)
             if opposite and np.all(self._factor != 0):
                 sources = (*self._sources, *other._sources)
-                return Noise(self._state, "laplace", sources, np.abs(self._factor))
+                return PendingNoise(self._state, "laplace", sources, np.abs(self._factor))
         return super()._add(other, sign)
 
 

@@ -17,12 +17,12 @@ from dpaudit._typing import Array
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
-from dpaudit.tracing.draws import LawState, Meet, Meeting
-from dpaudit.tracing.pending import plainly
+from dpaudit.tracing.draws import LawState, Meet, NoisyValue
+from dpaudit.tracing.pending import decide_pending_noise
 from dpaudit.tracing.watching import Warned
 
 Function = Callable[[Any, Any], Any]
-Decide = Callable[[Meeting, Meeting], Array]
+Decide = Callable[[NoisyValue, NoisyValue], Array]
 MakeState = Callable[[Meet], LawState]
 
 
@@ -31,11 +31,11 @@ class _Stop(BaseException):
 
 
 @dataclass(frozen=True)
-class Trace:
+class RunTrace:
     """What a run came to: its result, its noisy values, and why it has no law, if so."""
 
     run: Run
-    meetings: list[Meeting]
+    meetings: list[NoisyValue]
     refusal: tuple[str | None, str] | None
     located: list[bool]
     unread: list[Call]
@@ -51,9 +51,9 @@ class _Partner:
         self.go, self.back = threading.Lock(), threading.Lock()  # each passed on, never shared
         self.go.acquire()
         self.back.acquire()
-        self.meeting: Meeting | None = None
+        self.meeting: NoisyValue | None = None
         self.answer: Any = None
-        self.trace: Trace | None = None
+        self.trace: RunTrace | None = None
         self.state: LawState | None = None
         self.thread = threading.Thread(target=self._run, args=(function, data), daemon=True)
         self.thread.start()
@@ -62,11 +62,11 @@ class _Partner:
         self.go.acquire()
         self.warned = Warned()
         self.state = self.make(self._wait)
-        self.trace = trace(self.state, function, data)
+        self.trace = trace_run(self.state, function, data)
         self.meeting = None
         self.back.release()
 
-    def _wait(self, meeting: Meeting) -> Any:
+    def _wait(self, meeting: NoisyValue) -> Any:
         self.meeting = meeting
         self.warned.keep()
         self.back.release()
@@ -76,7 +76,7 @@ class _Partner:
             raise self.answer
         return self.answer
 
-    def go_on(self, answer: Any) -> Meeting | None:
+    def go_on(self, answer: Any) -> NoisyValue | None:
         """Let it go on from its last meeting, and return its next one; None at its end."""
         self.answer = answer
         recorder.switch_to(self.state)
@@ -86,7 +86,7 @@ class _Partner:
         warned.restore()
         return self.meeting
 
-    def end(self, answer: Any) -> Trace:
+    def end(self, answer: Any) -> RunTrace:
         """Let it go on to its end; a further meeting stops it."""
         if self.trace is None and self.go_on(answer) is not None:
             assert self.state is not None
@@ -101,11 +101,11 @@ class _Partner:
 _ELSEWHERE = None, "noise is added in another order, or elsewhere, on the other dataset"
 
 
-def trace(state: LawState, function: Function, data: Any) -> Trace:
+def trace_run(state: LawState, function: Function, data: Any) -> RunTrace:
     """Return what a run on a dataset comes to, as a state decides its noisy values."""
 
     def settled(given: Any, rng: Any) -> Any:
-        return plainly(function(given, rng))
+        return decide_pending_noise(function(given, rng))
 
     try:
         recorder.record(state, settled, data, primitives.generator())
@@ -114,7 +114,7 @@ def trace(state: LawState, function: Function, data: Any) -> Trace:
     state.is_over = True
     unread = [call for call in state.run.calls if call.index not in state.formed]
     seen = state.meetings, state.refusal, state.located, unread, state.look
-    return Trace(state.run, *seen, state.is_impossible)
+    return RunTrace(state.run, *seen, state.is_impossible)
 
 
 def run_in_lockstep(
@@ -124,7 +124,7 @@ def run_in_lockstep(
     decide: Decide,
     located: Sequence[bool] = (),
     kind: Callable[[int, Meet, Sequence[bool]], LawState] = LawState,
-) -> tuple[Trace, Trace]:
+) -> tuple[RunTrace, RunTrace]:
     """Run a function on both datasets of a pair, each noisy value decided once for both.
 
     Parameters
@@ -145,7 +145,7 @@ def run_in_lockstep(
     partner = _Partner(function, data[1], lambda meet: kind(seed, meet, located))
     answer: list[Any] = [None]
 
-    def meet(meeting: Meeting) -> Array:
+    def meet(meeting: NoisyValue) -> Array:
         other = partner.go_on(answer[0]) if partner.trace is None else None
         recorder.switch_to(state)
         lengths = None
@@ -167,7 +167,7 @@ def run_in_lockstep(
 
     state = kind(seed, meet, located)
     with warnings.catch_warnings():  # two runs that catch their own leave filters of either
-        own = trace(state, function, data[0])  # only the keyboard gets out of it
+        own = trace_run(state, function, data[0])  # only the keyboard gets out of it
         other = partner.end(answer[0])
         recorder.switch_to(None)
     return own, other

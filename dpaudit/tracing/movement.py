@@ -20,7 +20,7 @@ import numpy as np
 from dpaudit.accounting.events import Event, GaussianRelease, LaplaceRelease, Sequence
 from dpaudit.freezing import patching, recorder
 from dpaudit.tracing import functions
-from dpaudit.tracing.bounded import BoundedArray, Movement, NoBound, Reading
+from dpaudit.tracing.bounded import BoundedArray, BoundedReading, CentreMovement, NoBound
 from dpaudit.tracing.constructors import own_constructors
 from dpaudit.tracing.noise import BoundedGenerator, NoiseDraw
 from dpaudit.tracing.spread import spread_of_pair
@@ -29,7 +29,7 @@ Function = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refusal:
+class TraceRefusal:
     """Why no bound was read: the line of the source and what it does."""
 
     place: str
@@ -49,14 +49,16 @@ class MovementBounds:
     [('normal', 0.5, 0.5)]
     """
 
-    movements: tuple[Movement, ...]
+    movements: tuple[CentreMovement, ...]
 
     def event(self) -> Event:
         """Return the releases that they are, as accountants take them; what stays is left out."""
-        return Sequence(tuple(_release(one) for one in self.movements if one.norms.linf > 0))
+        return Sequence(
+            tuple(_make_movement_release(one) for one in self.movements if one.norms.linf > 0)
+        )
 
 
-def _release(one: Movement) -> Event:
+def _make_movement_release(one: CentreMovement) -> Event:
     if one.kind == "normal":
         return GaussianRelease(sensitivity=one.norms.l2, noise_scale=one.scale)
     return LaplaceRelease(sensitivity=one.norms.l1, noise_scale=one.scale)
@@ -64,7 +66,7 @@ def _release(one: Movement) -> Event:
 
 def read_movement_bounds(
     function: Function, dataset: Any, neighbour: Any, *, seed: int = 0
-) -> MovementBounds | Refusal:
+) -> MovementBounds | TraceRefusal:
     """Return how far the centre of each noisy value moves at most, or the line that no rule covers.
 
     Parameters
@@ -81,29 +83,31 @@ def read_movement_bounds(
     MovementBounds or Refusal
         A bound that is infinite is a refusal.
     """
-    reading = Reading(functions)
+    reading = BoundedReading(functions)
     try:
-        data = _paired(reading, dataset, neighbour)
+        data = _pair_as_bounded_arrays(reading, dataset, neighbour)
     except NoBound:
-        return _result(reading)
-    output = _run(reading, function, data, np.random.default_rng(seed))
+        return _make_movement_bounds(reading)
+    output = _run_on_bounded_arrays(reading, function, data, np.random.default_rng(seed))
     if reading.refusal is None:
         _require_public(reading, output)
-    return _result(reading)
+    return _make_movement_bounds(reading)
 
 
-def _result(reading: Reading) -> MovementBounds | Refusal:
+def _make_movement_bounds(reading: BoundedReading) -> MovementBounds | TraceRefusal:
     if reading.refusal is not None:
         place, reason = reading.refusal
-        return Refusal(place=place, reason=reason)
+        return TraceRefusal(place=place, reason=reason)
     for one in reading.steps:
         norm = one.norms.l2 if one.kind == "normal" else one.norms.l1
         if not np.isfinite(norm):
-            return Refusal(place=one.place, reason="nothing bounds how far the centre moves")
+            return TraceRefusal(place=one.place, reason="nothing bounds how far the centre moves")
     return MovementBounds(movements=tuple(reading.steps))
 
 
-def _run(reading: Reading, function: Function, data: Any, rng: np.random.Generator) -> Any:
+def _run_on_bounded_arrays(
+    reading: BoundedReading, function: Function, data: Any, rng: np.random.Generator
+) -> Any:
     """Run a function; whatever else draws than the generator that it was given is refused."""
     given = BoundedGenerator(reading, rng)
     with patching.patched(function), own_constructors(reading):
@@ -117,7 +121,7 @@ def _run(reading: Reading, function: Function, data: Any, rng: np.random.Generat
     return run.value
 
 
-def _paired(reading: Reading, one: Any, other: Any) -> Any:
+def _pair_as_bounded_arrays(reading: BoundedReading, one: Any, other: Any) -> Any:
     """Return a dataset and its neighbour as one of the same form, of bounded arrays."""
     if type(one) is not type(other):
         raise reading.refuse("the two datasets have other types")
@@ -130,20 +134,22 @@ def _paired(reading: Reading, one: Any, other: Any) -> Any:
     if isinstance(one, Mapping):
         if list(one) != list(other):
             raise reading.refuse("the two datasets have other keys")
-        return {key: _paired(reading, one[key], other[key]) for key in one}
+        return {key: _pair_as_bounded_arrays(reading, one[key], other[key]) for key in one}
     if isinstance(one, list | tuple) and not hasattr(one, "_fields"):
         if len(one) != len(other):
             raise reading.refuse("the two datasets have other lengths")
-        return type(one)(_paired(reading, *both) for both in zip(one, other, strict=True))
+        return type(one)(
+            _pair_as_bounded_arrays(reading, *both) for both in zip(one, other, strict=True)
+        )
     raise reading.refuse(f"no rule for datasets that are a {type(one).__name__}")
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
 
-def _require_public(reading: Reading, output: Any) -> None:
+def _require_public(reading: BoundedReading, output: Any) -> None:
     """Refuse an output that data reach past the noise, or in which nobody sees whether they do."""
-    for one in _leaves(output):
+    for one in _iterate_value_leaves(output):
         if isinstance(one, NoiseDraw) and one.is_spent:
             reading.refuse_at("the output", "a draw that was added to a value is in it, too")
         if isinstance(one, BoundedArray):
@@ -155,14 +161,14 @@ def _require_public(reading: Reading, output: Any) -> None:
             reading.refuse_at("the output", f"no rule for a {type(one).__name__}")
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _iterate_value_leaves(value: Any) -> Iterator[Any]:
     if isinstance(value, Mapping):
         for one in (*value.keys(), *value.values()):
-            yield from _leaves(one)
+            yield from _iterate_value_leaves(one)
     elif isinstance(value, list | tuple | set | frozenset):
         for one in value:
-            yield from _leaves(one)
+            yield from _iterate_value_leaves(one)
     elif is_dataclass(value) and not isinstance(value, type):
-        yield from _leaves(vars(value))
+        yield from _iterate_value_leaves(vars(value))
     else:
         yield value

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.freezing import tracked
-from dpaudit.tracing.bounded import BoundedArray, Movement, Reading, as_spread
-from dpaudit.tracing.spread import history, spread_out
+from dpaudit.tracing.bounded import BoundedArray, BoundedReading, CentreMovement, as_spread
+from dpaudit.tracing.spread import make_history_spread, spread_out
 from dpaudit.tracing.unmet import Unmet
 
 
@@ -31,7 +31,7 @@ class NoiseDraw(Unmet):
     meets = True
     """That it decides itself what becomes of a value that it is added to."""
 
-    def __init__(self, reading: Reading, kind: str, standard: Array, factor: Array) -> None:
+    def __init__(self, reading: BoundedReading, kind: str, standard: Array, factor: Array) -> None:
         self._reading, self.kind, self._standard = reading, kind, standard
         self._factor = np.asarray(factor, dtype=float)
         self._spent = [False]
@@ -103,7 +103,7 @@ class NoiseDraw(Unmet):
 
 
 def release(
-    reading: Reading, kind: str, sign: float, centre: Any, scale: Array, noise: Array
+    reading: BoundedReading, kind: str, sign: float, centre: Any, scale: Array, noise: Array
 ) -> BoundedArray:
     """Note a noisy value, and return it: from here on it is history."""
     moved = spread_out(centre, noise.shape)
@@ -111,11 +111,11 @@ def release(
     if not least > 0 and not centre.is_public:
         raise reading.refuse("the scale of noise is 0")
     reading.steps.append(
-        Movement(
+        CentreMovement(
             place=tracked.place(), kind=kind, scale=least, norms=moved.norms, shape=noise.shape
         )
     )
-    return BoundedArray(reading, history(sign * moved.sample.astype(float) + noise))
+    return BoundedArray(reading, make_history_spread(sign * moved.sample.astype(float) + noise))
 
 
 class BoundedGenerator:
@@ -129,7 +129,7 @@ class BoundedGenerator:
         Draws what is only looked at for its shape.
     """
 
-    def __init__(self, reading: Reading, rng: np.random.Generator) -> None:
+    def __init__(self, reading: BoundedReading, rng: np.random.Generator) -> None:
         self._reading, self._rng = reading, rng
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:

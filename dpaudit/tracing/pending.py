@@ -37,14 +37,14 @@ class NoLaw(Exception):
 
 
 @lru_cache(maxsize=256)
-def numbers(shape: tuple[int, ...]) -> Array:
+def number_draw_entries(shape: tuple[int, ...]) -> Array:
     """Return the numbers of the entries of a draw."""
     return np.asarray(np.arange(int(np.prod(shape))).reshape(shape))
 
 
-def whole(call: Call) -> tuple[Source, ...]:
+def list_call_sources(call: Call) -> tuple[Source, ...]:
     """Return all entries of a call."""
-    return ((call, numbers(call.shape)),)
+    return ((call, number_draw_entries(call.shape)),)
 
 
 def spread_out(value: Any, shape: tuple[int, ...]) -> Array:
@@ -126,17 +126,17 @@ class Pending(Unmet):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         linear = method == "__call__" and not options.keys() - {"out"} and ufunc in LINEAR
-        if any(isinstance(one, Pending) and one.is_decided for one in _targets(options)):
+        if any(isinstance(one, Pending) and one.is_decided for one in _get_output_targets(options)):
             raise self.refusal("noise is changed in place")
         if not linear or self.is_decided:
             return apply_plain(getattr(ufunc, method), inputs, options)
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        if any(isinstance(one, Pending) for one in _targets(options)):
+        if any(isinstance(one, Pending) for one in _get_output_targets(options)):
             raise self.refusal("noise is changed in place")
         if function in (np.stack, np.concatenate):
-            if (joint := _joint(self._state, function, args, options)) is not None:
+            if (joint := _join_pending_noise(self._state, function, args, options)) is not None:
                 return joint
         return apply_plain(function, args, options)
 
@@ -155,7 +155,7 @@ class Pending(Unmet):
 
     def __getitem__(self, key: Any) -> Any:
         if self.is_decided or not self.shape or isinstance(key, Pending):
-            return self.plain()[plainly(key)]
+            return self.plain()[decide_pending_noise(key)]
         return self.part(key)
 
     def __iter__(self) -> Any:
@@ -225,7 +225,7 @@ class Pending(Unmet):
         return getattr(self.plain(), name)
 
 
-def _targets(options: dict[str, Any]) -> tuple[Any, ...]:
+def _get_output_targets(options: dict[str, Any]) -> tuple[Any, ...]:
     into = options.get("out")
     return into if isinstance(into, tuple) else (into,)
 
@@ -234,23 +234,23 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-def plainly(value: Any) -> Any:
+def decide_pending_noise(value: Any) -> Any:
     """Return a value with whatever noise it holds decided: of lists, tuples and dictionaries."""
     if isinstance(value, Pending):
         return value.plain()
     if type(value) in (list, tuple):
-        return type(value)(map(plainly, value))
+        return type(value)(map(decide_pending_noise, value))
     if type(value) is dict:
-        return {key: plainly(one) for key, one in value.items()}
+        return {key: decide_pending_noise(one) for key, one in value.items()}
     return value
 
 
 def apply_plain(function: Any, args: Any, options: dict[str, Any]) -> Any:
     """Return what a function gives whose arguments are decided."""
-    given = plainly(tuple(args))
+    given = decide_pending_noise(tuple(args))
     if of_python := _of_python(given):
         return of_python(*given)
-    return function(*given, **plainly(dict(options)))
+    return function(*given, **decide_pending_noise(dict(options)))
 
 
 _CODE = threading.local()  # the operator of Python that code applies, if it applies one
@@ -275,7 +275,7 @@ def is_plain_number(value: Any) -> bool:
 
 
 @contextmanager
-def _operating(of_python: Callable[..., Any]) -> Iterator[None]:
+def _use_python_operator(of_python: Callable[..., Any]) -> Iterator[None]:
     before = getattr(_CODE, "operator", None)
     _CODE.operator = of_python
     try:
@@ -290,7 +290,7 @@ def _operator_method(name: str, of_python: Callable[..., Any]) -> Callable[..., 
     def method(self: Pending, *other: Any) -> Any:
         if not all(map(is_plain_number, (self, *other))):
             return of_numpy(self, *other)
-        with _operating(of_python):
+        with _use_python_operator(of_python):
             return of_numpy(self, *other)
 
     return method
@@ -365,7 +365,7 @@ class JointNoise(Pending):
         return self.plain()[key]
 
 
-def _joint(
+def _join_pending_noise(
     state: LawState, join: Any, args: tuple[Any, ...], options: dict[str, Any]
 ) -> JointNoise | None:
     """Return noise that is put together from noise alone; None of anything else."""

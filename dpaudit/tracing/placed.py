@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpaudit.laws.isolated import Isolated
-from dpaudit.laws.observed import Observed
+from dpaudit.laws.observed import CodeMechanism
 from dpaudit.neighbours import Pair
 from dpaudit.tracing.determined import ReadOff
 from dpaudit.tracing.law import Key, Profile, TracedLaw, TracedView
@@ -58,16 +58,18 @@ def law_of(mechanism: Any, pair: Pair[Any], seed: int) -> PlacedLaw | NoLawFound
         answer = mechanism.ask(read_there, pair, seed)
         if answer[0] is None:
             return NoLawFound(reason=answer[1], place=answer[2])
-        made = None if answer[1] is None else mechanism.made_into(made_there, answer)
-        return PlacedLaw(made, _keys(answer), _profile(answer))
-    law = _here(mechanism, pair, seed)
+        made = None if answer[1] is None else mechanism.made_into(make_law_there, answer)
+        return PlacedLaw(made, _convert_answer_keys(answer), _convert_answer_profiles(answer))
+    law = _read_law_here(mechanism, pair, seed)
     if isinstance(law, NoLawFound):
         return law
     return PlacedLaw(law if isinstance(law, TracedLaw) else None, law.keys, law.profile)
 
 
-def _here(mechanism: Any, pair: Pair[Any], seed: int) -> TracedLaw | TracedView | NoLawFound:
-    if not isinstance(mechanism, Observed):
+def _read_law_here(
+    mechanism: Any, pair: Pair[Any], seed: int
+) -> TracedLaw | TracedView | NoLawFound:
+    if not isinstance(mechanism, CodeMechanism):
         return NoLawFound(reason="the mechanism is no function")
     if "time" in mechanism.watched or mechanism.ignored or mechanism.calls.fresh is not None:
         return NoLawFound(reason="time is observed, or something is ignored or made anew")
@@ -76,7 +78,7 @@ def _here(mechanism: Any, pair: Pair[Any], seed: int) -> TracedLaw | TracedView 
 
 def read_there(mechanism: Any, pair: Pair[Any], seed: int) -> Answer:
     """Return a law as plain data, or None, a reason and a place."""
-    law = _here(mechanism, pair, seed)
+    law = _read_law_here(mechanism, pair, seed)
     if isinstance(law, NoLawFound):
         return None, law.reason, law.place
     if isinstance(law, TracedView):
@@ -86,18 +88,26 @@ def read_there(mechanism: Any, pair: Pair[Any], seed: int) -> Answer:
     return list(law.keys), list(law.located), how, [astuple(one) for one in law.profile]
 
 
-def made_there(make: Callable[..., Any], arguments: tuple[Any, ...], answer: Answer) -> TracedLaw:
+def make_law_there(
+    make: Callable[..., Any], arguments: tuple[Any, ...], answer: Answer
+) -> TracedLaw:
     """Return the mechanism with the law of an answer, where its code runs."""
     _, located, (fixed, places, matrix, offset), _ = answer
     read_off = ReadOff(tuple(fixed), places, matrix, offset)
     calling = calls_of(make(*arguments))
-    return TracedLaw(calling, _keys(answer), tuple(located), read_off, _profile(answer))
+    return TracedLaw(
+        calling,
+        _convert_answer_keys(answer),
+        tuple(located),
+        read_off,
+        _convert_answer_profiles(answer),
+    )
 
 
-def _keys(answer: Answer) -> tuple[Key, ...]:
+def _convert_answer_keys(answer: Answer) -> tuple[Key, ...]:
     return tuple((kind, place, tuple(shape)) for kind, place, shape in answer[0])
 
 
-def _profile(answer: Answer) -> tuple[Profile, ...]:
+def _convert_answer_profiles(answer: Answer) -> tuple[Profile, ...]:
     names = "scale", "is_steady", "moved", "divergence"
     return tuple(Profile(**dict(zip(names, one, strict=True))) for one in answer[3])

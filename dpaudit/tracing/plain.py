@@ -75,14 +75,17 @@ def _is_plain(function: Any, seen: set[FunctionType]) -> bool:
     defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     if not all(map(_is_constant, defaults)):
         return False
-    return all(_is_plain_code(one, function.__globals__, seen) for one in _codes(function.__code__))
+    return all(
+        _is_plain_code(one, function.__globals__, seen)
+        for one in _iterate_code_objects(function.__code__)
+    )
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def _iterate_code_objects(code: CodeType) -> Iterator[CodeType]:
     yield code
     for one in code.co_consts:
         if isinstance(one, CodeType):
-            yield from _codes(one)
+            yield from _iterate_code_objects(one)
 
 
 def _is_plain_code(code: CodeType, held: dict[str, Any], seen: set[FunctionType]) -> bool:

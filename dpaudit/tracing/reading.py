@@ -14,28 +14,28 @@ from dpaudit.freezing import patching
 from dpaudit.neighbours import Pair
 from dpaudit.tracing.determined import (
     SOME,
-    Outcome,
     ReadOff,
+    RunOutput,
     are_distributed_alike,
-    learn,
+    learn_read_off,
     runs_to_learn,
 )
-from dpaudit.tracing.draws import LawState, Meeting, draw_value, draw_widely
+from dpaudit.tracing.draws import LawState, NoisyValue, draw_value, draw_widely
 from dpaudit.tracing.law import Key, Profile, TracedLaw, TracedView
-from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
+from dpaudit.tracing.lockstep import RunTrace, run_in_lockstep, trace_run
 from dpaudit.tracing.pending import NoLaw
 from dpaudit.tracing.runs import (
     AnyCalls,
     NoLawFound,
+    find_unlawful_reason,
     joined,
     same_outcome,
     scales_of,
-    unlawful,
     untouched,
 )
 
 _Called: TypeAlias = "AnyCalls | _Two"
-_Draw: TypeAlias = Callable[[Meeting, Generator], Array]
+_Draw: TypeAlias = Callable[[NoisyValue, Generator], Array]
 _LONGEST = 100_000  # noisy numbers of a run
 _CONFIRMING = 50  # further runs that show whether outputs tell noisy values
 _COMPARED = 150  # outputs of calls that are watched, and of others, of each dataset
@@ -73,7 +73,7 @@ class _Watched(NamedTuple):
     """Noisy values that outputs do not determine, and outputs of either dataset."""
 
     view: TracedView
-    outcomes: tuple[list[Outcome], list[Outcome]]
+    outcomes: tuple[list[RunOutput], list[RunOutput]]
 
 
 def _read_watched(
@@ -82,27 +82,29 @@ def _read_watched(
     """Return a law, or what runs form, while every call is watched."""
     if calling.form.many and (reason := _why_dependent(calling, pair, rng)) is not None:
         return reason
-    located = _located(calling, pair, rng)
-    runs = _runs(calling, pair, rng, located, SOME)
+    located = _find_located_calls(calling, pair, rng)
+    runs = _collect_learning_runs(calling, pair, rng, located, SOME)
     if isinstance(runs, NoLawFound):
         return runs
     read_off = _read_off(runs)
     missing = runs_to_learn(runs[0].outcome) - SOME if read_off is None and _are_alike(runs) else 0
-    further = _runs(calling, pair, rng, located, missing)
+    further = _collect_learning_runs(calling, pair, rng, located, missing)
     if isinstance(further, NoLawFound):
         return further
     runs += further
     read_off = _read_off(runs) if further else read_off
-    confirming = _runs(calling, pair, rng, located, _CONFIRMING, draw_widely)
+    confirming = _collect_learning_runs(calling, pair, rng, located, _CONFIRMING, draw_widely)
     if isinstance(confirming, NoLawFound):
         return confirming
     runs += confirming
     if read_off is not None and all(_is_told(one, read_off, runs[0]) for one in runs):
         if (law := _law_of(calling, runs, read_off)) is not None:
             return law
-    view = TracedView(*_profile([(one.own, one.other) for one in runs]))
+    view = TracedView(*_profile_noisy_values([(one.own, one.other) for one in runs]))
     sides = (pair.dataset, pair.neighbour)
-    one, other = ([_watched(calling, data, rng) for _ in range(_COMPARED)] for data in sides)
+    one, other = (
+        [_run_with_drawn_noise(calling, data, rng) for _ in range(_COMPARED)] for data in sides
+    )
     return _Watched(view, (one, other))
 
 
@@ -125,7 +127,7 @@ def _why_dependent(calling: AnyCalls, pair: Pair[Any], rng: Generator) -> NoLawF
     """
     counts = []
     for calls in (calling, _Two(calling)):
-        run = _learning_run(calls, pair, rng, _located(calls, pair, rng))
+        run = _learning_run(calls, pair, rng, _find_located_calls(calls, pair, rng))
         if isinstance(run, NoLawFound):
             return run
         counts.append(len(run.values))
@@ -134,7 +136,7 @@ def _why_dependent(calling: AnyCalls, pair: Pair[Any], rng: Generator) -> NoLawF
     return None
 
 
-def _runs(
+def _collect_learning_runs(
     calling: AnyCalls,
     pair: Pair[Any],
     rng: Generator,
@@ -160,7 +162,7 @@ def _read_off(runs: Sequence[_Learned]) -> ReadOff | None:
     if not _are_alike(runs) or not len(runs[0].values):
         return None
     scales = np.min([scales_of(one.own.meetings) for one in runs], axis=0)
-    return learn([one.outcome for one in runs], [one.values for one in runs], scales)
+    return learn_read_off([one.outcome for one in runs], [one.values for one in runs], scales)
 
 
 def _is_told(run: _Learned, read_off: ReadOff, first: _Learned) -> bool:
@@ -171,7 +173,7 @@ def _is_told(run: _Learned, read_off: ReadOff, first: _Learned) -> bool:
 
 def _law_of(calling: AnyCalls, runs: Sequence[_Learned], read_off: ReadOff) -> TracedLaw | None:
     """Return the law of runs, None where nothing of it can be checked."""
-    keys, profile = _profile([(one.own, one.other) for one in runs])
+    keys, profile = _profile_noisy_values([(one.own, one.other) for one in runs])
     if all(kind == "public" for kind, _, _ in keys):
         return None
     drawn = [m.parameters for one in runs for m in one.own.meetings if m.kind == "public"]
@@ -180,14 +182,14 @@ def _law_of(calling: AnyCalls, runs: Sequence[_Learned], read_off: ReadOff) -> T
     return TracedLaw(calling, runs[0].keys, tuple(runs[0].own.located), read_off, profile)
 
 
-def _watched(calling: AnyCalls, data: Any, rng: Generator) -> Outcome:
+def _run_with_drawn_noise(calling: AnyCalls, data: Any, rng: Generator) -> RunOutput:
     """Return the output of a run whose noisy values are drawn."""
     state = LawState(int(rng.integers(2**63)), lambda meeting: draw_value(meeting, rng))
-    run = trace(state, calling.one, data).run
-    return Outcome.of(run.value, run.error)
+    run = trace_run(state, calling.one, data).run
+    return RunOutput.of(run.value, run.error)
 
 
-def _located(calling: _Called, pair: Pair[Any], rng: Generator) -> list[bool]:
+def _find_located_calls(calling: _Called, pair: Pair[Any], rng: Generator) -> list[bool]:
     """Return which calls of primitives are given a location that is not 0 on either dataset.
 
     A run on either dataset alone shows it: a count that is 0 on one of them is a centre there, too.
@@ -195,14 +197,14 @@ def _located(calling: _Called, pair: Pair[Any], rng: Generator) -> list[bool]:
     found = list[bool]()
     for data in (pair.dataset, pair.neighbour):
         state = LawState(0, lambda meeting: draw_value(meeting, rng))
-        trace(state, calling.one, data)
+        trace_run(state, calling.one, data)
         longer = max(len(found), len(state.located))
         sides = (one + [False] * (longer - len(one)) for one in (found, state.located))
         found = [a or b for a, b in zip(*sides, strict=True)]
     return found
 
 
-def _past_the_noise(own: Trace) -> NoLawFound:
+def _past_the_noise(own: RunTrace) -> NoLawFound:
     reason = "data reach the output past the noise"
     if own.look is not None:
         reason += ", after a draw was looked at by itself"
@@ -212,9 +214,9 @@ def _past_the_noise(own: Trace) -> NoLawFound:
 class _Learned(NamedTuple):
     """Two runs that saw the same noisy values, and the one output of both."""
 
-    own: Trace
-    other: Trace
-    outcome: Outcome
+    own: RunTrace
+    other: RunTrace
+    outcome: RunOutput
     values: Array
 
     @property
@@ -233,18 +235,18 @@ def _learning_run(
     """Return two runs, whose noisy values follow the law of either dataset in turn."""
     drawn = list[Array]()
 
-    def decide(own: Meeting, other: Meeting) -> Array:
+    def decide(own: NoisyValue, other: NoisyValue) -> Array:
         drawn.append(draw(own if rng.random() < 0.5 else other, rng))
         return drawn[-1]
 
     data = pair.dataset, pair.neighbour
     own, other = run_in_lockstep(calling.one, data, int(rng.integers(2**63)), decide, located)
-    if (reason := unlawful(own) or unlawful(other)) is not None:
+    if (reason := find_unlawful_reason(own) or find_unlawful_reason(other)) is not None:
         return reason
     if [a.key for a in own.meetings] != [a.key for a in other.meetings]:
         return NoLawFound(reason="data decide where noise is added")
     try:
-        outcome, another = (Outcome.of(each.run.value, None) for each in (own, other))
+        outcome, another = (RunOutput.of(each.run.value, None) for each in (own, other))
     except NoLaw:
         return NoLawFound(reason="the output holds a draw by itself")
     if not same_outcome(outcome, another):
@@ -256,9 +258,11 @@ def _learning_run(
     return _Learned(own, other, outcome, joined(drawn))
 
 
-def _profile(runs: Sequence[tuple[Trace, Trace]]) -> tuple[tuple[Key, ...], tuple[Profile, ...]]:
+def _profile_noisy_values(
+    runs: Sequence[tuple[RunTrace, RunTrace]],
+) -> tuple[tuple[Key, ...], tuple[Profile, ...]]:
     """Return the noisy values of runs, in order, and each one's movement over these runs."""
-    found = dict[tuple[Key, int], list[tuple[Meeting, Meeting]]]()
+    found = dict[tuple[Key, int], list[tuple[NoisyValue, NoisyValue]]]()
     for one, other in runs:
         counts = Counter[Key]()
         for both in zip(one.meetings, other.meetings, strict=True):
@@ -269,7 +273,7 @@ def _profile(runs: Sequence[tuple[Trace, Trace]]) -> tuple[tuple[Key, ...], tupl
     return keys, tuple(_profile_of(pairs) for pairs in found.values())
 
 
-def _profile_of(pairs: Sequence[tuple[Meeting, Meeting]]) -> Profile:
+def _profile_of(pairs: Sequence[tuple[NoisyValue, NoisyValue]]) -> Profile:
     first = pairs[0][0].parameters
     return Profile(
         scale=min(float(a.law.scale(a.parameters).min(initial=np.inf)) for a, _ in pairs),
@@ -279,5 +283,5 @@ def _profile_of(pairs: Sequence[tuple[Meeting, Meeting]]) -> Profile:
     )
 
 
-def _is_as_wide(first: Any, one: Meeting) -> bool:
+def _is_as_wide(first: Any, one: NoisyValue) -> bool:
     return np.array_equal(one.law.scale(first), one.law.scale(one.parameters))

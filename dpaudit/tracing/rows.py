@@ -14,18 +14,18 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.tracing.spread import (
     NOTHING,
-    Norms,
+    DifferenceNorms,
     Over,
     Rows,
     Spread,
     all_rows,
-    bounded,
+    bound_difference_norms,
+    bound_spread_by_ends,
+    choose_least_norms,
     joint_rows,
-    least,
     norms_of,
-    outwards,
+    round_bound_outwards,
     row_size,
-    within,
 )
 
 
@@ -34,10 +34,14 @@ def sum_rows(value: Spread, sample: Array) -> Spread:
     count = value.shape[0]
     differ = count if value.rows is None else len(value.rows)
     l1, l2, linf = value.norms
-    norms = Norms(l1, outwards(l2 * math.sqrt(max(differ, 1))), outwards(linf * max(differ, 1)))
+    norms = DifferenceNorms(
+        l1,
+        round_bound_outwards(l2 * math.sqrt(max(differ, 1))),
+        round_bound_outwards(linf * max(differ, 1)),
+    )
     shift = None if value.shift is None else value.shift.sum(axis=0)
     if shift is not None:
-        norms = least(norms, norms_of(shift))
+        norms = choose_least_norms(norms, norms_of(shift))
     rows: Rows | None = None if sample.ndim == 0 else all_rows(sample)
     return Spread(
         sample=sample,
@@ -45,7 +49,7 @@ def sum_rows(value: Spread, sample: Array) -> Spread:
         rows=frozenset() if value.is_public and rows is not None else rows,
         low=count * value.low if count else 0.0,
         high=count * value.high if count else 0.0,
-        norms=NOTHING if value.is_public else least(norms),
+        norms=NOTHING if value.is_public else choose_least_norms(norms),
     )
 
 
@@ -53,14 +57,14 @@ def sum_all(value: Spread, sample: Array) -> Spread:
     """Return the sum of all entries: it moves by no more than all of them together."""
     shift = None if value.shift is None else np.asarray(value.shift.sum())
     count = value.sample.size
-    moved = value.norms.l1 if shift is None else outwards(abs(float(shift)))
+    moved = value.norms.l1 if shift is None else round_bound_outwards(abs(float(shift)))
     moved = min(moved, value.norms.l1)
     return Spread(
         sample=sample,
         shift=shift,
         low=count * value.low if count else 0.0,
         high=count * value.high if count else 0.0,
-        norms=Norms(moved, moved, moved),
+        norms=DifferenceNorms(moved, moved, moved),
     )
 
 
@@ -68,7 +72,11 @@ def sum_within_rows(value: Spread, sample: Array) -> Spread:
     """Return sums over other axes than the first: what differs stays in its row."""
     entries = value.sample.size // max(sample.size, 1)
     l1, l2, linf = value.norms
-    norms = Norms(l1, min(l1, outwards(l2 * math.sqrt(entries))), min(l1, outwards(linf * entries)))
+    norms = DifferenceNorms(
+        l1,
+        min(l1, round_bound_outwards(l2 * math.sqrt(entries))),
+        min(l1, round_bound_outwards(linf * entries)),
+    )
     return Spread(
         sample=sample,
         rows=value.rows if sample.ndim else None,
@@ -81,13 +89,13 @@ def sum_within_rows(value: Spread, sample: Array) -> Spread:
 def row_norms(value: Spread, sample: Array) -> Spread:
     """Return the Euclidean norms of rows: each moves by no more than its row."""
     l1, l2, linf = value.norms
-    wider = outwards(linf * math.sqrt(row_size(value.sample)))
+    wider = round_bound_outwards(linf * math.sqrt(row_size(value.sample)))
     return Spread(
         sample=sample,
         rows=value.rows if sample.ndim else None,
         low=0.0,
         high=value.row_norm,
-        norms=Norms(l1, l2, min(l2, wider)),
+        norms=DifferenceNorms(l1, l2, min(l2, wider)),
         over=Over(value, True, 1.0, math.inf),
     )
 
@@ -95,9 +103,9 @@ def row_norms(value: Spread, sample: Array) -> Spread:
 def whole_norm(value: Spread, sample: Array) -> Spread:
     """Return the Euclidean norm of all entries: it moves by no more than they do together."""
     l2 = value.norms.l2
-    high = outwards(value.size * math.sqrt(value.sample.size))
+    high = round_bound_outwards(value.size * math.sqrt(value.sample.size))
     over = Over(value, True, 1.0, math.inf, whole=True)
-    return Spread(sample=sample, low=0.0, high=high, norms=Norms(l2, l2, l2), over=over)
+    return Spread(sample=sample, low=0.0, high=high, norms=DifferenceNorms(l2, l2, l2), over=over)
 
 
 def apply_matrix(matrix: Array, value: Spread, sample: Array, *, left: bool) -> Spread:
@@ -108,16 +116,18 @@ def apply_matrix(matrix: Array, value: Spread, sample: Array, *, left: bool) -> 
     sizes = np.abs(operator)
     factors = (sizes.sum(axis=0).max(), np.linalg.norm(operator, 2), sizes.sum(axis=1).max())
     pairs = zip(value.norms, factors, strict=True)
-    norms = Norms(*(0.0 if one == 0 else outwards(one * float(times)) for one, times in pairs))
+    norms = DifferenceNorms(
+        *(0.0 if one == 0 else round_bound_outwards(one * float(times)) for one, times in pairs)
+    )
     shift = None
     if value.shift is not None:
         shift = matrix @ value.shift if left else value.shift @ matrix
-        norms = least(norms, norms_of(np.asarray(shift)))
-    reach = outwards(float(factors[2]) * value.size) if factors[2] else 0.0
+        norms = choose_least_norms(norms, norms_of(np.asarray(shift)))
+    reach = round_bound_outwards(float(factors[2]) * value.size) if factors[2] else 0.0
     rows: Rows | None = all_rows(sample) if sample.ndim else None
     if not left and value.sample.ndim > 1:
         rows = value.rows
-    return bounded(
+    return bound_spread_by_ends(
         Spread(
             sample=sample,
             shift=None if shift is None else np.asarray(shift),
@@ -132,17 +142,17 @@ def apply_matrix(matrix: Array, value: Spread, sample: Array, *, left: bool) -> 
 def multiply_rows(value: Spread, matrix: Spread, sample: Array) -> Spread:
     """Return ``value @ matrix`` of a matrix that is noisy: rows stay in their places."""
     entries = matrix.sample.size
-    norm = outwards(matrix.size * math.sqrt(entries))
-    l2 = 0.0 if value.norms.l2 == 0 else outwards(value.norms.l2 * norm)
+    norm = round_bound_outwards(matrix.size * math.sqrt(entries))
+    l2 = 0.0 if value.norms.l2 == 0 else round_bound_outwards(value.norms.l2 * norm)
     wide = math.sqrt((1 if value.rows is None else len(value.rows)) * row_size(sample))
-    reach = outwards(value.row_norm * norm) if value.row_norm else 0.0
-    return bounded(
+    reach = round_bound_outwards(value.row_norm * norm) if value.row_norm else 0.0
+    return bound_spread_by_ends(
         Spread(
             sample=sample,
             rows=value.rows if sample.ndim else None,
             low=-reach,
             high=reach,
-            norms=Norms(outwards(l2 * max(wide, 1.0)), l2, l2),
+            norms=DifferenceNorms(round_bound_outwards(l2 * max(wide, 1.0)), l2, l2),
         )
     )
 
@@ -158,9 +168,9 @@ def sum_of_outer(data: Spread, weights: Spread, sample: Array) -> Spread:
     apart = len(rows) * 2 * long * weight
     by_parts = math.sqrt(len(rows)) * (long * weights.norms.l2 + weight * data.norms.l2)
     parts = [one for one in (apart, by_parts) if not math.isnan(one)]
-    l2 = outwards(min(parts, default=math.inf))
+    l2 = round_bound_outwards(min(parts, default=math.inf))
     count = sample.size
-    norms = Norms(outwards(l2 * math.sqrt(count)), l2, l2)
+    norms = DifferenceNorms(round_bound_outwards(l2 * math.sqrt(count)), l2, l2)
     public = data.is_public and weights.is_public
     made_of = all_rows(sample) if sample.ndim else None
     return Spread(
@@ -170,7 +180,7 @@ def sum_of_outer(data: Spread, weights: Spread, sample: Array) -> Spread:
     )
 
 
-def transpose(value: Spread, sample: Array) -> Spread:
+def transpose_spread(value: Spread, sample: Array) -> Spread:
     """Return the transpose: the same entries, in other rows."""
     if value.sample.ndim < 2:
         return value
@@ -186,11 +196,11 @@ def transpose(value: Spread, sample: Array) -> Spread:
     )
 
 
-def take(value: Spread, pick: Callable[[Array], Array], sample: Array) -> Spread:
+def select_spread_entries(value: Spread, pick: Callable[[Array], Array], sample: Array) -> Spread:
     """Return some entries of a value, none of them twice, of at least one axis."""
     shift = None if value.shift is None else np.asarray(pick(value.shift))
-    norms = least(value.norms, within(sample.size, value.norms.linf))
-    norms = norms if shift is None else least(norms, norms_of(shift))
+    norms = choose_least_norms(value.norms, bound_difference_norms(sample.size, value.norms.linf))
+    norms = norms if shift is None else choose_least_norms(norms, norms_of(shift))
     found = Spread(sample=sample, shift=shift, low=value.low, high=value.high, norms=norms)
     if not sample.ndim or not sample.size:
         return replace(found, rows=frozenset() if sample.ndim else None)
@@ -216,9 +226,15 @@ def take_rows(value: Spread, chosen: Array, sample: Array) -> Spread:
     shift = None if value.shift is None else value.shift[chosen]
     most = int(np.bincount(chosen, minlength=1).max(initial=1)) if len(chosen) else 1
     l1, l2, linf = value.norms
-    norms = Norms(outwards(l1 * most), outwards(l2 * math.sqrt(most)), linf) if places else NOTHING
+    norms = (
+        DifferenceNorms(
+            round_bound_outwards(l1 * most), round_bound_outwards(l2 * math.sqrt(most)), linf
+        )
+        if places
+        else NOTHING
+    )
     if shift is not None:
-        norms = least(norms, norms_of(shift))
+        norms = choose_least_norms(norms, norms_of(shift))
     return Spread(
         sample=sample,
         shift=shift,
@@ -232,7 +248,7 @@ def take_rows(value: Spread, chosen: Array, sample: Array) -> Spread:
 
 def take_row(value: Spread, row: int, sample: Array) -> Spread:
     """Return one row: the same on both sides unless it is one of those that differ."""
-    found = take(value, lambda array: array[row], sample)
+    found = select_spread_entries(value, lambda array: array[row], sample)
     if value.rows is not None and row % value.shape[0] not in value.rows:
         none: Rows | None = frozenset() if sample.ndim else None
         found = replace(found, norms=NOTHING, shift=np.zeros(sample.shape), rows=none)
@@ -240,11 +256,11 @@ def take_row(value: Spread, row: int, sample: Array) -> Spread:
     return replace(found, low=max(found.low, -size), high=min(found.high, size))
 
 
-def join(values: list[Spread], sample: Array, *, stacked: bool) -> Spread:
+def join_spreads(values: list[Spread], sample: Array, *, stacked: bool) -> Spread:
     """Return values behind one another along the first axis: stacked, or put together."""
-    norms = Norms(
-        outwards(sum(one.norms.l1 for one in values)),
-        outwards(math.sqrt(sum(one.norms.l2**2 for one in values))),
+    norms = DifferenceNorms(
+        round_bound_outwards(sum(one.norms.l1 for one in values)),
+        round_bound_outwards(math.sqrt(sum(one.norms.l2**2 for one in values))),
         max((one.norms.linf for one in values), default=0.0),
     )
     shifts = [one.shift for one in values]

@@ -11,9 +11,9 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.laws.calling import Calls
-from dpaudit.tracing.determined import CLOSE, Outcome
-from dpaudit.tracing.draws import LawState, Meeting
-from dpaudit.tracing.lockstep import Trace, trace
+from dpaudit.tracing.determined import CLOSE, RunOutput
+from dpaudit.tracing.draws import LawState, NoisyValue
+from dpaudit.tracing.lockstep import RunTrace, trace_run
 from dpaudit.tracing.watching import WatchedCalls
 
 AnyCalls = Calls | WatchedCalls
@@ -32,12 +32,12 @@ class NoLawFound:
         return self.reason if self.place is None else f"{self.place}: {self.reason}"
 
 
-def untouched(calling: AnyCalls, dataset: Any, trials: int, rng: Generator) -> list[Outcome]:
+def untouched(calling: AnyCalls, dataset: Any, trials: int, rng: Generator) -> list[RunOutput]:
     """Return outputs of calls as they are, each in the form in which it is alone in a call."""
     many = calling.observations(dataset, trials, rng)
     if not calling.form.many:
-        return [Outcome.of(one, None) for one in many]
-    return [Outcome.of(many[at : at + 1], None) for at in range(trials)]
+        return [RunOutput.of(one, None) for one in many]
+    return [RunOutput.of(many[at : at + 1], None) for at in range(trials)]
 
 
 def joined(values: Sequence[Array]) -> Array:
@@ -45,12 +45,12 @@ def joined(values: Sequence[Array]) -> Array:
     return np.concatenate([np.empty(0), *(value.ravel() for value in values)])
 
 
-def same_outcome(one: Outcome, other: Outcome) -> bool:
+def same_outcome(one: RunOutput, other: RunOutput) -> bool:
     """Return whether two runs returned the same, bit for bit."""
     return one.fixed == other.fixed and np.array_equal(one.numbers, other.numbers, equal_nan=True)
 
 
-def nearly_same(one: Outcome, other: Outcome, scale: float) -> bool:
+def nearly_same(one: RunOutput, other: RunOutput, scale: float) -> bool:
     """Return whether a run returned what another did, but for what reading values off changed."""
     if one.fixed != other.fixed or one.numbers.shape != other.numbers.shape:
         return False
@@ -58,26 +58,26 @@ def nearly_same(one: Outcome, other: Outcome, scale: float) -> bool:
     return bool((np.abs(one.numbers - other.numbers) <= close).all())
 
 
-def scales_of(meetings: Sequence[Meeting]) -> Array:
+def scales_of(meetings: Sequence[NoisyValue]) -> Array:
     """Return the scale of the noise of each noisy value of a run, shape ``(k,)``."""
     if not meetings:
         return np.empty(0)
     return np.concatenate([one.law.scale(one.parameters).ravel() for one in meetings])
 
 
-def forced(
+def run_with_forced_values(
     function: Callable[[Any, Any], Any],
     dataset: Any,
     values: Sequence[Array],
     located: Sequence[bool],
-    draw: Callable[[Meeting], Array] | None = None,
+    draw: Callable[[NoisyValue], Array] | None = None,
     *,
     of_numpy: bool = False,
-) -> Trace:
+) -> RunTrace:
     """Return a run whose first noisy values are given; further ones are drawn, if they may be."""
     left = iter(values)
 
-    def meet(meeting: Meeting) -> Array:
+    def meet(meeting: NoisyValue) -> Array:
         value = next(left, None)
         if value is None and draw is not None:
             return draw(meeting)
@@ -89,10 +89,10 @@ def forced(
         return settled
 
     state = LawState(0, meet, located, of_numpy=of_numpy)
-    return trace(state, function, dataset)
+    return trace_run(state, function, dataset)
 
 
-def unlawful(trace: Trace) -> NoLawFound | None:
+def find_unlawful_reason(trace: RunTrace) -> NoLawFound | None:
     """Return why a run has no law that is read, None if it has one."""
     run = trace.run
     if trace.refusal is not None:

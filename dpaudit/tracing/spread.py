@@ -29,7 +29,7 @@ ROUNDING = 1e-9  # relative, of every bound that is worked out
 Rows = frozenset[int]
 
 
-class Norms(NamedTuple):
+class DifferenceNorms(NamedTuple):
     """Norms of a difference: the sum of its entries' sizes, Euclidean, and the largest entry."""
 
     l1: float
@@ -37,7 +37,7 @@ class Norms(NamedTuple):
     linf: float
 
 
-NOTHING, ANYTHING = Norms(0.0, 0.0, 0.0), Norms(math.inf, math.inf, math.inf)
+NOTHING, ANYTHING = DifferenceNorms(0.0, 0.0, 0.0), DifferenceNorms(math.inf, math.inf, math.inf)
 
 
 class Over(NamedTuple):
@@ -110,7 +110,7 @@ class Spread:
     low: float = -math.inf
     high: float = math.inf
     row_norm: float = math.inf
-    norms: Norms = ANYTHING
+    norms: DifferenceNorms = ANYTHING
     over: Over | None = None
     transposed: Spread | None = None
     multiple: tuple[Spread, float] | None = None
@@ -162,17 +162,19 @@ def spread_of_pair(one: Any, other: Any) -> Spread:
         rows=rows_of(shift),
         low=float(min(low for low, _ in ends)) if a.size else 0.0,
         high=float(max(high for _, high in ends)) if a.size else 0.0,
-        row_norm=outwards(max(float(norms_of_rows(side).max(initial=0.0)) for side in flat)),
+        row_norm=round_bound_outwards(
+            max(float(norms_of_rows(side).max(initial=0.0)) for side in flat)
+        ),
         norms=norms_of(shift),
     )
 
 
-def constant(value: Any) -> Spread:
+def make_constant_spread(value: Any) -> Spread:
     """Return a value that is the same everywhere."""
     return spread_of_pair(value, value)
 
 
-def history(sample: Any, low: float = -math.inf, high: float = math.inf) -> Spread:
+def make_history_spread(sample: Any, low: float = -math.inf, high: float = math.inf) -> Spread:
     """Return a value that is made of noisy ones alone: anything, and the same on both sides."""
     value = np.asarray(sample)
     rows: Rows | None = frozenset() if value.ndim else None
@@ -187,37 +189,41 @@ def history(sample: Any, low: float = -math.inf, high: float = math.inf) -> Spre
     )
 
 
-def norms_of(difference: Array) -> Norms:
+def norms_of(difference: Array) -> DifferenceNorms:
     """Return the norms of a difference, a little more than they are."""
     sizes = np.abs(difference)
     found = (sizes.sum(), math.sqrt(float((sizes**2).sum())), sizes.max(initial=0.0))
-    return Norms(*(outwards(float(one)) for one in found))
+    return DifferenceNorms(*(round_bound_outwards(float(one)) for one in found))
 
 
-def outwards(value: float) -> float:
+def round_bound_outwards(value: float) -> float:
     """Return a little more than a bound, as much as rounding may have taken."""
     return value * (1 + ROUNDING)
 
 
-def least(*bounds: Norms) -> Norms:
+def choose_least_norms(*bounds: DifferenceNorms) -> DifferenceNorms:
     """Return the least of several bounds of each norm, which bound one another, too."""
     l1, l2, linf = (min(ones) for ones in zip(*bounds, strict=True))
-    return Norms(l1, min(l1, l2), min(l1, l2, linf))
+    return DifferenceNorms(l1, min(l1, l2), min(l1, l2, linf))
 
 
-def by_factor(norms: Norms, factor: float) -> Norms:
+def by_factor(norms: DifferenceNorms, factor: float) -> DifferenceNorms:
     """Return the norms of a difference times a number; nothing stays nothing."""
-    return Norms(*(0.0 if one == 0 else outwards(one * factor) for one in norms))
+    return DifferenceNorms(
+        *(0.0 if one == 0 else round_bound_outwards(one * factor) for one in norms)
+    )
 
 
-def within(count: int, width: float) -> Norms:
+def bound_difference_norms(count: int, width: float) -> DifferenceNorms:
     """Return the norms of a difference of so many entries, none of which moves further."""
     if count == 0 or width == 0:
         return NOTHING
-    return Norms(*map(outwards, (count * width, math.sqrt(count) * width, width)))
+    return DifferenceNorms(
+        *map(round_bound_outwards, (count * width, math.sqrt(count) * width, width))
+    )
 
 
-def bounded(value: Spread) -> Spread:
+def bound_spread_by_ends(value: Spread) -> Spread:
     """Return a value whose ends bound how far it moves, in the rows in which it may."""
     width = value.high - value.low
     found = value
@@ -225,10 +231,12 @@ def bounded(value: Spread) -> Spread:
         entries = value.sample.size
         if value.rows is not None:
             entries = len(value.rows) * row_size(value.sample)
-        found = replace(value, norms=least(value.norms, within(entries, width)))
+        found = replace(
+            value, norms=choose_least_norms(value.norms, bound_difference_norms(entries, width))
+        )
     size = value.size
     if math.isfinite(size):
-        norm = outwards(size * math.sqrt(row_size(value.sample)))
+        norm = round_bound_outwards(size * math.sqrt(row_size(value.sample)))
         found = replace(found, row_norm=min(found.row_norm, norm))
     return found
 
@@ -251,8 +259,12 @@ def spread_out(value: Spread, shape: tuple[int, ...]) -> Spread:
         rows=rows,
         low=value.low,
         high=value.high,
-        row_norm=outwards(value.size * wider) if math.isfinite(value.size) else math.inf,
-        norms=Norms(outwards(l1 * times), outwards(l2 * math.sqrt(times)), linf)
+        row_norm=round_bound_outwards(value.size * wider)
+        if math.isfinite(value.size)
+        else math.inf,
+        norms=DifferenceNorms(
+            round_bound_outwards(l1 * times), round_bound_outwards(l2 * math.sqrt(times)), linf
+        )
         if linf
         else NOTHING,
     )

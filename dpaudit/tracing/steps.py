@@ -31,7 +31,7 @@ from dpaudit._typing import Array
 from dpaudit.reals import Real, log
 
 
-class Law(Protocol):
+class NoiseLaw(Protocol):
     """The law of one kind of noisy value; ``own`` and ``other`` are its parameters on two sides."""
 
     @property

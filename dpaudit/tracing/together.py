@@ -19,19 +19,19 @@ from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.laws.calling import Calls
 from dpaudit.neighbours import Pair
-from dpaudit.tracing.determined import Outcome, ReadOff
-from dpaudit.tracing.draws import FAR_OUT, LawState, Meeting
-from dpaudit.tracing.lanes import Lanes, joined_lanes, lane_of
-from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
+from dpaudit.tracing.determined import ReadOff, RunOutput
+from dpaudit.tracing.draws import FAR_OUT, LawState, NoisyValue
+from dpaudit.tracing.lanes import Lanes, join_lanes, lane_of
+from dpaudit.tracing.lockstep import RunTrace, run_in_lockstep, trace_run
 from dpaudit.tracing.pending import NoLaw, Source
 from dpaudit.tracing.plain import is_plain_data, is_plain_numpy
 from dpaudit.tracing.runs import (
     HARDLY,
     AnyCalls,
+    find_unlawful_reason,
     nearly_same,
     same_outcome,
     scales_of,
-    unlawful,
 )
 from dpaudit.tracing.steps import LAWS, Located, LocatedLaw
 
@@ -47,7 +47,7 @@ class LanesState(LawState):
     """A run of many lanes, whose noise is Gaussian or Laplace."""
 
     def __init__(
-        self, runs: int, seed: int, meet: Callable[[Meeting], Array], located: Sequence[bool]
+        self, runs: int, seed: int, meet: Callable[[NoisyValue], Array], located: Sequence[bool]
     ) -> None:
         super().__init__(seed, meet, located)
         self._runs = runs
@@ -61,12 +61,12 @@ class LanesState(LawState):
         return Lanes(self, super().decide(kind, sources, Located(whole, scale)))
 
 
-def law_of(meeting: Meeting) -> LocatedLaw:
+def law_of(meeting: NoisyValue) -> LocatedLaw:
     """Return the law of a meeting of many lanes."""
     return LAWS[meeting.kind]
 
 
-def _draw_widely(meeting: Meeting, rng: Generator) -> Array:
+def _draw_widely(meeting: NoisyValue, rng: Generator) -> Array:
     """Return values of a meeting of many lanes, in half of which the noise is far wider."""
     centre, scale = meeting.parameters
     apart = (len(centre), *(1,) * (centre.ndim - 1))
@@ -91,11 +91,11 @@ def can_go_together(calling: AnyCalls, keys: Sequence[tuple[str, str, tuple[int,
     return given and is_plain_numpy(calling.function)
 
 
-def batches(trials: int, *data: Any) -> list[int] | None:
+def split_runs_into_batches(trials: int, *data: Any) -> list[int] | None:
     """Return how many runs go together each time, None where each goes alone."""
     if not all(map(is_plain_data, data)):
         return None
-    largest = max(_size(one) for one in data)
+    largest = max(_count_data_numbers(one) for one in data)
     most = min(trials, _NUMBERS // max(1, largest))
     if most < _FEWEST:
         return None
@@ -103,8 +103,12 @@ def batches(trials: int, *data: Any) -> list[int] | None:
     return [trials // count + (at < trials % count) for at in range(count)]
 
 
-def _size(data: Any) -> int:
-    return sum(map(_size, data)) if isinstance(data, list | tuple) else int(np.size(data))
+def _count_data_numbers(data: Any) -> int:
+    return (
+        sum(map(_count_data_numbers, data))
+        if isinstance(data, list | tuple)
+        else int(np.size(data))
+    )
 
 
 @dataclass(frozen=True)
@@ -127,11 +131,11 @@ class Together:
 
     def tilted(
         self, pair: Pair[Any], tilt: float, runs: int, rng: Generator
-    ) -> tuple[Array, Array, Array, Outcome]:
+    ) -> tuple[Array, Array, Array, RunOutput]:
         """Return values drawn tilted in lock-step, losses, logarithms of weights and outputs."""
         drawn, sums = list[Array](), np.zeros((2, runs))
 
-        def decide(own: Meeting, other: Meeting) -> Array:
+        def decide(own: NoisyValue, other: NoisyValue) -> Array:
             value, loss, log_mgf = law_of(own).tilted_entries(
                 own.parameters, other.parameters, tilt, rng
             )
@@ -150,9 +154,9 @@ class Together:
             raise self.broken("a noisy value is impossible on the other dataset")
         return values, sums[0], sums[1], one
 
-    def read(self, dataset: Any, outcomes: Sequence[Outcome], rng: Generator) -> Array:
+    def read(self, dataset: Any, outcomes: Sequence[RunOutput], rng: Generator) -> Array:
         """Return the noisy values of outputs; runs that are given them return these again."""
-        outcome = stacked(outcomes)
+        outcome = merge_lane_outcomes(outcomes)
         values = self.read_off.values(outcome)
         if values is None:
             raise NotTogether
@@ -182,7 +186,7 @@ class Together:
         """Return the noise of noisy values as uniforms, shape as the values."""
         return self.uniforms_of(values, self.forced(dataset, values)[0])
 
-    def uniforms_of(self, values: Array, meetings: Sequence[Meeting]) -> Array:
+    def uniforms_of(self, values: Array, meetings: Sequence[NoisyValue]) -> Array:
         """Return the same, of runs that were made."""
         each = zip(self._split(values), meetings, strict=True)
         found = [law_of(a).distribution((v - a.parameters[0]) / a.parameters[1]) for v, a in each]
@@ -203,7 +207,7 @@ class Together:
     def _require_told(self, values: Array, first: Any, dataset: Any, rng: Generator) -> None:
         given, told = self._split(values), list[Array]()
 
-        def meet(meeting: Meeting) -> Array:
+        def meet(meeting: NoisyValue) -> Array:
             again = _draw_widely(meeting, rng)
             is_known = (len(told) < first).reshape(-1, *(1,) * (again.ndim - 1))
             told.append(np.where(is_known, given[len(told)], again))
@@ -214,33 +218,33 @@ class Together:
         if not self.read_off.agrees(outcome, flat, scales_of(meetings)):
             raise self.broken("the output does not tell the noisy values after some of them")
 
-    def forced(self, dataset: Any, values: Array) -> tuple[list[Meeting], Outcome]:
+    def forced(self, dataset: Any, values: Array) -> tuple[list[NoisyValue], RunOutput]:
         """Return the meetings and the outputs of runs that are given their noisy values."""
         left = iter(self._split(values))
         return self._run(dataset, len(values), lambda meeting: next(left))
 
     def _run(
-        self, dataset: Any, runs: int, meet: Callable[[Meeting], Array]
-    ) -> tuple[list[Meeting], Outcome]:
-        def met(meeting: Meeting) -> Array:
+        self, dataset: Any, runs: int, meet: Callable[[NoisyValue], Array]
+    ) -> tuple[list[NoisyValue], RunOutput]:
+        def met(meeting: NoisyValue) -> Array:
             at = len(state.meetings) - 1
             if at >= len(self.keys) or meeting.key != self.keys[at]:
                 raise state.refuse("noise meets values in another order")
             return meet(meeting)
 
         state = LanesState(runs, 0, met, self.located)
-        run = trace(state, self.calling.one, dataset)
+        run = trace_run(state, self.calling.one, dataset)
         return run.meetings, self._outcome(run, runs)
 
-    def _outcome(self, trace: Trace, runs: int) -> Outcome:
+    def _outcome(self, trace: RunTrace, runs: int) -> RunOutput:
         """Return the outputs of all lanes, numbers of shape ``(runs, m)``."""
-        refused = unlawful(trace) is not None
+        refused = find_unlawful_reason(trace) is not None
         if refused or tuple(one.key for one in trace.meetings) != self.keys:
             raise NotTogether
         return outcome_of(trace.run.value, runs)
 
     def _require(
-        self, one: Outcome, other: Outcome, values: Array, meetings: Sequence[Meeting]
+        self, one: RunOutput, other: RunOutput, values: Array, meetings: Sequence[NoisyValue]
     ) -> None:
         if not same_outcome(one, other):
             raise self.broken("data reach the output past the noise")
@@ -256,23 +260,23 @@ class Together:
         ]
 
 
-def outcome_of(value: Any, runs: int) -> Outcome:
+def outcome_of(value: Any, runs: int) -> RunOutput:
     """Return what many lanes returned, numbers of shape ``(runs, m)``."""
-    whole = joined_lanes(value)
+    whole = join_lanes(value)
     if isinstance(whole, Lanes) and whole.shape and whole.dtype == float:
-        return Outcome((f"array{whole.shape}",), whole.values.reshape(runs, -1).copy())
+        return RunOutput((f"array{whole.shape}",), whole.values.reshape(runs, -1).copy())
     try:
-        found = [Outcome.of(lane_of(whole, at), None) for at in range(runs)]
+        found = [RunOutput.of(lane_of(whole, at), None) for at in range(runs)]
     except NoLaw:
         raise NotTogether from None
     if any(one.fixed != found[0].fixed for one in found):
         raise NotTogether
-    return Outcome(found[0].fixed, np.stack([one.numbers for one in found]))
+    return RunOutput(found[0].fixed, np.stack([one.numbers for one in found]))
 
 
-def stacked(outcomes: Sequence[Outcome]) -> Outcome:
+def merge_lane_outcomes(outcomes: Sequence[RunOutput]) -> RunOutput:
     """Return outputs of single runs as those of lanes; `NotTogether` where they differ in form."""
     alike = {(one.fixed, one.numbers.shape) for one in outcomes}
     if len(alike) > 1:
         raise NotTogether
-    return Outcome(outcomes[0].fixed, np.stack([one.numbers for one in outcomes]))
+    return RunOutput(outcomes[0].fixed, np.stack([one.numbers for one in outcomes]))

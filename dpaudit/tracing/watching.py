@@ -12,8 +12,8 @@ from typing import Any
 
 from numpy.random import Generator
 
-from dpaudit.laws.calling import Calls, Form
-from dpaudit.laws.observed import Observed
+from dpaudit.laws.calling import CallForm, Calls
+from dpaudit.laws.observed import CodeMechanism
 
 _HELD = ("filters", "showwarning", "_showwarnmsg_impl")
 
@@ -45,7 +45,7 @@ class WatchedCalls:
         What is observed.
     """
 
-    mechanism: Observed
+    mechanism: CodeMechanism
 
     @property
     def function(self) -> Any:
@@ -53,7 +53,7 @@ class WatchedCalls:
         return self.mechanism.calls.function
 
     @property
-    def form(self) -> Form:
+    def form(self) -> CallForm:
         """How it is called."""
         return self.mechanism.calls.form
 
@@ -70,6 +70,6 @@ class WatchedCalls:
             return [self.one(dataset, rng) for _ in range(trials)]
 
 
-def calls_of(mechanism: Observed) -> Calls | WatchedCalls:
+def calls_of(mechanism: CodeMechanism) -> Calls | WatchedCalls:
     """Return the calls of a mechanism with all that is observed of them."""
     return WatchedCalls(mechanism) if mechanism.watched else mechanism.calls

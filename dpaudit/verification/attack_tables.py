@@ -48,23 +48,27 @@ def judge_rows(
     epsilon, delta = document.at_least(0, "epsilon", "delta")
     alpha = 1 - Real(reader.of_scores)
     ratio = _largest_excess(rows, epsilon, delta, alpha)
-    failures = () if ratio > 1 else (f"rows: none of them exceeds the claim at {_surety(reader)}",)
+    failures = (
+        ()
+        if ratio > 1
+        else (f"rows: none of them exceeds the claim at {_format_scores_confidence(reader)}",)
+    )
     summary = (
         f"counts of {len(rows)} row{'' if len(rows) == 1 else 's'} that "
         f"({float(epsilon):.10g}, {float(delta):.10g})-DP allows with a probability of at most "
         f"{float(alpha):.4g}"
     )
-    stated = _largest_excess(rows, epsilon, delta, _alpha(document))
+    stated = _largest_excess(rows, epsilon, delta, _read_table_alpha(document))
     outcome = Outcome(assumptions={}, quantities={"ratio": stated}, summary=summary)
     return outcome, ratio, failures
 
 
 def _largest_excess(rows: Sequence[Counts], epsilon: Real, delta: Real, alpha: Real) -> Real:
     share = alpha / (2 * len(rows))
-    return largest(_excess(row, epsilon, delta, share) for row in rows)
+    return largest(_compute_claim_excess(row, epsilon, delta, share) for row in rows)
 
 
-def _alpha(document: Document) -> Real:
+def _read_table_alpha(document: Document) -> Real:
     """Return the error probability that the file states: the ratio that it states is at that."""
     alpha: Real = document.positive("alpha")
     if not alpha < 1:
@@ -72,7 +76,7 @@ def _alpha(document: Document) -> Real:
     return alpha
 
 
-def _surety(reader: Reader) -> str:
+def _format_scores_confidence(reader: Reader) -> str:
     from dpaudit.report.formatting import as_certain
 
     return f"a confidence of {as_certain(reader.of_scores)} (--confidence)"
@@ -90,10 +94,10 @@ def rows_of(document: Document, kind: str) -> list[Counts]:
     given: Any = document.instance.get("rows")
     if not isinstance(given, list) or not 0 < len(given) <= _MOST_ROWS:
         raise document.refused("instance.rows", given, f"1 to {_MOST_ROWS} rows of four counts")
-    return [_counts(document, one) for one in given]
+    return [_read_counts_row(document, one) for one in given]
 
 
-def _counts(document: Document, row: Any) -> Counts:
+def _read_counts_row(document: Document, row: Any) -> Counts:
     if isinstance(row, list) and len(row) == 4 and all(type(one) is int for one in row):
         hits, runs, others, other_runs = row
         if 0 <= hits <= runs <= _MOST_RUNS and 0 <= others <= other_runs <= _MOST_RUNS:
@@ -103,15 +107,18 @@ def _counts(document: Document, row: Any) -> Counts:
     raise document.refused("instance.rows", row, expected)
 
 
-def _excess(row: Counts, epsilon: Real, delta: Real, share: Real) -> Real:
+def _compute_claim_excess(row: Counts, epsilon: Real, delta: Real, share: Real) -> Real:
     """Return by how much the ends of both intervals exceed what is claimed."""
     hits, runs, others, other_runs = row
-    low, high = _least(hits, runs, share), 1 - _least(other_runs - others, other_runs, share)
+    low, high = (
+        _bound_rate_from_below(hits, runs, share),
+        1 - _bound_rate_from_below(other_runs - others, other_runs, share),
+    )
     odds = exp(epsilon)
     return largest(((low - delta) / (odds * high), (1 - high - delta) / (odds * (1 - low))))
 
 
-def _least(hits: int, runs: int, share: Real) -> Real:
+def _bound_rate_from_below(hits: int, runs: int, share: Real) -> Real:
     """Return a rate at which so many hits or more have at most that probability.
 
     It is looked for in doubles, and proved: an end that is a little too far inside is moved out.

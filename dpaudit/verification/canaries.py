@@ -27,13 +27,20 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.auditing.canary_files import read_table
-from dpaudit.auditing.canary_table import Table, usual_design
-from dpaudit.errors import shorten
+from dpaudit.auditing.canary_table import CanaryTable, usual_design
+from dpaudit.errors import shorten_repr
 from dpaudit.estimation import canaries, inclusion
 from dpaudit.estimation.canaries import Design
 from dpaudit.verification.document import Document, Outcome
 from dpaudit.verification.drawn import Reader
-from dpaudit.verification.reals import Real, binomial, exp, largest, smallest, told_apart
+from dpaudit.verification.reals import (
+    Real,
+    binomial,
+    exp,
+    format_distinct_numbers,
+    largest,
+    smallest,
+)
 
 CLAIM = "canaries"
 DESIGNS = canaries.DESIGNS
@@ -47,7 +54,7 @@ _TIES = "where scores are equal, the least count was taken"
 
 
 @dataclass(frozen=True)
-class Stated:
+class CanaryStatement:
     """What a certificate says: m coins, and of each plan guesses, share and right guesses."""
 
     design: Design
@@ -71,7 +78,7 @@ class Rechecked:
     failures: tuple[str, ...]
 
 
-def rechecked(document: Document, reader: Reader) -> Rechecked:
+def verify_canary_scores(document: Document, reader: Reader) -> Rechecked:
     """Return what is recomputed, and what fails.
 
     Raises
@@ -79,34 +86,39 @@ def rechecked(document: Document, reader: Reader) -> Rechecked:
     DataError
         The certificate is not of this sort, or the file of scores cannot be read.
     """
-    stated = _stated(document)
+    stated = _read_stated_canaries(document)
     table = None if reader.scores is None else read_table(Path(reader.scores))
     told, correct = [_COUNTS_OF_FILE], stated.correct
     wrong = [*_other_relation(document, stated)]
     if table is None:
         wrong += _other_coins(stated)
     else:
-        ranges = _ranges(document, stated, table)
+        ranges = _count_plan_ranges(document, stated, table)
         correct = tuple(least for least, _ in ranges)
         told = [_TIES] if correct != stated.correct else []
-        wrong += [*_differences(document, stated, table, ranges), *_unfair(table, stated.design)]
+        wrong += [
+            *_compare_canary_statements(document, stated, table, ranges),
+            *_find_unfair_coins(table, stated.design),
+        ]
     wrong += [*_other_plan(stated, reader), *_other_design(stated, reader)]
     told += [*_chosen_plan(stated, reader), *_chosen_design(stated, table, reader)]
     least = _least_p_value(stated, correct)
     alpha = 1 - Real(reader.of_scores)
     if not least < alpha:
         wrong.append(_too_likely(least, reader))
-    return Rechecked(_outcome(stated, least, alpha, tuple(told)), alpha / least, tuple(wrong))
+    return Rechecked(
+        _make_canary_outcome(stated, least, alpha, tuple(told)), alpha / least, tuple(wrong)
+    )
 
 
-def _stated(document: Document) -> Stated:
+def _read_stated_canaries(document: Document) -> CanaryStatement:
     document.require_kind("canaries")
     if document.claim != CLAIM:  # an installed claim is verified in another way
         raise document.refused("claim", document.claim, repr(CLAIM))
     rows, included = document.count("canaries"), document.count("included")
-    coins, design = document.count("coins"), _design(document)
-    guesses = _integers(document, "guesses")
-    correct, shares = _integers(document, "correct"), document.instance.get("shares")
+    coins, design = document.count("coins"), _read_canary_design(document)
+    guesses = _read_plan_integers(document, "guesses")
+    correct, shares = _read_plan_integers(document, "correct"), document.instance.get("shares")
     if not isinstance(shares, list) or not len(guesses) == len(correct) == len(shares) > 0:
         raise document.refused("instance.shares", shares, "a share for each plan of guesses")
     for share in document.array("shares", (len(shares),)):
@@ -117,7 +129,7 @@ def _stated(document: Document) -> Stated:
             raise document.refused("instance.correct", v, f"at most {r} of {coins}")
     if not included < rows:
         raise document.refused("parameters.included", included, f"fewer than {rows}")
-    return Stated(
+    return CanaryStatement(
         design=design,
         coins=coins,
         rows=rows,
@@ -131,21 +143,21 @@ def _stated(document: Document) -> Stated:
     )
 
 
-def _design(document: Document) -> Design:
+def _read_canary_design(document: Document) -> Design:
     named = document.choice("design", *DESIGNS)
     found: Design = next(one for one in DESIGNS if one == named)
     return found
 
 
-def _other_relation(document: Document, stated: Stated) -> list[str]:
+def _other_relation(document: Document, stated: CanaryStatement) -> list[str]:
     true = _REPLACED if stated.design == "pairs" else _ADDED
     if document.relation == true:
         return []
-    given = shorten(document.relation)
+    given = shorten_repr(document.relation)
     return [f"relation: the file states {given}, of such a design it is {true!r}"]
 
 
-def _other_coins(stated: Stated) -> list[str]:
+def _other_coins(stated: CanaryStatement) -> list[str]:
     """Return a failure where so many canaries have another number of coins."""
     true = _coins_of(stated.design, stated.rows)
     if stated.coins == true:
@@ -156,19 +168,23 @@ def _other_coins(stated: Stated) -> list[str]:
 # What the reader chooses
 
 
-def _other_plan(stated: Stated, reader: Reader) -> list[str]:
+def _other_plan(stated: CanaryStatement, reader: Reader) -> list[str]:
     """Return what the reader says of guesses, and the file otherwise."""
-    if reader.guesses is None or _plans(stated) == canaries.planned(sorted(reader.guesses)):
+    if reader.guesses is None or _build_stated_plans(stated) == canaries.make_plans(
+        sorted(reader.guesses)
+    ):
         return []
     own, given = (", ".join(map(str, one)) for one in (sorted(reader.guesses), stated.guesses))
     return [f"guesses: the file's plan is {given}, --guesses says {own}, with the usual shares"]
 
 
-def _chosen_plan(stated: Stated, reader: Reader) -> list[str]:
+def _chosen_plan(stated: CanaryStatement, reader: Reader) -> list[str]:
     """Return a reservation where nobody but the file says which guesses were fixed beforehand."""
-    if reader.guesses is not None or _plans(stated) == canaries.default_plans(stated.coins):
+    if reader.guesses is not None or _build_stated_plans(stated) == canaries.default_plans(
+        stated.coins
+    ):
         return []
-    plan = ", ".join(f"{r} at {share:g}" for r, share in _pairs(stated))
+    plan = ", ".join(f"{r} at {share:g}" for r, share in _pair_guesses_with_shares(stated))
     usual = ", ".join(str(one.guesses) for one in canaries.default_plans(stated.coins))
     return [
         f"the plan of guesses ({plan} of the error probability) is not the usual one ({usual}), "
@@ -176,21 +192,21 @@ def _chosen_plan(stated: Stated, reader: Reader) -> list[str]:
     ]
 
 
-def _pairs(stated: Stated) -> list[tuple[int, float]]:
+def _pair_guesses_with_shares(stated: CanaryStatement) -> list[tuple[int, float]]:
     return list(zip(stated.guesses, stated.shares, strict=True))
 
 
-def _plans(stated: Stated) -> tuple[canaries.Plan, ...]:
-    return tuple(canaries.Plan(*one) for one in _pairs(stated))
+def _build_stated_plans(stated: CanaryStatement) -> tuple[canaries.Plan, ...]:
+    return tuple(canaries.Plan(*one) for one in _pair_guesses_with_shares(stated))
 
 
-def _other_design(stated: Stated, reader: Reader) -> list[str]:
+def _other_design(stated: CanaryStatement, reader: Reader) -> list[str]:
     if reader.design in (None, stated.design):
         return []
-    return [f"design: the file's is {stated.design}, --design says {shorten(reader.design)}"]
+    return [f"design: the file's is {stated.design}, --design says {shorten_repr(reader.design)}"]
 
 
-def _chosen_design(stated: Stated, table: Table | None, reader: Reader) -> list[str]:
+def _chosen_design(stated: CanaryStatement, table: CanaryTable | None, reader: Reader) -> list[str]:
     """Return a reservation where a design that asks less is the file's alone."""
     usual = _usual_design(stated, table)
     # What holds of so many canaries, each such set as likely as another, holds of fair coins too.
@@ -203,7 +219,7 @@ def _chosen_design(stated: Stated, table: Table | None, reader: Reader) -> list[
     ]
 
 
-def _usual_design(stated: Stated, table: Table | None) -> Design:
+def _usual_design(stated: CanaryStatement, table: CanaryTable | None) -> Design:
     if table is not None:
         return usual_design(table)
     half = abs(2 * stated.included - stated.rows) <= 1
@@ -214,7 +230,7 @@ def _too_likely(least: Real, reader: Reader) -> str:
     from dpaudit.report.formatting import as_certain
 
     confidence = reader.of_scores
-    p_value, alpha = told_apart(least, 1 - Real(confidence))
+    p_value, alpha = format_distinct_numbers(least, 1 - Real(confidence))
     return (
         f"p_value: {p_value} is not below {alpha}, as a confidence of "
         f"{as_certain(confidence)} asks (--confidence)"
@@ -224,24 +240,26 @@ def _too_likely(least: Real, reader: Reader) -> str:
 # What is computed
 
 
-def _least_p_value(stated: Stated, correct: Sequence[int]) -> Real:
+def _least_p_value(stated: CanaryStatement, correct: Sequence[int]) -> Real:
     """Return the least p-value of the plans, each over its share; of tiny ones the least stated."""
-    given = _given(stated)
+    given = _compute_inclusion_probability(stated)
     least = smallest(
         p_value(v, r, stated.coins, stated.claimed, stated.delta) / (Real(share) * given)
-        for v, (r, share) in zip(correct, _pairs(stated), strict=True)
+        for v, (r, share) in zip(correct, _pair_guesses_with_shares(stated), strict=True)
     )
     return largest((least, Real(canaries.LEAST_P_VALUE)))
 
 
-def _integers(document: Document, name: str) -> tuple[int, ...]:
+def _read_plan_integers(document: Document, name: str) -> tuple[int, ...]:
     given: Any = document.instance.get(name)
     if not isinstance(given, list) or not all(type(one) is int for one in given):
         raise document.refused(f"instance.{name}", given, "integers, one a plan")
     return tuple(given)
 
 
-def _outcome(stated: Stated, least: Real, alpha: Real, told: tuple[str, ...]) -> Outcome:
+def _make_canary_outcome(
+    stated: CanaryStatement, least: Real, alpha: Real, told: tuple[str, ...]
+) -> Outcome:
     total = sum(map(Real, stated.shares), Real(0))
     return Outcome(
         assumptions={"shares": (total, _SUM)},
@@ -276,13 +294,15 @@ def p_value(correct: int, guesses: int, coins: int, epsilon: Real, delta: Real) 
     return tail + delta * coins * tail * below / (term * correct)
 
 
-def _given(stated: Stated) -> Real:
+def _compute_inclusion_probability(stated: CanaryStatement) -> Real:
     if stated.design != "fixed-size":
         return Real(1)
     return binomial(stated.rows, stated.included) / Real(2) ** stated.rows
 
 
-def _ranges(document: Document, stated: Stated, table: Table) -> list[tuple[int, int]]:
+def _count_plan_ranges(
+    document: Document, stated: CanaryStatement, table: CanaryTable
+) -> list[tuple[int, int]]:
     if stated.design == "pairs" and usual_design(table) != "pairs":
         expected = "another: the file of scores has no pairs, of which one each is included"
         raise document.refused("parameters.design", stated.design, expected)
@@ -290,41 +310,43 @@ def _ranges(document: Document, stated: Stated, table: Table) -> list[tuple[int,
     if max(stated.guesses) > coins:
         expected = f"at most {coins}, as the scores have coins"
         raise document.refused("instance.guesses", max(stated.guesses), expected)
-    return [counted_again(table, stated.design, size) for size in stated.guesses]
+    return [count_right_guesses(table, stated.design, size) for size in stated.guesses]
 
 
 def _coins_of(design: Design, rows: int) -> int:
     return rows // 2 if design == "pairs" else rows
 
 
-def counted_again(table: Table, design: str, guesses: int) -> tuple[int, int]:
+def count_right_guesses(table: CanaryTable, design: str, guesses: int) -> tuple[int, int]:
     """Return the least and the greatest number of right guesses that equal scores leave.
 
     Examples
     --------
     >>> import numpy as np
     >>> rows = np.array([3.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False])
-    >>> counted_again(Table(scores=rows[0], included=rows[1], group=None), "independent", 3)
+    >>> count_right_guesses(
+    ...     CanaryTable(scores=rows[0], included=rows[1], group=None), "independent", 3
+    ... )
     (2, 3)
     """
     if design == "pairs":
         return _of_pairs(table, guesses)
-    game = sorted(_alone(table))
+    game = sorted(_list_scored_coins(table))
     low, high = guesses // 2, (guesses + 1) // 2
-    lowest = _right([(score, not coin) for score, coin in game], low)
-    highest = _right([(-score, coin) for score, coin in reversed(game)], high)
+    lowest = _bound_right_guesses([(score, not coin) for score, coin in game], low)
+    highest = _bound_right_guesses([(-score, coin) for score, coin in reversed(game)], high)
     return lowest[0] + highest[0], lowest[1] + highest[1]
 
 
-def _alone(table: Table) -> list[tuple[float, bool]]:
+def _list_scored_coins(table: CanaryTable) -> list[tuple[float, bool]]:
     return list(zip(table.scores.tolist(), table.included.tolist(), strict=True))
 
 
-def _of_pairs(table: Table, guesses: int) -> tuple[int, int]:
+def _of_pairs(table: CanaryTable, guesses: int) -> tuple[int, int]:
     """Return the range where the higher of two scores is guessed; equal ones are right or not."""
     first: dict[int, tuple[float, bool]] = {}
     game = []
-    for code, (score, coin) in zip(table.groups.tolist(), _alone(table), strict=True):
+    for code, (score, coin) in zip(table.groups.tolist(), _list_scored_coins(table), strict=True):
         if code in first:
             other, kept = first[code]
             game.append((other - score, kept))
@@ -333,10 +355,10 @@ def _of_pairs(table: Table, guesses: int) -> tuple[int, int]:
         sorted((-abs(apart), luck if apart == 0 else kept == (apart > 0)) for apart, kept in game)
         for luck in (False, True)
     )
-    return _right(least, guesses)[0], _right(most, guesses)[1]
+    return _bound_right_guesses(least, guesses)[0], _bound_right_guesses(most, guesses)[1]
 
 
-def _right(game: list[tuple[float, bool]], size: int) -> tuple[int, int]:
+def _bound_right_guesses(game: list[tuple[float, bool]], size: int) -> tuple[int, int]:
     """Return the range of right guesses among the first, where the last of them may be tied."""
     if size == 0:
         return 0, 0
@@ -347,11 +369,11 @@ def _right(game: list[tuple[float, bool]], size: int) -> tuple[int, int]:
     return sum(sure) + max(0, taken - (len(tied) - good)), sum(sure) + min(good, taken)
 
 
-def _unfair(table: Table, design: Design) -> tuple[str, ...]:
+def _find_unfair_coins(table: CanaryTable, design: Design) -> tuple[str, ...]:
     """Return what the rows say against coins as the design has them, as in the audit."""
     if design == "runs" and table.group is None:
         return ("design: the file of scores has no runs",)
-    made = inclusion.checks(table.scores, table.included, table.groups, design)
+    made = inclusion.check_inclusion(table.scores, table.included, table.groups, design)
     return tuple(
         f"design: not {one.statement} ({one.name}: {one.evidence})"
         for one in made
@@ -359,8 +381,8 @@ def _unfair(table: Table, design: Design) -> tuple[str, ...]:
     )
 
 
-def _differences(
-    document: Document, stated: Stated, table: Table, ranges: list[tuple[int, int]]
+def _compare_canary_statements(
+    document: Document, stated: CanaryStatement, table: CanaryTable, ranges: list[tuple[int, int]]
 ) -> tuple[str, ...]:
     """Return which statements are not those of the scores."""
     said = []

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 from dpaudit.verification.document import Document
 
 
-def part(document: Document, name: str) -> dict[str, Any]:
+def get_instance_part(document: Document, name: str) -> dict[str, Any]:
     """Return a part of the instance, or raise `DataError`."""
     found = document.instance.get(name)
     if not isinstance(found, dict):
@@ -23,9 +23,13 @@ def claim_of(document: Document, apart: float | None = None) -> tuple[float, flo
     """
     from dpaudit.guarantees.rounding import product_up
 
-    stated = part(document, "claimed")
+    stated = get_instance_part(document, "claimed")
     epsilon, delta = stated.get("epsilon"), stated.get("delta")
-    if stated.keys() == {"epsilon", "delta"} and _finite(epsilon) and _finite(delta):
+    if (
+        stated.keys() == {"epsilon", "delta"}
+        and _is_finite_number(epsilon)
+        and _is_finite_number(delta)
+    ):
         if epsilon >= 0 and 0 <= delta < 1:
             here = epsilon if apart is None else product_up(float(epsilon), apart)
             if math.isfinite(here):
@@ -33,5 +37,5 @@ def claim_of(document: Document, apart: float | None = None) -> tuple[float, flo
     raise document.refused("instance.claimed", stated, "epsilon and delta")
 
 
-def _finite(value: object) -> TypeGuard[float]:
+def _is_finite_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and type(value) is not bool and math.isfinite(value)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dpaudit.errors import DpauditError, InvalidArgument, Shown
+from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.verification.document import Document
 from dpaudit.verification.drawn import Reader
 
@@ -42,18 +42,20 @@ def sides_of(document: Document) -> list[Any]:
     InvalidArgument
         The domain that it states does not allow them.
     """
-    made = _pair(document).get("made")
-    return _data(document) if made is None else _made(document, made)
+    made = _get_stated_pair(document).get("made")
+    return (
+        _parse_stated_data(document) if made is None else _build_stated_neighbours(document, made)
+    )
 
 
 def is_made(document: Document) -> bool:
     """Return whether a search made the two datasets of a file: then its relation is no choice."""
-    return _pair(document).get("made") is not None
+    return _get_stated_pair(document).get("made") is not None
 
 
 def words_of_domain(document: Document, reader: Reader) -> str:
     """Return what datasets may be, as the file states it of two that it holds; else nothing."""
-    made = _pair(document).get("made")
+    made = _get_stated_pair(document).get("made")
     if not isinstance(made, Mapping) or reader.dataset is not None:
         return ""
     return f"; datasets: {json.dumps(made.get('domain'))}"
@@ -61,17 +63,17 @@ def words_of_domain(document: Document, reader: Reader) -> str:
 
 def user_of(document: Document) -> str | None:
     """Return the column of users of two datasets that a search made of users' records."""
-    made = _pair(document).get("made")
+    made = _get_stated_pair(document).get("made")
     user = made.get("user") if isinstance(made, dict) else None
     return user if isinstance(user, str) else None
 
 
-def _pair(document: Document) -> dict[str, Any]:
+def _get_stated_pair(document: Document) -> dict[str, Any]:
     found = document.instance.get("pair")
     return found if isinstance(found, dict) else {}
 
 
-def _made(document: Document, stated: Any) -> list[Any]:
+def _build_stated_neighbours(document: Document, stated: Any) -> list[Any]:
     """Return the two datasets that units of a domain stand for."""
     from dpaudit.domains.stating import domain_stated, neighbours_stated
 
@@ -85,14 +87,14 @@ def _made(document: Document, stated: Any) -> list[Any]:
     return neighbours_stated(domain, document.relation, *sides, user)
 
 
-def _data(document: Document) -> list[Any]:
+def _parse_stated_data(document: Document) -> list[Any]:
     """Return the data that the file holds."""
     import numpy as np
 
-    stated = _pair(document).get("data")
+    stated = _get_stated_pair(document).get("data")
     if stated is None:
         expected = "the two from who reads it, as they may hold records: --dataset and --neighbour"
-        raise document.refused("instance.pair.data", Shown("none"), expected)
+        raise document.refused("instance.pair.data", VerbatimText("none"), expected)
     if not isinstance(stated, list) or len(stated) != 2:
         raise document.refused("instance.pair.data", stated, "the data of two datasets")
     found: list[Any] = []

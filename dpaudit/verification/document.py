@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import dpaudit.verdicts as verdicts
-from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
-from dpaudit.formats import later, schema_of
+from dpaudit.errors import DataError, InvalidArgument, VerbatimText, shorten_repr
+from dpaudit.formats import make_later_schema_error, schema_of
 from dpaudit.records import Record
 from dpaudit.verification.reals import Number, Real
 
@@ -80,7 +80,8 @@ class Document:
         value = self.parameters.get(name)
         if type(value) is not int or value < 1:
             raise DataError(
-                f"{self.path}: parameters.{name}: got {shorten(value)}, expected an integer of at "
+                f"{self.path}: parameters.{name}: got {shorten_repr(value)}, expected an integer "
+                "of at "
                 "least 1"
             )
         return value
@@ -108,9 +109,9 @@ class Document:
     def refused(self, name: str, value: object, expected: str) -> DataError:
         """Return the error that names a value of the file and what was expected of it."""
         settings = name.startswith("instance.settings")
-        if name.startswith("instance.") and not settings and not isinstance(value, Shown):
+        if name.startswith("instance.") and not settings and not isinstance(value, VerbatimText):
             value = Record(value)  # somebody's, where the certificate is about their data
-        return DataError(f"{self.path}: {name}: got {shorten(value)}, expected {expected}")
+        return DataError(f"{self.path}: {name}: got {shorten_repr(value)}, expected {expected}")
 
     def _bounded(self, names: Sequence[str], inside: Callable[[float], bool], words: str) -> Any:
         for name in names:
@@ -135,7 +136,7 @@ class Document:
         return [self._shaped(name, item, left[1:], shape) for item in value]
 
     def _number(self, name: str, value: Any, expected: str) -> float:
-        if not _plain(value):
+        if not _is_json_double(value):
             raise self.refused(name, value, expected)
         return float(value)
 
@@ -153,21 +154,25 @@ def read(path: str | Path) -> tuple[Document, ...]:
     if not isinstance(path, str | os.PathLike):
         raise InvalidArgument("path", path, "the name of a file")
     try:
-        text = _text(Path(path))
-        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once)
+        text = _read_certificate_text(Path(path))
+        content = json.loads(
+            text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys
+        )
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}){_instead(path)}") from error
+        raise DataError(
+            f"{path}: cannot be read ({error.strerror}){_suggest_certificate_file(path)}"
+        ) from error
     except (ValueError, RecursionError) as error:  # bad bytes, bad JSON, NaN
-        said = f"{path}: is not JSON ({shorten(str(error))}){_instead(path)}"
+        said = f"{path}: is not JSON ({shorten_repr(str(error))}){_suggest_certificate_file(path)}"
         raise DataError(said) from error
     if not isinstance(content, list):
-        return (_document(str(path), content),)
+        return (_parse_certificate(str(path), content),)
     if not content:
         raise DataError(f"{path}: is not a certificate (an empty list)")
-    return tuple(_document(f"{path}[{i}]", one) for i, one in enumerate(content))
+    return tuple(_parse_certificate(f"{path}[{i}]", one) for i, one in enumerate(content))
 
 
-def _instead(path: str | Path, content: object = None) -> str:
+def _suggest_certificate_file(path: str | Path, content: object = None) -> str:
     """Return which file to verify where a report or a folder was named; else nothing."""
     named = Path(path)
     folder = named if named.is_dir() else named.parent
@@ -183,65 +188,75 @@ def _instead(path: str | Path, content: object = None) -> str:
     return f"; {what} has no certificate.json, as one has where a claim was refuted"
 
 
-def _text(path: Path) -> str:
+def _read_certificate_text(path: Path) -> str:
     """Return the content of a regular file of moderate size; no pipe is waited for."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), encoding="utf-8") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise DataError(f"{path}: is not a regular file{_instead(path)}")
+            raise DataError(f"{path}: is not a regular file{_suggest_certificate_file(path)}")
         if status.st_size > _LARGEST:
             raise DataError(f"{path}: has {status.st_size} bytes, expected at most {_LARGEST}")
         return file.read()
 
 
-def _document(path: str, content: Any) -> Document:
+def _parse_certificate(path: str, content: Any) -> Document:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         said = f"{path}: is not a certificate (expected format {FORMAT!r})"
-        raise DataError(f"{said}{_instead(path, content)}")
+        raise DataError(f"{said}{_suggest_certificate_file(path, content)}")
     schema_of(path, content, "certificate")
     version = content.get("version")
     if type(version) is int and version > VERSION:
-        raise later(path, f"version {shorten(version, width=20)}", str(VERSION))
+        raise make_later_schema_error(
+            path, f"version {shorten_repr(version, width=20)}", str(VERSION)
+        )
     if type(version) is not int or version != VERSION:
-        raise DataError(f"{path}: version: got {shorten(version)}, expected {VERSION}")
+        raise DataError(f"{path}: version: got {shorten_repr(version)}, expected {VERSION}")
     for name in _WORDS:
         if not isinstance(content.get(name), str):
-            raise DataError(f"{path}: {name}: got {shorten(content.get(name))}, expected words")
+            raise DataError(
+                f"{path}: {name}: got {shorten_repr(content.get(name))}, expected words"
+            )
     for name in _MAPPINGS:
         if not isinstance(content.get(name), dict):
-            raise DataError(f"{path}: {name}: got {shorten(content.get(name))}, expected an object")
+            raise DataError(
+                f"{path}: {name}: got {shorten_repr(content.get(name))}, expected an object"
+            )
     return Document(
         path=path,
-        assumptions=_assumptions(path, content.get("assumptions")),
+        assumptions=_parse_assumptions(path, content.get("assumptions")),
         **{name: content[name] for name in (*_WORDS, *_MAPPINGS)},
     )
 
 
-def _assumptions(path: str, listed: Any) -> dict[str, tuple[float, float]]:
+def _parse_assumptions(path: str, listed: Any) -> dict[str, tuple[float, float]]:
     expected = "a list of objects with a name of its own, value and limit"
     if not isinstance(listed, list):
-        raise DataError(f"{path}: assumptions: got {shorten(listed)}, expected {expected}")
+        raise DataError(f"{path}: assumptions: got {shorten_repr(listed)}, expected {expected}")
     found: dict[str, tuple[float, float]] = {}
     for item in listed:
         if not isinstance(item, dict) or not isinstance(item.get("name"), str):
-            raise DataError(f"{path}: assumptions: got {shorten(item)}, expected {expected}")
+            raise DataError(f"{path}: assumptions: got {shorten_repr(item)}, expected {expected}")
         value, limit = item.get("value"), item.get("limit")
-        if not (_plain(value) and _plain(limit)) or item["name"] in found:
-            raise DataError(f"{path}: assumptions: got {shorten(item)}, expected {expected}")
+        if not (_is_json_double(value) and _is_json_double(limit)) or item["name"] in found:
+            raise DataError(f"{path}: assumptions: got {shorten_repr(item)}, expected {expected}")
         found[item["name"]] = (float(value), float(limit))
     return found
 
 
-def rounded_down(bound: float, above: float = -math.inf) -> str:
+def format_rounded_down(bound: float, above: float = -math.inf) -> str:
     """Return a bound from below with six digits, none of which says more than there is.
 
     With more where six would not show that it is above another number.
 
     Examples
     --------
-    >>> rounded_down(1.9999999), rounded_down(0.1), rounded_down(-1.23456789e-9)
+    >>> (
+    ...     format_rounded_down(1.9999999),
+    ...     format_rounded_down(0.1),
+    ...     format_rounded_down(-1.23456789e-9),
+    ... )
     ('1.99999', '0.1', '-1.23457e-9')
-    >>> rounded_down(2.00000004, above=2.0)
+    >>> format_rounded_down(2.00000004, above=2.0)
     '2.00000004'
     """
     for digits in range(6, 54):  # a double has so many at most
@@ -251,12 +266,12 @@ def rounded_down(bound: float, above: float = -math.inf) -> str:
     return f"{down.normalize():g}"
 
 
-def _plain(value: Any) -> TypeGuard[float]:
+def _is_json_double(value: Any) -> TypeGuard[float]:
     """Return whether JSON gave a number that is a finite double."""
     return type(value) in (int, float) and abs(value) < 1e300
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that names something twice: a reader might look at the other one."""
     found = dict(pairs)
     if len(found) < len(pairs):

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import DataError, InvalidArgument, shorten
-from dpaudit.verification.document import Document, Outcome, rounded_down
+from dpaudit.errors import DataError, InvalidArgument, shorten_repr
+from dpaudit.verification.document import Document, Outcome, format_rounded_down
 
 if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
@@ -101,24 +101,24 @@ class Reader:
     def __post_init__(self) -> None:
         import dpaudit._validate as check  # takes numpy, which no verifier of numbers needs
 
-        check.probability("confidence", self.confidence)
-        check.integer("seed", self.seed, least=0)
-        check.positive("seconds", self.seconds)
+        check.require_probability("confidence", self.confidence)
+        check.require_integer("seed", self.seed, least=0)
+        check.require_positive("seconds", self.seconds)
         if self.confidence < _LEAST_CONFIDENCE:
             raise InvalidArgument("confidence", self.confidence, f"{_LEAST_CONFIDENCE} or more")
         for guesses in self.guesses or ():
-            check.integer("guesses", guesses, least=1)
+            check.require_integer("guesses", guesses, least=1)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FreshAudit:
     """The audit of a certificate on fresh draws: the outcome, or why it refutes nothing."""
 
     outcome: Outcome
     failures: tuple[str, ...]
 
 
-def drawn_afresh(document: Document, reader: Reader) -> Drawn:
+def drawn_afresh(document: Document, reader: Reader) -> FreshAudit:
     """Return the audit that a certificate describes, on draws of the reader's.
 
     Raises
@@ -129,29 +129,31 @@ def drawn_afresh(document: Document, reader: Reader) -> Drawn:
         The claim is not installed.
     """
     settings = settings_of(document, reader)
-    result = _audited(document, settings, reader)
+    result = _run_stated_audit(document, settings, reader)
     return judged(result, settings, reader)
 
 
-def judged(result: Result, settings: Settings, reader: Reader) -> Drawn:
+def judged(result: Result, settings: Settings, reader: Reader) -> FreshAudit:
     """Return what an audit on fresh draws says."""
     from dpaudit.auditing.rerun import quantities_of
-    from dpaudit.report.formatting import surety
+    from dpaudit.report.formatting import format_surety
 
     numbers = quantities_of(result)
     summary = (
-        f"at least {rounded_down(result.measured.lower, numbers['bound'])} where the claim allows "
-        f"{numbers['bound']:.6g} on fresh draws (seed {reader.seed}), {surety(result.measured)}"
-        f"{_asked(settings)}"
+        f"at least {format_rounded_down(result.measured.lower, numbers['bound'])} where the "
+        "claim allows "
+        f"{numbers['bound']:.6g} on fresh draws (seed {reader.seed}), "
+        f"{format_surety(result.measured)}"
+        f"{_format_asked_parameters(settings)}"
     )
     kept = {name: numbers[name] for name in ("bound", "value", "ratio")}
     refuted = result.verdict == "refuted"
-    return Drawn(
+    return FreshAudit(
         Outcome(
             assumptions={},
             quantities=kept,
             summary=summary,
-            reservations=_reservations(result, settings),
+            reservations=_list_fresh_audit_reservations(result, settings),
         ),
         () if refuted else (f"the claim is not refuted: {summary}",),
     )
@@ -159,19 +161,21 @@ def judged(result: Result, settings: Settings, reader: Reader) -> Drawn:
 
 def reproduced(document: Document, reader: Reader) -> tuple[str, ...]:
     """Return which numbers of the file its own seed and confidence do not give again."""
-    return differences(document, _audited(document, own_settings(document, reader), reader))
+    return compare_stated_numbers(
+        document, _run_stated_audit(document, own_settings(document, reader), reader)
+    )
 
 
 def own_settings(document: Document, reader: Reader) -> Settings:
     """Return the settings of the file, with its own seed and confidence."""
     return replace(
         settings_of(document, reader),
-        seed=_stated(document, "seed"),
-        confidence=_stated(document, "confidence"),
+        seed=_get_stated_setting(document, "seed"),
+        confidence=_get_stated_setting(document, "confidence"),
     )
 
 
-def differences(document: Document, result: Result) -> tuple[str, ...]:
+def compare_stated_numbers(document: Document, result: Result) -> tuple[str, ...]:
     """Return which numbers of the file are not those of a result."""
     from dpaudit.auditing.rerun import quantities_of
 
@@ -183,22 +187,22 @@ def differences(document: Document, result: Result) -> tuple[str, ...]:
     )
 
 
-def _stated(document: Document, name: str) -> Any:
+def _get_stated_setting(document: Document, name: str) -> Any:
     from dpaudit.extension.settings import Settings
 
     return document.instance["settings"].get(name, getattr(Settings(), name))
 
 
-def _audited(document: Document, settings: Settings, reader: Reader) -> Result:
+def _run_stated_audit(document: Document, settings: Settings, reader: Reader) -> Result:
     from dpaudit.auditing.run import audit_claim
     from dpaudit.execution import Executor
 
-    clock = Clock(process_time() + reader.seconds, document.path)
+    clock = AuditDeadline(process_time() + reader.seconds, document.path)
     return audit_claim(document.claim, settings, Executor(progress=clock))
 
 
 @dataclass
-class Clock:
+class AuditDeadline:
     """Progress that ends an audit which takes too long, between two blocks.
 
     Parameters
@@ -270,12 +274,12 @@ def _refuse_work(document: Document, settings: Settings) -> None:
             raise document.refused(f"instance.settings.{name}", value, f"at most {most}")
 
 
-def _asked(settings: Settings) -> str:
-    asked = ", ".join(f"{name} = {shorten(v)}" for name, v in settings.parameters.items())
+def _format_asked_parameters(settings: Settings) -> str:
+    asked = ", ".join(f"{name} = {shorten_repr(v)}" for name, v in settings.parameters.items())
     return f" (with {asked})" if asked else ""
 
 
-def _reservations(result: Result, settings: Settings) -> tuple[str, ...]:
+def _list_fresh_audit_reservations(result: Result, settings: Settings) -> tuple[str, ...]:
     found = [f"{one.name} does not hold" for one in result.assumptions if not one.holds]
     if result.standing == "question":
         found.append("nobody claims it: it is a question that was asked")

@@ -25,13 +25,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dpaudit._references import installed, load_reference
+from dpaudit._references import find_entry_points, load_reference
 from dpaudit.errors import (
     DataError,
     DpauditError,
     InvalidArgument,
     UnknownName,
-    shorten,
+    shorten_repr,
     what_happened,
 )
 from dpaudit.reals import (
@@ -48,8 +48,8 @@ from dpaudit.verification.data import OtherPair
 from dpaudit.verification.document import Document, Outcome, Verdict, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
 from dpaudit.verification.mechanism import drawn_by_reader, of_reader, summary_of
-from dpaudit.verification.reals import told_apart
-from dpaudit.verification.replayed import replayed_by_reader
+from dpaudit.verification.reals import format_distinct_numbers
+from dpaudit.verification.replayed import replay_reader_mechanism
 
 if TYPE_CHECKING:
     from dpaudit.verification.canaries import Rechecked
@@ -89,7 +89,7 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
     dpaudit.errors.UnknownName: verifier: got 'c', expected one of: ...
     """
     if reader is not None and reader.outputs and document.kind != "outputs":
-        said = f"{document.path}: is a certificate of kind {shorten(document.kind)}"
+        said = f"{document.path}: is a certificate of kind {shorten_repr(document.kind)}"
         raise DataError(f"{said} and of no outputs; leave out --outputs")
     if document.kind in ("statistical", "mechanism", "replay"):
         return _as_it_has_to_be(document, reader or Reader(), reproduce)
@@ -109,10 +109,14 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
 
 def _of_canaries(document: Document, reader: Reader) -> Verdict:
     """Recompute a p-value, and count guesses again where the reader has the scores."""
-    from dpaudit.verification.canaries import rechecked  # takes numpy, which others do not need
+    from dpaudit.verification.canaries import (
+        verify_canary_scores,  # takes numpy, which others do not need
+    )
 
     _refuse_mechanism(document, reader)
-    return decided(document.path, lambda: _at_confidence(document, rechecked(document, reader)))
+    return decided(
+        document.path, lambda: _at_confidence(document, verify_canary_scores(document, reader))
+    )
 
 
 def _of_counts(document: Document, reader: Reader) -> Verdict:
@@ -261,7 +265,9 @@ def _as_it_has_to_be(document: Document, reader: Reader, reproduce: bool) -> Ver
 
 def _refuse_mechanism(document: Document, reader: Reader) -> None:
     if reader.mechanism is not None:
-        said = f"{document.path}: is about the claim {shorten(document.claim)} and no mechanism"
+        said = (
+            f"{document.path}: is about the claim {shorten_repr(document.claim)} and no mechanism"
+        )
         raise DataError(f"{said}; leave out --mechanism")
 
 
@@ -283,7 +289,7 @@ def _drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> 
 
 def _replayed(document: Document, reader: Reader) -> Verdict:
     pair, same, told = of_reader(document, reader)
-    found = decided(document.path, lambda: replayed_by_reader(document, reader, pair, same))
+    found = decided(document.path, lambda: replay_reader_mechanism(document, reader, pair, same))
     other = _disagreement("bound", document.number("quantities", "bound"), found.bound)
     return Verdict(
         claim=_name_of(reader.mechanism),
@@ -324,7 +330,8 @@ def _other_choices(claim: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     if claim not in _homes() or (model := INSTALLED.get(claim).parameters) is None:
         return ()
     return tuple(
-        f"{name} = {shorten(given[name])} is the file's choice, and {shorten(usual)} is usual"
+        f"{name} = {shorten_repr(given[name])} is the file's choice, and {shorten_repr(usual)} "
+        "is usual"
         for name, usual in other_choices(model, given).items()
     )
 
@@ -355,7 +362,7 @@ def _other_words(document: Document) -> list[str]:
         ("relation", document.relation, (card.relation,)),
     )
     return [
-        f"{name}: the file states {shorten(stated)}, of the claim it is {true[0]!r}"
+        f"{name}: the file states {shorten_repr(stated)}, of the claim it is {true[0]!r}"
         for name, stated, true in words
         if stated not in true
     ]
@@ -404,7 +411,7 @@ def _verifier(claim: str) -> Verifier:
 
 
 def _homes() -> dict[str, str]:
-    return {name: entry.module for name, entry in installed(CLAIMS).items()}
+    return {name: entry.module for name, entry in find_entry_points(CLAIMS).items()}
 
 
 def verifier_of(home: str) -> str:
@@ -449,7 +456,7 @@ def _stricter(document: Document) -> tuple[str, ...]:
 
 def _broken(outcome: Outcome) -> list[str]:
     return [
-        f"{name}: {' is above '.join(told_apart(value, limit))}"
+        f"{name}: {' is above '.join(format_distinct_numbers(value, limit))}"
         for name, (value, limit) in outcome.assumptions.items()
         if not Real(value) <= limit
     ]
@@ -484,7 +491,7 @@ def _misstated_assumption(name: str, pair: tuple[float, float], outcome: Outcome
 def _disagreement(name: str, given: float, true: Number) -> list[str]:
     if abs(Real(true) - given) <= AGREEMENT * largest((_NORMAL, abs(Real(true)))):
         return []
-    stated, recomputed = told_apart(given, true)
+    stated, recomputed = format_distinct_numbers(given, true)
     return [f"{name}: the file states {stated}, recomputed {recomputed}"]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from flint import fmpq
 
-from dpaudit.errors import DataError, Shown
+from dpaudit.errors import DataError, VerbatimText
 from dpaudit.verification.document import Document
 
 Row = dict[int, fmpq]
@@ -69,7 +69,7 @@ class _Term:
 
 
 @dataclass
-class Reading:
+class ProgramReading:
     """A program as it is read from a file; whatever is no program raises `DataError`.
 
     Parameters
@@ -124,7 +124,9 @@ class Reading:
         terms = [self._term(one, matrices) for one in content]
         sizes = {len(one.of) if one.matrix is None else len(one.matrix) for one in terms}
         if len(sizes) != 1:
-            raise self._refused("blocks", Shown(f"terms of sizes {sorted(sizes)}"), "one size")
+            raise self._refused(
+                "blocks", VerbatimText(f"terms of sizes {sorted(sizes)}"), "one size"
+            )
         (size,) = sizes
         for place in range(size):
             self._sums[self.size + place] = place, terms
@@ -140,7 +142,7 @@ class Reading:
             if type(place) is not int or not 0 <= place < len(matrices):
                 raise self._refused("blocks", term, "the place of a matrix")
             if matrices[place].columns != len(of):
-                shown = Shown(f"{matrices[place].columns} columns")
+                shown = VerbatimText(f"{matrices[place].columns} columns")
                 raise self._refused("matrices", shown, f"{len(of)}")
             return _Term(of, matrix=matrices[place].rows)
         if "times" in term:
@@ -163,7 +165,9 @@ class Reading:
         at_column = self.places("matrices", content["at_column"], columns, least=0)
         numbers = self._numbers(content["numbers"], len(at_row))
         if len(at_column) != len(at_row):
-            raise self._refused("matrices", Shown(f"{len(at_column)} columns"), f"{len(at_row)}")
+            raise self._refused(
+                "matrices", VerbatimText(f"{len(at_column)} columns"), f"{len(at_row)}"
+            )
         found: list[list[tuple[int, fmpq]]] = [[] for _ in range(rows)]
         for row, column, number in zip(at_row, at_column, numbers, strict=True):
             found[row].append((column, number))
@@ -178,7 +182,7 @@ class Reading:
 
     def _numbers(self, value: Any, count: int) -> list[fmpq]:
         if not isinstance(value, list) or len(value) != count:
-            raise self._refused("numbers", Shown("others"), f"a list of {count} numbers")
+            raise self._refused("numbers", VerbatimText("others"), f"a list of {count} numbers")
         return [self.number(one) for one in value]
 
     def number(self, value: Any) -> fmpq:
@@ -208,7 +212,9 @@ class Reading:
     def _grow(self, count: int) -> None:
         self.size += count
         if self.size > _MOST:
-            raise self._refused("blocks", Shown(f"{self.size} coordinates"), f"at most {_MOST}")
+            raise self._refused(
+                "blocks", VerbatimText(f"{self.size} coordinates"), f"at most {_MOST}"
+            )
 
     def _refused(self, name: str, value: object, expected: str) -> DataError:
         return self.document.refused(f"instance.{name}", value, expected)
@@ -243,12 +249,12 @@ _TERM = {"of", "times", "over", "matrix"}
 _HUGE = 1e300
 
 
-def nearest(number: fmpq) -> float:
+def convert_to_nearest_double(number: fmpq) -> float:
     """Return the double that is nearest to a rational; infinite beyond all doubles.
 
     Examples
     --------
-    >>> nearest(fmpq(1, 3))
+    >>> convert_to_nearest_double(fmpq(1, 3))
     0.3333333333333333
     """
     try:

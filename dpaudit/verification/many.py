@@ -41,11 +41,11 @@ def verify_many(
     """
     import dpaudit._validate as check  # takes numpy
 
-    check.integer("workers", workers, least=1)
+    check.require_integer("workers", workers, least=1)
     longest_first = sorted(enumerate(documents), key=lambda one: one[1].kind != "statistical")
     if workers == 1 or reader.mechanism is not None or len(documents) < 2:
         for place, document in enumerate(documents):
-            yield _checked(place, document, reader, reproduce)
+            yield _verify_certificate_at(place, document, reader, reproduce)
         return
     from joblib import Parallel, delayed
 
@@ -54,17 +54,21 @@ def verify_many(
     ending = {"initializer": end_with, "initargs": (os.getpid(),)}
     handed = Parallel(workers, return_as="generator_unordered", batch_size=1, **ending)
     shown = records.are_shown()
-    yield from handed(delayed(_elsewhere)(*one, reader, reproduce, shown) for one in longest_first)
+    yield from handed(
+        delayed(_verify_in_worker)(*one, reader, reproduce, shown) for one in longest_first
+    )
 
 
-def _elsewhere(
+def _verify_in_worker(
     place: int, document: Document, reader: Reader, reproduce: bool, shown: bool
 ) -> Checked:
     with records.run(shown):
-        return _checked(place, document, reader, reproduce)
+        return _verify_certificate_at(place, document, reader, reproduce)
 
 
-def _checked(place: int, document: Document, reader: Reader, reproduce: bool) -> Checked:
+def _verify_certificate_at(
+    place: int, document: Document, reader: Reader, reproduce: bool
+) -> Checked:
     try:
         return place, _in_words(document, reader, reproduce)
     except DpauditError as error:

@@ -12,14 +12,14 @@ from fractions import Fraction
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import DataError, Shown, shorten
+from dpaudit.errors import DataError, VerbatimText, shorten_repr
 from dpaudit.verification.data import is_made, pair_of_the_file, sides_of, user_of, words_of_domain
 from dpaudit.verification.document import Document
 from dpaudit.verification.drawn import (
-    Clock,
-    Drawn,
+    AuditDeadline,
+    FreshAudit,
     Reader,
-    differences,
+    compare_stated_numbers,
     judged,
     own_settings,
     settings_of,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
     from dpaudit.guarantees.kinds import Guarantee
     from dpaudit.laws.isolated import Isolation, Placed
-    from dpaudit.laws.observed import Reading
+    from dpaudit.laws.observed import ObservationSettings
     from dpaudit.neighbours import Pair
     from dpaudit.report.schema import Result
 
@@ -37,7 +37,7 @@ _SAME = 1e-9  # relative, below which two distances are not told apart
 _CLAIMS = ("epsilon", "delta", "mu", "rho", "renyi", "curve")
 
 
-def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> Drawn:
+def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> FreshAudit:
     """Return the audit that a certificate describes, of the reader's mechanism on fresh draws.
 
     Raises
@@ -50,7 +50,7 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     if reader.mechanism is None:
         stated = _part(document, "mechanism").get("reference")
         expected = "what it is about: --mechanism module:object, --command or --url"
-        raise document.refused("instance.mechanism", Shown(stated), expected)
+        raise document.refused("instance.mechanism", VerbatimText(stated), expected)
     settings, pair = _settings(document, reader), _pair(document, reader)
     placed, code = _placed(document, reader)
     failures = [*code, *_other_records(document, pair), *_other_reading(document, reader)]
@@ -62,19 +62,19 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     if reproduce:
         placed, _ = _placed(document, reader)
         own = own_settings(document, reader)
-        failures += differences(document, _audited(document, placed, pair, own, reader))
+        failures += compare_stated_numbers(document, _audited(document, placed, pair, own, reader))
     told = (*found.outcome.reservations, *_chosen_relation(pair, reader))
-    return Drawn(replace(found.outcome, summary=summary, reservations=told), tuple(failures))
+    return FreshAudit(replace(found.outcome, summary=summary, reservations=told), tuple(failures))
 
 
 def summary_of(document: Document, reader: Reader, pair: Pair[Any], said: str) -> str:
     """Return the claim that a verdict is about, what was seen of it, and of which datasets."""
-    from dpaudit.auditing.claims import words
+    from dpaudit.auditing.claims import format_claim
     from dpaudit.neighbours import Metric
 
     relation = pair.relation
     a_unit = f", a unit of distance ({relation.distance})" if isinstance(relation, Metric) else ""
-    claim = f"against the claim that it {words(_claimed(document), _exactly)}{a_unit}"
+    claim = f"against the claim that it {format_claim(_claimed(document), _exactly)}{a_unit}"
     return f"{claim}: {said}; neighbours: {relation.statement}{words_of_domain(document, reader)}"
 
 
@@ -112,7 +112,7 @@ def _audited(
         source="a certificate",
         isolation=_isolation(reader),
     )
-    clock = Clock(monotonic() + reader.seconds, document.path, monotonic)
+    clock = AuditDeadline(monotonic() + reader.seconds, document.path, monotonic)
     return audit_case(case, settings, statement=statement, executor=Executor(progress=clock))
 
 
@@ -132,7 +132,10 @@ def other_distance(document: Document, found: float | None) -> list[str]:
     stated = document.instance.get("apart")
     if stated == found or _agree(stated, found):
         return []
-    return [f"apart: the certificate says {shorten(stated)}, these datasets have {shorten(found)}"]
+    return [
+        f"apart: the certificate says {shorten_repr(stated)}, these datasets have "
+        f"{shorten_repr(found)}"
+    ]
 
 
 def _agree(stated: Any, found: float | None) -> bool:
@@ -152,9 +155,9 @@ def _part(document: Document, name: str) -> dict[str, Any]:
 def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
     """Return the reader's mechanism in processes of its own, and whether its code is another."""
     from dpaudit.laws.code import code_of
-    from dpaudit.laws.isolated import Isolated, isolated, referred
+    from dpaudit.laws.isolated import Isolated, isolate_mechanism, isolate_reference
 
-    make = referred if isinstance(reader.mechanism, str) else isolated
+    make = isolate_reference if isinstance(reader.mechanism, str) else isolate_mechanism
     placed = make(reader.mechanism, _isolation(reader), _reading(reader))
     own = placed.mechanism
     code = own.code if isinstance(own, Isolated) else code_of(own)
@@ -173,11 +176,11 @@ def _isolation(reader: Reader) -> Isolation:
     return Isolation(limits=Limits(timeout=reader.seconds))
 
 
-def _reading(reader: Reader) -> Reading:
+def _reading(reader: Reader) -> ObservationSettings:
     """Return how the reader says that the mechanism is called."""
-    from dpaudit.laws.observed import Reading
+    from dpaudit.laws.observed import ObservationSettings
 
-    return Reading(
+    return ObservationSettings(
         reader.form, reader.read, tuple(reader.observe), tuple(reader.ignore), reader.fresh
     )
 
@@ -194,7 +197,8 @@ def _other_reading(document: Document, reader: Reader) -> list[str]:
         "fresh": reader.fresh,
     }
     return [
-        f"{name}: the certificate says {shorten(stated.get(name))}: --{name} says it for who agrees"
+        f"{name}: the certificate says {shorten_repr(stated.get(name))}: --{name} says it for "
+        "who agrees"
         for name, value in own.items()
         if (stated.get(name) or None) != (value or None)
     ]
@@ -247,16 +251,16 @@ def _pair(document: Document, reader: Reader) -> Pair[Any]:
 
 def _related(document: Document, reader: Reader, dataset: Any, neighbour: Any) -> Pair[Any]:
     """Return two datasets as a pair, under the reader's relation or the file's, which they obey."""
-    from dpaudit.neighbours.found import found_pair
+    from dpaudit.neighbours.found import find_pair_relation
 
     if reader.relation is not None:
-        return found_pair(dataset, neighbour, reader.relation)[0]
+        return find_pair_relation(dataset, neighbour, reader.relation)[0]
     declared = None if is_made(document) else _part(document, "pair").get("declared")
     relation = document.relation if declared is None else f"declared: {declared}"
     if (user := user_of(document)) is not None:
         relation = f"{document.relation}: {user}"
     _refuse_own_distance(document, relation)
-    return found_pair(dataset, neighbour, relation)[0]
+    return find_pair_relation(dataset, neighbour, relation)[0]
 
 
 def _refuse_own_distance(document: Document, relation: str) -> None:
@@ -272,8 +276,8 @@ def _refuse_own_distance(document: Document, relation: str) -> None:
 def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
     """Return a reservation where nobody but the file says what makes the two neighbours."""
     from dpaudit.neighbours.found import (
-        declared_words,
         difference_in_words,
+        format_relation_words,
         is_usual,
         keeps_order,
     )
@@ -285,7 +289,7 @@ def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
             return ()
         named = f"--relation {pair.relation.name}"
         return (f"the two hold their records in different orders: {named} says it for who agrees",)
-    stated = shorten(declared_words(pair.relation))
+    stated = shorten_repr(format_relation_words(pair.relation))
     return (
         f"the file says what makes the two neighbours ({stated}), and "
         f"{difference_in_words(pair.dataset, pair.neighbour)}; --relation names it",
@@ -294,7 +298,7 @@ def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
 
 def _other_records(document: Document, pair: Pair[Any]) -> list[str]:
     """Return which of the two are not those of the file."""
-    from dpaudit.records import fingerprint
+    from dpaudit.records import compute_data_fingerprint
 
     stated = _part(document, "pair")
     try:
@@ -307,5 +311,5 @@ def _other_records(document: Document, pair: Pair[Any]) -> list[str]:
     return [
         f"{name}: is not that of the certificate"
         for name, side in sides.items()
-        if fingerprint(side, salt) != stated.get(name)
+        if compute_data_fingerprint(side, salt) != stated.get(name)
     ]

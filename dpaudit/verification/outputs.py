@@ -14,7 +14,7 @@ from typing import Any
 
 from dpaudit.auditing.output_audit import evidence_of, rows_of
 from dpaudit.auditing.output_pairs import OutputPair, read_outputs
-from dpaudit.errors import shorten
+from dpaudit.errors import shorten_repr
 from dpaudit.extension.settings import Settings
 from dpaudit.verification import attack_tables
 from dpaudit.verification.attack_tables import Counts
@@ -44,11 +44,11 @@ def counts_of(
         if document.claim == CLAIM:
             raise document.refused("kind", document.kind, repr(CLAIM))
         return attack_tables.rows_of(document, "attack-table"), (), (_COUNTS_OF_TABLE,)
-    rows = stated_rows(document)
-    return rows, *counted_again(document, reader, rows)
+    rows = read_stated_counts(document)
+    return rows, *recount_reader_outputs(document, reader, rows)
 
 
-def stated_rows(document: Document) -> list[Counts]:
+def read_stated_counts(document: Document) -> list[Counts]:
     """Return the counts that a certificate states.
 
     Raises
@@ -70,13 +70,13 @@ def stated_rows(document: Document) -> list[Counts]:
     return rows
 
 
-def counted_again(
+def recount_reader_outputs(
     document: Document, reader: Reader, rows: Sequence[Counts]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what the reader's files say against a certificate, and what is left to reserve."""
     chosen = tuple(
-        f"{name} = {shorten(document.instance[name])} is the file's choice, and "
-        f"{shorten(usual[0])} is usual"
+        f"{name} = {shorten_repr(document.instance[name])} is the file's choice, and "
+        f"{shorten_repr(usual[0])} is usual"
         for name, usual in _USUAL.items()
         if document.instance[name] not in usual
     )

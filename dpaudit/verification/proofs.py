@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import shorten
+from dpaudit.errors import shorten_repr
 from dpaudit.proving import checker
 from dpaudit.verification.document import Document, Verdict
 
@@ -48,7 +48,7 @@ def verify_proof(document: Document, reader: Reader) -> Verdict:
     }
     summary, failures = "", tuple[str, ...]()
     try:
-        summary = checker.check(content)
+        summary = checker.check_proof_certificate(content)
     except checker.NotVerified as error:
         failures = (str(error),)
     other, reservations = ((), ()) if failures else _compare_code(document.instance, reader)
@@ -77,7 +77,7 @@ def _compare_code(
     found = trace_again(reader.mechanism, instance["universe"], reader)
     if "refused" in found:
         return (f"the code is not followed: {found['refused']}",), ()
-    return tuple(differences(instance, found)), ()
+    return tuple(compare_program_paths(instance, found)), ()
 
 
 def trace_again(
@@ -96,12 +96,12 @@ def trace_again(
     """
     from dpaudit.execution.pool import Crew
     from dpaudit.execution.processes import Limits
-    from dpaudit.laws.isolated import named
+    from dpaudit.laws.isolated import add_mechanism_name
 
     if not isinstance(function, str):
         found: dict[str, Any] = json.loads(_paths_of(function, universe, reader.form))
         return found
-    with named(function), Crew(Limits(timeout=reader.seconds)) as crew:
+    with add_mechanism_name(function), Crew(Limits(timeout=reader.seconds)) as crew:
         found = json.loads(crew.call(_paths_elsewhere, function, universe, reader.form))
         return found
 
@@ -128,14 +128,14 @@ def _paths_of(function: Callable[..., Any], universe: Mapping[str, Any], form: s
     return json.dumps({name: found[name] for name in ("alike", "draws", "paths")})
 
 
-def differences(stated: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+def compare_program_paths(stated: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
     """Yield the first thing that each path of the file has otherwise than the code.
 
     Examples
     --------
     >>> path = {"nodes": [{"operation": "number", "place": "f.py:1"}], "outputs": [0]}
     >>> program = {"alike": True, "draws": [], "paths": [path]}
-    >>> list(differences(program, {**program, "paths": [{**path, "outputs": []}]}))
+    >>> list(compare_program_paths(program, {**program, "paths": [{**path, "outputs": []}]}))
     ['path 0: returns other numbers than the code']
     """
     if (stated["alike"], stated["draws"]) != (found["alike"], found["draws"]):
@@ -156,6 +156,6 @@ def _differences_of_path(one: Mapping[str, Any], other: Mapping[str, Any]) -> It
     for left, right in zip(one["nodes"], other["nodes"], strict=True):
         names = [key for key in right if key != "place" and left.get(key) != right[key]]
         if names:
-            what = f"{shorten(left.get(names[0]))}, the code {shorten(right[names[0]])}"
+            what = f"{shorten_repr(left.get(names[0]))}, the code {shorten_repr(right[names[0]])}"
             yield f"{names[0]} at {right['place']} is {what}"
             return

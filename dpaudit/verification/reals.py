@@ -31,12 +31,16 @@ from dpaudit.reals import (
 _DOUBLE, _MOST_DIGITS = 17, 4000  # digits that tell doubles apart; that anything is computed with
 
 
-def told_apart(one: Number, other: Number, digits: int = 10) -> tuple[str, str]:
+def format_distinct_numbers(one: Number, other: Number, digits: int = 10) -> tuple[str, str]:
     """Return two numbers for people, with as many digits as tell them apart if they differ.
 
     Examples
     --------
-    >>> told_apart(Real(1) / 3, 0.5), told_apart(1 + 2**-40, 1.0), told_apart(2, 2)
+    >>> (
+    ...     format_distinct_numbers(Real(1) / 3, 0.5),
+    ...     format_distinct_numbers(1 + 2**-40, 1.0),
+    ...     format_distinct_numbers(2, 2),
+    ... )
     (('0.3333333333', '0.5'), ('1.000000000001', '1'), ('2', '2'))
     """
     first, second = Real(one), Real(other)
@@ -65,6 +69,7 @@ __all__ = [
     "diagonal",
     "dot",
     "exp",
+    "format_distinct_numbers",
     "identity",
     "largest",
     "length",
@@ -78,7 +83,6 @@ __all__ = [
     "smallest",
     "sorted_reals",
     "sqrt",
-    "told_apart",
     "total",
     "vector",
 ]

@@ -14,21 +14,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import Shown, shorten
+from dpaudit.errors import VerbatimText, shorten_repr
 from dpaudit.reals import Real, log, ncdf, sqrt
-from dpaudit.verification.claimed import claim_of, part
-from dpaudit.verification.document import Document, rounded_down
+from dpaudit.verification.claimed import claim_of, get_instance_part
+from dpaudit.verification.document import Document, format_rounded_down
 from dpaudit.verification.drawn import Reader
 from dpaudit.verification.mechanism import distance_of, other_distance
 from dpaudit.verification.reruns import (
     beyond_data,
-    disagreements,
-    elsewhere,
+    find_rerun_disagreements,
     is_unmoved,
+    run_task_elsewhere,
     task_of,
 )
-from dpaudit.verification.stated_draws import Stated, entries_of, stated_draw
-from dpaudit.verification.tails import less, more, unrounded
+from dpaudit.verification.stated_draws import Stated, entries_of, parse_stated_draw
+from dpaudit.verification.tails import (
+    compute_lower_tail,
+    compute_upper_tail,
+    find_unrounded_threshold,
+)
 
 if TYPE_CHECKING:
     from dpaudit.neighbours import Pair
@@ -54,7 +58,9 @@ class Judged:
     bound: float = 0.0
 
 
-def replayed_by_reader(document: Document, reader: Reader, pair: Pair[Any], same: Any) -> Judged:
+def replay_reader_mechanism(
+    document: Document, reader: Reader, pair: Pair[Any], same: Any
+) -> Judged:
     """Return what fresh runs of the reader's mechanism say of a certificate.
 
     Parameters
@@ -72,19 +78,23 @@ def replayed_by_reader(document: Document, reader: Reader, pair: Pair[Any], same
         The file is not as it has to be, or the reader names no mechanism.
     """
     if reader.mechanism is None:
-        stated = part(document, "mechanism").get("reference")
+        stated = get_instance_part(document, "mechanism").get("reference")
         expected = "the mechanism that it is about: --mechanism module:object"
-        raise document.refused("instance.mechanism", Shown(stated), expected)
+        raise document.refused("instance.mechanism", VerbatimText(stated), expected)
     apart = distance_of(pair, reader)
-    evidence, claimed = part(document, "evidence"), claim_of(document, apart)
+    evidence, claimed = get_instance_part(document, "evidence"), claim_of(document, apart)
     if len(evidence) != 1:
         raise document.refused("instance.evidence", sorted(evidence), "event, counted or declared")
     (kind, stated), *_ = evidence.items()
     match kind:
         case "event":
-            found = _by_event(document, _event(document, stated), claimed, reader, pair)
+            found = _by_event(
+                document, _parse_replay_event(document, stated), claimed, reader, pair
+            )
         case "counted":
-            found = _by_counts(document, _counted(document, stated), claimed, reader, pair)
+            found = _by_counts(
+                document, _parse_counted_part(document, stated), claimed, reader, pair
+            )
         case "declared":
             found = _by_declaration(document, stated, claimed, reader, pair, apart or 1.0)
         case _:
@@ -122,10 +132,10 @@ class _Event:
     conditions: tuple[_Condition, ...]
 
 
-def _event(document: Document, stated: Any) -> _Event:
+def _parse_replay_event(document: Document, stated: Any) -> _Event:
     try:
         kind, favours = stated["kind"], _SIDES.index(stated["favours"])
-        conditions = tuple(_condition(one) for one in stated["conditions"])
+        conditions = tuple(_parse_event_condition(one) for one in stated["conditions"])
         if kind not in ("all of", "sum", "equal") or not 0 < len(conditions) <= 4096:
             raise ValueError(kind)
         return _Event(kind, favours, conditions)
@@ -133,8 +143,8 @@ def _event(document: Document, stated: Any) -> _Event:
         raise document.refused("instance.evidence.event", stated, "an event") from error
 
 
-def _condition(stated: Mapping[str, Any]) -> _Condition:
-    first, second = (stated_draw(one) for one in stated["draws"])
+def _parse_event_condition(stated: Mapping[str, Any]) -> _Condition:
+    first, second = (parse_stated_draw(one) for one in stated["draws"])
     steps, posts = float(stated["steps"]), tuple(stated["posts"])
     if not math.isfinite(steps) or not set(posts) <= set(_POSTS) or int(stated["place"]) < 0:
         raise ValueError("condition")
@@ -143,7 +153,7 @@ def _condition(stated: Mapping[str, Any]) -> _Condition:
     )
 
 
-def _counted(document: Document, stated: Any) -> tuple[str, int, int]:
+def _parse_counted_part(document: Document, stated: Any) -> tuple[str, int, int]:
     try:
         what, favours, place = stated["what"], _SIDES.index(stated["favours"]), int(stated["place"])
     except (KeyError, TypeError, ValueError) as error:
@@ -156,7 +166,7 @@ def _counted(document: Document, stated: Any) -> tuple[str, int, int]:
 # Runs
 
 
-def _looked_at(asked: Mapping[str, Any]) -> list[list[Any]]:
+def _list_observed_parts(asked: Mapping[str, Any]) -> list[list[Any]]:
     """Return which parts of outputs a reader looks at."""
     if "contrast" in asked:
         return [["number", place] for place in asked["contrast"][:2]]
@@ -165,7 +175,7 @@ def _looked_at(asked: Mapping[str, Any]) -> list[list[Any]]:
     return [["number", place] for place, *_ in asked.get("conditions", ())]
 
 
-def _runs(
+def _run_reader_code(
     document: Document,
     claimed: tuple[float, float],
     reader: Reader,
@@ -173,8 +183,8 @@ def _runs(
     asked: Mapping[str, Any],
 ) -> Any:
     """Return what a process of its own saw of the reader's code, and whether it is the file's."""
-    seen = json.loads(elsewhere(task_of(reader, pair, asked), reader))
-    stated = part(document, "mechanism").get("sha256")
+    seen = json.loads(run_task_elsewhere(task_of(reader, pair, asked), reader))
+    stated = get_instance_part(document, "mechanism").get("sha256")
     seen["failures"] = []
     if seen["sha256"] is None or seen["sha256"] != stated:
         words = "no file holds it" if seen["sha256"] is None else f"SHA-256 {seen['sha256']}"
@@ -182,10 +192,12 @@ def _runs(
     if seen["copies"]:
         words = "mechanism: it copies a generator, so that the same noise may come again"
         seen["failures"].append(words)
-    if seen["keeps_state"] and not is_unmoved(reader, pair, _looked_at(asked), claimed[0]):
+    if seen["keeps_state"] and not is_unmoved(
+        reader, pair, _list_observed_parts(asked), claimed[0]
+    ):
         seen["failures"].append("mechanism: it keeps a state between calls, which shows nothing")
     if kept := seen.get("kept_files"):
-        named = ", ".join(map(shorten, kept[:3]))
+        named = ", ".join(map(shorten_repr, kept[:3]))
         words = f"mechanism: it writes and reads {named}, which may carry noise from call to call"
         seen["failures"].append(words)
     return seen
@@ -195,7 +207,7 @@ def _runs(
 
 
 @dataclass(frozen=True)
-class _Law:
+class _OutputLaw:
     """A number of the output on one side: centre, factor, kind and post, and its rounding."""
 
     centre: float
@@ -215,40 +227,40 @@ def _by_event(
     pair: Pair[Any],
 ) -> Judged:
     asked = {"conditions": [[c.place, list(c.draws), list(c.posts)] for c in event.conditions]}
-    seen = _runs(document, claimed, reader, pair, asked)
-    failures = [*seen["failures"], *disagreements(reader, pair, asked, seen)]
-    laws = [[_law(one, failures) for one in side] for side in seen["laws"]]
+    seen = _run_reader_code(document, claimed, reader, pair, asked)
+    failures = [*seen["failures"], *find_rerun_disagreements(reader, pair, asked, seen)]
+    laws = [[_convert_stated_law(one, failures) for one in side] for side in seen["laws"]]
     if any(law is None for side in laws for law in side):
         return Judged(tuple(failures), 0.0, "")
     own = [[law for law in side if law is not None] for side in laws]
     if event.favours:
         own = own[::-1]
-    failures += _dependent(event)
+    failures += _find_dependent_conditions(event)
     if event.kind == "equal":
         return _by_contrast(document, event, own, claimed, reader, pair)
     if event.kind == "sum":
         if (unfit := _no_sum(own)) is not None:
             return Judged((*failures, unfit), 0.0, "")
-        probable, other = _sum(event, own)
+        probable, other = _compute_half_space_probability(event, own)
     else:
         probable, other = _all_of(event, own)
         failures += _not_equivalent(event, own, seen["laws"])
     slack = 1e-12 + sum(10 * one.error / abs(one.factor) for side in own for one in side)
     declared = any(one["declared"] for side in seen["laws"] for one in side)
-    return _conclusion(own, probable, other, claimed, slack, failures, declared)
+    return _judge_event_probabilities(own, probable, other, claimed, slack, failures, declared)
 
 
-def _law(one: Mapping[str, Any], failures: list[str]) -> _Law | None:
+def _convert_stated_law(one: Mapping[str, Any], failures: list[str]) -> _OutputLaw | None:
     if one["problem"] is not None:
         failures.append(one["problem"])
         return None
     low = -math.inf if one["low"] is None else one["low"]
     high = math.inf if one["high"] is None else one["high"]
     numbers = (one["centre"], one["factor"], one["kind"], one["post"], one["error"], low, high)
-    return _Law(*numbers)
+    return _OutputLaw(*numbers)
 
 
-def _dependent(event: _Event) -> list[str]:
+def _find_dependent_conditions(event: _Event) -> list[str]:
     """Return a failure where conditions that are multiplied share a draw."""
     if event.kind == "equal":
         return []
@@ -259,38 +271,42 @@ def _dependent(event: _Event) -> list[str]:
     return []
 
 
-def _threshold(condition: _Condition, own: _Law) -> float:
+def _compute_condition_threshold(condition: _Condition, own: _OutputLaw) -> float:
     return own.centre + condition.steps * abs(own.factor)
 
 
-def _all_of(event: _Event, own: Sequence[Sequence[_Law]]) -> tuple[Real, Real]:
+def _all_of(event: _Event, own: Sequence[Sequence[_OutputLaw]]) -> tuple[Real, Real]:
     found = [Real(1), Real(1)]
     for condition, *laws in zip(event.conditions, *own, strict=True):
-        threshold = _threshold(condition, laws[0])
+        threshold = _compute_condition_threshold(condition, laws[0])
         for side, law in enumerate(laws):
             found[side] = found[side] * _half_line(law, threshold, above=condition.above)
     return found[0], found[1]
 
 
-def _half_line(law: _Law, threshold: float, *, above: bool) -> Real:
+def _half_line(law: _OutputLaw, threshold: float, *, above: bool) -> Real:
     """Return the probability of ``clip(post(centre + factor z))`` at or beyond a threshold."""
     if not law.low <= threshold <= law.high:
         return Real(1 if (threshold < law.low) == above else 0)
-    edge = unrounded(law.post, threshold, above=above)
+    edge = find_unrounded_threshold(law.post, threshold, above=above)
     z = (Real(edge) - law.centre) / law.factor
-    return more(law.kind, z) if above == (law.factor > 0) else less(law.kind, z)
+    return (
+        compute_upper_tail(law.kind, z)
+        if above == (law.factor > 0)
+        else compute_lower_tail(law.kind, z)
+    )
 
 
 def _not_equivalent(
-    event: _Event, own: Sequence[Sequence[_Law]], seen: Sequence[Sequence[Mapping[str, Any]]]
+    event: _Event, own: Sequence[Sequence[_OutputLaw]], seen: Sequence[Sequence[Mapping[str, Any]]]
 ) -> list[str]:
     """Return a failure where a run is in the event and its draw says otherwise."""
     sides = seen[::-1] if event.favours else seen
     for n, condition in enumerate(event.conditions):
-        threshold = _threshold(condition, own[0][n])
+        threshold = _compute_condition_threshold(condition, own[0][n])
         for side, runs_of in zip(own, sides, strict=True):
             law, runs = side[n], runs_of[n]
-            edge = unrounded(law.post, threshold, above=condition.above)
+            edge = find_unrounded_threshold(law.post, threshold, above=condition.above)
             for o, z in zip(runs["numbers"], runs["draws"], strict=True):
                 line = law.centre + law.factor * z
                 close = abs(line - edge) <= 1e-7 * (abs(law.factor) + abs(edge))
@@ -303,7 +319,7 @@ def _not_equivalent(
     return []
 
 
-def _no_sum(own: Sequence[Sequence[_Law]]) -> str | None:
+def _no_sum(own: Sequence[Sequence[_OutputLaw]]) -> str | None:
     """Return why numbers have no half-space across them, if they have none.
 
     A sum of numbers is Gaussian where every one of them is its line, without an end that it is
@@ -321,7 +337,9 @@ def _no_sum(own: Sequence[Sequence[_Law]]) -> str | None:
     return None
 
 
-def _sum(event: _Event, own: Sequence[Sequence[_Law]]) -> tuple[Real, Real]:
+def _compute_half_space_probability(
+    event: _Event, own: Sequence[Sequence[_OutputLaw]]
+) -> tuple[Real, Real]:
     """Return the probabilities of a half-space across Gaussian noise."""
     apart = Real(0)
     for p, q in zip(*own, strict=True):
@@ -330,8 +348,8 @@ def _sum(event: _Event, own: Sequence[Sequence[_Law]]) -> tuple[Real, Real]:
     return ncdf(Real(-steps)), ncdf(-sqrt(apart) - steps)
 
 
-def _conclusion(
-    own: Sequence[Sequence[_Law]],
+def _judge_event_probabilities(
+    own: Sequence[Sequence[_OutputLaw]],
     probable: Real,
     other: Real,
     claimed: tuple[float, float],
@@ -357,7 +375,7 @@ def _conclusion(
     if not proved > epsilon * (1 + _MARGIN) + _MARGIN:
         failures = (*failures, f"event: proves an epsilon of {proved:.6g}, which is claimed")
     ratio = min(proved / epsilon, _MOST_RATIO) if epsilon > 0 else _MOST_RATIO
-    words = "infinite" if infinite else f"at least {rounded_down(proved)}"
+    words = "infinite" if infinite else f"at least {format_rounded_down(proved)}"
     return Judged(
         tuple(failures),
         ratio,
@@ -375,7 +393,7 @@ def _conclusion(
 def _by_contrast(
     document: Document,
     event: _Event,
-    own: Sequence[Sequence[_Law]],
+    own: Sequence[Sequence[_OutputLaw]],
     claimed: tuple[float, float],
     reader: Reader,
     pair: Pair[Any],
@@ -387,7 +405,7 @@ def _by_contrast(
     weight = -first.factor / second.factor
     unit = max(abs(first.factor), abs(first.centre), abs(weight * second.centre))
     asked = {"contrast": [*places, weight, 1e-7 * unit], "favours": event.favours}
-    judged = _counts(document, claimed, reader, pair, asked)
+    judged = _judge_event_counts(document, claimed, reader, pair, asked)
     if judged.failures:
         return judged
     return replace(judged, failures=tuple(beyond_data(reader, pair)))
@@ -402,13 +420,13 @@ def _by_counts(
 ) -> Judged:
     what, favours, place = counted
     asked = {"counted": [what, place], "favours": favours}
-    judged = _counts(document, claimed, reader, pair, asked)
+    judged = _judge_event_counts(document, claimed, reader, pair, asked)
     if judged.failures:
         return judged
     return replace(judged, failures=tuple(beyond_data(reader, pair)))
 
 
-def _counts(
+def _judge_event_counts(
     document: Document,
     claimed: tuple[float, float],
     reader: Reader,
@@ -426,20 +444,21 @@ def _counts(
         runs, 0, runs, runs, delta=delta, alpha=alpha
     ) <= epsilon * (1 + _MARGIN):
         runs *= 2
-    seen = _runs(document, claimed, reader, pair, {**asked, "count": runs})
+    seen = _run_reader_code(document, claimed, reader, pair, {**asked, "count": runs})
     hits, other, made = seen["hits"]
     lower = joint_lower_bound(hits, other, made, made, delta=delta, alpha=alpha) if made else 0.0
     failures = list(seen["failures"])
     if "contrast" in asked:
-        failures += disagreements(reader, pair, {**asked, "count": runs}, seen)
+        failures += find_rerun_disagreements(reader, pair, {**asked, "count": runs}, seen)
     if not lower > epsilon:
         failures.append(
             f"counts: {hits} and {other} of {made} fresh runs certify an epsilon of "
-            f"{rounded_down(lower)}, which is claimed"
+            f"{format_rounded_down(lower)}, which is claimed"
         )
     ratio = min(lower / epsilon, _MOST_RATIO) if epsilon > 0 else _MOST_RATIO
     summary = (
-        f"{hits} and {other} of {made} fresh runs certify an epsilon of {rounded_down(lower)} at "
+        f"{hits} and {other} of {made} fresh runs certify an epsilon of "
+        f"{format_rounded_down(lower)} at "
         f"delta = {delta:g} (confidence {as_certain(reader.confidence)})"
     )
     return Judged(tuple(failures), ratio, summary)
@@ -461,12 +480,12 @@ def _by_declaration(
     if not isinstance(key, str):
         raise document.refused("instance.evidence.declared", stated, "a draw")
     asked = {"declared": key}
-    seen = _runs(document, claimed, reader, pair, asked)
+    seen = _run_reader_code(document, claimed, reader, pair, asked)
     failures, found = list(seen["failures"]), seen["declaration"]
     if found is None:
         failures.append("declared: no such call, or its value depends on noise before it")
         return Judged(tuple(failures), 0.0, "")
-    failures += disagreements(reader, pair, asked, seen)
+    failures += find_rerun_disagreements(reader, pair, asked, seen)
     moved, declared = found[0], found[1] * apart
     ratio = min(moved / declared, _MOST_RATIO) if declared > 0 else _MOST_RATIO
     if not ratio > 1 + _MARGIN:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import shorten
-from dpaudit.verification.linear import NOTHING, nearest
+from dpaudit.errors import shorten_repr
+from dpaudit.verification.linear import NOTHING, convert_to_nearest_double
 from dpaudit.verification.views import Checking
 
 if TYPE_CHECKING:
@@ -35,61 +35,71 @@ def compare_code(checking: Checking, reader: Reader) -> tuple[list[str], list[st
     """
     if reader.mechanism is None:
         return [], [_UNKNOWN]
-    from dpaudit.affine.elsewhere import reread
+    from dpaudit.affine.elsewhere import reread_views
     from dpaudit.affine.form import NotAffine
     from dpaudit.execution.processes import Limits
     from dpaudit.laws.isolated import Isolation
 
-    shape = _checked_shape(checking, checking.document.instance.get("private"))
+    shape = _require_small_shape(checking, checking.document.instance.get("private"))
     try:
-        found = reread(reader.mechanism, shape, Isolation(limits=Limits(timeout=reader.seconds)))
+        found = reread_views(
+            reader.mechanism, shape, Isolation(limits=Limits(timeout=reader.seconds))
+        )
     except NotAffine as error:
         return [f"the code is not affine: {error}"], []
-    return list(_differences(checking, found)), list(_reservations(checking, found))
+    return list(_find_program_differences(checking, found)), list(
+        _list_view_reservations(checking, found)
+    )
 
 
-def _differences(checking: Checking, found: Mapping[str, Any]) -> Iterator[str]:
+def _find_program_differences(checking: Checking, found: Mapping[str, Any]) -> Iterator[str]:
     program = checking.program
     for name, stated in (("data", program.privates), ("noise", program.normals)):
         if len(stated) != found[name]:
             yield f"{name}: the file has {len(stated)} of them, the code {found[name]}"
             return
-    if not _alike(checking, checking.output, found["output"]):
+    if not _is_same_rows(checking, checking.output, found["output"]):
         yield "output: what the code returns is not what the program of the file forms"
     for name, sees in checking.stands_for.items():
         known = [one for one in sees if one in found["observers"]]
         rows = [row for one in known for row in found["observers"][one]]
-        if known != sees or not _alike(checking, checking.observers[name], rows):
+        if known != sees or not _is_same_rows(checking, checking.observers[name], rows):
             yield f"{name}: does not see what {', '.join(sees)} see in the code"
     for name, change in checking.changes.items():
         if name in found["parts"] and not set(change.at) <= set(found["parts"][name]):
             yield f"{name}: is not the part of the private data that has this name in the code"
 
 
-def _reservations(checking: Checking, found: Mapping[str, Any]) -> Iterator[str]:
+def _list_view_reservations(checking: Checking, found: Mapping[str, Any]) -> Iterator[str]:
     """Yield who sees what and whose data are whose, where only the file says so."""
     for name, at in checking.observers.items():
         if name not in checking.stands_for:
-            yield f"only the file says that {shorten(name)} sees these {len(at)} numbers"
+            yield f"only the file says that {shorten_repr(name)} sees these {len(at)} numbers"
     for name, change in checking.changes.items():
         if set(change.at) != set(found["parts"].get(name, ())):
-            yield f"only the file says that {shorten(name)} is {len(change.at)} private numbers"
+            yield (
+                f"only the file says that {shorten_repr(name)} is {len(change.at)} private numbers"
+            )
 
 
-def _alike(checking: Checking, at: Sequence[int], rows: Sequence[Mapping[str, float]]) -> bool:
+def _is_same_rows(
+    checking: Checking, at: Sequence[int], rows: Sequence[Mapping[str, float]]
+) -> bool:
     """Return whether coordinates of the file hold what rows of the code hold, up to rounding."""
     program = checking.program
     places = {one: n for n, one in enumerate([*program.normals, *program.privates])}
     seen = [one for one in at if one != NOTHING]
     found = [row for row in rows if row]
     own = [program.rows[one] for one in seen]
-    stated = [{places[leaf]: nearest(each) for leaf, each in row.items()} for row in own]
+    stated = [
+        {places[leaf]: convert_to_nearest_double(each) for leaf, each in row.items()} for row in own
+    ]
     if len(stated) != len(found):
         return False
-    return all(_same(one, other) for one, other in zip(stated, found, strict=True))
+    return all(_is_same_row(one, other) for one, other in zip(stated, found, strict=True))
 
 
-def _same(stated: Mapping[int, float], found: Mapping[str, float]) -> bool:
+def _is_same_row(stated: Mapping[int, float], found: Mapping[str, float]) -> bool:
     by_place = {int(place): value for place, value in found.items()}
     largest = max(map(abs, [*stated.values(), *by_place.values()]), default=0.0)
     return all(
@@ -98,7 +108,7 @@ def _same(stated: Mapping[int, float], found: Mapping[str, float]) -> bool:
     )
 
 
-def _checked_shape(checking: Checking, shape: Any, depth: int = 0) -> dict[str, Any]:
+def _require_small_shape(checking: Checking, shape: Any, depth: int = 0) -> dict[str, Any]:
     """Return a shape of private data that is none too large, or refuse it."""
     refused = checking.document.refused("instance.private", shape, "a shape of private data")
     if not isinstance(shape, dict) or len(shape) != 1 or depth > _DEPTH:
@@ -119,5 +129,5 @@ def _checked_shape(checking: Checking, shape: Any, depth: int = 0) -> dict[str, 
         pair = kind != "dict" or (isinstance(one, list) and len(one) == 2)
         if not pair or (kind == "dict" and type(one[0]) not in (str, int)):
             raise refused
-        _checked_shape(checking, one[1] if kind == "dict" else one, depth + 1)
+        _require_small_shape(checking, one[1] if kind == "dict" else one, depth + 1)
     return shape

@@ -20,7 +20,7 @@ from dpaudit.freezing.observing import really
 from dpaudit.freezing.outputs import Output, flattened
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.states import after_others
-from dpaudit.verification.stated_draws import entries_of, subtrahend
+from dpaudit.verification.stated_draws import entries_of, parse_subtrahend
 from dpaudit.watching.clocks import Clocks
 
 _RANDOM, _FAR = 24, 6
@@ -29,7 +29,7 @@ _ON_LINE = 0.4  # of the runs with ordinary noise that a line has to explain
 Function = Callable[[Any, Any], Any]
 
 
-def seen(task: Mapping[str, Any]) -> str:
+def run_replay_task(task: Mapping[str, Any]) -> str:
     """Return what the runs that a verifier asks for show, as JSON."""
     if task.get("ahead"):
         Clocks(task["ahead"]).install()
@@ -37,30 +37,30 @@ def seen(task: Mapping[str, Any]) -> str:
     if isinstance(given, str | bytes):
         with patching.patched():
             own = task.get("own", 0)
-            loaded = recorder.load_recorded(lambda: _imported(task["code"]), own)
+            loaded = recorder.load_recorded(lambda: _load_task_code(task["code"]), own)
             given, drawn, copied = loaded
-    function = _function(given, task["form"], task["read"])
+    function = _make_called_function(given, task["form"], task["read"])
     if "unmoved" in task:
         first = 1 + int(task["seed"]) % 2**40
         asked = tuple(task["data"]), task["own"], first, task["unmoved"]
         return json.dumps({"values": after_others(function, *asked)})
-    found: dict[str, Any] = {"sha256": _hash(given)}
+    found: dict[str, Any] = {"sha256": _compute_code_hash(given)}
     with patching.patched(function):
         first = 1 + int(task["seed"]) % 2**40
-        runs = [_run(function, task["data"][0], first)[0] for _ in range(2)]
+        runs = [_run_recorded(function, task["data"][0], first)[0] for _ in range(2)]
         fewer = len(runs[0].calls) > len(runs[1].calls)
         found["keeps_state"] = drawn > 0 or fewer
         found["copies"] = copied or any(run.copied for run in runs)
         if "conditions" in task:
-            found["laws"] = _laws(function, task, first)
+            found["laws"] = _fit_condition_laws(function, task, first)
         if "declared" in task:
-            found["declaration"] = _declaration(function, task, first)
+            found["declaration"] = _measure_declared_movement(function, task, first)
     if task.get("count"):
-        found["hits"], found["value"] = _hits(function, task)
+        found["hits"], found["value"] = _count_fresh_hits(function, task)
     return json.dumps(found)
 
 
-def _imported(code: str | bytes) -> Any:
+def _load_task_code(code: str | bytes) -> Any:
     import cloudpickle
 
     from dpaudit._references import load_reference
@@ -68,7 +68,7 @@ def _imported(code: str | bytes) -> Any:
     return load_reference("mechanism", code) if isinstance(code, str) else cloudpickle.loads(code)
 
 
-def _function(given: Any, form: str | None, read: Any) -> Function:
+def _make_called_function(given: Any, form: str | None, read: Any) -> Function:
     from dpaudit.errors import InvalidArgument
     from dpaudit.laws.calling import Calls, form_of
 
@@ -81,15 +81,15 @@ def _function(given: Any, form: str | None, read: Any) -> Function:
     return lambda data, rng: calls.one(data, rng)
 
 
-def _hash(given: Any) -> str | None:
-    from dpaudit.laws.code import hashed, place_of
+def _compute_code_hash(given: Any) -> str | None:
+    from dpaudit.laws.code import make_code, place_of
 
     place = place_of(given)
-    code = None if place is None else hashed(*place)
+    code = None if place is None else make_code(*place)
     return None if code is None else code.sha256
 
 
-def _run(
+def _run_recorded(
     function: Function, data: Any, seed: int, spared: frozenset[tuple[str, int]] = frozenset()
 ) -> tuple[Run, Output]:
     run = recorder.call_recorded(function, data, seed, primitives.generator(), spared=spared)
@@ -99,42 +99,51 @@ def _run(
 # Laws
 
 
-def _laws(function: Function, task: Mapping[str, Any], first: int) -> list[list[dict[str, Any]]]:
+def _fit_condition_laws(
+    function: Function, task: Mapping[str, Any], first: int
+) -> list[list[dict[str, Any]]]:
     seeds = [*range(first, first + _RANDOM), *range(-2 * first - _FAR + 1, -2 * first + 1)]
     sides = []
     for which, data in enumerate(task["data"]):
-        runs = [_run(function, data, seed) for seed in seeds]
+        runs = [_run_recorded(function, data, seed) for seed in seeds]
         stated = [(place, draws[which], posts[which]) for place, draws, posts in task["conditions"]]
-        laws = [_law(runs, *one) for one in stated]
+        laws = [_fit_number_law(runs, *one) for one in stated]
         entries = [entries_of(draw) for _, draw, _ in stated]
         for kept in {frozenset[tuple[str, int]]().union(*entries), *entries[:3]}:
-            others = [_run(function, data, seed, kept) for seed in _sparing(first)]
-            laws = [_still(law, others, *one[:2]) for law, one in zip(laws, stated, strict=True)]
+            others = [
+                _run_recorded(function, data, seed, kept) for seed in _get_sparing_seeds(first)
+            ]
+            laws = [
+                _require_unmoved_law(law, others, *one[:2])
+                for law, one in zip(laws, stated, strict=True)
+            ]
         sides.append(laws)
     return sides
 
 
-def _sparing(first: int) -> range:
+def _get_sparing_seeds(first: int) -> range:
     return range(-4 * first - 2 * _RANDOM + 1, -4 * first - _RANDOM + 1)
 
 
-def _still(
+def _require_unmoved_law(
     law: dict[str, Any], runs: Sequence[tuple[Run, Output]], place: int, draw: Any
 ) -> dict[str, Any]:
     """Return a law, or what is wrong with it where all noise but its own is far out."""
     if law["problem"] is not None:
         return law
     wrong = {**law, "problem": "event: other noise changes a number, which has no law then"}
-    drawn = [_draw(run, *draw) for run, _ in runs]
+    drawn = [_find_standard_draw(run, *draw) for run, _ in runs]
     if any(place >= len(output.numbers) for _, output in runs) or None in drawn:
         return wrong
     o = np.array([output.numbers[place] for _, output in runs])
     z = np.array([one[0] for one in drawn if one is not None])
     line, ends = (law["centre"], law["factor"]), (law["low"], law["high"])
-    return law if _accounted(line, ends, o, z, law["post"]) else wrong
+    return law if _is_line_accounted(line, ends, o, z, law["post"]) else wrong
 
 
-def _accounted(line: tuple[float, float], ends: Sequence[Any], o: Any, z: Any, post: str) -> bool:
+def _is_line_accounted(
+    line: tuple[float, float], ends: Sequence[Any], o: Any, z: Any, post: str
+) -> bool:
     """Return whether every number is its line's, or the end that it is clipped to."""
     if not np.isfinite(o).all():
         return False
@@ -146,31 +155,35 @@ def _accounted(line: tuple[float, float], ends: Sequence[Any], o: Any, z: Any, p
     missed = np.abs(np.clip(value, low, high) - o)
     if post:
         return bool((missed == 0).all())
-    allowed = 1e-8 * abs(line[1]) * (1 + np.abs(z)) + 10 * _unit(o) * (np.abs(o) + abs(line[0]))
+    allowed = 1e-8 * abs(line[1]) * (1 + np.abs(z)) + 10 * _estimate_rounding_unit(o) * (
+        np.abs(o) + abs(line[0])
+    )
     return bool((missed <= allowed).all())
 
 
-def _law(runs: Sequence[tuple[Run, Output]], place: int, draw: Any, post: str) -> dict[str, Any]:
+def _fit_number_law(
+    runs: Sequence[tuple[Run, Output]], place: int, draw: Any, post: str
+) -> dict[str, Any]:
     found: dict[str, Any] = {"problem": None, "post": post, "declared": False}
     if len({output.structure for _, output in runs}) > 1:
         return {**found, "problem": "event: the structure of the output varies with the noise"}
     if any(place >= len(output.numbers) for _, output in runs):
         return {**found, "problem": "event: the output has no such number"}
     o = np.array([output.numbers[place] for _, output in runs])
-    draws = [_draw(run, *draw) for run, _ in runs]
+    draws = [_find_standard_draw(run, *draw) for run, _ in runs]
     if any(one is None for one in draws) or not np.isfinite(o).all():
         return {**found, "problem": "event: a run has no such draw, or a number is not finite"}
     kinds = {one[1] for one in draws if one is not None}
     z = np.array([one[0] for one in draws if one is not None])
-    hints = {_hint(run, draw) for run, _ in runs}
-    line = _through_most(o, z) if not post else _hinted(hints)
-    if line is None or len(kinds) > 1 or not _explained(line, o, z, post):
+    hints = {_get_draw_hint(run, draw) for run, _ in runs}
+    line = _through_most(o, z) if not post else _get_single_hint(hints)
+    if line is None or len(kinds) > 1 or not _is_line_explaining(line, o, z, post):
         return {**found, "problem": "event: a number is no line of the draw that the file names"}
-    unit = _unit(o) if _unit(o) > 1e-10 else 1e-15
+    unit = _estimate_rounding_unit(o) if _estimate_rounding_unit(o) > 1e-10 else 1e-15
     error = unit * float(np.abs(o[:_RANDOM]).max() + np.abs(line[1] * z[:_RANDOM]).max())
-    if (ends := _ends(line, o, z, post)) is None:
+    if (ends := _find_clip_ends(line, o, z, post)) is None:
         return {**found, "problem": "event: a number is no line of its draw where that is far out"}
-    if not _accounted(line, ends, o, z, post):
+    if not _is_line_accounted(line, ends, o, z, post):
         return {**found, "problem": "event: a number is no line of its draw in every run"}
     return {
         **found,
@@ -186,9 +199,9 @@ def _law(runs: Sequence[tuple[Run, Output]], place: int, draw: Any, post: str) -
     }
 
 
-def _draw(run: Run, key: str, entry: int, made: str) -> tuple[float, str] | None:
+def _find_standard_draw(run: Run, key: str, entry: int, made: str) -> tuple[float, str] | None:
     """Return a standard draw of a run and its law, as the file says that it was made."""
-    raw = _raw(run, key, entry)
+    raw = _find_raw_draw(run, key, entry)
     if raw is None:
         return None
     value, kind = raw
@@ -201,24 +214,24 @@ def _draw(run: Run, key: str, entry: int, made: str) -> tuple[float, str] | None
             return -math.log(value), "exponential"
         case "-log(1-u)" if kind == "uniform":
             return -math.log1p(-value), "exponential"
-    other = subtrahend(made)
-    second = None if other is None else _raw(run, *other)
+    other = parse_subtrahend(made)
+    second = None if other is None else _find_raw_draw(run, *other)
     if second is None or not second[1] == kind in ("uniform", "exponential"):
         return None
     both = [-math.log(x) if kind == "uniform" else x for x in (value, second[0])]
     return both[0] - both[1], "laplace"
 
 
-def _raw(run: Run, key: str, entry: int) -> tuple[float, str] | None:
+def _find_raw_draw(run: Run, key: str, entry: int) -> tuple[float, str] | None:
     for call in run.calls:
         if call.key == key and call.draw is not None and 0 <= entry < np.size(call.draw):
             value = float(np.ravel(call.draw)[entry])
-            law = _documented(call.kind, call.declared)
+            law = _get_documented_law(call.kind, call.declared)
             return (value, call.kind) if law is None else (value / law[1], law[0])
     return None
 
 
-def _documented(kind: str, declared: Mapping[str, float]) -> tuple[str, float] | None:
+def _get_documented_law(kind: str, declared: Mapping[str, float]) -> tuple[str, float] | None:
     """Return law and scale that diffprivlib documents for its mechanisms."""
     if kind not in ("diffprivlib.Laplace", "diffprivlib.Gaussian"):
         return None
@@ -237,7 +250,7 @@ def _through_most(o: Any, z: Any) -> tuple[float, float] | None:
         if z[p] == z[q] or o[p] == o[q]:
             continue
         factor = (o[q] - o[p]) / (z[q] - z[p])
-        on = _on(o, z, (o[p] - factor * z[p], factor))[:_RANDOM]
+        on = _select_values_on_line(o, z, (o[p] - factor * z[p], factor))[:_RANDOM]
         if best is None or on.sum() > best[0]:
             chosen = np.flatnonzero(on)
             wide = chosen[np.argmin(z[chosen])], chosen[np.argmax(z[chosen])]
@@ -247,7 +260,9 @@ def _through_most(o: Any, z: Any) -> tuple[float, float] | None:
     return None if best is None else best[1]
 
 
-def _ends(line: tuple[float, float], o: Any, z: Any, post: str) -> list[float | None] | None:
+def _find_clip_ends(
+    line: tuple[float, float], o: Any, z: Any, post: str
+) -> list[float | None] | None:
     """Return the ends that numbers do not leave where their line does; None for no such end.
 
     Returns None where what is beyond an end is not that end: then it is no clipping.
@@ -262,18 +277,20 @@ def _ends(line: tuple[float, float], o: Any, z: Any, post: str) -> list[float | 
     return found
 
 
-def _on(o: Any, z: Any, line: tuple[float, float]) -> Any:
+def _select_values_on_line(o: Any, z: Any, line: tuple[float, float]) -> Any:
     missed = np.abs(line[0] + line[1] * z - o)
-    return missed <= 1e-8 * abs(line[1]) * (1 + np.abs(z)) + 10 * _unit(o) * np.abs(o)
+    return missed <= 1e-8 * abs(line[1]) * (1 + np.abs(z)) + 10 * _estimate_rounding_unit(
+        o
+    ) * np.abs(o)
 
 
-def _unit(o: Any) -> float:
+def _estimate_rounding_unit(o: Any) -> float:
     """Return the relative rounding of numbers, which may be in single precision."""
     single = bool((o == o.astype(np.float32)).all()) and not (o == np.round(o)).all()
     return 6e-8 if single else 1e-13
 
 
-def _hint(run: Run, draw: Any) -> tuple[float, float] | None:
+def _get_draw_hint(run: Run, draw: Any) -> tuple[float, float] | None:
     """Return centre and factor of a draw, as the sum with it was seen."""
     for call in run.calls:
         if call.key != draw[0]:
@@ -291,15 +308,15 @@ def _hint(run: Run, draw: Any) -> tuple[float, float] | None:
     return None
 
 
-def _hinted(hints: set[tuple[float, float] | None]) -> tuple[float, float] | None:
+def _get_single_hint(hints: set[tuple[float, float] | None]) -> tuple[float, float] | None:
     return hints.pop() if len(hints) == 1 else None
 
 
-def _explained(line: tuple[float, float], o: Any, z: Any, post: str) -> bool:
+def _is_line_explaining(line: tuple[float, float], o: Any, z: Any, post: str) -> bool:
     if line[1] == 0 or not all(map(math.isfinite, line)):
         return False
     if not post:
-        return bool(_on(o, z, line)[:_RANDOM].mean() >= _ON_LINE)
+        return bool(_select_values_on_line(o, z, line)[:_RANDOM].mean() >= _ON_LINE)
     value = getattr(np, post)(line[0] + line[1] * z)
     return bool((value == o)[:_RANDOM].mean() >= _ON_LINE)
 
@@ -307,7 +324,7 @@ def _explained(line: tuple[float, float], o: Any, z: Any, post: str) -> bool:
 # Declarations and counts
 
 
-def _declaration(
+def _measure_declared_movement(
     function: Function, task: Mapping[str, Any], first: int
 ) -> tuple[float, float] | None:
     """Return movement and declared sensitivity of a call whose value no noise moves.
@@ -318,7 +335,7 @@ def _declaration(
     declared = set()
     for side, data in zip(centres, task["data"], strict=True):
         for seed in range(first, first + 8):
-            run, _ = _run(function, data, seed)
+            run, _ = _run_recorded(function, data, seed)
             calls = [one for one in run.calls if one.key == task["declared"]]
             if len(calls) != 1 or calls[0].location is None:
                 return None
@@ -332,31 +349,37 @@ def _declaration(
     return float(np.abs(one - other).max(initial=0.0)), float(declared.pop() or 0.0)
 
 
-def _hits(function: Function, task: Mapping[str, Any]) -> tuple[tuple[int, int, int], float | None]:
+def _count_fresh_hits(
+    function: Function, task: Mapping[str, Any]
+) -> tuple[tuple[int, int, int], float | None]:
     """Return how many fresh real runs on either dataset are in an event, and of how many.
 
     And the value that the event is about, where it is a number.
     """
     data = task["data"][::-1] if task["favours"] else task["data"]
     seed = 10**6 + 2 * (int(task["seed"]) % 2**40)
-    value = _commonest([_value(really(function, data[0], seed - n), task) for n in range(_FIRST)])
+    value = _find_commonest_value(
+        [_get_counted_value(really(function, data[0], seed - n), task) for n in range(_FIRST)]
+    )
     hits, made, end = [0, 0], 0, time.monotonic() + float(task["seconds"])
     while made < task["count"] and time.monotonic() < end:
         # In an order by chance: of every other call some code keeps count.
         turn = int(np.random.default_rng((seed, made)).integers(2))
         for which, one in [*enumerate(data)][:: 1 - 2 * turn]:
-            made_value = _value(really(function, one, seed + 2 + 2 * made + which), task)
-            hits[which] += _equal(made_value, value, task)
+            made_value = _get_counted_value(
+                really(function, one, seed + 2 + 2 * made + which), task
+            )
+            hits[which] += _is_counted_equal(made_value, value, task)
         made += 1
     return (hits[0], hits[1], made), value if isinstance(value, float) else None
 
 
-def _commonest(values: Sequence[Any]) -> Any:
+def _find_commonest_value(values: Sequence[Any]) -> Any:
     """Return the value of most runs: one of them alone may be among the few that differ."""
     return max(values, key=values.count)
 
 
-def _value(output: Output, task: Mapping[str, Any]) -> Any:
+def _get_counted_value(output: Output, task: Mapping[str, Any]) -> Any:
     if "contrast" in task:
         p, q, weight, _ = task["contrast"]
         if max(p, q) >= len(output.numbers):
@@ -370,7 +393,7 @@ def _value(output: Output, task: Mapping[str, Any]) -> Any:
     return "nan" if isinstance(found, float) and math.isnan(found) else found
 
 
-def _equal(one: Any, other: Any, task: Mapping[str, Any]) -> bool:
+def _is_counted_equal(one: Any, other: Any, task: Mapping[str, Any]) -> bool:
     if "contrast" in task and one is not None and other is not None:
         return bool(abs(one - other) <= task["contrast"][3])
     return bool(one == other)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.errors import shorten
+from dpaudit.errors import shorten_repr
 from dpaudit.verification.drawn import Reader
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _SAME = 1e-7  # relative to a number and its noise: what two processes show is r
 
 def task_of(reader: Reader, pair: Pair[Any], asked: Mapping[str, Any]) -> bytes:
     """Return which runs of a reader's code are asked for."""
-    from dpaudit.execution.tasks import pickled
+    from dpaudit.execution.tasks import to_pickle
     from dpaudit.laws.code import for_another_process
 
     task = {
@@ -33,10 +33,10 @@ def task_of(reader: Reader, pair: Pair[Any], asked: Mapping[str, Any]) -> bytes:
         "seed": reader.seed,
         "seconds": reader.seconds / 2,
     }
-    return pickled({**task, **asked})
+    return to_pickle({**task, **asked})
 
 
-def disagreements(
+def find_rerun_disagreements(
     reader: Reader, pair: Pair[Any], asked: Mapping[str, Any], seen: Mapping[str, Any]
 ) -> list[str]:
     """Return a failure where a new interpreter, whose clocks are ahead, shows something else.
@@ -49,7 +49,7 @@ def disagreements(
 
     other = {**asked, "ahead": 1, "seed": reader.seed + 1, "count": min(8, asked.get("count", 0))}
     try:
-        again = json.loads(elsewhere(task_of(reader, pair, other), reader, sys.executable))
+        again = json.loads(run_task_elsewhere(task_of(reader, pair, other), reader, sys.executable))
     except (MechanismError, WorkerEnded, CodeFailed) as error:
         return [
             f"mechanism: in another process, at another time, it fails ({type(error).__name__})"
@@ -63,7 +63,7 @@ def _same_numbers(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """Return whether what a call declares, and what was counted, is the same: or is in neither."""
     declared = [one.get("declaration") or (None, None) for one in (first, second)]
     values = [one.get("value") for one in (first, second)]
-    return all(_close(*both) for both in (*zip(*declared, strict=True), tuple(values)))
+    return all(_is_number_close(*both) for both in (*zip(*declared, strict=True), tuple(values)))
 
 
 def _same_laws(first: Sequence[Any], second: Sequence[Any]) -> bool:
@@ -74,7 +74,7 @@ def _same_laws(first: Sequence[Any], second: Sequence[Any]) -> bool:
         or (
             other["problem"] is None
             and (one["kind"], one["post"]) == (other["kind"], other["post"])
-            and all(_close(one[n], other[n], one["factor"]) for n in _NUMBERS)
+            and all(_is_number_close(one[n], other[n], one["factor"]) for n in _NUMBERS)
         )
         for one, other in zip(*laws, strict=True)
     )
@@ -83,7 +83,7 @@ def _same_laws(first: Sequence[Any], second: Sequence[Any]) -> bool:
 _NUMBERS = ("centre", "factor", "low", "high")
 
 
-def _close(one: float | None, other: float | None, scale: float = 0.0) -> bool:
+def _is_number_close(one: float | None, other: float | None, scale: float = 0.0) -> bool:
     if one is None or other is None:
         return one is other
     return abs(one - other) <= _SAME * (abs(one) + abs(scale))
@@ -102,7 +102,7 @@ def is_unmoved(
     from dpaudit.execution.units import planned_units, stream
     from dpaudit.freezing.states import are_unmoved
 
-    asked = _Values(task_of(reader, pair, {"unmoved": [list(one) for one in reads]}))
+    asked = _RerunValues(task_of(reader, pair, {"unmoved": [list(one) for one in reads]}))
     rounds, end = itertools.count(), monotonic() + min(reader.seconds / 2, _MOST_SECONDS)
 
     def values_in(processes: int) -> list[Any]:
@@ -113,10 +113,10 @@ def is_unmoved(
 
     if not reads or not all(are_unmoved(values_in, epsilon, lambda: monotonic() > end)):
         return False
-    return all(kind != "value carried along" for kind, _ in _touched(reader, pair))
+    return all(kind != "value carried along" for kind, _ in _find_touched_state(reader, pair))
 
 
-class _Values:
+class _RerunValues:
     """What parts of outputs are in a process of its own noise, as a task."""
 
     def __init__(self, blob: bytes) -> None:
@@ -126,47 +126,49 @@ class _Values:
         """Return it of the process that calls this."""
         import cloudpickle
 
-        from dpaudit.verification.rerun_replay import seen
+        from dpaudit.verification.rerun_replay import run_replay_task
 
         own = int(unit.generator().integers(1, 2**28))
-        return list(json.loads(seen({**cloudpickle.loads(self.blob), "own": own}))["values"])
+        return list(
+            json.loads(run_replay_task({**cloudpickle.loads(self.blob), "own": own}))["values"]
+        )
 
 
-def elsewhere(blob: bytes, reader: Reader, python: str | None = None) -> str:
+def run_task_elsewhere(blob: bytes, reader: Reader, python: str | None = None) -> str:
     """Return what a process of its own sees of the runs of a task; one of another interpreter."""
     from dpaudit.execution.keeper import the_keeper
     from dpaudit.execution.pool import Crew
     from dpaudit.execution.processes import Limits
-    from dpaudit.laws.isolated import named
+    from dpaudit.laws.isolated import add_mechanism_name
 
     the_keeper().preload(["dpaudit.verification.rerun_replay", "dpaudit.laws.calling"])
     with (
-        named(shorten(str(reader.mechanism))),
+        add_mechanism_name(shorten_repr(str(reader.mechanism))),
         Crew(Limits(timeout=reader.seconds), python) as crew,
     ):
-        seen: dict[str, Any] = json.loads(crew.call(_seen_elsewhere, blob))
+        seen: dict[str, Any] = json.loads(crew.call(_run_pickled_task, blob))
         return json.dumps(seen | {"kept_files": crew.kept_files})
 
 
 def beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
     """Return a failure where answers that come back may be noise that is kept outside the call."""
-    if not (found := _touched(reader, pair)):
+    if not (found := _find_touched_state(reader, pair)):
         return []
-    told = "; ".join(f"{kind} {shorten(name)}" for kind, name in found[:3])
+    told = "; ".join(f"{kind} {shorten_repr(name)}" for kind, name in found[:3])
     return [f"counts: the same answers come back, and may be noise kept outside the call ({told})"]
 
 
-def _touched(reader: Reader, pair: Pair[Any]) -> list[tuple[str, str]]:
-    from dpaudit.laws.observed import Reading
+def _find_touched_state(reader: Reader, pair: Pair[Any]) -> list[tuple[str, str]]:
+    from dpaudit.laws.observed import ObservationSettings
     from dpaudit.laws.reaching import beyond_data_of
 
-    reading = Reading(reader.form, reader.read, ("exceptions",))
+    reading = ObservationSettings(reader.form, reader.read, ("exceptions",))
     return beyond_data_of(reader.mechanism, reading, (pair.dataset, pair.neighbour), reader.seed)
 
 
-def _seen_elsewhere(blob: bytes) -> str:
+def _run_pickled_task(blob: bytes) -> str:
     import cloudpickle
 
-    from dpaudit.verification.rerun_replay import seen
+    from dpaudit.verification.rerun_replay import run_replay_task
 
-    return seen(cloudpickle.loads(blob))
+    return run_replay_task(cloudpickle.loads(blob))

@@ -16,7 +16,7 @@ INVERSES = ("", "inverted", "-log(u)", "-log(1-u)")
 _LESS = re.compile(r"less (0|[1-9][0-9]{0,8}) of (\S(?:.*\S)?)")
 
 
-def stated_draw(given: Sequence[Any]) -> Stated:
+def parse_stated_draw(given: Sequence[Any]) -> Stated:
     """Return a draw as a file names it.
 
     Raises
@@ -26,9 +26,9 @@ def stated_draw(given: Sequence[Any]) -> Stated:
 
     Examples
     --------
-    >>> stated_draw(["laplace(0;)#0", 1, ""])
+    >>> parse_stated_draw(["laplace(0;)#0", 1, ""])
     ('laplace(0;)#0', 1, '')
-    >>> stated_draw(["exponential(1;)#0", 0, " less 1 of exponential(1;)#0"])
+    >>> parse_stated_draw(["exponential(1;)#0", 0, " less 1 of exponential(1;)#0"])
     Traceback (most recent call last):
     ValueError: draw
     """
@@ -41,12 +41,12 @@ def stated_draw(given: Sequence[Any]) -> Stated:
     return key, entry, made
 
 
-def subtrahend(made: str) -> tuple[str, int] | None:
+def parse_subtrahend(made: str) -> tuple[str, int] | None:
     """Return key and entry of the draw that was taken away, None where none was.
 
     Examples
     --------
-    >>> subtrahend("less 1 of exponential(1;)#0"), subtrahend("inverted")
+    >>> parse_subtrahend("less 1 of exponential(1;)#0"), parse_subtrahend("inverted")
     (('exponential(1;)#0', 1), None)
     """
     found = _LESS.fullmatch(made)
@@ -62,5 +62,5 @@ def entries_of(draw: Stated) -> frozenset[tuple[str, int]]:
     [('e#0', 0), ('e#0', 1)]
     """
     key, entry, made = draw
-    other = subtrahend(made)
+    other = parse_subtrahend(made)
     return frozenset({(key, entry)} if other is None else {(key, entry), other})

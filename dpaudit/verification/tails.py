@@ -8,7 +8,7 @@ from dpaudit.errors import DataError
 from dpaudit.reals import Real, exp, ncdf
 
 
-def unrounded(post: str, threshold: float, *, above: bool) -> float:
+def find_unrounded_threshold(post: str, threshold: float, *, above: bool) -> float:
     """Return which unrounded numbers are rounded to at or beyond a threshold."""
     if not post:
         return threshold
@@ -17,7 +17,7 @@ def unrounded(post: str, threshold: float, *, above: bool) -> float:
     return whole - shift
 
 
-def more(kind: str, z: Real) -> Real:
+def compute_upper_tail(kind: str, z: Real) -> Real:
     """Return the probability that standard noise is at least a number."""
     match kind:
         case "laplace":
@@ -35,11 +35,11 @@ def more(kind: str, z: Real) -> Real:
     raise DataError(f"kind: got {kind!r}, expected a law that has a verifier")
 
 
-def less(kind: str, z: Real) -> Real:
+def compute_lower_tail(kind: str, z: Real) -> Real:
     """Return the probability that standard noise is at most a number."""
     match kind:
         case "laplace" | "normal" | "logistic":
-            return more(kind, -z)
+            return compute_upper_tail(kind, -z)
         case "gumbel":
             return exp(-exp(-z))
-    return 1 - more(kind, z)
+    return 1 - compute_upper_tail(kind, z)

@@ -27,11 +27,17 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq, fmpz_mat, nmod_mat
 
-from dpaudit.errors import Shown, shorten
+from dpaudit.errors import VerbatimText, shorten_repr
 from dpaudit.reals import SECONDS, Matrix, Real, Undecided, exp, largest, length, log
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.verification.document import Document
-from dpaudit.verification.linear import NOTHING, Coordinates, Reading, Row, nearest
+from dpaudit.verification.linear import (
+    NOTHING,
+    Coordinates,
+    ProgramReading,
+    Row,
+    convert_to_nearest_double,
+)
 
 AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
 INFINITE = "Infinity"
@@ -70,11 +76,14 @@ class _Change:
     def words(self) -> str:
         if self.kind == "direction":
             return "by the vector of the file"
-        sizes = ", ".join(dict.fromkeys(f"{nearest(one):g}" for one in self.by)) or "0"
+        sizes = (
+            ", ".join(dict.fromkeys(f"{convert_to_nearest_double(one):g}" for one in self.by))
+            or "0"
+        )
         return f"by at most {sizes} {'in each number' if self.kind == 'box' else f'({self.kind})'}"
 
 
-class Seen:
+class ObserverView:
     """What one observer sees: rows of W and L, exactly.
 
     Parameters
@@ -128,8 +137,8 @@ class Seen:
         """
         scales = [lcm(1, *(int(one.q) for one in row.values())) for row in self._rows]
         noise = self._whole(scales, self._noise)
-        kernel = _left_kernel(noise, len(self._rows))
-        pivots = _pivots(kernel)
+        kernel = _compute_left_kernel(noise, len(self._rows))
+        pivots = _find_pivot_rows(kernel)
         if any(one != 0 for one in (kernel * noise).entries()):
             raise ArithmeticError("rows that were found to depend on each other do not")
         self._basis = [n for n in range(len(self._rows)) if n not in pivots]
@@ -150,7 +159,7 @@ class Seen:
         return fmpz_mat(len(self._rows), len(leaves), table)
 
 
-def _left_kernel(matrix: fmpz_mat, rows: int) -> fmpz_mat:
+def _compute_left_kernel(matrix: fmpz_mat, rows: int) -> fmpz_mat:
     """Return rows that span all y with ``y' matrix = 0``."""
     if not matrix.ncols():
         return fmpz_mat(rows, rows, [int(i == j) for i in range(rows) for j in range(rows)])
@@ -159,7 +168,7 @@ def _left_kernel(matrix: fmpz_mat, rows: int) -> fmpz_mat:
     return fmpz_mat(count, rows, entries)
 
 
-def _pivots(kernel: fmpz_mat) -> set[int]:
+def _find_pivot_rows(kernel: fmpz_mat) -> set[int]:
     """Return rows that follow from the others, as a prime tells them.
 
     If the others are independent, as their solution shows, there are no more y than these span.
@@ -187,7 +196,7 @@ class Checking:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.reading = Reading(document, SECONDS)
+        self.reading = ProgramReading(document, SECONDS)
         self.observers = self._observers()
         self.stands_for = dict(self._names())
         self.changes = dict[str, _Change]()
@@ -206,7 +215,7 @@ class Checking:
         self._changed = {place: n for n, place in enumerate(changed)}
         privates = [self.program.privates[place] for place in changed]
         self._seen = {
-            name: Seen(
+            name: ObserverView(
                 [self.program.rows[one] for one in sorted(set(at) - {NOTHING})],
                 self.program.normals,
                 privates,
@@ -229,7 +238,7 @@ class Checking:
             name = self._name("observers", one.get("name"), found)
             found[name] = self.reading.places("observers", one.get("at"), self.reading.size)
             if len(found[name]) > _MOST_ROWS:
-                shown = Shown(f"{len(found[name])} numbers")
+                shown = VerbatimText(f"{len(found[name])} numbers")
                 raise self.document.refused("instance.observers", shown, f"at most {_MOST_ROWS}")
         return found
 
@@ -240,7 +249,9 @@ class Checking:
             if sees is None:
                 continue
             if not isinstance(sees, list) or not all(isinstance(each, str) for each in sees):
-                raise self.document.refused("instance.observers", Shown(shorten(sees)), "names")
+                raise self.document.refused(
+                    "instance.observers", VerbatimText(shorten_repr(sees)), "names"
+                )
             yield str(one["name"]), sees
 
     def _called(self, observer: str) -> str:
@@ -249,14 +260,16 @@ class Checking:
 
     def _name(self, part: str, value: Any, known: Mapping[str, Any]) -> str:
         if not isinstance(value, str) or value in known:
-            raise self.document.refused(f"instance.{part}", Shown(shorten(value)), "a name each")
+            raise self.document.refused(
+                f"instance.{part}", VerbatimText(shorten_repr(value)), "a name each"
+            )
         return value
 
     def _change(self, one: dict[str, Any]) -> _Change:
         name, kind = self._name("changes", one.get("name"), self.changes), one.get("kind")
         if kind not in _KINDS:
             raise self.document.refused(
-                "instance.changes", Shown(shorten(kind)), " or ".join(_KINDS)
+                "instance.changes", VerbatimText(shorten_repr(kind)), " or ".join(_KINDS)
             )
         at = self.reading.places("changes", one.get("at"), len(self.reading.privates), least=0)
         by = one.get("by")
@@ -266,14 +279,14 @@ class Checking:
         positive = kind == "direction" or all(number >= 0 for number in numbers)
         small = len(at) <= _MOST_CHANGES and (kind != "box" or 2 ** len(at) <= 2 * _MOST_CORNERS)
         if not (fits and positive and small):
-            shown = Shown(f"{kind} of {len(at)} places and {len(numbers)} numbers")
+            shown = VerbatimText(f"{kind} of {len(at)} places and {len(numbers)} numbers")
             raise self.document.refused("instance.changes", shown, "places once, numbers for each")
         return _Change(name, kind, at, numbers)
 
     def _view(self, one: dict[str, Any]) -> tuple[str, str, float | None, float | None]:
         observer, about = one.get("observer"), one.get("about")
         if observer not in self.observers or about not in self.changes:
-            shown = Shown(f"{shorten(observer)}, {shorten(about)}")
+            shown = VerbatimText(f"{shorten_repr(observer)}, {shorten_repr(about)}")
             raise self.document.refused("instance.views", shown, "an observer and a change")
         ends = [self._end(one.get(name)) for name in ("lower", "upper")]
         return str(observer), str(about), ends[0], ends[1]
@@ -301,14 +314,19 @@ class Checking:
             gram, who = self._seen[observer].gram(), self._called(observer)
             for _, about, low, high in (one for one in self.views if one[0] == observer):
                 mu = self._mu(self._seen[observer], gram, self.changes[about])
-                failures += _disagreements(f"{who} about {about}", (low, high), mu)
-                said.append((_size(mu), f"{who} about {about} has mu {_shown(mu)}"))
+                failures += _find_view_disagreements(f"{who} about {about}", (low, high), mu)
+                said.append(
+                    (
+                        _convert_mu_to_float(mu),
+                        f"{who} about {about} has mu {_format_recomputed_mu(mu)}",
+                    )
+                )
         return CheckedViews(tuple(failures), self._summary(said))
 
     def _made_up(self) -> Iterator[str]:
         document = self.document
         for name in (*document.parameters, *document.quantities, *document.assumptions):
-            yield f"{shorten(name)}: is nothing that is recomputed"
+            yield f"{shorten_repr(name)}: is nothing that is recomputed"
 
     def _summary(self, said: Sequence[tuple[float, str]]) -> str:
         """Return the views, the largest of which comes first, and what changes."""
@@ -320,19 +338,19 @@ class Checking:
         )
         return f"{'; '.join([*ordered[:_LISTED], *more])} (data change {changes}; {counts})"
 
-    def _mu(self, seen: Seen, gram: Matrix | None, change: _Change) -> Real | None:
+    def _mu(self, seen: ObserverView, gram: Matrix | None, change: _Change) -> Real | None:
         """Return mu of a change; None where it is infinite."""
         leaves = [self._privates[self._changed[place]] for place in change.at]
         for row in seen.exposed():
-            if any(one != 0 for one in _moved(row, leaves, change)):
+            if any(one != 0 for one in _compute_change_effects(row, leaves, change)):
                 return None
         places = [self._changed[place] for place in change.at]
         if gram is None or not places:
             return Real(0)
-        return length(_largest_square(_part(gram, places), change))
+        return length(_largest_square(_select_gram_part(gram, places), change))
 
 
-def _moved(row: Row, leaves: Sequence[int], change: _Change) -> Iterator[fmpq]:
+def _compute_change_effects(row: Row, leaves: Sequence[int], change: _Change) -> Iterator[fmpq]:
     """Yield what the directions of a change do to a combination of rows."""
     entries = [row.get(leaf, fmpq(0)) for leaf in leaves]
     if change.kind == "direction":
@@ -342,7 +360,7 @@ def _moved(row: Row, leaves: Sequence[int], change: _Change) -> Iterator[fmpq]:
     yield from (a * b for a, b in zip(entries, sizes, strict=True))
 
 
-def _part(gram: Matrix, places: Sequence[int]) -> Matrix:
+def _select_gram_part(gram: Matrix, places: Sequence[int]) -> Matrix:
     return Matrix(arb_mat([[gram.inner[i, j] for j in places] for i in places]))
 
 
@@ -355,15 +373,15 @@ def _largest_square(part: Matrix, change: _Change) -> Real:
     if change.kind == "l2":
         return largest_eigenvalue(part) * by[0] ** 2
     if change.kind == "direction":
-        return _form(part, by)
+        return _compute_quadratic_form(part, by)
     corners = product((1, -1), repeat=part.rows - 1)
     signed = (
         [by[0], *(s * one for s, one in zip(signs, by[1:], strict=True))] for signs in corners
     )
-    return largest(_form(part, one) for one in signed)
+    return largest(_compute_quadratic_form(part, one) for one in signed)
 
 
-def _form(part: Matrix, vector: Sequence[Real]) -> Real:
+def _compute_quadratic_form(part: Matrix, vector: Sequence[Real]) -> Real:
     column = Matrix([[one] for one in vector])
     return (column.T * part * column)[0, 0]
 
@@ -381,43 +399,46 @@ def largest_eigenvalue(matrix: Matrix) -> Real:
     size = matrix.rows
     if all(one.ball.is_zero() for one in matrix.entries()):
         return Real(0)
-    trace = _trace(matrix)
+    trace = _compute_matrix_trace(matrix)
     if not trace > 0:
         raise Undecided
     power, root = matrix * (1 / trace), Real(1)
     for step in range(1, _SQUARES + 1):
         power = power * power
-        share = _trace(power)
+        share = _compute_matrix_trace(power)
         power, root = power * (1 / share), root * exp(log(share) / 2**step)
     top = trace * root
     low = top * exp(-log(size) / 2**_SQUARES)
     return Real(low.ball.union(top.ball))
 
 
-def _trace(matrix: Matrix) -> Real:
+def _compute_matrix_trace(matrix: Matrix) -> Real:
     return Real(sum((matrix.inner[n, n] for n in range(matrix.rows)), arb(0)))
 
 
-def _disagreements(
+def _find_view_disagreements(
     name: str, ends: tuple[float | None, float | None], mu: Real | None
 ) -> Iterator[str]:
     """Yield which ends of the file are not what is computed again."""
     for side, stated in zip(("lower", "upper"), ends, strict=True):
-        if (stated is None) != (mu is None) or not _agree(stated, mu):
+        if (stated is None) != (mu is None) or not _is_mu_confirmed(stated, mu):
             given = "infinite" if stated is None else f"{stated:.17g}"
-            yield f"{name}, {side} end: the file states {given}, recomputed {_shown(mu)}"
+            yield (
+                f"{name}, {side} end: the file states {given}, recomputed "
+                f"{_format_recomputed_mu(mu)}"
+            )
 
 
-def _agree(stated: float | None, mu: Real | None) -> bool:
+def _is_mu_confirmed(stated: float | None, mu: Real | None) -> bool:
     if stated is None or mu is None or (mu.ball.is_zero() and stated == 0):
         return True
     return abs(mu - stated) <= mu * AGREEMENT
 
 
-def _shown(mu: Real | None) -> str:
+def _format_recomputed_mu(mu: Real | None) -> str:
     """Return a number of which nine digits are known, rounded to the nearest."""
-    return "infinite" if mu is None else number(float(mu), _DIGITS)
+    return "infinite" if mu is None else format_significant(float(mu), _DIGITS)
 
 
-def _size(mu: Real | None) -> float:
+def _convert_mu_to_float(mu: Real | None) -> float:
     return float("inf") if mu is None else float(mu)

@@ -7,7 +7,7 @@ from canaries import CANARIES, inserted, said, scored
 from jax_privacy import auditing, batch_selection, clipping, noise_addition
 from numpy_steps import CLIP, DELTA, NOISE, RATE, STEPS
 
-from dpaudit.adapters.jax_privacy import NoisyGradients
+from dpaudit.adapters.jax_privacy import JaxNoisyGradients
 from dpaudit.estimation.one_run import draw_coins
 
 INDEPENDENT = batch_selection.PartitionType.INDEPENDENT
@@ -21,7 +21,7 @@ def run(rng):
     loss = clipping.clipped_grad(lambda w, x: jax.nn.softplus(-x @ w).sum(), l2_clip_norm=CLIP)
     weights, gradient = jnp.zeros(rows.shape[1]), jax.jit(loss)
     how = {"stddev": NOISE * CLIP, "prng_key": int(rng.integers(2**31))}
-    noise = NoisyGradients(noise_addition.gaussian_privatizer(**how), CLIP)
+    noise = JaxNoisyGradients(noise_addition.gaussian_privatizer(**how), CLIP)
     state = noise.init(weights)
     for batch in SAMPLING.batch_iterator(len(rows), rng):
         taken = np.zeros_like(rows)  # of one shape for the compiler: empty rows have no gradient

@@ -10,7 +10,7 @@ from opacus import PrivacyEngine
 from torch.optim import SGD
 from torch.utils.data import DataLoader, TensorDataset
 
-from dpaudit.adapters.opacus import NoisyGradients
+from dpaudit.adapters.opacus import OpacusNoisyGradients
 from dpaudit.estimation.one_run import draw_coins
 
 BATCH = 230  # its sampling rate is 1 over the number of batches: 5 of 921 to 1150 records
@@ -27,7 +27,7 @@ def run(rng):
     data = DataLoader(TensorDataset(rows), batch_size=BATCH)
     parts = {"module": model, "optimizer": SGD(model.parameters(), lr=1e-4), "data_loader": data}
     model, optimizer, loader = PrivacyEngine().make_private(**parts, **PRIVACY)
-    seen = NoisyGradients(optimizer)
+    seen = OpacusNoisyGradients(optimizer)
     for (batch,) in chain.from_iterable(repeat(loader, round(STEPS * RATE))):
         optimizer.zero_grad()
         torch.nn.functional.softplus(-model(batch)).sum().backward()

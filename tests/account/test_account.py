@@ -9,7 +9,7 @@ import pytest
 
 import dpaudit
 import dpaudit.accounts.account as account
-from dpaudit.accounting.accountants import Answer
+from dpaudit.accounting.accountants import AccountantAnswer
 from dpaudit.accounting.events import (
     ApproximateRelease,
     LaplaceRelease,
@@ -18,13 +18,15 @@ from dpaudit.accounting.events import (
     Release,
     Sequence,
 )
-from dpaudit.accounts.account import Target
+from dpaudit.accounts.account import AccountTarget
 from dpaudit.accounts.releases import KINDS
 from dpaudit.errors import ConvergenceError, DpauditError
 
 
 def answer(name, lower=None, upper=None):
-    return Answer(accountant=name, kind="bracket", source="a book", lower=lower, upper=upper)
+    return AccountantAnswer(
+        accountant=name, kind="bracket", source="a book", lower=lower, upper=upper
+    )
 
 
 PROVED = answer("grid", 0.9, 1.0)
@@ -41,7 +43,7 @@ PROVED = answer("grid", 0.9, 1.0)
     ],
 )
 def test_answers_that_overlap_agree(others):
-    assert account._agree((PROVED, *others)) is None
+    assert account._require_consistent_answers((PROVED, *others)) is None
 
 
 @pytest.mark.parametrize("lower", [1.0 + 1e-8, 1.1, math.inf])
@@ -50,12 +52,12 @@ def test_a_lower_end_above_a_proved_upper_end_is_an_error(lower):
     message = f"grid proves 1.0, other certifies at least {lower}; please report"
     for answers in ((PROVED, other), (other, PROVED)):
         with pytest.raises(ConvergenceError, match=message):
-            account._agree(answers)
+            account._require_consistent_answers(answers)
 
 
 def test_without_a_proof_nothing_is_contradicted():
-    assert account._agree(()) is None
-    assert account._agree((answer("silent"), answer("certain", 3.0))) is None
+    assert account._require_consistent_answers(()) is None
+    assert account._require_consistent_answers((answer("silent"), answer("certain", 3.0))) is None
 
 
 def test_an_account_asks_whether_its_answers_agree(monkeypatch):
@@ -93,7 +95,7 @@ def test_every_kind_of_event_has_a_card():
     for kind, card in KINDS.items():
         event = card.event(card.parameters())
         assert type(event) is kind
-        assert Target.of(event).event == event
+        assert AccountTarget.of(event).event == event
 
 
 @pytest.mark.parametrize(

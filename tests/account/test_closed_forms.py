@@ -15,11 +15,11 @@ from dpaudit.accounting.events import (
     GaussianRelease,
     PoissonSubsampledGaussian,
     ShuffledGaussian,
-    releases,
+    get_releases,
 )
 from dpaudit.accounts.curves import _trade_off
-from dpaudit.accounts.releases import _share
-from dpaudit.accounts.training import Training, remarks, training_event
+from dpaudit.accounts.releases import _parse_fraction_share
+from dpaudit.accounts.training import Training, format_training_remarks, training_event
 from dpaudit.errors import InvalidArgument
 
 
@@ -145,7 +145,7 @@ LOADED = {"records": 60_000, "batch_size": 256, "noise_multiplier": 1.1}
 
 
 def one_release(**given):
-    (found,) = releases(training_event(Training(**LOADED | given)))
+    (found,) = get_releases(training_event(Training(**LOADED | given)))
     return found
 
 
@@ -188,7 +188,7 @@ def test_the_curve_that_no_attack_goes_below_is_that_of_both_kinds_of_error(mu):
 @pytest.mark.parametrize("one", [1, 2, 7, 199])
 @pytest.mark.parametrize("all_", [3, 7, 3000, 60_001, 10**15 + 37])
 def test_a_share_that_is_a_fraction_is_never_rounded_down(one, all_):
-    found = _share(f"{one} / {all_}")
+    found = _parse_fraction_share(f"{one} / {all_}")
     assert Fraction(math.nextafter(found, 0.0)) < Fraction(one, all_) <= Fraction(found)
 
 
@@ -198,4 +198,4 @@ def test_remarks_compare_with_poisson_samples_under_the_same_relation(sampling, 
     training = Training(
         sampling=sampling, relation=relation, records=40, batch_size=10, noise_multiplier=1.0
     )
-    assert any("one training run" in said for said in remarks(training, 1e-5))
+    assert any("one training run" in said for said in format_training_remarks(training, 1e-5))

@@ -18,7 +18,7 @@ import dpaudit.accounting.matrices.sensitivity as sensitivities
 from dpaudit.accounting.calibrate import calibrate
 from dpaudit.accounting.events import GaussianRelease, PoissonSubsampledGaussian
 from dpaudit.accounting.matrices.participation import Participation
-from dpaudit.accounting.matrices.sensitivity import best_signs, root_up, squared_sensitivity
+from dpaudit.accounting.matrices.sensitivity import best_signs, compute_squared_sensitivity, root_up
 from dpaudit.accounting.matrices.strategies import Dense, Toeplitz, Tree
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounts.account import account
@@ -30,7 +30,7 @@ from dpaudit.accounts.matrix import (
     sensitivity,
     strategy_of,
 )
-from dpaudit.accounts.sharing import TREE, totals
+from dpaudit.accounts.sharing import TREE, compute_event_totals
 from dpaudit.cli.main import app
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
@@ -174,7 +174,7 @@ def test_coefficients_whose_squares_doubles_have_no_room_for_are_enclosed(expone
     """Rising ones, in patterns that are many: products of doubles would be 0."""
     c = [fmpq(one) * fmpq(2) ** exponent for one in (8, 9, 9, 6, 4, 3)]
     strategy, apart = Toeplitz(40, c), Participation(kind="min-separation", separation=3)
-    found = squared_sensitivity(strategy, apart)
+    found = compute_squared_sensitivity(strategy, apart)
     assert 0 < found.lower <= found.upper
     for gap, known in enumerate(strategy.magnitudes()[0]):
         assert Fraction(known) >= Fraction(str(strategy.inner(0, gap)))
@@ -195,7 +195,7 @@ def test_any_matrix_is_enclosed(few, monkeypatch):
     for _ in range(40):
         matrix, way = random_matrix(rng, 6), WAYS[int(rng.integers(len(WAYS)))]
         kind, separation, most = way
-        found = squared_sensitivity(
+        found = compute_squared_sensitivity(
             dense(matrix), Participation(kind=kind, separation=separation, most=most)
         )
         lower, upper = (math.sqrt(float(end)) for end in (found.lower, found.upper))
@@ -214,7 +214,7 @@ def test_signed_toeplitz_strategies_are_enclosed():
     for _ in range(25):
         c, way = rng.integers(-3, 4, size=6), WAYS[int(rng.integers(len(WAYS)))]
         kind, separation, most = way
-        found = squared_sensitivity(
+        found = compute_squared_sensitivity(
             Toeplitz(6, [fmpq(int(one)) for one in c]),
             Participation(kind=kind, separation=separation, most=most),
         )
@@ -394,7 +394,9 @@ def test_a_tree_is_the_binary_tree_by_name():
     for n in (1, 2, 3, 5, 8, 9, 1000):
         one = MATRIX.event(MatrixParameters(strategy="tree", rounds=n, noise_scale=3.0))
         other = TREE.event(TREE.parameters(leaves=n, noise_scale=3.0))
-        assert totals(one)["mu"] == pytest.approx(totals(other)["mu"], rel=1e-15)
+        assert compute_event_totals(one)["mu"] == pytest.approx(
+            compute_event_totals(other)["mu"], rel=1e-15
+        )
     assert sensitivity(MatrixParameters(strategy="tree", rounds=8)).upper == 2.0
 
 
@@ -413,12 +415,12 @@ def test_many_patterns_of_a_tree_are_enclosed(is_completed, monkeypatch):
         apart = Participation(kind="min-separation", separation=separation, most=most)
         tree_of = Tree(rounds, is_completed)
         monkeypatch.setattr(sensitivities, "_MOST_PATTERNS", 5_000)
-        exact = squared_sensitivity(tree_of, apart)
+        exact = compute_squared_sensitivity(tree_of, apart)
         assert exact.lower == exact.upper
         monkeypatch.setattr(sensitivities, "_MOST_PATTERNS", 0)
         for limit in (2_000, 0):
             monkeypatch.setattr(sensitivities, "_MOST_ROUNDS", limit)
-            found = squared_sensitivity(tree_of, apart)
+            found = compute_squared_sensitivity(tree_of, apart)
             assert found.lower <= exact.upper <= found.upper
         monkeypatch.setattr(sensitivities, "_MOST_ROUNDS", 2_000)
         assert float(found.upper) < 1.4 * float(exact.upper)
@@ -631,7 +633,7 @@ def test_code_of_it_has_the_mu_of_the_worst_pattern(code, parameters):
             seen = dpaudit.views(code, private=np.zeros(n), change=change)
             found = max(found, seen.worst.upper)
         event = MATRIX.event(given(way, rounds=n, noise_scale=2.0, **parameters))
-        assert totals(event)["mu"] == pytest.approx(found, rel=1e-12)
+        assert compute_event_totals(event)["mu"] == pytest.approx(found, rel=1e-12)
 
 
 # Rows that are chosen after seeing

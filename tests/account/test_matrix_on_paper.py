@@ -10,13 +10,13 @@ import pytest
 from flint import arb, fmpq, fmpq_mat
 
 from dpaudit.accounting.matrices import sensitivity
-from dpaudit.accounting.matrices.correlation import squared_distance
+from dpaudit.accounting.matrices.correlation import compute_squared_mahalanobis
 from dpaudit.accounting.matrices.participation import Participation
 from dpaudit.accounting.matrices.sensitivity import (
+    compute_squared_sensitivity,
     root_down,
     root_up,
     square_of_patterns,
-    squared_sensitivity,
 )
 from dpaudit.accounting.matrices.strategies import Dense, Toeplitz, Tree
 from dpaudit.affine.rounds import Gram
@@ -70,13 +70,13 @@ def test_rounds_left_over_fill_a_node_of_their_own():
 
 def test_the_worst_cycle_may_begin_later():
     rows = fmpq_mat([[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3]])
-    found = squared_sensitivity(Dense(4, rows), Participation(kind="cyclic", separation=2))
+    found = compute_squared_sensitivity(Dense(4, rows), Participation(kind="cyclic", separation=2))
     assert (found.upper, found.lower, found.pattern) == (13, 13, (1, 3))
 
 
 def test_a_round_behind_the_last_full_separation_counts():
     apart = Participation(kind="min-separation", separation=2)
-    assert squared_sensitivity(Toeplitz(5, [fmpq(1)]), apart).upper == 3
+    assert compute_squared_sensitivity(Toeplitz(5, [fmpq(1)]), apart).upper == 3
 
 
 def test_late_columns_are_cut_off():
@@ -91,14 +91,14 @@ def test_coefficients_that_fall_below_0_are_not_known_to_fall():
 
 @pytest.mark.parametrize("table", [[[2, 1], [0, 2]], [[1, 1], [1, 1]], [[0, 0], [0, 1]]])
 def test_what_is_no_covariance_has_no_distance(table):
-    assert squared_distance(fmpq_mat([[1], [1]]), fmpq_mat(table)) is None
+    assert compute_squared_mahalanobis(fmpq_mat([[1], [1]]), fmpq_mat(table)) is None
 
 
 def test_sums_over_patterns_are_not_below_what_doubles_round_down(monkeypatch):
     monkeypatch.setattr(sensitivity, "_MOST_PATTERNS", 0)
     rows = fmpq_mat([[2**27, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 1]])
     apart = Participation(kind="min-separation", separation=2, most=2)
-    found = squared_sensitivity(Dense(4, rows), apart)
+    found = compute_squared_sensitivity(Dense(4, rows), apart)
     largest = 2**54 + 1  # rounds 0 and 3
     assert Fraction(int(found.upper.p), int(found.upper.q)) >= largest
     assert found.lower == largest
@@ -108,7 +108,7 @@ def test_rounds_exactly_a_separation_apart_meet(monkeypatch):
     monkeypatch.setattr(sensitivity, "_MOST_PATTERNS", 0)
     rows = fmpq_mat([[1, 0, 1, 0], [0, 1, 0, 1]])  # columns 0 and 2 alike, and 1 and 3
     apart = Participation(kind="min-separation", separation=2)
-    found = squared_sensitivity(Dense(4, rows), apart)
+    found = compute_squared_sensitivity(Dense(4, rows), apart)
     assert found.lower == 4
     assert found.upper >= 4
 
@@ -118,6 +118,6 @@ def test_a_lower_end_is_that_of_signs(monkeypatch):
     # three columns of which each two have -1: no signs make all inner products positive
     rows = fmpq_mat([[1, -1, 0], [0, 1, -1], [-1, 0, 1]])
     apart = Participation(kind="min-separation", separation=1)
-    found = squared_sensitivity(Dense(3, rows), apart)
+    found = compute_squared_sensitivity(Dense(3, rows), apart)
     assert found.lower == 8  # 6 + 2 (1 + 1 - 1)
     assert float(found.upper) >= 9  # of rows in a plane, 120 degrees apart

@@ -5,7 +5,7 @@ import pytest
 from dpaudit.accounting.events import ZERO_OUT
 from dpaudit.accounts.training import COVERED, Training, relation_of
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.parameters import parse_parameters
 from dpaudit.neighbours import relation
 
 
@@ -25,7 +25,7 @@ def test_the_short_forms_are_still_understood(short):
 @pytest.mark.parametrize("given", ["remove", "replace-cell", "-record", 3, None])
 def test_others_are_refused_with_the_names_that_there_are(given):
     if given is None:
-        assert parsed_parameters(Training, {"relation": None}).relation is None
+        assert parse_parameters(Training, {"relation": None}).relation is None
         return
     with pytest.raises(InvalidArgument, match="'replace-record' or 'zero-out-record'"):
-        parsed_parameters(Training, {"relation": given})
+        parse_parameters(Training, {"relation": given})

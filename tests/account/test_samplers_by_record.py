@@ -18,7 +18,7 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     ShuffledGaussian,
 )
-from dpaudit.accounting.proved import proved_bracket
+from dpaudit.accounting.proved import bound_proved_epsilon
 from dpaudit.accounts.account import read_target
 from dpaudit.accounts.training import COVERED, Training, _against_poisson
 from dpaudit.errors import InvalidArgument
@@ -172,7 +172,7 @@ def stated(sampling, relation, size, **changes):
 
 @pytest.mark.parametrize(("sampling", "relation", "size"), CASES)
 def test_all_that_a_loader_may_draw_loses_what_is_proved(sampling, relation, size):
-    found = proved_bracket(event_of(**stated(sampling, relation, size)), DELTA)
+    found = bound_proved_epsilon(event_of(**stated(sampling, relation, size)), DELTA)
     assert exact(sampling, relation, size, found.upper) <= DELTA * (1 + 1e-3)
     if found.lower > 0:
         assert exact(sampling, relation, size, found.lower) >= DELTA * (1 - 1e-3)
@@ -181,7 +181,7 @@ def test_all_that_a_loader_may_draw_loses_what_is_proved(sampling, relation, siz
 @pytest.mark.parametrize(("sampling", "relation", "size"), CASES)
 def test_a_claim_for_poisson_samples_that_is_called_false_is_false(sampling, relation, size):
     training = Training(noise_multiplier=1.0, **stated(sampling, relation, size))
-    claim = proved_bracket(event_of(**stated("poisson", relation, size)), DELTA).upper
+    claim = bound_proved_epsilon(event_of(**stated("poisson", relation, size)), DELTA).upper
     if _against_poisson(training, DELTA):
         assert exact(sampling, relation, size, claim) > DELTA
 
@@ -190,7 +190,7 @@ def test_a_claim_for_poisson_samples_that_is_called_false_is_false(sampling, rel
 def test_a_tenth_more_noise_than_there_is_would_be_seen(sampling):
     """A negative control: where both ends meet, little is enough."""
     case = sampling, COVERED[sampling][0], (4, 2, 1)
-    found = proved_bracket(event_of(**stated(*case, noise_multiplier=1.1)), DELTA)
+    found = bound_proved_epsilon(event_of(**stated(*case, noise_multiplier=1.1)), DELTA)
     assert exact(*case, found.upper) > 1.02 * DELTA
 
 

@@ -18,7 +18,7 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     PoissonSubsampledLaplace,
     Sequence,
-    repeated,
+    repeat_event,
 )
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import if_shared, ways_of, worse_reading
@@ -137,7 +137,7 @@ def test_without_noise_samples_of_their_own_are_worse():
     "event",
     [
         gaussian(),
-        repeated(gaussian(), 3),
+        repeat_event(gaussian(), 3),
         Sequence((gaussian(),)),
         Sequence((gaussian(), gaussian(ratio=0.02))),
         Sequence((gaussian(), GaussianRelease(sensitivity=1.0, noise_scale=2.0))),

@@ -25,28 +25,28 @@ from dpaudit.accounting.events import (
     PrivateSelection,
     Sequence,
     ShuffledGaussian,
-    releases,
-    repeated,
+    get_releases,
+    repeat_event,
 )
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import (
-    Draw,
+    SampleRelease,
     _as_gaussian,
-    _layers,
+    _split_into_layers,
     if_shared,
     joined,
-    repeated_way,
+    repeat_way,
     ways_of,
     worse_reading,
 )
 from dpaudit.accounting.sharing import (
-    alternatives,
+    count_sampled_releases,
+    get_alternatives,
     one_budget,
     one_sample,
-    sampled_parts,
     sampler_of,
 )
-from dpaudit.accounts.sharing import _tree_event, _with_noise, tables_of, totals
+from dpaudit.accounts.sharing import _tree_event, _with_noise, compute_event_totals, tables_of
 from dpaudit.errors import InvalidArgument
 
 
@@ -186,29 +186,32 @@ ONE, TWO = gaussian(1.0, 2.0), laplace(1.0, 3.0)
 
 def test_a_record_is_in_one_part_of_each_partition():
     both = Parallel((ONE, TWO))
-    assert alternatives(both) == (ONE, TWO)
-    assert alternatives(replace(both, count=3)) == (replace(ONE, count=3), replace(TWO, count=3))
-    assert alternatives(replace(both, count=0)) == ()
-    assert alternatives(Sequence((ONE, TWO))) == (Sequence((ONE, TWO)),)
-    every = alternatives(Sequence((both, ONE, both)))
+    assert get_alternatives(both) == (ONE, TWO)
+    assert get_alternatives(replace(both, count=3)) == (
+        replace(ONE, count=3),
+        replace(TWO, count=3),
+    )
+    assert get_alternatives(replace(both, count=0)) == ()
+    assert get_alternatives(Sequence((ONE, TWO))) == (Sequence((ONE, TWO)),)
+    every = get_alternatives(Sequence((both, ONE, both)))
     assert [one.events for one in every] == [
         (a, ONE, b) for a, b in itertools.product((ONE, TWO), repeat=2)
     ]
-    nested = alternatives(Sequence((Parallel(()), ONE, both)))
+    nested = get_alternatives(Sequence((Parallel(()), ONE, both)))
     assert [one.events for one in nested] == [(ONE, ONE), (ONE, TWO)]
 
 
 def test_256_combinations_are_counted_and_no_more():
     sixteen = Parallel(tuple(gaussian(1.0, 1.0 + k) for k in range(16)))
-    assert len(alternatives(Sequence((sixteen, sixteen)))) == 256
+    assert len(get_alternatives(Sequence((sixteen, sixteen)))) == 256
     with pytest.raises(InvalidArgument, match="at most 256"):
-        alternatives(Sequence((sixteen, sixteen, Parallel((ONE, TWO)))))
+        get_alternatives(Sequence((sixteen, sixteen, Parallel((ONE, TWO)))))
 
 
 def test_sampled_parts_are_those_of_the_worst_group():
     groups = Parallel((ONE, Sequence((batch(1.0), batch(2.0)))))
-    assert sampled_parts(groups) == 2
-    assert sampled_parts(Parallel((ONE, TWO))) == 0
+    assert count_sampled_releases(groups) == 2
+    assert count_sampled_releases(Parallel((ONE, TWO))) == 0
     kinds = [
         BatchedGaussian(records=9, batch_size=3, noise_multiplier=1.0),
         AllocatedGaussian(batches=3, noise_multiplier=1.0),
@@ -216,17 +219,17 @@ def test_sampled_parts_are_those_of_the_worst_group():
         sampled_laplace(1.0, 1.0),
         batch(1.0),
     ]
-    assert sampled_parts(Sequence((*kinds, ONE, TWO))) == 5
+    assert count_sampled_releases(Sequence((*kinds, ONE, TWO))) == 5
 
 
 def test_equal_releases_are_counted_together_and_repeated_together():
     event = Sequence((replace(ONE, count=2), TWO, Sequence((ONE, replace(TWO, count=0)))))
-    assert releases(event) == (replace(ONE, count=3), TWO)
-    assert releases(repeated(event, 2)) == (replace(ONE, count=6), replace(TWO, count=2))
-    assert repeated(ONE, 0).count == 0
+    assert get_releases(event) == (replace(ONE, count=3), TWO)
+    assert get_releases(repeat_event(event, 2)) == (replace(ONE, count=6), replace(TWO, count=2))
+    assert repeat_event(ONE, 0).count == 0
     partition = Parallel((ONE, TWO), 2)
-    assert repeated(partition, 3) == Parallel((ONE, TWO), 6)
-    assert repeated(Sequence((partition, ONE)), 3).events == (
+    assert repeat_event(partition, 3) == Parallel((ONE, TWO), 6)
+    assert repeat_event(Sequence((partition, ONE)), 3).events == (
         Parallel((ONE, TWO), 6),
         replace(ONE, count=3),
     )
@@ -275,7 +278,7 @@ def test_what_is_just_a_release_is_one():
 # --- releases that might be of one sample --------------------------------------------------------
 
 
-def shared_of(*drawn: Draw):
+def shared_of(*drawn: SampleRelease):
     return if_shared([drawn])
 
 
@@ -283,37 +286,37 @@ def test_rounds_are_of_all_that_are_left():
     """Three of a, two of b, five of c: two rounds of all, one of a and c, two of c alone."""
     a, b, c = batch(1.0, 3), batch(2.0, 2), batch(3.0, 5)
     noise = [(1 + 1 / 4 + 1 / 9) ** -0.5, (1 + 1 / 9) ** -0.5, 3.0]
-    layers = _layers([a, b, c])
+    layers = _split_into_layers([a, b, c])
     assert [one.count for one in layers] == [2, 1, 2]
     assert [one.noise_multiplier for one in layers] == pytest.approx(noise, rel=1e-12)
-    (double,) = _layers([a, a])
+    (double,) = _split_into_layers([a, a])
     assert (double.count, double.noise_multiplier) == (3, pytest.approx(0.5**0.5))
 
 
 def test_releases_share_a_sample_unless_all_of_them_say_that_they_do_not():
     one = batch(2.0, 2)
-    shared = shared_of(Draw(one), Draw(one))
+    shared = shared_of(SampleRelease(one), SampleRelease(one))
     assert shared.exact
     assert shared.event.noise_multiplier == pytest.approx(2**0.5)
-    assert shared_of(Draw(one, True), Draw(one, True)) is None
-    assert shared_of(Draw(one, True), Draw(one)) is not None
-    assert shared_of(Draw(one)) is None
-    assert shared_of(Draw(one), Draw(batch(2.0, ratio=0.2))) is None
-    assert shared_of(Draw(one), Draw(replace(one, count=0))) is None
-    assert shared_of(Draw(ONE), Draw(ONE)) is None
+    assert shared_of(SampleRelease(one, True), SampleRelease(one, True)) is None
+    assert shared_of(SampleRelease(one, True), SampleRelease(one)) is not None
+    assert shared_of(SampleRelease(one)) is None
+    assert shared_of(SampleRelease(one), SampleRelease(batch(2.0, ratio=0.2))) is None
+    assert shared_of(SampleRelease(one), SampleRelease(replace(one, count=0))) is None
+    assert shared_of(SampleRelease(ONE), SampleRelease(ONE)) is None
 
 
 def test_what_shares_nothing_stays_beside_what_does():
     one = batch(2.0)
-    event = shared_of(Draw(ONE), Draw(one), Draw(one)).event
+    event = shared_of(SampleRelease(ONE), SampleRelease(one), SampleRelease(one)).event
     assert event.events[0] == ONE
     assert event.events[1].noise_multiplier == pytest.approx(2**0.5)
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_mixed_round_is_not_exact_whatever_comes_after_it(order):
-    mixed = [Draw(batch(2.0)), Draw(sampled_laplace(1.0, 1.0))]
-    plain = [Draw(batch(2.0, ratio=0.2)), Draw(batch(3.0, ratio=0.2))]
+    mixed = [SampleRelease(batch(2.0)), SampleRelease(sampled_laplace(1.0, 1.0))]
+    plain = [SampleRelease(batch(2.0, ratio=0.2)), SampleRelease(batch(3.0, ratio=0.2))]
     groups = [mixed, plain][::order]
     assert not shared_of(*groups[0], *groups[1]).exact
     assert shared_of(*plain).exact
@@ -321,11 +324,11 @@ def test_a_mixed_round_is_not_exact_whatever_comes_after_it(order):
 
 def test_of_groups_each_that_might_share_counts():
     one = batch(2.0)
-    ways = [(Draw(one), Draw(one)), (Draw(ONE),)]
+    ways = [(SampleRelease(one), SampleRelease(one)), (SampleRelease(ONE),)]
     found = if_shared(ways)
     assert found.event.events[1] == Sequence((ONE,))
-    assert if_shared([(Draw(ONE),), (Draw(TWO),)]) is None
-    mixed = (Draw(one), Draw(sampled_laplace(1.0, 1.0)))
+    assert if_shared([(SampleRelease(ONE),), (SampleRelease(TWO),)]) is None
+    mixed = (SampleRelease(one), SampleRelease(sampled_laplace(1.0, 1.0)))
     assert not if_shared([ways[0], mixed]).exact
 
 
@@ -333,11 +336,13 @@ def test_an_event_is_read_as_it_was_written():
     one = batch(2.0, 2)
     event = Sequence((one, Parallel((ONE, one), 3)))
     assert ways_of(event) == (
-        (Draw(one), Draw(replace(ONE, count=3))),
-        (Draw(one), Draw(replace(one, count=6))),
+        (SampleRelease(one), SampleRelease(replace(ONE, count=3))),
+        (SampleRelease(one), SampleRelease(replace(one, count=6))),
     )
-    assert joined([((Draw(ONE),),), (), ((Draw(TWO),),)]) == ((Draw(ONE), Draw(TWO)),)
-    assert repeated_way((Draw(one, True),), 4) == (Draw(batch(2.0, 8), True),)
+    assert joined([((SampleRelease(ONE),),), (), ((SampleRelease(TWO),),)]) == (
+        (SampleRelease(ONE), SampleRelease(TWO)),
+    )
+    assert repeat_way((SampleRelease(one, True),), 4) == (SampleRelease(batch(2.0, 8), True),)
 
 
 def test_the_worse_of_two_readings_holds_both():
@@ -391,8 +396,8 @@ def test_noise_of_rounds_is_multiplied_and_rounded_down():
 
 def test_totals_are_of_the_worst_group():
     groups = Parallel((gaussian(1.0, 2.0), gaussian(1.0, 1.0)))
-    assert totals(groups) == {"mu": 1.0, "rho": 0.5}
-    assert totals(Parallel((gaussian(1.0, 2.0), TWO))) == {"mu": None, "rho": 0.125}
+    assert compute_event_totals(groups) == {"mu": 1.0, "rho": 0.5}
+    assert compute_event_totals(Parallel((gaussian(1.0, 2.0), TWO))) == {"mu": None, "rho": 0.125}
 
 
 @pytest.mark.parametrize("document", [{}, {"releases": []}, {"release": 3}])

@@ -20,10 +20,10 @@ from dpaudit.accounting.events import (
     PoissonSubsampledLaplace,
     Sequence,
 )
-from dpaudit.accounting.proved import proved_bracket, proved_guarantee
+from dpaudit.accounting.proved import bound_proved_epsilon, proved_guarantee
 from dpaudit.accounting.samples import if_shared, ways_of
-from dpaudit.accounting.sharing import alternatives, one_budget, one_sample
-from dpaudit.accounts.account import Target
+from dpaudit.accounting.sharing import get_alternatives, one_budget, one_sample
+from dpaudit.accounts.account import AccountTarget
 from dpaudit.accounts.releases import KINDS
 from dpaudit.accounts.sharing import BUDGET, ROUND
 from dpaudit.accounts.training import Training, run_event
@@ -265,7 +265,7 @@ def test_of_groups_the_worst_counts(tmp_path):
     assert proved_guarantee(both).epsilon(0.0) == 0.75
     for delta in (0.0, 1e-5, 0.1):
         worst = max(proved_guarantee(way).epsilon(delta) for way in (one, two))
-        assert proved_bracket(both, delta).upper == worst
+        assert bound_proved_epsilon(both, delta).upper == worst
     for epsilon in (0.0, 0.2, 0.6):
         deltas = [proved_guarantee(way).delta(epsilon) for way in (one, two)]
         assert proved_guarantee(both).delta(epsilon) == max(deltas) > min(deltas)
@@ -289,11 +289,11 @@ def test_partitions_combine():
     parts = [GaussianRelease(sensitivity=1.0, noise_scale=s) for s in (1.0, 2.0, 3.0, 4.0)]
     event = Sequence((Parallel(tuple(parts[:2]), 3), Parallel(tuple(parts[2:]))))
     exact = max(3 / a**2 + 1 / b**2 for a, b in itertools.product((1.0, 2.0), (3.0, 4.0)))
-    assert len(alternatives(event)) == 4
+    assert len(get_alternatives(event)) == 4
     assert proved_guarantee(event).delta(1.0) == pytest.approx(
         dpaudit.GaussianDP(math.sqrt(exact)).delta(1.0)
     )
-    assert Target.of(event).event is not None
+    assert AccountTarget.of(event).event is not None
     assert dpaudit.account(event, 1e-5).total["mu"] == pytest.approx(math.sqrt(exact))
 
 

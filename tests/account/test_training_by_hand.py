@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 import dpaudit.accounts.account as account_module
-from dpaudit.accounting.accountants import Answer
+from dpaudit.accounting.accountants import AccountantAnswer
 from dpaudit.accounting.events import (
     AllocatedGaussian,
     ApproximateRelease,
@@ -24,32 +24,38 @@ from dpaudit.accounting.events import (
     ShuffledGaussian,
 )
 from dpaudit.accounting.optimal import OptimalComposition
-from dpaudit.accounting.samples import Draw
-from dpaudit.accounts.account import Target, _agree, _plain, account, account_for
-from dpaudit.accounts.curves import _curve, _trade_off
-from dpaudit.accounts.releases import _share, parameters_of
+from dpaudit.accounting.samples import SampleRelease
+from dpaudit.accounts.account import (
+    AccountTarget,
+    _require_consistent_answers,
+    _to_plain_account,
+    account,
+    account_for,
+)
+from dpaudit.accounts.curves import _make_accountant_curve, _trade_off
+from dpaudit.accounts.releases import _parse_fraction_share, parameters_of
 from dpaudit.accounts.sharing import (
     GROUPS,
     _one_relation,
-    held_tables,
-    named_parts,
+    convert_event_to_cards,
+    find_sharing,
     of_own_samples,
+    read_held_tables,
     read_release,
     samples_of,
-    shared_by,
     tables_of,
     ways_of_part,
 )
-from dpaudit.accounts.shown import row
+from dpaudit.accounts.shown import format_answer_row
 from dpaudit.accounts.training import (
     COVERED,
     Training,
-    _bins,
-    _probability,
+    _count_training_batches,
+    _format_draw_probability,
+    format_training_remarks,
+    format_training_scope,
     relation_of,
-    remarks,
     run_event,
-    sentence,
     training_event,
 )
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
@@ -80,8 +86,8 @@ def test_steps_are_the_epochs_times_the_records_over_the_batch_rounded_up():
 def test_an_epoch_has_an_incomplete_batch_unless_records_pick_one():
     assert training().batches == 4
     assert training(records=900).batches == 3
-    assert _bins(training(sampling="shuffle")) == 4
-    assert _bins(training(sampling="balls-and-bins")) == 3
+    assert _count_training_batches(training(sampling="shuffle")) == 4
+    assert _count_training_batches(training(sampling="balls-and-bins")) == 3
 
 
 @pytest.mark.parametrize(
@@ -90,7 +96,7 @@ def test_an_epoch_has_an_incomplete_batch_unless_records_pick_one():
 def test_steps_of_whole_epochs(sampling, steps, epochs):
     assert training(sampling=sampling).passes == 3
     assert training(sampling=sampling, steps=steps).passes == epochs
-    each = _bins(training(sampling=sampling))
+    each = _count_training_batches(training(sampling=sampling))
     with pytest.raises(InvalidArgument, match=f"{steps} or {steps + each}"):
         _ = training(sampling=sampling, steps=steps + 1).passes
     with pytest.raises(InvalidArgument, match=rf": {each}$"):
@@ -181,18 +187,21 @@ def test_all_runs_or_the_best_of_a_random_number():
 
 
 def test_sentences_say_how_often():
-    assert "; 10 steps." in sentence(training())
-    assert "; 3 epochs." in sentence(training(sampling="cyclic"))
-    assert "; 1 epoch." in sentence(training(sampling="cyclic", epochs=1))
-    assert "one of 3 batches" in sentence(training(sampling="balls-and-bins"))
-    assert _probability(training(records=3, batch_size=1)) == "0.333334"
-    assert _probability(training(records=10**8, batch_size=10**8 - 1)) == "99999999 / 100000000"
-    assert _probability(training(batch_size=1000)) == "1"
+    assert "; 10 steps." in format_training_scope(training())
+    assert "; 3 epochs." in format_training_scope(training(sampling="cyclic"))
+    assert "; 1 epoch." in format_training_scope(training(sampling="cyclic", epochs=1))
+    assert "one of 3 batches" in format_training_scope(training(sampling="balls-and-bins"))
+    assert _format_draw_probability(training(records=3, batch_size=1)) == "0.333334"
+    assert (
+        _format_draw_probability(training(records=10**8, batch_size=10**8 - 1))
+        == "99999999 / 100000000"
+    )
+    assert _format_draw_probability(training(batch_size=1000)) == "1"
 
 
 def test_a_loader_that_makes_more_batches_is_told_of():
     def told(**changes):
-        return " ".join(remarks(training(**changes), 0.0))
+        return " ".join(format_training_remarks(training(**changes), 0.0))
 
     assert "give --steps 12" in told()
     assert "--steps" not in told(records=900)
@@ -205,7 +214,7 @@ def test_a_loader_that_makes_more_batches_is_told_of():
 
 def test_epochs_that_no_loader_makes_of_so_many_steps_are_told_of():
     def told(steps, **changes):
-        return " ".join(remarks(training(steps=steps, **changes), 0.0))
+        return " ".join(format_training_remarks(training(steps=steps, **changes), 0.0))
 
     assert "Of the 3 epochs" in told(8)
     assert "8 steps of 300 records each go 2.4 times through 1000 records" in told(8)
@@ -214,7 +223,7 @@ def test_epochs_that_no_loader_makes_of_so_many_steps_are_told_of():
         assert "epochs" not in told(steps)
     assert "Of the 3 epochs" in told(8, sampling="shuffle")
     own = Training(records=1000, batch_size=300, steps=1)
-    assert "epochs" not in " ".join(remarks(own, 0.0))
+    assert "epochs" not in " ".join(format_training_remarks(own, 0.0))
 
 
 # --- tables and parts -----------------------------------------------------------------------------
@@ -225,9 +234,9 @@ def test_epochs_that_no_loader_makes_of_so_many_steps_are_told_of():
     [("1/4", 0.25), (" 1 / 4 ", 0.25), ("1/0", "1/0"), ("-1/4", "-1/4"), ("1/2/3", "1/2/3")],
 )
 def test_shares_are_fractions_of_whole_numbers(given, found):
-    assert _share(given) == found
-    assert Fraction(_share("2/3")) > Fraction(2, 3)
-    assert _share(0.5) == 0.5
+    assert _parse_fraction_share(given) == found
+    assert Fraction(_parse_fraction_share("2/3")) > Fraction(2, 3)
+    assert _parse_fraction_share(0.5) == 0.5
 
 
 ONE = PoissonSubsampledGaussian(sampling_ratio=0.1, noise_multiplier=2.0, count=5)
@@ -236,7 +245,7 @@ PLAIN = GaussianRelease(sensitivity=1.0, noise_scale=2.0)
 
 def test_parts_of_an_event_have_cards_and_groups_stay_together():
     event = Sequence((PLAIN, Parallel((ONE, PLAIN), 3), PLAIN))
-    (first, given), (second, groups) = named_parts(event)
+    (first, given), (second, groups) = convert_event_to_cards(event)
     assert (first.name, given["count"]) == ("gaussian", 2)
     assert (second, groups["count"]) == (GROUPS, 3)
     assert [one["release"][0]["kind"] for one in groups["group"]] == [
@@ -249,17 +258,17 @@ def test_parts_of_an_event_have_cards_and_groups_stay_together():
 
 
 def test_what_a_part_shares():
-    assert shared_by("round", ONE) == [{"of": "round", "shared": "one sample", "releases": 5}]
-    assert shared_by("gaussian", PLAIN) == []
+    assert find_sharing("round", ONE) == [{"of": "round", "shared": "one sample", "releases": 5}]
+    assert find_sharing("gaussian", PLAIN) == []
     several = replace(PLAIN, count=2)
-    assert shared_by("gaussian", several)[0] == {
+    assert find_sharing("gaussian", several)[0] == {
         "of": "gaussian",
         "shared": "nothing",
         "releases": 2,
     }
-    assert shared_by("gaussian", several, known=False)[0]["shared"] == "nothing"
-    assert shared_by("x", ONE, known=False)[0]["shared"] == "unknown"
-    assert shared_by("x", replace(ONE, count=1))[0]["shared"] == "nothing"
+    assert find_sharing("gaussian", several, known=False)[0]["shared"] == "nothing"
+    assert find_sharing("x", ONE, known=False)[0]["shared"] == "unknown"
+    assert find_sharing("x", replace(ONE, count=1))[0]["shared"] == "nothing"
 
 
 def test_tables_of_a_file_by_their_names():
@@ -271,7 +280,7 @@ def test_tables_of_a_file_by_their_names():
     assert tables_of({"budget": [{"norm": "l1"}]}, "f") == [
         {"kind": "shared-budget", "norm": "l1", "release": []}
     ]
-    assert held_tables("group", [{"x": 1}]) == [{"x": 1}]
+    assert read_held_tables("group", [{"x": 1}]) == [{"x": 1}]
     assert samples_of({"samples": "independent"}, "f") == "independent"
     assert samples_of({}, "f") is None
     with pytest.raises(InvalidArgument, match="samples in f"):
@@ -279,35 +288,35 @@ def test_tables_of_a_file_by_their_names():
 
 
 def test_rounds_and_trainings_say_that_they_draw_samples_of_their_own():
-    target = Target.of(Sequence((ONE, PoissonSubsampledLaplace(sampling_ratio=0.1))))
+    target = AccountTarget.of(Sequence((ONE, PoissonSubsampledLaplace(sampling_ratio=0.1))))
     said = [ways_of_part(p.card, p.parameters, p.event) for p in target.parts]
     assert not any(draw.said for ways in said for way in ways for draw in way)
-    sgd = account_module.Part.of(account_module.registry.RELEASES.get("dp-sgd"), {})
+    sgd = account_module.AccountPart.of(account_module.registry.RELEASES.get("dp-sgd"), {})
     assert [d.said for w in ways_of_part(sgd.card, sgd.parameters, sgd.event) for d in w] == [True]
-    assert isinstance(target.written[0][0], Draw)
+    assert isinstance(target.written[0][0], SampleRelease)
 
 
 def test_a_target_has_one_relation_and_releases_something():
     with pytest.raises(InvalidArgument, match="no release"):
-        Target.of(replace(PLAIN, count=0))
+        AccountTarget.of(replace(PLAIN, count=0))
     batch = BatchedGaussian(
         records=10, batch_size=2, noise_multiplier=1.0, relation="replace-record"
     )
     with pytest.raises(InvalidArgument, match="one neighbour relation"):
-        Target.of(Sequence((ONE, batch)))
-    assert Target.of(Sequence((PLAIN, batch))).relation == "replace-record"
-    assert Target.of(PLAIN).relation == "any"
-    assert Target.of(PrivateSelection(base=batch, runs=2.0)).relation == "replace-record"
-    assert Target.of(PrivateSelection(base=ONE, runs=2.0)).relation == "add-remove-record"
+        AccountTarget.of(Sequence((ONE, batch)))
+    assert AccountTarget.of(Sequence((PLAIN, batch))).relation == "replace-record"
+    assert AccountTarget.of(PLAIN).relation == "any"
+    assert AccountTarget.of(PrivateSelection(base=batch, runs=2.0)).relation == "replace-record"
+    assert AccountTarget.of(PrivateSelection(base=ONE, runs=2.0)).relation == "add-remove-record"
 
 
 def test_lengths_are_counts_of_one_part_or_repetitions():
-    single = Target.of(replace(PLAIN, count=4))
+    single = AccountTarget.of(replace(PLAIN, count=4))
     assert (single.length, single.at(7)) == (4, replace(PLAIN, count=7))
-    several = Target.of(Sequence((PLAIN, LaplaceRelease(sensitivity=1.0, noise_scale=3.0))))
+    several = AccountTarget.of(Sequence((PLAIN, LaplaceRelease(sensitivity=1.0, noise_scale=3.0))))
     assert several.length == 1
     assert [one.count for one in several.at(3).events] == [3, 3]
-    doubtful = Target.of(Sequence((ONE, replace(ONE, noise_multiplier=3.0))))
+    doubtful = AccountTarget.of(Sequence((ONE, replace(ONE, noise_multiplier=3.0))))
     assert doubtful.if_shared is not None
     assert replace(doubtful, samples="independent").if_shared is None
     assert replace(doubtful, samples="independent").event == doubtful.own
@@ -339,8 +348,8 @@ def test_what_is_not_exact_has_no_lower_end(said, monkeypatch):
     monkeypatch.setattr(account_module, "ask_all", lambda *_: (answered(1.0, 2.0),))
     own = {True: PureDP(1.5), False: PureDP(2.0)}
     monkeypatch.setattr(account_module, "proved_guarantee", lambda event: own[event == mixed])
-    monkeypatch.setattr(account_module, "totals", lambda event: {})
-    found = account_for(Target.of(mixed, said), 1e-3)
+    monkeypatch.setattr(account_module, "compute_event_totals", lambda event: {})
+    found = account_for(AccountTarget.of(mixed, said), 1e-3)
     (only,) = found.answers
     assert only.lower == (None if said is None else 1.0)
     assert found.proved.upper == 2.0
@@ -352,23 +361,23 @@ def test_what_is_not_exact_has_no_lower_end(said, monkeypatch):
 
 
 def answered(lower, upper):
-    return Answer(accountant="a", kind="bracket", source="", lower=lower, upper=upper)
+    return AccountantAnswer(accountant="a", kind="bracket", source="", lower=lower, upper=upper)
 
 
 def test_accountants_that_contradict_each_other_are_an_error():
-    _agree((answered(1.0, 2.0), answered(None, 1.5), answered(1.5, 3.0)))
-    _agree((answered(None, None),))
+    _require_consistent_answers((answered(1.0, 2.0), answered(None, 1.5), answered(1.5, 3.0)))
+    _require_consistent_answers((answered(None, None),))
     with pytest.raises(ConvergenceError, match="contradict"):
-        _agree((answered(1.0, 2.0), answered(2.1, 3.0)))
+        _require_consistent_answers((answered(1.0, 2.0), answered(2.1, 3.0)))
 
 
 def test_infinities_are_text_and_times_are_left_out():
     given = {"a": [math.inf, 1.0], "seconds": 3.0, "b": {"seconds": 1.0, "c": (-math.inf,)}}
-    assert _plain(given) == {"a": ["inf", 1.0], "b": {"c": ["-inf"]}}
+    assert _to_plain_account(given) == {"a": ["inf", 1.0], "b": {"c": ["-inf"]}}
 
 
 def test_ends_are_shown_outwards():
-    assert row(answered(1.23456789, 1.23456781))[1:3] == ("1.23456", "1.23457")
+    assert format_answer_row(answered(1.23456789, 1.23456781))[1:3] == ("1.23456", "1.23457")
     assert of_own_samples(1.23456789, 4) == [
         "If each release draws a sample of its own: epsilon = 1.235."
     ]
@@ -376,9 +385,9 @@ def test_ends_are_shown_outwards():
 
 
 def test_curves_have_finite_points_above_zero_and_both_kinds_of_line():
-    assert _curve("a", [(1, 0.0), (2, math.inf)]) is None
-    assert _curve("a", [(1, 0.0), (2, 3.0), (4, math.inf)]).y == [3.0]
-    proved, nothing = _trade_off(Target.of(RESPONSE)).curves
+    assert _make_accountant_curve("a", [(1, 0.0), (2, math.inf)]) is None
+    assert _make_accountant_curve("a", [(1, 0.0), (2, 3.0), (4, math.inf)]).y == [3.0]
+    proved, nothing = _trade_off(AccountTarget.of(RESPONSE)).curves
     exact = OptimalComposition((RESPONSE,))
     for x, y in zip(proved.x, proved.y, strict=True):
         assert exact.trade_off(x) - 0.01 <= y <= exact.trade_off(x) + 1e-12
@@ -399,7 +408,7 @@ def test_curves_have_finite_points_above_zero_and_both_kinds_of_line():
 )
 def test_an_answer_says_how_batches_are_made(sampling, said):
     one = training(sampling=sampling, records=10, batch_size=3, epochs=1)
-    assert sentence(one) == f"Holds for --sampling {sampling}: {said}"
+    assert format_training_scope(one) == f"Holds for --sampling {sampling}: {said}"
 
 
 def test_releases_in_a_table_are_about_one_relation():

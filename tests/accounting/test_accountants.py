@@ -6,7 +6,12 @@ import math
 
 import pytest
 
-from dpaudit.accounting.accountants import ACCOUNTANTS, ask, ask_all, strongest
+from dpaudit.accounting.accountants import (
+    ACCOUNTANTS,
+    ask_all,
+    get_accountant_answer,
+    select_strongest_answer,
+)
 from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
@@ -16,7 +21,7 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     Sequence,
     ZeroConcentratedRelease,
-    repeated,
+    repeat_event,
 )
 from dpaudit.accounting.proved import NumericalDP, proved_guarantee
 from dpaudit.accounting.renyi import RenyiCurveDP
@@ -64,7 +69,7 @@ NUMERICAL = ("subsampled", "objective")  # a single one of them is the slowest
     ],
 )
 def test_every_upper_end_is_above_every_lower_end(kind, count):
-    answers = ask_all(repeated(ONE[kind], count), 1e-5)
+    answers = ask_all(repeat_event(ONE[kind], count), 1e-5)
     uppers = [a.upper for a in answers if a.upper is not None]
     lowers = [a.lower for a in answers if a.lower is not None and a.kind == "bracket"]
     assert uppers
@@ -86,7 +91,9 @@ def test_upper_ends_grow_with_the_count_and_fall_with_delta(kind, counts):
     found, proving = {}, [one for one in ACCOUNTANTS if one.kind != "estimate"]
     for count in counts:
         for delta in (1e-3, 1e-6):
-            for answer in (ask(one, repeated(ONE[kind], count), delta) for one in proving):
+            for answer in (
+                get_accountant_answer(one, repeat_event(ONE[kind], count), delta) for one in proving
+            ):
                 if answer.upper is not None:
                     found[answer.accountant, count, delta] = answer.upper
     assert {name for name, _, _ in found} == ANSWERING[kind]
@@ -96,11 +103,11 @@ def test_upper_ends_grow_with_the_count_and_fall_with_delta(kind, counts):
 
 
 def test_the_strongest_answer_is_certified():
-    event = repeated(ONE["norm"], 50)
-    best = strongest(ask_all(event, 1e-5))
+    event = repeat_event(ONE["norm"], 50)
+    best = select_strongest_answer(ask_all(event, 1e-5))
     assert best.accountant == "inversion"
     assert best.upper == proved_guarantee(event).epsilon(1e-5)
-    assert strongest(()) is None
+    assert select_strongest_answer(()) is None
 
 
 def test_refusals_say_why():
@@ -118,7 +125,7 @@ def test_delta_at_or_below_the_parts_leaves_no_slack():
 
 
 def test_the_kind_of_guarantee_follows_the_event():
-    assert proved_guarantee(repeated(ONE["gaussian"], 9)).mu == pytest.approx(0.15)
+    assert proved_guarantee(repeat_event(ONE["gaussian"], 9)).mu == pytest.approx(0.15)
     assert isinstance(proved_guarantee(MIXED), NumericalDP)
     assert isinstance(proved_guarantee(ONE["zero-concentrated"]), RenyiCurveDP)
     mixed = Sequence((ONE["zero-concentrated"], ApproximateRelease(epsilon=0.1, delta=1e-9)))

@@ -12,7 +12,7 @@ import pytest
 from dpaudit.accounting.events import AllocatedGaussian, GaussianRelease, Sequence
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.accounting.pairs.allocation import Allocated
-from dpaudit.accounting.series.inversion import inverted_epsilon
+from dpaudit.accounting.series.inversion import bound_epsilon_by_inversion
 from dpaudit.errors import InvalidArgument
 
 
@@ -22,7 +22,9 @@ def allocated(batches, noise, count=1):
 
 @pytest.mark.parametrize("noise", [0.5, 2.0])
 def test_one_batch_is_a_gaussian_release(noise):
-    exact = inverted_epsilon(GaussianRelease(sensitivity=1.0, noise_scale=noise), 1e-6).upper
+    exact = bound_epsilon_by_inversion(
+        GaussianRelease(sensitivity=1.0, noise_scale=noise), 1e-6
+    ).upper
     bracket = numerical_epsilon(allocated(1, noise), 1e-6)
     assert bracket.contains(exact)
     assert bracket.width < 1e-3 * exact
@@ -155,7 +157,9 @@ def test_epochs_compose_and_mix():
 
 
 def test_epochs_of_one_batch_are_gaussian_releases():
-    exact = inverted_epsilon(GaussianRelease(sensitivity=1.0, noise_scale=2.0, count=10), 1e-6)
+    exact = bound_epsilon_by_inversion(
+        GaussianRelease(sensitivity=1.0, noise_scale=2.0, count=10), 1e-6
+    )
     bracket = numerical_epsilon(allocated(1, 2.0, 10), 1e-6)
     assert bracket.lower <= exact.upper
     assert exact.lower <= bracket.upper
@@ -163,7 +167,9 @@ def test_epochs_of_one_batch_are_gaussian_releases():
 
 
 def test_one_allocation_hides_less_than_none_and_more_than_nothing():
-    whole = inverted_epsilon(GaussianRelease(sensitivity=1.0, noise_scale=1.0), 1e-5).lower
+    whole = bound_epsilon_by_inversion(
+        GaussianRelease(sensitivity=1.0, noise_scale=1.0), 1e-5
+    ).lower
     epsilons = [numerical_epsilon(allocated(n, 1.0), 1e-5) for n in (2, 10, 50)]
     assert whole > epsilons[0].upper
     assert all(a.lower > b.upper for a, b in itertools.pairwise(epsilons))
@@ -172,7 +178,9 @@ def test_one_allocation_hides_less_than_none_and_more_than_nothing():
 @pytest.mark.parametrize("noise", [0.099, 0.05])
 def test_next_to_no_noise_hides_next_to_nothing(noise):
     bracket = numerical_epsilon(allocated(100, noise), 1e-6)
-    whole = inverted_epsilon(GaussianRelease(sensitivity=1.0, noise_scale=noise), 1e-6).upper
+    whole = bound_epsilon_by_inversion(
+        GaussianRelease(sensitivity=1.0, noise_scale=noise), 1e-6
+    ).upper
     assert bracket.upper == pytest.approx(whole, rel=1e-3)
     assert whole - math.log(100) - 1 < bracket.lower <= bracket.upper
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaudit.accounting.composition import (
-    advanced,
-    advanced_heterogeneous,
     approximate_parts,
-    basic,
+    compose_advanced,
+    compose_advanced_heterogeneous,
+    compose_basic,
     kairouz_heterogeneous,
 )
 from dpaudit.accounting.events import (
@@ -27,11 +27,15 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     Sequence,
     ZeroConcentratedRelease,
-    repeated,
+    repeat_event,
 )
 from dpaudit.accounting.loss_table import log_binomial
-from dpaudit.accounting.optimal import OptimalComposition, optimal, optimal_heterogeneous
-from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
+from dpaudit.accounting.optimal import (
+    OptimalComposition,
+    make_optimal_composition,
+    optimal_heterogeneous,
+)
+from dpaudit.accounting.renyi import RenyiCurveDP, compute_zcdp_guarantee
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.kinds import ApproximateDP
 
@@ -118,7 +122,7 @@ def test_half_the_exact_epsilon_is_refuted(parts):
 @pytest.mark.parametrize("own", [1e-6, 1e-3, 0.1, 1.0, 5.0, 50.0])
 @pytest.mark.parametrize("count", [1, 100, 10_000])
 def test_the_profile_keeps_twelve_digits(own, count):
-    composed = optimal(own, 0.0, count)
+    composed = make_optimal_composition(own, 0.0, count)
     centre, spread = count * own * math.tanh(own / 2), math.sqrt(count) * own
     for z in (-3.0, 0.37, 10.0, 25.0, 36.0):
         epsilon = centre + z * spread
@@ -132,7 +136,7 @@ def test_the_profile_keeps_twelve_digits(own, count):
 @pytest.mark.parametrize("own", [1e-6, 0.1, 1.0, 5.0])
 @pytest.mark.parametrize("delta", [1e-300, 1e-100, 1e-20, 1e-5, 0.3])
 def test_epsilon_is_the_inverse_in_fifty_digits(own, delta):
-    epsilon = optimal(own, 0.0, 500).epsilon(delta)
+    epsilon = make_optimal_composition(own, 0.0, 500).epsilon(delta)
     if epsilon == 0:
         assert binomial_delta(own, 500, 0.0) <= delta
     else:
@@ -142,7 +146,7 @@ def test_epsilon_is_the_inverse_in_fifty_digits(own, delta):
 
 @given(st.floats(1e-6, 3.0), st.integers(1, 300), st.floats(0.0, 0.999))
 def test_epsilon_is_continuous_between_the_multiples(own, count, place):
-    composed = optimal(own, 0.0, count)
+    composed = make_optimal_composition(own, 0.0, count)
     epsilon = place * count * own
     delta = composed.delta(epsilon)
     if 1e-300 < delta < 0.999:
@@ -162,13 +166,17 @@ def test_the_binomial_probabilities_keep_twelve_digits(count, log_odds):
 
 
 def test_what_is_left_at_delta_zero():
-    assert optimal(0.1, 0.0, 1000).epsilon(0.0) == pytest.approx(100.0)
-    assert optimal(0.1, 1e-9, 1000).epsilon(1e-7) == math.inf
-    assert optimal(0.1, 1e-5, 1).epsilon(1e-5) == 0.1
-    assert optimal(800.0, 0.0, 3).epsilon(1e-20) == pytest.approx(2400.0)
+    assert make_optimal_composition(0.1, 0.0, 1000).epsilon(0.0) == pytest.approx(100.0)
+    assert make_optimal_composition(0.1, 1e-9, 1000).epsilon(1e-7) == math.inf
+    assert make_optimal_composition(0.1, 1e-5, 1).epsilon(1e-5) == 0.1
+    assert make_optimal_composition(800.0, 0.0, 3).epsilon(1e-20) == pytest.approx(2400.0)
 
 
-@pytest.mark.parametrize("nothing", [optimal(1.0, 0.1, 0), optimal(0.0, 0.0, 9)], ids=str)
+@pytest.mark.parametrize(
+    "nothing",
+    [make_optimal_composition(1.0, 0.1, 0), make_optimal_composition(0.0, 0.0, 9)],
+    ids=str,
+)
 def test_nothing_released_leaks_nothing(nothing):
     assert nothing.delta(0.0) == 0
     assert nothing.epsilon(0.0) == nothing.epsilon(0.5) == 0
@@ -178,7 +186,7 @@ def test_nothing_released_leaks_nothing(nothing):
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.2])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_one_release_is_its_own_guarantee(epsilon, delta):
-    composed, alone = optimal(epsilon, delta, 1), ApproximateDP(epsilon, delta)
+    composed, alone = make_optimal_composition(epsilon, delta, 1), ApproximateDP(epsilon, delta)
     for e in (0.0, 0.1, epsilon, epsilon + 1):
         assert composed.delta(e) == pytest.approx(alone.delta(e), rel=4e-12)
     for d in (delta, 0.3, 0.9):
@@ -201,14 +209,17 @@ def test_the_trade_off_curve_is_that_of_the_best_test():
 
 @given(EPSILONS, st.floats(0.0, 0.1), COUNTS, st.floats(0.0, 100.0), st.floats(0.0, 10.0))
 def test_more_releases_never_leak_less(own, delta, count, epsilon, further):
-    less, more = optimal(own, delta, count), optimal(own, delta, count + 1)
+    less, more = (
+        make_optimal_composition(own, delta, count),
+        make_optimal_composition(own, delta, count + 1),
+    )
     assert more.delta(epsilon) >= less.delta(epsilon) * (1 - 1e-12)
     assert less.delta(epsilon + further) <= less.delta(epsilon) * (1 + 1e-12)
 
 
 @given(EPSILONS, COUNTS, DELTAS, DELTAS)
 def test_epsilon_falls_with_delta(own, count, one, other):
-    composed = optimal(own, 0.0, count)
+    composed = make_optimal_composition(own, 0.0, count)
     low, high = sorted((one, other))
     assert composed.epsilon(high) <= composed.epsilon(low) <= count * own * (1 + 1e-12)
 
@@ -216,9 +227,11 @@ def test_epsilon_falls_with_delta(own, count, one, other):
 @given(EPSILONS, COUNTS, DELTAS)
 def test_count_loop_and_nested_agree(own, count, delta):
     one = LaplaceRelease(sensitivity=own, noise_scale=1.0)
-    nested = Sequence((repeated(one, count // 2), Sequence((repeated(one, count - count // 2),))))
-    expected = optimal(own, 0.0, count).epsilon(delta)
-    for event in (repeated(one, count), Sequence((one,) * count), nested):
+    nested = Sequence(
+        (repeat_event(one, count // 2), Sequence((repeat_event(one, count - count // 2),)))
+    )
+    expected = make_optimal_composition(own, 0.0, count).epsilon(delta)
+    for event in (repeat_event(one, count), Sequence((one,) * count), nested):
         assert optimal_heterogeneous(approximate_parts(event)).epsilon(delta) == expected
     looped = optimal_heterogeneous([release(own)] * count)
     assert looped.epsilon(delta) == expected
@@ -228,7 +241,7 @@ def test_too_many_states_are_refused():
     with pytest.raises(InvalidArgument, match=r"parts: got .*1048576 states.* at most 1000000"):
         optimal_heterogeneous(release(float(e)) for e in range(1, 21))
     with pytest.raises(InvalidArgument, match="states"):
-        optimal(0.1, 0.0, 1_000_000)
+        make_optimal_composition(0.1, 0.0, 1_000_000)
 
 
 # Published and measured values
@@ -236,26 +249,28 @@ def test_too_many_states_are_refused():
 
 def test_a_hundred_randomised_responses():
     # dp-accounting 0.6.0 answers .1001: its accountant ignores the count of this event.
-    assert optimal(0.1, 0.0, 100).epsilon(1e-5) == pytest.approx(4.3068, abs=5e-5)
+    assert make_optimal_composition(0.1, 0.0, 100).epsilon(1e-5) == pytest.approx(4.3068, abs=5e-5)
     assert binomial_delta(0.1, 100, 0.1001) > 0.3
 
 
 def test_a_pure_release_of_epsilon_one():
     # prv-accountant 0.2.0 answers [69.87, 70.07].
-    assert optimal(1.0, 0.0, 100).epsilon(1e-5) == pytest.approx(79.84, abs=5e-3)
+    assert make_optimal_composition(1.0, 0.0, 100).epsilon(1e-5) == pytest.approx(79.84, abs=5e-3)
     assert binomial_delta(1.0, 100, 70.07) > 50e-5
 
 
 def test_a_thousand_randomised_responses_by_every_theorem():
     event, delta = release(0.1, count=1000), 1e-5
-    assert optimal(0.1, 0.0, 1000).epsilon(delta) == pytest.approx(17.787, abs=5e-4)
+    assert make_optimal_composition(0.1, 0.0, 1000).epsilon(delta) == pytest.approx(
+        17.787, abs=5e-4
+    )
     assert RenyiCurveDP(event).epsilon(delta) == pytest.approx(18.97, abs=1e-2)
-    assert advanced(0.1, 0.0, 1000, delta) == (pytest.approx(25.69, abs=5e-3), delta)
-    assert basic(event) == (pytest.approx(100.0), 0.0)
+    assert compose_advanced(0.1, 0.0, 1000, delta) == (pytest.approx(25.69, abs=5e-3), delta)
+    assert compose_basic(event) == (pytest.approx(100.0), 0.0)
     # Bun & Steinke 2016, Proposition 1.3, gives 20.17; the conversion used here is sharper.
-    rho = zcdp(event).rho
+    rho = compute_zcdp_guarantee(event).rho
     assert rho + 2 * math.sqrt(rho * -math.log(delta)) == pytest.approx(20.17, abs=5e-3)
-    assert zcdp(event).epsilon(delta) == pytest.approx(19.05, abs=5e-3)
+    assert compute_zcdp_guarantee(event).epsilon(delta) == pytest.approx(19.05, abs=5e-3)
 
 
 @pytest.mark.parametrize("slack", [1e-5, 1e-20])
@@ -265,16 +280,16 @@ def test_advanced_composition_of_a_thousand(slack):
         own = mpmath.mpf(0.1)
         root = mpmath.sqrt(2000 * mpmath.log(1 / mpmath.mpf(slack))) * own
         formula = root + 1000 * own * mpmath.expm1(own)
-    found = advanced(0.1, 0.0, 1000, slack)[0]
+    found = compose_advanced(0.1, 0.0, 1000, slack)[0]
     assert found == pytest.approx(float(formula), rel=1e-14)
-    assert found > optimal(0.1, 0.0, 1000).epsilon(slack)
+    assert found > make_optimal_composition(0.1, 0.0, 1000).epsilon(slack)
     assert binomial_delta(0.1, 1000, found) < slack
     assert binomial_delta(0.1, 1000, found / 2) > slack
 
 
 def test_advanced_composition_of_huge_epsilons_is_a_number():
-    assert advanced(710.0, 0.0, 1000, 1e-20) == (math.inf, 1e-20)
-    assert advanced(699.0, 0.0, 10**6, 1e-20)[0] == math.inf
+    assert compose_advanced(710.0, 0.0, 1000, 1e-20) == (math.inf, 1e-20)
+    assert compose_advanced(699.0, 0.0, 10**6, 1e-20)[0] == math.inf
     assert kairouz_heterogeneous([release(710.0, count=1000)], 1e-20)[0] == 710_000.0
 
 
@@ -284,8 +299,12 @@ def test_advanced_composition_of_huge_epsilons_is_a_number():
 @given(EPSILONS, st.floats(0.0, 0.01), st.integers(1, 60), st.floats(1e-20, 0.5))
 def test_no_theorem_is_below_the_exact_value(own, delta, count, slack):
     part = release(own, delta, count)
-    exact = optimal(own, delta, count)
-    forms = (advanced(own, delta, count, slack), kairouz_heterogeneous([part], slack), basic(part))
+    exact = make_optimal_composition(own, delta, count)
+    forms = (
+        compose_advanced(own, delta, count, slack),
+        kairouz_heterogeneous([part], slack),
+        compose_basic(part),
+    )
     for epsilon, total in forms:
         if total < 1 and epsilon < 1e6:
             # One rounding of epsilon at the last loss is all of the delta that is left there.
@@ -296,18 +315,18 @@ def test_no_theorem_is_below_the_exact_value(own, delta, count, slack):
 def test_no_theorem_is_below_the_exact_value_of_parts_that_differ(pairs, slack):
     parts = [release(epsilon, 0.0, count) for epsilon, count in pairs]
     exact = optimal_heterogeneous(parts)
-    for bound in (advanced_heterogeneous, kairouz_heterogeneous):
+    for bound in (compose_advanced_heterogeneous, kairouz_heterogeneous):
         epsilon, delta = bound(parts, slack)
         assert exact.delta(epsilon * (1 + 1e-12)) <= delta * (1 + 1e-9)
-    assert exact.epsilon(slack) <= basic(Sequence(tuple(parts)))[0] * (1 + 1e-12)
+    assert exact.epsilon(slack) <= compose_basic(Sequence(tuple(parts)))[0] * (1 + 1e-12)
 
 
 @given(EPSILONS, COUNTS, st.floats(1e-100, 0.5))
 def test_the_second_form_is_never_looser(own, count, slack):
     part = release(own, 0.0, count)
     sharper = kairouz_heterogeneous([part], slack)[0]
-    assert sharper <= advanced_heterogeneous([part], slack)[0] * (1 + 1e-12)
-    assert sharper <= basic(part)[0] * (1 + 1e-12)
+    assert sharper <= compose_advanced_heterogeneous([part], slack)[0] * (1 + 1e-12)
+    assert sharper <= compose_basic(part)[0] * (1 + 1e-12)
 
 
 def test_the_second_form_in_fifty_digits():
@@ -325,8 +344,8 @@ def test_the_second_form_in_fifty_digits():
 
 
 def test_heterogeneous_is_homogeneous_where_nothing_differs():
-    one, whole = advanced_heterogeneous([release(0.1, 1e-9)] * 100, 1e-6), (0.1, 1e-9, 100)
-    assert one == pytest.approx(advanced(*whole, 1e-6), rel=1e-13)
+    one, whole = compose_advanced_heterogeneous([release(0.1, 1e-9)] * 100, 1e-6), (0.1, 1e-9, 100)
+    assert one == pytest.approx(compose_advanced(*whole, 1e-6), rel=1e-13)
     assert one[1] == pytest.approx(1e-6 + 1e-7)
 
 
@@ -344,7 +363,7 @@ def test_every_pure_release_has_its_epsilon():
             ),
         )
     )
-    assert basic(event) == pytest.approx((1.0 + 1.0 + 1.0 + 2.5, 2e-6))
+    assert compose_basic(event) == pytest.approx((1.0 + 1.0 + 1.0 + 2.5, 2e-6))
 
 
 @pytest.mark.parametrize(
@@ -356,15 +375,15 @@ def test_every_pure_release_has_its_epsilon():
     ],
 )
 def test_other_releases_are_refused(event):
-    for theorem in (basic, approximate_parts):
+    for theorem in (compose_basic, approximate_parts):
         with pytest.raises(UnsupportedEvent, match=type(event).__name__):
             theorem(Sequence((release(0.1), event)))
 
 
 def test_deltas_that_add_up_to_more_than_one_say_nothing():
-    assert basic(release(0.1, 0.5, 3))[1] == 1
-    assert advanced(0.1, 0.5, 3, 0.1)[1] == 1
-    assert optimal(0.1, 0.5, 3).epsilon(0.875) == pytest.approx(0.3)
+    assert compose_basic(release(0.1, 0.5, 3))[1] == 1
+    assert compose_advanced(0.1, 0.5, 3, 0.1)[1] == 1
+    assert make_optimal_composition(0.1, 0.5, 3).epsilon(0.875) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +398,7 @@ def test_deltas_that_add_up_to_more_than_one_say_nothing():
 )
 def test_a_bad_argument_is_named(name, arguments):
     with pytest.raises(InvalidArgument, match=rf"^{name}: got "):
-        advanced(*arguments)
+        compose_advanced(*arguments)
 
 
 def test_bad_parts_and_answers_are_named():

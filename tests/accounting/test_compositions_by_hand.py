@@ -13,12 +13,17 @@ import pytest
 from mpmath import mp
 
 from dpaudit.accounting import accountants, proved
-from dpaudit.accounting.accountants import ACCOUNTANTS, Answer, ask, strongest
+from dpaudit.accounting.accountants import (
+    ACCOUNTANTS,
+    AccountantAnswer,
+    get_accountant_answer,
+    select_strongest_answer,
+)
 from dpaudit.accounting.composition import (
-    advanced_heterogeneous,
     approximate_parts,
-    basic,
     basic_pure,
+    compose_advanced_heterogeneous,
+    compose_basic,
     gaussian_bracket,
     gaussian_guarantee,
     kairouz_heterogeneous,
@@ -35,14 +40,19 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.loss_table import LossTable, log_binomial
-from dpaudit.accounting.optimal import MOST_STATES, OptimalComposition, log_kept, optimal
+from dpaudit.accounting.optimal import (
+    MOST_STATES,
+    OptimalComposition,
+    log_kept,
+    make_optimal_composition,
+)
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.proved import (
     NumericalDP,
     TabulatedDP,
     WorstOf,
-    proved_bracket,
-    proved_worst,
+    bound_proved_epsilon,
+    bound_worst_proved_epsilon,
 )
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.guarantee import GroupOf, Guarantee
@@ -153,8 +163,8 @@ def test_what_is_left_of_a_delta_is_rounded_down(delta, asked):
     left = min(Fraction(asked), Fraction(f"{asked:.17g}")) - Fraction(delta)
     share = mp.mpf(left.numerator) / left.denominator / (1 - mp.mpf(delta))
     exact = mp.log(mp.exp(2) - share * (1 + mp.exp(2)))
-    assert optimal(2.0, delta, 1).epsilon(asked) >= exact
-    loose = optimal(2.0, delta, 1)._left(asked)
+    assert make_optimal_composition(2.0, delta, 1).epsilon(asked) >= exact
+    loose = make_optimal_composition(2.0, delta, 1)._left(asked)
     assert 0 < Fraction(loose) <= left
 
 
@@ -229,7 +239,7 @@ def test_advanced_composition_is_its_formula_rounded_up(seed):
     e = [(part.count, mp.mpf(part.epsilon)) for part in parts]
     squares = mp.sqrt(mp.fsum(n * x * x for n, x in e))
     drift = mp.fsum(n * x * mp.expm1(x) for n, x in e)
-    found, delta = advanced_heterogeneous(parts, slack)
+    found, delta = compose_advanced_heterogeneous(parts, slack)
     assert just_above(found, drift + mp.sqrt(2 * -mp.log(mp.mpf(slack))) * squares, 1e-13)
     exact = mp.fsum(part.count * number(part.delta) for part in parts) + number(slack)
     assert just_above(delta, exact, 1e-15)
@@ -255,8 +265,8 @@ def test_few_releases_lose_no_more_than_their_sum():
 
 
 def test_sums_of_deltas_end_at_one():
-    assert basic(release(0.5, 0.4, 8)) == (4.0, 1.0)
-    assert advanced_heterogeneous([release(0.5, 0.4, 8)], 0.5)[1] == 1.0
+    assert compose_basic(release(0.5, 0.4, 8)) == (4.0, 1.0)
+    assert compose_advanced_heterogeneous([release(0.5, 0.4, 8)], 0.5)[1] == 1.0
 
 
 def test_pure_sums_are_of_pure_releases():
@@ -395,17 +405,17 @@ SMALL, LARGE = LaplaceRelease(sensitivity=0.1, noise_scale=1.0), release(0.7)
 
 @pytest.mark.parametrize("events", [(SMALL, LARGE), (LARGE, SMALL)])
 def test_of_alternatives_the_worst_is_what_is_proved(events):
-    assert proved_worst(events, 0.0) == 0.7
-    assert proved_worst((), 0.0) == 0.0
-    assert proved_bracket(Parallel(events), 0.0).upper == 0.7
+    assert bound_worst_proved_epsilon(events, 0.0) == 0.7
+    assert bound_worst_proved_epsilon((), 0.0) == 0.0
+    assert bound_proved_epsilon(Parallel(events), 0.0).upper == 0.7
     basic_one = next(one for one in ACCOUNTANTS if one.name == "basic")
-    assert ask(basic_one, Parallel(events), 0.0).upper == 0.7
-    assert ask(basic_one, Parallel(()), 0.0).upper == 0.0
+    assert get_accountant_answer(basic_one, Parallel(events), 0.0).upper == 0.7
+    assert get_accountant_answer(basic_one, Parallel(()), 0.0).upper == 0.0
 
 
 def test_the_lower_end_of_what_is_proved_of_equal_releases_is_below_the_truth():
     for delta in (1e-3, 0.02, 0.1):
-        found = proved_bracket(release(0.3, 0.0, 4), delta)
+        found = bound_proved_epsilon(release(0.3, 0.0, 4), delta)
         assert ends_hold([release(0.3, 0.0, 4)], number(delta), found.lower, found.upper)
 
 
@@ -428,18 +438,24 @@ def accountant(name: str) -> accountants.Accountant:
 
 
 def test_what_is_spent_may_be_all_of_delta_and_no_more():
-    assert ask(accountant("basic"), release(0.5, 0.1, 2), 0.2).upper == 1.0
-    assert ask(accountant("basic"), release(0.5, 0.1, 2), math.nextafter(0.2, 0)).upper == math.inf
+    assert get_accountant_answer(accountant("basic"), release(0.5, 0.1, 2), 0.2).upper == 1.0
+    assert (
+        get_accountant_answer(
+            accountant("basic"), release(0.5, 0.1, 2), math.nextafter(0.2, 0)
+        ).upper
+        == math.inf
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "theorem"), [("advanced", advanced_heterogeneous), ("Kairouz", kairouz_heterogeneous)]
+    ("name", "theorem"),
+    [("advanced", compose_advanced_heterogeneous), ("Kairouz", kairouz_heterogeneous)],
 )
 def test_theorems_have_what_the_parts_leave_of_delta(name, theorem):
     event = release(0.5, 1e-3, 4)
-    found = ask(accountant(name), event, 0.005).upper
+    found = get_accountant_answer(accountant(name), event, 0.005).upper
     assert math.isclose(found, theorem([event], 0.001)[0], rel_tol=1e-9)
-    assert "expected above the sum" in ask(accountant(name), event, 0.004).refusal
+    assert "expected above the sum" in get_accountant_answer(accountant(name), event, 0.004).refusal
 
 
 def saying(kind: str) -> accountants.Accountant:
@@ -458,15 +474,17 @@ def saying(kind: str) -> accountants.Accountant:
     ],
 )
 def test_each_kind_of_answer_claims_what_it_proves(kind, ends):
-    said = ask(saying(kind), LARGE, 0.0)
+    said = get_accountant_answer(saying(kind), LARGE, 0.0)
     assert (said.lower, said.upper, said.estimate) == ends
 
 
-def answer(**ends: float) -> Answer:
-    return Answer(accountant=str(ends), kind="bracket", source="", **ends)
+def answer(**ends: float) -> AccountantAnswer:
+    return AccountantAnswer(accountant=str(ends), kind="bracket", source="", **ends)
 
 
 def test_the_strongest_answer_is_the_least_that_proves_something():
     zero, one, guess = answer(upper=0.0), answer(upper=1.0), answer(estimate=-1.0)
-    assert strongest((one, zero, guess)) == strongest((zero, one)) == zero
-    assert strongest((guess,)) is None
+    assert (
+        select_strongest_answer((one, zero, guess)) == select_strongest_answer((zero, one)) == zero
+    )
+    assert select_strongest_answer((guess,)) is None

@@ -28,7 +28,7 @@ from dpaudit.accounting.events import (
     ZeroConcentratedRelease,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.optimal import optimal
+from dpaudit.accounting.optimal import make_optimal_composition
 from dpaudit.errors import DpauditError, InvalidArgument, UnsupportedEvent
 
 needs_library = pytest.mark.skipif(
@@ -77,7 +77,9 @@ def test_a_missing_library_is_named_with_the_remedy(monkeypatch):
     "event", [GaussianRelease(sensitivity=1000.0, noise_scale=1.0), LAPLACE, SAMPLED]
 )
 def test_a_grid_that_would_not_fit_is_refused_before_the_call(event, monkeypatch):
-    monkeypatch.setattr(adapter, "_library", lambda: pytest.fail("the library was called"))
+    monkeypatch.setattr(
+        adapter, "_import_dp_accounting", lambda: pytest.fail("the library was called")
+    )
     with pytest.raises(InvalidArgument, match=rf"^interval: got 1e-07.*{MOST_POINTS} points$"):
         dp_accounting_epsilon(event, 1e-5, interval=1e-7)
 
@@ -129,7 +131,7 @@ def test_both_brackets_hold_the_same_delta(event, epsilon):
 def test_every_randomised_response_counts(count):
     # The library's accountant answers .1001 at any count.
     one = ApproximateRelease(epsilon=0.1, count=1)
-    exact = optimal(0.1, 0.0, count).epsilon(1e-5)
+    exact = make_optimal_composition(0.1, 0.0, count).epsilon(1e-5)
     for event in (ApproximateRelease(epsilon=0.1, count=count), Sequence((one,) * count)):
         bracket = dp_accounting_epsilon(event, 1e-5)
         assert bracket.contains(exact)
@@ -138,7 +140,7 @@ def test_every_randomised_response_counts(count):
 
 @needs_library
 def test_an_epsilon_between_the_points_of_the_grid_is_rounded_both_ways():
-    exact = optimal(1 / math.pi, 0.0, 50).epsilon(1e-5)
+    exact = make_optimal_composition(1 / math.pi, 0.0, 50).epsilon(1e-5)
     bracket = dp_accounting_epsilon(ApproximateRelease(epsilon=1 / math.pi, count=50), 1e-5, 1e-3)
     assert bracket.lower < exact < bracket.upper
     assert bracket.width < 0.1

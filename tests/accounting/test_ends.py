@@ -14,7 +14,12 @@ import pytest
 from flint import arb, ctx
 from mpmath import mp
 
-from dpaudit.accounting.accountants import ACCOUNTANTS, Answer, ask, ask_all
+from dpaudit.accounting.accountants import (
+    ACCOUNTANTS,
+    AccountantAnswer,
+    ask_all,
+    get_accountant_answer,
+)
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
@@ -26,10 +31,10 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import epsilon_of
-from dpaudit.accounting.optimal import OptimalComposition, optimal
+from dpaudit.accounting.optimal import OptimalComposition, make_optimal_composition
 from dpaudit.accounting.pairs.composition import Bracket, Composition
-from dpaudit.accounting.proved import proved_bracket, proved_guarantee
-from dpaudit.accounting.renyi import RenyiCurveDP, zcdp
+from dpaudit.accounting.proved import bound_proved_epsilon, proved_guarantee
+from dpaudit.accounting.renyi import RenyiCurveDP, compute_zcdp_guarantee
 from dpaudit.guarantees import gaussian, rounding
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, ZeroConcentratedDP
 from tests.accounting.exact_profiles import (
@@ -57,8 +62,8 @@ PROVING = tuple(one for one in ACCOUNTANTS if one.kind != "estimate")
 DEAR = ("one sample", "two samples", "allocated", "groups", "atoms beside Gaussians")
 
 
-def ask_proving(event: Event, delta: float) -> tuple[Answer, ...]:
-    return tuple(ask(one, event, delta) for one in PROVING)
+def ask_proving(event: Event, delta: float) -> tuple[AccountantAnswer, ...]:
+    return tuple(get_accountant_answer(one, event, delta) for one in PROVING)
 
 
 def wrong_ends(case: Case, delta: float) -> list[str]:
@@ -86,13 +91,13 @@ def wrong_ends_of(kind: str, seed: int) -> list[str]:
 def wrong_deltas(case: Case, epsilon: float) -> list[str]:
     """Return the guarantees whose delta at an epsilon is below the truth."""
     least = case.delta_at(epsilon)
-    curves = (gaussian_guarantee, zcdp, RenyiCurveDP, proved_guarantee)
+    curves = (gaussian_guarantee, compute_zcdp_guarantee, RenyiCurveDP, proved_guarantee)
     asked = [(curve.__name__, curve(case.event).delta(epsilon)) for curve in curves]
     below = [one for one in asked if one[1] < 1 and not arb(one[1]) >= least]  # 1 is never too low
     return [f"{name}: delta {delta!r}" for name, delta in below]
 
 
-def lower_by_a_little(answer: Answer) -> Answer:
+def lower_by_a_little(answer: AccountantAnswer) -> AccountantAnswer:
     upper = answer.upper
     return answer if upper is None else replace(answer, upper=upper * (1 - 1e-12))
 
@@ -101,7 +106,7 @@ def test_upper_ends_that_are_a_little_lower_are_seen(monkeypatch):
     """A negative control: what compares the ends sees a part in 1e12 of the exact accountant."""
     case = many_gaussians(random.Random(4))
     exact = next(one for one in ACCOUNTANTS if one.name == "Gaussian DP")
-    nudged = lambda event, delta: (lower_by_a_little(ask(exact, event, delta)),)  # noqa: E731
+    nudged = lambda event, delta: (lower_by_a_little(get_accountant_answer(exact, event, delta)),)  # noqa: E731
     assert not any("Gaussian DP" in wrong for wrong in wrong_ends(case, 1e-9))
     monkeypatch.setitem(wrong_ends.__globals__, "ask_proving", nudged)
     assert [wrong.split(":")[0] for wrong in wrong_ends(case, 1e-9)] == ["Gaussian DP"]
@@ -339,7 +344,7 @@ GUARANTEES = (
     OptimalComposition(
         (ApproximateRelease(epsilon=0.3, delta=0.1), ApproximateRelease(epsilon=0.7, delta=0.2))
     ),
-    optimal(0.1, 0.0, 300),
+    make_optimal_composition(0.1, 0.0, 300),
     proved_guarantee(LaplaceRelease(sensitivity=1.0, noise_scale=2.0, count=3)),
 )
 
@@ -361,7 +366,7 @@ def test_below_the_delta_that_stays_no_accountant_has_an_answer():
             answers = ask_all(Sequence((failing, *others)), delta)
             uppers = [answer.upper for answer in answers if answer.upper is not None]
             assert set(uppers) == {math.inf}
-            assert proved_bracket(Sequence((failing, *others)), delta).upper == math.inf
+            assert bound_proved_epsilon(Sequence((failing, *others)), delta).upper == math.inf
 
 
 # Sums of what was written
@@ -375,7 +380,7 @@ def test_statistics_of_a_tenth_spend_the_budget_and_no_more(epsilon, count, tota
     apart = Sequence(tuple(ApproximateRelease(epsilon=epsilon) for _ in range(count)))
     answers = ask_all(apart, 0.0)
     assert min(a.upper for a in answers if a.upper is not None) == total
-    assert proved_bracket(apart, 0.0) == Bracket(total, total)
+    assert bound_proved_epsilon(apart, 0.0) == Bracket(total, total)
 
 
 def test_a_sum_of_other_doubles_is_rounded_up():

@@ -12,10 +12,14 @@ from scipy.stats import binom
 from dpaudit.accounting.discrete_events import RandomizedResponse
 from dpaudit.accounting.grid.convolution import _ROUNDING, _UNDERFLOW, Convolved
 from dpaudit.accounting.pairs.composition import Composition
-from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, rounded_waves
-from dpaudit.accounting.pairs.pair import _power, farthest_moment, tilted_moments
-from dpaudit.accounting.proved import _share
-from dpaudit.accounting.series.inversion import _taken
+from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, bound_wave_rounding
+from dpaudit.accounting.pairs.pair import (
+    _round_order_to_power,
+    compute_tilted_log_moments,
+    farthest_moment,
+)
+from dpaudit.accounting.proved import _compute_expm1_ratio
+from dpaudit.accounting.series.inversion import _bound_log_loss_removal
 from dpaudit.guarantees.rounding import UNIT
 
 
@@ -88,13 +92,17 @@ def test_waves_of_gaussian_losses_are_off_by_less_than_is_said(order):
 
 
 def test_rounded_phases_are_off_by_four_units_of_each():
-    assert rounded_waves(np.array([-3.0, 0.0, 5.0])).tolist() == [16 * UNIT, 4 * UNIT, 24 * UNIT]
+    assert bound_wave_rounding(np.array([-3.0, 0.0, 5.0])).tolist() == [
+        16 * UNIT,
+        4 * UNIT,
+        24 * UNIT,
+    ]
 
 
 def test_laws_are_kept_for_the_next_power_of_two_of_either_sign():
     orders = [0.0, 0.3, 1.0, 1.1, 2.0, 5.0, 8.0]
-    assert [_power(order) for order in orders] == [1, 1, 1, 2, 2, 8, 8]
-    assert [_power(-order) for order in orders] == [1, 1, 1, 2, 2, 8, 8]
+    assert [_round_order_to_power(order) for order in orders] == [1, 1, 1, 2, 2, 8, 8]
+    assert [_round_order_to_power(-order) for order in orders] == [1, 1, 1, 2, 2, 8, 8]
 
 
 @pytest.mark.parametrize("order", [-40.0, -2.0, 0.25, 40.0])
@@ -104,11 +112,17 @@ def test_moments_of_a_bounded_loss_are_integrals(order):
     between = (math.exp(3 * power) - math.exp(-3 * power)) / (4 * power) * math.exp(-1.5)
     atoms = math.exp(3 * order) / 2 + math.exp(-3 - 3 * order) / 2
     pair = LaplacePair(3.0)
-    found = tilted_moments(pair, -3.0, 3.0, np.array([order]))
+    found = compute_tilted_log_moments(pair, -3.0, 3.0, np.array([order]))
     assert found[0] == pytest.approx(math.log(between + atoms), rel=1e-9)
     far = 2 * farthest_moment(-3.0, 3.0)
-    assert tilted_moments(pair, -3.0, 3.0, np.array([far, -far])).tolist() == [3 * far, 3 * far]
-    assert tilted_moments(pair, -2.0, 3.0, np.array([far, -far])).tolist() == [3 * far, 2 * far]
+    assert compute_tilted_log_moments(pair, -3.0, 3.0, np.array([far, -far])).tolist() == [
+        3 * far,
+        3 * far,
+    ]
+    assert compute_tilted_log_moments(pair, -2.0, 3.0, np.array([far, -far])).tolist() == [
+        3 * far,
+        2 * far,
+    ]
 
 
 @pytest.mark.parametrize("loss", [12.0, 16.0, 20.0])
@@ -118,12 +132,15 @@ def test_what_other_losses_take_away_is_bounded_by_a_tail(loss):
     pairs = Composition.of(answers).directions[0]
     lost = round(10 + loss / 2)
     exact = binom.logsf(lost - 1, 20, math.e / (1 + math.e))
-    found = _taken(pairs, loss)
+    found = _bound_log_loss_removal(pairs, loss)
     assert exact - 1e-9 <= found <= exact + 4
     assert found < 0
-    assert _taken(pairs, 0.0) == 0.0
+    assert _bound_log_loss_removal(pairs, 0.0) == 0.0
     alone = Composition.of(RandomizedResponse(truth=0.7)).directions[0]
-    assert (_taken(alone, 1.0), _taken(alone, 0.0)) == (-math.inf, 0.0)
+    assert (_bound_log_loss_removal(alone, 1.0), _bound_log_loss_removal(alone, 0.0)) == (
+        -math.inf,
+        0.0,
+    )
 
 
 @pytest.mark.parametrize("whole", [1e-3, 5.0, 699.0, 701.0, 900.0])
@@ -131,4 +148,4 @@ def test_a_share_of_what_grows_beyond_doubles(whole):
     for part in (0.0, min(1.0, 0.1 * whole), 0.3 * whole, whole - 0.5 * min(1.0, whole), whole):
         with mp.workdps(40):
             exact = mp.expm1(part) / mp.expm1(whole)
-        assert _share(part, whole) == pytest.approx(float(exact), rel=1e-12, abs=0)
+        assert _compute_expm1_ratio(part, whole) == pytest.approx(float(exact), rel=1e-12, abs=0)

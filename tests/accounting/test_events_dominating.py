@@ -20,8 +20,8 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     Sequence,
     ZeroConcentratedRelease,
-    releases,
-    repeated,
+    get_releases,
+    repeat_event,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.accounting.pairs.composition import Bracket, Composition
@@ -84,16 +84,21 @@ KINDS = [
 def test_releases_are_merged_in_order():
     a, b = gaussian(0.3), laplace(0.4, 2)
     nested = Sequence((a, Sequence((b, Sequence((a,)), Sequence(()))), b))
-    assert releases(nested) == (gaussian(0.3, 2), laplace(0.4, 4))
-    assert releases(repeated(nested, 3)) == (gaussian(0.3, 6), laplace(0.4, 12))
-    assert releases(Sequence(())) == releases(gaussian(1.0, 0)) == releases(repeated(a, 0)) == ()
-    assert repeated(laplace(0.4, 2), 3) == laplace(0.4, 6)
+    assert get_releases(nested) == (gaussian(0.3, 2), laplace(0.4, 4))
+    assert get_releases(repeat_event(nested, 3)) == (gaussian(0.3, 6), laplace(0.4, 12))
+    assert (
+        get_releases(Sequence(()))
+        == get_releases(gaussian(1.0, 0))
+        == get_releases(repeat_event(a, 0))
+        == ()
+    )
+    assert repeat_event(laplace(0.4, 2), 3) == laplace(0.4, 6)
 
 
 def test_what_is_no_event_is_refused():
     for event in (None, "gaussian", Sequence((gaussian(1.0), 3))):
         with pytest.raises(UnsupportedEvent):
-            releases(event)
+            get_releases(event)
     with pytest.raises(UnsupportedEvent):
         Composition.of(ZeroConcentratedRelease(rho=0.1))
     with pytest.raises(UnsupportedEvent):
@@ -146,7 +151,7 @@ def test_pairs_of_events():
 
 @pytest.mark.parametrize("event", KINDS, ids=repr)
 def test_count_is_a_loop_is_a_nest(event):
-    three = repeated(event, 3)
+    three = repeat_event(event, 3)
     expected = numerical_epsilon(three, 0.01, CELLS)
     assert numerical_epsilon(Sequence((event, event, event)), 0.01, CELLS) == expected
     assert numerical_epsilon(Sequence((event, Sequence((event, event)))), 0.01, CELLS) == expected
@@ -155,7 +160,7 @@ def test_count_is_a_loop_is_a_nest(event):
 @pytest.mark.slow
 @pytest.mark.parametrize("event", KINDS, ids=repr)
 def test_ordered_in_count_delta_and_epsilon(event):
-    counts = [numerical_epsilon(repeated(event, n), 0.01, CELLS) for n in (0, 1, 2, 5, 9)]
+    counts = [numerical_epsilon(repeat_event(event, n), 0.01, CELLS) for n in (0, 1, 2, 5, 9)]
     deltas = [numerical_epsilon(event, d, CELLS) for d in (0.9, 0.3, 0.05, 1e-2, 1e-4, 1e-9, 0.0)]
     epsilons = [numerical_delta(event, e, CELLS) for e in (9.0, 3.0, 1.0, 0.7, 0.3, 0.1, 0.0)]
     assert counts[0] == Bracket.exactly(0.0)
@@ -170,7 +175,7 @@ def test_ordered_in_count_delta_and_epsilon(event):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("event", KINDS, ids=repr)
 def test_epsilon_and_delta_answer_each_other(event):
-    four = repeated(event, 4)
+    four = repeat_event(event, 4)
     for delta in (0.1, 1e-2, 5e-3):
         bracket = numerical_epsilon(four, delta)
         if bracket.lower > 0:

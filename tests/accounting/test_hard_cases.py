@@ -19,9 +19,9 @@ from dpaudit.accounting.events import (
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.accounting.pairs.composition import Composition
-from dpaudit.accounting.proved import NumericalDP, proved_bracket
+from dpaudit.accounting.proved import NumericalDP, bound_proved_epsilon
 from dpaudit.accounting.renyi import RenyiCurveDP
-from dpaudit.accounting.series.inversion import inverted_epsilon
+from dpaudit.accounting.series.inversion import bound_epsilon_by_inversion
 
 
 def minimiser(shift, dimension, count=1, determinant=0.0):
@@ -68,7 +68,7 @@ def test_moments_keep_their_digits_at_any_order(event, order):
 @pytest.mark.parametrize("mu", [0.02, 0.3])
 def test_atoms_next_to_a_gaussian(mu, delta):
     event = Sequence((minimiser(1.0, 1, 2), GaussianRelease(sensitivity=mu, noise_scale=1.0)))
-    grid, inverted = numerical_epsilon(event, delta), inverted_epsilon(event, delta)
+    grid, inverted = numerical_epsilon(event, delta), bound_epsilon_by_inversion(event, delta)
     assert inverted.lower <= grid.upper
     assert grid.lower <= inverted.upper
     assert grid.width <= 1e-7 * grid.upper
@@ -80,7 +80,7 @@ def test_atoms_next_to_a_gaussian(mu, delta):
     [(7.971870593075208, 10, 5, 8.66e-274), (3.8135940081207176, 3, 9, 4.6e-156)],
 )
 def test_no_end_passes_the_sum_of_pure_epsilons(shift, dimension, count, delta):
-    bracket = proved_bracket(norm(shift, dimension, count), delta)
+    bracket = bound_proved_epsilon(norm(shift, dimension, count), delta)
     assert bracket.lower <= bracket.upper <= shift * count * (1 + 1e-12)
 
 
@@ -100,7 +100,7 @@ def test_delta_near_the_largest_loss():
 def test_high_dimension_in_fifty_digits():
     """The inverted end at d = 3000 was low by 3e-12 in log delta."""
     event, delta = norm(10.0, 3000, 100), 1e-30
-    bracket = inverted_epsilon(event, delta)
+    bracket = bound_epsilon_by_inversion(event, delta)
     with mpmath.workdps(40):
         z, nu = mpmath.mpf(5), mpmath.mpf(3000) / 2 - 1
         kappa = 2999 / z * mpmath.besselk(nu + 1, z) / mpmath.besselk(nu, z)
@@ -157,4 +157,4 @@ def test_no_accountant_contradicts_another(pair):
     answers = [answer for answer in ask_all(event, 1e-6) if answer.upper is not None]
     lowers = [answer.lower for answer in answers if answer.lower is not None]
     assert min(answer.upper for answer in answers) >= max(lowers, default=0.0) * (1 - 1e-13)
-    assert NumericalDP(event).epsilon(1e-6) == proved_bracket(event, 1e-6).upper
+    assert NumericalDP(event).epsilon(1e-6) == bound_proved_epsilon(event, 1e-6).upper

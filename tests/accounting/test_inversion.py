@@ -25,7 +25,7 @@ from dpaudit.accounting.pairs import composition, known
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, SubsampledGaussianPair
 from dpaudit.accounting.proved import NumericalDP
-from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
+from dpaudit.accounting.series.inversion import bound_delta_by_inversion, bound_epsilon_by_inversion
 from dpaudit.errors import ConvergenceError, InvalidArgument
 from dpaudit.guarantees.gaussian import log_delta
 
@@ -61,7 +61,7 @@ EVENTS = [
 @pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-20, 1e-100, 1e-250])
 def test_gaussian_epsilon_is_bracketed_to_ten_digits(mu, delta):
     exact = gaussian_guarantee(gaussian(mu)).epsilon(delta)
-    bracket = inverted_epsilon(gaussian(mu), delta)
+    bracket = bound_epsilon_by_inversion(gaussian(mu), delta)
     assert bracket.lower <= exact * (1 + 1e-12)
     assert bracket.upper >= exact * (1 - 1e-12)
     assert bracket.width <= 1e-10 * exact
@@ -72,7 +72,7 @@ def test_gaussian_epsilon_is_bracketed_to_ten_digits(mu, delta):
 def test_gaussian_delta_is_bracketed(mu, far):
     epsilon = max(0.0, mu * mu / 2 + far * mu)
     exact = math.exp(log_delta(mu, epsilon))
-    bracket = inverted_delta(gaussian(mu), epsilon)
+    bracket = bound_delta_by_inversion(gaussian(mu), epsilon)
     assert bracket.lower <= exact * (1 + 1e-12)
     assert bracket.upper >= exact * (1 - 1e-12)
     assert bracket.width <= 1e-9 * exact
@@ -83,12 +83,12 @@ def test_gaussian_delta_is_bracketed(mu, far):
 @pytest.mark.parametrize("delta", [1e-3, 1e-9])
 def test_it_agrees_with_the_grid(event, delta):
     """Two methods that share the pairs' laws and nothing else; both certify their ends."""
-    inverted, grid = inverted_epsilon(event, delta), numerical_epsilon(event, delta)
+    inverted, grid = bound_epsilon_by_inversion(event, delta), numerical_epsilon(event, delta)
     assert inverted.lower <= grid.upper
     assert grid.lower <= inverted.upper
     assert inverted.width <= 1e-9 * inverted.upper
     epsilon = inverted.upper / 2
-    at = inverted_delta(event, epsilon), numerical_delta(event, epsilon)
+    at = bound_delta_by_inversion(event, epsilon), numerical_delta(event, epsilon)
     assert at[0].lower <= at[1].upper
     assert at[1].lower <= at[0].upper
 
@@ -113,7 +113,7 @@ def test_gaussian_and_randomised_response_in_fifty_digits(mu, epsilon0, count, e
             for k in range(count + 1)
         )
     responses = ApproximateRelease(epsilon=epsilon0, count=count)
-    bracket = inverted_delta(Sequence((gaussian(mu), responses)), epsilon)
+    bracket = bound_delta_by_inversion(Sequence((gaussian(mu), responses)), epsilon)
     assert bracket.lower * (1 - 1e-13) <= float(exact) <= bracket.upper * (1 + 1e-13)
     assert bracket.width <= 1e-9 * float(exact)
 
@@ -129,7 +129,7 @@ def test_gaussian_and_randomised_response_in_fifty_digits(mu, epsilon0, count, e
 )
 def test_where_laws_have_atoms_it_refuses_and_the_grid_answers(event):
     with pytest.raises(ConvergenceError, match="use the numerical accountant"):
-        inverted_epsilon(event, 1e-5)
+        bound_epsilon_by_inversion(event, 1e-5)
     assert NumericalDP(event).epsilon(1e-5) == numerical_epsilon(event, 1e-5).upper
 
 
@@ -138,31 +138,31 @@ def test_a_variation_that_is_too_small_is_caught(monkeypatch):
     event = LaplaceRelease(sensitivity=3.0, noise_scale=1.0, count=4)
     grid = numerical_delta(event, 6.0)
     monkeypatch.setattr(LaplacePair, "envelope", lambda self, order, u: 1e-30)
-    broken = inverted_delta(event, 6.0)
+    broken = bound_delta_by_inversion(event, 6.0)
     assert broken.upper < grid.lower or broken.lower > grid.upper
 
 
 def test_copies_that_are_forgotten_are_caught(monkeypatch):
     """Negative control: a short period without its copies gives a wrong lower end."""
     exact = math.exp(log_delta(1.0, 1.0))
-    monkeypatch.setattr("dpaudit.accounting.series.inversion._period", lambda *_: 4.0)
-    honest = inverted_delta(gaussian(1.0), 1.0)
+    monkeypatch.setattr("dpaudit.accounting.series.inversion._choose_series_period", lambda *_: 4.0)
+    honest = bound_delta_by_inversion(gaussian(1.0), 1.0)
     assert honest.lower <= exact <= honest.upper
-    monkeypatch.setattr("dpaudit.accounting.series.inversion._Line.copies", lambda *_: 0.0)
-    assert inverted_delta(gaussian(1.0), 1.0).lower > exact
+    monkeypatch.setattr("dpaudit.accounting.series.inversion._InversionLine.copies", lambda *_: 0.0)
+    assert bound_delta_by_inversion(gaussian(1.0), 1.0).lower > exact
 
 
 def test_a_moment_that_is_only_bounded_is_no_basis_for_a_lower_end(monkeypatch):
     """Beyond some order a quadrature gives up, and what it then answers is an upper bound."""
     event = PoissonSubsampledGaussian(sampling_ratio=0.01, noise_multiplier=1.0, count=1000)
-    honest = inverted_delta(event, 5.0)
+    honest = bound_delta_by_inversion(event, 5.0)
     with monkeypatch.context() as patched:  # negative control: a bound taken for a moment
         exact = SubsampledGaussianPair.log_mgf
         patched.setattr(SubsampledGaussianPair, "log_mgf", lambda *at: exact(*at) + 1e-3)
-        assert inverted_delta(event, 5.0).lower > honest.upper
+        assert bound_delta_by_inversion(event, 5.0).lower > honest.upper
     monkeypatch.setattr(SubsampledGaussianPair, "farthest_order", 0.5)
     with pytest.raises(ConvergenceError, match="has no more than an upper bound"):
-        inverted_delta(event, 5.0)
+        bound_delta_by_inversion(event, 5.0)
     grid = numerical_delta(event, 5.0, 2**12)  # it keeps to smaller orders
     assert grid.lower <= honest.lower <= honest.upper <= grid.upper
     monkeypatch.setattr("dpaudit.accounting.proved.numerical_delta", lambda *_: grid)
@@ -197,7 +197,7 @@ def test_a_loss_that_is_nearly_an_atom_has_no_bounded_variation(count):
 def test_its_refusals_speak_of_what_is_shared(event, monkeypatch):
     monkeypatch.setattr(composition, "_MOST_QUADRATURES", 9)
     with pytest.raises(ConvergenceError, match=r"^saddle point: .*use the numerical accountant"):
-        inverted_delta(event, 1e-121)
+        bound_delta_by_inversion(event, 1e-121)
 
 
 def phases(count):
@@ -208,7 +208,7 @@ def phases(count):
 
 
 def test_of_many_different_steps_the_ends_are_as_close_as_of_few():
-    found = inverted_epsilon(phases(17), 1e-5)
+    found = bound_epsilon_by_inversion(phases(17), 1e-5)
     assert found.upper - found.lower <= 1e-10 * found.upper
     grid = numerical_epsilon(phases(17), 1e-5, cells=2**12)
     assert grid.lower <= found.lower
@@ -217,12 +217,12 @@ def test_of_many_different_steps_the_ends_are_as_close_as_of_few():
 
 @pytest.mark.slow
 def test_orders_that_few_laws_choose_lose_nothing(monkeypatch):
-    found = inverted_epsilon(phases(24), 1e-5)
+    found = bound_epsilon_by_inversion(phases(24), 1e-5)
     grid = numerical_epsilon(phases(24), 1e-5)
     assert grid.lower <= found.lower
     assert found.upper <= grid.upper <= grid.lower * (1 + 1e-3)
     monkeypatch.setattr(composition, "MANY", 24)
-    every = inverted_epsilon(phases(24), 1e-5)
+    every = bound_epsilon_by_inversion(phases(24), 1e-5)
     assert [found.lower, found.upper] == pytest.approx([every.lower, every.upper], rel=1e-11)
 
 
@@ -269,8 +269,10 @@ def test_an_envelope_tells_what_a_rare_record_moves():
 
 
 def test_an_eighth_of_the_variation_is_no_envelope(monkeypatch):
-    whole = known._parts
-    monkeypatch.setattr(known, "_parts", lambda *of: (whole(*of)[0], whole(*of)[1] / 8))
+    whole = known._bound_tilted_parts
+    monkeypatch.setattr(
+        known, "_bound_tilted_parts", lambda *of: (whole(*of)[0], whole(*of)[1] / 8)
+    )
     pair = SubsampledGaussianPair(0.4, 0.9).trimmed(1e-14)
     cases = [(order, u) for order in (0.3, 4.0, 25.0) for u in (1.0, 3.0, 10.0, 30.0)]
     assert any(sizes_from(pair, *case).max() > pair.envelope(*case) for case in cases)
@@ -314,13 +316,13 @@ def test_the_first_frequencies_are_as_close_to_one_as_they_should_be(ratio, nois
 
 
 def test_nothing_released_and_bad_arguments():
-    assert inverted_epsilon(Sequence(()), 1e-5).upper == 0
-    assert inverted_epsilon(gaussian(0.1), 0.2).upper == 0
+    assert bound_epsilon_by_inversion(Sequence(()), 1e-5).upper == 0
+    assert bound_epsilon_by_inversion(gaussian(0.1), 0.2).upper == 0
     for delta in (0.0, 1.0, -1.0):
         with pytest.raises(InvalidArgument, match=r"^delta: got"):
-            inverted_epsilon(gaussian(1.0), delta)
+            bound_epsilon_by_inversion(gaussian(1.0), delta)
     with pytest.raises(InvalidArgument, match=r"^epsilon: got -1"):
-        inverted_delta(gaussian(1.0), -1.0)
+        bound_delta_by_inversion(gaussian(1.0), -1.0)
 
 
 # The Gaussian mechanism on Poisson samples, where a tiny release is added to cut the series off
@@ -354,7 +356,7 @@ def of_one_step(ratio, noise, epsilon):
 )
 @pytest.mark.parametrize("delta", [1e-4, 1e-8, 1e-12])
 def test_one_step_is_bracketed_to_seven_digits(ratio, noise, delta):
-    bracket = inverted_epsilon(sampled(ratio, noise), delta)
+    bracket = bound_epsilon_by_inversion(sampled(ratio, noise), delta)
     assert bracket.width <= 1e-6 * max(bracket.upper, 1e-2)
     assert max(of_one_step(ratio, noise, bracket.upper)) <= delta * (1 + 1e-12)
     if bracket.lower:
@@ -365,20 +367,20 @@ def test_a_growth_that_is_forgotten_is_caught(monkeypatch):
     """Negative control: what the added release brings is no part of delta."""
     event, epsilon = sampled(0.01, 0.6), 1.0
     exact = max(of_one_step(0.01, 0.6, epsilon))
-    honest = inverted_delta(event, epsilon)
+    honest = bound_delta_by_inversion(event, epsilon)
     assert honest.lower <= exact <= honest.upper
     monkeypatch.setattr("dpaudit.accounting.series.inversion._NARROW", 1e-2)
-    assert inverted_delta(event, epsilon).lower <= exact
+    assert bound_delta_by_inversion(event, epsilon).lower <= exact
     monkeypatch.setattr("dpaudit.accounting.series.inversion._Series._growth", lambda *_: 0.0)
-    assert inverted_delta(event, epsilon).lower > exact
+    assert bound_delta_by_inversion(event, epsilon).lower > exact
 
 
 def test_outputs_that_decide_and_are_forgotten_are_caught(monkeypatch):
     exact = max(of_one_step(0.01, 0.6, 1.0))
-    assert inverted_delta(sampled(0.01, 0.6), 1.0).upper >= exact
+    assert bound_delta_by_inversion(sampled(0.01, 0.6), 1.0).upper >= exact
     known = "dpaudit.accounting.series.inversion._Series._known"
     monkeypatch.setattr(known, lambda *_: Bracket.exactly(0.0))
-    assert inverted_delta(sampled(0.01, 0.6), 1.0).upper < exact
+    assert bound_delta_by_inversion(sampled(0.01, 0.6), 1.0).upper < exact
 
 
 def random_events(seed, number):
@@ -393,7 +395,7 @@ def random_events(seed, number):
 
 
 def check_narrow(event, delta):
-    bracket, grid = inverted_epsilon(event, delta), numerical_epsilon(event, delta)
+    bracket, grid = bound_epsilon_by_inversion(event, delta), numerical_epsilon(event, delta)
     assert bracket.width <= 1e-6 * max(bracket.upper, 1e-2), event
     assert bracket.lower <= grid.upper, event
     assert grid.lower <= bracket.upper, event
@@ -427,12 +429,12 @@ def test_hard_events_have_narrow_brackets(event, delta):
 
 def test_it_is_below_what_a_pessimistic_grid_finds():
     """Another library's grid, whose ends are pessimistic, finds 7.78803."""
-    assert inverted_epsilon(sampled(0.001, 0.5, 1000), 1e-10).upper <= 7.78803
+    assert bound_epsilon_by_inversion(sampled(0.001, 0.5, 1000), 1e-10).upper <= 7.78803
 
 
 def test_a_gaussian_release_beside_sampled_ones():
     event = Sequence((gaussian(0.5), sampled(0.001, 0.6, 20)))
-    bracket, grid = inverted_epsilon(event, 1e-7), numerical_epsilon(event, 1e-7)
+    bracket, grid = bound_epsilon_by_inversion(event, 1e-7), numerical_epsilon(event, 1e-7)
     assert bracket.width <= 1e-6 * bracket.upper
     assert bracket.lower <= grid.upper
     assert grid.lower <= bracket.upper

@@ -11,7 +11,7 @@ import math
 import mpmath
 import pytest
 
-from dpaudit.accounting.composition import advanced, gaussian_guarantee
+from dpaudit.accounting.composition import compose_advanced, gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,
@@ -21,7 +21,7 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.optimal import optimal
+from dpaudit.accounting.optimal import make_optimal_composition
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.accounting.series.contour import contour_epsilon
 from dpaudit.guarantees.kinds import GaussianDP
@@ -78,7 +78,7 @@ RESPONSES = (
 
 @pytest.mark.parametrize(("own", "count", "exact", "theirs"), RESPONSES)
 def test_randomised_response_counts_every_release(own, count, exact, theirs):
-    answer = optimal(own, 0.0, count).epsilon(1e-5)
+    answer = make_optimal_composition(own, 0.0, count).epsilon(1e-5)
     assert answer == pytest.approx(exact, abs=5e-5)
     assert response_delta(own, count, answer) == pytest.approx(1e-5, rel=1e-9)
     bracket = numerical_epsilon(response(own, count), 1e-5)
@@ -144,14 +144,14 @@ def test_epsilon_beyond_the_range_of_the_exponential(mu, exact):
 
 
 def test_optimal_composition_at_a_thousand_releases():
-    answer = optimal(0.1, 0.0, 1000).epsilon(1e-5)
+    answer = make_optimal_composition(0.1, 0.0, 1000).epsilon(1e-5)
     assert answer == pytest.approx(17.787, abs=5e-4)
     assert response_delta(0.1, 1000, answer) == pytest.approx(1e-5, rel=1e-9)
-    assert advanced(0.1, 0.0, 1000, 1e-5)[0] == pytest.approx(25.69, abs=5e-3)
+    assert compose_advanced(0.1, 0.0, 1000, 1e-5)[0] == pytest.approx(25.69, abs=5e-3)
 
 
 def test_optimal_composition_at_a_tiny_delta():
-    answer = optimal(0.1, 0.0, 100).epsilon(1e-20)
+    answer = make_optimal_composition(0.1, 0.0, 100).epsilon(1e-20)
     assert answer == pytest.approx(8.664980, abs=5e-7)
     assert response_delta(0.1, 100, answer) == pytest.approx(1e-20, rel=1e-9)
     assert response_delta(0.1, 100, 8.0) > 1e-18  # what theirs is worth
@@ -168,7 +168,7 @@ PURE = (
 
 @pytest.mark.parametrize(("own", "count", "theirs", "exact"), PURE)
 def test_pure_mechanisms_with_a_large_epsilon(own, count, theirs, exact):
-    answer = optimal(own, 0.0, count).epsilon(1e-5)
+    answer = make_optimal_composition(own, 0.0, count).epsilon(1e-5)
     assert answer == pytest.approx(exact, abs=5e-5)
     assert not Bracket(*theirs).contains(answer)
     assert response_delta(own, count, theirs[1]) > 1e-3

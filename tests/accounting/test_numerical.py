@@ -255,13 +255,15 @@ def test_gaussian_and_randomised_response_together(mu, count):
 def test_law_rounded_downwards_is_caught(monkeypatch):
     def downwards(masses, cells, within, first, size, spacing, order, offset):
         tilted = masses * grid.np.exp(-order * within)
-        return grid._binned(tilted, cells, first, size, offset)
+        return grid._bin_masses(tilted, cells, first, size, offset)
 
     with mpmath.workdps(50):
         exact = gaussian_profile(1.0, 1.0)
         assert numerical_delta(gaussian(1.0), 1.0).upper > exact
-        monkeypatch.setattr(grid, "_split", downwards)
-        monkeypatch.setattr(numerical, "_ordered", lambda lower, upper: Bracket(0.0, upper))
+        monkeypatch.setattr(grid, "_split_masses", downwards)
+        monkeypatch.setattr(
+            numerical, "_make_ordered_bracket", lambda lower, upper: Bracket(0.0, upper)
+        )
         assert numerical_delta(gaussian(1.0), 1.0).upper < exact
         assert gaussian_profile(1.0, numerical_epsilon(gaussian(1.0), 1e-5).upper) > 1e-5
 
@@ -269,16 +271,16 @@ def test_law_rounded_downwards_is_caught(monkeypatch):
 def test_ends_that_cross_are_an_error(monkeypatch):
     def downwards(masses, cells, within, first, size, spacing, order, offset):
         tilted = masses * grid.np.exp(-order * within)
-        return grid._binned(tilted, cells, first, size, offset)
+        return grid._bin_masses(tilted, cells, first, size, offset)
 
-    monkeypatch.setattr(grid, "_split", downwards)
+    monkeypatch.setattr(grid, "_split_masses", downwards)
     with pytest.raises(ConvergenceError, match="expected them in order"):
         numerical_delta(gaussian(1.0), 1.0)
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_cells_that_count_too_little_are_caught(monkeypatch, count):
-    honest = grid.rounded
+    honest = grid.round_loss_law
 
     def wrong(*args):
         law = honest(*args)
@@ -287,7 +289,7 @@ def test_cells_that_count_too_little_are_caught(monkeypatch, count):
         return grid.Rounded(law.above, law.cells_p, moved, law.drift)
 
     assert numerical_delta(laplace(1.0, count), 0.4).width > 0
-    monkeypatch.setattr("dpaudit.accounting.grid.numerical.rounded", wrong)
+    monkeypatch.setattr("dpaudit.accounting.grid.numerical.round_loss_law", wrong)
     with pytest.raises(ConvergenceError, match="expected them in order"):
         numerical_delta(laplace(1.0, count), 0.4)
 
@@ -295,9 +297,9 @@ def test_cells_that_count_too_little_are_caught(monkeypatch, count):
 @pytest.fixture
 def forget_pairs():
     """Pairs are kept between questions; those of a broken run must not outlive it."""
-    dominating._pair.cache_clear()
-    yield dominating._pair.cache_clear
-    dominating._pair.cache_clear()
+    dominating._build_dominating_pair.cache_clear()
+    yield dominating._build_dominating_pair.cache_clear
+    dominating._build_dominating_pair.cache_clear()
 
 
 def test_the_wrong_direction_of_a_sampled_release_is_caught(monkeypatch, forget_pairs):
@@ -357,14 +359,14 @@ def test_no_sum_of_leaks_passes_one():
 @pytest.mark.parametrize("order", [0.0, 5e-324, 1e-310, 1e-9, 0.3, 1.0, 7.0, 1e7])
 def test_the_saddle_factor_has_its_limit_at_small_orders(order):
     """``max_x e^(-order x) (1 - e^-x)`` is near 1 for orders near 0, not 0 and not an error."""
-    from dpaudit.accounting.grid.numerical import _saddle
+    from dpaudit.accounting.grid.numerical import _compute_log_hinge_peak
 
     with mpmath.workdps(400):
         exact = mpmath.mpf(0)
         if order > 0:
             big = mpmath.mpf(order)
             exact = -big * mpmath.log(1 + 1 / big) - mpmath.log(1 + big)
-        assert _saddle(order) == pytest.approx(float(exact), rel=1e-12, abs=1e-300)
+        assert _compute_log_hinge_peak(order) == pytest.approx(float(exact), rel=1e-12, abs=1e-300)
 
 
 def test_mass_that_leaves_the_window_is_counted_as_astray():
@@ -372,9 +374,9 @@ def test_mass_that_leaves_the_window_is_counted_as_astray():
     part = grid.Tilted(grid.np.full(8, 1 / 8), 0, 0.0)
     sums = [sum(cells) for cells in itertools.product(range(8), repeat=4)]
     outside = sum(one >= 16 for one in sums) / len(sums)
-    law = grid.convolved([(part, 4)], 0, 16, 0.1, (1.0, 1.0), 1e-3, 1)
+    law = grid.convolve_laws([(part, 4)], 0, 16, 0.1, (1.0, 1.0), 1e-3, 1)
     assert law.astray >= outside + 1e-3
-    whole = grid.convolved([(part, 4)], 0, 64, 0.1, (20.0, 20.0), 1e-3, 1)
+    whole = grid.convolve_laws([(part, 4)], 0, 64, 0.1, (20.0, 20.0), 1e-3, 1)
     assert 1e-3 <= whole.astray < 2e-3
 
 
@@ -407,7 +409,7 @@ def test_an_upper_end_counts_the_tails_that_are_left_out(share, delta):
         return kept + ratio * ndtr((1 - edge) / noise)
 
     removal = next(one for one in Composition.of(event).directions if math.isinf(one.largest))
-    found = numerical._epsilon(removal, delta, 2**14, share)
+    found = numerical._bound_grid_epsilon(removal, delta, 2**14, share)
     assert found.lower <= brentq(lambda e: exactly(e) - delta, 0, 30, xtol=1e-13) <= found.upper
     at_once = numerical._delta_without_tails(removal.trimmed(share * 1e-3), 1.0, 2**14, 0.0)
     assert at_once.lower <= exactly(1.0) <= at_once.upper

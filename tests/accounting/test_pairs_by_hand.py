@@ -33,7 +33,12 @@ from dpaudit.accounting.events import (
 )
 from dpaudit.accounting.pairs import known
 from dpaudit.accounting.pairs.allocation import Allocated
-from dpaudit.accounting.pairs.composition import Bracket, Composition, _attained, _pair
+from dpaudit.accounting.pairs.composition import (
+    Bracket,
+    Composition,
+    _build_attained_pair,
+    _build_dominating_pair,
+)
 from dpaudit.accounting.pairs.finite import (
     BoundedRatioPair,
     DiscreteGaussianRatios,
@@ -52,15 +57,21 @@ from dpaudit.accounting.pairs.mixtures import (
     LargestOfShuffled,
     Mixture,
     MixturePair,
-    _draws,
-    drawn_with_replacement,
-    fixed_size,
-    fixed_size_with_replacement,
+    _compute_draw_probabilities,
+    make_fixed_size_pair,
+    make_fixed_size_redraw_pair,
+    make_replacement_draw_pair,
+    make_sampled_mixture_pair,
     poisson_replaced,
-    sampled_pair,
 )
-from dpaudit.accounting.pairs.pair import farthest_moment, tilted_moments
-from dpaudit.accounting.pairs.ratios import LEAST_TAIL, RatioPair, Ratios, between, mirrored
+from dpaudit.accounting.pairs.pair import compute_tilted_log_moments, farthest_moment
+from dpaudit.accounting.pairs.ratios import (
+    LEAST_TAIL,
+    RatioPair,
+    Ratios,
+    mirror_ratio_laws,
+    round_cells_to_ratios,
+)
 from dpaudit.errors import InvalidArgument
 
 LEVELS = (1.0, 1.05, 1.5, 3.0, 8.0)
@@ -114,7 +125,7 @@ def cells(upper: bool) -> Ratios:
     p, q = np.array([0.05, 0.25, 0.7]), np.array([0.5, 0.3, 0.2])
     edges = np.log([1e-300, 0.5, 1.5, 9.0])
     edges[0], edges[-1] = -np.inf, np.inf
-    return between(np.log(p), np.log(q), edges, upper=upper)
+    return round_cells_to_ratios(np.log(p), np.log(q), edges, upper=upper)
 
 
 def test_cells_keep_the_masses_of_both_laws():
@@ -144,7 +155,7 @@ def test_the_law_above_is_further_apart_at_every_level(removal):
 def test_a_mirrored_law_is_its_own_reverse_and_has_the_profile_it_was_made_of():
     one = Ratios(np.log([0.1, 0.05]), np.log([1.5, 4.0]), 0.02)
     other = Ratios(np.log([0.08]), np.log([2.0]))
-    found = mirrored([(0.25, one), (0.7, other)])
+    found = mirror_ratio_laws([(0.25, one), (0.7, other)])
     lost = 0.25 * 0.02 + 0.05
     assert math.isclose(found.infinite, lost)
     assert math.isclose(np.exp(found.log_masses).sum(), 1.0)
@@ -263,7 +274,7 @@ def test_a_mixture_leaves_out_what_has_no_weight():
     )
     ((pair, _),) = Composition.of(release).parts
     assert pair == RatioPair(MixturePair(Mixture((0.25, 0.75), (0.0, 1.0))))
-    assert _attained(release) == RatioPair(replace(pair.source, upper=False))
+    assert _build_attained_pair(release) == RatioPair(replace(pair.source, upper=False))
 
 
 @pytest.mark.parametrize("removal", [True, False])
@@ -271,7 +282,7 @@ def test_a_mixture_leaves_out_what_has_no_weight():
 def test_mixtures_enclose_their_gaussian_tails(ratio, removal):
     """Of a half-line where the ratio crosses a level, in closed form."""
     shift = 0.8
-    pair = sampled_pair(ratio, shift)
+    pair = make_sampled_mixture_pair(ratio, shift)
     low, high = (replace(pair, upper=up).law(1e-14) for up in (False, True))
     for level in (1.0, 1.02, 1.05):
         need = level if removal else 1 / level
@@ -289,8 +300,8 @@ def test_mixtures_enclose_their_gaussian_tails(ratio, removal):
 
 def test_mixtures_of_samplers_as_they_are_written():
     half = Mixture((0.8, 0.2), (0.0, 0.5))
-    assert sampled_pair(0.2, 0.5) == MixturePair(half)
-    assert sampled_pair(1.0, 0.5) == MixturePair(Mixture((1.0,), (0.5,)))
+    assert make_sampled_mixture_pair(0.2, 0.5) == MixturePair(half)
+    assert make_sampled_mixture_pair(1.0, 0.5) == MixturePair(Mixture((1.0,), (0.5,)))
     assert poisson_replaced(0.2, 0.5) == MixturePair(half, Mixture((0.8, 0.2), (0.0, -0.5)))
     whole = MixturePair(Mixture((1.0,), (0.5,)), Mixture((1.0,), (-0.5,)))
     assert poisson_replaced(1.0, 0.5) == whole
@@ -299,14 +310,14 @@ def test_mixtures_of_samplers_as_they_are_written():
 
 @pytest.mark.parametrize(("records", "batch"), [(10, 3), (100, 100), (7, 7)])
 def test_draws_with_replacement_are_binomial(records, batch):
-    weights, lost = _draws(records, batch)
+    weights, lost = _compute_draw_probabilities(records, batch)
     np.testing.assert_allclose(weights, binom.pmf(np.arange(len(weights)), batch, 1 / records))
     assert math.isclose(sum(weights) + lost, 1.0, rel_tol=1e-13)
     assert 0 <= lost < 1e-10
 
 
 def test_draws_that_are_not_told_apart_are_lost():
-    weights, lost = _draws(3, 200)  # 67 on average, of which 64 are told apart
+    weights, lost = _compute_draw_probabilities(3, 200)  # 67 on average, of which 64 are told apart
     assert len(weights) == 65
     assert math.isclose(lost, binom.sf(64, 200, 1 / 3))
 
@@ -321,9 +332,9 @@ def sampled_gaussian(ratio, shift, level):
 @pytest.mark.parametrize(
     ("pair", "weights"),
     [
-        (fixed_size(100, 20, 0.5), {1: 0.2}),
+        (make_fixed_size_pair(100, 20, 0.5), {1: 0.2}),
         (
-            fixed_size_with_replacement(20, 3, 0.5),
+            make_fixed_size_redraw_pair(20, 3, 0.5),
             {k: float(binom.pmf(k, 3, 0.05)) for k in (1, 2, 3)},
         ),
     ],
@@ -340,10 +351,10 @@ def test_a_replaced_record_of_a_batch_loses_the_same_both_ways(pair, weights, re
 
 
 def test_what_is_drawn_too_often_to_be_told_is_lost():
-    pair = fixed_size_with_replacement(3, 200, 0.05)
+    pair = make_fixed_size_redraw_pair(3, 200, 0.05)
     lost = binom.sf(64, 200, 1 / 3)
     assert pair.lost == pytest.approx(lost)
-    added = drawn_with_replacement(3, 200, 0.05)
+    added = make_replacement_draw_pair(3, 200, 0.05)
     assert added.lost == pair.lost
     assert added.p.weights == pair.weights
     assert added.p.means == pytest.approx(0.05 * np.arange(65))
@@ -356,7 +367,7 @@ def test_parts_of_a_tilted_law_have_their_masses_and_how_far_their_densities_var
     """From each point on, and up to the next one; a density ends where its part does."""
     pair = SubsampledGaussianPair(0.2, 1.5, removal)
     y, masses, density = pair.tilted(order)
-    least, varied = known._parts(pair, order)
+    least, varied = known._bound_tilted_parts(pair, order)
     cells = np.minimum(masses[1:], masses[:-1]) * np.diff(y)
     steps = np.abs(np.diff(density))
     count = len(cells)
@@ -390,37 +401,39 @@ def batched(sampling, relation, size=20, noise=4.0):
         ("poisson", ADD_REMOVE, 100, GaussianPair(0.25)),
         ("poisson", REPLACE, 100, RatioPair(poisson_replaced(1.0, 0.25))),
         ("fixed", ADD_REMOVE, 20, SubsampledGaussianPair(0.2, 2.0)),
-        ("fixed", REPLACE, 20, RatioPair(fixed_size(100, 20, 0.5))),
-        ("fixed", ZERO_OUT, 20, RatioPair(fixed_size(100, 20, 0.5))),
+        ("fixed", REPLACE, 20, RatioPair(make_fixed_size_pair(100, 20, 0.5))),
+        ("fixed", ZERO_OUT, 20, RatioPair(make_fixed_size_pair(100, 20, 0.5))),
         ("fixed", ADD_REMOVE, 100, GaussianPair(0.5)),
         ("fixed", REPLACE, 100, GaussianPair(0.5)),
         (
             "fixed-replacement",
             REPLACE,
             20,
-            RatioPair(fixed_size_with_replacement(100, 20, 0.5)),
+            RatioPair(make_fixed_size_redraw_pair(100, 20, 0.5)),
         ),
     ],
 )
 def test_batches_have_the_pair_of_their_sampler(sampling, relation, size, pair):
-    assert _pair(batched(sampling, relation, size)) == pair
+    assert _build_dominating_pair(batched(sampling, relation, size)) == pair
 
 
 def test_a_record_drawn_twice_counts_twice_as_much():
-    source = _pair(batched("fixed-replacement", ADD_REMOVE)).source
-    weights, lost = _draws(100, 20)
+    source = _build_dominating_pair(batched("fixed-replacement", ADD_REMOVE)).source
+    weights, lost = _compute_draw_probabilities(100, 20)
     np.testing.assert_allclose(source.p.means, 0.5 * np.arange(len(weights)))
     assert source.p.weights == weights
     assert (source.lost, source.q) == (lost, Mixture((1.0,), (0.0,)))
 
 
 def test_what_is_attained_is_no_more_than_some_neighbours_lose():
-    replaced, zeroed = (_attained(batched("fixed", r)).source for r in (REPLACE, ZERO_OUT))
+    replaced, zeroed = (
+        _build_attained_pair(batched("fixed", r)).source for r in (REPLACE, ZERO_OUT)
+    )
     assert replaced == MixturePair(Mixture((0.8, 0.2), (0.0, 0.5)), upper=False)
     assert zeroed.q == Mixture((0.8, 0.2), (0.0, 0.25))
     assert not zeroed.upper
-    assert not _attained(batched("poisson", REPLACE)).source.upper
-    assert _attained(batched("poisson", ADD_REMOVE)) == SubsampledGaussianPair(0.2, 4.0)
+    assert not _build_attained_pair(batched("poisson", REPLACE)).source.upper
+    assert _build_attained_pair(batched("poisson", ADD_REMOVE)) == SubsampledGaussianPair(0.2, 4.0)
 
 
 @pytest.mark.parametrize(
@@ -449,8 +462,8 @@ def test_what_is_attained_is_no_more_than_some_neighbours_lose():
     ],
 )
 def test_epochs_have_a_pair_above_and_one_below(release, pair, attained):
-    assert _pair(release) == pair
-    assert _attained(release) == attained
+    assert _build_dominating_pair(release) == pair
+    assert _build_attained_pair(release) == attained
 
 
 @pytest.mark.parametrize("batches", [1, 2, 3, 5, 8])
@@ -502,7 +515,7 @@ def test_the_largest_output_of_an_epoch_by_its_distribution_functions(shift, oth
     ],
 )
 def test_what_reveals_nothing_has_no_pair(release, pair):
-    assert _pair(release) == pair
+    assert _build_dominating_pair(release) == pair
 
 
 # --- compositions -------------------------------------------------------------------------------
@@ -644,7 +657,7 @@ def test_the_density_between_the_atoms_varies_as_much_as_is_said_and_not_a_third
 )
 def test_moments_beyond_what_is_resolved_are_bounded_by_the_farther_end(low, high, order, bound):
     assert abs(order) > farthest_moment(low, high)
-    assert tilted_moments(None, low, high, np.array([order])).tolist() == [bound]
+    assert compute_tilted_log_moments(None, low, high, np.array([order])).tolist() == [bound]
 
 
 def test_gaussian_releases_become_one_pair_and_a_whole_sample_is_one():
@@ -710,6 +723,6 @@ def test_pairs_of_both_sides_are_of_their_side():
         PoissonSubsampledLaplace(sampling_ratio=0.3),
     ]
     for release, upper in itertools.product(releases, (True, False)):
-        pair = _pair(release) if upper else _attained(release)
+        pair = _build_dominating_pair(release) if upper else _build_attained_pair(release)
         assert pair.source.upper is upper
         assert isinstance(pair, BoundedRatioPair) or release is releases[2]

@@ -14,9 +14,9 @@ import pytest
 from mpmath import mp
 
 from dpaudit.accounting.composition import (
-    advanced,
     approximate_parts,
-    basic,
+    compose_advanced,
+    compose_basic,
     gaussian_guarantee,
     kairouz_heterogeneous,
 )
@@ -43,7 +43,7 @@ from dpaudit.accounting.events import (
 )
 from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.accounting.pairs.composition import Composition
-from dpaudit.accounting.renyi import zcdp
+from dpaudit.accounting.renyi import compute_zcdp_guarantee
 from dpaudit.accounting.samples import _as_gaussian
 from dpaudit.accounting.sharing import one_budget, one_sample
 from dpaudit.guarantees.kinds import GaussianDP, PureDP
@@ -137,13 +137,13 @@ NUMBERS = {
         lambda s, n: product(s, n) + Fraction(s),
     ),
     "sum of epsilons": (
-        lambda s, n: basic(
+        lambda s, n: compose_basic(
             Sequence((ApproximateRelease(epsilon=s, count=3), ApproximateRelease(epsilon=n)))
         )[0],
         lambda s, n: 3 * Fraction(s) + Fraction(n),
     ),
     "sum of deltas": (
-        lambda s, n: basic(
+        lambda s, n: compose_basic(
             Sequence(
                 (
                     ApproximateRelease(epsilon=1.0, delta=s / 9, count=3),
@@ -275,19 +275,23 @@ NUMBERS = {
         lambda s, n: sum(k * Fraction(pair.distance) for pair, k in two_gaussians(s, n)),
     ),
     "rho of Gaussian noise": (
-        lambda s, n: zcdp(GaussianRelease(sensitivity=s, noise_scale=n)).rho,
+        lambda s, n: compute_zcdp_guarantee(GaussianRelease(sensitivity=s, noise_scale=n)).rho,
         lambda s, n: quotient(s, n) ** 2 / 2,
     ),
     "rho of discrete Gaussian noise": (
-        lambda s, n: zcdp(DiscreteGaussianRelease(sensitivity=1 + int(10 * s), noise_scale=n)).rho,
+        lambda s, n: (
+            compute_zcdp_guarantee(
+                DiscreteGaussianRelease(sensitivity=1 + int(10 * s), noise_scale=n)
+            ).rho
+        ),
         lambda s, n: whole(s, n) ** 2 / 2,
     ),
     "rho of Laplace noise": (
-        lambda s, n: zcdp(LaplaceRelease(sensitivity=s, noise_scale=n)).rho,
+        lambda s, n: compute_zcdp_guarantee(LaplaceRelease(sensitivity=s, noise_scale=n)).rho,
         lambda s, n: quotient(s, n) ** 2 / 2,
     ),
     "rho of an epsilon": (
-        lambda s, n: zcdp(ApproximateRelease(epsilon=s, count=3)).rho,
+        lambda s, n: compute_zcdp_guarantee(ApproximateRelease(epsilon=s, count=3)).rho,
         lambda s, n: 3 * Fraction(s) ** 2 / 2,
     ),
     "rho of a mu": (lambda s, n: GaussianDP(s)._rho(), lambda s, n: Fraction(s) ** 2 / 2),
@@ -355,7 +359,7 @@ def test_sums_of_published_theorems_are_rounded_up():
         with mp.workdps(50):
             e = mp.mpf(epsilon)
             true = mp.sqrt(2 * 50 * mp.log(1 / mp.mpf(slack))) * e + 50 * e * mp.expm1(e)
-            published, _ = advanced(epsilon, 1e-7, 50, slack)
+            published, _ = compose_advanced(epsilon, 1e-7, 50, slack)
             assert mp.mpf(published) >= true
 
 

@@ -3,25 +3,29 @@
 from dpaudit.accounting.events import GaussianRelease, LaplaceRelease, ZeroConcentratedRelease
 from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.accounting.pairs.known import LaplacePair, SubsampledGaussianPair
-from dpaudit.accounting.proved import proved_bracket, proved_worst
+from dpaudit.accounting.proved import bound_proved_epsilon, bound_worst_proved_epsilon
 from dpaudit.guarantees.kinds import GaussianDP
 
 
 def test_a_renyi_bound_says_nothing_from_below():
-    bracket = proved_bracket(ZeroConcentratedRelease(rho=0.5), 1e-5)
+    bracket = bound_proved_epsilon(ZeroConcentratedRelease(rho=0.5), 1e-5)
     assert bracket.lower == 0 < 4 < bracket.upper
 
 
 def test_an_exact_guarantee_is_both_ends():
     exact = GaussianDP(1.0).epsilon(1e-5)
-    bracket = proved_bracket(GaussianRelease(sensitivity=1.0, noise_scale=1.0), 1e-5)
+    bracket = bound_proved_epsilon(GaussianRelease(sensitivity=1.0, noise_scale=1.0), 1e-5)
     assert bracket.lower < bracket.upper == exact < bracket.lower * (1 + 1e-15)
 
 
 def test_of_alternatives_the_worst_is_proved():
     little, much = (LaplaceRelease(sensitivity=1.0, noise_scale=scale) for scale in (4.0, 0.5))
-    assert proved_worst((little, much), 0.0) == proved_worst((much, little), 0.0) == 2.0
-    assert proved_worst((), 0.0) == 0.0
+    assert (
+        bound_worst_proved_epsilon((little, much), 0.0)
+        == bound_worst_proved_epsilon((much, little), 0.0)
+        == 2.0
+    )
+    assert bound_worst_proved_epsilon((), 0.0) == 0.0
 
 
 def test_one_part_that_is_not_symmetric_asks_for_both_directions():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.accounting import renyi as renyi_curves
-from dpaudit.accounting.composition import basic, gaussian_guarantee
+from dpaudit.accounting.composition import compose_basic, gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,
     ExponentialNormRelease,
@@ -21,12 +21,12 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     Sequence,
     ZeroConcentratedRelease,
-    repeated,
+    repeat_event,
 )
 from dpaudit.accounting.grid.numerical import numerical_epsilon
-from dpaudit.accounting.optimal import optimal
+from dpaudit.accounting.optimal import make_optimal_composition
 from dpaudit.accounting.pairs.composition import Composition
-from dpaudit.accounting.renyi import RenyiCurveDP, renyi_divergence, zcdp
+from dpaudit.accounting.renyi import RenyiCurveDP, compute_zcdp_guarantee, renyi_divergence
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.kinds import ZeroConcentratedDP
 
@@ -109,8 +109,10 @@ def test_closed_forms_keep_their_digits(scale, order):
         moment = truth**a * (1 - truth) ** (1 - a) + (1 - truth) ** a * truth ** (1 - a)
         response = mpmath.log(moment) / (a - 1)
     orders = np.array([order])
-    assert renyi_curves.laplace(scale, orders)[0] == pytest.approx(float(laplace), rel=1e-13)
-    found = renyi_curves.randomised_response(scale, orders)[0]
+    assert renyi_curves.compute_laplace_divergence(scale, orders)[0] == pytest.approx(
+        float(laplace), rel=1e-13
+    )
+    found = renyi_curves.compute_response_divergence(scale, orders)[0]
     assert found == pytest.approx(float(response), rel=1e-13)
 
 
@@ -122,7 +124,7 @@ def test_the_subsampled_curve_by_quadrature(ratio, noise, order):
         pair = sampled_pair(mpmath.mpf(ratio), mpmath.mpf(noise))
         points = points_around(0, mpmath.mpf(order) / noise)
         mixture_first = divergence_by_quadrature(*pair, mpmath.mpf(order), points)
-    found = renyi_curves.subsampled_gaussian(ratio, noise, np.array([order]))[0]
+    found = renyi_curves.compute_subsampled_divergence(ratio, noise, np.array([order]))[0]
     assert found == pytest.approx(float(mixture_first), rel=1e-11)
 
 
@@ -134,7 +136,7 @@ def test_removing_a_record_leaks_no_more_than_adding_it(ratio, noise, order):
         mixture, plain = sampled_pair(mpmath.mpf(ratio), mpmath.mpf(noise))
         points = points_around(0, -mpmath.mpf(order) / noise)
         other = divergence_by_quadrature(plain, mixture, mpmath.mpf(order), points)
-    found = renyi_curves.subsampled_gaussian(ratio, noise, np.array([order]))[0]
+    found = renyi_curves.compute_subsampled_divergence(ratio, noise, np.array([order]))[0]
     assert 0 < float(other) <= found * (1 + 1e-12)
 
 
@@ -150,7 +152,7 @@ def test_the_binomial_sum_is_the_integral(ratio, noise, order):
 
 @pytest.mark.parametrize("order", [1e5 + 0.5, 1e8, math.inf])
 def test_without_a_quadrature_the_unsampled_curve_stands_in(order):
-    found = renyi_curves.subsampled_gaussian(0.1, 0.2, np.array([order]))[0]
+    found = renyi_curves.compute_subsampled_divergence(0.1, 0.2, np.array([order]))[0]
     assert found == pytest.approx(order * 12.5, rel=1e-15)
 
 
@@ -169,15 +171,15 @@ def test_curves_grow_with_the_order(event):
 
 @every_event
 def test_count_loop_and_nested_agree(event):
-    nested = Sequence((repeated(event, 2), Sequence((event, Sequence((event,))))))
-    for whole in (repeated(event, 4), Sequence((event,) * 4), nested):
+    nested = Sequence((repeat_event(event, 2), Sequence((event, Sequence((event,))))))
+    for whole in (repeat_event(event, 4), Sequence((event,) * 4), nested):
         assert renyi_divergence(whole, ORDERS) == pytest.approx(4 * renyi_divergence(event, ORDERS))
 
 
 def test_a_laplace_query_of_many_coordinates_leaks_no_more_than_one():
     orders = np.array(ORDERS)
-    parts = [renyi_curves.laplace(shift, orders) for shift in (0.5, 0.3, 0.2)]
-    assert (sum(parts) <= renyi_curves.laplace(1.0, orders)).all()
+    parts = [renyi_curves.compute_laplace_divergence(shift, orders) for shift in (0.5, 0.3, 0.2)]
+    assert (sum(parts) <= renyi_curves.compute_laplace_divergence(1.0, orders)).all()
 
 
 # What a curve implies
@@ -186,9 +188,9 @@ def test_a_laplace_query_of_many_coordinates_leaks_no_more_than_one():
 @pytest.mark.sampled(2)
 @every_event
 def test_the_best_order_is_found(event):
-    guarantee = RenyiCurveDP(repeated(event, 3))
+    guarantee = RenyiCurveDP(repeat_event(event, 3))
     orders = 1 + np.geomspace(1e-4, 1e4, 600)
-    curve = renyi_divergence(repeated(event, 3), orders)
+    curve = renyi_divergence(repeat_event(event, 3), orders)
     for delta in (1e-30, 1e-5, 0.1):
         bounds = curve + np.log1p(-1 / orders) - np.log(delta * orders) / (orders - 1)
         least = min(max(0.0, float(bounds.min())), guarantee.epsilon(0.0))
@@ -198,7 +200,7 @@ def test_the_best_order_is_found(event):
 
 @every_event
 def test_epsilon_and_delta_are_inverse(event):
-    guarantee = RenyiCurveDP(repeated(event, 2))
+    guarantee = RenyiCurveDP(repeat_event(event, 2))
     for delta in (1e-250, 1e-20, 1e-5, 1e-2):
         epsilon = guarantee.epsilon(delta)
         if 0 < epsilon < guarantee.epsilon(0.0):
@@ -207,7 +209,7 @@ def test_epsilon_and_delta_are_inverse(event):
 
 @every_event
 def test_answers_fall_and_grow_as_they_must(event):
-    guarantee, longer = RenyiCurveDP(event), RenyiCurveDP(repeated(event, 2))
+    guarantee, longer = RenyiCurveDP(event), RenyiCurveDP(repeat_event(event, 2))
     deltas = [guarantee.delta(e) for e in (0.0, 0.1, 1.0, 5.0, 50.0, 500.0)]
     epsilons = [guarantee.epsilon(d) for d in (0.0, 1e-300, 1e-20, 1e-5, 0.1, 0.99)]
     assert deltas == sorted(deltas, reverse=True)
@@ -219,23 +221,29 @@ def test_answers_fall_and_grow_as_they_must(event):
 @pytest.mark.parametrize("delta", [1e-100, 1e-10, 1e-5, 0.01])
 @pytest.mark.parametrize("count", [1, 10, 1000])
 def test_never_below_the_exact_value_and_close_to_it(count, delta):
-    response, gaussian = repeated(RESPONSE, count), repeated(GAUSSIAN, count)
+    response, gaussian = repeat_event(RESPONSE, count), repeat_event(GAUSSIAN, count)
     pairs = (
-        (optimal(0.7, 0.0, count).epsilon(delta), RenyiCurveDP(response).epsilon(delta)),
+        (
+            make_optimal_composition(0.7, 0.0, count).epsilon(delta),
+            RenyiCurveDP(response).epsilon(delta),
+        ),
         (gaussian_guarantee(gaussian).epsilon(delta), RenyiCurveDP(gaussian).epsilon(delta)),
     )
     for exact, bound in pairs:
         assert exact <= bound <= 1.25 * exact + 0.5
         assert bound / 2 < exact  # half the bound is refuted by the exact value
-    assert RenyiCurveDP(response).epsilon(delta) <= basic(response)[0] * (1 + 1e-12)
+    assert RenyiCurveDP(response).epsilon(delta) <= compose_basic(response)[0] * (1 + 1e-12)
 
 
 @given(st.floats(0.01, 3.0), st.integers(1, 200), st.floats(1e-50, 0.1))
 @settings(max_examples=30)
 def test_theorems_on_pure_releases_are_in_order(own, count, delta):
     event = ApproximateRelease(epsilon=own, count=count)
-    exact = optimal(own, 0.0, count).epsilon(delta)
-    renyi, concentrated = RenyiCurveDP(event).epsilon(delta), zcdp(event).epsilon(delta)
+    exact = make_optimal_composition(own, 0.0, count).epsilon(delta)
+    renyi, concentrated = (
+        RenyiCurveDP(event).epsilon(delta),
+        compute_zcdp_guarantee(event).epsilon(delta),
+    )
     assert exact <= renyi * (1 + 1e-9)
     assert renyi <= concentrated * (1 + 1e-6)
 
@@ -260,8 +268,8 @@ def test_a_subsampled_run_of_a_thousand_steps():
 
 
 def test_pure_dp_is_the_order_at_infinity():
-    assert RenyiCurveDP(repeated(LAPLACE, 10)).epsilon(0.0) == 5
-    assert RenyiCurveDP(repeated(LAPLACE, 10)).delta(5.0) == 0
+    assert RenyiCurveDP(repeat_event(LAPLACE, 10)).epsilon(0.0) == 5
+    assert RenyiCurveDP(repeat_event(LAPLACE, 10)).delta(5.0) == 0
     assert RenyiCurveDP(RESPONSE).epsilon(1e-300) <= 0.7
     assert RenyiCurveDP(GAUSSIAN).epsilon(0.0) == math.inf
 
@@ -270,7 +278,7 @@ def test_pure_dp_is_the_order_at_infinity():
 def test_nothing_released_leaks_nothing(nothing):
     assert RenyiCurveDP(nothing).epsilon(0.0) == RenyiCurveDP(nothing).epsilon(1e-9) == 0
     assert RenyiCurveDP(nothing).delta(0.0) == 0
-    assert zcdp(nothing).rho == 0
+    assert compute_zcdp_guarantee(nothing).rho == 0
 
 
 def test_extreme_releases_give_numbers():
@@ -317,20 +325,20 @@ def test_rho_adds_up():
             ZeroConcentratedRelease(rho=0.3),
         )
     )
-    assert zcdp(event).rho == pytest.approx(0.5 + 0.2 + 0.125 + 1.0 + 0.5 + 0.3)
+    assert compute_zcdp_guarantee(event).rho == pytest.approx(0.5 + 0.2 + 0.125 + 1.0 + 0.5 + 0.3)
 
 
 @pytest.mark.parametrize("event", [GAUSSIAN, LAPLACE, RESPONSE, CONCENTRATED])
 def test_rho_bounds_the_curve(event):
     orders = np.array(ORDERS)
-    rho = zcdp(event).rho
+    rho = compute_zcdp_guarantee(event).rho
     assert (renyi_divergence(event, orders) <= rho * orders * (1 + 1e-12)).all()
     if event is not CONCENTRATED:  # half of it is refuted
         assert (renyi_divergence(event, orders) > rho / 2 * orders).any()
 
 
 def test_a_concentrated_release_is_its_guarantee():
-    assert zcdp(CONCENTRATED) == ZeroConcentratedDP(0.05)
+    assert compute_zcdp_guarantee(CONCENTRATED) == ZeroConcentratedDP(0.05)
     for delta in (1e-20, 1e-5, 0.1):
         expected = ZeroConcentratedDP(0.05).epsilon(delta)
         assert RenyiCurveDP(CONCENTRATED).epsilon(delta) == pytest.approx(expected, rel=1e-6)
@@ -366,7 +374,7 @@ def test_releases_without_a_curve_are_refused(event):
 @pytest.mark.parametrize("event", [ApproximateRelease(epsilon=0.1, delta=1e-9), SAMPLED])
 def test_releases_without_a_rho_are_refused(event):
     with pytest.raises(UnsupportedEvent, match=type(event).__name__):
-        zcdp(Sequence((GAUSSIAN, event)))
+        compute_zcdp_guarantee(Sequence((GAUSSIAN, event)))
 
 
 @pytest.mark.parametrize("order", [1.0, 0.5, -1.0, math.nan])

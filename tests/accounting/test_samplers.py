@@ -20,9 +20,9 @@ from dpaudit.accounting.events import (
     ShuffledGaussian,
 )
 from dpaudit.accounting.grid.numerical import (
-    _bracket,
-    _epsilon,
-    attained_epsilon,
+    _bound_grid_epsilon,
+    _bound_on_grids,
+    bound_attained_epsilon,
     numerical_delta,
     numerical_epsilon,
 )
@@ -32,14 +32,14 @@ from dpaudit.accounting.pairs.mixtures import (
     LargestOfShuffled,
     Mixture,
     MixturePair,
-    drawn_with_replacement,
-    fixed_size,
-    fixed_size_with_replacement,
+    make_fixed_size_pair,
+    make_fixed_size_redraw_pair,
+    make_replacement_draw_pair,
     poisson_replaced,
 )
-from dpaudit.accounting.pairs.ratios import RatioPair, between, mirrored
-from dpaudit.accounting.proved import proved_bracket
-from dpaudit.accounting.series.inversion import inverted_epsilon
+from dpaudit.accounting.pairs.ratios import RatioPair, mirror_ratio_laws, round_cells_to_ratios
+from dpaudit.accounting.proved import bound_proved_epsilon
+from dpaudit.accounting.series.inversion import bound_epsilon_by_inversion
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 LINE = np.linspace(-30, 30, 200_001)
@@ -136,12 +136,12 @@ def test_draws_with_replacement_count_every_time():
 @pytest.mark.parametrize("count", [1, 50])
 def test_a_poisson_pair_in_cells_is_the_one_in_closed_form(count):
     closed = PoissonSubsampledGaussian(sampling_ratio=0.02, noise_multiplier=0.7, count=count)
-    exact = inverted_epsilon(closed, 1e-6)
+    exact = bound_epsilon_by_inversion(closed, 1e-6)
     mixture = Mixture((0.98, 0.02), (0.0, 1 / 0.7))
     above, below = (
-        _bracket(
+        _bound_on_grids(
             Composition(((RatioPair(MixturePair(mixture, upper=upper)), count),)),
-            partial(_epsilon, delta=1e-6),
+            partial(_bound_grid_epsilon, delta=1e-6),
             None,
         )
         for upper in (True, False)
@@ -152,7 +152,7 @@ def test_a_poisson_pair_in_cells_is_the_one_in_closed_form(count):
 
 
 @pytest.mark.parametrize(
-    "source", [fixed_size(10, 3, 1.7), fixed_size_with_replacement(10, 3, 1.7)], ids=repr
+    "source", [make_fixed_size_pair(10, 3, 1.7), make_fixed_size_redraw_pair(10, 3, 1.7)], ids=repr
 )
 def test_a_mirrored_law_is_one_law_both_ways(source):
     law = source.law(1e-20)
@@ -171,7 +171,7 @@ def test_a_law_above_keeps_both_masses_and_spreads():
     edges = np.log([0.1, 0.5, 1.0, 4.0])
     q = np.array([0.3, 0.4, 0.2])
     p = q * np.array([0.2, 0.9, 3.0])
-    law = between(np.log(p), np.log(q), np.append(edges[:-1], np.inf), upper=True)
+    law = round_cells_to_ratios(np.log(p), np.log(q), np.append(edges[:-1], np.inf), upper=True)
     masses, ratios = np.exp(law.log_masses), np.exp(law.log_ratios)
     assert masses.sum() == pytest.approx(q.sum())
     assert masses @ ratios + law.infinite == pytest.approx(p.sum())
@@ -183,8 +183,8 @@ def test_a_law_above_keeps_both_masses_and_spreads():
 @pytest.mark.parametrize("weights", [(0.9,), (0.5, 0.2), (0.6, 0.4), (1.0,), (1e-3,)])
 def test_weights_that_are_missing_are_an_infinite_ratio_and_no_ratio(weights):
     """Where more was drawn than is looked at, one law has outputs that the other has not."""
-    one = between(np.log([0.25]), np.log([0.1]), np.log([1.0, 2.5]), upper=False)
-    law = mirrored([(weight, replace(one, infinite=0.03)) for weight in weights])
+    one = round_cells_to_ratios(np.log([0.25]), np.log([0.1]), np.log([1.0, 2.5]), upper=False)
+    law = mirror_ratio_laws([(weight, replace(one, infinite=0.03)) for weight in weights])
     missing = 1 - 0.97 * sum(weights)
     assert law.infinite == pytest.approx(missing, abs=1e-15)
     assert law.vanishing == pytest.approx(missing, abs=1e-15)
@@ -199,11 +199,13 @@ def test_a_record_that_is_drawn_more_often_than_is_looked_at_is_told():
     law = source.law(1e-20)
     assert law.infinite == pytest.approx(0.4, abs=1e-9)  # of those that are drawn at all
     assert law.vanishing == pytest.approx(0.4, abs=1e-9)
-    assert fixed_size(10, 5, 1.0).law(1e-20).infinite < 1e-9
+    assert make_fixed_size_pair(10, 5, 1.0).law(1e-20).infinite < 1e-9
 
 
 def test_what_is_left_of_a_mirrored_law_is_at_one():
-    nothing = mirrored([(1.0, between(np.log([0.1]), np.log([0.05]), np.log([1, 3]), upper=False))])
+    nothing = mirror_ratio_laws(
+        [(1.0, round_cells_to_ratios(np.log([0.1]), np.log([0.05]), np.log([1, 3]), upper=False))]
+    )
     assert np.exp(nothing.log_masses[nothing.log_ratios == 0]).sum() == pytest.approx(0.85)
 
 
@@ -267,11 +269,14 @@ def test_shuffling_loses_more_than_poisson_claims():
     """At sigma = .6 and batches of 1% an epoch loses twice what is claimed."""
     poisson = PoissonSubsampledGaussian(sampling_ratio=0.01, noise_multiplier=0.6, count=100)
     shuffled = ShuffledGaussian(batches=100, noise_multiplier=0.6)
-    claimed = inverted_epsilon(poisson, 1e-5).upper
+    claimed = bound_epsilon_by_inversion(poisson, 1e-5).upper
     assert claimed < 3.82
-    assert 8.0 < attained_epsilon(shuffled, 1e-5) < 8.0037
+    assert 8.0 < bound_attained_epsilon(shuffled, 1e-5) < 8.0037
     whole = GaussianRelease(sensitivity=1.0, noise_scale=0.6)
-    assert inverted_epsilon(shuffled, 1e-5).upper == inverted_epsilon(whole, 1e-5).upper
+    assert (
+        bound_epsilon_by_inversion(shuffled, 1e-5).upper
+        == bound_epsilon_by_inversion(whole, 1e-5).upper
+    )
 
 
 def test_a_shift_that_is_too_large_contradicts_the_upper_end(monkeypatch):
@@ -314,7 +319,7 @@ def test_a_record_that_is_drawn_very_often_is_refused():
 def test_whole_batches_are_not_sampled():
     event = batched("fixed", "replace-record", batch=100)
     whole = GaussianRelease(sensitivity=2.0, noise_scale=0.8)
-    assert inverted_epsilon(event, 1e-5) == inverted_epsilon(whole, 1e-5)
+    assert bound_epsilon_by_inversion(event, 1e-5) == bound_epsilon_by_inversion(whole, 1e-5)
     assert poisson_replaced(1.0, 1.0).q.means == (-1.0,)
 
 
@@ -347,11 +352,11 @@ def test_where_nobodys_place_is_taken_a_record_moves_a_sum_by_its_own_term(
         relation=relation,
     )  # fmt: skip
     lower, upper = (normal_epsilon(moved / 2.5, 0.01) for moved in moves)
-    found = proved_bracket(event, 0.01)
+    found = bound_proved_epsilon(event, 0.01)
     assert found.lower <= lower * (1 + 1e-9)
     assert upper <= found.upper * (1 + 1e-9)
     assert (found.lower, found.upper) == pytest.approx((lower, upper), rel=1e-5)
-    assert attained_epsilon(event, 0.01) == pytest.approx(lower, rel=1e-5)
+    assert bound_attained_epsilon(event, 0.01) == pytest.approx(lower, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -377,7 +382,7 @@ def test_a_shuffled_epoch_has_batches_of_one_size():
 @pytest.mark.parametrize(("records", "batch"), [(1, 1), (1, 5), (3, 5)])
 def test_a_record_that_is_drawn_k_times_moves_the_sum_k_times_as_far(records, batch):
     """The only record there is, is drawn every time: what never happens moves nothing else."""
-    drawn = drawn_with_replacement(records, batch, 0.25).p
+    drawn = make_replacement_draw_pair(records, batch, 0.25).p
     chances = binom.pmf(range(batch + 1), batch, 1 / records)
     assert dict(zip(drawn.means, drawn.weights, strict=True)) == pytest.approx(
         {0.25 * k: chance for k, chance in enumerate(chances) if chance}

@@ -16,11 +16,11 @@ from dpaudit.accounting.events import (
     GaussianRelease,
     PrivateSelection,
     Sequence,
-    repeated,
+    repeat_event,
 )
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.renyi import RenyiCurveDP, renyi_divergence
-from dpaudit.accounting.selection import parameter_of, poisson
+from dpaudit.accounting.selection import compute_poisson_divergence, parameter_of
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 ORDERS = np.array([1.3, 2.0, 5.0, 30.0])
@@ -94,7 +94,9 @@ def test_a_poisson_number_that_is_often_none_is_bounded_and_closely(runs):
 @pytest.mark.parametrize("order", [1.01, 1.7, 2.0, 40.0, math.inf])
 def test_a_poisson_number_by_its_formula_in_fifty_digits(runs, order):
     one, delta = 0.4, 1e-3
-    found = poisson(runs, np.array([one]), np.array([order]), np.array([delta]))[0]
+    found = compute_poisson_divergence(runs, np.array([one]), np.array([order]), np.array([delta]))[
+        0
+    ]
     with mpmath.workdps(50):
         m, lost = mpmath.mpf(runs), mpmath.mpf(one) + mpmath.mpf(runs) * mpmath.mpf(delta)
         if order == math.inf:
@@ -125,7 +127,9 @@ def test_selection_is_cheaper_than_releasing_all_and_dearer_than_one(law):
     one = GaussianRelease(sensitivity=1.0, noise_scale=4.0)
     chosen = proved_guarantee(PrivateSelection(base=one, runs=20.0, law=law)).epsilon(1e-6)
     assert (
-        proved_guarantee(one).epsilon(1e-6) < chosen < RenyiCurveDP(repeated(one, 20)).epsilon(1e-6)
+        proved_guarantee(one).epsilon(1e-6)
+        < chosen
+        < RenyiCurveDP(repeat_event(one, 20)).epsilon(1e-6)
     )
 
 

@@ -25,7 +25,7 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
 )
 from dpaudit.accounting.pairs.allocation import Allocated
-from dpaudit.accounting.pairs.composition import Composition, _displaces
+from dpaudit.accounting.pairs.composition import Composition, _is_replacing_records
 from dpaudit.accounting.proved import NumericalDP
 from dpaudit.accounting.renyi import _log_gap
 from dpaudit.accounting.selection import negative_binomial, parameter_of
@@ -79,7 +79,7 @@ def test_a_record_takes_a_place_where_others_are_left_for_it(sampling, records, 
         noise_multiplier=1.0,
         relation=ADD_REMOVE,
     )
-    assert _displaces(part) is displaces
+    assert _is_replacing_records(part) is displaces
 
 
 @pytest.mark.parametrize("batches", [1, 3, 12])
@@ -121,7 +121,7 @@ def tilted(masses, first=0, log_total=-1.0):
 def test_a_convolution_errs_by_every_copy_and_to_its_side():
     one, other = tilted([1.0, 2.0, 1.0]), tilted([3.0, 1.0])
     given = [(one, 3), (other, 2)], 0, 64, 0.1, (1.0, 1.0), 1e-15
-    above, below = (convolution.convolved(*given, side) for side in (1, -1))
+    above, below = (convolution.convolve_laws(*given, side) for side in (1, -1))
     middle = 3 * one.log_total + 2 * other.log_total
     assert above.log_total - middle == pytest.approx(5 * 1e-13, rel=1e-2, abs=0)
     assert below.log_total - middle == pytest.approx(-5 * 1e-13, rel=1e-2, abs=0)
@@ -135,8 +135,10 @@ def test_a_convolution_errs_by_every_copy_and_to_its_side():
 
 def test_what_lies_beyond_a_grid_lies_on_either_side(monkeypatch):
     asked = []
-    monkeypatch.setattr(convolution, "_chernoff", lambda *given: asked.append(given[1:]) or 0.25)
-    assert convolution._beyond([], -10, 64, 0.5, (2.0, 3.0)) == 0.5
+    monkeypatch.setattr(
+        convolution, "_bound_mass_by_chernoff", lambda *given: asked.append(given[1:]) or 0.25
+    )
+    assert convolution._bound_mass_outside_grid([], -10, 64, 0.5, (2.0, 3.0)) == 0.5
     assert asked == [(-2.0, -5.0, 0.5), (3.0, 27.0, 0.5)]
 
 
@@ -145,17 +147,19 @@ def sampled(count=10):
 
 
 def test_chernoffs_bound_is_of_the_worse_direction():
-    both = [numerical._chernoff(one, 1.5) for one in Composition.of(sampled()).directions]
+    both = [
+        numerical._bound_delta_by_chernoff(one, 1.5) for one in Composition.of(sampled()).directions
+    ]
     assert min(both) < 0.9 * max(both)
     assert numerical.chernoff_delta(sampled(), 1.5) == max(both)
 
 
 def test_each_law_errs_to_the_side_on_which_its_end_is(monkeypatch):
-    sides, convolved = [], numerical.convolved
+    sides, convolved = [], numerical.convolve_laws
     monkeypatch.setattr(
-        numerical, "convolved", lambda *given: sides.append(given[-1]) or convolved(*given)
+        numerical, "convolve_laws", lambda *given: sides.append(given[-1]) or convolved(*given)
     )
-    numerical._curves(Composition.of(sampled()), 2.0, 256, (0.0, 0.0))
+    numerical._build_delta_curves(Composition.of(sampled()), 2.0, 256, (0.0, 0.0))
     assert sides == [-1, 1, 1]  # P-masses down, Q-masses up, and what is rounded upwards up
 
 
@@ -176,10 +180,10 @@ def test_tails_that_are_trimmed_are_lost_above_and_not_below(monkeypatch):
         seen.append((pairs, lost))
         raise InterruptedError
 
-    monkeypatch.setattr(numerical, "_curves", curves)
+    monkeypatch.setattr(numerical, "_build_delta_curves", curves)
     composed = Composition.of(sampled())
     with pytest.raises(InterruptedError):
-        numerical._epsilon(composed, 1e-5, 256, 1e-3)
+        numerical._bound_grid_epsilon(composed, 1e-5, 256, 1e-3)
     (pairs, lost), *_ = seen
     assert 0 < pairs.trimmed_mass <= 1e-3 * 1e-5
     assert lost == (pairs.trimmed_mass, 0.0)
@@ -200,7 +204,9 @@ def test_what_decides_by_itself_is_known_up_to_a_doubt_or_else_between_all_and_n
 
 def test_terms_that_are_cut_off_are_at_most_their_envelope():
     pair = SimpleNamespace(envelope=lambda order, u: order / u)
-    assert inversion._cut([(pair, 2)], 3.0, 10.0) == pytest.approx(0.3**2 / (math.pi * 10))
+    assert inversion._bound_truncated_terms([(pair, 2)], 3.0, 10.0) == pytest.approx(
+        0.3**2 / (math.pi * 10)
+    )
 
 
 def test_a_release_that_is_added_is_taken_off_the_lower_end():

@@ -8,7 +8,7 @@ import pytest
 from dpaudit.accounting.calibrate import calibrate
 from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounts.training import Training, sentence
+from dpaudit.accounts.training import Training, format_training_scope
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 
@@ -54,7 +54,7 @@ def test_a_target_that_any_noise_meets_is_named():
     ("batch", "records"), [(1, 10**12), (1, 3), (2, 3), (10**9 - 1, 10**9), (5, 5), (256, 60_000)]
 )
 def test_a_printed_rate_is_neither_0_nor_1_unless_it_is(batch, records):
-    said = sentence(Training(batch_size=batch, records=records))
+    said = format_training_scope(Training(batch_size=batch, records=records))
     shown = Fraction(said.split("probability ")[1].split(";")[0].replace(" ", ""))
     exact = Fraction(batch, records)
     assert exact <= shown <= exact * (1 + Fraction(1, 10**5))

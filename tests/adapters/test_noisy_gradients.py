@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.adapters._calls import called, installed, one_value
-from dpaudit.adapters.opacus import NoisyGradients
+from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors, one_value
+from dpaudit.adapters.opacus import OpacusNoisyGradients
 from dpaudit.errors import DpauditError, InvalidArgument
 
 
@@ -42,7 +42,7 @@ def optimizer(reduction, *, hook=None):
 def test_a_mean_is_multiplied_back_and_the_norm_divided_out(reduction, factor):
     """Eight records in each of three iterations were averaged; the norm is a half."""
     one = optimizer(reduction)
-    seen = NoisyGradients(one)
+    seen = OpacusNoisyGradients(one)
     assert one.attached == [seen]
     seen(one)
     seen(one)
@@ -53,7 +53,7 @@ def test_a_mean_is_multiplied_back_and_the_norm_divided_out(reduction, factor):
 def test_a_hook_that_was_there_is_called_first():
     told = []
     one = optimizer("sum", hook=lambda given: told.append((given, len(seen.steps))))
-    seen = NoisyGradients(one)
+    seen = OpacusNoisyGradients(one)
     seen(one)
     assert told == [(one, 0)]
     assert len(seen.steps) == 1
@@ -66,11 +66,11 @@ def test_each_trial_is_a_call_of_its_own():
         asked.append(trial)
         return [trial, -trial]
 
-    assert called(call, 3).tolist() == [[0, 0], [1, -1], [2, -2]]
+    assert collect_call_outputs(call, 3).tolist() == [[0, 0], [1, -1], [2, -2]]
     assert asked == [0, 1, 2]
     for outputs in ([[1.0], [1.0, 2.0]], [["a"], ["b"]], [[None], [1.0, 2.0]]):
         with pytest.raises(InvalidArgument, match="as many in every trial"):
-            called(lambda trial, outputs=outputs: outputs[trial], 2)
+            collect_call_outputs(lambda trial, outputs=outputs: outputs[trial], 2)
 
 
 def test_the_only_entry_of_a_dataset_is_its_value():
@@ -85,6 +85,9 @@ def test_the_only_entry_of_a_dataset_is_its_value():
 )
 def test_only_a_failed_import_of_the_library_names_the_remedy(missing, named):
     error = ImportError("no", name=missing)
-    with pytest.raises(DpauditError if named else ImportError) as raised, installed("lib", "extra"):
+    with (
+        pytest.raises(DpauditError if named else ImportError) as raised,
+        convert_library_import_errors("lib", "extra"),
+    ):
         raise error
     assert ("dpaudit[extra]" in str(raised.value)) is named

@@ -12,10 +12,10 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from dpaudit.affine.features import (
-    _bracket,
+    _bound_quadratic_delta,
+    _bound_whitening_error,
     _Diagonal,
-    _diagonal,
-    _left_over,
+    _diagonalise_covariances,
     _Quadratic,
     view_pairs,
 )
@@ -39,7 +39,7 @@ def test_one_coordinate_is_a_quadrature(pair, epsilon):
         return max(0.0, norm.pdf(z) - math.exp(epsilon) * other)
 
     exact = quad(beyond, -9, 9, limit=2000, points=np.linspace(-8, 8, 40))[0]
-    found = _bracket(diagonal(shift, spread), epsilon, 2**16)
+    found = _bound_quadratic_delta(diagonal(shift, spread), epsilon, 2**16)
     assert found.lower - 1e-9 <= exact <= found.upper + 1e-9
     assert found.width < 1e-3
 
@@ -47,23 +47,23 @@ def test_one_coordinate_is_a_quadrature(pair, epsilon):
 @pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
 def test_equal_spreads_are_the_gaussian_profile(mu):
     for epsilon in (0.0, 1.0, 3.0):
-        found = _bracket(diagonal([0.6 * mu, 0.8 * mu], [1.0, 1.0]), epsilon, 2**16)
+        found = _bound_quadratic_delta(diagonal([0.6 * mu, 0.8 * mu], [1.0, 1.0]), epsilon, 2**16)
         assert found.contains(GaussianDP(mu).delta(epsilon))
         assert found.width < 1e-3
 
 
 def test_more_cells_are_closer():
     pair = diagonal([0.3, 0.1, 0.0], [1.2, 0.9, 1.5])
-    widths = [_bracket(pair, 0.2, cells).width for cells in (2**10, 2**14, 2**18)]
+    widths = [_bound_quadratic_delta(pair, 0.2, cells).width for cells in (2**10, 2**14, 2**18)]
     assert widths[0] > 8 * widths[1] > 64 * widths[2]
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_what_either_law_is_off_by_is_paid_for(epsilon):
     shift, spread = np.array([0.4]), np.array([1.5])
-    exact = _bracket(_Diagonal(shift, spread, 0.0, 0.0), epsilon, 2**12)
+    exact = _bound_quadratic_delta(_Diagonal(shift, spread, 0.0, 0.0), epsilon, 2**12)
     for p, q in ((1e-2, 0.0), (0.0, 1e-2), (1e-3, 2e-3)):
-        found = _bracket(_Diagonal(shift, spread, p, q), epsilon, 2**12)
+        found = _bound_quadratic_delta(_Diagonal(shift, spread, p, q), epsilon, 2**12)
         cost = p + math.exp(epsilon) * q
         assert found.lower == pytest.approx(max(0.0, exact.lower - cost), abs=1e-12)
         assert found.upper == pytest.approx(exact.upper + cost, abs=1e-12)
@@ -112,7 +112,7 @@ def exact_delta(shift, spread, epsilon):
 @pytest.mark.parametrize(("shift", "spread"), LAWS[:5])
 def test_a_bracket_of_one_coordinate_holds_its_integral(shift, spread, epsilon):
     pair = _Diagonal(np.array([shift]), np.array([spread]), 0.0, 0.0)
-    found = _bracket(pair, epsilon, 2**12)
+    found = _bound_quadratic_delta(pair, epsilon, 2**12)
     exact = exact_delta(shift, spread, epsilon)
     assert found.lower - 1e-7 <= exact <= found.upper + 1e-7
     assert found.width < 0.02
@@ -120,9 +120,9 @@ def test_a_bracket_of_one_coordinate_holds_its_integral(shift, spread, epsilon):
 
 def test_what_the_pair_is_off_by_is_added_on_both_sides():
     shift, spread = np.array([0.7]), np.array([2.0])
-    exact = _bracket(_Diagonal(shift, spread, 0.0, 0.0), 0.5, 2**12)
-    of_p = _bracket(_Diagonal(shift, spread, 0.01, 0.0), 0.5, 2**12)
-    of_q = _bracket(_Diagonal(shift, spread, 0.0, 0.01), 0.5, 2**12)
+    exact = _bound_quadratic_delta(_Diagonal(shift, spread, 0.0, 0.0), 0.5, 2**12)
+    of_p = _bound_quadratic_delta(_Diagonal(shift, spread, 0.01, 0.0), 0.5, 2**12)
+    of_q = _bound_quadratic_delta(_Diagonal(shift, spread, 0.0, 0.01), 0.5, 2**12)
     for found, off in ((of_p, 0.01), (of_q, 0.01 * math.exp(0.5))):
         assert found.upper - exact.upper == pytest.approx(off)
         assert exact.lower - found.lower == pytest.approx(off)
@@ -130,7 +130,7 @@ def test_what_the_pair_is_off_by_is_added_on_both_sides():
 
 def test_coordinates_add_up():
     """Two coordinates of equal spread are one, of the length of the shift."""
-    two = _bracket(_Diagonal(np.array([0.6, 0.8]), np.ones(2), 0.0, 0.0), 0.3, 2**14)
+    two = _bound_quadratic_delta(_Diagonal(np.array([0.6, 0.8]), np.ones(2), 0.0, 0.0), 0.3, 2**14)
     assert two.lower <= GaussianDP(1.0).delta(0.3) <= two.upper
     assert two.width < 0.01
 
@@ -140,8 +140,8 @@ def test_covariances_are_diagonalised_together():
     other = arb_mat([[1, 0, 1], [0, 3, 0]])
     shift = arb_mat([[1], [2]])
     with precision(60):
-        found = _diagonal(one, other, shift)
-        back = _diagonal(other, one, arb_mat([[-1], [-2]]))
+        found = _diagonalise_covariances(one, other, shift)
+        back = _diagonalise_covariances(other, one, arb_mat([[-1], [-2]]))
     s, t = np.array([[4.0, 2], [2, 2]]), np.array([[2.0, 0], [0, 9]])
     spreads = np.linalg.eigvals(np.linalg.solve(s, t)).real
     assert sorted(found.spread) == pytest.approx(sorted(spreads))
@@ -152,10 +152,10 @@ def test_covariances_are_diagonalised_together():
     assert 0 < found.variation_p < 1e-12
     assert 0 < found.variation_q < 1e-12
     with precision(60):
-        off = _left_over(arb_mat([[1.1, 0], [0, 1]]))
+        off = _bound_whitening_error(arb_mat([[1.1, 0], [0, 1]]))
         assert off == pytest.approx(0.21)
         with pytest.raises(ConvergenceError, match="ill-conditioned"):
-            _left_over(arb_mat([[1.3, 0], [0, 1]]))
+            _bound_whitening_error(arb_mat([[1.3, 0], [0, 1]]))
 
 
 @pytest.mark.parametrize("square", [1.0, -1.0])
@@ -171,12 +171,12 @@ def test_coordinates_that_are_alike_cost_nothing():
     """A change of basis may leave coordinates that differ by rounding alone."""
     one = arb_mat([[1, 0], [0, 1]])
     with precision(60):
-        found = _diagonal(one, arb_mat([[2, 0], [0, 1]]), arb_mat([[1], [0]]))
-        same = _diagonal(one, one, arb_mat([[0], [0]]))
-        near = _diagonal(one, one, arb_mat([[0], [1e-9]]))
+        found = _diagonalise_covariances(one, arb_mat([[2, 0], [0, 1]]), arb_mat([[1], [0]]))
+        same = _diagonalise_covariances(one, one, arb_mat([[0], [0]]))
+        near = _diagonalise_covariances(one, one, arb_mat([[0], [1e-9]]))
     assert (found.spread.tolist(), found.shift.tolist()) == ([4.0], [1.0])
     assert (len(same.spread), near.shift.tolist()) == (0, [1e-9])
-    assert _bracket(same, 0.5, 2**10).upper < 1e-12
+    assert _bound_quadratic_delta(same, 0.5, 2**10).upper < 1e-12
 
 
 # --- functions of two datasets -------------------------------------------------------------------

@@ -10,15 +10,15 @@ from dpaudit.affine.kinds import (
     DOUBLES,
     SIZES,
     Balls,
-    Matrix,
     Rationals,
     Residues,
+    SparseMatrix,
+    compute_residue_kernel,
+    compute_view_ranks,
     draw_primes,
     independent_rows,
-    left_kernel,
-    ranks,
 )
-from dpaudit.affine.program import NOWHERE, Program, Term
+from dpaudit.affine.program import NOWHERE, AffineProgram, BlockTerm
 from dpaudit.reals import precision
 
 DIGITS = 40
@@ -28,7 +28,7 @@ NUMBERS = [0.1, -3.0, 1e-9, 7.0, 2.0**-40, 1e12, Fraction(1, 3), Fraction(-22, 7
 def random_program(seed, blocks=8):
     """Return a program of sums, products with doubles and fractions, quotients and matrices."""
     rng = np.random.default_rng(seed)
-    program = Program()
+    program = AffineProgram()
     known = [program.add_leaf("data", 2), program.add_leaf("noise", 3)]
     for _ in range(blocks):
         size = int(rng.integers(1, 4))
@@ -41,13 +41,13 @@ def random_term(rng, known, size):
     numbers = np.array([NUMBERS[n] for n in rng.integers(len(NUMBERS), size=size)], dtype=object)
     kind = rng.integers(4)
     if kind == 0:
-        return Term(ids)
+        return BlockTerm(ids)
     if kind == 3:
         columns = rng.choice(np.concatenate(known), 3)
         places = np.sort(rng.integers(size, size=5)), rng.integers(3, size=5)
         numbers = np.array([NUMBERS[n] for n in rng.integers(len(NUMBERS), size=5)], dtype=object)
-        return Term(columns, matrix=Matrix(size, 3, *places, numbers))
-    return Term(ids, numbers, divides=bool(kind == 2))
+        return BlockTerm(columns, matrix=SparseMatrix(size, 3, *places, numbers))
+    return BlockTerm(ids, numbers, divides=bool(kind == 2))
 
 
 PROGRAMS = range(40)
@@ -137,13 +137,13 @@ def test_ranks_modulo_primes_are_those_of_rationals(tables):
     kinds = [Residues(prime) for prime in draw_primes(2, entropy=2)]
     dependent = 0
     for program, ids, exact in tables:
-        expected = ranks(Rationals(), exact, changes=2)
+        expected = compute_view_ranks(Rationals(), exact, changes=2)
         dependent += expected[0] < len(ids)
         for kind in kinds:
             table = program.coefficients(kind, ids)
-            assert ranks(kind, table, changes=2) == expected
+            assert compute_view_ranks(kind, table, changes=2) == expected
             noise = np.ascontiguousarray(table[:, :3])
-            basis, kernel = independent_rows(kind, noise), left_kernel(kind, noise)
+            basis, kernel = independent_rows(kind, noise), compute_residue_kernel(kind, noise)
             assert len(basis) == expected[0] == len(ids) - len(kernel)
             assert not kind.multiply(kernel, noise).any()
             assert kind.flint(np.ascontiguousarray(noise[basis])).rank() == len(basis)

@@ -15,17 +15,17 @@ from scipy.sparse import coo_array
 import dpaudit
 import dpaudit.affine.view as viewing
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.affine.certificate import _change, _Written, certify_views
+from dpaudit.affine.certificate import _convert_change, _Written, certify_views
 from dpaudit.affine.changes import Box, Direction, L1Ball, L2Ball, root_between
 from dpaudit.affine.form import NotAffine
 from dpaudit.affine.inputs import AdaptiveInputs
-from dpaudit.affine.kinds import Rationals, ranks
-from dpaudit.affine.krylov import _between, _Problem, enclose_mu, product
+from dpaudit.affine.kinds import Rationals, compute_view_ranks
+from dpaudit.affine.krylov import _bound_mu_between, _Problem, enclose_mu, multiply_enclosures
 from dpaudit.affine.observation import PRIMES
 from dpaudit.affine.observers import hear_neighbours
 from dpaudit.affine.reading import ids_of, read_recursion
-from dpaudit.affine.rounds import Rounds, _ascended
-from dpaudit.affine.substitution import Enclosure
+from dpaudit.affine.rounds import Rounds, _bound_block_form_below
+from dpaudit.affine.substitution import MidpointEnclosure
 from dpaudit.affine.view import View, delta_of, epsilon_of
 from dpaudit.reals import precision
 
@@ -87,7 +87,7 @@ def test_data_of_ones_own_that_do_not_change_say_nothing():
 
 def test_ranks_of_several_changes():
     table = np.array([[1, 1, 0], [1, 0, 1]], dtype=object)
-    assert ranks(Rationals(), table, 2) == (1, 2)
+    assert compute_view_ranks(Rationals(), table, 2) == (1, 2)
     seen = view_of(lambda x, rng: x + rng.normal(), PAIR, L2Ball([0, 1]))
     assert (seen.mu.lower, seen.proof) == (math.inf, "exact")
 
@@ -229,7 +229,7 @@ def test_what_changes_by_nothing_is_not_seen():
 
 
 def test_a_box_of_one_number_is_written_with_one_radius():
-    written = _change(Box([0, 1], [0, 2]))
+    written = _convert_change(Box([0, 1], [0, 2]))
     assert written == {"kind": "box", "at": [1], "by": [2.0]}
 
 
@@ -321,7 +321,7 @@ def test_what_an_ascent_finds_is_not_above_the_largest():
     with precision(40):
         for size in range(2, 30):
             blocks = np.full((1, 1, size, size), arb(1), dtype=object)
-            assert _ascended(blocks) <= size
+            assert _bound_block_form_below(blocks) <= size
 
 
 def test_signs_of_both_rounds_count():
@@ -363,19 +363,21 @@ def test_products_are_off_by_what_either_factor_is():
     one, other = (np.full((1, 1), value) for value in (1.0, 2.0))
     for first, second in ((0.1, 0.0), (0.0, 0.2), (0.1, 0.2)):
         errors = np.full((1, 1), first), np.full((1, 1), second)
-        found = product(Enclosure(one, errors[0]), Enclosure(other, errors[1]))
+        found = multiply_enclosures(
+            MidpointEnclosure(one, errors[0]), MidpointEnclosure(other, errors[1])
+        )
         assert found.error[0, 0] >= (1 + first) * (2 + second) - 2 - 1e-15
 
 
 def test_the_largest_of_matrices_off_their_diagonals():
     errors = np.array([[0.0, 0.1], [0.1, 0.0]])
-    found = _between(*[Enclosure(np.eye(2), errors)] * 2, L2Ball([0, 1]))
+    found = _bound_mu_between(*[MidpointEnclosure(np.eye(2), errors)] * 2, L2Ball([0, 1]))
     assert found.upper >= math.sqrt(1.1)
     assert found.lower <= math.sqrt(1.1)
 
 
 def test_upper_ends_divide_by_the_least_that_scales_may_be():
-    scales = Enclosure(np.ones(1), np.full(1, 0.5))
+    scales = MidpointEnclosure(np.ones(1), np.full(1, 0.5))
     through = SimpleNamespace(enclose=lambda given: given, apply=lambda given: given)
     recursion = SimpleNamespace(forwards=through, backwards=through)
     clamped = SimpleNamespace(recursion=recursion, scales=scales, is_free=np.zeros(1, dtype=bool))

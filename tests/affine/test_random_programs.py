@@ -8,10 +8,10 @@ import pytest
 
 from dpaudit.affine.changes import Direction
 from dpaudit.affine.constructors import own_constructors
-from dpaudit.affine.form import Form, NotAffine, Tracing
+from dpaudit.affine.form import AffineForm, FormTracing, NotAffine
 from dpaudit.affine.functions import LINEAR
 from dpaudit.affine.kinds import DOUBLES
-from dpaudit.affine.program import Program
+from dpaudit.affine.program import AffineProgram
 from dpaudit.affine.view import View
 from tests.affine import oracle, random_programs
 
@@ -28,22 +28,22 @@ class FormNormals:
     def normal(self, loc=0.0, scale=1.0, size=None):
         size = np.broadcast_shapes(np.shape(loc), np.shape(scale)) if size is None else size
         ids = self.tracing.program.add_leaf("noise", int(np.prod(size, dtype=int))).reshape(size)
-        return Form(self.tracing, ids, 0.0 * ids) * scale + loc
+        return AffineForm(self.tracing, ids, 0.0 * ids) * scale + loc
 
 
 @contextmanager
 def traced():
     """Let code that makes arrays make forms, of one program after the other."""
-    tracing = Tracing(LINEAR)
+    tracing = FormTracing(LINEAR)
     with own_constructors(tracing, random_programs.Program.__call__):
         yield tracing
 
 
 def read(tracing, function):
     """Return the program of a function of the private array, and the ids and shapes it returns."""
-    tracing.program, tracing.refusal = Program(), None
+    tracing.program, tracing.refusal = AffineProgram(), None
     ids = tracing.program.add_leaf("data", PRIVATE.size).reshape(PRIVATE.shape)
-    output = function(Form(tracing, ids, PRIVATE.copy()), FormNormals(tracing))
+    output = function(AffineForm(tracing, ids, PRIVATE.copy()), FormNormals(tracing))
     if tracing.refusal is not None:
         raise NotAffine(*tracing.refusal)
     forms = [tracing.form_of(one) for one in output]
@@ -122,7 +122,9 @@ def test_ten_thousand_programs_are_read_as_they_run():
 
 def test_a_program_that_is_misread_is_caught():
     def program(private, rng):
-        return [private + rng.normal(size=(2, 2)) * (1.0 if isinstance(private, Form) else 2.0)]
+        return [
+            private + rng.normal(size=(2, 2)) * (1.0 if isinstance(private, AffineForm) else 2.0)
+        ]
 
     noise, data = oracle.coefficients(program, PRIVATE, lambda output: output)
     with traced() as tracing:

@@ -10,7 +10,7 @@ import dpaudit
 from dpaudit.affine import observation
 from dpaudit.affine.changes import Direction
 from dpaudit.affine.kinds import draw_primes
-from dpaudit.affine.program import Program, Term
+from dpaudit.affine.program import AffineProgram, BlockTerm
 from dpaudit.affine.view import View
 
 LARGEST = (2147483647, 2147483629, 2147483587)  # primes below 2^31
@@ -47,11 +47,11 @@ def test_what_is_divided_by_a_prime_is_as_small_as_that(place):
 
 @pytest.mark.parametrize("place", range(3))
 def test_a_prime_that_divides_is_passed_over(place, monkeypatch):
-    program = Program()
+    program = AffineProgram()
     data, noise = program.add_leaf("data", 1), program.add_leaf("noise", 1)
     prime = float(observation.PRIMES[place])
-    small = program.add_sum(Term(data, np.array([prime]), divides=True))
-    view = View(program, program.add_sum(Term(small), Term(noise)), Direction([1]))
+    small = program.add_sum(BlockTerm(data, np.array([prime]), divides=True))
+    view = View(program, program.add_sum(BlockTerm(small), BlockTerm(noise)), Direction([1]))
     assert prime not in view.observation.primes
     assert view.mu.upper == pytest.approx(1 / prime, rel=1e-12)
     with monkeypatch.context() as patch:
@@ -72,15 +72,15 @@ def test_sums_that_cancel_in_decimals_do_not_in_doubles():
 
 
 def test_noise_hides_only_who_is_not_seen_before():
-    program = Program()
+    program = AffineProgram()
     data, noise = program.add_leaf("data", 1), program.add_leaf("noise", 1)
-    scaled = program.add_sum(Term(noise, np.array([2.0])))
-    moved = program.add_sum(Term(data, np.array([3.0])))
-    sent = program.add_sum(Term(moved), Term(scaled))
+    scaled = program.add_sum(BlockTerm(noise, np.array([2.0])))
+    moved = program.add_sum(BlockTerm(data, np.array([3.0])))
+    sent = program.add_sum(BlockTerm(moved), BlockTerm(scaled))
     assert program.are_hidden_by_noise(data, noise, sent)
     for early in (data, scaled, moved):
         seen = np.concatenate([sent, early])
         assert not program.are_hidden_by_noise(data, noise, seen)
         assert View(program, seen, Direction([1])).mu.lower == math.inf
-    program.add_sum(Term(scaled))  # used once more
+    program.add_sum(BlockTerm(scaled))  # used once more
     assert not program.are_hidden_by_noise(data, noise, sent)

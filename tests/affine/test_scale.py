@@ -11,12 +11,12 @@ import pytest
 import dpaudit
 from dpaudit.affine import krylov, view
 from dpaudit.affine.changes import Box, Direction, L1Ball, L2Ball
-from dpaudit.affine.clamped import clamp
+from dpaudit.affine.clamped import clamp_view
 from dpaudit.affine.form import ids_of
 from dpaudit.affine.graph import Withheld
 from dpaudit.affine.krylov import enclose_mu
 from dpaudit.affine.reading import read_recursion
-from dpaudit.affine.substitution import Enclosure, Entries, Parts, Substitution
+from dpaudit.affine.substitution import MidpointEnclosure, Parts, SparseEntries, StateSubstitution
 from dpaudit.affine.view import View
 from dpaudit.errors import ConvergenceError
 
@@ -221,12 +221,14 @@ def test_what_cancels_is_as_far_off_as_its_parts(function, monkeypatch):
 
 
 def test_bounds_leave_the_entries_as_they_are():
-    entries = Entries(np.zeros(2, np.int64), np.zeros(2, np.int64), np.array([1 / 3, -1 / 3]))
-    none = Entries(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    recursion = Substitution(Parts(none, none, none, entries), np.zeros(1, np.int64), (1, 1), 2)
+    entries = SparseEntries(np.zeros(2, np.int64), np.zeros(2, np.int64), np.array([1 / 3, -1 / 3]))
+    none = SparseEntries(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    recursion = StateSubstitution(
+        Parts(none, none, none, entries), np.zeros(1, np.int64), (1, 1), 2
+    )
     for one in (recursion.forwards, recursion.backwards):
         for _ in range(2):
-            found = one.enclose(Enclosure(np.ones(1), np.zeros(1)))
+            found = one.enclose(MidpointEnclosure(np.ones(1), np.zeros(1)))
             assert found.error[0] > 2.0**-54
         assert one.direct.nnz == 2
 
@@ -262,7 +264,7 @@ def test_noise_that_rounds_share_is_solved_for_one_normal_after_the_other():
         return x + mixing @ rng.normal(size=(12, 2))
 
     found = view_of(correlated, 2, L2Ball([0, 1]))
-    clamped = clamp(found.program, found.ids, found.program.leaves("data"))
+    clamped = clamp_view(found.program, found.ids, found.program.leaves("data"))
     assert clamped.is_pivot.sum() == 2 * 11  # the last normal of each is its own
     expected = np.linalg.norm(np.linalg.solve(mixing, np.ones(12)))
     assert enclose(found).lower == pytest.approx(expected, rel=1e-9)
@@ -343,7 +345,7 @@ def test_noise_of_half_the_scale_gives_twice_the_mu():
 def test_numbers_out_of_the_range_of_doubles_have_no_answer():
     found = view_of(lambda x, rng: x * 1e-250 + rng.normal(size=1), 1, L2Ball([0]))
     with pytest.raises(Withheld, match="too small"):
-        clamp(found.program, found.ids, found.program.leaves("data"))
+        clamp_view(found.program, found.ids, found.program.leaves("data"))
 
 
 @pytest.mark.usefixtures("large")

@@ -8,7 +8,7 @@ import pytest
 
 import dpaudit
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.affine.report import ViewsReport, shown
+from dpaudit.affine.report import ViewsReport, format_mu_bracket
 
 
 def gossip(x, rng):
@@ -40,9 +40,9 @@ def test_the_worst_view_comes_first_and_infinite_ones_are_said_in_words():
 
 
 def test_numbers_are_rounded_up_and_two_ends_outwards():
-    assert shown(Bracket(1 / 3, 1 / 3)) == "0.3333333334"
-    assert shown(Bracket(1 / 3, 2 / 3), 3) == "[0.333, 0.667]"
-    assert shown(Bracket(1.0, math.inf)) == "[1, ∞]"
+    assert format_mu_bracket(Bracket(1 / 3, 1 / 3)) == "0.3333333334"
+    assert format_mu_bracket(Bracket(1 / 3, 2 / 3), 3) == "[0.333, 0.667]"
+    assert format_mu_bracket(Bracket(1.0, math.inf)) == "[1, ∞]"
 
 
 def test_a_row_in_latex_for_each_view(found):

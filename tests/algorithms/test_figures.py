@@ -16,7 +16,7 @@ from dpaudit.algorithms.consensus.guarantees import node_updates
 from dpaudit.algorithms.multistep.figures import cards as huang2020
 from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 from dpaudit.datasets import Dataset, split_unevenly
-from dpaudit.reproduction.result import Request
+from dpaudit.reproduction.result import FigureRequest
 
 CARDS = [
     huang2020.FIGURE_1,
@@ -59,7 +59,7 @@ def small_records():
 @contextmanager
 def fewer_settings():
     """Replace every axis, what is tried beside it and the iterations by fewer."""
-    few, at = zhang2018_runs.Setting.of, {"iterations": 3}
+    few, at = zhang2018_runs.ConsensusFigureSetting.of, {"iterations": 3}
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(zhang2018_noise, "_PP", ((1.06, 1.03), (1.06, 1.06)))
         monkeypatch.setattr(zhang2018_noise, "_LONG", 5)
@@ -67,10 +67,10 @@ def fewer_settings():
         monkeypatch.setattr(zhang2018_runs, "_RATIOS", (1.0, 1.2))
         monkeypatch.setattr(zhang2018_runs, "REGULARISERS", (1.0,))
         of = lambda *args, **kw: few(*args, **kw).at(at)  # noqa: E731
-        monkeypatch.setattr(zhang2018_runs.Setting, "of", of)
-        huang = huang2020_runs.Setting.of
+        monkeypatch.setattr(zhang2018_runs.ConsensusFigureSetting, "of", of)
+        huang = huang2020_runs.MultiStepFigureSetting.of
         of = lambda request: huang(request).at({"iterations": 4})  # noqa: E731
-        monkeypatch.setattr(huang2020_runs.Setting, "of", of)
+        monkeypatch.setattr(huang2020_runs.MultiStepFigureSetting, "of", of)
         monkeypatch.setattr(huang2020_runs, "_EPSILONS", (0.1, 1.0, 10.0))
         monkeypatch.setattr(huang2020_runs, "_INNER_STEPS", (1, 5, 20))
         monkeypatch.setattr(huang2020_runs, "_DIAMETERS", (5.0, 20.0))
@@ -107,7 +107,7 @@ def drawn_with_progress():
         if (card.name, runs) not in kept:
             with fewer_settings():
                 counter = Counter()
-                drawn = card.load()(Request(runs=runs, progress=counter))
+                drawn = card.load()(FigureRequest(runs=runs, progress=counter))
                 kept[card.name, runs] = drawn, counter
         return kept[card.name, runs]
 
@@ -132,7 +132,7 @@ DRAWN = [
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("card", "quickly"), DRAWN)
 def test_every_statement_is_judged_and_every_curve_is_whole(card, quickly, drawn_quickly):
-    drawn = drawn_quickly(card) if quickly else card.load()(Request(runs=2))
+    drawn = drawn_quickly(card) if quickly else card.load()(FigureRequest(runs=2))
     assert drawn.figure == card.name
     assert {j.statement for j in drawn.judgements} == set(card.statements.values())
     assert all(j.evidence and j.measure for j in drawn.judgements)
@@ -150,12 +150,12 @@ def test_every_statement_is_judged_and_every_curve_is_whole(card, quickly, drawn
 def test_one_seed_gives_one_figure(drawn_quickly):
     drawn = drawn_quickly(zhang2018.FIGURE_3)
     run = zhang2018.FIGURE_3.load()
-    assert run(Request(runs=2)) == drawn
-    assert run(Request(runs=2, seed=1)) != drawn
+    assert run(FigureRequest(runs=2)) == drawn
+    assert run(FigureRequest(runs=2, seed=1)) != drawn
 
 
 def test_the_bound_of_the_comparison_is_equation_26():
-    setting = zhang2018_runs.Setting.of(Request(), nodes=5)
+    setting = zhang2018_runs.ConsensusFigureSetting.of(FigureRequest(), nodes=5)
     bound = setting.algorithm(1.0, 3.0).published_bounds(setting.data)[-1]
     least = min(setting.data.node_sizes)
     assert bound == pytest.approx(30 * 1750 * (1.4 * 0.25 + 3.0) / (0.5 * 4 * least))
@@ -176,7 +176,7 @@ def test_one_run_is_put_in_words(drawn_quickly):
 
 def test_one_run_of_each_algorithm_has_neither_lead_nor_range():
     risks = {name: np.ones((1, 3)) for name in huang2020_runs._METHODS}
-    for found in huang2020_runs._compared_findings(0.5, risks).values():
+    for found in huang2020_runs._judge_comparison_findings(0.5, risks).values():
         assert (found.held, found.number) == (None, None)
         assert "nan" not in found.evidence
         assert "one run" in found.evidence
@@ -201,10 +201,12 @@ def test_where_theorem_41_does_not_apply_every_statement_says_so(card, drawn_qui
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_where_theorem_41_applies_there_is_no_caveat(monkeypatch):
-    of = zhang2018_runs.Setting.of
+    of = zhang2018_runs.ConsensusFigureSetting.of
     at = {"C": 400.0}  # 100 records a node here, where the figure has 1,000
-    monkeypatch.setattr(zhang2018_runs.Setting, "of", lambda *args, **kw: of(*args, **kw).at(at))
-    drawn = zhang2018.FIGURE_2.load()(Request(runs=2))
+    monkeypatch.setattr(
+        zhang2018_runs.ConsensusFigureSetting, "of", lambda *args, **kw: of(*args, **kw).at(at)
+    )
+    drawn = zhang2018.FIGURE_2.load()(FigureRequest(runs=2))
     assert drawn.parameters["meets_theorem41"] is True
     assert not any(OUTSIDE in panel.title for panel in drawn.panels)
     assert not any(OUTSIDE in note for note in drawn.notes)
@@ -215,16 +217,16 @@ def test_where_theorem_41_applies_there_is_no_caveat(monkeypatch):
 @pytest.mark.parametrize("nodes", [5, 6])
 @pytest.mark.parametrize("even", [True, False])
 def test_the_largest_weight_is_where_theorem_41_ends(nodes, even):
-    setting = zhang2018_runs.Setting.of(Request(), nodes=nodes, even=even)
+    setting = zhang2018_runs.ConsensusFigureSetting.of(FigureRequest(), nodes=nodes, even=even)
     limit = zhang2018_bound.largest_weight(setting)
-    assert zhang2018_bound.applies(setting.at({"C": limit * (1 - 1e-9)}))
-    assert not zhang2018_bound.applies(setting.at({"C": limit * (1 + 1e-9)}))
+    assert zhang2018_bound.is_theorem41_applicable(setting.at({"C": limit * (1 - 1e-9)}))
+    assert not zhang2018_bound.is_theorem41_applicable(setting.at({"C": limit * (1 + 1e-9)}))
     assert 0.75 * limit < zhang2018_bound.fitting_weight(setting) < limit
 
 
 def test_the_published_bound_is_above_one_that_asks_for_no_condition():
     """What the note on Theorem 4.1 says of eq. (26) where the theorem does not apply."""
-    setting = zhang2018_runs.Setting.large(Request(), even=False)
+    setting = zhang2018_runs.ConsensusFigureSetting.large(FigureRequest(), even=False)
     algorithm = setting.algorithm(1.02, 3.0, 1.04)
     assert not algorithm.meets_theorem41(setting.data)
     updates = node_updates(algorithm, setting.data.node_sizes)
@@ -234,12 +236,14 @@ def test_the_published_bound_is_above_one_that_asks_for_no_condition():
 
 def assert_the_sweep_judges_as_a_drawing_does(monkeypatch):
     """The sweep's row at D = 5 is the verdict of a figure drawn at D = 5."""
-    of = huang2020_runs.Setting.of
-    at = {"D": 5.0, "iterations": of(Request()).iterations}
-    (judgement,) = huang2020.FIGURE_1.load()(Request(runs=3)).judgements
+    of = huang2020_runs.MultiStepFigureSetting.of
+    at = {"D": 5.0, "iterations": of(FigureRequest()).iterations}
+    (judgement,) = huang2020.FIGURE_1.load()(FigureRequest(runs=3)).judgements
     (row,) = (t for t in judgement.tried if t.setting == at)
-    monkeypatch.setattr(huang2020_runs.Setting, "of", lambda request: of(request).at({"D": 5.0}))
-    (drawn,) = huang2020.FIGURE_1.load()(Request(runs=3)).judgements
+    monkeypatch.setattr(
+        huang2020_runs.MultiStepFigureSetting, "of", lambda request: of(request).at({"D": 5.0})
+    )
+    (drawn,) = huang2020.FIGURE_1.load()(FigureRequest(runs=3)).judgements
     assert (row.number, row.held) == (drawn.number, drawn.held)
     assert row.number != judgement.number
 
@@ -272,7 +276,7 @@ def test_the_verdict_of_figure_1_is_that_of_the_setting_drawn():
 
 def test_a_shorter_run_is_the_start_of_a_longer_one():
     """Which is why one run without noise says what every number of iterations does."""
-    setting = zhang2018_runs.Setting.of(Request(), nodes=5).at({"runs": 1})
+    setting = zhang2018_runs.ConsensusFigureSetting.of(FigureRequest(), nodes=5).at({"runs": 1})
     losses = [
         zhang2018_runs.average_losses(setting.at({"iterations": t}).algorithm(1.1), setting, None)
         for t in (3, 7)
@@ -284,11 +288,13 @@ def test_a_shorter_run_is_the_start_of_a_longer_one():
 def test_the_minimum_is_where_the_gradient_of_the_sum_vanishes():
     records = zhang2018_runs.adult(None)
     few = Dataset(records.features[:300], records.labels[:300], name="few")
-    base = zhang2018_runs.Setting.of(Request(), nodes=5)
+    base = zhang2018_runs.ConsensusFigureSetting.of(FigureRequest(), nodes=5)
     data = split_unevenly(few, 5, np.random.default_rng(0))
     setting = replace(base, data=data, loss_weight=20.0, iterations=600, runs=1)
     ends = zhang2018_runs.average_losses(setting.algorithm(1.0), setting, None)
-    assert zhang2018_runs._least(setting) == pytest.approx(float(ends[0, -1]), abs=1e-7)
+    assert zhang2018_runs._compute_least_loss(setting) == pytest.approx(
+        float(ends[0, -1]), abs=1e-7
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.exponential_norm import draw, uniforms
+from dpaudit.laws.exponential_norm import convert_noise_to_uniforms, draw_exponential_norm_noise
 
 
 def rng(seed=0):
@@ -15,7 +15,7 @@ def rng(seed=0):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 7])
 def test_norms_are_gamma_and_directions_uniform(d):
-    noise = draw((20_000, d), np.array(1.7), rng())
+    noise = draw_exponential_norm_noise((20_000, d), np.array(1.7), rng())
     norms = np.linalg.norm(noise, axis=1)
     assert stats.kstest(norms, stats.gamma(d, scale=1 / 1.7).cdf).pvalue > 1e-4
     directions = noise / norms[:, None]
@@ -25,7 +25,7 @@ def test_norms_are_gamma_and_directions_uniform(d):
 
 
 def test_in_one_dimension_it_is_laplace_noise():
-    noise = draw((20_000, 1), np.array(0.5), rng())
+    noise = draw_exponential_norm_noise((20_000, 1), np.array(0.5), rng())
     assert stats.kstest(noise[:, 0], stats.laplace(scale=2).cdf).pvalue > 1e-4
 
 
@@ -37,7 +37,7 @@ def test_in_two_dimensions_a_coordinate_has_the_integrated_density():
         return 4 / (2 * np.pi) * np.exp(-2 * np.hypot(x, y))
 
     below = [0.5 + 2 * integrate.dblquad(density, 0, x, 0, 20, epsabs=1e-5)[0] for x in points]
-    noise = draw((200_000, 2), np.array(2.0), rng())
+    noise = draw_exponential_norm_noise((200_000, 2), np.array(2.0), rng())
     empirical = [(noise[:, 0] <= x).mean() for x in points]
     np.testing.assert_allclose(empirical, below, atol=0.006)
 
@@ -45,7 +45,9 @@ def test_in_two_dimensions_a_coordinate_has_the_integrated_density():
 @pytest.mark.parametrize("d", [1, 2, 3, 8])
 def test_uniforms_are_uniform_and_independent(d):
     rates = np.array([0.3, 5.0])
-    out = uniforms(draw((10_000, 2, d), rates, rng(1)), rates).reshape(10_000, -1)
+    out = convert_noise_to_uniforms(
+        draw_exponential_norm_noise((10_000, 2, d), rates, rng(1)), rates
+    ).reshape(10_000, -1)
     assert all(stats.kstest(column, "uniform").pvalue > 1e-4 for column in out.T)
     pairs = [(i, j) for i in range(2 * d) for j in range(i)]
     for i, j in pairs:  # on a grid: what a correlation would not see
@@ -65,15 +67,17 @@ def test_uniforms_are_uniform_and_independent(d):
     ids=["scale", "shift", "last coordinate", "sign", "dependence"],
 )
 def test_other_noise_is_not_taken_for_it(other):
-    noise = other(draw((20_000, 6), np.array(2.0), rng(2)))
-    out = uniforms(noise, np.array(2.0))
+    noise = other(draw_exponential_norm_noise((20_000, 6), np.array(2.0), rng(2)))
+    out = convert_noise_to_uniforms(noise, np.array(2.0))
     p_values = [stats.kstest(column, "uniform").pvalue for column in out.T]
     correlation = np.corrcoef(out.T)[np.triu_indices(6, k=1)]
     assert min(p_values) < 1e-4 or np.abs(correlation).max() > 5 / np.sqrt(20_000)
 
 
 def test_the_same_stream_gives_the_same_noise_per_rate():
-    one, two = (draw((5, 3, 4), np.full(3, rate), rng(3)) for rate in (1.0, 2.0))
+    one, two = (
+        draw_exponential_norm_noise((5, 3, 4), np.full(3, rate), rng(3)) for rate in (1.0, 2.0)
+    )
     np.testing.assert_allclose(one, 2 * two, rtol=1e-12)
 
 

@@ -18,29 +18,29 @@ from dpaudit.algorithms.consensus.guarantees import (
     slope_bound,
 )
 from dpaudit.algorithms.consensus.law import (
+    compute_published_update_bound,
     log_determinant_drop,
     log_determinants,
     noise_shift,
-    published_update_bound,
 )
 from dpaudit.algorithms.consensus.margin_problem import MarginProblem
-from dpaudit.algorithms.consensus.releases import PenaltyPerturbation, theorem41
+from dpaudit.algorithms.consensus.releases import PenaltyPerturbation, publish_theorem41_epsilon
 from dpaudit.algorithms.known_answer.discrete import RandomisedResponse
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
     best_event,
-    edges,
+    build_kink_quadrature,
+    compute_outcome_losses,
     laplace_cdf,
     laplace_density,
     laplace_loss,
     log_ratio,
-    losses,
-    quadrature,
+    split_real_line,
 )
 from dpaudit.algorithms.multistep.algorithm import (
     MultiStepADMM,
+    compute_theorem6_multiplier,
     final_model,
-    published_noise_multiplier,
 )
 from dpaudit.algorithms.multistep.averages import Averages, broadcast_mu
 from dpaudit.algorithms.multistep.guarantees import (
@@ -53,31 +53,37 @@ from dpaudit.algorithms.problems import losses as margin_losses
 from dpaudit.algorithms.problems import sample_losses, smooth_losses
 from dpaudit.algorithms.problems.graphs import Graph, complete, path, ring, star
 from dpaudit.algorithms.problems.records import Differing, check_records
-from dpaudit.algorithms.problems.regularisers import L1, L2, elastic_net, project, shrink
+from dpaudit.algorithms.problems.regularisers import (
+    L1,
+    L2,
+    apply_soft_threshold,
+    elastic_net,
+    project_on_ball,
+)
 from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given, as_schedule, table_of
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import (
     MessageNoise,
     ball_sensitivity,
+    compute_published_noise_scale,
+    compute_published_sensitivity,
     corollary1_epsilon,
     corollary1_gaussian_epsilon,
     corollary1_optimal_epsilon,
     message_event,
     party_scales,
-    published_noise_scale,
-    published_sensitivity,
     theorem1_epsilon,
 )
 from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.algorithms.tables import loss as tables_loss
 from dpaudit.algorithms.tables.guarantees import (
+    compute_published_multiplier as tables_noise,
+)
+from dpaudit.algorithms.tables.guarantees import (
     label_event,
     model_event,
     theorem2_epsilon,
-)
-from dpaudit.algorithms.tables.guarantees import (
-    published_noise_multiplier as tables_noise,
 )
 from dpaudit.algorithms.tables.guarantees import theorem1_epsilon as labels_epsilon
 from dpaudit.algorithms.views.multistep import LinearMultiStep
@@ -155,10 +161,10 @@ def test_regularisers_by_hand():
     assert elastic_net(0.25).value(x).tolist() == [0.75 * 12.5 + 0.25 * 7, 0.75 * 0.5 + 0.25]
     assert elastic_net(0.25).gradient(x).tolist() == [[2.5, -3.25], [0.0, 1.0]]
     assert L2.gradient(x).tolist() == x.tolist()
-    assert shrink(np.array([3.0, -0.5, -2.0]), 1.0).tolist() == [2.0, 0.0, -1.0]
-    assert project(x, 1.0) == pytest.approx(np.array([[0.6, -0.8], [0.0, 1.0]]))
-    assert project(x, None) is x
-    assert project(np.zeros((1, 2)), 0.5).tolist() == [[0.0, 0.0]]
+    assert apply_soft_threshold(np.array([3.0, -0.5, -2.0]), 1.0).tolist() == [2.0, 0.0, -1.0]
+    assert project_on_ball(x, 1.0) == pytest.approx(np.array([[0.6, -0.8], [0.0, 1.0]]))
+    assert project_on_ball(x, None) is x
+    assert project_on_ball(np.zeros((1, 2)), 0.5).tolist() == [[0.0, 0.0]]
     for share in (-0.1, 1.1):
         with pytest.raises(InvalidArgument, match="lasso_share"):
             elastic_net(share)
@@ -261,7 +267,7 @@ def test_constants_of_one_update_by_hand():
     assert (pvp.sensitivity, pvp.noise_rate) == (one.minimiser_sensitivity, 4.0)
     with pytest.raises(InvalidArgument, match="one sign"):
         update(loss=smooth_losses.SQUARED)
-    bound = published_update_bound(
+    bound = compute_published_update_bound(
         smooth_losses.LOGISTIC,
         loss_weight=2.0,
         records=np.array([5, 10]),
@@ -336,7 +342,7 @@ def test_the_law_of_an_update_by_both_hessians():
     [({}, True), ({"penalty_ratio": 0.9}, False), ({"loss": "smoothed-hinge"}, False)],
 )
 def test_theorem_4_1_answers_under_its_conditions_alone(changes, holds):
-    found = theorem41(PenaltyPerturbation(iterations=3, **changes), 0.1)
+    found = publish_theorem41_epsilon(PenaltyPerturbation(iterations=3, **changes), 0.1)
     assert (found.epsilon < math.inf) is holds
 
 
@@ -431,7 +437,7 @@ def test_formulas_of_theorem_6():
     ) == pytest.approx(exact)
     assert theorem6_epsilon(noise_multiplier=7.0, steps=9, delta=0.0) == math.inf
     assert theorem6_epsilon(noise_multiplier=7.0, steps=0, delta=1e-3) == 0.0
-    assert published_noise_multiplier(exact, 1e-3, 9, 1.5) == pytest.approx(7.0)
+    assert compute_theorem6_multiplier(exact, 1e-3, 9, 1.5) == pytest.approx(7.0)
     limit = theorem6_holds_up_to(1e-3)
     unit = math.sqrt(2 * math.log(1.25 / 1e-3))
     assert GaussianDP(limit / unit).epsilon(1e-3) == pytest.approx(limit)
@@ -446,7 +452,7 @@ def test_formulas_of_theorem_6():
 
 
 def test_formulas_of_sharing():
-    assert published_sensitivity(
+    assert compute_published_sensitivity(
         features=4,
         parties=3,
         penalty=0.5,
@@ -454,12 +460,12 @@ def test_formulas_of_sharing():
         regulariser_curvature=2.0,
         bound=1.5,
     ) == pytest.approx(3 / (4 * 0.5) * (0.4 + (1 + 1.5) * 1.5))
-    sigma = published_noise_scale(0.5, 1e-3, 2.0)
+    sigma = compute_published_noise_scale(0.5, 1e-3, 2.0)
     assert sigma == pytest.approx(math.sqrt(2 * math.log(1.25e3)) * 2.0 / 0.5)
     one = {"sensitivity": 2.0, "noise_scale": sigma}
     assert theorem1_epsilon(**one, delta=1e-3) == pytest.approx(0.5)
     assert theorem1_epsilon(**one, delta=0.0) == math.inf
-    near = published_noise_scale(1.0, 1e-3, 2.0)
+    near = compute_published_noise_scale(1.0, 1e-3, 2.0)
     least = {"sensitivity": 2.0, "noise_scale": near}
     assert theorem1_epsilon(**least | {"noise_scale": near * 1.001}, delta=1e-3) <= 1
     assert theorem1_epsilon(**least | {"noise_scale": near * 0.999}, delta=1e-3) == math.inf
@@ -544,7 +550,7 @@ class Three:
 
 def test_losses_of_finitely_many_outcomes():
     both = Three([0.2, 0.8, 0.0], [0.6, 0.4, 0.0])
-    _, loss = losses(both)
+    _, loss = compute_outcome_losses(both)
     assert loss == pytest.approx([math.log(1 / 3), math.log(2), 0.0])
     assert best_event(both) == pytest.approx(math.log(3))
     assert log_ratio(both, np.array([[1.0], [0.0]])) == pytest.approx([math.log(2), -math.log(3)])
@@ -562,9 +568,9 @@ def test_laplace_by_hand():
     assert laplace_density(x, 0.5) == pytest.approx([math.exp(-1) / 4, 0.25, math.exp(-1.5) / 4])
     rows = np.array([[0.0, 5.0], [2.0, -1.0]])
     assert laplace_loss(rows, 0.0, np.array([1.0, 0.0]), 2.0).tolist() == [2.0, -2.0]
-    nodes, weights = quadrature([0.0, 1.0], 0.5, 2.0)
+    nodes, weights = build_kink_quadrature([0.0, 1.0], 0.5, 2.0)
     assert weights @ np.exp(-0.5 * np.abs(nodes)) == pytest.approx(4.0, rel=1e-12)
-    ends = edges([0.0, 1.0], 0.5, 2.0)
+    ends = split_real_line([0.0, 1.0], 0.5, 2.0)
     assert 0.0 in ends
     assert 1.0 in ends
     assert (ends[0], ends[-1]) == (-90.0, 91.0)

@@ -13,11 +13,11 @@ from dpaudit.algorithms.problems.regularisers import elastic_net
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise
-from dpaudit.algorithms.sharing.proximal import minimise
+from dpaudit.algorithms.sharing.proximal import minimise_quadratic
 from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
-from dpaudit.laws.residuals import recorded
+from dpaudit.laws.residuals import record_residuals
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 TRIALS, ITERATIONS = 4, 3
@@ -38,7 +38,7 @@ def sharing(**options):
 
 
 def reached(run):
-    with recorded() as residuals:
+    with record_residuals() as residuals:
         run()
     return {entry.solver: entry for entry in residuals.reached}
 
@@ -129,11 +129,13 @@ def test_a_party_that_fails_is_placed(make_data, monkeypatch, party):
     turns = itertools.cycle([0, 1])
 
     def minimise_for_others(problem, *args):
-        """Return what `minimise` does, but of one of the two parties ask what nobody reaches."""
+        """Minimise a quadratic, but ask of one of the two parties what nobody reaches."""
         impossible = replace(problem, tolerance=-1.0, most_steps=1)
-        return minimise(impossible if next(turns) == party else problem, *args)
+        return minimise_quadratic(impossible if next(turns) == party else problem, *args)
 
-    monkeypatch.setattr("dpaudit.algorithms.sharing.algorithm.minimise", minimise_for_others)
+    monkeypatch.setattr(
+        "dpaudit.algorithms.sharing.algorithm.minimise_quadratic", minimise_for_others
+    )
     risk = Risk(regulariser=elastic_net(0.3), regulariser_weight=0.1)
     with pytest.raises(ConvergenceError, match=rf"^step 1: party {party}: x-update: trial "):
         sharing(risk=risk).messages().sample(make_data((9,)), TRIALS, rng())
@@ -163,7 +165,7 @@ def test_a_density_of_primal_perturbation_that_fails_is_placed(make_data, monkey
     pair = Pair(data, data.with_record(6, data.features[6] / 2, data.labels[6]), REPLACE_RECORD)
     view = consensus().primal_perturbation()
     transcripts = view.sample(data, TRIALS, rng())
-    honest = consensus_views.minimise
+    honest = consensus_views.minimise_margin_problem
 
     def failing(*args):
         if not left[0]:
@@ -171,7 +173,7 @@ def test_a_density_of_primal_perturbation_that_fails_is_placed(make_data, monkey
         left[0] -= 1
         return honest(*args)
 
-    monkeypatch.setattr(consensus_views, "minimise", failing)
+    monkeypatch.setattr(consensus_views, "minimise_margin_problem", failing)
     where = "iteration 1, node 1: " + "neighbour: " * calls
     with pytest.raises(ConvergenceError, match=f"^{where}argmin: trial 0 stopped$"):
         view.privacy_loss(transcripts, pair)

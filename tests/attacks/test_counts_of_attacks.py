@@ -9,21 +9,41 @@ import pytest
 from scipy.stats import beta
 
 from dpaudit.attacks.canaries import audit
-from dpaudit.attacks.canaries.audit import CanaryAudit, _gaussian, _p_value, claim_of
-from dpaudit.attacks.canaries.records import Canaries, _deal, mislabelled_canaries
+from dpaudit.attacks.canaries.audit import (
+    CanaryAudit,
+    _estimate_weakest_gaussian,
+    _p_value,
+    claim_of,
+)
+from dpaudit.attacks.canaries.records import (
+    Canaries,
+    _assign_canaries_to_nodes,
+    sample_mislabelled_canaries,
+)
 from dpaudit.attacks.canaries.scores import Margin
-from dpaudit.attacks.distinguishers.column_space import ColumnSpaceScore, residuals
-from dpaudit.attacks.distinguishers.message_support import Parameters, _outside, _told, _told_apart
+from dpaudit.attacks.distinguishers.column_space import ColumnSpaceScore, compute_relative_residuals
+from dpaudit.attacks.distinguishers.message_support import (
+    Parameters,
+    _format_distinguished_rows,
+    _measure_median_residual,
+    _measure_told_right,
+)
 from dpaudit.attacks.membership.inference import (
     MeanMarginLoss,
     MembershipInference,
     Operating,
     Rate,
     _best_threshold,
-    _operate,
+    _measure_operating_point,
     infer_membership,
 )
-from dpaudit.attacks.membership.targets import _blocks, dealt, mislabelled, opposed, split_columns
+from dpaudit.attacks.membership.targets import (
+    _split_trials_into_blocks,
+    make_mislabelled_pair,
+    make_opposed_pair,
+    split_columns,
+    split_columns_evenly,
+)
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
@@ -94,7 +114,7 @@ def test_the_best_threshold_has_the_greatest_advantage(inside, outside, threshol
 @pytest.mark.parametrize("claim", [None, ApproximateDP(1.0, 1e-3), GaussianDP(0.5)])
 def test_losses_at_the_threshold_are_in_and_every_interval_has_its_share(claim):
     inside, outside = np.array([0.1, 0.5, 0.5, 0.9]), np.array([0.5, 0.6, 0.7, 0.8, 0.9])
-    found = _operate(0.5, inside, outside, claim, ALPHA)
+    found = _measure_operating_point(0.5, inside, outside, claim, ALPHA)
     assert (found.true_positive.hits, found.true_positive.trials) == (3, 4)
     assert (found.false_positive.hits, found.false_positive.trials) == (1, 5)
     share = ALPHA / 4  # one of two rates, and one of two ends
@@ -147,26 +167,26 @@ def test_a_loss_is_that_of_the_mean_model():
 
 def test_a_record_has_the_wrong_label_inside_and_the_right_one_outside():
     data = Dataset([[0.6, 0.8], [0.1, 0.2]], [1, -1])
-    pair = mislabelled(data, "real")
+    pair = make_mislabelled_pair(data, "real")
     assert (pair.dataset.labels[0], pair.neighbour.labels[0]) == (-1.0, 1.0)
     assert pair.dataset.features.tolist() == data.features.tolist()
-    crafted = mislabelled(data, "crafted")
+    crafted = make_mislabelled_pair(data, "crafted")
     least = np.linalg.svd(data.features)[2][-1]
     np.testing.assert_allclose(crafted.dataset.features[0], least)
-    turned = opposed(split_columns(data, 2), "real")
+    turned = make_opposed_pair(split_columns(data, 2), "real")
     assert turned.dataset.features[0].tolist() == [[-0.6], [0.1]]
     assert turned.neighbour.features[0].tolist() == [[0.6], [0.1]]
 
 
 def test_runs_and_columns_are_dealt_out_whole():
-    assert sum(_blocks(1)) == 1
-    blocks = _blocks(10_001)
+    assert sum(_split_trials_into_blocks(1)) == 1
+    blocks = _split_trials_into_blocks(10_001)
     assert sum(blocks) == 10_001
     assert len(set(blocks[:-1])) <= 1
-    assert dealt(7, 3) == (3, 2, 2)
-    assert dealt(3, 3) == (1, 1, 1)
+    assert split_columns_evenly(7, 3) == (3, 2, 2)
+    assert split_columns_evenly(3, 3) == (1, 1, 1)
     with pytest.raises(InvalidArgument, match="parties: got 4"):
-        dealt(3, 4)
+        split_columns_evenly(3, 4)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +196,7 @@ def test_messages_are_told_by_the_event_of_the_pilot_on_fresh_ones(high, hits):
     parameters = Parameters(messages=100, confidence=0.95, delta=0.0)
     pilots = [np.where(np.arange(50) < count, 1.0, -1.0) for count in high]
     fresh = [np.where(np.arange(100) < count, 1.0, -1.0) for count in (90, 20)]
-    found = _told(parameters, *pilots, *fresh)
+    found = _measure_told_right(parameters, *pilots, *fresh)
     assert found["told right"] == (90 + 80) / 200
     expected = joint_lower_bound(*hits, 100, 100, delta=0.0, alpha=ALPHA)
     assert found["certified epsilon"] == pytest.approx(expected)
@@ -187,10 +207,10 @@ def test_the_larger_of_both_residuals_is_told():
     score = ColumnSpaceScore(line, plane, None)
     on_line = np.tile([2.0, 0.0, 0.0], (4, 1, 1))
     on_plane = np.tile([3.0, 4.0, 0.0], (4, 1, 1))
-    assert _outside(score, (on_line, on_plane), (line, plane)) == 0.0
-    assert _outside(score, (on_line, on_plane), (plane, line)) == pytest.approx(0.8)
-    assert _outside(score, (on_plane, on_line), (line, plane)) == pytest.approx(0.8)
-    np.testing.assert_allclose(residuals(on_plane, line), 0.8)
+    assert _measure_median_residual(score, (on_line, on_plane), (line, plane)) == 0.0
+    assert _measure_median_residual(score, (on_line, on_plane), (plane, line)) == pytest.approx(0.8)
+    assert _measure_median_residual(score, (on_plane, on_line), (line, plane)) == pytest.approx(0.8)
+    np.testing.assert_allclose(compute_relative_residuals(on_plane, line), 0.8)
 
 
 def test_what_all_messages_certify_is_said_of_those_told_apart():
@@ -200,7 +220,7 @@ def test_what_all_messages_certify_is_said_of_those_told_apart():
         {"noise on": "whitened", "sigma": 2.0, "told right": 0.75},
         {"noise on": "message", "sigma": 3.0, "told right": 1.0},
     ]
-    apart, missed = _told_apart(parameters, rows)
+    apart, missed = _format_distinguished_rows(parameters, rows)
     assert "parameter at sigma = 1)" in apart
     assert "message" not in apart.split("the message stays")[0]
     most = -math.log(20 ** (1 / 200) - 1)
@@ -216,7 +236,7 @@ def test_several_plans_pay_for_the_p_value_and_the_least_of_them_counts():
     assert _p_value(counts, 100, claim) == pytest.approx(2 * least)
     assert _p_value([(0, 20), (0, 50)], 100, claim) == 1.0
     bounds = [gaussian_lower_bound(right, plan, 100, alpha=0.01) for right, plan in counts]
-    assert _gaussian(counts, 100, 0.01).mu == max(bounds) > min(bounds)
+    assert _estimate_weakest_gaussian(counts, 100, 0.01).mu == max(bounds) > min(bounds)
 
 
 def test_one_run_is_judged_at_the_confidence_and_on_its_own_coins(monkeypatch):
@@ -230,7 +250,7 @@ def test_one_run_is_judged_at_the_confidence_and_on_its_own_coins(monkeypatch):
         asked["labels"] = dataset.labels[300:]
         return np.zeros((1, 1))
 
-    monkeypatch.setattr(audit, "checked_sample", sampled)
+    monkeypatch.setattr(audit, "draw_checked_sample", sampled)
     found = audit.one_run_audit(
         None,
         lambda transcript, canaries: coins.astype(float),
@@ -269,7 +289,7 @@ def test_only_a_bound_above_the_claim_refutes(lower, refuted):
 
 
 def test_an_empty_partner_halves_what_is_proved():
-    algorithm = audit.calibrated(2.0, 1e-5, 3, iterations=4, inner_steps=9)
+    algorithm = audit.calibrate_multistep(2.0, 1e-5, 3, iterations=4, inner_steps=9)
     mu = 6 / algorithm.noise_multiplier
     assert claim_of(algorithm, "flipped").mu == pytest.approx(mu)
     assert claim_of(algorithm, "empty").mu == pytest.approx(mu / 2)
@@ -296,8 +316,8 @@ def test_a_coin_puts_the_canary_or_its_partner_behind_its_node(partner):
 
 def test_canaries_are_dealt_evenly_and_wrong_labels_are_wrong():
     data = Dataset(np.eye(6) / 2, [1, 1, 1, -1, -1, -1], node_sizes=(2, 2, 2))
-    assert _deal(data, 5).tolist() == [0, 0, 1, 1, 2]
-    found = mislabelled_canaries(data, 6, np.random.default_rng(0))
+    assert _assign_canaries_to_nodes(data, 5).tolist() == [0, 0, 1, 1, 2]
+    found = sample_mislabelled_canaries(data, 6, np.random.default_rng(0))
     rows = np.argmax(found.features, axis=1)
     assert sorted(rows.tolist()) == list(range(6))
     assert (found.labels == -data.labels[rows]).all()

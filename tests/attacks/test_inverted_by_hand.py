@@ -13,34 +13,48 @@ from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
 from dpaudit.attacks.prediction_inversion.inversion import (
     Report,
     SubspaceReport,
-    _chance,
-    _rank,
+    _compute_mean_guess_error,
+    _estimate_tuple_rank,
     column_space,
-    complete,
-    counting,
-    invert,
+    invert_predictions,
     principal_angle,
+    recover_all_tuples,
     relative_error,
+    select_nonzero_singular_values,
 )
-from dpaudit.attacks.prediction_inversion.study import _space_verdict, _verdict
+from dpaudit.attacks.prediction_inversion.study import _format_inversion_verdict, _space_verdict
 from dpaudit.attacks.reconstruction import study
 from dpaudit.attacks.reconstruction.bound import (
-    _approximate,
+    _bound_success_from_approximate,
     candidates_success,
     reconstruction_success,
 )
-from dpaudit.attacks.stationarity.inversion import Conditions, averaged, recovered
-from dpaudit.attacks.stationarity.likelihood import _at, _profile, into_ball, out_of_ball
+from dpaudit.attacks.stationarity.inversion import (
+    Conditions,
+    estimate_averaged_direction,
+    recover_missing_record,
+)
+from dpaudit.attacks.stationarity.likelihood import (
+    _compute_cost_at_shares,
+    _compute_profile_cost,
+    into_ball,
+    out_of_ball,
+)
 from dpaudit.attacks.stationarity.measures import (
     Closeness,
     chance_above,
     chance_quantile,
     label_of,
-    matched,
+    match_estimates_to_records,
     most_by_chance,
     rarely_more,
 )
-from dpaudit.attacks.stationarity.runs import Row, Setting, _together, _typical
+from dpaudit.attacks.stationarity.runs import (
+    Row,
+    Setting,
+    _estimate_typical_record,
+    _split_runs_into_ranges,
+)
 from dpaudit.attacks.stationarity.study import noiseless_reading
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP
@@ -86,7 +100,7 @@ def test_norm_errors_are_relative_to_the_record_and_labels_are_those_of_both():
 def test_estimates_are_matched_by_the_sum_of_cosines():
     records = np.array([[1.0, 0.0], [0.0, 1.0]])
     estimates = np.array([[0.2, 0.9], [0.9, 0.3]])
-    found = matched(estimates, records)
+    found = match_estimates_to_records(estimates, records)
     assert [one.cosine for one in found] == pytest.approx(
         [0.9 / math.hypot(0.2, 0.9), 0.9 / math.hypot(0.9, 0.3)]
     )
@@ -109,7 +123,7 @@ def test_estimates_are_matched_by_the_sum_of_cosines():
     ],
 )
 def test_a_guess_is_right_as_often_as_both_lines_allow(epsilon, delta, kappa, bound):
-    assert _approximate(epsilon, delta, kappa) == pytest.approx(bound)
+    assert _bound_success_from_approximate(epsilon, delta, kappa) == pytest.approx(bound)
     assert reconstruction_success(ApproximateDP(epsilon, delta), kappa) == pytest.approx(bound)
     if not delta:
         assert reconstruction_success(PureDP(epsilon), kappa) == pytest.approx(bound)
@@ -132,7 +146,7 @@ def test_candidates_are_the_best_split_by_trying_all(guarantee, candidates):
 
 
 def guess(claims, candidates=None, runs=100, chance=0.1):
-    return study._Case(
+    return study._GuessCase(
         names={}, claims=claims, chance=chance, candidates=candidates, runs=runs, count=None
     )
 
@@ -149,7 +163,7 @@ def test_all_that_is_proved_bounds_a_guess_and_the_least_is_shown():
 def test_a_row_has_the_interval_of_its_own_counts_and_share_of_the_error():
     given = SimpleNamespace(delta=1e-3, priors=[0.01, 0.5])
     case = guess((PureDP(2.0), GaussianDP(0.5)), runs=40)
-    row = study._row(given, case, 10, 0.01)
+    row = study._make_reconstruction_row(given, case, 10, 0.01)
     assert row["right"] == 0.25
     assert binom.sf(9, 40, row["lower"]) == pytest.approx(0.005)
     assert binom.cdf(10, 40, row["upper"]) == pytest.approx(0.005)
@@ -182,19 +196,19 @@ TUPLES = np.array([[1.0, 2.0], [0.0, 3.0], [2.0, 1.0]])
 
 def test_a_system_of_full_rank_gives_the_tuples_and_one_of_less_the_shortest():
     models = np.array([[[1.0], [0.0]], [[1.0], [2.0]]])
-    found = invert(TUPLES @ models, models)
+    found = invert_predictions(TUPLES @ models, models)
     assert np.allclose(found.tuples, TUPLES)
     assert (found.rank, found.condition) == (2, pytest.approx(np.linalg.cond(models[:, :, 0])))
-    one = invert((TUPLES @ models)[:1], models[:1])
+    one = invert_predictions((TUPLES @ models)[:1], models[:1])
     assert np.allclose(one.tuples, TUPLES * [1.0, 0.0])
     assert (one.rank, one.condition) == (1, 1.0)
-    nothing = invert(np.zeros((1, 3, 1)), np.zeros((1, 2, 1)))
+    nothing = invert_predictions(np.zeros((1, 3, 1)), np.zeros((1, 2, 1)))
     assert (nothing.rank, nothing.condition, nothing.tuples.any()) == (0, math.inf, False)
 
 
 def test_two_predictions_a_round_are_two_equations():
     models = np.array([[[1.0, 1.0], [0.0, 2.0]]])
-    assert np.allclose(invert(TUPLES @ models, models).tuples, TUPLES)
+    assert np.allclose(invert_predictions(TUPLES @ models, models).tuples, TUPLES)
     assert column_space(TUPLES @ models).shape == (3, 2)
 
 
@@ -203,7 +217,7 @@ def test_two_predictions_a_round_are_two_equations():
     [([2.0, 1.0, 1e-9], 3), ([2.0, 1.0, 1e-11], 2), ([0.0, 0.0], 0), ([1e-300, 1e-311], 1)],
 )
 def test_singular_values_below_a_share_of_the_largest_are_rounding(values, kept):
-    assert counting(np.array(values)).sum() == kept
+    assert select_nonzero_singular_values(np.array(values)).sum() == kept
 
 
 def test_angles_between_spaces():
@@ -220,15 +234,18 @@ def test_angles_between_spaces():
 @pytest.mark.parametrize("rows", [[0, 3], [-1, 0], [0], [0.0, 1.0], []])
 def test_known_tuples_are_of_the_table(rows):
     with pytest.raises(InvalidArgument, match="from 0 to 2"):
-        complete(TUPLES @ np.ones((1, 2, 1)), np.array(rows), TUPLES[:2])
+        recover_all_tuples(TUPLES @ np.ones((1, 2, 1)), np.array(rows), TUPLES[:2])
 
 
 def test_errors_are_relative_and_chance_guesses_the_mean():
     assert relative_error(TUPLES * 1.1, TUPLES) == pytest.approx(0.1)
-    assert _chance(TUPLES) == pytest.approx(
+    assert _compute_mean_guess_error(TUPLES) == pytest.approx(
         np.linalg.norm(TUPLES - TUPLES.mean(axis=0)) / np.linalg.norm(TUPLES)
     )
-    assert (_rank(TUPLES), _rank(TUPLES[:, :1] @ np.ones((1, 2)))) == (2, 1)
+    assert (
+        _estimate_tuple_rank(TUPLES),
+        _estimate_tuple_rank(TUPLES[:, :1] @ np.ones((1, 2))),
+    ) == (2, 1)
 
 
 def report(**given):
@@ -247,7 +264,7 @@ def report(**given):
     ],
 )
 def test_tuples_are_said_to_be_found_only_where_they_are(given, said):
-    assert _verdict("models", report(**given)).endswith(said)
+    assert _format_inversion_verdict("models", report(**given)).endswith(said)
 
 
 @pytest.mark.parametrize(
@@ -286,31 +303,31 @@ MODELS = np.array([[0.2, 0.1, -0.3], [-0.4, 0.2, 0.1]])
 
 def test_a_record_is_recovered_with_and_without_the_penalties():
     one = conditions(RECORD, MODELS)
-    found = recovered(one)
+    found = recover_missing_record(one)
     assert np.allclose(found.record, RECORD)
     assert found.iterations == 1
-    hidden = recovered(one.private())
+    hidden = recover_missing_record(one.private())
     assert np.allclose(hidden.record, RECORD)
     assert hidden.iterations == 2
-    assert np.allclose(averaged(one), RECORD / np.linalg.norm(RECORD))
+    assert np.allclose(estimate_averaged_direction(one), RECORD / np.linalg.norm(RECORD))
 
 
 def test_the_second_iteration_tells_two_norms_apart():
     """Along the record the margin is large, where the slope falls faster than the norm grows."""
     record = 0.9 * np.array([1.0, 0.0, 0.0])
     models = np.array([[2.5, 0.0, 0.0], [-1.0, 0.2, 0.0]])
-    found = recovered(conditions(record, models))
+    found = recover_missing_record(conditions(record, models))
     assert (len(found.roots), found.iterations) == (2, 2)
     assert np.allclose(found.record, record)
     with pytest.raises(MechanismError, match="a second one is needed"):
-        recovered(conditions(record, models[:1]))
+        recover_missing_record(conditions(record, models[:1]))
 
 
 def test_with_noise_nothing_is_exact():
     with pytest.raises(InvalidArgument, match="noise_rate"):
-        recovered(conditions(RECORD, MODELS, rates=np.ones(2)))
+        recover_missing_record(conditions(RECORD, MODELS, rates=np.ones(2)))
     with pytest.raises(InvalidArgument, match="private"):
-        averaged(conditions(RECORD, MODELS).private())
+        estimate_averaged_direction(conditions(RECORD, MODELS).private())
 
 
 def test_first_iterations_are_cut_everywhere():
@@ -326,16 +343,16 @@ def test_the_cost_is_the_rate_times_the_noise_and_the_profile_is_at_its_best_sha
     rates, brackets = np.array([2.0, 3.0]), np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
     one = conditions(RECORD, MODELS, rates=rates)
     one = Conditions(**{**vars(one), "moves": np.array([[0.5, 1.0, 0.0], [0.0, 6.0, 0.5]])})
-    value, towards = _at(one, rates, np.array([0.5, 1.0]), brackets)
+    value, towards = _compute_cost_at_shares(one, rates, np.array([0.5, 1.0]), brackets)
     assert value == pytest.approx(2 * 1.0 + 3 * math.hypot(4.0, 0.5))
     step = 1e-6
     for row, column in ((0, 1), (1, 1), (1, 2)):
         moved = brackets.copy()
         moved[row, column] += step
-        change = _at(one, rates, np.array([0.5, 1.0]), moved)[0] - value
+        change = _compute_cost_at_shares(one, rates, np.array([0.5, 1.0]), moved)[0] - value
         assert change / step == pytest.approx(towards[row, column], abs=1e-4)
     # The best shares are .5, and 3 cut to the largest, 1.
-    assert _profile(one, rates, brackets)[0] == pytest.approx(value)
+    assert _compute_profile_cost(one, rates, brackets)[0] == pytest.approx(value)
 
 
 def test_records_stay_in_the_ball():
@@ -355,9 +372,11 @@ def test_records_stay_in_the_ball():
 
 def test_what_the_known_records_say_of_a_missing_one_is_their_mean_direction_and_norm():
     others = np.array([[3.0, 0.0], [0.0, 1.0]])
-    assert _typical(others) == pytest.approx(2.0 * np.array([3.0, 1.0]) / math.hypot(3.0, 1.0))
-    assert _together(23) == [(0, 10), (10, 20), (20, 23)]
-    assert _together(10) == [(0, 10)]
+    assert _estimate_typical_record(others) == pytest.approx(
+        2.0 * np.array([3.0, 1.0]) / math.hypot(3.0, 1.0)
+    )
+    assert _split_runs_into_ranges(23) == [(0, 10), (10, 20), (20, 23)]
+    assert _split_runs_into_ranges(10) == [(0, 10)]
     row = Row(noise_rate=1.0, iterations=3, estimator="x", cosines=(0.1, 0.9, 0.3), norm_error=0.0)
     assert row.median == 0.3
 

@@ -12,10 +12,10 @@ from dpaudit.attacks.distinguishers import message_support as column_space
 from dpaudit.attacks.membership import study as membership
 from dpaudit.attacks.reconstruction import study as reconstruction
 from dpaudit.attacks.reconstruction.bound import candidates_success
-from dpaudit.attacks.reconstruction.study import right_guesses, signed_directions
+from dpaudit.attacks.reconstruction.study import make_candidate_datasets, right_guesses
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.counted import Event
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.execution import Silent
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.laws.steps import GaussianSteps, Step
@@ -85,7 +85,7 @@ def test_one_hot_columns_are_told_by_the_messages_of_the_larger_space():
     ranks = [np.linalg.matrix_rank(data.features) for data in (pair.dataset, pair.neighbour)]
     assert ranks[0] < ranks[1]
     given = column_space.Parameters(messages=50)
-    row = column_space.line(given, pair, (4,), "parameter", 1.0, SeedSequence(0))
+    row = column_space.measure_message_row(given, pair, (4,), "parameter", 1.0, SeedSequence(0))
     assert row["told right"] == 1
     assert row["outside its own space"] < 1e-12 < row["outside the other"]
 
@@ -107,12 +107,12 @@ def test_membership_of_a_real_record_stays_within_what_is_proved():
 @pytest.mark.parametrize("above", [True, False])
 def test_messages_of_either_side_are_told_by_what_the_event_favours(above, monkeypatch):
     """Half of one side's scores are apart; the event favours that side, whichever it is."""
-    chosen = Event(above, 0.5 if above else -0.5, promised=1.0)
+    chosen = ThresholdEvent(above, 0.5 if above else -0.5, promised=1.0)
     monkeypatch.setattr(column_space, "choose_event", lambda *given: chosen)
     still, apart = np.zeros(1000), np.repeat([0.0, 1.0 if above else -1.0], 500)
     sides = (apart, still) if above else (still, apart)
     given = column_space.Parameters(messages=1000, delta=1e-3)
-    told = column_space._told(given, *sides, *sides)
+    told = column_space._measure_told_right(given, *sides, *sides)
     assert told["told right"] == 0.75
     assert told["certified epsilon"] > 3
 
@@ -181,7 +181,7 @@ class Shifted:
 
 def candidates(count, dimension=4):
     data = Dataset(np.eye(dimension), np.ones(dimension))
-    return signed_directions(data, count, default_rng(0))
+    return make_candidate_datasets(data, count, default_rng(0))
 
 
 @pytest.mark.parametrize("mu", [0.5, 1.5])

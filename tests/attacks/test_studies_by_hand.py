@@ -74,24 +74,26 @@ def test_fdml_has_scales_and_the_others_have_epsilons():
         ("tables", membership._PROVED),
     ):
         one = membership.Parameters(algorithm=algorithm, **given)
-        assert membership._axis(one) == axis
+        assert membership._choose_noise_axis(one) == axis
         name = "start_scales" if algorithm == "fdml" else "epsilons"
-        assert membership._noise(one) == given[name]
+        assert membership._list_noise_amounts(one) == given[name]
     for scales in ([-0.1], [0.5, 1.1e100]):
         with pytest.raises(InvalidArgument, match=r"^start_scales: "):
-            membership._noise(membership.Parameters(algorithm="fdml", start_scales=scales))
+            membership._list_noise_amounts(
+                membership.Parameters(algorithm="fdml", start_scales=scales)
+            )
     for epsilons in ([0.9e-6], [1.0, 1.1e6]):
         with pytest.raises(InvalidArgument, match=r"^epsilons: "):
-            membership._noise(membership.Parameters(epsilons=epsilons))
+            membership._list_noise_amounts(membership.Parameters(epsilons=epsilons))
 
 
 @pytest.mark.parametrize("parties", [1, 2, 3, 5])
 def test_columns_are_dealt_out_evenly_in_order(parties):
     data = Dataset(np.eye(5), np.ones(5))
-    found = message_support._blocks(data, parties)
+    found = message_support._split_feature_blocks(data, parties)
     assert found == {1: (5,), 2: (3, 2), 3: (2, 2, 1), 5: (1,) * 5}[parties]
     with pytest.raises(InvalidArgument, match=r"^parties: "):
-        message_support._blocks(data, 6)
+        message_support._split_feature_blocks(data, 6)
 
 
 # Rows
@@ -102,7 +104,7 @@ def test_the_row_of_a_run_with_canaries():
         lower=1.5, if_gaussian=2.5, claimed=4.0, p_value=0.25, guesses=30, correct=20,
         canaries=50, delta=1e-5, confidence=0.95, seconds=1.0,
     )  # fmt: skip
-    assert canaries._row(found) == {
+    assert canaries._make_canary_row(found) == {
         "proved": 4.0, "certified": 1.5, "if Gaussian": 2.5, "guesses": 30, "right": 20,
         "p-value of the claim": 0.25,
     }  # fmt: skip
@@ -123,7 +125,7 @@ def test_the_row_of_membership():
     found = MembershipInference(
         best=best, rare=rare, target_rate=0.05, advantage_bound=0.75, confidence=0.95
     )
-    assert membership._row("proved", 4.0, found) == pytest.approx(
+    assert membership._make_membership_row("proved", 4.0, found) == pytest.approx(
         {
             "proved": 4.0, "advantage": 0.4, "lower": 0.25, "upper": 0.575, "at most": 0.75,
             "FPR": 0.05, "TPR": 0.3, "TPR lower": 0.25, "TPR upper": 0.375, "TPR at most": 0.8,
@@ -136,7 +138,7 @@ SPACE = SubspaceReport(rank=3, true_rank=4, angle=0.75, chance=1.25)
 
 
 def test_rows_of_inversions():
-    assert list(inversion._row("models", "error of x", REPORT).values()) == [
+    assert list(inversion._make_inversion_row("models", "error of x", REPORT).values()) == [
         "models", "error of x", 0.25, 1.5, 3, 4, 9.0,
     ]  # fmt: skip
     assert list(inversion._angle_row(SPACE).values())[2:] == [0.75, 1.25, 3, 4, None]
@@ -144,11 +146,11 @@ def test_rows_of_inversions():
 
 def test_the_row_of_a_guess_has_the_least_of_all_claims():
     claims = (PureDP(3.0), ApproximateDP(1.0, 1e-5))
-    case = reconstruction._Case(
+    case = reconstruction._GuessCase(
         names={"guess": "x"}, claims=claims, chance=0.25, candidates=4, runs=20, count=lambda rng: 5
     )
     given = reconstruction.Parameters(priors=[0.5, 0.01], delta=1e-5)
-    row = reconstruction._row(given, case, 5, 0.05)
+    row = reconstruction._make_reconstruction_row(given, case, 5, 0.05)
     assert (row["guess"], row["right"], row["by chance"], row["proved epsilon"]) == (
         "x", 0.25, 0.25, 1.0,
     )  # fmt: skip
@@ -158,7 +160,7 @@ def test_the_row_of_a_guess_has_the_least_of_all_claims():
     for prior in (0.5, 0.01):
         bounds = [reconstruction.reconstruction_success(claim, prior) for claim in claims]
         assert row[f"prior {prior:g}"] == min(bounds)
-    alone = reconstruction._Case(
+    alone = reconstruction._GuessCase(
         names={}, claims=claims, chance=0.01, candidates=None, runs=20, count=lambda rng: 5
     )
     assert alone.at_most() == alone.bound(0.01) == row["prior 0.01"]
@@ -178,7 +180,7 @@ def test_lines_of_estimators_are_one_a_setting():
         row_of(stationarity.MEAN, (0.1,), norm_error=0.2),
         row_of(stationarity.UNIFORM, (0.0,), iterations=7, right_labels=0.5),
     ]
-    first, second = stationarity._lines(rows, 1.0)
+    first, second = stationarity._build_stationarity_rows(rows, 1.0)
     assert first == {
         "alpha": 1.0, "T": 5, "norm": 1.0, "averaged": 0.75, "likelihood": 0.25, "known mean": 0.1,
         "norm error, likelihood": 0.125,
@@ -187,7 +189,7 @@ def test_lines_of_estimators_are_one_a_setting():
         "alpha": 1.0, "T": 7, "norm": 1.0, "guess": 0.0, "norm error, guess": 0.5,
         "label, guess": 0.5,
     }  # fmt: skip
-    real, _ = stationarity._lines(rows, None)
+    real, _ = stationarity._build_stationarity_rows(rows, None)
     assert "norm" not in real
     assert real["norm error, known mean"] == 0.2
     assert "norm error, averaged" not in real
@@ -202,25 +204,27 @@ def test_lines_of_estimators_are_one_a_setting():
     ],
 )
 def test_estimators_that_make_sense(changes, names):
-    found = stationarity._estimators(stationarity.Parameters(**changes))
+    found = stationarity._choose_estimators(stationarity.Parameters(**changes))
     assert found == tuple(getattr(stationarity, name) for name in names)
 
 
 def test_settings_of_stationarity():
     given = stationarity.Parameters(nodes=4, records=9, dimension=7, loss_weight=3.0, missing=2)
-    found = stationarity._setting(given, None, 0.5)
+    found = stationarity._make_attack_setting(given, None, 0.5)
     assert (found.nodes, found.records, found.dimension, found.missing) == (4, 9, 7, 2)
     assert (found.loss_weight, found.norm, found.participates) == (3.0, 0.5, True)
     assert min(found.spread, found.growth) > 1
     still = stationarity.Parameters(algorithm="DVP", record="does not")
-    found = stationarity._setting(still, Dataset(np.ones((3, 6)), np.ones(3)), 1.0)
+    found = stationarity._make_attack_setting(still, Dataset(np.ones((3, 6)), np.ones(3)), 1.0)
     assert (found.dimension, found.participates, found.spread, found.growth) == (6, False, 1.0, 1.0)
 
 
 def test_errors_and_labels_of_what_is_recovered():
     wanted = [np.array([3.0, 4.0]), np.array([-1.0, -1.0])]
-    assert stationarity._error(np.array([3.0, 3.0]), wanted[0]) == pytest.approx(0.2)
-    assert stationarity._error(None, wanted[0]) == math.inf
+    assert stationarity._compute_relative_error(np.array([3.0, 3.0]), wanted[0]) == pytest.approx(
+        0.2
+    )
+    assert stationarity._compute_relative_error(None, wanted[0]) == math.inf
     right = stationarity._labels_right([np.array([1.0, 1.0]), None], wanted)
     assert right == 0.5
     assert stationarity._labels_right([-wanted[0], wanted[1]], wanted) == 0.5
@@ -238,13 +242,13 @@ def test_curves_of_canaries_and_of_membership():
         {"proved": 1.0, "certified": 0.5, "if Gaussian": 0.75},
         {"proved": 4.0, "certified": 1.5, "if Gaussian": 3.0},
     ]
-    assert curves_of(canaries._panel(rows)) == {
+    assert curves_of(canaries._make_canary_panel(rows)) == {
         "proved": ([1.0, 4.0], [1.0, 4.0]),
         "certified": ([1.0, 4.0], [0.5, 1.5]),
         "if Gaussian": ([1.0, 4.0], [0.75, 3.0]),
     }
     rows = [{"noise": 2.0, "lower": 0.1, "upper": 0.3, "advantage": 0.2, "at most": 0.5}]
-    panel = membership._panel("noise", rows)
+    panel = membership._make_membership_panel("noise", rows)
     assert curves_of(panel) == {
         "found": ([2.0], [0.2]), "at most": ([2.0], [0.5]), "chance": ([2.0], [0.0]),
     }  # fmt: skip
@@ -260,7 +264,7 @@ def test_curves_of_guesses_are_one_panel_a_kind():
         }
         for at, name in enumerate(["a", "b", "a"])
     ]  # fmt: skip
-    first, second = reconstruction._panels(rows)
+    first, second = reconstruction._make_reconstruction_panels(rows)
     assert (first.title, second.title) == ("a, g", "b, g")
     assert curves_of(first) == {
         "right": ([0.0, 2.0], [0.3, 0.3]),
@@ -277,12 +281,12 @@ def test_curves_of_messages_and_of_rounds():
         for noise in ("message", "whitened")
         for sigma in (1.0, 10.0)
     ]
-    found = message_support._panel(["whitened", "message"], rows)
+    found = message_support._make_message_panel(["whitened", "message"], rows)
     assert found.log_x
     assert curves_of(found) == {
         "whitened": ([1.0, 10.0], [1.0, 10.0]), "message": ([1.0, 10.0], [2.0, 11.0]),
     }  # fmt: skip
-    found = inversion._panel(np.array([0.5, 0.25]), np.array([1.0, 2.0]), 0.75)
+    found = inversion._make_inversion_panel(np.array([0.5, 0.25]), np.array([1.0, 2.0]), 0.75)
     assert found.log_y
     assert curves_of(found) == {
         "inverted": ([1, 2], [0.5, 0.25]), "with other models": ([1, 2], [1.0, 2.0]),
@@ -299,12 +303,12 @@ def test_curves_of_messages_and_of_rounds():
 def test_remarks_on_runs_with_canaries(certified, said):
     rows = [{"proved": p, "certified": c} for p, c in zip((1.0, 4.0), certified, strict=True)]
     for order in (rows, rows[::-1]):
-        assert len(canaries._remarks(canaries.Parameters(), order)) == said
+        assert len(canaries._format_canary_remarks(canaries.Parameters(), order)) == said
 
 
 def test_the_best_line_is_that_of_the_largest_median():
     rows = [row_of(stationarity.KNOWN, (0.5,)), row_of(stationarity.UNIFORM, (0.75,), 3.0, 7)]
-    (words,) = [stationarity._best(rows)]
+    (words,) = [stationarity._format_best_estimator(rows)]
     assert "guess, median cosine 0.750 at alpha = 3 after 7 iterations" in words
 
 
@@ -314,7 +318,7 @@ def test_the_norm_is_told_at_the_largest_alpha_and_most_iterations():
         {"alpha": a, "T": t, "norm": n, "norm error, likelihood": n / 2, "norm error, guess": n / 4}
         for a, t, n in ((3.0, 9, 0.5), (1.0, 9, 0.6), (3.0, 4, 0.7), (3.0, 9, 1.0))
     ]
-    first, _ = stationarity._scale(given, lines)
+    first, _ = stationarity._format_norm_findings(given, lines)
     assert "alpha = 3 and T = 9, for a norm of 0.5: 0.25, 0.12 by a guess; 1: 0.50, 0.25" in first
 
 
@@ -326,19 +330,19 @@ def test_what_is_certified_of_messages_has_a_largest_value():
         {"noise on": "whitened", "sigma": 3.0, "told right": 0.75},
         {"noise on": "message", "sigma": 4.0, "told right": 0.5},
     ]
-    told, missed = message_support._told_apart(given, rows)
+    told, missed = message_support._format_distinguished_rows(given, rows)
     most = -math.log(4 ** (1 / 20) - 1)
     assert f"{most:.3g} at the most" in told
     assert "(parameter at sigma = 2)" in told
     assert "(whitened at sigma = 3)" in missed
     assert "0.75 are told right" in missed
-    assert message_support._told_apart(given, rows[2:]) == []
+    assert message_support._format_distinguished_rows(given, rows[2:]) == []
 
 
 def test_the_reading_says_which_column_and_how_far():
     one, other = Dataset([[0.6, 0.25]], [1.0]), Dataset([[0.6, -0.25]], [1.0])
     pair = Pair(one, other, REPLACE_COLUMN)
-    first, *_ = message_support._reading(message_support.Parameters(), pair, [])
+    first, *_ = message_support._format_message_reading(message_support.Parameters(), pair, [])
     assert "column 1 with its sign flipped, ||D - D'||_F = 0.5;" in first
 
 
@@ -349,7 +353,7 @@ def test_the_reading_says_which_column_and_how_far():
 )  # fmt: skip
 def test_verdicts_on_inversions(rank, error, said):
     one = Report(relative_error=error, rank=rank, needed=4, condition=9.0, control=1.5, chance=0.5)
-    assert said in inversion._verdict("models", one)
+    assert said in inversion._format_inversion_verdict("models", one)
 
 
 @pytest.mark.parametrize(
@@ -370,6 +374,12 @@ def test_messages_outside_are_the_medians_of_the_side_where_they_are_larger():
     here[0, 0, 1] = 0.0, 1.0
     there = np.array([[9.0, 9.0], [0.0, 2.0]])[None, None] * np.ones((3, 1, 1, 1))
     there[2, 0, 1] = 1.0, 0.0
-    assert message_support._outside(score, (here, there), axes) == pytest.approx(0.8)
-    assert message_support._outside(score, (there, here), axes[::-1]) == pytest.approx(0.8)
-    assert message_support._outside(score, (there, there), axes) == pytest.approx(1.0)
+    assert message_support._measure_median_residual(score, (here, there), axes) == pytest.approx(
+        0.8
+    )
+    assert message_support._measure_median_residual(
+        score, (there, here), axes[::-1]
+    ) == pytest.approx(0.8)
+    assert message_support._measure_median_residual(score, (there, there), axes) == pytest.approx(
+        1.0
+    )

@@ -70,14 +70,14 @@ def test_too_few_rounds_are_said_to_determine_nothing():
 
 def test_a_determined_system_that_rounding_spoils_is_not_called_open():
     report = Report(relative_error=0.2, rank=3, needed=3, condition=1e12, control=1.0, chance=0.3)
-    said = prediction_inversion._verdict("models", report)
+    said = prediction_inversion._format_inversion_verdict("models", report)
     assert "rounding leaves an error of 0.2" in said
 
 
 @pytest.mark.parametrize("rounds", [3, 15])
 def test_the_noise_is_that_of_theorem_2_for_the_whole_run(rounds):
     given = prediction_inversion.Parameters(epsilon=2.0, delta=1e-6)
-    noise = prediction_inversion._private(given, rounds).solver.noise_multiplier
+    noise = prediction_inversion._make_private_tables_admm(given, rounds).solver.noise_multiplier
     assert noise == Theorem2(epsilon=2.0, delta=1e-6, iterations=rounds).noise_multiplier
     assert noise == pytest.approx(4 * math.sqrt(rounds * math.log(1e6)) / 2)
 
@@ -186,11 +186,11 @@ def test_an_averaged_estimate_that_seems_ahead_is_weighed_by_its_standard_error(
             (stationarity.KNOWN, (0.8, 0.6, 0.6)),
         )
     ]
-    (said,) = stationarity._rough(rows)
+    (said,) = stationarity._format_median_reliability(rows)
     assert "in 1 of 1 lines" in said
     assert "ahead by 0.5 standard errors" in said
     assert "do not tell the two apart" in said
-    assert stationarity._rough([rows[1]]) == []
+    assert stationarity._format_median_reliability([rows[1]]) == []
 
 
 def rows_of(averaged, known, iterations=5):
@@ -203,16 +203,16 @@ def rows_of(averaged, known, iterations=5):
 
 
 def test_two_runs_have_a_standard_error_and_one_has_none():
-    assert stationarity._rough(rows_of((0.9,), (0.5,))) == []
-    (said,) = stationarity._rough(rows_of((0.9, 0.8), (0.5, 0.6)))
+    assert stationarity._format_median_reliability(rows_of((0.9,), (0.5,))) == []
+    (said,) = stationarity._format_median_reliability(rows_of((0.9, 0.8), (0.5, 0.6)))
     assert "over the 2 runs its cosine is ahead by 3.0 standard errors" in said
     assert "do not tell" not in said
 
 
 def test_without_a_spread_nothing_is_ahead_by_standard_errors():
-    (said,) = stationarity._rough(rows_of((0.75, 0.75), (0.5, 0.5)))
+    (said,) = stationarity._format_median_reliability(rows_of((0.75, 0.75), (0.5, 0.5)))
     assert "ahead by 0.0 standard errors" in said
-    (said,) = stationarity._rough(
+    (said,) = stationarity._format_median_reliability(
         [*rows_of((0.9, 0.8), (0.5, 0.6)), *rows_of((0.9, 0.5, 0.7), (0.8, 0.6, 0.6), 9)]
     )
     assert "in 2 of 2 lines" in said

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import dpaudit as package
-from dpaudit.auditing.baseline import Baseline, Consent, Entry, Subject, day_of
+from dpaudit.auditing.baseline import Baseline, BaselineEntry, BaselineSubject, Consent, day_of
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.laws.isolated import Isolation
-from dpaudit.report.acceptance import describe
+from dpaudit.report.acceptance import format_acceptance
 from dpaudit.report.document import read_report, write_report
 from dpaudit.report.schema import BudgetEntry, CarryingEvent, Environment, Report
 
@@ -184,7 +184,7 @@ def test_an_entry_states_what_was_certified_and_no_more(file, refuted):
     [entry] = tomllib.loads(file.read_text())["accepted"]
     assert entry["lower"] == refuted.lower <= entry["up_to"] < 1.01 * refuted.lower
     assert (entry["date"], entry["reason"]) == (TODAY, "known")
-    said = describe(Baseline(file, today=TODAY).judge(refuted).acceptance)
+    said = format_acceptance(Baseline(file, today=TODAY).judge(refuted).acceptance)
     assert f"was at least {np.floor(refuted.lower * 1000) / 1000:.4g}" in said
 
 
@@ -263,9 +263,9 @@ def test_a_wrong_entry_is_named(file, changes, named):
 def test_a_right_entry_is_read(file):
     file.write_text("[[accepted]]\n" + "".join(f"{n} = {one}\n" for n, one in GOOD.items()))
     [entry] = Baseline(file).entries
-    subject = Subject(audit="a", relation="r", quantity="epsilon", claimed=1.0)
+    subject = BaselineSubject(audit="a", relation="r", quantity="epsilon", claimed=1.0)
     day = datetime.date(2031, 3, 1)
-    assert entry == Entry(subject=subject, lower=1.5, up_to=1.5, reason="known", date=day)
+    assert entry == BaselineEntry(subject=subject, lower=1.5, up_to=1.5, reason="known", date=day)
     file.write_text(file.read_text() * 2)
     with pytest.raises(InvalidArgument, match="one entry for each claim"):
         Baseline(file)

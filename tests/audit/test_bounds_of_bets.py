@@ -16,7 +16,7 @@ from scipy.optimize import minimize_scalar
 from dpaudit.auditing.api import own_case
 from dpaudit.auditing.betting import Bettor
 from dpaudit.auditing.run import audit_case
-from dpaudit.estimation.sequential.game import STAKES, Target
+from dpaudit.estimation.sequential.game import STAKES, BettingTarget
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import PureDP, RenyiDP, ZeroConcentratedDP
 from dpaudit.laws.isolated import Isolation
@@ -190,7 +190,9 @@ def fed(pieces):
     """Return a bettor after 400 pairs, in pieces of so many."""
     rng = np.random.default_rng(5)
     on_p, on_q = rng.laplace(1, 0.5, (400, 1)), rng.laplace(0, 0.5, (400, 1))
-    bettor = Bettor(Target(1.0, 0.0, 0.05), lambda *_: [lambda x: x[:, 0], lambda x: -x[:, 0]])
+    bettor = Bettor(
+        BettingTarget(1.0, 0.0, 0.05), lambda *_: [lambda x: x[:, 0], lambda x: -x[:, 0]]
+    )
     for start in range(0, 400, pieces):
         bettor.feed(on_p[start : start + pieces], on_q[start : start + pieces])
     return bettor

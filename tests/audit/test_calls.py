@@ -15,14 +15,14 @@ from numpy.random import default_rng
 
 import dpaudit
 from dpaudit.auditing import Audited, calls
-from dpaudit.auditing.looks import Clock
+from dpaudit.auditing.looks import LookClock
 from dpaudit.auditing.schedule import Schedule
 from dpaudit.execution import Executor
-from dpaudit.execution.failures import OutOfTime
+from dpaudit.execution.failures import DrawTimeout
 from dpaudit.extension.settings import Settings
 from dpaudit.laws import instances
 from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.observed import Observed, as_mechanism
+from dpaudit.laws.observed import CodeMechanism, as_mechanism
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import BudgetEntry, Measured, Result
 from dpaudit.verdicts import STATUSES
@@ -46,8 +46,8 @@ def _made(kinds, given):
 
 def _observed(given):
     mechanism = as_mechanism(given)
-    assert isinstance(mechanism, Observed)
-    instances.remember(mechanism, anew=True)
+    assert isinstance(mechanism, CodeMechanism)
+    instances.register_instance(mechanism, anew=True)
     return mechanism
 
 
@@ -155,8 +155,8 @@ def _of(verdict, lower, *, interrupted=False):
         (_of("refuted", 2.0), _of("refuted", 3.0), "refuted", "At the later calls"),
         (_of("refuted", 2.0), _of("withheld", 0.0), "refuted", "At the first call"),
         (_of("withheld", 0.0), _of("not refuted", 0.5), "withheld", "At the first call"),
-        (_of("not refuted", 0.5), OutOfTime, OutOfTime, ""),
-        (_of("refuted", 2.0), OutOfTime, "refuted", "At the first call"),
+        (_of("not refuted", 0.5), DrawTimeout, DrawTimeout, ""),
+        (_of("refuted", 2.0), DrawTimeout, "refuted", "At the first call"),
         (_of("not refuted", 0.5, interrupted=True), None, "withheld", "Only the first call"),
     ],
 )
@@ -167,12 +167,12 @@ def test_the_graver_of_the_two_is_told(monkeypatch, first, later, verdict, said)
     def run(own):
         assert own.settings.confidence == pytest.approx(0.975)
         found = {"first": first, "later": later}[own.case]
-        if found is OutOfTime:
-            raise OutOfTime
+        if found is DrawTimeout:
+            raise DrawTimeout
         return found
 
-    if verdict is OutOfTime:
-        with pytest.raises(OutOfTime):
+    if verdict is DrawTimeout:
+        with pytest.raises(DrawTimeout):
             calls.at_both(run, schedule)
         return
     result = calls.at_both(run, schedule).result
@@ -222,16 +222,16 @@ def test_a_share_of_the_draws_tells_the_graver_under_its_own_name(
 def test_an_audit_is_interrupted_if_one_of_the_two_is(interrupted):
     schedule = Schedule("both", Settings(confidence=0.95), 100, Executor(), None)
     one, other = (_of("refuted", 2.0, interrupted=each) for each in interrupted)
-    found = calls._told(one, other, "later", schedule)
+    found = calls._merge_call_audits(one, other, "later", schedule)
     assert found.interrupted is any(interrupted)
-    alone = calls._told(_of("refuted", 2.0), None, "first", schedule)
+    alone = calls._merge_call_audits(_of("refuted", 2.0), None, "first", schedule)
     assert not alone.interrupted
     assert alone.result.verdict == "refuted"
     assert alone.result.notes[0].endswith("The audit of the later calls was not audited.")
     assert alone.result.counts == {}
-    assert calls._told(_of("not refuted", 2.0), None, "later", schedule).result.reason.startswith(
-        "Only the later calls was audited"
-    )
+    assert calls._merge_call_audits(
+        _of("not refuted", 2.0), None, "later", schedule
+    ).result.reason.startswith("Only the later calls was audited")
 
 
 def test_a_certificate_has_the_confidence_of_the_whole_and_no_error_a_confidence_of_1():
@@ -242,31 +242,35 @@ def test_a_certificate_has_the_confidence_of_the_whole_and_no_error_a_confidence
         instance={"settings": {"confidence": 0.975, "seed": 3}, "pair": 4}, kind="mechanism",
     )  # fmt: skip
     audited = replace(_of("refuted", 2.0), certificate=stated)
-    found = calls._told(audited, _of("not refuted", 0.5), "first", schedule).certificate
+    found = calls._merge_call_audits(
+        audited, _of("not refuted", 0.5), "first", schedule
+    ).certificate
     assert found.parameters == {"confidence": 0.95, "kept": 1}
     assert found.instance == {"settings": {"confidence": 0.95, "seed": 3}, "pair": 4}
     other = replace(stated, kind="statistical")
-    kept = calls._told(replace(audited, certificate=other), None, "first", schedule)
+    kept = calls._merge_call_audits(replace(audited, certificate=other), None, "first", schedule)
     assert kept.certificate is other
     exact = _of("refuted", 2.0)
     measured = exact.result.measured.model_copy(update={"confidence": 1.0})
     exact = replace(exact, result=exact.result.model_copy(update={"measured": measured}))
-    assert calls._told(exact, None, "first", schedule).result.measured.confidence == 1.0
+    assert (
+        calls._merge_call_audits(exact, None, "first", schedule).result.measured.confidence == 1.0
+    )
 
 
 @pytest.mark.parametrize(("now", "time"), [(100.0, 15.0), (110.0, 10.0), (140.0, 1e-3)])
 def test_half_of_the_time_that_is_left_is_for_each(monkeypatch, now, time):
     monkeypatch.setattr("dpaudit.auditing.outcomes.at_calls", lambda case, when: when)
     monkeypatch.setattr(calls, "monotonic", lambda: now)
-    clock = Clock(30.0, 100, 1e-3, 100.0)
+    clock = LookClock(30.0, 100, 1e-3, 100.0)
     schedule = Schedule("both", Settings(confidence=0.9, time=30.0), 100, Executor(), clock)
     monkeypatch.setattr(Schedule, "of", lambda *given: Schedule(*given[:2], given[3], given[2], 0))
-    own = calls._halved(schedule, "first")
+    own = calls._halve_schedule(schedule, "first")
     assert own.settings.time == pytest.approx(time)
     assert own.settings.confidence == pytest.approx(0.95)
     assert (own.case, own.executor.since, own.trials) == ("first", now, 100)
     before = replace(_of("refuted", 2.0), looks=[(40, 0.8)])
-    second = calls._halved(schedule, "later", before)
+    second = calls._halve_schedule(schedule, "later", before)
     assert (second.settings.time, second.settings.looks) == (None, ((40, 0.8),))
     assert (second.case, second.clock) == ("later", None)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.carrying import _edge, _of_one_number, sentence_of
-from dpaudit.auditing.evidence import CarryingEvent
-from dpaudit.estimation.counted import Counted, Event
+from dpaudit.auditing.carrying import _of_one_number, _search_event_edge, sentence_of
+from dpaudit.auditing.evidence import EventEvidence
+from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.laws.isolated import Isolation
@@ -78,7 +78,7 @@ def test_a_rare_complement_is_counted_and_not_what_is_usual():
 @pytest.mark.parametrize("above", [True, False])
 @pytest.mark.parametrize("threshold", [0.0, 1.5, -2.0, 1e300, 5e-324])
 def test_an_event_and_its_complement_hold_each_score_once(above, threshold):
-    event = Event(above, threshold, 0.0)
+    event = ThresholdEvent(above, threshold, 0.0)
     near = [np.nextafter(threshold, -np.inf), threshold, np.nextafter(threshold, np.inf)]
     scores = np.array([-np.inf, -1.0, *near, 1.0, np.inf])
     inside = event.happened(scores) + event.complement.happened(scores)
@@ -87,7 +87,7 @@ def test_an_event_and_its_complement_hold_each_score_once(above, threshold):
 
 
 def test_a_carried_bound_is_rounded_down():
-    event = CarryingEvent(
+    event = EventEvidence(
         words="w", plain=False, hits=(9, 0), runs=(10, 10), delta=0.0, alpha=0.05, epsilon=1.99999
     )
     assert "at least 1.999 at delta 0" in sentence_of(event, refutes=False)
@@ -99,7 +99,7 @@ def test_an_event_of_all_runs_of_one_side_is_said_to_be_all_that_they_can_certif
     always = tuple(runs[n] if n == side else 0 for n in range(2))
     nearly = tuple(one - 1 if one else 0 for one in always)
     for hits, due in ((always, True), (nearly, False)):
-        event = CarryingEvent(
+        event = EventEvidence(
             words="`output` > 2",
             plain=True,
             hits=hits,
@@ -116,20 +116,28 @@ def test_an_event_of_all_runs_of_one_side_is_said_to_be_all_that_they_can_certif
 @pytest.mark.parametrize(
     ("score", "event", "words"),
     [
-        (np.ravel, Event(above=True, threshold=2.0, promised=1.0), "`output` > 2"),
-        (np.ravel, Event(above=False, threshold=2.0, promised=1.0), "`output` < 2"),
-        (lambda x: 1 - abs(x.ravel() - 3), Event(True, 0.0, 1.0), "`output` between 2 and 4"),
-        (lambda x: abs(x.ravel() - 3) - 1, Event(True, 0.0, 1.0), "`output` > 4 or < 2"),
-        (lambda x: abs(abs(x.ravel() - 3) - 1), Event(True, 0.5, 1.0), None),  # three ranges
+        (np.ravel, ThresholdEvent(above=True, threshold=2.0, promised=1.0), "`output` > 2"),
+        (np.ravel, ThresholdEvent(above=False, threshold=2.0, promised=1.0), "`output` < 2"),
+        (
+            lambda x: 1 - abs(x.ravel() - 3),
+            ThresholdEvent(True, 0.0, 1.0),
+            "`output` between 2 and 4",
+        ),
+        (lambda x: abs(x.ravel() - 3) - 1, ThresholdEvent(True, 0.0, 1.0), "`output` > 4 or < 2"),
+        (
+            lambda x: abs(abs(x.ravel() - 3) - 1),
+            ThresholdEvent(True, 0.5, 1.0),
+            None,
+        ),  # three ranges
     ],
 )
 def test_an_event_of_one_number_is_said_by_where_it_begins_and_ends(score, event, words):
     read = np.linspace(0, 6, 50).reshape(50, 1)
-    found = _of_one_number(Counted(score, event), "`output`", read)
+    found = _of_one_number(ScoreEvent(score, event), "`output`", read)
     assert (found and found.words) == words
 
 
 @pytest.mark.parametrize("edge", [3.0, 0.1, 9.9])
 def test_an_edge_is_found_from_either_side(edge):
     for inside in (lambda x: x > edge, lambda x: x <= edge):
-        assert _edge(inside, np.array([0.0, 10.0])) == pytest.approx(edge, rel=1e-12)
+        assert _search_event_edge(inside, np.array([0.0, 10.0])) == pytest.approx(edge, rel=1e-12)

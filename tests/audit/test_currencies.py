@@ -8,8 +8,8 @@ from scipy.stats import binom, norm
 
 import dpaudit
 from dpaudit import GaussianDP, PrivacyProfile, PureDP, RenyiDP, ZeroConcentratedDP
-from dpaudit.auditing.claims import claimed
-from dpaudit.auditing.point import chosen
+from dpaudit.auditing.claims import resolve_guarantee
+from dpaudit.auditing.point import choose_claim_delta
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.counted import Tally
 from dpaudit.estimation.event import bound_of_counts, choose_event, event_bound
@@ -108,7 +108,7 @@ def test_a_bound_at_a_point_that_was_chosen_is_rarely_above_the_truth(claim, pil
     for seed in range(pilots):
         rng = np.random.default_rng(seed)
         on_p, on_q = rng.normal(1, 1, 500), rng.normal(0, 1, 500)
-        delta = chosen(on_p[None], on_q[None], currency)
+        delta = choose_claim_delta(on_p[None], on_q[None], currency)
         event = choose_event(on_p, on_q, delta)
         sign = 1 if event.above else -1
         rates = [norm.cdf(sign * (mean - event.threshold)) for mean in (1, 0)]
@@ -127,7 +127,7 @@ def test_a_point_is_chosen_where_a_bound_is_there_for_certain(alpha):
         rng = np.random.default_rng(seed)
         on_p, on_q = rng.laplace(1, 0.5, trials // 2), rng.laplace(0, 0.5, trials // 2)
         fresh = rng.laplace(1, 0.5, trials), rng.laplace(0, 0.5, trials)
-        delta = chosen(on_p[None], on_q[None], currency, (trials, alpha))
+        delta = choose_claim_delta(on_p[None], on_q[None], currency, (trials, alpha))
         event = choose_event(on_p, on_q, delta)
         lower = event_bound(*fresh, event, delta, alpha).lower
         found.append(currency.value(lower, delta))
@@ -243,5 +243,5 @@ def test_what_is_no_claim_or_no_release_is_named(asked, named):
 )
 def test_a_claim_stands_alone_and_nothing_beside_it_is_dropped(epsilon, delta, name):
     with pytest.raises(InvalidArgument, match=f"{name}: got and a claim"):
-        claimed(epsilon, delta, GaussianDP(1.0))
-    assert claimed(None, 0.0, GaussianDP(1.0)) == GaussianDP(1.0)
+        resolve_guarantee(epsilon, delta, GaussianDP(1.0))
+    assert resolve_guarantee(None, 0.0, GaussianDP(1.0)) == GaussianDP(1.0)

@@ -7,7 +7,7 @@ import pytest
 
 import dpaudit.auditing.draws as draws
 from dpaudit.auditing.draws import Drawer
-from dpaudit.estimation.counted import Counted, Event
+from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent
 from dpaudit.execution import Executor
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
@@ -23,7 +23,7 @@ def noisy(dataset, trials, rng):
 def test_all_outputs_are_counted_whatever_part_is_kept(above, monkeypatch):
     pair = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
     drawer = Drawer.probing(as_mechanism(noisy), pair, Executor(), 0, trials=TRIALS)
-    counted = Counted(np.ravel, Event(above, 0.5, 0.0))
+    counted = ScoreEvent(np.ravel, ThresholdEvent(above, 0.5, 0.0))
     tally, every = drawer.certifying(counted, TRIALS, "certifying")
     monkeypatch.setattr(draws, "COMPARED", 500)
     again, some = drawer.certifying(counted, TRIALS, "certifying")

@@ -5,7 +5,7 @@ import pytest
 
 from dpaudit.auditing.specification import records_from
 from dpaudit.errors import DataError
-from dpaudit.neighbours.found import found_pair
+from dpaudit.neighbours.found import find_pair_relation
 
 PATH, CYCLE = networkx.path_graph(4), networkx.cycle_graph(4)
 
@@ -24,7 +24,7 @@ def test_a_graph_is_read_with_its_edges(tmp_path, suffix):
         True,
         True,
     ]
-    assert found_pair(*read).pair.relation.name == "add-remove-edge"
+    assert find_pair_relation(*read).pair.relation.name == "add-remove-edge"
 
 
 @pytest.mark.parametrize(

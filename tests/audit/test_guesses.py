@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import beta, binom
 
 import dpaudit
-from dpaudit.auditing.drawn_bound import _parts, event_evidence
+from dpaudit.auditing.drawn_bound import _split_runs_at_random, event_evidence
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import Side
@@ -105,11 +105,11 @@ def test_scores_of_other_values_are_still_split():
 @pytest.mark.parametrize("side", Side)
 def test_runs_are_cut_in_a_random_order_of_their_own_for_each_side(side):
     runs = np.arange(3000.0)
-    parts = _parts(runs, (0.3, 0.5), 7, side)
+    parts = _split_runs_at_random(runs, (0.3, 0.5), 7, side)
     assert [len(part) for part in parts] == [900, 600, 1500]
     assert np.array_equal(np.sort(np.concatenate(parts)), runs)
     assert all(abs(part.mean() - 1499.5) < 5 * 866 / len(part) ** 0.5 for part in parts)
     assert not any((np.diff(part) > 0).all() for part in parts)
     (other,) = (one for one in Side if one is not side)
-    assert not np.array_equal(parts[0], _parts(runs, (0.3, 0.5), 7, other)[0])
-    assert not np.array_equal(parts[0], _parts(runs, (0.3, 0.5), 8, side)[0])
+    assert not np.array_equal(parts[0], _split_runs_at_random(runs, (0.3, 0.5), 7, other)[0])
+    assert not np.array_equal(parts[0], _split_runs_at_random(runs, (0.3, 0.5), 8, side)[0])

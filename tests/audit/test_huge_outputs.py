@@ -10,7 +10,7 @@ import dpaudit
 from dpaudit.errors import MechanismError
 from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.layout import kinds_of
-from dpaudit.laws.observations import parts, require_few
+from dpaudit.laws.observations import require_few, split_observation
 
 MANY, LONG = 10**6, 200_000_000
 
@@ -37,23 +37,25 @@ def test_what_is_too_large_is_refused_within_a_second(kind):
     output = HUGE[kind]()
     began = time.process_time()
     with pytest.raises(MechanismError, match="expected at most 200,000 parts"):
-        parts(output)
+        split_observation(output)
     assert time.process_time() - began < 1
 
 
 def test_many_small_containers_are_refused_as_soon_as_there_are_too_many():
     with pytest.raises(MechanismError, match="of more than 200,000 parts"):
-        parts({"a": [[1.0] * 10**4] * 100})
+        split_observation({"a": [[1.0] * 10**4] * 100})
 
 
 def test_what_can_be_read_is_read_whole():
-    found = parts({"a": np.arange(10**4), "text": "x" * 10**6})
+    found = split_observation({"a": np.arange(10**4), "text": "x" * 10**6})
     assert found["a[9999]"][0] == 9999
     assert len(found["text"][1].text) == 10**6
 
 
 def test_a_long_message_of_an_exception_is_cut():
-    ((length, _),) = [one for path, one in parts(ValueError("x" * LONG)).items() if "mess" in path]
+    ((length, _),) = [
+        one for path, one in split_observation(ValueError("x" * LONG)).items() if "mess" in path
+    ]
     assert length < 10**6
 
 

@@ -14,7 +14,7 @@ import pytest
 import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor, Limits, importable, units
-from dpaudit.laws.isolated import Isolated, Isolation, isolated
+from dpaudit.laws.isolated import Isolated, Isolation, isolate_mechanism
 from dpaudit.laws.mechanism import HasLaw, HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
@@ -89,7 +89,7 @@ def test_an_object_of_this_process_is_left_alone():
 
 
 def test_every_worker_has_one_instance():
-    placed = isolated(Sum(), Isolation()).mechanism
+    placed = isolate_mechanism(Sum(), Isolation()).mechanism
     placed.crew.call(lambda it: it.sample(np.zeros(1), 1, RNG), placed)
     counted = [placed.crew.call(lambda it: it.function.calls, placed) for _ in range(2)]
     assert counted == [1, 1]
@@ -126,7 +126,7 @@ def test_what_refutes_in_this_process_is_drawn_again_in_others():
 
 
 def test_a_generator_goes_on_where_the_mechanism_left_it():
-    placed, mine, theirs = isolated(noisy_sum, Isolation()).mechanism, *map(rng_of, (3, 3))
+    placed, mine, theirs = isolate_mechanism(noisy_sum, Isolation()).mechanism, *map(rng_of, (3, 3))
     for _ in range(2):
         expected = noisy_sum(PAIR[0], 5, mine)
         np.testing.assert_array_equal(placed.sample(PAIR[0], 5, theirs), expected)
@@ -147,7 +147,7 @@ def rng_of(seed):
     ids=["outputs", "law", "digits"],
 )
 def test_a_proxy_has_what_the_mechanism_has(mechanism, protocols):
-    placed = isolated(mechanism, Isolation()).mechanism
+    placed = isolate_mechanism(mechanism, Isolation()).mechanism
     assert isinstance(placed, Isolated)
     assert type(placed).__name__ == type(mechanism).__name__
     for protocol in (HasLaw, Tiltable, HasLossBounds, HasLossInDigits):
@@ -170,7 +170,7 @@ def test_a_law_elsewhere_gives_the_same_interval(kind, delta):
 
 def test_every_method_of_a_proxy_returns_what_the_mechanism_does():
     mechanism, pair = Digits(Mean()), Pair(*PAIR, REPLACE_RECORD)
-    placed = isolated(mechanism, Isolation()).mechanism
+    placed = isolate_mechanism(mechanism, Isolation()).mechanism
     outputs = mechanism.sample(PAIR[0], 4, rng_of(1))
     for method, given in (
         ("privacy_loss", (outputs, pair)),
@@ -237,11 +237,11 @@ def test_the_code_is_told_without_a_read_of_its_own(tmp_path):
     script.write_text(text)
     names = {"__name__": "somewhere"}
     exec(compile(text, str(script), "exec"), names)
-    proxy = isolated(names["f"], Isolation()).mechanism
+    proxy = isolate_mechanism(names["f"], Isolation()).mechanism
     assert proxy.code == ("somewhere:f", hashlib.sha256(text.encode()).hexdigest())
     proxy.sample(np.zeros(1), 3, np.random.default_rng(0))
     assert proxy.crew.read_files == []
     proxy.crew.close()
     names = {"__name__": "somewhere"}
     exec(compile(text, "<a prompt>", "exec"), names)
-    assert isolated(names["f"], Isolation()).mechanism.code is None
+    assert isolate_mechanism(names["f"], Isolation()).mechanism.code is None

@@ -10,12 +10,19 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.evidence import Evidence
-from dpaudit.auditing.looks import Clock, Look, ceiling, plan, seed_of, taken
+from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.auditing.looks import (
+    Look,
+    LookClock,
+    compute_epsilon_ceiling,
+    format_look_plan,
+    make_look_seed,
+    run_looks,
+)
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.orders import ORDERS
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolation
 
@@ -36,7 +43,7 @@ class Machine:
     def looks(self, budget, probed=None, trials=10_000):
         found = []
         pace = (self.pace if probed is None else probed) / 8
-        for look in Clock(budget, trials, pace, 0.0, lambda: self.seconds).looks():
+        for look in LookClock(budget, trials, pace, 0.0, lambda: self.seconds).looks():
             self.seconds += self.start + look.trials * self.pace
             found.append(look)
         return found
@@ -67,10 +74,10 @@ def test_a_wrong_pace_of_the_probe_is_mended_by_looks(error):
 
 
 def evidence(lower, trials=100, trusted=True):
-    found = SelfCheck(
+    found = CheckOutcome(
         name="one", statement="two", passed=trusted, statistic=0.0, threshold=0.0, evidence="three"
     )
-    return Evidence(
+    return MeasurementEvidence(
         lower=lower,
         upper=None,
         estimate=None,
@@ -101,13 +108,13 @@ def test_a_refutation_or_a_broken_contract_ends_it(lowers, trusted, count, shown
         assert look == looks[number - 1]
         return evidence(lowers[number - 1], look.trials, trusted)
 
-    found, made = taken(iter(looks), measure, above_one)
+    found, made = run_looks(iter(looks), measure, above_one)
     assert (made, found.lower, len(found.budget)) == (looks[:count], shown, count)
     assert found.trusted is trusted
 
 
 def test_what_a_broken_look_saw_is_not_shown_as_an_earlier_ones():
-    found, _ = taken(
+    found, _ = run_looks(
         iter([Look(100, 0.1), Look(200, 0.8)]),
         lambda number, look: evidence(0.5 / number, trusted=number == 1),
         above_one,
@@ -145,7 +152,7 @@ def test_each_look_is_certified_with_its_share_of_fresh_outputs():
     other = dpaudit.audit(noisy, *PAIR, **given, looks=((1000, 0.1), (1000, 0.8)))
     assert first.trials == 1000
     assert max(first.measured.lower, 0) <= other.measured.lower
-    assert seed_of(0, 2) != 0
+    assert make_look_seed(0, 2) != 0
 
 
 @pytest.mark.parametrize(
@@ -178,10 +185,10 @@ def test_what_a_plan_says_is_what_no_outputs_can_beat(delta):
         for one in counts
         for order in ORDERS
     ]
-    assert max(found) == pytest.approx(ceiling(25, 0.05, delta))
+    assert max(found) == pytest.approx(compute_epsilon_ceiling(25, 0.05, delta))
 
 
 def test_a_plan_says_what_is_out_of_reach():
-    assert "too few to refute it" in plan(100, 0.05, (9.0, 0.0), 1e-5, None)
-    assert "too few" not in plan(100, 0.05, (1.0, 0.0), 1e-5, None)
-    assert "too few to refute it" in plan(100, 0.05, (3.6, 0.5), 1e-5, None)
+    assert "too few to refute it" in format_look_plan(100, 0.05, (9.0, 0.0), 1e-5, None)
+    assert "too few" not in format_look_plan(100, 0.05, (1.0, 0.0), 1e-5, None)
+    assert "too few to refute it" in format_look_plan(100, 0.05, (3.6, 0.5), 1e-5, None)

@@ -19,9 +19,9 @@ from dpaudit.attacks.distinguishers import lowest_bits
 from dpaudit.auditing.watch import Watch
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
 from dpaudit.estimation.event import choose_event, event_bound
-from dpaudit.estimation.sequential.game import Target
+from dpaudit.estimation.sequential.game import BettingTarget
 from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.mechanism import checked_sample
+from dpaudit.laws.mechanism import draw_checked_sample
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.laws.outcomes import Inexact, as_doubles
 
@@ -112,7 +112,7 @@ def test_a_mechanism_is_named_with_what_it_returned_and_should():
         return np.full(trials, LARGE)
 
     with pytest.raises(MechanismError) as raised:
-        checked_sample(as_mechanism(counting), None, 3, default_rng(0))
+        draw_checked_sample(as_mechanism(counting), None, 3, default_rng(0))
     message = str(raised.value)
     assert message.startswith("mechanism ")
     assert "f(data, 3, rng) returned integers that are no doubles" in message
@@ -132,7 +132,7 @@ def test_drawn_outputs_keep_to_the_same_rule():
 
 
 def watched(*numbers):
-    watch = Watch(Target(1.0, 0.0, 0.05))
+    watch = Watch(BettingTarget(1.0, 0.0, 0.05))
     lines = (f"{side},{number}" for number in numbers for side in ("dataset", "neighbour"))
     watch.take(enumerate(lines, start=1))
     return watch
@@ -217,8 +217,8 @@ def test_a_stream_that_leaks_through_zeros_alone_is_caught(other):
             often = 0.99 if side == "dataset" and not honest else 0.5
             yield number + 1, f"{side},{other if rng.random() < often else '0.0'}"
 
-    assert Watch(Target(0.3, 0.0, 0.05), "histogram").take(stream(False))
-    assert not Watch(Target(0.3, 0.0, 0.05), "histogram").take(stream(True))
+    assert Watch(BettingTarget(0.3, 0.0, 0.05), "histogram").take(stream(False))
+    assert not Watch(BettingTarget(0.3, 0.0, 0.05), "histogram").take(stream(True))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.multistep.claims.theorem6 import Deployment, prepare
+from dpaudit.algorithms.multistep.claims.theorem6 import Deployment, prepare_theorem6_audit
 from dpaudit.auditing import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.execution import Executor
@@ -99,7 +99,7 @@ class NoisierThanItsLaw(GaussianSteps):
 @pytest.mark.parametrize("trials", [300, 3000])
 def test_noise_a_little_off_its_law_is_noticed_with_few_trials(trials):
     settings = Settings(epsilon=8.0, trials=trials)
-    case = prepare(settings, Deployment(iterations=3, inner_steps=1, nodes=1))
+    case = prepare_theorem6_audit(settings, Deployment(iterations=3, inner_steps=1, nodes=1))
     wrong = replace(case, mechanism=NoisierThanItsLaw(case.mechanism.process))
     result = audit_case(wrong, settings, statement=CARD, rerun="rerun")
     assert any("noise residuals" in c.name for c in result.self_checks if not c.passed)

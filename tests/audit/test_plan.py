@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dpaudit
 from dpaudit.auditing.api import own_case
-from dpaudit.auditing.plan import Call, Command, Wording
+from dpaudit.auditing.plan import CallPlan, CommandPlan, Wording
 from dpaudit.auditing.run import audit_case
 from dpaudit.cli.description import AuditCommand
 from dpaudit.extension.setting_table import row_of
@@ -37,7 +37,7 @@ def evaluated(text):
 
 @pytest.mark.parametrize("relation", WORDS)
 def test_a_call_with_any_words_takes_looks_unit_and_outputs(relation):
-    asked = Call({"relation": relation, "trials": 300, "time": 2.0}, "f(")
+    asked = CallPlan({"relation": relation, "trials": 300, "time": 2.0}, "f(")
     settled = asked.with_looks(LOOKS).with_unit(16).updated(trials=50)
     expected = {"relation": relation, "trials": 50, "looks": tuple(LOOKS), "unit": 16}
     assert evaluated(str(settled)) == expected
@@ -46,7 +46,7 @@ def test_a_call_with_any_words_takes_looks_unit_and_outputs(relation):
 
 @pytest.mark.parametrize("relation", WORDS)
 def test_a_command_with_any_words_takes_looks_unit_and_outputs(relation):
-    asked = Command({"relation": relation, "time": 2.0}, ("own.toml",))
+    asked = CommandPlan({"relation": relation, "time": 2.0}, ("own.toml",))
     words = shlex.split(str(asked.with_looks(LOOKS).with_unit(16)))
     assert words[:3] == ["dpaudit", "audit", "own.toml"]
     options = dict(zip(words[3::2], words[4::2], strict=True))
@@ -54,7 +54,7 @@ def test_a_command_with_any_words_takes_looks_unit_and_outputs(relation):
 
 
 def test_a_unit_that_is_stated_stays():
-    assert "--unit 8" in str(Command({"unit": 8}, ("c",)).with_unit(16))
+    assert "--unit 8" in str(CommandPlan({"unit": 8}, ("c",)).with_unit(16))
 
 
 def test_words_of_whoever_asks_stay_as_they_are():
@@ -63,7 +63,7 @@ def test_words_of_whoever_asks_stay_as_they_are():
 
 
 def test_an_audit_of_a_case_that_is_stopped_is_a_call_that_parses():
-    line = str(Call.of_case(Settings(seed=3, trials=400)).updated(trials=150))
+    line = str(CallPlan.of_case(Settings(seed=3, trials=400)).updated(trials=150))
     assert line == "audit_case(case, Settings(trials=150, seed=3))"
     given = eval(line, {"audit_case": lambda _, given: given, "Settings": Settings, "case": None})
     assert given == Settings(trials=150, seed=3)
@@ -85,7 +85,7 @@ def test_an_audit_of_a_case_that_is_stopped_is_a_call_that_parses():
 )
 def test_a_stored_command_is_the_line_that_repeats_it(options):
     described = AuditCommand.of({"targets": ["own.toml"], **options})
-    assert described.line == str(Command(options, ("own.toml",)))
+    assert described.line == str(CommandPlan(options, ("own.toml",)))
     words = shlex.split(described.line)
     for name, value in options.items():
         texts = value if isinstance(value, list) else [value]

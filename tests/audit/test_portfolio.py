@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpaudit.auditing.distinguishing import for_outputs, learned, with_further
+from dpaudit.auditing.distinguishing import fit_distinguishers, for_outputs, with_further
 from dpaudit.auditing.drawn_bound import event_evidence
-from dpaudit.auditing.event import promising
+from dpaudit.auditing.event import choose_promising_event
 from dpaudit.estimation.event import event_bound
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.layout import layout_of
@@ -107,8 +107,12 @@ def test_what_leaks_inside_of_random_texts_is_certified(draw, least):
     layout = layout_of([side[:40] for side in drawn[0]])
     mechanism = SimpleNamespace(layout=layout)
     fit, choose, fresh = [[layout.rows(side, len(side)) for side in sides] for sides in drawn]
-    scores = learned(with_further(for_outputs(None), mechanism, *fit), mechanism, None, *fit, rng)
-    best = promising(*[np.stack([score(side) for _, score in scores]) for side in choose], 0.0)
+    scores = fit_distinguishers(
+        with_further(for_outputs(None), mechanism, *fit), mechanism, None, *fit, rng
+    )
+    best = choose_promising_event(
+        *[np.stack([score(side) for _, score in scores]) for side in choose], 0.0
+    )
     on = [best.rounded(scores[best.index][1](side)) for side in fresh]
     assert event_bound(*on, best.event, 0.0, 0.05).lower >= least
 
@@ -139,8 +143,12 @@ def lower_of(draw, size, seed, alpha, fresh=True):
     """Return the bound of an event that was chosen on a half; or certified on that half itself."""
     rng = np.random.default_rng([seed, 11])
     first, second = ([draw(side, size // 2, rng) for side in (1, 0)] for _ in range(2))
-    scores = learned(with_further(for_outputs(None), None, *first), None, None, *first, rng)
-    best = promising(*[np.stack([score(side) for _, score in scores]) for side in first], 0.0)
+    scores = fit_distinguishers(
+        with_further(for_outputs(None), None, *first), None, None, *first, rng
+    )
+    best = choose_promising_event(
+        *[np.stack([score(side) for _, score in scores]) for side in first], 0.0
+    )
     on = [best.rounded(scores[best.index][1](side)) for side in (second if fresh else first)]
     return event_bound(*on, best.event, 0.0, alpha).lower
 

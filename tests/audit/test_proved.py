@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import MeasurementEvidence
 from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.result import privacy_result
 from dpaudit.auditing.search import search_result
@@ -18,8 +18,8 @@ from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.refutation import Attained
 from dpaudit.report.document import read_report
-from dpaudit.report.formatting import as_certain, percent, value_of
-from dpaudit.verdicts import STATUSES, judge
+from dpaudit.report.formatting import as_certain, format_percent, value_of
+from dpaudit.verdicts import STATUSES, judge_claimed_number
 
 REPORTS = Path(__file__).parents[2] / "reports"
 HOLDS = AssumptionOutcome(name="bounded", holds=True, evidence="seen")
@@ -51,7 +51,7 @@ def a_case(**changed):
 
 
 def judged(case, lower=0.5):
-    evidence = Evidence(
+    evidence = MeasurementEvidence(
         lower=lower,
         upper=None,
         estimate=None,
@@ -139,9 +139,9 @@ def test_a_proof_whose_assumption_fails_proves_nothing():
 
 
 def test_negative_numbers_are_judged_alike():
-    assert judge(claimed=-1.0, lower=-2.0, proved=-1.5) == "proved"
-    assert judge(claimed=-1.0, lower=-1.2, proved=-1.5) == "not refuted"
-    assert judge(claimed=0.0, lower=math.nan, proved=0.0) == "not refuted"
+    assert judge_claimed_number(claimed=-1.0, lower=-2.0, proved=-1.5) == "proved"
+    assert judge_claimed_number(claimed=-1.0, lower=-1.2, proved=-1.5) == "not refuted"
+    assert judge_claimed_number(claimed=0.0, lower=math.nan, proved=0.0) == "not refuted"
 
 
 def test_published_reports_say_proved_where_their_three_numbers_do():
@@ -164,7 +164,7 @@ def test_published_reports_say_proved_where_their_three_numbers_do():
     [(0.95, "95%"), (0.9, "90%"), (0.999, "99.9%"), (0.99999, "99.999%"), (1 - 1 / 3, "66.66%")],
 )
 def test_a_confidence_is_shown_as_it_was_asked_for_or_rounded_down(confidence, shown):
-    assert percent(confidence) == shown
+    assert format_percent(confidence) == shown
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -11,14 +11,14 @@ import dpaudit
 import dpaudit.auditing.api as api
 import dpaudit.auditing.looks as looks
 from dpaudit.auditing.first_outputs import SLOW, first_outputs
-from dpaudit.auditing.looks import Clock, Slowly, ceiling, chosen_on
+from dpaudit.auditing.looks import LookClock, Slowly, chosen_on, compute_epsilon_ceiling
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.laws.isolated import Isolation, isolated
+from dpaudit.laws.isolated import Isolation, isolate_mechanism
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours.found import FoundPair
-from dpaudit.report.formatting import numbers
-from dpaudit.store.catalogue import entries
+from dpaudit.report.formatting import make_shown_numbers
+from dpaudit.store.catalogue import list_store_entries
 from dpaudit.store.file import Store
 
 HERE = Isolation(in_process=True)
@@ -36,7 +36,7 @@ def private(data, rng):
 
 
 def planned(seconds, pace, workers=2, trials=10_000):
-    clock = Clock(seconds, trials, 0.0, 0.0, lambda: 0.0)
+    clock = LookClock(seconds, trials, 0.0, 0.0, lambda: 0.0)
     clock.probed(pace, Slowly(workers, 0.1))
     return clock
 
@@ -51,7 +51,7 @@ def test_what_is_planned_fits_or_is_refused_at_once(pace, seconds):
         return
     clock.require(0.05, (1.0, 0.0))
     look = clock.first
-    assert ceiling(look.trials, 0.05 * look.share, 0.0) > 1.0
+    assert compute_epsilon_ceiling(look.trials, 0.05 * look.share, 0.0) > 1.0
     drawn = 2 * (look.trials + min(chosen_on(look.trials), look.trials))
     assert drawn * pace / 2 < seconds
 
@@ -92,7 +92,7 @@ def test_a_time_counts_from_the_call_on_or_from_what_is_given(monkeypatch, since
 
     monkeypatch.setattr(api, "run_case", run_case)
     monkeypatch.setattr(
-        api, "found_pair", lambda *given: seen.append(time.monotonic()) or FoundPair(None)
+        api, "find_pair_relation", lambda *given: seen.append(time.monotonic()) or FoundPair(None)
     )
     monkeypatch.setattr(api, "own_case", lambda *_, **__: (None, None))
     began = time.monotonic()
@@ -133,7 +133,7 @@ def test_a_time_that_is_over_before_the_first_look_withholds_the_verdict(monkeyp
     assert [check.name for check in found.contract] == ["time"]
     assert "the time of 1e-06 s was over" in found.reason
     assert "time=1e-06" in found.rerun
-    shown = numbers(found)
+    shown = make_shown_numbers(found)
     assert (shown.measured, shown.surety) == ("—", "nothing is certified")
 
 
@@ -143,7 +143,7 @@ def test_what_time_cut_off_has_not_ended_for_its_store(monkeypatch, tmp_path):
     given = {"store": tmp_path / "s.db", "isolation": HERE, "epsilon": 2.0, "seed": 3}
     assert dpaudit.audit(quick, *PAIR, time=1e-6, **given).verdict == "withheld"
     with Store(tmp_path / "s.db") as store:
-        (entry,) = entries(store)
+        (entry,) = list_store_entries(store)
     assert entry.ended is None
 
 
@@ -198,7 +198,7 @@ def test_every_line_that_repeats_holds_the_unit():
 
 
 def test_first_outputs_are_shared_out_and_show_the_pace():
-    placed = isolated(private, Isolation())
+    placed = isolate_mechanism(private, Isolation())
     with placed.mechanism.crew:
         found = first_outputs(placed.mechanism, list(PAIR), 0, Executor(workers=2))
     assert found.is_slow

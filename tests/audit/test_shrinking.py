@@ -11,26 +11,26 @@ import dpaudit
 import dpaudit.records as records
 from dpaudit.auditing.api import own_case
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.outcomes import laid_out
-from dpaudit.auditing.shrinking import smallest
+from dpaudit.auditing.outcomes import resolve_case_layout
+from dpaudit.auditing.shrinking import find_smallest_pair
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.isolated import Isolation
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-from dpaudit.neighbours.found import found_pair
-from dpaudit.neighbours.smaller import shared_records, size_of
+from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.smaller import find_shared_records, size_of
 
 VALUES = np.linspace(0.1, 1.0, 20)
 
 
 def shrunk(mechanism, dataset, neighbour, trials=10_000, seed=0, epsilon=1.0):
     """Return the smallest pair found, drawn in this process."""
-    pair, _, _ = found_pair(dataset, neighbour)
+    pair, _, _ = find_pair_relation(dataset, neighbour)
     claimed = ApproximateDP(epsilon, 0.0)
     case, _ = own_case(mechanism, pair, claimed=claimed, isolation=Isolation(in_process=True))
-    case = laid_out(case, seed, Executor(), lambda pace: trials).case
+    case = resolve_case_layout(case, seed, Executor(), lambda pace: trials).case
     drawer = Drawer.probing(case.mechanism, pair, Executor(), seed)
-    return smallest(case, drawer, 4 * trials, 0.05)
+    return find_smallest_pair(case, drawer, 4 * trials, 0.05)
 
 
 def clamped(data, trials, rng):
@@ -101,7 +101,7 @@ FRAME = pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}, index=[7, 8, 
     ids=["list", "array", "table", "labelled", "dicts"],
 )
 def test_every_part_of_what_is_shared_gives_neighbours(dataset, neighbour, shared):
-    found = shared_records(Pair(dataset, neighbour, ADD_REMOVE_RECORD))
+    found = find_shared_records(Pair(dataset, neighbour, ADD_REMOVE_RECORD))
     assert len(found.places) == shared
     for kept in ([], [0], list(range(shared))):
         pair = found.keeping(kept)
@@ -110,15 +110,15 @@ def test_every_part_of_what_is_shared_gives_neighbours(dataset, neighbour, share
 
 
 def test_what_has_no_records_to_leave_out_stays_as_it_is():
-    held = found_pair({"a": 1}, {"a": 2}, "declared: anything")[0]
-    assert shared_records(held) is None
+    held = find_pair_relation({"a": 1}, {"a": 2}, "declared: anything")[0]
+    assert find_shared_records(held) is None
     matrix = sparse.csr_matrix(np.eye(2))
-    assert shared_records(Pair(matrix, matrix[:1], ADD_REMOVE_RECORD)) is None
+    assert find_shared_records(Pair(matrix, matrix[:1], ADD_REMOVE_RECORD)) is None
 
 
 def test_records_are_shown_where_they_are_asked_for():
     pair = np.append(VALUES, 5.0), VALUES
-    with records.showing():
+    with records.set_records_shown():
         assert shrunk(clamped, *pair).sentence.endswith(
             "They are array([0.1, 5. ]) and array([0.1])."
         )

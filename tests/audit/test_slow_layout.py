@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing.api import own_case
-from dpaudit.auditing.outcomes import laid_out
-from dpaudit.auditing.sameness import narrowed
+from dpaudit.auditing.outcomes import resolve_case_layout
+from dpaudit.auditing.sameness import remove_constant_parts
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.layout import Parted, Plain, layout_of
-from dpaudit.laws.observed import AS_IT_IS, Reading
+from dpaudit.laws.observed import AS_IT_IS, ObservationSettings
 from dpaudit.laws.reads import drifts_by_process, layout_of_reads, read_of
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
@@ -58,7 +58,7 @@ class Writes:
 def layout_by(mechanism, workers, reading=AS_IT_IS, count=6):
     case, _ = own_case(mechanism, PAIR, claimed=ApproximateDP(1.0, 0.0), reading=reading)
     try:
-        found = laid_out(case, 3, Executor(workers=workers), lambda pace: 50 * 2 * count)
+        found = resolve_case_layout(case, 3, Executor(workers=workers), lambda pace: 50 * 2 * count)
     finally:
         case.mechanism.crew.close()
     assert found.first.is_slow
@@ -67,7 +67,11 @@ def layout_by(mechanism, workers, reading=AS_IT_IS, count=6):
 
 @pytest.mark.parametrize(
     ("mechanism", "reading"),
-    [(record_of, AS_IT_IS), (record_of, Reading(ignore=("size", "name"))), (vector_of, AS_IT_IS)],
+    [
+        (record_of, AS_IT_IS),
+        (record_of, ObservationSettings(ignore=("size", "name"))),
+        (vector_of, AS_IT_IS),
+    ],
 )
 def test_one_worker_and_two_make_the_same_layout(mechanism, reading):
     one = layout_by(mechanism, 1, reading)
@@ -119,9 +123,9 @@ def test_what_only_grows_is_left_out_of_slow_outputs_at_the_cost_of_few(tmp_path
     case, _ = own_case(Counts(tmp_path, plain), PAIR, claimed=ApproximateDP(1.0, 0.0))
     executor, count = Executor(workers=2), 6
     try:
-        found = laid_out(case, 3, executor, lambda pace: 50 * 2 * count)
+        found = resolve_case_layout(case, 3, executor, lambda pace: 50 * 2 * count)
         before = set(tmp_path.iterdir())
-        kept, _ = narrowed(found.case, 3, found.count, executor)
+        kept, _ = remove_constant_parts(found.case, 3, found.count, executor)
     finally:
         case.mechanism.crew.close()
     number, value = ("output[0]", "output[1]") if plain else ("n", "sum")

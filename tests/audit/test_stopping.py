@@ -11,10 +11,10 @@ from pydantic import ValidationError
 import dpaudit.auditing.betting as sequential
 from dpaudit.auditing import audit_case, audit_claim
 from dpaudit.auditing.betting import Bettor
-from dpaudit.auditing.budget import Spender, shared, whole_report
+from dpaudit.auditing.budget import Spender, split_error_probability, whole_report
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.sequential.game import Target
+from dpaudit.estimation.sequential.game import BettingTarget
 from dpaudit.execution import Executor, importable
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Statement
@@ -164,7 +164,7 @@ def test_an_interrupt_before_the_first_bet_is_an_interrupt():
 def test_fewer_transcripts_than_a_pilot_certify_nothing():
     result = audited(case(Laplace(0.1)), trials=100, until_refuted=True)
     assert result.trials <= 100
-    two = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    two = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
     two.feed(np.ones((20, 1)), np.zeros((20, 1)))
     assert (two.lower, two.refuted_after, two.log_wealth, two.path) == (0.0, 0, 0.0, [])
 
@@ -174,7 +174,7 @@ def test_pieces_of_a_stream_change_nothing():
     on_p, on_q = rng.laplace(1, 0.7, (600, 1)), rng.laplace(0, 0.7, (600, 1))
     found = []
     for pieces in (1, 7, 600):
-        bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+        bettor = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
         for one, other in zip(
             np.array_split(on_p, pieces), np.array_split(on_q, pieces), strict=True
         ):
@@ -191,7 +191,7 @@ def test_attacks_never_see_what_they_are_tested_on_first():
         fitted.append(len(on_p))
         return [lambda x: x[:, 0]]
 
-    bettor = Bettor(Target(1.0, 0.0, 0.05), fit)
+    bettor = Bettor(BettingTarget(1.0, 0.0, 0.05), fit)
     rng = np.random.default_rng(0)
     bettor.feed(rng.normal(size=(1000, 1)), rng.normal(size=(1000, 1)))
     assert fitted[0] == bettor.learned_from // 2
@@ -199,7 +199,7 @@ def test_attacks_never_see_what_they_are_tested_on_first():
 
 
 def test_a_score_that_is_no_number_is_refused():
-    bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0] * np.nan])
+    bettor = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0] * np.nan])
     with pytest.raises(MechanismError, match="NaN"):
         bettor.feed(np.ones((60, 1)), np.ones((60, 1)))
 
@@ -307,19 +307,23 @@ def test_too_few_trials_to_rank_the_pairs_are_refused():
 
 def test_the_shares_of_a_report_sum_to_its_error_probability():
     asked = [Spender(Settings(confidence=0.9), draws) for draws in (True, False, True, True)]
-    alphas = [1 - one.confidence for one in shared(asked)]
+    alphas = [1 - one.confidence for one in split_error_probability(asked)]
     assert alphas[0] + alphas[2] + alphas[3] == pytest.approx(0.1)
 
 
 def test_one_audit_keeps_the_whole():
     one = Spender(Settings(), draws=True)
-    assert [s.confidence for s in shared([one])] == [0.95]
+    assert [s.confidence for s in split_error_probability([one])] == [0.95]
 
 
 def test_an_audit_that_states_its_own_confidence_keeps_it():
     own = Spender(Settings(confidence=0.99), draws=True, own_confidence=True)
     others = [Spender(Settings(), draws=True)] * 2
-    assert [round(s.confidence, 6) for s in shared([own, *others])] == [0.99, 0.975, 0.975]
+    assert [round(s.confidence, 6) for s in split_error_probability([own, *others])] == [
+        0.99,
+        0.975,
+        0.975,
+    ]
 
 
 def test_a_report_states_what_all_its_results_spend():
@@ -352,7 +356,7 @@ def test_records_to_replace_are_candidates():
 def test_a_pilot_larger_than_the_room_is_learned_from(monkeypatch):
     monkeypatch.setattr(sequential, "_ROOM", 1000)
     rng = np.random.default_rng(0)
-    bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    bettor = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
     bettor.feed(rng.laplace(1, 0.5, (400, 5)), rng.laplace(0, 0.5, (400, 5)))
     assert 0 < bettor.refuted_after < 400
 
@@ -362,7 +366,7 @@ def test_the_path_does_not_depend_on_the_pieces():
     p, q = rng.laplace(0.1, 1, (2, 300, 1))
     paths = []
     for size in (1, 7, 300):
-        bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+        bettor = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
         for start in range(0, 300, size):
             bettor.feed(p[start : start + size], q[start : start + size])
         paths.append(bettor.path)
@@ -373,7 +377,7 @@ def test_the_path_does_not_depend_on_the_pieces():
 @pytest.mark.parametrize("claimed", [0.0, 1e-6])
 def test_a_claim_of_nothing_is_bounded_far_above_it(claimed):
     rng = np.random.default_rng(0)
-    bettor = Bettor(Target(claimed, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    bettor = Bettor(BettingTarget(claimed, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
     answers = (rng.random((2, 3000, 1)) < np.array([0.73, 0.27])[:, None, None]).astype(float)
     bettor.feed(*answers)
     assert bettor.refuted_after > 0
@@ -394,7 +398,7 @@ def test_bets_are_set_on_transcripts_that_the_attacks_did_not_learn_on():
         return [score]
 
     rng = np.random.default_rng(0)
-    Bettor(Target(1.0, 0.0, 0.05), fit).feed(*rng.normal(size=(2, 1000, 1)))
+    Bettor(BettingTarget(1.0, 0.0, 0.05), fit).feed(*rng.normal(size=(2, 1000, 1)))
     assert len(learned) > 1
     assert not any(seen & new for seen, new in zip(learned, judged, strict=True))
 
@@ -406,7 +410,7 @@ def test_the_event_that_won_most_tells_apart_what_the_bets_were_won_with(favours
     sign = 1.0 if favours == "dataset" else -1.0
     alike = np.full((600, 1), usual)
     rare = alike + np.where(np.arange(600) % 3 == 0, 9.0 * sign, 0.0)[:, None]
-    bettor = Bettor(Target(1.0, 0.0, 1e-6), lambda p, q: [lambda x: x[:, 0]])
+    bettor = Bettor(BettingTarget(1.0, 0.0, 1e-6), lambda p, q: [lambda x: x[:, 0]])
     bettor.feed(*((rare, alike) if sign > 0 else (alike, rare)))
     assert 0 < bettor.refuted_after <= 600
     far, near = bettor.counted.happened(usual + np.array([9.0 * sign, 0.0])).tolist()

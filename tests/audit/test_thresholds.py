@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from dpaudit.auditing.thresholds import said_threshold, said_value
-from dpaudit.records import showing
+from dpaudit.auditing.thresholds import format_output_value, format_threshold
+from dpaudit.records import set_records_shown
 
 HIDDEN = re.compile(r"a number #[0-9a-f]{8}")
 RNG = np.random.default_rng(5)
@@ -15,7 +15,7 @@ MARK = 8675309.4242
 
 
 def told(value, *sides):
-    return said_threshold(value, [np.asarray(side, dtype=float) for side in sides])
+    return format_threshold(value, [np.asarray(side, dtype=float) for side in sides])
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def told(value, *sides):
 def test_single_values_are_records(value, sides):
     for both in (sides, sides[::-1]):
         assert HIDDEN.fullmatch(told(value, *both))
-    with showing():
+    with set_records_shown():
         assert not HIDDEN.fullmatch(told(value, *sides))
 
 
@@ -76,7 +76,7 @@ def test_a_value_of_more_than_half_of_all_outputs_may_be_a_record(same, hidden):
 
 
 def test_values_that_are_named():
-    assert HIDDEN.fullmatch(said_value(MARK))
-    assert said_value(41.0) == said_value(41) != said_value(42.0)
-    with showing():
-        assert said_value(41.0) == "41"
+    assert HIDDEN.fullmatch(format_output_value(MARK))
+    assert format_output_value(41.0) == format_output_value(41) != format_output_value(42.0)
+    with set_records_shown():
+        assert format_output_value(41.0) == "41"

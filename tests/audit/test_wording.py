@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.wording import _value
+from dpaudit.auditing.wording import _format_code_value
 from dpaudit.laws.isolated import Isolation
 
 IN_PROCESS = Isolation(in_process=True)
@@ -115,4 +115,4 @@ def test_a_part_that_turns_up_rarely(pair):
     ],
 )
 def test_a_code_is_never_said_itself(known, words):
-    assert _value(5.606178453494749, known) == words
+    assert _format_code_value(5.606178453494749, known) == words

@@ -64,7 +64,7 @@ def test_pairs_are_ranked_on_transcripts_that_no_attack_has_learned_on(monkeypat
         return rng.normal(size=(trials, 1))
 
     monkeypatch.setattr(worst_pair, "for_mechanism", lambda *_: [])
-    monkeypatch.setattr(worst_pair, "learned", memory)
+    monkeypatch.setattr(worst_pair, "fit_distinguishers", memory)
     case = PrivacyCase(
         mechanism=None,
         pair=None,

@@ -15,10 +15,10 @@ import pytest
 import dpaudit.execution.backends as backends
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor, Limits, planned_units, stream
-from dpaudit.execution.backends import Backend, Work, _Chunks, computed
+from dpaudit.execution.backends import Backend, Work, _Chunks, compute_chunk
 from dpaudit.execution.executor import ShareDrawn, of_each
 from dpaudit.execution.units import Stage
-from dpaudit.store.keeping import Storing, kept, storing
+from dpaudit.store.keeping import Storing, keep_audit, use_storing
 
 HERE = Path(__file__).parent
 UNITS = planned_units(300, size=7, seed=stream(3, "test"))
@@ -39,7 +39,7 @@ def in_order(monkeypatch):
     """Compute chunks here, the latest first."""
 
     def asked(self, work, chunks, options, most):
-        found = [computed(work, *one) for one in chunks.next()]
+        found = [compute_chunk(work, *one) for one in chunks.next()]
         yield from reversed(found)
 
     monkeypatch.setattr(Backend, "_asked", asked)
@@ -85,7 +85,7 @@ def test_an_exception_of_the_code_comes_back_once(in_order):
 def test_another_dpaudit_is_refused(in_order, monkeypatch):
     work = Work.of(draw, Limits())
     work.own = "other"
-    found = computed(work, 0, [(7, 0, [0], 0)], -1)
+    found = compute_chunk(work, 0, [(7, 0, [0], 0)], -1)
     assert isinstance(found.failed, InvalidArgument)
     assert "the same dpaudit" in str(found.failed)
 
@@ -93,7 +93,7 @@ def test_another_dpaudit_is_refused(in_order, monkeypatch):
 def test_another_machine_is_named(in_order):
     work = Work.of(draw, Limits())
     work.place = work.place | {"numpy": "0.1"}
-    found = computed(work, 0, [(7, 0, [0], 0)], -1)
+    found = compute_chunk(work, 0, [(7, 0, [0], 0)], -1)
     assert found.failed is None
     assert [one.startswith("numpy 0.1, there ") for one in found.differences] == [True]
 
@@ -129,7 +129,7 @@ CERTIFYING = Stage("certifying (dataset)", certifies=True)
 
 
 def shared(tmp_path, shard, task=draw, stage=CERTIFYING):
-    with storing(Storing(tmp_path / "store")), kept("one", "any"):
+    with use_storing(Storing(tmp_path / "store")), keep_audit("one", "any"):
         return list(Executor(shard=shard).map(task, UNITS, stage))
 
 
@@ -301,13 +301,14 @@ def test_what_no_seed_decides_is_shared_out_from_share_0_alone(place, name):
 
 def shares_of(path):
     """Return whether all stages of the one audit of a store are complete."""
-    from dpaudit.store.catalogue import entries, stages
+    from dpaudit.store.catalogue import list_audit_stages, list_store_entries
     from dpaudit.store.file import Store
 
     with Store(path) as store:
-        (audit,) = entries(store)
+        (audit,) = list_store_entries(store)
         return {
-            "complete" if one.kept == one.units else one.name for one in stages(store, audit.number)
+            "complete" if one.kept == one.units else one.name
+            for one in list_audit_stages(store, audit.number)
         }
 
 

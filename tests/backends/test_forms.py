@@ -17,8 +17,8 @@ from dpaudit.execution import Executor
 from dpaudit.execution.backends import Backend
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.isolated import Isolation, referred
-from dpaudit.neighbours.found import found_pair
+from dpaudit.laws.isolated import Isolation, isolate_reference
+from dpaudit.neighbours.found import find_pair_relation
 
 from .test_cluster import cluster, free_port
 
@@ -81,8 +81,8 @@ def audited(form, name, executor):
 
 
 def by_text(reference, executor):
-    pair, claimed = found_pair(*PAIR, None)[0], ApproximateDP(1.0, 0.0)
-    case, words = own_case(referred(reference, Isolation()), pair, claimed=claimed)
+    pair, claimed = find_pair_relation(*PAIR, None)[0], ApproximateDP(1.0, 0.0)
+    case, words = own_case(isolate_reference(reference, Isolation()), pair, claimed=claimed)
     settings = Settings(trials=TRIALS, delta=0.0, confidence=CONFIDENCE)
     return audit_case(case, settings, statement=words, executor=executor)
 

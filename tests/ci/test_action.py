@@ -13,8 +13,8 @@ import pytest
 from ruamel.yaml import YAML
 
 import dpaudit.cli.storing as storing
-from dpaudit.report.brief import MARK, brief
-from dpaudit.report.entries import Entries, Entry
+from dpaudit.report.brief import MARK, render_brief
+from dpaudit.report.entries import ReportEntries, ReportEntry
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads(
@@ -167,16 +167,16 @@ def test_the_image_is_built_from_the_wheels_alone():
 
 def entry(number):
     leaked = f"What leaked: {'x' * 400} in 900 of 1000 runs"
-    return Entry(name=f"mine:f{number}", outcome="refuted", headline=leaked, text=leaked)
+    return ReportEntry(name=f"mine:f{number}", outcome="refuted", headline=leaked, text=leaked)
 
 
 def all_of(count):
     about = {"surety": None, "root": ROOT, "version": "1", "created": "today", "seconds": 1.0}
-    return Entries(entries=[entry(number) for number in range(count)], summary="all", **about)
+    return ReportEntries(entries=[entry(number) for number in range(count)], summary="all", **about)
 
 
 def test_a_comment_is_never_longer_than_a_code_host_takes():
-    few, many = brief(all_of(3)), brief(all_of(2000))
+    few, many = render_brief(all_of(3)), render_brief(all_of(2000))
     assert few.count("What leaked") == 3
     assert "more, in the report" not in few
     assert len(many) < 60_000

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import dpaudit.extension.registry as registry
-from dpaudit.auditing.run import prepared_claim
-from dpaudit.cli.publish import _standing, published_settings
+from dpaudit.auditing.run import prepare_claim
+from dpaudit.cli.publish import _get_published_standing, get_published_settings
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.report.document import read_report
 from dpaudit.report.formatting import value_of
@@ -30,7 +30,9 @@ CLAIMS = """
 CASES = [
     (name, place, variant, settings)
     for name in CLAIMS
-    for place, (variant, settings) in enumerate(published_settings(registry.CLAIMS.get(name), {}))
+    for place, (variant, settings) in enumerate(
+        get_published_settings(registry.CLAIMS.get(name), {})
+    )
 ]
 # Compositions that take half a second or more to be computed.
 LONG = {
@@ -58,8 +60,8 @@ def test_all_claims_are_looked_at():
 @pytest.mark.parametrize(("name", "place", "variant", "settings"), [*map(marked, CASES)])
 def test_a_report_is_about_the_case_of_its_card(name, place, variant, settings):
     claim, result = registry.CLAIMS.get(name), results_of(name)[place]
-    case = prepared_claim(name, settings).case
-    assert (result.variant, result.standing) == (variant, _standing(claim, variant))
+    case = prepare_claim(name, settings).case
+    assert (result.variant, result.standing) == (variant, _get_published_standing(claim, variant))
     assert (result.kind, result.source) == (claim.kind, claim.source)
     own = claim if variant is None else claim.published[variant]
     assert (result.scope or "") == own.scope

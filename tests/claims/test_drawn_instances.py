@@ -21,22 +21,24 @@ from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC
 from dpaudit.algorithms.sharing.claims.hu2019 import iterations
 from dpaudit.algorithms.sharing.claims.hu2019 import search as iterated
 from dpaudit.algorithms.sharing.claims.hu2019.growth import growth
-from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import decrease
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import make_decrease_measure
 from dpaudit.algorithms.sharing.claims.hu2020 import column_space
 from dpaudit.algorithms.sharing.claims.hu2020 import composition as composed
 from dpaudit.algorithms.sharing.claims.hu2020 import search as updates
-from dpaudit.algorithms.sharing.claims.hu2020.update import Setting
+from dpaudit.algorithms.sharing.claims.hu2020.update import UpdateSetting
 from dpaudit.algorithms.tables.claims import labels, predictions
 from tests.claims.stated_instances import INSTANCES
 
 STEPS = np.array([0.9, 0.3, 0.05, 0.6])
-UPDATES = Setting(features=8, samples=20, parties=3)
-CONVEX = Setting(features=6, samples=40, penalty=200.0)
+UPDATES = UpdateSetting(features=8, samples=20, parties=3)
+CONVEX = UpdateSetting(features=6, samples=40, penalty=200.0)
 PRIVATE = ConsensusADMM(graph=complete(3), iterations=3, noise_rate=3.0)
 SEEN = outputs.Outputs(algorithm=PRIVATE, records=2, dimension=2)
 OWN = networks.Family(nodes=4, dual_step=0.5, shared=False)
 SHARED = networks.Family(nodes=3)
-STAR = star.Star(nodes=3, iterations=3, inner_steps=2, records=10**8, epsilon=1.0, delta=1e-5)
+STAR = star.StarSetting(
+    nodes=3, iterations=3, inner_steps=2, records=10**8, epsilon=1.0, delta=1e-5
+)
 LIMITS = composed.Limits.of(epsilon=1.0, delta=1e-5, count=50, slack=1e-9, least=1e-3)
 
 
@@ -44,19 +46,21 @@ def network(family, searchable):
     """Return the space of a statement on networks, with the ratios that it climbs."""
     _, climb = searchable
     _, ratios, _ = climb.args
-    return networks.space(family, ratios)
+    return networks.build_network_space(family, ratios)
 
 
 def turning(family, searchable):
     """Return the same with the hint that it climbs."""
     _, climb = searchable
-    return networks.space(family, climb.args[2])
+    return networks.build_network_space(family, climb.args[2])
 
 
 SPACES = {
-    "predictions": lambda: predictions.space(tuples=3, features=2, norm=2.0),
+    "predictions": lambda: predictions.build_prediction_space(tuples=3, features=2, norm=2.0),
     **{
-        f"labels {kind}": lambda kind=kind: labels.space(labels.Labels(epsilon=1.0, encoding=kind))
+        f"labels {kind}": lambda kind=kind: labels.build_label_space(
+            labels.Labels(epsilon=1.0, encoding=kind)
+        )
         for kind in ("one-hot", "sign", "unit-l1")
     },
     "outputs from any start": lambda: SEEN.space(10.0),
@@ -64,8 +68,8 @@ SPACES = {
         algorithm=PRIVATE, records=2, dimension=2, any_start=False
     ).space(10.0),
     "(19)": lambda: network(OWN, steps.inequality_19(CLAIM, OWN, 1.0)),
-    "modes": lambda: network(OWN, steps.bounded_modes(CLAIM, OWN, 1.0)),
-    "turning modes": lambda: turning(OWN, steps.bounded_modes(CLAIM, OWN, 1.0)),
+    "modes": lambda: network(OWN, steps.make_bounded_modes_search(CLAIM, OWN, 1.0)),
+    "turning modes": lambda: turning(OWN, steps.make_bounded_modes_search(CLAIM, OWN, 1.0)),
     **{
         f"contraction, {family.shared}, {proved}": lambda family=family, proved=proved: network(
             family, steps.contraction(CLAIM, family, 1.0, proved=proved)
@@ -73,29 +77,37 @@ SPACES = {
         for family in (OWN, SHARED)
         for proved in (False, True)
     },
-    "growing": lambda: growing.space(growing.Run(nodes=3, loss=LOGISTIC, iterations=9), 0.5),
-    "growing, linear": lambda: growing.space(
-        growing.Run(nodes=2, loss=LINEAR, first=(0.5, 2.0), growth=(1.5, 2.0)), 0.5
+    "growing": lambda: growing.build_growing_space(
+        growing.GrowingPenaltyRun(nodes=3, loss=LOGISTIC, iterations=9), 0.5
     ),
-    "stars": lambda: utility.space(STAR),
+    "growing, linear": lambda: growing.build_growing_space(
+        growing.GrowingPenaltyRun(nodes=2, loss=LINEAR, first=(0.5, 2.0), growth=(1.5, 2.0)), 0.5
+    ),
+    "stars": lambda: utility.build_star_space(STAR),
     "risks of stars": lambda: discussion.space_of(STAR, lambda found: found.risk),
-    "laws": lambda: composition.space(composition.Composed(epsilon=0.5, delta=0.01, count=3)),
-    "iterations": lambda: iterated.space(
-        iterations.Setting(parties=3, loss="logistic"),
-        decrease("corrected"),
+    "laws": lambda: composition.build_law_pair_space(
+        composition.Composed(epsilon=0.5, delta=0.01, count=3)
+    ),
+    "iterations": lambda: iterated.build_lemma_space(
+        iterations.IterationSetting(parties=3, loss="logistic"),
+        make_decrease_measure("corrected"),
         iterated.Window(any_start=True),
     ),
     **{
-        f"iterations from 0, {version}": lambda version=version: iterated.space(
-            iterations.Setting(parties=4, penalty=8.0), decrease(version), iterated.Window(latest=3)
+        f"iterations from 0, {version}": lambda version=version: iterated.build_lemma_space(
+            iterations.IterationSetting(parties=4, penalty=8.0),
+            make_decrease_measure(version),
+            iterated.Window(latest=3),
         )
         for version in ("published", "with-penalty", "corrected")
     },
-    "growing iterations": lambda: iterated.space(
-        iterations.Setting(parties=3, penalty=10.0, loss_weight=4.0), growth(1.5), iterated.Window()
+    "growing iterations": lambda: iterated.build_lemma_space(
+        iterations.IterationSetting(parties=3, penalty=10.0, loss_weight=4.0),
+        growth(1.5),
+        iterated.Window(),
     ),
-    "updates": lambda: updates.space(UPDATES, 1.5),
-    "convex updates": lambda: updates.space(CONVEX, 1.5, convex=True),
+    "updates": lambda: updates.build_update_space(UPDATES, 1.5),
+    "convex updates": lambda: updates.build_update_space(CONVEX, 1.5, convex=True),
     "supports": lambda: column_space.support_space(UPDATES),
     "compositions": lambda: composed.composition_space(LIMITS, 2.0),
 }

@@ -10,10 +10,14 @@ import pytest
 from numpy.random import default_rng
 
 import dpaudit.extension.registry as registry
-from dpaudit.algorithms.multistep.claims.proof.iteration import Audited, draw
+from dpaudit.algorithms.multistep.claims.proof.iteration import Audited, draw_integer_iteration
 from dpaudit.algorithms.sharing.claims.hu2019.growth import growth
-from dpaudit.algorithms.sharing.claims.hu2019.iterations import Problems, Setting, starting_point
-from dpaudit.verification.document import _document
+from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    IterationSetting,
+    Problems,
+    starting_point,
+)
+from dpaudit.verification.document import _parse_certificate
 from dpaudit.verification.reals import precision
 from tests.claims.made_certificates import MADE, published
 
@@ -37,7 +41,7 @@ def outcome(content, factor):
     home = registry.CLAIMS.get(content["claim"]).prepare.__module__
     verifier = import_module(home.replace(".claims.", ".verify."))
     with precision(60):
-        return verifier.recompute(_document("c.json", content))
+        return verifier.recompute(_parse_certificate("c.json", content))
 
 
 @pytest.mark.parametrize("name", [*FILES, *PUBLISHED])
@@ -69,7 +73,7 @@ def test_an_equality_is_a_distance_and_the_others_are_an_excess(number, factor):
     rng, sizes = default_rng(0), {"inner_steps": 2, "neighbours": 1, "dimension": 2}
     audited = Audited(number=number, version="published", factor=factor, **sizes)
     for _ in range(5):
-        it = draw(audited, rng)
+        it = draw_integer_iteration(audited, rng)
         left, right = audited.values(it)
         plain = audited.sides(it)
         assert (left, right) == (sum(plain.left), sum(plain.right) * Fraction(factor))
@@ -80,7 +84,10 @@ def test_an_equality_is_a_distance_and_the_others_are_an_excess(number, factor):
 
 @pytest.mark.parametrize(("given", "factor"), [((), 1.0), ((1.5,), 1.5)])
 def test_the_measure_of_growth_allows_its_factor(given, factor):
-    rng, setting = default_rng(0), Setting(parties=3, features=1, samples=2, loss_weight=4.0)
+    rng, setting = (
+        default_rng(0),
+        IterationSetting(parties=3, features=1, samples=2, loss_weight=4.0),
+    )
     problems = Problems(
         setting=setting,
         designs=rng.normal(size=(2, 3, 2, 1)),

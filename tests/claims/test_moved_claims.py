@@ -18,7 +18,7 @@ from mpmath import mp
 
 from dpaudit.errors import DpauditError
 from dpaudit.verification import Reader, judge
-from dpaudit.verification.document import _document
+from dpaudit.verification.document import _parse_certificate
 from dpaudit.verification.reals import Undecided
 from dpaudit.verification.schema import COMPUTED
 from tests.claims import oracles_of_claims as oracles
@@ -172,7 +172,7 @@ FILES = {
 def restated(content):
     """Return a file that states what its verifier recomputes; None where that is refused."""
     try:
-        blank = _document("c.json", content)
+        blank = _parse_certificate("c.json", content)
         verifier = judge._verifier(blank.claim)
         outcome = judge.decided("c.json", lambda: certain(verifier(blank)))
         content = copy.deepcopy(content)

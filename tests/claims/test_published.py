@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 import dpaudit.extension.registry as registry
-from dpaudit.cli.publish import published_settings
+from dpaudit.cli.publish import get_published_settings
 from dpaudit.formats import read_json
 from dpaudit.report.document import read_index, read_report
-from dpaudit.report.formatting import label, value_of
+from dpaudit.report.formatting import format_result_label, value_of
 from dpaudit.verification import read, verify
 
 REPORTS = Path(__file__).parents[2] / "reports"
 AGAIN = "run: dpaudit audit --all --out reports"
 CLAIMS = sorted(registry.CLAIMS.all())
-NAMES = {name: list(published_settings(registry.CLAIMS.get(name), {})) for name in CLAIMS}
+NAMES = {name: list(get_published_settings(registry.CLAIMS.get(name), {})) for name in CLAIMS}
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +69,7 @@ def test_rows_agree_with_the_report_and_the_claim(name, folder, index):
         assert result.statement == registry.CLAIMS.get(name).statement, AGAIN
         for part in ("verdict", "reason", "kind", "rerun", "standing", "scope"):
             assert row[part] == getattr(result, part)
-        assert row["label"] == label(result)
+        assert row["label"] == format_result_label(result)
         assert row["claimed"] == as_written(value_of(result.claimed, result.kind))
         assert row["proved"] == as_written(value_of(result.proved, result.kind))
         assert row["lower"] == as_written(result.measured.lower)

@@ -36,9 +36,9 @@ def refused(field):
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 1.5, -0.5])
 def test_a_share_is_above_0_and_below_1(value):
-    assert node.share(document({"delta": 0.75}), "delta") == 0.75
+    assert node.read_unit_share(document({"delta": 0.75}), "delta") == 0.75
     with refused(r"parameters\.delta"):
-        node.share(document({"delta": value}), "delta")
+        node.read_unit_share(document({"delta": value}), "delta")
 
 
 def test_a_constant_below_that_of_the_proof_is_a_reservation():
@@ -54,26 +54,26 @@ def test_a_constant_below_that_of_the_proof_is_a_reservation():
 
 def test_probabilities_are_divided_by_their_sum():
     weights = [0.25, 0.75 + 2.0**-41]
-    found = node.law(document({}, {"p": weights}), "p", 2)
+    found = node.read_probability_law(document({}, {"p": weights}), "p", 2)
     whole = sum(map(Fraction, weights))
     exact = [float(Fraction(p) / whole) for p in weights]
     assert plain(found) == pytest.approx(exact, rel=1e-15)
-    assert plain(node.law(document({}, {"p": [0.0, 1.0]}), "p", 2)) == [0.0, 1.0]
+    assert plain(node.read_probability_law(document({}, {"p": [0.0, 1.0]}), "p", 2)) == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("weights", [[0.25, 0.5], [0.5, 0.5 + 2e-12], [0.5, 0.5 - 2e-12], [-1, 2]])
 def test_what_is_no_law_is_refused(weights):
     with refused(r"instance\.p"):
-        node.law(document({}, {"p": weights}), "p", 2)
+        node.read_probability_law(document({}, {"p": weights}), "p", 2)
 
 
 def test_records_longer_than_1_are_shrunk_and_shorter_ones_stay():
     file = document({"dimension": 2}, {"record": [0.5, 0.0], "replacement": [3.0, -4.0]})
-    record, replacement, longest = node.records(file)
+    record, replacement, longest = node.read_record_pair(file)
     assert (plain(record), float(longest)) == ([0.5, 0.0], 5.0)
     assert plain(replacement) == pytest.approx([0.6, -0.8], abs=1e-15)
     file = document({"dimension": 2}, {"record": [3.0, -4.0], "replacement": [0.5, 0.25]})
-    record, replacement, longest = node.records(file)
+    record, replacement, longest = node.read_record_pair(file)
     assert (plain(replacement), float(longest)) == ([0.5, 0.25], 5.0)
     assert plain(record) == pytest.approx([0.6, -0.8], abs=1e-15)
 
@@ -92,7 +92,7 @@ def test_records_longer_than_1_are_shrunk_and_shorter_ones_stay():
 )
 def test_degree_and_components_of_a_listed_graph(nodes, chosen, edges, found):
     stated = {"nodes": nodes, "node": chosen, "edges": len(edges)}
-    assert node.graph(document(stated, {"edges": edges})) == found
+    assert node.read_node_graph(document(stated, {"edges": edges})) == found
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_degree_and_components_of_a_listed_graph(nodes, chosen, edges, found):
 def test_what_is_no_list_of_edges_is_refused(changes, edges, field):
     stated = {"nodes": 3, "node": 0, "edges": 1} | changes
     with refused(field):
-        node.graph(document(stated, {"edges": edges}))
+        node.read_node_graph(document(stated, {"edges": edges}))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_is_no_list_of_edges_is_refused(changes, edges, field):
 def test_gradients_of_one_record(loss, margin, slope):
     """The record (1, 0) has the model's first entry as its margin, and (0, -2) none of it."""
     file = document({"loss": loss})
-    one = node.gradient(file, [Real(0.5), Real(-0.25)], [Real(2 * margin), Real(0)])
+    one = node.compute_record_gradient(file, [Real(0.5), Real(-0.25)], [Real(2 * margin), Real(0)])
     assert plain(one) == pytest.approx([0.5 * slope, -0.25 * slope], abs=1e-15)
 
 
@@ -152,7 +152,7 @@ STAR = {
 
 
 def a_star(**changes):
-    return star.Star(document(STAR | changes))
+    return star.CertificateStar(document(STAR | changes))
 
 
 @pytest.mark.parametrize(("steepest", "own"), [("sum", 1 / 3), ("node", 1.0)])
@@ -171,7 +171,7 @@ def test_the_noise_and_the_schedule_of_a_star(steepest, own):
 
 
 def test_inner_steps_of_another_name_and_no_more_steps_than_400():
-    renamed = star.Star(document(STAR | {"fewer_steps": 1}), "fewer_steps")
+    renamed = star.CertificateStar(document(STAR | {"fewer_steps": 1}), "fewer_steps")
     assert [ends for _, *ends in renamed.schedule()] == [[True, True]] * 2
     assert a_star(iterations=200).steps == 400
     with refused(r"parameters\.iterations"):
@@ -192,7 +192,7 @@ LOSS = {"target": [0.5, 0.25], "slopes": [1.0, 0.75, 0.5]}
     ],
 )
 def test_the_leading_piece_of_the_centres_loss(model, gradient, lead):
-    loss = star.Loss(document({}, LOSS))
+    loss = star.CentreLoss(document({}, LOSS))
     slope, gap = loss.gradient([Real(w) for w in model])
     if lead:
         assert (plain(slope), float(gap)) == (gradient, lead)
@@ -201,9 +201,9 @@ def test_the_leading_piece_of_the_centres_loss(model, gradient, lead):
 
 
 def test_slopes_below_0_are_refused():
-    assert star.Loss(document({}, LOSS | {"slopes": [0.0, 0.0, 0.0]})).slopes == [0, 0, 0]
+    assert star.CentreLoss(document({}, LOSS | {"slopes": [0.0, 0.0, 0.0]})).slopes == [0, 0, 0]
     with refused(r"instance\.slopes"):
-        star.Loss(document({}, LOSS | {"slopes": [1.0, 1.0, -0.25]}))
+        star.CentreLoss(document({}, LOSS | {"slopes": [1.0, 1.0, -0.25]}))
 
 
 def run_by_nodes(found, gradients, noise=None):
@@ -239,7 +239,7 @@ def run_by_nodes(found, gradients, noise=None):
 
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_the_noise_free_run_is_that_of_every_node(nodes):
-    found, loss = a_star(nodes=nodes), star.Loss(document({}, LOSS))
+    found, loss = a_star(nodes=nodes), star.CentreLoss(document({}, LOSS))
     centre, leaf, duals, least = star.noise_free(found, loss)
     slopes = [loss.gradient(model) for model in centre[:-1]]
     path = run_by_nodes(found, [plain(slope) for slope, _ in slopes])
@@ -279,9 +279,9 @@ def test_every_noise_term_is_followed_to_the_end(nodes):
 def test_means_and_distances_of_points():
     points = [[Real(0), Real(3)], [Real(4), Real(0)], [Real(2), Real(3)]]
     assert plain(star.average(points)) == [2.0, 2.0]
-    assert float(star.apart(points[0], points[1])) == 25.0
-    assert float(star.diameter(points)) == 5.0
-    assert float(star.diameter([points[2], points[0], points[2]])) == 2.0
+    assert float(star.compute_point_distance_square(points[0], points[1])) == 25.0
+    assert float(star.compute_point_diameter(points)) == 5.0
+    assert float(star.compute_point_diameter([points[2], points[0], points[2]])) == 2.0
 
 
 # Networks of M-ADMM
@@ -301,27 +301,31 @@ def test_2_to_12_nodes(nodes):
 
 def test_rows_are_above_their_limit():
     file = document({}, {"x": [0.5, 0.25]})
-    assert networks.row(file, "x", 2) == networks.row(file, "x", 2, above=0.0) == [0.5, 0.25]
+    assert (
+        networks.read_node_numbers(file, "x", 2)
+        == networks.read_node_numbers(file, "x", 2, above=0.0)
+        == [0.5, 0.25]
+    )
     with refused(r"instance\.x"):
-        networks.row(file, "x", 2, above=0.25)
+        networks.read_node_numbers(file, "x", 2, above=0.25)
 
 
 def test_assumptions_on_quadratics():
-    nodes, theta, adjacency, found = networks.quadratics(document(STEP, QUADRATICS))
+    nodes, theta, adjacency, found = networks.read_quadratic_network(document(STEP, QUADRATICS))
     assert (nodes, theta, adjacency[0, 1], adjacency[0, 2]) == (3, 0.5, 1, 0)
     assert found == {
         "connected graph": (1, 1),
         "penalties at least theta": (0.5, 0.75),
         "strongly convex": (0, 0.25),
     }
-    found = networks.quadratics(document(STEP | {"penalties": "shared"}, QUADRATICS))[3]
+    found = networks.read_quadratic_network(document(STEP | {"penalties": "shared"}, QUADRATICS))[3]
     assert found["one penalty"] == (1.25, 0)
 
 
 @pytest.mark.parametrize("field", ["penalty", "curvature"])
 def test_penalties_and_curvatures_are_above_0(field):
     with refused(rf"instance\.{field}"):
-        networks.quadratics(document(STEP, QUADRATICS | {field: [1.0, 0.0, 1.0]}))
+        networks.read_quadratic_network(document(STEP, QUADRATICS | {field: [1.0, 0.0, 1.0]}))
 
 
 def test_the_first_step_is_that_of_the_matrices():
@@ -361,7 +365,7 @@ ROWS = {"samples": 2, "features": 2}
 
 def test_rows_are_made_of_norm_1_and_measured_as_they_were():
     stored = {"design": [[3.0, 4.0], [0.0, 0.0]], "neighbour": [[-3.0, 4.0], [0.0, 0.0]]}
-    design, other, found = update.neighbours(document(ROWS, stored))
+    design, other, found = update.read_neighbour_designs(document(ROWS, stored))
     assert plain(design.row(0)) == pytest.approx([0.6, 0.8], abs=1e-15)
     assert plain(other.row(0)) == pytest.approx([-0.6, 0.8], abs=1e-15)
     assert plain(design.row(1)) == plain(other.row(1)) == [0.0, 0.0]
@@ -391,8 +395,8 @@ def test_rows_are_made_of_norm_1_and_measured_as_they_were():
     ],
 )
 def test_how_far_two_designs_are_apart(one, other, columns, apart):
-    here, there = update._fractions(one), update._fractions(other)
-    assert float(update._apart(here, there)) == pytest.approx(apart, abs=1e-15)
+    here, there = update._convert_rows_to_fractions(one), update._convert_rows_to_fractions(other)
+    assert float(update._measure_row_difference(here, there)) == pytest.approx(apart, abs=1e-15)
     if any(map(any, one)) and any(map(any, other)):
         assert update._differing_columns(here, there) == columns
 
@@ -403,8 +407,8 @@ def test_distances_of_entries_are_added():
 
 
 def test_a_factor_of_1_is_not_mentioned():
-    assert update.scaled(document({"factor": 1.0})) == ""
-    assert update.scaled(document({"factor": 0.5})).strip() != ""
+    assert update.format_claim_factor(document({"factor": 1.0})) == ""
+    assert update.format_claim_factor(document({"factor": 0.5})).strip() != ""
 
 
 MOVED = ROWS | {
@@ -485,7 +489,7 @@ def test_equations_are_refused_above_1e25():
     ],
 )
 def test_a_basis_leaves_out_what_depends(columns, dependent):
-    basis, found = support._basis(Matrix(columns).T)
+    basis, found = support._build_orthonormal_basis(Matrix(columns).T)
     assert (found, len(basis)) == (dependent, len(columns) - dependent)
     products = [[sum(a * b for a, b in zip(u, v, strict=True)) for v in basis] for u in basis]
     assert np.allclose(np.array(products, dtype=float), np.eye(len(basis)), atol=1e-12)
@@ -498,7 +502,7 @@ def test_a_message_is_so_far_from_the_other_columns():
         "neighbour": [[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]],
         "model": [2.0, 0.5],
     }
-    found = support.support(document(stated, stored), Real(Fraction(1, 4)))
+    found = support.verify_message_support(document(stated, stored), Real(Fraction(1, 4)))
     d, other = np.array(stored["design"]), np.array(stored["neighbour"])
     sent = d @ [2.0, 0.5]
     rest = sent - other @ np.linalg.lstsq(other, sent, rcond=None)[0]
@@ -513,7 +517,7 @@ def test_a_message_is_so_far_from_the_other_columns():
     assert pairs["output on the dataset's columns"][1] == 1e-30
     assert pairs["independent columns"] == pairs["independent columns of the neighbour"] == (0, 0)
     with refused(r"instance\.model"):
-        support.support(document(stated, stored | {"model": [0.0, 0.0]}), Real(1))
+        support.verify_message_support(document(stated, stored | {"model": [0.0, 0.0]}), Real(1))
 
 
 # Iterations of hu2019
@@ -630,7 +634,7 @@ def one_iteration(models, z, y):
 @pytest.mark.parametrize("number", [1, 3])
 def test_iterations_and_the_lagrangian_are_those_of_the_formulas(number):
     problem = iterations.problem_of(shared())
-    before, after = iterations.audited_step(shared(iteration=number), problem)
+    before, after = iterations.run_to_audited_step(shared(iteration=number), problem)
     state = [x for (x,) in BLOCKS["models"]], *(np.array(BLOCKS[n]) for n in ("prediction", "dual"))
     for _ in range(number):
         last, state = state, one_iteration(*state)
@@ -641,42 +645,42 @@ def test_iterations_and_the_lagrangian_are_those_of_the_formulas(number):
         gap = sum(np.array(d)[:, 0] * x for d, x in zip(BLOCKS["designs"], models, strict=True)) - z
         value = 0.75 * ((z - BLOCKS["labels"]) ** 2).sum() / 2 + 0.25 * np.square(models).sum()
         value += y @ gap + 2.0 / 2 * gap @ gap
-        assert float(iterations.lagrangian(problem, found)) == pytest.approx(value)
+        assert float(iterations.compute_lagrangian_real(problem, found)) == pytest.approx(value)
 
 
 def test_no_more_iterations_than_50_and_no_dependent_columns():
     problem = iterations.problem_of(shared())
     with refused(r"parameters\.iteration"):
-        iterations.audited_step(shared(iteration=51), problem)
+        iterations.run_to_audited_step(shared(iteration=51), problem)
     flat = shared({"designs": [[[0.0]] * 3, [[1.0]] * 3]}, regulariser_weight=0.0)
     with refused(r"instance\.designs"):
-        iterations.audited_step(flat, iterations.problem_of(flat))
+        iterations.run_to_audited_step(flat, iterations.problem_of(flat))
 
 
 def test_steps_after_the_first_are_those_of_the_linear_map():
     """The step is that of the models, party by party, and then of the prediction."""
     problem = iterations.problem_of(shared())
-    before, after = iterations.audited_step(shared(iteration=2), problem)
-    step = growth._step(before, after)
+    before, after = iterations.run_to_audited_step(shared(iteration=2), problem)
+    step = growth._flatten_state_step(before, after)
     moved = [float((b - a)[0, 0]) for a, b in zip(before.models, after.models, strict=True)]
     moved += plain((after.prediction - before.prediction).entries())
     assert plain(step) == moved
     taken = growth.linear_map(problem)
-    ahead = growth._step(after, iterations.advanced(problem, after))
+    ahead = growth._flatten_state_step(after, iterations.run_sharing_iteration(problem, after))
     reached = [sum(taken[i, j] * step[j] for j in range(5)) for i in range(5)]
     assert plain(ahead) == pytest.approx(plain(reached), rel=1e-12)
 
 
 def test_an_eigenvalue_is_enclosed_and_looked_for():
     taken, file = Matrix([[3, 1], [0, -2]]), document({"eigenvalue": 3.0, "samples": 1})
-    low, high = growth._enclosure(file)
+    low, high = growth._enclose_eigenvalue(file)
     assert low < 3 < high
     assert high - low < 1e-5
     growth._require_eigenvalue(file, taken, low, high)
     with refused(r"parameters\.eigenvalue"):
         growth._require_eigenvalue(file, taken, Real(3.5), Real(4))
     with refused(r"parameters\.eigenvalue"):
-        growth._enclosure(document({"eigenvalue": 0.0}))
+        growth._enclose_eigenvalue(document({"eigenvalue": 0.0}))
 
 
 def test_a_step_has_to_have_a_part_that_grows():

@@ -12,10 +12,10 @@ import pytest
 
 import dpaudit.cli.batch as batch
 from dpaudit.cli.audited import verify_command
-from dpaudit.cli.batch import Batch, _places
+from dpaudit.cli.batch import Batch, _format_report_places
 from dpaudit.cli.ending import Interrupted
 from dpaudit.cli.formats import JSON, Formats
-from dpaudit.cli.output import Output
+from dpaudit.cli.output import OutputOptions
 from dpaudit.errors import DpauditError
 from dpaudit.execution.executor import ShareDrawn
 from tests.report import samples
@@ -68,7 +68,7 @@ def made(monkeypatch):
     monkeypatch.setattr(batch, "progress_bar", lambda *_, **__: contextlib.nullcontext("bar"))
 
     def make(*names, directory="out", shows=None, **given):
-        output = Output(directory=directory, formats=Formats(shown=shows), quiet=True)
+        output = OutputOptions(directory=directory, formats=Formats(shown=shows), quiet=True)
         made = Batch(names, Computes(), output, began=5.0, **given)
         made.wrote, made.shown = wrote, shown
         return made
@@ -271,12 +271,16 @@ def test_what_was_audited_is_named_with_quotes_where_a_shell_needs_them(named, w
 
 def test_only_certificates_of_own_mechanisms_need_a_mechanism():
     paths = SimpleNamespace(html="a.html", certificate="c.json", all=())
-    report, line, *_ = _places(paths, [certificate(), certificate(kind="algebra")], [{}, {}])
+    report, line, *_ = _format_report_places(
+        paths, [certificate(), certificate(kind="algebra")], [{}, {}]
+    )
     assert report == "Report: a.html"
     assert line.startswith("Certificate: c.json; check it with dpaudit verify c.json --mechanism")
-    _, line, *_ = _places(paths, [certificate(kind="algebra")], [{}])
+    _, line, *_ = _format_report_places(paths, [certificate(kind="algebra")], [{}])
     assert line == "Certificate: c.json; check it with dpaudit verify c.json"
-    assert len(_places(SimpleNamespace(html="a", certificate=None, all=()), [], [])) == 1
+    assert (
+        len(_format_report_places(SimpleNamespace(html="a", certificate=None, all=()), [], [])) == 1
+    )
 
 
 @pytest.mark.parametrize(("named", "said"), [({"outputs": ["a b.csv", "c.csv"]}, 2), ({}, 1)])

@@ -48,14 +48,14 @@ def test_targets_are_claims_and_files_of_audits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "huang.toml").touch()
     (tmp_path / "huang.csv").touch()
-    assert completion.targets("huang2020-t") == [
+    assert completion.complete_targets("huang2020-t") == [
         "huang2020-theorem4",
         "huang2020-theorem6",
         "huang2020-theorem7",
     ]
-    assert "huang.toml" in completion.targets("huang")
-    assert "huang.csv" not in completion.targets("huang")
-    assert completion.targets("[") == []
+    assert "huang.toml" in completion.complete_targets("huang")
+    assert "huang.csv" not in completion.complete_targets("huang")
+    assert completion.complete_targets("[") == []
 
 
 def test_every_name_of_what_is_installed_completes_itself(tmp_path, monkeypatch):
@@ -69,11 +69,11 @@ def test_every_name_of_what_is_installed_completes_itself(tmp_path, monkeypatch)
     )
 
     completions = {
-        completion.distinguishers: (DISTINGUISHERS,),
-        completion.attacks: (ATTACKS, DISTINGUISHERS),
-        completion.releases: (RELEASES,),
-        completion.figures: (FIGURES,),
-        completion.papers: (PAPERS,),
+        completion.complete_distinguishers: (DISTINGUISHERS,),
+        completion.complete_attacks: (ATTACKS, DISTINGUISHERS),
+        completion.complete_releases: (RELEASES,),
+        completion.complete_figures: (FIGURES,),
+        completion.complete_papers: (PAPERS,),
     }
     for complete, rooms in completions.items():
         names = [name for room in rooms for name in room.all()]
@@ -86,7 +86,7 @@ def test_what_has_a_page_completes_itself(dpaudit):
 
     names = {name for room in (CLAIMS, ATTACKS, DISTINGUISHERS, RELEASES) for name in room.all()}
     rows = {row.name for paper in PAPERS.all().values() for row in paper.rows}
-    assert completion.shown("") == sorted(names | rows)
+    assert completion.complete_pages("") == sorted(names | rows)
 
 
 def test_the_shell_completes_a_claim():

@@ -204,7 +204,9 @@ def test_progress_goes_to_a_terminal_only_and_never_into_the_results(dpaudit):
 
 def test_a_terminal_sees_the_stage_and_what_remains():
     screen = io.StringIO()
-    with progress.bar("a claim", Console(file=screen, force_terminal=True, width=120)) as shown:
+    with progress.show_stage_bar(
+        "a claim", Console(file=screen, force_terminal=True, width=120)
+    ) as shown:
         shown.start("certifying (dataset)", 200)
         shown.advance(100)
         shown._bars.refresh()

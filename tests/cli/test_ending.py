@@ -7,7 +7,15 @@ import signal
 import pytest
 
 import dpaudit.cli.ending as ending
-from dpaudit.cli.ending import Interrupted, Raised, carried, ended, listing, named, stoppable
+from dpaudit.cli.ending import (
+    Interrupted,
+    Raised,
+    add_error_name,
+    convert_raised_errors,
+    convert_termination_to_interrupt,
+    report_run_end,
+    set_listing_mode,
+)
 from dpaudit.errors import DataError, DpauditError
 
 
@@ -29,21 +37,21 @@ def fresh(monkeypatch):
     ],
 )
 def test_a_run_says_what_ended_it(capsys, error, status, said):
-    assert ended(error) == status
+    assert report_run_end(error) == status
     found = capsys.readouterr()
     assert (found.out, found.err) == ("", said)
 
 
 def test_a_request_to_terminate_is_said_and_has_its_own_status(capsys, monkeypatch):
     monkeypatch.setattr(ending._Asked, "to_terminate", True)
-    assert ended(KeyboardInterrupt()) == 143
-    assert ended(Interrupted("1 of 3 ended")) == 143
-    assert ended(DpauditError("x")) == 2
+    assert report_run_end(KeyboardInterrupt()) == 143
+    assert report_run_end(Interrupted("1 of 3 ended")) == 143
+    assert report_run_end(DpauditError("x")) == 2
     assert capsys.readouterr().err == "terminated\nterminated: 1 of 3 ended\nerror: x\n"
 
 
 def test_what_nobody_foresaw_is_said_to_be_so(capsys):
-    assert ended(ZeroDivisionError("division")) == 2
+    assert report_run_end(ZeroDivisionError("division")) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: something unforeseen, ")
     assert said.count("\n") == 1
@@ -66,12 +74,12 @@ def broken_pipe():
     ],
 )
 def test_a_reader_who_has_seen_enough_of_a_list_is_no_error(capsys, words, quiet):
-    with listing(words):
-        assert ended(broken_pipe()) == 2
+    with set_listing_mode(words):
+        assert report_run_end(broken_pipe()) == 2
         assert (capsys.readouterr().err == "") is quiet
-        ended(DpauditError("another"))
+        report_run_end(DpauditError("another"))
         assert capsys.readouterr().err == "error: another\n"
-    ended(broken_pipe())
+    report_run_end(broken_pipe())
     assert capsys.readouterr().err.startswith("error: standard output")
 
 
@@ -81,7 +89,7 @@ def test_a_traceback_is_shown_above_the_error_where_it_was_asked_for(capsys):
     try:
         raise DpauditError("it is broken")
     except DpauditError as error:
-        ended(error)
+        report_run_end(error)
     first, *_, last = capsys.readouterr().err.splitlines()
     assert first.startswith("Traceback")
     assert last == "error: it is broken"
@@ -89,13 +97,13 @@ def test_a_traceback_is_shown_above_the_error_where_it_was_asked_for(capsys):
 
 def test_an_error_says_to_what_it_happened():
     error = DpauditError("it is broken")
-    longer = named(error, "second")
+    longer = add_error_name(error, "second")
     assert str(longer) == "second: it is broken"
     assert longer.__cause__ is error
 
 
 def test_whatever_a_command_raises_is_carried():
-    @carried
+    @convert_raised_errors
     def command(value, *, more):
         if more is None:
             raise KeyboardInterrupt
@@ -107,7 +115,7 @@ def test_whatever_a_command_raises_is_carried():
     assert isinstance(raised.value.error, KeyboardInterrupt)
 
 
-@stoppable()
+@convert_termination_to_interrupt()
 def terminated():
     assert ending._Asked.traceback
     assert not ending._Asked.to_terminate
@@ -123,7 +131,7 @@ def test_a_request_to_terminate_is_an_interrupt_in_the_block_alone(monkeypatch):
         assert ending._Asked.to_terminate
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        with stoppable():
+        with convert_termination_to_interrupt():
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
             assert not ending._Asked.to_terminate
     finally:

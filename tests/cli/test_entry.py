@@ -14,7 +14,7 @@ import dpaudit as package
 from dpaudit import relation
 from dpaudit.auditing.specification import read_specification, records_from, settings_of
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.report.formatting import duration
+from dpaudit.report.formatting import format_seconds
 from dpaudit.report.render import render_html, render_markdown
 from tests.report import samples
 
@@ -200,7 +200,12 @@ def test_a_report_that_took_no_time_says_so_in_words():
 
 
 def test_what_took_no_time_is_said_in_words():
-    assert [duration(0.0), duration(0.04), duration(1.0), duration(90.0)] == [
+    assert [
+        format_seconds(0.0),
+        format_seconds(0.04),
+        format_seconds(1.0),
+        format_seconds(90.0),
+    ] == [
         "less than a second",
         "less than a second",
         "1 second",

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from dpaudit.auditing.places import place_of, table_of
-from dpaudit.report.entries import Entries, Entry, Place
+from dpaudit.report.entries import ReportEntries, ReportEntry, SourceLine
 from dpaudit.report.formats import FORMATS
 from dpaudit.verdicts import STATUSES
 from tests.ci.schemas import junit_schemas
@@ -20,7 +20,7 @@ HOSTILE = "a|b <x> & \"q\" 'p' ]]> \x00\x1b[31m\ud800 ::error::no %0A\r\n```\u20
 
 
 def entries(*given):
-    return Entries(
+    return ReportEntries(
         entries=given,
         summary="1 of 2 claims was refuted.",
         surety="All of it together at 95% confidence.",
@@ -37,13 +37,13 @@ def entry(outcome, name="mine:f", **more):
         "text": "What leaked: 1. More.",
         "repeat": "dpaudit audit",
     }
-    return Entry(**{"name": name, "outcome": outcome, **said, **more})
+    return ReportEntry(**{"name": name, "outcome": outcome, **said, **more})
 
 
 CASES = {
     "all outcomes": entries(
-        entry("refuted", place=Place(Path("/work/a b/ü.py"), 3), values={"lower": "Infinity"}),
-        entry("withheld", place=Place(Path("/elsewhere/c.py"), 1)),
+        entry("refuted", place=SourceLine(Path("/work/a b/ü.py"), 3), values={"lower": "Infinity"}),
+        entry("withheld", place=SourceLine(Path("/elsewhere/c.py"), 1)),
         entry("withheld", cells=("ε = 1 (δ = 0)", "", "at least 2 at 95% confidence")),
         entry("missing", repeat=None),
         entry("hint"),

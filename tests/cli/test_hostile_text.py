@@ -16,11 +16,11 @@ import pytest
 
 import dpaudit.cli.streams as streams
 from dpaudit import audit
-from dpaudit.cli.console import budget_line, cell, console, verdict_lines
+from dpaudit.cli.console import budget_line, make_cell, make_console, verdict_lines
 from dpaudit.errors import DataError, DpauditError, InvalidArgument, UnknownName
 from dpaudit.report.document import read_report, write_report
 from dpaudit.report.schema import Environment, Report
-from dpaudit.text import json_escaped, printable
+from dpaudit.text import json_escaped, make_printable
 
 MARKUP = "[bold red]planted[/] :boom: \\"
 PLANTED = f"\x1b]0;own\x07\x1b[2J\x9b31m\r\b\u202e\u2066\u200f\u200b\u2028{MARKUP}\nerror: forged"
@@ -121,8 +121,8 @@ def test_a_report_shows_a_terminal_nothing_but_text(report, capsys, monkeypatch)
     monkeypatch.setenv("COLUMNS", "10000")  # a line that is broken to fit begins anywhere
     with streams.results_on_standard_output():
         for part in verdict_lines(report.results):
-            console().print(part)
-        console().print(budget_line(report))
+            make_console().print(part)
+        make_console().print(budget_line(report))
         streams.write_json(report.model_dump_json(indent=2))
     out = capsys.readouterr().out
     assert hidden(out) == set()
@@ -233,8 +233,8 @@ def test_every_error_is_one_line_of_text():
 
 
 def test_the_escape_keeps_what_it_does_not_replace():
-    assert printable("é漢😀 a\n\tb") == "é漢😀 a\n\tb"
-    assert hidden(printable(PLANTED)) == set()
-    assert len(printable(PLANTED)) == len(PLANTED)
+    assert make_printable("é漢😀 a\n\tb") == "é漢😀 a\n\tb"
+    assert hidden(make_printable(PLANTED)) == set()
+    assert len(make_printable(PLANTED)) == len(PLANTED)
     assert json.loads(json_escaped(json.dumps([PLANTED], ensure_ascii=False))) == [PLANTED]
-    assert cell(MARKUP).plain == MARKUP
+    assert make_cell(MARKUP).plain == MARKUP

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from dpaudit.auditing.first_files import JOBS, FirstFiles, Tried
+from dpaudit.auditing.first_files import JOBS, FirstFiles, FunctionCheck
 from dpaudit.auditing.noisy_functions import NoisyFunction, find_noisy_functions
 
 yaml = YAML(typ="safe")
@@ -102,7 +102,10 @@ def test_a_package_below_src_that_is_not_installed_is_named(dpaudit, tmp_path):
 
 def test_what_does_not_run_is_a_comment_with_its_reason(tmp_path):
     functions = [NoisyFunction(f"pkg.a:{name}", 1, takes_generator=True) for name in ("f", "g")]
-    tried = [Tried(functions[0], None), Tried(functions[1], 'raised KeyError: "age"')]
+    tried = [
+        FunctionCheck(functions[0], None),
+        FunctionCheck(functions[1], 'raised KeyError: "age"'),
+    ]
     made = FirstFiles(folder=tmp_path, ci="github", epsilon=1.0, tried=tried).contents()
     [audit] = tomllib.loads(made["privacy.toml"])["audit"]
     assert audit["mechanism"] == "pkg.a:f"

@@ -23,12 +23,14 @@ OTHER = paper(
 @pytest.fixture(autouse=True)
 def invented_papers(monkeypatch):
     claims = {name: SimpleNamespace(question=name == "asked") for name in AUDITS}
-    monkeypatch.setattr(installed, "installed_cards", lambda: Cards(claims=claims, figures={}))
+    monkeypatch.setattr(installed, "make_installed_cards", lambda: Cards(claims=claims, figures={}))
     set_papers(monkeypatch, paper(), OTHER)
 
 
 def set_papers(monkeypatch, *papers):
-    monkeypatch.setattr(installed, "installed_ledger", lambda reports=None: Ledger(papers, AUDITS))
+    monkeypatch.setattr(
+        installed, "make_installed_ledger", lambda reports=None: Ledger(papers, AUDITS)
+    )
 
 
 def document(dpaudit, *words):
@@ -105,5 +107,5 @@ def test_papers_are_listed_with_what_they_come_to(dpaudit):
 
 
 def test_papers_and_causes_complete():
-    assert "hu2020" in completion.papers("hu")
-    assert completion.causes("no such cause") == []
+    assert "hu2020" in completion.complete_papers("hu")
+    assert completion.complete_causes("no such cause") == []

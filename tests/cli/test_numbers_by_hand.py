@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from dpaudit.accounting.accountants import Answer
+from dpaudit.accounting.accountants import AccountantAnswer
 from dpaudit.cli import account, scan, verify, watch
-from dpaudit.cli.ending import concluded
+from dpaudit.cli.ending import report_failures
 from dpaudit.cli.formats import Formats
 from dpaudit.errors import DpauditError
 from dpaudit.scan.finding import ScanResult
@@ -33,7 +33,9 @@ def test_the_table_of_a_scan_rounds_a_certified_bound_down():
             ]
         }
     )
-    first, second = [one for one in printed(scan._table(made)).splitlines() if "alpha" in one]
+    first, second = [
+        one for one in printed(scan._make_scan_table(made)).splitlines() if "alpha" in one
+    ]
     assert "ε ≥ 1.234 " in first
     assert "replace-record (claimed)" in first
     assert "refuted" in first
@@ -52,9 +54,11 @@ def test_the_table_of_a_scan_rounds_a_certified_bound_down():
 )
 def test_a_scan_closes_with_its_findings_and_what_is_withheld(findings, skipped, begins):
     one = samples.scan(*[samples.finding("tools.alpha")] * findings, skipped=skipped)
-    assert scan._closing(one).startswith(begins)
+    assert scan._format_scan_closing(one).startswith(begins)
     sure = one.certainty.model_copy(update={"confidence": 0.99999999999})
-    assert "of 0.9999999999 for" in scan._closing(one.model_copy(update={"certainty": sure}))
+    assert "of 0.9999999999 for" in scan._format_scan_closing(
+        one.model_copy(update={"certainty": sure})
+    )
     assert isinstance(one, ScanResult)
 
 
@@ -71,7 +75,7 @@ def test_the_status_of_a_scan_is_that_of_its_findings_and_of_what_is_withheld(
     monkeypatch, capsys, findings, skipped, status
 ):
     made = samples.scan(*map(samples.finding, findings), skipped=skipped)
-    monkeypatch.setattr("dpaudit.scan.scan.scan", lambda *_, **__: made)
+    monkeypatch.setattr("dpaudit.scan.scan.scan_package", lambda *_, **__: made)
     places = scan.Places(out=None, gallery=None, disclosure="disclosure")
     asked = {"env": None, "subjects": (), "seed": 0, "workers": 1}
     package = SimpleNamespace(name="toy")
@@ -89,7 +93,7 @@ def test_a_scan_keeps_time_for_reproductions_where_they_are_made(monkeypatch, tm
         given.append(budget.seconds)
         return samples.scan()
 
-    monkeypatch.setattr("dpaudit.scan.scan.scan", scanned)
+    monkeypatch.setattr("dpaudit.scan.scan.scan_package", scanned)
     monkeypatch.setattr(
         "dpaudit.scan.evidence.with_reproductions",
         lambda result, package, env, progress, left, workers: given.append(left) or result,
@@ -125,7 +129,7 @@ def test_bets_that_are_watched_round_their_bound_down(monkeypatch, lower, said):
 
 
 def answer(**given):
-    return Answer(accountant="a", kind="exact", source="s", **given)
+    return AccountantAnswer(accountant="a", kind="exact", source="s", **given)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,7 @@ def answer(**given):
     ],
 )
 def test_bounds_of_accountants_are_rounded_to_the_side_on_which_they_hold(given, shown):
-    assert account._shown(answer(**given)) == shown
+    assert account._format_answer(answer(**given)) == shown
 
 
 @pytest.mark.parametrize(
@@ -146,11 +150,11 @@ def test_bounds_of_accountants_are_rounded_to_the_side_on_which_they_hold(given,
     [(1.0, False), (0.9901, False), (0.98, True), (0.0, True), (None, False)],
 )
 def test_where_the_truth_may_be_less_it_is_said(lower, said):
-    found = [str(one) for one in account._attained(answer(lower=lower, upper=1.0))]
+    found = [str(one) for one in account._render_attained_bound(answer(lower=lower, upper=1.0))]
     assert bool(found) is said
     if said:
         assert found == [f"The truth may be less, but not below {lower:g}."]
-    assert not list(account._attained(answer(lower=0.0, upper=float("inf"))))
+    assert not list(account._render_attained_bound(answer(lower=0.0, upper=float("inf"))))
 
 
 def against(published, proved=2.0, delta=1e-5, at=1e-5, note=""):
@@ -158,7 +162,7 @@ def against(published, proved=2.0, delta=1e-5, at=1e-5, note=""):
     result = SimpleNamespace(
         published=said, proved=None if proved is None else answer(upper=proved), delta=delta
     )
-    return [str(one) for one in account._against(result)]
+    return [str(one) for one in account._render_published_comparison(result)]
 
 
 def test_a_published_number_is_compared_only_where_it_is_of_no_larger_delta():
@@ -181,11 +185,13 @@ def verdict(*, verified=True, published=True, reservations=(), failures=()):
 
 
 def test_a_certificate_with_reservations_is_said_to_have_them():
-    assert verify._lines("p", verdict()) == ["p: c: verified, s"]
-    assert verify._lines("p", verdict(published=False, reservations=("a", "b"))) == [
+    assert verify._format_verdict_lines("p", verdict()) == ["p: c: verified, s"]
+    assert verify._format_verdict_lines("p", verdict(published=False, reservations=("a", "b"))) == [
         "p: c: verified, but not the claim as published (a; b): s"
     ]
-    assert verify._lines("p", verdict(verified=False, published=False, failures=("x", "y"))) == [
+    assert verify._format_verdict_lines(
+        "p", verdict(verified=False, published=False, failures=("x", "y"))
+    ) == [
         "p: c: fails",
         "  x",
         "  y",
@@ -219,4 +225,4 @@ def test_one_certificate_that_fails_or_could_not_be_checked_decides(
     shown = capsys.readouterr()
     assert shown.out.count("\n") == sum(one is not None for one in found)
     assert ("it is none" in shown.err) == (None in found)
-    assert concluded(1, [DpauditError("x")]) == 2
+    assert report_failures(1, [DpauditError("x")]) == 2

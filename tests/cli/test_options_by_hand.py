@@ -13,10 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 from dpaudit.auditing.run import Audited
 from dpaudit.cli import distinguish, publish, selftest, streams, verify
 from dpaudit.cli.description import Local, Text
-from dpaudit.cli.ending import attempted
+from dpaudit.cli.ending import collect_failures
 from dpaudit.cli.options import pairs, reference_of
-from dpaudit.cli.setting_options import _bounds, _with_flags
-from dpaudit.cli.storing import FILE, kept_at
+from dpaudit.cli.setting_options import _parse_column_bounds, _with_flags
+from dpaudit.cli.storing import FILE, resolve_storing
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.verification import Reader
 from tests.report import samples
@@ -86,17 +86,17 @@ def test_a_self_test_is_kept_as_the_one_that_it_is(monkeypatch, tmp_path, full):
 
 def test_a_store_that_is_named_is_the_one_of_a_share_too():
     def path(store, out, shard=None):
-        return kept_at(store, False, out, {}, shard).path
+        return resolve_storing(store, False, out, {}, shard).path
 
     assert path("a.sqlite", "out", "1/2") == path("a.sqlite", "out") == Path("a.sqlite")
     assert path(None, "out", "1/2") == path(None, "out") == Path("out") / FILE
     assert path("a.sqlite", None, "1/2") == path("a.sqlite", None) == Path("a.sqlite")
-    assert kept_at(None, True, "out", {}) is None
+    assert resolve_storing(None, True, "out", {}) is None
     for store, no_store, out in ((None, False, None), ("a", True, None), (None, True, "out")):
         with pytest.raises(InvalidArgument, match="shard"):
-            kept_at(store, no_store, out, {}, "1/2")
+            resolve_storing(store, no_store, out, {}, "1/2")
     with pytest.raises(InvalidArgument, match="store"):
-        kept_at("a", True, None, {})
+        resolve_storing("a", True, None, {})
 
 
 # Descriptions of commands, and words
@@ -139,9 +139,9 @@ def test_only_a_text_of_a_line_that_is_no_option_is_kept(wrong):
 def test_bounds_are_one_of_all_or_each_by_its_name(texts, bounds):
     if bounds is None:
         with pytest.raises(InvalidArgument, match="bounds"):
-            _bounds("--bounds", texts)
+            _parse_column_bounds("--bounds", texts)
     else:
-        assert _bounds("--bounds", texts) == bounds
+        assert _parse_column_bounds("--bounds", texts) == bounds
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_words_that_say_yes_or_no_of_a_domain_are_read_and_others_are_not():
 def test_what_fails_is_named_where_it_has_a_name():
     failures = []
     for name in (None, "second"):
-        with attempted(failures, name):
+        with collect_failures(failures, name):
             raise DpauditError("no room")
     assert list(map(str, failures)) == ["no room", "second: no room"]
 
@@ -201,9 +201,9 @@ def test_what_fails_is_named_where_it_has_a_name():
     ],
 )
 def test_what_cannot_be_written_is_said_in_a_line(monkeypatch, error, why):
-    monkeypatch.setattr(streams, "results", io.StringIO)
-    monkeypatch.setattr(streams, "_drop", lambda stream: None)
-    with pytest.raises(DataError, match="standard output") as told, streams.written():
+    monkeypatch.setattr(streams, "get_results_stream", io.StringIO)
+    monkeypatch.setattr(streams, "_drop_stream_buffer", lambda stream: None)
+    with pytest.raises(DataError, match="standard output") as told, streams.convert_write_errors():
         raise error
     assert f"({why})" in str(told.value)
 
@@ -215,15 +215,15 @@ def gallery(monkeypatch, tmp_path):
     def published(*outcomes):
         def audits(*_):
             for name, one in zip("ab", outcomes, strict=False):
-                yield publish.Published(claim=name, variant=None, outcome=one, seconds=1.0)
+                yield publish.VariantAudit(claim=name, variant=None, outcome=one, seconds=1.0)
 
         said = []
         monkeypatch.setattr(publish, "audit_all", audits)
-        monkeypatch.setattr(publish, "keys", lambda _: [("a", None), ("b", None)])
+        monkeypatch.setattr(publish, "get_published_keys", lambda _: [("a", None), ("b", None)])
         monkeypatch.setattr(publish.Gallery, "_write", lambda self, claim: None)
         monkeypatch.setattr(publish, "write_index", lambda *_: None)
         monkeypatch.setattr(publish, "_show_all", lambda *_: None)
-        monkeypatch.setattr("dpaudit.cli.ending.complain", lambda one: said.append(str(one)))
+        monkeypatch.setattr("dpaudit.cli.ending.print_error", lambda one: said.append(str(one)))
         output = SimpleNamespace(directory=str(tmp_path), quiet=True)
         return publish.run({}, 1, output), said
 
@@ -246,7 +246,7 @@ def test_a_gallery_holds_results_and_failures_apart(tmp_path):
     one = publish.Gallery(keys, tmp_path, 1)
     good, bad = Audited(samples.result(), None), DpauditError("no data")
     one.found = {
-        key: publish.Published(claim=key[0], variant=key[1], outcome=outcome, seconds=2.0)
+        key: publish.VariantAudit(claim=key[0], variant=key[1], outcome=outcome, seconds=2.0)
         for key, outcome in zip(keys, (bad, good, bad), strict=True)
     }
     assert one.results == [good.result]
@@ -271,17 +271,20 @@ def curves(measured, claimed=(0.9, 0.5)):
 def test_error_rates_are_told_at_the_rate_that_is_nearest():
     rates = [distinguish._RATE * 3, distinguish._RATE * 1.1, distinguish._RATE * 0.5]
     found = SimpleNamespace(false_positive_rate=rates, measured=[0.1, 0.2, 0.3])
-    assert distinguish._missed(found) == 0.2
-    assert distinguish._missed(SimpleNamespace(false_positive_rate=rates, measured=None)) is None
+    assert distinguish._get_missed_rate(found) == 0.2
+    assert (
+        distinguish._get_missed_rate(SimpleNamespace(false_positive_rate=rates, measured=None))
+        is None
+    )
 
 
 def test_a_panel_has_the_curves_that_there_are():
-    made = distinguish._panel(curves([0.8, None]))
+    made = distinguish._make_error_rate_panel(curves([0.8, None]))
     assert [one.label for one in made.curves] == ["measured", "claimed", "chance"]
     assert made.curves[0].y[0] == 0.8
     assert math.isnan(made.curves[0].y[1])
     assert list(made.curves[2].y) == pytest.approx([0.999, 0.8])
-    without = distinguish._panel(curves([0.8, 0.1], ()))
+    without = distinguish._make_error_rate_panel(curves([0.8, 0.1], ()))
     assert [one.label for one in without.curves] == ["measured", "chance"]
 
 

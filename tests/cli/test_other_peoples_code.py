@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpaudit.auditing.distinguishing import fitted, learned
+from dpaudit.auditing.distinguishing import fit_distinguishers, fit_scores_in_order
 from dpaudit.auditing.drawn import audit_outputs
 from dpaudit.errors import InvalidArgument, MechanismError, UnknownName
 from dpaudit.extension.distinguisher import Distinguisher
@@ -148,9 +148,11 @@ def test_a_broken_distinguisher_never_takes_the_place_of_one_that_works():
     working = DISTINGUISHERS.get("linear-classifier")
     rng = np.random.default_rng(0)
     on_p, on_q = rng.normal(0.75, 1, (120, 2)), rng.normal(0, 1, (120, 2))
-    ((one, score),) = learned([BROKEN, working], None, None, on_p, on_q, rng)
+    ((one, score),) = fit_distinguishers([BROKEN, working], None, None, on_p, on_q, rng)
     assert one is working
-    nothing, same = fitted([BROKEN, working], None, None, on_p, on_q, np.random.default_rng(0))
+    nothing, same = fit_scores_in_order(
+        [BROKEN, working], None, None, on_p, on_q, np.random.default_rng(0)
+    )
     assert set(nothing(on_p)) == {0.0}
     assert len(set(same(on_p))) > 100
     assert score(on_p).shape == (120,)
@@ -158,7 +160,7 @@ def test_a_broken_distinguisher_never_takes_the_place_of_one_that_works():
 
 def test_where_none_learns_nothing_is_audited():
     given = [None, None, np.zeros((9, 2)), np.ones((9, 2)), np.random.default_rng(0)]
-    for learn in (learned, fitted):
+    for learn in (fit_distinguishers, fit_scores_in_order):
         with pytest.raises((MechanismError, InvalidArgument), match="distinguisher a"):
             learn([BROKEN, BROKEN], *given)
 

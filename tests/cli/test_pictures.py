@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpaudit as package
-from dpaudit.cli.pictures import Drawing
+from dpaudit.cli.pictures import FigureFile
 from dpaudit.errors import DataError
 from dpaudit.report import figures
 from tests.report import samples
@@ -113,12 +113,12 @@ def test_of_several_results_it_is_their_overview(tmp_path, monkeypatch):
     kept = figures.show_overview
     monkeypatch.setattr(figures, "show_overview", lambda found: drawn.append(found) or kept(found))
     results = [samples.refuted(), samples.result()]
-    Drawing(tmp_path / "one.pdf").draw_results(results[:1])
+    FigureFile(tmp_path / "one.pdf").draw_results(results[:1])
     assert drawn == []
-    Drawing(tmp_path / "two.pdf", 3.3).draw_results(results)
+    FigureFile(tmp_path / "two.pdf", 3.3).draw_results(results)
     assert drawn == [results]
     assert (tmp_path / "two.pdf").read_bytes().startswith(STARTS["pdf"])
-    Drawing(tmp_path / "none.pdf").draw_results([])
+    FigureFile(tmp_path / "none.pdf").draw_results([])
     assert not (tmp_path / "none.pdf").exists()
 
 
@@ -131,16 +131,16 @@ def test_a_picture_that_cannot_be_written_leaves_the_one_before(tmp_path, monkey
 
     monkeypatch.setattr("dpaudit.files._write_through", full)
     with pytest.raises(DataError, match="No space left"):
-        Drawing(file).draw(samples.refuted())
+        FigureFile(file).draw(samples.refuted())
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("one.svg", "before")]
 
 
 def test_only_the_user_reads_a_picture_of_records(tmp_path, monkeypatch):
     held = samples.refuted().keep(None, holds_records=True)
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *_, **__: None)
-    Drawing(tmp_path / "one.pdf").draw(held)
-    Drawing(tmp_path / "two.pdf").draw_results([samples.result(), held])
-    Drawing(tmp_path / "three.pdf").draw(samples.refuted())
+    FigureFile(tmp_path / "one.pdf").draw(held)
+    FigureFile(tmp_path / "two.pdf").draw_results([samples.result(), held])
+    FigureFile(tmp_path / "three.pdf").draw(samples.refuted())
     modes = [(tmp_path / f"{one}.pdf").stat().st_mode & 0o077 for one in ("one", "two", "three")]
     assert modes[:2] == [0, 0]
     assert modes[2] != 0

@@ -106,14 +106,14 @@ def test_published_pictures_hold_no_words():
 
 def test_pictures_of_pages_hold_no_metadata():
     """Those that are drawn as text: no date, no author, no record beside what is seen."""
-    from dpaudit.drawing import Curve, Panel, picture
+    from dpaudit.drawing import Curve, Panel, render_picture
 
     panel = Panel(
         title="rates", x_label="x", y_label="y",
         curves=(Curve(label="measured", x=(0.0, 1.0), y=(1.0, 0.0)),),
     )  # fmt: skip
-    drawn = picture("rates", (panel,), "svg").decode()
+    drawn = render_picture("rates", (panel,), "svg").decode()
     said = re.sub(r"\s+", " ", drawn.partition("<metadata>")[2].partition("</metadata>")[0])
     assert re.findall(r"<dc:(\w+)>", said) == ["format", "creator", "title"]
     assert "Matplotlib" in said
-    assert {kind for kind, _ in chunks(picture("rates", (panel,), "png"))} <= PLAIN
+    assert {kind for kind, _ in chunks(render_picture("rates", (panel,), "png"))} <= PLAIN

@@ -8,7 +8,7 @@ import pytest
 
 from dpaudit.auditing.run import Audited
 from dpaudit.cli import publish
-from dpaudit.cli.output import Output
+from dpaudit.cli.output import OutputOptions
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Silent
 from dpaudit.extension.case import SearchCase
@@ -81,7 +81,7 @@ def published(cards, tmp_path):
 
 def gallery_of(found, folder):
     folder.mkdir(exist_ok=True)
-    gallery = publish.Gallery(publish.keys({}), folder, 1)
+    gallery = publish.Gallery(publish.get_published_keys({}), folder, 1)
     for one in found:
         gallery.keep(one)
     return gallery
@@ -166,7 +166,7 @@ def test_an_interrupt_keeps_the_reports_of_what_was_audited(dpaudit, cards, tmp_
 
     monkeypatch.setattr(publish, "audit_all", interrupted)
     with pytest.raises(KeyboardInterrupt, match=r"2 of 5 ended; missing: b-unbounded, c-fails"):
-        publish.run({}, 1, Output(directory=str(tmp_path), quiet=True))
+        publish.run({}, 1, OutputOptions(directory=str(tmp_path), quiet=True))
     assert {path.name for path in tmp_path.iterdir()} == {
         "a-holds", "index.html", "index.json", "index.md",
     }  # fmt: skip
@@ -223,16 +223,16 @@ def test_one_audit_has_one_outcome():
 
 def test_all_audits_together_have_one_error_probability(monkeypatch):
     """Two of the four draw; the others are computed and spend nothing."""
-    monkeypatch.setattr(publish, "_draws", lambda claim, settings: claim in "bd")
+    monkeypatch.setattr(publish, "_is_drawing_outputs", lambda claim, settings: claim in "bd")
     asked = [(name, None, Settings(confidence=0.9)) for name in "abcd"]
-    alphas = [1 - settings.confidence for _, _, settings in publish.sharing(asked)]
+    alphas = [1 - settings.confidence for _, _, settings in publish.split_index_confidence(asked)]
     assert alphas[1] == alphas[3] == pytest.approx(0.05)
 
 
 def test_what_draws_is_known_before_anything_runs():
-    assert publish._draws("huang2020-theorem6", Settings())
-    assert not publish._draws("hu2020-lemma1", Settings())
-    assert not publish._draws("huang2020-theorem6", Settings(data_path="nowhere"))
+    assert publish._is_drawing_outputs("huang2020-theorem6", Settings())
+    assert not publish._is_drawing_outputs("hu2020-lemma1", Settings())
+    assert not publish._is_drawing_outputs("huang2020-theorem6", Settings(data_path="nowhere"))
 
 
 def test_the_index_says_what_its_confidence_is(published):

@@ -15,15 +15,24 @@ import numpy as np
 import pytest
 
 from dpaudit import Dataset, audit, audit_outputs
-from dpaudit.adapters._calls import called, one_value
-from dpaudit.algorithms.tables.joining import KeyedTable, join
+from dpaudit.adapters._calls import collect_call_outputs, one_value
+from dpaudit.algorithms.tables.joining import KeyedTable, join_tables
 from dpaudit.cli.main import main
 from dpaudit.errors import DpauditError
 from dpaudit.execution import Executor
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolation
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.records import Policy, Record, are_shown, hidden, policy, run, showing, under
+from dpaudit.records import (
+    Policy,
+    Record,
+    apply_policy,
+    are_shown,
+    format_hidden_value,
+    get_policy,
+    run,
+    set_records_shown,
+)
 from dpaudit.report import render
 from dpaudit.testing import assert_not_refuted, assert_sensitivity
 
@@ -247,7 +256,9 @@ def ran(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.chdir(tmp_path)
     # Pictures take most of the time of a report, and are drawn from its JSON.
-    monkeypatch.setattr(render, "_drawn", lambda document, index: {"numbers": "<svg></svg>"})
+    monkeypatch.setattr(
+        render, "_render_cached_figures", lambda document, index: {"numbers": "<svg></svg>"}
+    )
     given = set()
 
     def written(case, *more):
@@ -460,8 +471,8 @@ CALLS = {
     "a-dataset-with-a-hole": (lambda: Dataset([[NUMBER, np.nan]], [1]), False),
     "a-label": (lambda: Dataset([[1.0]], [NUMBER]).require_signed_labels(), True),
     "a-norm": (lambda: Dataset([[NUMBER]], [1]).require_unit_rows(), True),
-    "a-key": (lambda: join(TABLES, labels=[1]), True),
-    "an-adapted-output": (lambda: called(lambda trial: TEXT, 2), True),
+    "a-key": (lambda: join_tables(TABLES, labels=[1]), True),
+    "an-adapted-output": (lambda: collect_call_outputs(lambda trial: TEXT, 2), True),
     "an-adapted-query": (lambda: one_value(ONE), True),
     "not-a-pair": (lambda: assert_not_refuted(noisy_sum, (ONE, OTHER), 1.0, 0.0), True),
     "a-sensitivity": (lambda: assert_sensitivity(np.sum, 1.0, [BOTH]), None),
@@ -473,7 +484,7 @@ CALLS = {
 def test_a_call_that_fails(call, shown):
     with pytest.raises((DpauditError, AssertionError)) as quiet:
         call()
-    with showing(), pytest.raises((DpauditError, AssertionError)) as told:
+    with set_records_shown(), pytest.raises((DpauditError, AssertionError)) as told:
         call()
     quiet, told = (HASH.sub("#", str(one.value)) for one in (quiet, told))
     if shown is None:  # how far a query moves is a number of the query
@@ -498,20 +509,23 @@ def test_python_asks_with_an_argument():
 
 def test_equal_records_have_equal_hashes_within_a_run_only():
     with run():
-        hashes = [hidden(one) for one in ([1, 2.0], np.array([1.0, 2.0]), (1, 2), [2, 1], ["1", 2])]
+        hashes = [
+            format_hidden_value(one)
+            for one in ([1, 2.0], np.array([1.0, 2.0]), (1, 2), [2, 1], ["1", 2])
+        ]
         with run():
-            assert hidden([1, 2]) == hashes[0]
+            assert format_hidden_value([1, 2]) == hashes[0]
     assert hashes[0] == hashes[1] == hashes[2]
     assert len(set(hashes)) == 3
     with run():
-        assert hidden([1, 2]) != hashes[0]
+        assert format_hidden_value([1, 2]) != hashes[0]
 
 
 def test_a_hash_cannot_be_tried_out():
     """Its salt is in no message, and two runs of the program share none."""
-    assert len(policy().salt) == 16
+    assert len(get_policy().salt) == 16
     assert Policy().salt != Policy().salt
-    assert "salt" not in repr(policy())
+    assert "salt" not in repr(get_policy())
 
 
 @pytest.mark.parametrize(
@@ -537,7 +551,7 @@ def test_a_worker_hides_and_shows_as_the_program_does():
     everywhere = Executor(workers=2, worth=-1.0)
     with run():
         quiet, here = set(everywhere.map(task, units, "hidden")), repr(Record([NUMBER]))
-    with under(Policy(shown=True)):
+    with apply_policy(Policy(shown=True)):
         told = set(everywhere.map(task, units, "shown"))
     assert quiet == {here}
     assert told == {f"[{NUMBER}]"}

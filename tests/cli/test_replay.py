@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dpaudit.replaying.page import html
+from dpaudit.replaying.page import render_replay_html
 from dpaudit.replaying.result import Replay
 from dpaudit.replaying.spending import Spending
 
@@ -65,7 +65,7 @@ def test_names_are_text_on_the_page():
         mechanism="<b>m", epsilon=1.0, delta=0.0, relation="<i>", edit=None, findings=(), calls=(),
         spending=Spending(), unread=("<u>",), runs=2, pairs=1, form="f(data)", seed=0,
     )  # fmt: skip
-    page = html(found)
+    page = render_replay_html(found)
     assert not any(tag in page for tag in ("<b>m", "<i>", "<u>"))
     assert "&lt;b&gt;m" in page
     assert "None was made, or none is intercepted." in page

@@ -11,11 +11,11 @@ from rich.console import Console
 
 import dpaudit.drawing as drawing
 from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
-from dpaudit.cli.reproduce import lines
+from dpaudit.cli.reproduce import render_judgement
 from dpaudit.datasets import breast_cancer
 from dpaudit.drawing import Curve, Panel
-from dpaudit.reproduction.judgement import Judgement, Tried
-from dpaudit.reproduction.result import Reproduction, write
+from dpaudit.reproduction.judgement import AlternativeSetting, StatementJudgement
+from dpaudit.reproduction.result import Reproduction, write_reproduction
 
 
 @pytest.fixture(autouse=True)
@@ -81,22 +81,22 @@ def test_runs_beyond_reason_are_refused_by_name(dpaudit, tmp_path, runs):
     assert ran.err.startswith(f"error: runs: got {runs}, expected an integer")
 
 
-JUDGED = Judgement(
+JUDGED = StatementJudgement(
     statement="it [is] fast",
     held=False,
     evidence="3 s",
     number=3.0,
     measure="seconds",
     tried=(
-        Tried(setting={"C": 1750.0}, number=2.5, held=True),
-        Tried(setting={"rho": 0.1}, number=None, held=None),
+        AlternativeSetting(setting={"C": 1750.0}, number=2.5, held=True),
+        AlternativeSetting(setting={"rho": 0.1}, number=None, held=None),
     ),
 )
 
 
 def printed(judgement):
     shown = Console(width=100, record=True, file=io.StringIO())
-    for part in lines(judgement):
+    for part in render_judgement(judgement):
         shown.print(part)
     return shown.export_text()
 
@@ -113,8 +113,8 @@ def test_all_that_was_tried_stands_under_a_statement_that_did_not_hold():
 
 def test_a_caveat_stands_with_its_setting():
     tried = (
-        Tried(setting={"C": 400.0}, number=4.0, held=True),
-        Tried(setting={"C": 800.0}, number=4.5, held=True, caveat="beyond [it]"),
+        AlternativeSetting(setting={"C": 400.0}, number=4.0, held=True),
+        AlternativeSetting(setting={"C": 800.0}, number=4.5, held=True, caveat="beyond [it]"),
     )
     judged = replace(JUDGED, held=True, caveat="beyond [it]", tried=tried)
     text = printed(judged)
@@ -137,7 +137,7 @@ def test_a_caveat_is_in_the_files(tmp_path):
     drawn = Reproduction(
         figure="f", title="t", source="s", panels=(panel,), judgements=(judged,), parameters={}
     )
-    paths = write(drawn, tmp_path / "figures")
+    paths = write_reproduction(drawn, tmp_path / "figures")
     rows = list(csv.DictReader(io.StringIO(paths["statements"].read_text())))
     assert [row["caveat"] for row in rows] == ["beyond it", "", ""]
     assert json.loads(paths["json"].read_text())["judgements"][0]["caveat"] == "beyond it"
@@ -146,7 +146,7 @@ def test_a_caveat_is_in_the_files(tmp_path):
 def test_a_legend_covers_no_curve():
     curves = tuple(Curve(label=f"curve {n}", x=[0, 1], y=[0.0, float(n)]) for n in range(8))
     panels = [Panel(title=t, x_label="x", y_label="y", curves=curves) for t in ("a", "b", "c")]
-    figure = drawing._drawn("title", panels)
+    figure = drawing._draw_figure("title", panels)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     boxes = [axes.get_legend().get_window_extent(canvas.get_renderer()) for axes in figure.axes]
@@ -165,7 +165,8 @@ def test_a_place_that_is_not_there_is_refused_by_name(dpaudit, tmp_path):
 
 def test_settings_of_the_same_parameters_have_a_column_for_each():
     tried = tuple(
-        Tried(setting={"C": c, "T": 30}, number=c / 100, held=False) for c in (50.0, 1750.0)
+        AlternativeSetting(setting={"C": c, "T": 30}, number=c / 100, held=False)
+        for c in (50.0, 1750.0)
     )
     rows = [line.split() for line in printed(replace(JUDGED, tried=tried)).splitlines()]
     assert rows[-3][:3] == ["C", "T", "seconds"]

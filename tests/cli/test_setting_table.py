@@ -11,7 +11,7 @@ import pytest
 import typer.main
 
 import dpaudit as package
-from dpaudit.auditing.plan import Command
+from dpaudit.auditing.plan import CommandPlan
 from dpaudit.auditing.specification import read_specification
 from dpaudit.cli.audit import audit as audit_command
 from dpaudit.cli.main import app
@@ -113,7 +113,7 @@ GIVEN = {
 
 def test_a_line_of_all_settings_gives_the_same_settings():
     """What the plan renders, the command line reads back."""
-    words = shlex.split(str(Command(GIVEN, ("a.py:f",))))
+    words = shlex.split(str(CommandPlan(GIVEN, ("a.py:f",))))
     command = typer.main.get_command(app).commands["audit"]
     with command.make_context("audit", words[2:]) as context:
         assert values_of(rows_of(door=Door.COMMAND), dict(context.params)) == GIVEN
@@ -177,7 +177,7 @@ class More(table.AuditSettings):
 table.AuditSettings, table.TABLE = More, (More, *table.TABLE[1:])
 
 from typer.testing import CliRunner
-from dpaudit.auditing.plan import Command
+from dpaudit.auditing.plan import CommandPlan
 from dpaudit.auditing.specification import of_command_line, read_specification, settings_of
 from dpaudit.cli.description import AuditCommand, read_command
 from dpaudit.cli.main import app
@@ -185,7 +185,7 @@ from dpaudit.plugin.marker import KNOWN
 
 page = CliRunner().invoke(app, ["audit", "--help"], env={"COLUMNS": "200"}).output
 assert "--stamina" in page and "Looks without news (any)." in page
-assert str(Command({"stamina": 4}, ("a.toml",))) == "dpaudit audit a.toml --stamina 4"
+assert str(CommandPlan({"stamina": 4}, ("a.toml",))) == "dpaudit audit a.toml --stamina 4"
 described = AuditCommand.of({"targets": ["a.toml"], "stamina": 4})
 assert described.overrides == {"stamina": 4}
 assert read_command(described.document(), Path("a.sqlite")) == described

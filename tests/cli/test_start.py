@@ -11,8 +11,8 @@ import dpaudit.cli.asking as asking
 import dpaudit.cli.start as start_module
 from dpaudit.cli.beginnings import BEGINNINGS, beginning_of
 from dpaudit.cli.main import app, main
-from dpaudit.cli.start import explained
-from dpaudit.cli.suggestions import suggested
+from dpaudit.cli.start import format_beginning
+from dpaudit.cli.suggestions import find_suggestions
 from dpaudit.errors import UnknownName
 from tests.docs.blocks import ROOT
 
@@ -113,7 +113,7 @@ def write(folder, **files):
 
 
 def shown(word, folder):
-    return "\n".join(explained(beginning_of(word), folder))
+    return "\n".join(format_beginning(beginning_of(word), folder))
 
 
 def test_files_of_the_folder_are_suggested(tmp_path):
@@ -134,8 +134,8 @@ def test_files_of_the_folder_are_suggested(tmp_path):
 
 
 def test_nothing_is_suggested_where_nothing_fits(tmp_path):
-    assert all(suggested(one.word, tmp_path) == [] for one in BEGINNINGS)
-    assert suggested("code", tmp_path / "missing") == []
+    assert all(find_suggestions(one.word, tmp_path) == [] for one in BEGINNINGS)
+    assert find_suggestions("code", tmp_path / "missing") == []
 
 
 @pytest.fixture
@@ -156,11 +156,11 @@ def test_two_files_and_no_function_are_asked_about(two, capsys):
 @pytest.mark.parametrize("count", [1, 2])
 def test_each_command_that_is_listed_is_parsed(count):
     files = ["a.csv", "b.csv"][:count]
-    for line in asking._lines(files, 1.0):
+    for line in asking._format_file_suggestions(files, 1.0):
         command = line.partition(": dpaudit ")[2].replace(" (a column says which)", "")
         if command:
             parse(f"dpaudit {command}")
-    assert len(asking._lines(files, 1.0)) >= 4
+    assert len(asking._format_file_suggestions(files, 1.0)) >= 4
 
 
 def test_a_file_that_is_not_there_is_named(two, capsys):

@@ -145,7 +145,7 @@ def test_a_closed_input_is_refused(dpaudit, monkeypatch):
 def test_a_line_without_end_is_refused(monkeypatch):
     monkeypatch.setattr(watch, "_LONGEST_LINE", 1000)
     with pytest.raises(DataError, match="line 2: got more than 0 MiB without an end"):
-        list(watch.numbered([b"dataset,1\n", *[b"0" * 100] * 20]))
+        list(watch.read_numbered_lines([b"dataset,1\n", *[b"0" * 100] * 20]))
 
 
 def test_wide_outputs_sorted_by_side_are_bet_on(watched, monkeypatch):

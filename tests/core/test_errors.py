@@ -11,11 +11,11 @@ from dpaudit.errors import (
     DpauditError,
     InvalidArgument,
     MechanismError,
-    Shown,
     UnknownName,
     UnsupportedEvent,
+    VerbatimText,
     calls_of,
-    shorten,
+    shorten_repr,
 )
 
 
@@ -51,10 +51,10 @@ def test_a_value_that_cannot_pickle_still_crosses_a_process_border():
 
 def test_shown_words_come_without_quotes():
     assert (
-        str(InvalidArgument("pair", Shown("2 records"), "one"))
+        str(InvalidArgument("pair", VerbatimText("2 records"), "one"))
         == "pair: got 2 records, expected one"
     )
-    assert repr(Shown("x")) == "x"
+    assert repr(VerbatimText("x")) == "x"
 
 
 def test_an_unknown_name_lists_what_is_known_and_guesses():
@@ -68,9 +68,9 @@ def test_an_unknown_name_lists_what_is_known_and_guesses():
 
 @pytest.mark.parametrize("width", [4, 10, 80])
 def test_shorten_keeps_to_the_width(width):
-    assert len(shorten("a" * 500, width)) == width
-    assert shorten("a" * 500, width).endswith("...")
-    assert shorten(1, width) == "1"
+    assert len(shorten_repr("a" * 500, width)) == width
+    assert shorten_repr("a" * 500, width).endswith("...")
+    assert shorten_repr(1, width) == "1"
 
 
 def test_notes_of_errors_of_ours_are_shown_and_no_others():

@@ -14,9 +14,9 @@ import pytest
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import planned_units
 from dpaudit.execution.backends import Computed, _Chunks
-from dpaudit.execution.executor import ShareDrawn, _draw_share, _filled
-from dpaudit.execution.shipping import _words
-from dpaudit.execution.worker import Files, _bytes
+from dpaudit.execution.executor import ShareDrawn, _draw_share, _fill_kept_stage
+from dpaudit.execution.shipping import _read_pickled_texts
+from dpaudit.execution.worker import Files, _receive_bytes
 from dpaudit.execution.written import is_worked_out
 
 STAGE = SimpleNamespace(shown="drawing")
@@ -83,11 +83,11 @@ def test_a_share_is_every_nth_unit_from_its_own_number_on(shard, there, drawn, m
 @pytest.mark.parametrize("there", [(), (0,), (1, 2), (4,), (0, 1, 2, 3, 4)])
 def test_what_is_kept_and_what_is_computed_come_in_the_order_of_the_plan(there):
     kept, asked = Kept(*there), []
-    found = [one for part in _filled(kept, 5, computed_in_twos(asked)) for one in part]
+    found = [one for part in _fill_kept_stage(kept, 5, computed_in_twos(asked)) for one in part]
     assert found == [f"{'old' if place in there else 'new'} {place}" for place in range(5)]
     assert asked == [place for place in range(5) if place not in there]
     assert list(map(kept.load, range(5))) == found
-    alone = [one for part in _filled(None, 5, computed_in_twos([])) for one in part]
+    alone = [one for part in _fill_kept_stage(None, 5, computed_in_twos([])) for one in part]
     assert alone == [f"new {place}" for place in range(5)]
 
 
@@ -223,7 +223,7 @@ def test_what_no_source_assigns_is_what_was_said(code, unless):
 @pytest.mark.parametrize("protocol", range(5))
 def test_words_of_a_pickle_are_its_texts_and_names(protocol):
     given = {"a": ["text", 7, 2**70, 1.5, True, pickle.dumps("inner")], "f": len}
-    found = set(_words(pickle.dumps(given, protocol)))
+    found = set(_read_pickled_texts(pickle.dumps(given, protocol)))
     assert {"a", "text", "f", "len"} <= found
     assert ("inner" in found) is (protocol >= 3)  # earlier ones have no bytes
     assert not found & {"7", "1.5", str(2**70), "True"}
@@ -233,10 +233,10 @@ def test_bytes_come_whole_and_none_of_them_where_the_channel_has_ended():
     here, there = socket.socketpair()
     with here, there:
         there.sendall(b"0123456789")
-        assert bytes(_bytes(here, 4)) == b"0123"
-        assert bytes(_bytes(here, 0)) == b""
-        assert bytes(_bytes(here, 3)) == b"456"
+        assert bytes(_receive_bytes(here, 4)) == b"0123"
+        assert bytes(_receive_bytes(here, 0)) == b""
+        assert bytes(_receive_bytes(here, 3)) == b"456"
         there.shutdown(socket.SHUT_WR)
         with pytest.raises(ConnectionError, match="within a message"):
-            _bytes(here, 9)
-        assert _bytes(here, 1) is None
+            _receive_bytes(here, 9)
+        assert _receive_bytes(here, 1) is None

@@ -12,7 +12,7 @@ from dpaudit.formats import SCHEMAS, read_json, schema_of, stamped
 from dpaudit.refutation import certificates_text
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.document import read_index, read_report, write_index, write_report
-from dpaudit.report.index import Missing
+from dpaudit.report.index import MissingAudit
 from dpaudit.report.schema import Environment, Report
 from dpaudit.verification import read
 
@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
     result = dpaudit.audit(noisy_sum, np.zeros(1), np.ones(1), **options)
     report = Report(results=[result], environment=Environment.of_this_machine(1, 0))
     write_report(report, place / "own", [CERTIFICATE])
-    write_index({"own": (report, [True])}, place, {"other": Missing("not run")})
+    write_index({"own": (report, [True])}, place, {"other": MissingAudit("not run")})
     (place / "selftest.json").write_text(json.dumps(stamped("selftest", {"version": "1"})))
     return place
 

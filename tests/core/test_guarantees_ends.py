@@ -14,7 +14,7 @@ from mpmath import mp
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import gaussian, tangents
 from dpaudit.guarantees.currency import currency_of, least_divergence
-from dpaudit.guarantees.guarantee import GroupOf, Guarantee, fraction
+from dpaudit.guarantees.guarantee import GroupOf, Guarantee, require_fraction
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
     GaussianDP,
@@ -22,8 +22,8 @@ from dpaudit.guarantees.kinds import (
     RenyiDP,
     ZeroConcentratedDP,
     _log_geometric_sum,
-    concentrated_epsilon,
-    concentrated_log_delta,
+    bound_concentrated_epsilon,
+    bound_concentrated_log_delta,
 )
 
 
@@ -210,7 +210,7 @@ def test_two_terms_of_a_profile_far_out_enclose_the_second_tail(mu, x):
         )
         exact = (mp.erfc(low / mp.sqrt(2)) - second) / 2
         with ctx.workprec(2048):
-            found = gaussian._profile(Fraction(mu), epsilon)
+            found = gaussian._enclose_gaussian_delta(Fraction(mu), epsilon)
             assert found.overlaps(arb(mp.nstr(exact, 150), 1e-140))
             assert found.rad() < 1e-21 * float(exact)
 
@@ -270,15 +270,15 @@ def test_a_concentrated_guarantee_takes_its_best_order(rho):
             (a - 1) * (a * rho - epsilon + math.log1p(-1 / a)) - math.log(a)
             for a in (1 + 10 ** (k / 400) for k in range(-1600, 2400))
         )
-        assert abs(concentrated_log_delta(rho, epsilon) - min(0.0, exact)) < 1e-4 * abs(exact)
-        undone = concentrated_epsilon(rho, concentrated_log_delta(rho, epsilon))
+        assert abs(bound_concentrated_log_delta(rho, epsilon) - min(0.0, exact)) < 1e-4 * abs(exact)
+        undone = bound_concentrated_epsilon(rho, bound_concentrated_log_delta(rho, epsilon))
         assert undone <= epsilon * (1 + 1e-6) + 1e-9
 
 
 def test_the_order_of_a_mild_concentrated_guarantee_is_bounded_by_a_closed_form():
     rho, log_delta = 1e-20, math.log(1e-13)  # its best order is beyond the grid
     exact = rho + 2 * math.sqrt(-rho * log_delta)
-    assert exact <= concentrated_epsilon(rho, log_delta) <= exact * (1 + 1e-14)
+    assert exact <= bound_concentrated_epsilon(rho, log_delta) <= exact * (1 + 1e-14)
 
 
 # --- what follows from what -----------------------------------------------------------------------
@@ -357,13 +357,13 @@ def test_a_share_of_outputs_lowers_the_belief_and_never_raises_it():
 
 @pytest.mark.parametrize("value", [0, 1, 0.0, 1.0])
 def test_a_fraction_includes_its_ends(value):
-    assert fraction("rate", value) == value
+    assert require_fraction("rate", value) == value
 
 
 @pytest.mark.parametrize("value", [-1e-9, math.nextafter(1, 2), math.nan, True])
 def test_what_is_no_fraction_is_refused(value):
     with pytest.raises(InvalidArgument, match="rate: got"):
-        fraction("rate", value)
+        require_fraction("rate", value)
 
 
 def test_a_group_of_a_group_is_their_product():
@@ -386,7 +386,7 @@ def certain(epsilon: float) -> float:
 
 @pytest.mark.parametrize("rate", [0.01, 0.2, 0.26, 0.4, 0.7, 0.9])
 def test_the_lowest_line_is_that_of_the_corner(rate):
-    found = math.exp(tangents.tangent(certain, math.log(rate)).at(math.log(rate)))
+    found = math.exp(tangents.find_tangent(certain, math.log(rate)).at(math.log(rate)))
     steep, shallow = 0.05 + math.e * rate, 1 - (0.95 - rate) / math.e
     assert abs(found - min(1.0, steep, shallow)) < 1e-6
 
@@ -415,7 +415,7 @@ def test_the_worst_loss_of_a_share_is_the_formula():
     exact = 1 - math.log(1 - 0.05 / 0.2)
     assert abs(tangents.worst_loss(certain, math.log(0.2)) - exact) < 1e-6
     assert tangents.worst_loss(certain, math.log(0.04)) == math.inf
-    assert tangents._loss(certain, math.log(0.04), 3.0) > 1e11
+    assert tangents._compute_tangent_loss(certain, math.log(0.04), 3.0) > 1e11
 
 
 # --- currencies -----------------------------------------------------------------------------------

@@ -97,7 +97,9 @@ def test_approximate_groups_have_the_summed_delta(epsilon, exponent, size):
     group = ApproximateDP(epsilon, delta).group(size)
     if exact < 0.999:
         assert isinstance(group, ApproximateDP)
-        assert rounding.written(group.at_epsilon) >= size * rounding.written(epsilon)
+        assert rounding.to_written_fraction(
+            group.at_epsilon
+        ) >= size * rounding.to_written_fraction(epsilon)
         assert group.at_epsilon == pytest.approx(size * epsilon, rel=1e-14)
         assert mpmath.mpf(group.at_delta) >= exact
         assert group.at_delta == pytest.approx(float(exact), rel=1e-11)

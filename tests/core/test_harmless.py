@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import warning_line, what_happened
-from dpaudit.execution.failures import failure
-from dpaudit.execution.worker import described
-from dpaudit.records import showing
+from dpaudit.execution.failures import make_worker_error
+from dpaudit.execution.worker import describe_error
+from dpaudit.records import set_records_shown
 
 RECORD = "".join(["Zebulon", "Quill"])  # is written nowhere
 
@@ -79,10 +79,10 @@ def imports():
 @pytest.mark.parametrize("code", HIDDEN.values(), ids=HIDDEN)
 def test_a_record_in_pythons_own_words_is_hidden(code):
     error = raised_by(code)
-    apart = failure(described(error) | {"module": "builtins"}, None)
+    apart = make_worker_error(describe_error(error) | {"module": "builtins"}, None)
     assert RECORD not in what_happened(error)
     assert RECORD not in str(apart)
-    with showing():
+    with set_records_shown():
         assert isinstance(error, SyntaxError) or RECORD in what_happened(error)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.errors import MechanismError, shorten, words_of
+from dpaudit.errors import MechanismError, shorten_repr, words_of
 from dpaudit.execution import keeper
-from dpaudit.execution.keeper import Keeper
+from dpaudit.execution.keeper import KeeperProcess
 from dpaudit.execution.printing import Printed
 
 HUGE = 200_000_000
@@ -36,14 +36,14 @@ def test_the_text_of_an_error_is_cut_within_a_second():
 @pytest.mark.parametrize("kind", [dict.fromkeys, list, tuple, set])
 def test_what_is_long_is_shown_by_its_beginning_within_a_second(kind):
     value = kind(range(10**6))
-    shown = within(1.0, lambda: shorten(value))
+    shown = within(1.0, lambda: shorten_repr(value))
     assert len(shown) == 80
-    assert shown == shorten(kind(range(50)))  # as of one that is cut at the same place
+    assert shown == shorten_repr(kind(range(50)))  # as of one that is cut at the same place
 
 
 def test_what_is_short_is_shown_whole():
-    assert shorten({1: "a"}) == "{1: 'a'}"
-    assert shorten([1, 2]) == "[1, 2]"
+    assert shorten_repr({1: "a"}) == "{1: 'a'}"
+    assert shorten_repr([1, 2]) == "[1, 2]"
 
 
 # Processes
@@ -87,7 +87,7 @@ def test_the_mechanism_is_named_and_what_it_did(mechanism, said):
 
 
 def test_a_process_that_does_not_start_says_why_and_what_helps(monkeypatch):
-    one = Keeper()
+    one = KeeperProcess()
     monkeypatch.setattr(keeper, "_STARTING", 0.3)
     monkeypatch.setattr(one, "_say", lambda *_: None)  # it never hears of the request
     try:

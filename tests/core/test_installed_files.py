@@ -25,10 +25,10 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "mine.egg-info").mkdir()
     (tmp_path / "mine.egg-info" / "SOURCES.txt").write_text("mine/__init__.py\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    for cached in (is_installed, package_of, installed._recorded):
+    for cached in (is_installed, package_of, installed._read_installed_names):
         cached.cache_clear()
     yield tmp_path
-    for cached in (is_installed, package_of, installed._recorded):
+    for cached in (is_installed, package_of, installed._read_installed_names):
         cached.cache_clear()
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from dpaudit.errors import DpauditError
 from dpaudit.execution import ledger, processes
-from dpaudit.execution.failures import OutOfTime, WorkerEnded
-from dpaudit.execution.ledger import Ledger
-from dpaudit.execution.processes import Limits, Request, Worker
+from dpaudit.execution.failures import DrawTimeout, WorkerEnded
+from dpaudit.execution.ledger import RunLedger
+from dpaudit.execution.processes import Limits, UnitRequest, Worker
 
 NOW = 100.0
 
@@ -20,7 +20,7 @@ NOW = 100.0
 
 
 def test_an_empty_ledger_knows_nothing_and_decides_every_time():
-    empty, asked = Ledger(), []
+    empty, asked = RunLedger(), []
     for _ in range(2):
         assert empty.fact("pace", lambda: asked.append("again") or 7, about=3, measures=True) == 7
     assert asked == ["again"] * 2
@@ -32,18 +32,18 @@ def test_an_empty_ledger_knows_nothing_and_decides_every_time():
 
 
 def test_a_ledger_is_current_inside_its_block_alone():
-    outer, inner, before = Ledger(), Ledger(), ledger.current()
+    outer, inner, before = RunLedger(), RunLedger(), ledger.get_current_ledger()
 
     def fail():
-        with ledger.under(inner):
-            assert ledger.current() is inner
+        with ledger.set_current_ledger(inner):
+            assert ledger.get_current_ledger() is inner
             raise ValueError("mine")
 
-    with ledger.under(outer):
+    with ledger.set_current_ledger(outer):
         with pytest.raises(ValueError, match="mine"):
             fail()
-        assert ledger.current() is outer
-    assert ledger.current() is before
+        assert ledger.get_current_ledger() is outer
+    assert ledger.get_current_ledger() is before
 
 
 # --- workers --------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ class AChannel:
 
 def worker(asked=(1,), timeout=None, until=None, since=NOW - 3, **given):
     made = Worker(Limits(timeout=timeout), AKeeper(), AChannel(), 7, since=since, until=until)
-    made.asked.extend(Request(0, units) for units in asked)
+    made.asked.extend(UnitRequest(0, units) for units in asked)
     for name, value in given.items():
         setattr(made, name, value)
     return made
@@ -100,7 +100,7 @@ def test_a_worker_has_what_is_left_of_its_limit_and_of_the_time_for_draws(given,
 
 
 @pytest.mark.parametrize(
-    ("until", "kind"), [(None, WorkerEnded), (NOW + 1, WorkerEnded), (NOW, OutOfTime)]
+    ("until", "kind"), [(None, WorkerEnded), (NOW + 1, WorkerEnded), (NOW, DrawTimeout)]
 )
 def test_who_takes_too_long_is_ended_and_told_why(until, kind):
     late = worker(timeout=5.0, until=until)
@@ -112,7 +112,9 @@ def test_who_takes_too_long_is_ended_and_told_why(until, kind):
 def test_what_is_asked_is_sent_with_its_units_and_the_clock_starts_at_the_first(monkeypatch):
     sent = []
     monkeypatch.setattr(
-        processes.other_side, "send", lambda channel, message, value: sent.append((message, value))
+        processes.other_side,
+        "send_message",
+        lambda channel, message, value: sent.append((message, value)),
     )
     made = worker(asked=(), since=0.0)
     made.load("task", b"blob")
@@ -134,7 +136,7 @@ def test_what_is_asked_is_sent_with_its_units_and_the_clock_starts_at_the_first(
 def test_an_answer_that_is_none_ends_the_worker(monkeypatch, message, killed):
     made = worker()
     made.channel.settimeout = lambda seconds: None
-    monkeypatch.setattr(processes.other_side, "receive", lambda channel, most: message)
+    monkeypatch.setattr(processes.other_side, "receive_message", lambda channel, most: message)
     with pytest.raises(DpauditError):
         made.answer()
     assert made.keeper.killed == killed
@@ -150,7 +152,7 @@ def test_an_answer_is_waited_for_as_long_as_is_left_and_a_grace_at_least(
     def late(channel, most):
         raise TimeoutError
 
-    monkeypatch.setattr(processes.other_side, "receive", late)
+    monkeypatch.setattr(processes.other_side, "receive_message", late)
     made, waited = worker(**given), []
     made.channel.settimeout = waited.append
     with pytest.raises(WorkerEnded):

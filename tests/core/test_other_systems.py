@@ -7,7 +7,7 @@ import pytest
 
 import dpaudit
 import dpaudit.errors as errors
-from dpaudit.execution.keeper import Keeper
+from dpaudit.execution.keeper import KeeperProcess
 from dpaudit.files import write_file
 
 
@@ -28,7 +28,7 @@ def test_the_command_line_says_so_before_anything_else(words):
 
 def test_a_process_for_a_mechanism_is_refused(another_system):
     with pytest.raises(errors.UnsupportedSystem, match="a mechanism in a process of its own: got"):
-        Keeper()
+        KeeperProcess()
 
 
 def test_no_file_is_begun(another_system, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpaudit.drawing import Curve, Panel, picture
+from dpaudit.drawing import Curve, Panel, render_picture
 from dpaudit.palette import AT_NIGHT, BLACK, DRAWN, INK, ORANGE, PAGE, with_night
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ def test_what_is_read_stands_out_from_the_page_by_day_and_by_night():
 def drawn():
     curves = tuple(Curve(label=str(n), x=[0, 1], y=[n, 1]) for n in range(7))
     panel = Panel(title="t", x_label="x", y_label="y", curves=curves)
-    return picture("t", (panel,), "svg").decode("utf-8")
+    return render_picture("t", (panel,), "svg").decode("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from numpy.random import SeedSequence
 
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, UnknownName
 from dpaudit.execution import planned_units, worker
-from dpaudit.execution.failures import CannotTravel, OutOfTime, WorkerEnded, ended_with
+from dpaudit.execution.failures import CannotTravel, DrawTimeout, WorkerEnded, format_exit_status
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
 from dpaudit.execution.tasks import has_last_task
@@ -115,12 +115,12 @@ def same(one, other):
 def test_values_come_back_as_they_are(value):
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        worker.send(ours, {"do": "it"}, value)
+        worker.send_message(ours, {"do": "it"}, value)
         ours.close()
-        message = worker.receive(theirs)
+        message = worker.receive_message(theirs)
         assert message["do"] == "it"
         assert same(message["value"], value)
-        assert worker.receive(theirs) is None
+        assert worker.receive_message(theirs) is None
 
 
 @pytest.mark.parametrize(
@@ -130,19 +130,19 @@ def test_values_come_back_as_they_are(value):
 )
 def test_what_is_not_data_is_not_sent(value):
     with pytest.raises(worker.CannotBeSent):
-        worker.packed(value, [])
+        worker.pack_value(value, [])
 
 
 @pytest.mark.parametrize("cut", [1, 15, 16, 30, -1])
 def test_a_message_that_is_cut_off_is_no_message(cut):
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        worker.send(ours, {}, np.arange(10.0))
+        worker.send_message(ours, {}, np.arange(10.0))
         whole = theirs.recv(10_000)
         ours.sendall(whole[:cut])
         ours.close()
         with pytest.raises(ConnectionError):
-            worker.receive(theirs)
+            worker.receive_message(theirs)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_text_that_is_no_message_is_said_to_be_none(text):
     with ours, theirs:
         ours.sendall(worker.HEAD.pack(worker.MAGIC, len(text), 8) + text + bytes(8))
         with pytest.raises(worker.NoMessage):
-            worker.receive(theirs)
+            worker.receive_message(theirs)
 
 
 def test_a_message_that_claims_to_be_larger_than_its_process_is_not_waited_for():
@@ -161,7 +161,7 @@ def test_a_message_that_claims_to_be_larger_than_its_process_is_not_waited_for()
     with ours, theirs:
         ours.sendall(worker.HEAD.pack(worker.MAGIC, 2, 2**62) + b"{}")
         with pytest.raises(worker.NoMessage):
-            worker.receive(theirs, 2**32)
+            worker.receive_message(theirs, 2**32)
 
 
 def test_an_answer_that_does_not_go_on_is_not_waited_for_for_ever():
@@ -233,7 +233,7 @@ def test_a_worker_that_is_killed_is_named_by_its_signal(number):
 
 
 def test_a_signal_without_a_name_has_a_number():
-    assert ended_with(-63).startswith("was ended by signal 63 (")
+    assert format_exit_status(-63).startswith("was ended by signal 63 (")
 
 
 @pytest.mark.parametrize(
@@ -418,10 +418,12 @@ def test_the_other_side_needs_numpy_alone(tmp_path):
             assert "started" in json.loads(control.recv(1000))
         data = np.array([1.0, 2.0])
         load = {"do": "load", "task": "t", "reference": "theirs:noisy", "path": [str(tmp_path)]}
-        worker.send(channel, load, data)
-        worker.send(channel, {"do": "run", "task": "t", "units": [[3, 5, [1]], [2, 5, [2]]]})
-        assert "failed" not in worker.receive(channel)
-        first, second = worker.receive(channel)["value"]
+        worker.send_message(channel, load, data)
+        worker.send_message(
+            channel, {"do": "run", "task": "t", "units": [[3, 5, [1]], [2, 5, [2]]]}
+        )
+        assert "failed" not in worker.receive_message(channel)
+        first, second = worker.receive_message(channel)["value"]
     expected = 3.0 + np.random.default_rng(SeedSequence(5, spawn_key=(1,))).random(3)
     np.testing.assert_array_equal(first, expected)
     assert len(second) == 2
@@ -452,7 +454,7 @@ def test_draws_end_when_their_time_is_over(seconds, most):
     with Crew() as crew:
         crew.call(math.sqrt, 1.0)
         began = time.monotonic()
-        with pytest.raises(OutOfTime, match="no time"), crew.by(began + 0.3):
+        with pytest.raises(DrawTimeout, match="no time"), crew.by(began + 0.3):
             list(crew.map(partial(sleeps, seconds), units, workers=1))
         assert time.monotonic() - began < most
         assert sum(sum(found) for found in crew.map(partial(sleeps, 0.0), units, 1)) == 500
@@ -462,7 +464,7 @@ def test_draws_end_when_their_time_is_over(seconds, most):
 def test_a_block_inside_another_has_no_more_time():
     now = time.monotonic()
     with Crew() as crew, crew.by(now - 1), crew.by(now + 60):
-        with pytest.raises(OutOfTime):
+        with pytest.raises(DrawTimeout):
             crew.call(math.sqrt, 1.0)
 
 
@@ -472,7 +474,7 @@ def test_time_that_is_over_is_no_outcome_of_the_code():
     with Crew(Limits(timeout=0.2)) as crew:
         with pytest.raises(WorkerEnded), crew.by(time.monotonic() + 60):
             list(crew.map(partial(sleeps, 30.0), [unit], 1))
-        assert not issubclass(OutOfTime, WorkerEnded)
+        assert not issubclass(DrawTimeout, WorkerEnded)
 
 
 def _is_last(unit):

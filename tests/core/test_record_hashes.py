@@ -14,7 +14,14 @@ import pytest
 import scipy.sparse as sparse
 
 from dpaudit import records
-from dpaudit.records import Record, fingerprint, hidden, said, showing, stray
+from dpaudit.records import (
+    Record,
+    compute_data_fingerprint,
+    convert_stray_argument,
+    format_hidden_value,
+    format_message_value,
+    set_records_shown,
+)
 
 
 @dataclass
@@ -76,28 +83,28 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("one", "other"), EQUAL)
 def test_equal_values_have_one_hash_whichever_types_hold_them(one, other):
-    assert fingerprint(one, b"s") == fingerprint(other, b"s")
-    assert fingerprint(one, b"s") != fingerprint(one, b"t")
-    assert len(fingerprint(one, b"s")) == 32
+    assert compute_data_fingerprint(one, b"s") == compute_data_fingerprint(other, b"s")
+    assert compute_data_fingerprint(one, b"s") != compute_data_fingerprint(one, b"t")
+    assert len(compute_data_fingerprint(one, b"s")) == 32
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_other_values_have_another_hash(one, other):
-    assert fingerprint(one, b"s") != fingerprint(other, b"s")
+    assert compute_data_fingerprint(one, b"s") != compute_data_fingerprint(other, b"s")
 
 
 def test_an_edge_s_weight_is_a_part_of_a_graph():
     one, other = nx.path_graph(3), nx.path_graph(3)
     other.edges[0, 1]["weight"] = 2.0
-    assert fingerprint(one, b"s") != fingerprint(other, b"s")
+    assert compute_data_fingerprint(one, b"s") != compute_data_fingerprint(other, b"s")
     other = nx.path_graph(3)
     other.nodes[0]["label"] = 1
-    assert fingerprint(one, b"s") != fingerprint(other, b"s")
+    assert compute_data_fingerprint(one, b"s") != compute_data_fingerprint(other, b"s")
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", "NaN", "inf", math.nan, math.inf, -math.inf])
 def test_what_is_missing_or_not_finite_is_shown(value):
-    assert hidden(value) == repr(value)
+    assert format_hidden_value(value) == repr(value)
 
 
 @pytest.mark.parametrize(
@@ -122,37 +129,37 @@ def test_a_record_tells_its_kind_and_shape_alone(value, kind):
     shown = repr(Record(value))
     assert shown.partition(" #")[0] == kind
     assert len(shown.partition(" #")[2]) == 8
-    with showing():
+    with set_records_shown():
         assert repr(Record(value)) == repr(value)
-        with showing(False):
+        with set_records_shown(False):
             assert repr(Record(value)) != repr(value)
 
 
 def test_hashes_are_those_of_a_run():
     with records.run():
-        first = hidden("Alice")
-        assert hidden("Alice") == first
+        first = format_hidden_value("Alice")
+        assert format_hidden_value("Alice") == first
         with records.run():  # a part of it
-            assert hidden("Alice") == first
+            assert format_hidden_value("Alice") == first
         with records.run(shown=True):
             assert records.are_shown()
-            assert hidden("Alice") == first
+            assert format_hidden_value("Alice") == first
         assert not records.are_shown()
-        own = records.policy()
+        own = records.get_policy()
     with records.run():
-        assert hidden("Alice") != first
-        with records.under(own):
-            assert hidden("Alice") == first
-    with records.showing():
-        assert hidden("Alice") != first
+        assert format_hidden_value("Alice") != first
+        with records.apply_policy(own):
+            assert format_hidden_value("Alice") == first
+    with records.set_records_shown():
+        assert format_hidden_value("Alice") != first
 
 
 def test_records_are_shown_to_the_end_of_the_block_that_hides_them():
     with records.run():
-        before = hidden("Alice")
-        records.show()
+        before = format_hidden_value("Alice")
+        records.show_records()
         assert records.are_shown()
-        assert hidden("Alice") == before
+        assert format_hidden_value("Alice") == before
         with records.run():
             assert records.are_shown()
     assert not records.are_shown()
@@ -160,12 +167,12 @@ def test_records_are_shown_to_the_end_of_the_block_that_hides_them():
 
 def test_what_may_be_data_by_mistake_is_marked():
     for value in ("a", b"a", 1, 1.5, None, len):
-        assert stray(value) is value
+        assert convert_stray_argument(value) is value
     for value in ([1], np.zeros(2), {"a": 1}):
-        assert isinstance(stray(value), Record)
-    assert said(1.5) == "1.5"
-    assert said([1.5]) == "[1.5]"
-    assert said(np.float64(1.5)) == repr(np.float64(1.5))
+        assert isinstance(convert_stray_argument(value), Record)
+    assert format_message_value(1.5) == "1.5"
+    assert format_message_value([1.5]) == "[1.5]"
+    assert format_message_value(np.float64(1.5)) == repr(np.float64(1.5))
     for value in (np.zeros(2), Point(np.zeros(2), 1.0)):
-        assert " #" in said(value)
-    assert said(Point(1.0, 2.0)) == repr(Point(1.0, 2.0))
+        assert " #" in format_message_value(value)
+    assert format_message_value(Point(1.0, 2.0)) == repr(Point(1.0, 2.0))

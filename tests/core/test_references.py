@@ -1,6 +1,6 @@
 """Objects by name, and the entry points that are installed."""
 
-from dpaudit._references import installed
+from dpaudit._references import find_entry_points
 
 GROUP = "dpaudit.claims"
 
@@ -14,16 +14,16 @@ def _install(folder, name):
 
 def test_what_is_installed_later_is_seen(tmp_path, monkeypatch):
     folder = tmp_path / "place"
-    before = set(installed(GROUP))
+    before = set(find_entry_points(GROUP))
     _install(folder, "theirs")
-    assert set(installed(GROUP)) == before
+    assert set(find_entry_points(GROUP)) == before
     monkeypatch.syspath_prepend(str(folder))
-    assert set(installed(GROUP)) == before | {"theirs"}
+    assert set(find_entry_points(GROUP)) == before | {"theirs"}
     _install(folder, "another")
-    assert set(installed(GROUP)) == before | {"theirs", "another"}
+    assert set(find_entry_points(GROUP)) == before | {"theirs", "another"}
     monkeypatch.undo()
-    assert set(installed(GROUP)) == before
+    assert set(find_entry_points(GROUP)) == before
 
 
 def test_nothing_is_parsed_twice_while_nothing_changes():
-    assert installed(GROUP) is installed(GROUP)
+    assert find_entry_points(GROUP) is find_entry_points(GROUP)

@@ -56,9 +56,9 @@ def draws(count: int, seed: int = 1) -> list[tuple[float, float]]:
     ],
 )
 def test_a_double_stands_for_a_number_of_twelve_digits(value, number):
-    assert rounding.written(value) == number
-    assert rounding.most(value) == max(number, Fraction(value))
-    assert rounding.least(value) == min(number, Fraction(value))
+    assert rounding.to_written_fraction(value) == number
+    assert rounding.to_larger_fraction(value) == max(number, Fraction(value))
+    assert rounding.to_smaller_fraction(value) == min(number, Fraction(value))
 
 
 @pytest.mark.parametrize("value", [0.1, 1e-20, 123456789012.0, 0.0, math.inf])
@@ -73,22 +73,22 @@ def test_a_number_of_many_digits_is_not(value):
 
 @pytest.mark.parametrize("value", [TENTH, THREE_TENTHS, Fraction(5), Fraction(0)])
 def test_what_a_double_stands_for_is_not_moved(value):
-    assert rounding.up(value) == rounding.down(value) == float(value)
+    assert rounding.up(value) == rounding.round_fraction_down(value) == float(value)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_fractions_are_moved_to_the_next_double(sign):
     for denominator in range(3, 60):
         value = sign * Fraction(7, denominator) ** 3
-        high, low = rounding.up(value), rounding.down(value)
+        high, low = rounding.up(value), rounding.round_fraction_down(value)
         assert low == high or low == math.nextafter(high, -math.inf)
         assert Fraction(low) <= value <= Fraction(high) or meaning(low) == value == meaning(high)
 
 
 def test_what_no_double_reaches_is_rounded_outwards():
     far = Fraction(10) ** 400
-    assert (rounding.up(far), rounding.down(far)) == (math.inf, LARGEST)
-    assert (rounding.up(-far), rounding.down(-far)) == (-LARGEST, -math.inf)
+    assert (rounding.up(far), rounding.round_fraction_down(far)) == (math.inf, LARGEST)
+    assert (rounding.up(-far), rounding.round_fraction_down(-far)) == (-LARGEST, -math.inf)
 
 
 def test_the_worse_of_two_readings_counts_unless_a_double_stands_for_the_result():
@@ -174,24 +174,24 @@ def test_powers_of_e_are_rounded_up():
 
 @pytest.mark.parametrize("value", [1.0, -1.0, 0.0, 3e-7])
 def test_what_is_off_gives_way_on_its_own_side(value):
-    above, below = rounding.above(value, 2.0), rounding.below(value, 2.0)
+    above, below = rounding.bound_above(value, 2.0), rounding.bound_below(value, 2.0)
     off = 8 * rounding.UNIT * (abs(value) + 2)
     assert off <= Fraction(above) - Fraction(value) < 1.5 * off
     assert off <= Fraction(value) - Fraction(below) < 1.5 * off
-    assert rounding.above(value, 2.0, 80.0) > value + 9 * off
-    assert rounding.above(0.0, 0.0) == rounding.below(0.0, 0.0) == 0.0
+    assert rounding.bound_above(value, 2.0, 80.0) > value + 9 * off
+    assert rounding.bound_above(0.0, 0.0) == rounding.bound_below(0.0, 0.0) == 0.0
 
 
 def test_balls_end_on_their_own_sides():
     with ctx.workprec(200):
         for n in range(2, 40):
             root = arb(n).sqrt() - 4
-            assert arb(rounding.floor(root)) <= root <= arb(rounding.ceiling(root))
-            assert rounding.ceiling(root) - rounding.floor(root) <= math.ulp(4.0)
+            assert arb(rounding.round_ball_down(root)) <= root <= arb(rounding.round_ball_up(root))
+            assert rounding.round_ball_up(root) - rounding.round_ball_down(root) <= math.ulp(4.0)
         wide = arb(1, 0.25)
-        assert rounding.floor(wide) <= 0.75 < 1.25 <= rounding.ceiling(wide) < 1.26
-        assert rounding.ceiling(arb("nan")) == math.inf
-        assert rounding.floor(arb("nan")) == -math.inf
+        assert rounding.round_ball_down(wide) <= 0.75 < 1.25 <= rounding.round_ball_up(wide) < 1.26
+        assert rounding.round_ball_up(arb("nan")) == math.inf
+        assert rounding.round_ball_down(arb("nan")) == -math.inf
 
 
 @pytest.mark.parametrize("square", [Fraction(9, 100), Fraction(25), Fraction(1, 4), Fraction(0)])

@@ -11,7 +11,7 @@ import pytest
 from dpaudit.execution import scripts
 from dpaudit.execution.failures import CodeFailed
 from dpaudit.execution.looks import close_look
-from dpaudit.execution.scripts import MAIN, Source, Survey
+from dpaudit.execution.scripts import MAIN, ScriptSource, Survey
 
 
 def a_module(name, file=None, package=None):
@@ -44,14 +44,16 @@ def test_a_script_is_run_under_the_name_that_multiprocessing_gives_it(script):
     path = script("")
     for name in ("__main__", "__mp_main__"):
         found = scripts.source_of(a_module(name, path, "pkg"))
-        assert found == Source(path, MAIN, "pkg", ("pytest", "-x"))
+        assert found == ScriptSource(path, MAIN, "pkg", ("pytest", "-x"))
     plain = scripts.source_of(a_module("__main__", script("", "tool")))
     assert plain.name == MAIN
 
 
 def test_a_module_of_a_file_that_nobody_finds_by_its_name_is_run_again(script):
     path = script("")
-    assert scripts.source_of(a_module("own_script", path)) == Source(path, "own_script", None, ())
+    assert scripts.source_of(a_module("own_script", path)) == ScriptSource(
+        path, "own_script", None, ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,17 +79,17 @@ def test_no_file_of_other_kinds_is_run_again(script, tmp_path, monkeypatch):
 def test_what_stands_on_the_path_is_found_by_its_name_alone(script, tmp_path, monkeypatch):
     path = script("")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert scripts._origin("own_script") == path
+    assert scripts._find_importable_file("own_script") == path
     assert scripts.source_of(a_module("own_script", path)) is None
     assert scripts.source_of(a_module("other_script", path)) is not None
-    assert scripts._origin("no_such_package.own_script") is None
+    assert scripts._find_importable_file("no_such_package.own_script") is None
     (tmp_path / "folder").mkdir()
     inner = script("", "folder/inner.py")
     (tmp_path / "folder" / "__init__.py").touch()
     import folder
 
     assert folder.__path__
-    assert scripts._origin("folder.inner") == inner
+    assert scripts._find_importable_file("folder.inner") == inner
     assert scripts._is_found("folder")
     assert not scripts._is_found("folder.deeper")
     assert not scripts._is_found("missing.folder")
@@ -98,7 +100,7 @@ def test_what_stands_on_the_path_is_found_by_its_name_alone(script, tmp_path, mo
 
 def test_a_script_is_run_once_with_its_arguments_and_is_main(script):
     path = script("import sys\nseen = sys.argv[:], __name__, __package__\nhere = __file__\n")
-    source = Source(path, MAIN, None, ("program", "7"))
+    source = ScriptSource(path, MAIN, None, ("program", "7"))
     module = scripts.run(source)
     assert module.seen == (["program", "7"], MAIN, None)
     assert module.here == path
@@ -110,7 +112,7 @@ def test_a_script_is_run_once_with_its_arguments_and_is_main(script):
 def test_a_module_is_run_in_its_package_and_leaves_main_alone(script):
     path = script("name = __name__\nclass A:\n    class B:\n        c = 3\n")
     main = sys.modules["__main__"]
-    module = scripts.run(Source(path, "own.part", "own", ()))
+    module = scripts.run(ScriptSource(path, "own.part", "own", ()))
     assert (module.name, module.__package__, module.__spec__.name) == (
         "own.part",
         "own",
@@ -118,21 +120,21 @@ def test_a_module_is_run_in_its_package_and_leaves_main_alone(script):
     )
     assert sys.modules["__main__"] is main
     assert sys.argv == ["pytest", "-x"]
-    assert scripts.made_by((path, "own.part", "own", ()), "A.B").c == 3
-    elsewhere = scripts.run(Source(script("name = 1\n", "other.py"), "own.part", "own", ()))
+    assert scripts.load_from_source((path, "own.part", "own", ()), "A.B").c == 3
+    elsewhere = scripts.run(ScriptSource(script("name = 1\n", "other.py"), "own.part", "own", ()))
     assert elsewhere.name == 1
 
 
 def test_a_file_runs_up_to_its_first_call_into_this_package(script):
     text = "before = 1\nimport dpaudit\ndpaudit.audit(None)\nafter = 2\n"
-    module = scripts.run(Source(script(text), "own_script", None, ()))
+    module = scripts.run(ScriptSource(script(text), "own_script", None, ()))
     assert module.before == 1
     assert not hasattr(module, "after")
 
 
 def test_a_file_that_raises_leaves_what_was_there(script):
     before = sys.modules["__main__"]
-    source = Source(script("raise ValueError('mine')\n"), MAIN, None, ())
+    source = ScriptSource(script("raise ValueError('mine')\n"), MAIN, None, ())
     with pytest.raises(ValueError, match="mine"):
         scripts.run(source)
     assert sys.modules["__main__"] is before
@@ -194,9 +196,9 @@ def test_what_fresh_runs_do_not_agree_on_may_differ_and_what_one_lacks_does():
 
 
 def test_a_survey_is_of_a_file_as_it_is(script):
-    source, found = Source(script("a = 1\n"), "own_script", None, ()), Survey((), "why")
+    source, found = ScriptSource(script("a = 1\n"), "own_script", None, ()), Survey((), "why")
     assert scripts.survey_of(source) is None
-    scripts.note(source, found)
+    scripts.register_survey(source, found)
     assert scripts.survey_of(source) is found
     assert scripts.survey_of(source._replace(name="other")) is None
     os.utime(source.path, (1, 1))

@@ -8,7 +8,7 @@ import pytest
 from pydantic import Field
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.package import Claimed, number_of
+from dpaudit.extension.package import PackageClaim, number_of
 from dpaudit.extension.parameters import CHOICE, Parameters, other_choices
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
@@ -135,13 +135,13 @@ def test_choices_that_are_not_the_defaults_are_a_reservation(given, other):
     ],
 )
 def test_a_claim_follows_its_setting_in_its_own_currency(given, guarantee):
-    assert Claimed(where="there", **given).guarantee({"e": 2.0, "d": 1e-5}) == guarantee
+    assert PackageClaim(where="there", **given).guarantee({"e": 2.0, "d": 1e-5}) == guarantee
 
 
 @pytest.mark.parametrize("given", [{}, {"epsilon": 1.0, "rho": 1.0}, {"mu": 1.0, "epsilon": 1.0}])
 def test_a_claim_has_one_currency(given):
     with pytest.raises(InvalidArgument, match="one of epsilon, rho and mu"):
-        Claimed(where="there", **given)
+        PackageClaim(where="there", **given)
 
 
 @pytest.mark.parametrize("given", [math.nan, math.inf, True, "unknown", "word", None])

@@ -12,17 +12,28 @@ import pytest
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent
 from dpaudit.reproduction.judgement import (
-    Finding,
-    Judgement,
-    Tried,
+    AlternativeSetting,
+    SettingFinding,
+    StatementJudgement,
     all_held,
     in_words,
-    judgements,
-    sweep,
+    judge_all_settings,
+    make_judgements,
     with_tried,
 )
-from dpaudit.reproduction.result import MOST_RUNS, Reproduction, Request, _statements
-from dpaudit.reproduction.spread import Mean, clearly, falling, in_errors, measured
+from dpaudit.reproduction.result import (
+    MOST_RUNS,
+    FigureRequest,
+    Reproduction,
+    _format_statements_csv,
+)
+from dpaudit.reproduction.spread import (
+    Mean,
+    in_errors,
+    is_clearly_ahead,
+    judge_falling_means,
+    measure_in_blocks,
+)
 
 
 def test_a_mean_has_the_standard_error_of_its_runs():
@@ -51,7 +62,7 @@ def test_a_difference_is_in_errors_of_both(one, other, errors):
     ("ahead", "said"), [(3.0, None), (3.01, True), (-3.0, None), (-3.01, False), (math.nan, None)]
 )
 def test_more_than_three_errors_are_clear(ahead, said):
-    assert clearly(ahead) is said
+    assert is_clearly_ahead(ahead) is said
     assert ("unknown" in in_errors(ahead)) is math.isnan(ahead)
 
 
@@ -69,13 +80,13 @@ def test_more_than_three_errors_are_clear(ahead, said):
     ],
 )
 def test_means_fall_where_the_last_is_clearly_below_and_none_clearly_rises(means, held):
-    found = falling({str(n): Mean(one, 0.1) for n, one in enumerate(means)})
+    found = judge_falling_means({str(n): Mean(one, 0.1) for n, one in enumerate(means)})
     assert found.held is held
     assert found.number == pytest.approx((means[0] - means[-1]) / (0.1 * math.sqrt(2)))
 
 
 def test_one_run_says_nothing():
-    found = falling({"1": Mean(3.0, math.nan), "2": Mean(1.0, math.nan)})
+    found = judge_falling_means({"1": Mean(3.0, math.nan), "2": Mean(1.0, math.nan)})
     assert (found.held, found.number) == (None, None)
 
 
@@ -89,20 +100,20 @@ def test_runs_are_measured_a_few_at_a_time_and_all_of_them():
             return rng.random(trials)
 
     mechanism = Counting()
-    found = measured(mechanism, None, 23, np.random.default_rng(1), lambda drawn: drawn)
+    found = measure_in_blocks(mechanism, None, 23, np.random.default_rng(1), lambda drawn: drawn)
     assert mechanism.asked == [10, 10, 3]
     assert found.tolist() == np.random.default_rng(1).random(23).tolist()
 
 
 def finding(held, number=1.0, **given):
-    return Finding(held=held, number=number, measure="m", **given)
+    return SettingFinding(held=held, number=number, measure="m", **given)
 
 
 STATEMENTS = {"a": "first", "b": "second", "c": "third"}
 
 
 def test_a_statement_is_judged_by_its_own_finding():
-    found = judgements(
+    found = make_judgements(
         STATEMENTS, {"b": finding(False, 2.0, evidence="e", caveat="v"), "a": finding(True)}
     )
     assert [(one.statement, one.held, one.number) for one in found] == [
@@ -111,8 +122,8 @@ def test_a_statement_is_judged_by_its_own_finding():
     assert (found[1].evidence, found[1].caveat) == ("e", "v")
     others = [({"x": 1}, {"a": finding(False, 5.0)}), ({"x": 2}, {"b": finding(None)})]
     tried = with_tried(found, STATEMENTS, others)
-    assert tried[0].tried == (Tried(setting={"x": 1}, number=5.0, held=False),)
-    assert tried[1].tried == (Tried(setting={"x": 2}, number=1.0, held=None),)
+    assert tried[0].tried == (AlternativeSetting(setting={"x": 1}, number=5.0, held=False),)
+    assert tried[1].tried == (AlternativeSetting(setting={"x": 2}, number=1.0, held=None),)
     assert tried[0].held is True
     assert len(with_tried(tried, STATEMENTS, others)[0].tried) == 2
 
@@ -122,26 +133,26 @@ def test_a_statement_is_judged_by_its_own_finding():
     [([True, True], True), ([True, False], False), ([True, None], False), ([], True)],
 )
 def test_all_held_where_every_one_did(held, all_of_them):
-    made = [Judgement(statement="s", held=one, evidence="") for one in held]
+    made = [StatementJudgement(statement="s", held=one, evidence="") for one in held]
     assert all_held(made) is all_of_them
 
 
 def test_every_setting_is_judged_and_told():
-    found = sweep([{"x": 1}, {"x": 3}], lambda s: {"a": finding(s["x"] < 2)}, Silent())
+    found = judge_all_settings([{"x": 1}, {"x": 3}], lambda s: {"a": finding(s["x"] < 2)}, Silent())
     assert [(setting["x"], one["a"].held) for setting, one in found] == [(1, True), (3, False)]
     assert in_words({"C": 0.5, "n": 30, "s": "z"}) == "C = 0.5, n = 30, s = z"
     assert finding(True, math.inf).number is finding(True, math.nan).number is None
 
 
 def test_a_table_has_every_statement_at_every_setting():
-    judged = Judgement(
+    judged = StatementJudgement(
         statement="s", held=True, evidence="e", number=0.0, measure="m",
-        tried=(Tried(setting={"x": 1}, number=None, held=None, caveat="v"),),
+        tried=(AlternativeSetting(setting={"x": 1}, number=None, held=None, caveat="v"),),
     )  # fmt: skip
     made = Reproduction(
         figure="f", title="t", source="s", panels=(), judgements=(judged,), parameters={}
     )
-    rows = list(csv.reader(io.StringIO(_statements(made))))
+    rows = list(csv.reader(io.StringIO(_format_statements_csv(made))))
     assert rows[1:] == [
         ["s", "as drawn", "m", "0.0", "held", ""],
         ["s", "x = 1", "m", "", "could not be judged", "v"],
@@ -153,5 +164,5 @@ def test_a_table_has_every_statement_at_every_setting():
 )
 def test_a_request_has_numbers_in_their_ranges(given):
     with pytest.raises(InvalidArgument):
-        Request(**given)
-    assert Request(runs=MOST_RUNS).runs == MOST_RUNS
+        FigureRequest(**given)
+    assert FigureRequest(runs=MOST_RUNS).runs == MOST_RUNS

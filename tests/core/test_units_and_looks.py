@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from dpaudit.execution import failures
-from dpaudit.execution.failures import ended_with, gone, is_answer
-from dpaudit.execution.looks import cells_of, close_look, codes_of, look, named_by, names_of
+from dpaudit.execution.failures import format_exit_status, gone, is_answer
+from dpaudit.execution.looks import (
+    cells_of,
+    close_look,
+    codes_of,
+    compute_look_fingerprint,
+    find_names_of_code,
+    names_of,
+)
 from dpaudit.execution.machine import digest_of_files
 from dpaudit.execution.units import Unit, planned_units, stream, unit_size
 
@@ -119,23 +126,27 @@ DIFFERENT = {
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_what_is_different_looks_different(name):
     one, other = DIFFERENT[name]
-    assert look(one) == look(one) != look(other)
+    assert (
+        compute_look_fingerprint(one)
+        == compute_look_fingerprint(one)
+        != compute_look_fingerprint(other)
+    )
 
 
 def test_code_looks_by_what_it_encloses_where_it_is_looked_at_closely():
-    assert look(closed(1.0)) == look(closed(2.0))
+    assert compute_look_fingerprint(closed(1.0)) == compute_look_fingerprint(closed(2.0))
     assert close_look(closed(1.0)) == close_look(closed(1.0)) != close_look(closed(2.0))
     assert close_look(with_default(1.0)) != close_look(with_default(2.0))
     assert close_look({"a": 1.0}) != close_look({"a": 2.0})
     assert close_look(np) == "module numpy"
-    assert look(object()) == ""
+    assert compute_look_fingerprint(object()) == ""
 
 
 def test_a_set_in_code_has_one_order():
     def has(x):
         return x in {"one", "two", "three"}
 
-    assert "'one', 'three', 'two'" in look(has)
+    assert "'one', 'three', 'two'" in compute_look_fingerprint(has)
 
 
 def test_what_code_names_is_read_off_all_of_it():
@@ -151,8 +162,8 @@ def test_what_code_names_is_read_off_all_of_it():
     assert list(codes_of(One().draw)) == [One.draw.__code__]
     assert One.draw.__code__ in list(codes_of(One))
     assert list(codes_of(3)) == []
-    assert named_by(One(), __name__) >= {"One"}
-    assert named_by(scaled, "elsewhere") == set()
+    assert find_names_of_code(One(), __name__) >= {"One"}
+    assert find_names_of_code(scaled, "elsewhere") == set()
 
 
 def test_files_are_known_by_name_content_and_order(tmp_path):
@@ -195,12 +206,12 @@ def test_an_answer_has_as_many_values_as_units_at_most(message, units, right):
 
 
 def test_how_a_process_ended_is_told_by_its_status():
-    assert "status 3" in ended_with(3)
-    assert "SIGKILL" in ended_with(-9)
-    assert "of 64 MiB" in ended_with(-9, 64 * 2**20)
-    assert "compiled" in ended_with(-11)
-    assert "no name" in ended_with(-200)
-    assert "channel" in ended_with(failures.CLOSED)
+    assert "status 3" in format_exit_status(3)
+    assert "SIGKILL" in format_exit_status(-9)
+    assert "of 64 MiB" in format_exit_status(-9, 64 * 2**20)
+    assert "compiled" in format_exit_status(-11)
+    assert "no name" in format_exit_status(-200)
+    assert "channel" in format_exit_status(failures.CLOSED)
     assert "does not answer" in gone(None)
     assert "status 0" in gone(0)
     assert math.isfinite(failures.CLOSED)

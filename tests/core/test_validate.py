@@ -21,14 +21,21 @@ TOO_LARGE = 10**400
     "value", [0, -1.5, np.float32(0.5), np.int64(3), Fraction(1, 2), Decimal("2")]
 )
 def test_real_takes_every_kind_of_number(value):
-    number = check.real("x", value)
+    number = check.require_real("x", value)
     assert type(number) is float
     assert number == float(value)
 
 
 @pytest.mark.parametrize("value", [*NOT_NUMBERS, -math.inf, TOO_LARGE, np.array([1.0, 2.0])])
 @pytest.mark.parametrize(
-    "refuse", [check.real, check.positive, check.non_negative, check.probability, check.delta]
+    "refuse",
+    [
+        check.require_real,
+        check.require_positive,
+        check.non_negative,
+        check.require_probability,
+        check.require_delta,
+    ],
 )
 def test_what_is_no_finite_number_is_refused_by_name(refuse, value):
     with pytest.raises(InvalidArgument, match=r"^epsilon: got ") as caught:
@@ -39,10 +46,10 @@ def test_what_is_no_finite_number_is_refused_by_name(refuse, value):
 @pytest.mark.parametrize(
     ("accept", "good", "bad"),
     [
-        (check.positive, (5e-324, 1, 1e308), (0, -0.0, -5e-324)),
+        (check.require_positive, (5e-324, 1, 1e308), (0, -0.0, -5e-324)),
         (check.non_negative, (0, 5e-324, 1e308), (-5e-324, -1)),
-        (check.probability, (5e-324, 0.5, 1 - 2**-53), (0, 1, -0.1, 1.1)),
-        (check.delta, (0, 5e-324, 1 - 2**-53), (1, -5e-324, 2)),
+        (check.require_probability, (5e-324, 0.5, 1 - 2**-53), (0, 1, -0.1, 1.1)),
+        (check.require_delta, (0, 5e-324, 1 - 2**-53), (1, -5e-324, 2)),
     ],
 )
 def test_ranges_end_where_they_say(accept, good, bad):
@@ -54,20 +61,20 @@ def test_ranges_end_where_they_say(accept, good, bad):
 
 @pytest.mark.parametrize("value", [2, np.int8(2), np.uint64(2)])
 def test_an_integer_may_be_any_integer_type(value):
-    assert type(check.integer("n", value, least=2)) is int
+    assert type(check.require_integer("n", value, least=2)) is int
 
 
 @pytest.mark.parametrize("value", [1, 2.0, "2", True, np.True_, None, np.float64(2), np.array([2])])
 def test_an_integer_is_not_guessed(value):
     with pytest.raises(InvalidArgument, match=r"n: got .*, expected an integer, at least 2"):
-        check.integer("n", value, least=2)
+        check.require_integer("n", value, least=2)
 
 
 def test_a_choice_is_one_of_the_options():
-    assert check.choice("kind", "a", ("a", "b")) == "a"
+    assert check.require_choice("kind", "a", ("a", "b")) == "a"
     for value in ("c", None, ["a"], np.array(["a", "b"])):
         with pytest.raises(InvalidArgument, match=r"kind: got .*, expected one of: a, b"):
-            check.choice("kind", value, ("a", "b"))
+            check.require_choice("kind", value, ("a", "b"))
 
 
 def test_an_array_is_copied_and_keeps_its_numbers():

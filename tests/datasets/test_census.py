@@ -4,7 +4,14 @@ import pytest
 from sklearn.utils import Bunch
 
 from dpaudit.datasets import ADULT_FEATURES, adult, census, clip_rows, scale_columns
-from dpaudit.datasets.census import CATEGORIES, COLUMNS, NUMERIC, encode, merged_parts, read_records
+from dpaudit.datasets.census import (
+    CATEGORIES,
+    COLUMNS,
+    NUMERIC,
+    encode_census,
+    find_merged_parts,
+    read_records,
+)
 from dpaudit.errors import DataError
 
 POOR = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, \
@@ -26,7 +33,7 @@ def file(tmp_path):
 
 
 def read(path):
-    return encode(read_records(path), str(path))
+    return encode_census(read_records(path), str(path))
 
 
 def test_the_layout_is_six_numbers_and_98_sorted_values():
@@ -139,7 +146,7 @@ class TestRealRecords:
         assert records["income"].str.startswith(">50K").sum() == sum(census.FILE_POSITIVES)
 
     def test_columns_have_maximum_one_and_then_rows_norm_at_most_one(self, data, records):
-        scaled = scale_columns(encode(records, "files")[0])
+        scaled = scale_columns(encode_census(records, "files")[0])
         np.testing.assert_array_equal(scaled.max(axis=0), np.ones(104))
         np.testing.assert_array_equal(data.features, clip_rows(scaled))
         norms = np.linalg.norm(data.features, axis=1)
@@ -214,7 +221,7 @@ class TestFetch:
         data = adult()
         assert calls[0][0] == "adult"
         assert calls[0][1]["version"] == 2
-        features, labels = encode(records, "made up")
+        features, labels = encode_census(records, "made up")
         np.testing.assert_array_equal(data.features, clip_rows(scale_columns(features)))
         np.testing.assert_array_equal(data.labels, labels)
 
@@ -249,7 +256,7 @@ class TestFetch:
 def test_merged_parts_partition_the_records():
     positive = np.zeros(48_842, dtype=bool)
     positive[:3_846] = positive[-7_841:] = True
-    train, test = merged_parts(positive, census.SOURCE)
+    train, test = find_merged_parts(positive, census.SOURCE)
     order = np.concatenate([np.arange(48_842)[train], np.arange(48_842)[test]])
     assert len(np.arange(48_842)[train]) == 32_561
     assert sorted(order.tolist()) == list(range(48_842))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from dpaudit.datasets import clip_rows, preprocess, scale_columns
-from dpaudit.datasets.preprocessing import signed_labels
+from dpaudit.datasets.preprocessing import convert_to_signed_labels
 from dpaudit.errors import DataError, InvalidArgument
 
 MATRICES = arrays(
@@ -79,7 +79,9 @@ def test_other_than_a_finite_matrix_is_refused(function, bad):
     ],
 )
 def test_labels_become_signs(labels, positive, expected):
-    np.testing.assert_array_equal(signed_labels(np.array(labels), positive, "file"), expected)
+    np.testing.assert_array_equal(
+        convert_to_signed_labels(np.array(labels), positive, "file"), expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,4 +90,4 @@ def test_labels_become_signs(labels, positive, expected):
 )
 def test_other_labels_are_refused(labels, positive):
     with pytest.raises(DataError, match=r"^file: found labels .* expected"):
-        signed_labels(np.array(labels), positive, "file")
+        convert_to_signed_labels(np.array(labels), positive, "file")

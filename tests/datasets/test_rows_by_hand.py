@@ -13,7 +13,12 @@ from dpaudit.datasets.arrange import (
     split_unevenly,
     subset,
 )
-from dpaudit.datasets.preprocessing import clip_rows, preprocess, scale_columns, signed_labels
+from dpaudit.datasets.preprocessing import (
+    clip_rows,
+    convert_to_signed_labels,
+    preprocess,
+    scale_columns,
+)
 from dpaudit.errors import DataError, InvalidArgument
 
 RNG = np.random.default_rng
@@ -94,7 +99,7 @@ def test_columns_are_divided_by_their_own_largest_and_rows_by_their_own_norm():
     ],
 )
 def test_the_label_that_is_named_is_the_positive_one(labels, positive, found):
-    assert signed_labels(np.array(labels), positive, "f").tolist() == found
+    assert convert_to_signed_labels(np.array(labels), positive, "f").tolist() == found
 
 
 @pytest.mark.parametrize(
@@ -111,4 +116,4 @@ def test_the_label_that_is_named_is_the_positive_one(labels, positive, found):
 )
 def test_labels_that_are_not_two_or_not_named_are_refused(labels, positive):
     with pytest.raises(DataError, match="found labels"):
-        signed_labels(np.array(labels), positive, "f")
+        convert_to_signed_labels(np.array(labels), positive, "f")

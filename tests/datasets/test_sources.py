@@ -8,11 +8,13 @@ import zlib
 import pytest
 from sklearn.datasets import _openml
 
-from dpaudit.datasets.sources import DATA_VARIABLE, Source, as_path, read_text
+from dpaudit.datasets.sources import DATA_VARIABLE, DatasetSource, as_path, read_text
 from dpaudit.errors import DataError, InvalidArgument
 
-SOURCE = Source(files=("one", "two"), archive="the archive", openml_name="both", openml_version=3)
-SINGLE = Source(files=("one",), archive="the archive", openml_name="one", openml_version=1)
+SOURCE = DatasetSource(
+    files=("one", "two"), archive="the archive", openml_name="both", openml_version=3
+)
+SINGLE = DatasetSource(files=("one",), archive="the archive", openml_name="one", openml_version=1)
 
 
 @pytest.fixture

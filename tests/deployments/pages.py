@@ -8,16 +8,16 @@ page ``docs/deployments.md`` is made of the stored facts alone, with or without 
 import sys
 from pathlib import Path
 
-from dpaudit.deployments.judgement import judge
+from dpaudit.deployments.judgement import make_judgement
 from dpaudit.deployments.page import records_page
 from dpaudit.deployments.publishing import (
     KNOWN,
     address_of,
     is_public,
-    publish,
     read_account,
     records_in,
     write_drafts,
+    write_public_accounts,
 )
 from dpaudit.deployments.reading import read_facts
 from dpaudit.deployments.registry import ADDRESS, COMMIT
@@ -31,14 +31,14 @@ SOURCE = f"[the registry]({ADDRESS}) at commit `{COMMIT[:12]}`"
 def store(folder, accounts=ACCOUNTS, drafts=ROOT / "disclosure" / "deployments"):
     """Store the facts of all records of a folder, and write the letters."""
     paths = records_in(Path(folder))
-    judgements = [judge(read_facts(path, address_of(path.stem))) for path in paths]
-    publish(judgements, accounts)
+    judgements = [make_judgement(read_facts(path, address_of(path.stem))) for path in paths]
+    write_public_accounts(judgements, accounts)
     return write_drafts(judgements, drafts)
 
 
 def judgements_of(accounts=ACCOUNTS):
     """Return the judgements of all stored facts, by record."""
-    return [judge(read_account(path)) for path in sorted(accounts.glob("*.json"))]
+    return [make_judgement(read_account(path)) for path in sorted(accounts.glob("*.json"))]
 
 
 def page_of(accounts=ACCOUNTS, today=None):

@@ -9,8 +9,8 @@ from datetime import date
 import pytest
 
 from dpaudit.cli.main import app
-from dpaudit.deployments.judgement import judge
-from dpaudit.deployments.publishing import facts_in, publish, records_in, write_drafts
+from dpaudit.deployments.judgement import make_judgement
+from dpaudit.deployments.publishing import facts_in, records_in, write_drafts, write_public_accounts
 from dpaudit.deployments.reading import read_facts
 from dpaudit.formats import read_json
 from tests.deployments.invented import PLANTED, SOUND, write_record
@@ -73,7 +73,7 @@ def gallery(tmp_path, embargo):
     accounts = tmp_path / "accounts"
     accounts.mkdir()
     (accounts / "registry.toml").write_text(f"embargo = {embargo}\n")
-    return [judge(read_facts(path)) for path in paths], accounts
+    return [make_judgement(read_facts(path)) for path in paths], accounts
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def gallery(tmp_path, embargo):
 def test_an_embargo_withholds_until_it_is_lifted(tmp_path, embargo, lifted):
     judgements, accounts = gallery(tmp_path, embargo)
     today = date(2031, 6, 1)
-    assert publish(judgements, accounts, today) is lifted
+    assert write_public_accounts(judgements, accounts, today) is lifted
     account = json.loads((accounts / "wrong.json").read_text())
     assert ("verdict" in account) is lifted
     page = page_of(accounts, today)
@@ -102,8 +102,8 @@ def test_letters_are_their_owner_s_alone(tmp_path):
 
 def test_an_account_is_judged_as_its_record_was(tmp_path):
     judgements, accounts = gallery(tmp_path, "true")
-    publish(judgements, accounts)
-    again = [judge(facts_in(path)) for path in records_in(accounts)]
+    write_public_accounts(judgements, accounts)
+    again = [make_judgement(facts_in(path)) for path in records_in(accounts)]
     assert {one.facts.record: one.verdict for one in again} == {
         "wrong": "does not",
         "right": "agrees",
@@ -143,7 +143,7 @@ def test_every_command_prints_its_number(dpaudit):
 @pytest.mark.parametrize("name", PLANTED)
 def test_every_command_of_a_planted_record_prints_its_number(name, dpaudit, tmp_path):
     code, _, content = PLANTED[name]
-    for one in judge(read_facts(write_record(tmp_path, content))).discrepancies:
+    for one in make_judgement(read_facts(write_record(tmp_path, content))).discrepancies:
         if not one.command or code == "pure-delta":
             continue
         printed = json.loads(dpaudit(*shlex.split(one.command)[1:], "--json").out)

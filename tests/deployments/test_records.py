@@ -6,13 +6,13 @@ from decimal import Decimal
 import mpmath as mp
 import pytest
 
-from dpaudit.deployments.judgement import judge
+from dpaudit.deployments.judgement import make_judgement
 from dpaudit.deployments.reading import read_facts
 from tests.deployments.invented import OPEN, PLANTED, SOUND, write_record
 
 
 def judged(folder, content, suffix=".yaml"):
-    return judge(read_facts(write_record(folder, content, suffix)))
+    return make_judgement(read_facts(write_record(folder, content, suffix)))
 
 
 @pytest.mark.parametrize("name", PLANTED)

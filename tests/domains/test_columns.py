@@ -20,7 +20,7 @@ from dpaudit.domains import (
     columns,
     schemas,
 )
-from dpaudit.domains.columns import Seen, holds
+from dpaudit.domains.columns import ValueSet, is_allowed_in_column
 from dpaudit.errors import InvalidArgument
 
 FIRST, LAST = datetime.date(2020, 1, 1), datetime.date(2020, 1, 3)
@@ -40,21 +40,21 @@ YEAR = Dates(first=FIRST, last=LAST)
             [datetime.date(2019, 12, 31), datetime.date(2020, 1, 4), "2020-01-02"],
         ),
         (Booleans(), [True, False], [2, "x"]),
-        (Seen(values=(1,)), [1, "whatever"], []),
+        (ValueSet(values=(1,)), [1, "whatever"], []),
     ],
 )
 def test_a_column_holds_its_ends_and_nothing_beyond(column, inside, outside):
-    assert all(holds(column, one) for one in inside)
-    assert not any(holds(column, one) for one in outside)
-    assert not holds(column, None)
-    assert not holds(column, math.nan)
+    assert all(is_allowed_in_column(column, one) for one in inside)
+    assert not any(is_allowed_in_column(column, one) for one in outside)
+    assert not is_allowed_in_column(column, None)
+    assert not is_allowed_in_column(column, math.nan)
 
 
 def test_what_may_be_missing_may_be_none_or_nan():
     column = Integers(missing=True, low=0, high=1)
-    assert holds(column, None)
-    assert holds(column, math.nan)
-    assert not holds(column, 2)
+    assert is_allowed_in_column(column, None)
+    assert is_allowed_in_column(column, math.nan)
+    assert not is_allowed_in_column(column, 2)
 
 
 @pytest.mark.parametrize(
@@ -161,12 +161,12 @@ def test_references_are_followed_eight_deep_and_in_no_circle():
 
 def test_ends_are_the_tightest_of_those_that_are_stated():
     ends = {"minimum": 0.5, "exclusiveMinimum": 2, "maximum": 9.5, "exclusiveMaximum": 8}
-    assert schemas._bounds("a", [ends], whole=True) == (3, 7)
-    low, high = schemas._bounds("a", [ends], whole=False)
+    assert schemas._get_number_bounds("a", [ends], whole=True) == (3, 7)
+    low, high = schemas._get_number_bounds("a", [ends], whole=False)
     assert (low, high) == (math.nextafter(2, 3), math.nextafter(8, 7))
-    assert schemas._next(2.5, math.inf, True) == 3
-    assert schemas._next(2.5, -math.inf, True) == 2
-    assert schemas._next(-2.5, math.inf, True) == -2
+    assert schemas._compute_next_inwards(2.5, math.inf, True) == 3
+    assert schemas._compute_next_inwards(2.5, -math.inf, True) == 2
+    assert schemas._compute_next_inwards(-2.5, math.inf, True) == -2
 
 
 # --- tables ---------------------------------------------------------------------------------------

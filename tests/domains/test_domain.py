@@ -24,7 +24,7 @@ from dpaudit.domains import (
     Texts,
     domain_of,
 )
-from dpaudit.domains.columns import values_of, varies
+from dpaudit.domains.columns import is_varying_column, values_of
 from dpaudit.domains.layouts import is_short
 from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument
@@ -365,8 +365,8 @@ def test_records_that_are_made_shorter_keep_what_else_is_said_of_them(given):
 )
 def test_a_column_of_one_value_varies_only_where_it_may_be_missing(column):
     assert values_of(column) == 1
-    assert not varies(column)
-    assert varies(dataclasses.replace(column, missing=True))
+    assert not is_varying_column(column)
+    assert is_varying_column(dataclasses.replace(column, missing=True))
 
 
 def test_columns_have_as_many_values_as_there_are():
@@ -374,7 +374,7 @@ def test_columns_have_as_many_values_as_there_are():
     assert values_of(Dates(first=FIRST, last=LAST)) == 366
     assert values_of(Categories(values=("a", "b", "c"))) == 3
     assert values_of(Texts(longest=1)) is None
-    assert varies(Numbers(low=0, high=1))
+    assert is_varying_column(Numbers(low=0, high=1))
 
 
 def test_a_property_may_be_missing_unless_it_is_required():

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpaudit.domains import Booleans, Categories, Integers, Numbers, around, layouts
-from dpaudit.domains.columns import Seen
+from dpaudit.domains.columns import ValueSet
 from dpaudit.errors import InvalidArgument
 
 NAN = math.nan
@@ -35,36 +35,41 @@ def built(layout, *records):
 def test_numbers_are_whole_where_no_column_has_others_or_gaps(column, kind, expected):
     assert layouts.are_whole([column]) is expected
     assert layouts.are_whole([Integers(), column]) is expected
-    assert built(layouts.matrix([column, Integers()], None), (1, 0)).dtype == kind
+    assert built(layouts.make_matrix_layout([column, Integers()], None), (1, 0)).dtype == kind
     assert layouts.are_whole([Integers(), Categories()]) is False
 
 
 def test_single_values_are_an_array_a_list_or_one_value():
     column = Integers(low=0, high=9)
-    array = layouts.values(column, "array").build([((3,), (4,)), ((5,),)])
+    array = layouts.make_value_layout(column, "array").build([((3,), (4,)), ((5,),)])
     assert (array.tolist(), array.dtype) == ([3, 4, 5], np.int64)
-    assert layouts.values(Integers(missing=True), "array").build([((3,),)]).dtype == np.float64
-    assert layouts.values(column, "list").build([((3,), (4,))]) == [3, 4]
-    assert layouts.values(column, "value").build([((3,),)]) == 3
-    assert layouts.values(column, "list").names == ("value",)
+    assert (
+        layouts.make_value_layout(Integers(missing=True), "array").build([((3,),)]).dtype
+        == np.float64
+    )
+    assert layouts.make_value_layout(column, "list").build([((3,), (4,))]) == [3, 4]
+    assert layouts.make_value_layout(column, "value").build([((3,),)]) == 3
+    assert layouts.make_value_layout(column, "list").names == ("value",)
 
 
 def test_labels_stand_last_in_a_record_and_have_no_length():
-    made = layouts.labelled([Numbers()] * 2, Categories(values=("n", "y")), 1.0)
+    made = layouts.make_labelled_layout([Numbers()] * 2, Categories(values=("n", "y")), 1.0)
     assert (made.names, made.labels, made.norm) == ((0, 1, "label"), 2, 1.0)
     features, labels = built(made, (0.25, 0.5, "y"), (1.0, 0.0, "n"))
     assert features.tolist() == [[0.25, 0.5], [1.0, 0.0]]
     assert labels.tolist() == ["y", "n"]
     assert made.allowed((0.0, 1.0, "y")) == (0.0, 1.0, "y")
     assert made.allowed((0.0, 2.0, "y")) == (0.0, 1.0, "y")
-    assert layouts.matrix([Numbers()] * 2, None).allowed((9.0, 9.0)) == (9.0, 9.0)
+    assert layouts.make_matrix_layout([Numbers()] * 2, None).allowed((9.0, 9.0)) == (9.0, 9.0)
 
 
 def test_a_table_without_records_has_the_types_of_its_columns():
     columns = [Integers(), Booleans(missing=True), Categories(values=("b", "a"))]
-    empty = layouts.table(["n", "is", "of"], columns).build([])
+    empty = layouts.make_table_layout(["n", "is", "of"], columns).build([])
     assert [str(one) for one in empty.dtypes] == ["int64", "boolean", "category"]
-    full = built(layouts.table(["n", "is", "of"], columns), (1, None, "a"), (2, True, None))
+    full = built(
+        layouts.make_table_layout(["n", "is", "of"], columns), (1, None, "a"), (2, True, None)
+    )
     assert full["of"].cat.categories.tolist() == ["b", "a"]
     assert full["n"].tolist() == [1, 2]
     assert full["is"].isna().tolist() == [True, False]
@@ -72,7 +77,7 @@ def test_a_table_without_records_has_the_types_of_its_columns():
 
 
 def test_users_are_numbered_in_a_column_of_their_own_name():
-    records = layouts.matrix([Numbers(), Numbers()], 2.0)
+    records = layouts.make_matrix_layout([Numbers(), Numbers()], 2.0)
     of_users = layouts.of_users(records, "person")
     table = of_users.build([((0.0, 1.0), (2.0, 3.0)), (), ((4.0, 5.0),)])
     assert table.columns.tolist() == ["person", 0, 1]
@@ -82,7 +87,7 @@ def test_users_are_numbered_in_a_column_of_their_own_name():
 
 
 def test_the_column_of_users_has_the_name_of_the_relation():
-    plain = layouts.of_users(layouts.values(Numbers(), "array"))
+    plain = layouts.of_users(layouts.make_value_layout(Numbers(), "array"))
     assert layouts.of_user(plain, None) is plain
     assert layouts.of_user(plain, "user") is plain
     named = layouts.of_user(plain, "person")
@@ -102,7 +107,7 @@ def test_the_column_of_users_has_the_name_of_the_relation():
     ],
 )
 def test_a_column_holds_what_examples_held(values, is_number, expected):
-    assert layouts._seen(values, is_number) == expected
+    assert layouts._make_column_of_values(values, is_number) == expected
 
 
 def test_examples_of_all_sizes_say_what_columns_hold():
@@ -142,7 +147,7 @@ def start_of(dataset, bounds=None, missing=False):
 def test_numbers_go_ten_or_a_hundred_times_as_far_as_their_sign_and_type_allow(
     found, ends, whole, far
 ):
-    assert around._far(found, ends, whole) == far
+    assert around._choose_far_ends(found, ends, whole) == far
 
 
 @pytest.mark.parametrize(
@@ -166,9 +171,9 @@ def test_whole_numbers_are_integers_where_64_bits_hold_them_all(low, high, whole
 def test_values_come_once_and_one_that_is_none_of_them_last():
     other = "a value that no record has"
     found = around._of_values(["a", "b", "a", None], True)
-    assert found == Seen(missing=True, values=("a", "b", other), has_other=True)
+    assert found == ValueSet(missing=True, values=("a", "b", other), has_other=True)
     kinds = around._of_values([object], False)
-    assert kinds == Seen(values=(object,), has_other=False)
+    assert kinds == ValueSet(values=(object,), has_other=False)
 
 
 def test_columns_beside_a_dataset_are_what_is_stated_and_as_far_as_its_numbers_go():
@@ -188,7 +193,7 @@ def test_bounds_of_all_numbers_are_stated_of_each_and_labels_are_never_missing()
     features, labels = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1])
     made = start_of((features, labels), (0, 5), missing=True)
     assert made.columns[:2] == (Numbers(missing=True, low=0.0, high=5.0),) * 2
-    assert made.columns[2] == Seen(values=(0, 1, 8), has_other=True)
+    assert made.columns[2] == ValueSet(values=(0, 1, 8), has_other=True)
     assert made.start.is_stated == (True, True, False)
     assert start_of(features, (0, 5)).start.is_of_bounds
     assert made.labels == 2

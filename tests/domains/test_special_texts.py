@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from dpaudit.domains import Booleans, Categories, Dates, Integers, Numbers, Texts, special, texts
-from dpaudit.domains.columns import Seen
+from dpaudit.domains.columns import ValueSet
 
 END, DAY = date.max, datetime.timedelta(days=1)
 EIGHT = [n / 16 for n in range(1, 16, 2)]
@@ -92,7 +92,7 @@ def test_three_whole_numbers_say_a_day_of_four_digits(constants, expected):
     ],
 )
 def test_numbers_of_code_are_finite_and_have_either_sign(constants, expected):
-    assert list(special._numbers(constants)) == expected
+    assert list(special._get_constant_numbers(constants)) == expected
 
 
 @pytest.mark.parametrize("column", [Numbers(low=0, high=1), Integers(low=0, high=9), Dates()])
@@ -136,25 +136,25 @@ def test_integers_of_code_come_with_the_two_beside_them():
 )
 def test_categories_of_code_come_first_then_such_as_hold_a_word_of_it(constants, expected):
     values = ("b", "pine", "mint", "wine", "no 12")
-    assert list(special._named(values, constants)) == expected
+    assert list(special._find_special_categories(values, constants)) == expected
 
 
 def test_words_are_texts_and_whole_numbers_of_two_signs_or_more_and_not_many():
-    assert list(special._words(["ab", "a", 12, 3, 1.25, None, True])) == ["ab", "12"]
-    assert list(special._words(range(10, 40))) == [str(n) for n in range(10, 22)]
+    assert list(special._get_category_words(["ab", "a", 12, 3, 1.25, None, True])) == ["ab", "12"]
+    assert list(special._get_category_words(range(10, 40))) == [str(n) for n in range(10, 22)]
 
 
 def test_of_values_that_records_hold_the_ends_come_first_then_constants_of_their_kind():
-    column = Seen(values=("a", "b", "c", "other"), has_other=True)
+    column = ValueSet(values=("a", "b", "c", "other"), has_other=True)
     assert special.special_values(column, ["x", 3]) == ["a", "other", "x", "b", "c"]
-    assert special.special_values(Seen(values=()), ["x"]) == []
-    many = Seen(values=tuple(range(20)))
+    assert special.special_values(ValueSet(values=()), ["x"]) == []
+    many = ValueSet(values=tuple(range(20)))
     assert special.special_values(many) == [0, 19, *range(1, 12)]
 
 
 def test_equal_values_of_two_types_are_two_and_what_has_no_hash_is_told_apart():
-    assert special.special_values(Seen(values=(1, True, 1.0, 1))) == [1, True, 1.0]
-    lists = Seen(values=([1], [2], [1], (1, [2]), (1, [2])))
+    assert special.special_values(ValueSet(values=(1, True, 1.0, 1))) == [1, True, 1.0]
+    lists = ValueSet(values=([1], [2], [1], (1, [2]), (1, [2])))
     assert special.special_values(lists) == [[1], (1, [2]), [2]]
 
 
@@ -164,7 +164,7 @@ def test_equal_values_of_two_types_are_two_and_what_has_no_hash_is_told_apart():
         (Numbers(low=2, high=3), 2.0),
         (Integers(low=3, high=9), 3),
         (Categories(values=("b", "a")), "b"),
-        (Seen(values=("d", "c")), "d"),
+        (ValueSet(values=("d", "c")), "d"),
         (Texts(), ""),
         (Dates(), date(2000, 1, 1)),
         (Booleans(), False),
@@ -174,9 +174,9 @@ def test_the_first_value_is_the_low_end(column, first):
     assert special.first_value(column) == first
 
 
-@pytest.mark.parametrize("kind", [Integers, Categories, Texts, Dates, Booleans, Seen])
+@pytest.mark.parametrize("kind", [Integers, Categories, Texts, Dates, Booleans, ValueSet])
 def test_what_is_missing_comes_last_and_only_where_it_may(kind):
-    given = {"values": ("a", "b")} if kind in (Categories, Seen) else {}
+    given = {"values": ("a", "b")} if kind in (Categories, ValueSet) else {}
     assert special.special_values(kind(missing=True, **given))[-1] is None
     assert None not in special.special_values(kind(**given))
 
@@ -208,7 +208,7 @@ def test_words_come_as_they_are_in_other_cases_and_inside_of_longer_ones():
     ],
 )
 def test_one_character_stands_for_each_kind(alphabet, kinds):
-    assert texts._kinds(alphabet) == kinds
+    assert texts._find_character_kinds(alphabet) == kinds
 
 
 def test_kinds_stand_alone_twice_and_beside_one_another():
@@ -233,7 +233,7 @@ def test_texts_of_other_characters_or_longer_ones_are_left_out():
 
 
 def test_patterns_are_a_few_of_the_texts_that_read_as_one():
-    found = texts.patterns(["a.c", "^a", "(", 3, "b+", "[c]", "d|e", "f*"])
+    found = texts.find_patterns(["a.c", "^a", "(", 3, "b+", "[c]", "d|e", "f*"])
     assert [one.pattern for one in found] == ["^a", "b+", "[c]", "d|e"]
 
 

@@ -51,15 +51,15 @@ COLUMNS = {
     ],
 )
 def test_a_domain_is_stated_by_what_is_not_usual_and_read_again(domain, stated):
-    assert stating.stated_domain(domain) == stated
+    assert stating.convert_domain(domain) == stated
     again = stating.domain_stated(json.loads(json.dumps(stated)))
-    assert stating.stated_domain(again) == stated
+    assert stating.convert_domain(again) == stated
     assert (again.sizes, again.layout.columns) == (domain.sizes, domain.layout.columns)
 
 
 def test_columns_are_stated_by_kind_and_field_and_read_again():
     for columns in (COLUMNS, Schema(COLUMNS)):
-        stated = stating.stated_domain(Domain(columns=columns))
+        stated = stating.convert_domain(Domain(columns=columns))
         assert stated["columns"]["born"] == {
             "kind": "Dates", "missing": False, "first": "2020-02-29", "last": "2020-03-09",
         }  # fmt: skip
@@ -81,7 +81,7 @@ def test_columns_are_stated_by_kind_and_field_and_read_again():
     ids=["around", "examples", "make", "of records", "values", "labels"],
 )
 def test_what_records_or_code_describe_is_not_stated(domain):
-    assert stating.stated_domain(domain) is None
+    assert stating.convert_domain(domain) is None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_largest_domain_that_is_read_is_one(monkeypatch):
     ],
 )
 def test_a_cell_is_stated_as_plain_data(cell, stated):
-    (((found,),),) = stating.stated_units([((cell,),)])
+    (((found,),),) = stating.convert_units([((cell,),)])
     assert (found, type(found)) == (stated, type(stated))
 
 
@@ -137,7 +137,7 @@ def test_a_cell_is_stated_as_plain_data(cell, stated):
     "cell", [math.inf, -math.inf, (1,), object(), datetime.datetime(2020, 1, 1)]
 )
 def test_units_with_a_cell_of_another_kind_are_not_stated(cell):
-    assert stating.stated_units([((0.5, cell),)]) is None
+    assert stating.convert_units([((0.5, cell),)]) is None
 
 
 def test_plain_data_are_numbers_texts_and_lists_by_name():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpaudit.estimation.exact_loss import Direction, TiltedLosses
+from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses
 
 
 def gaussian_losses(mu, tilt, trials, rng):
@@ -17,7 +17,7 @@ def gaussian_losses(mu, tilt, trials, rng):
 
 def gaussian_direction(mu, tilt, trials, rng):
     pilot = gaussian_losses(mu, tilt, max(200, trials // 5), rng)
-    return Direction(gaussian_losses(mu, tilt, trials, rng), pilot)
+    return LossDirection(gaussian_losses(mu, tilt, trials, rng), pilot)
 
 
 @pytest.fixture

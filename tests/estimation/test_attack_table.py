@@ -15,7 +15,7 @@ from dpaudit.estimation.attack_table import (
     largest_bound,
     rate_intervals,
 )
-from dpaudit.estimation.likelihood import boundary
+from dpaudit.estimation.likelihood import compute_allowed_boundary
 
 
 def best(rows, delta=0.0, alpha=0.05):
@@ -32,7 +32,7 @@ def test_it_errs_no_more_often_than_alpha_whatever_the_rates(delta, alpha):
         above = [one for one, bound in zip(counts, bounds, strict=True) if bound > epsilon + 1e-9]
         assert above
         for q in np.linspace(0.0, 0.95, 40):
-            p = float(boundary(np.array(q), epsilon, delta))
+            p = float(compute_allowed_boundary(np.array(q), epsilon, delta))
             errs = sum(binom.pmf(x, n, p) * binom.pmf(y, m, q) for x, y in above)
             assert errs <= alpha + 1e-9
 

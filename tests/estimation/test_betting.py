@@ -10,8 +10,8 @@ from scipy.stats import binom
 
 from dpaudit.estimation.betting import (
     Stakes,
-    crossing,
     falling_limit,
+    find_margin_crossing,
     last_true,
     log_wealth_falling,
     log_wealth_rising,
@@ -219,24 +219,24 @@ def test_a_crossing_ends_on_the_side_that_holds(low, high, edge):
     def margin(x):
         return math.copysign(math.sqrt(abs(x - at)), (x - at) * (low - high)) if x != at else 0.0
 
-    found = crossing(margin, low, high)
+    found = find_margin_crossing(margin, low, high)
     assert margin(found) >= 0
     assert abs(found - at) <= 1e-14 * abs(high - low)
 
 
 def test_a_crossing_of_a_jump_to_nothing_or_nan():
     for beyond in (-math.inf, math.nan):
-        found = crossing(lambda x, y=beyond: 5.0 if x <= math.pi else y, 0.0, 4.0)
+        found = find_margin_crossing(lambda x, y=beyond: 5.0 if x <= math.pi else y, 0.0, 4.0)
         assert found <= math.pi
         assert found == pytest.approx(math.pi, abs=1e-12)
-    assert crossing(lambda x: math.inf, 0.0, 1.0) == 1.0
-    assert crossing(lambda x: -x, 0.0, 1.0) == 0.0
+    assert find_margin_crossing(lambda x: math.inf, 0.0, 1.0) == 1.0
+    assert find_margin_crossing(lambda x: -x, 0.0, 1.0) == 0.0
 
 
 @pytest.mark.parametrize("power", [3, 9])
 @pytest.mark.parametrize("at", [0.1, 1 / 3, 0.77])
 def test_a_crossing_that_is_flat_at_its_root_is_found(at, power):
-    found = crossing(lambda x: (at - x) ** power, 0.0, 1.0)
+    found = find_margin_crossing(lambda x: (at - x) ** power, 0.0, 1.0)
     assert found <= at
     assert found == pytest.approx(at, abs=1e-9)
 
@@ -244,16 +244,18 @@ def test_a_crossing_that_is_flat_at_its_root_is_found(at, power):
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1e-310), (1e-310, 0.0), (-1e308, 1e308)])
 def test_a_crossing_of_a_tiny_or_a_gigantic_range(low, high):
     at = low / 3 + high * (2 / 3)
-    found = crossing(lambda x: 1.0 if (x - at) * (high > low or -1) <= 0 else -1.0, low, high)
+    found = find_margin_crossing(
+        lambda x: 1.0 if (x - at) * (high > low or -1) <= 0 else -1.0, low, high
+    )
     assert found == pytest.approx(at, rel=1e-12, abs=5e-324)
 
 
 def test_a_crossing_from_where_the_margin_is_below_ends_there():
-    assert crossing(lambda x: -1.0, 0.25, 1.0) == 0.25
+    assert find_margin_crossing(lambda x: -1.0, 0.25, 1.0) == 0.25
 
 
 def test_a_crossing_takes_few_steps():
     asked = []
-    found = crossing(lambda x: asked.append(x) or 2 - x * x, 0.0, 100.0)
+    found = find_margin_crossing(lambda x: asked.append(x) or 2 - x * x, 0.0, 100.0)
     assert found == pytest.approx(math.sqrt(2), rel=1e-15)
     assert len(asked) < 25

@@ -12,8 +12,8 @@ from scipy.stats import binom
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation import canaries
 from dpaudit.estimation.canaries import (
-    Counted,
-    Game,
+    CanaryGame,
+    GuessCount,
     Plan,
     all_right,
     approximate_bound,
@@ -21,20 +21,20 @@ from dpaudit.estimation.canaries import (
     default_plans,
     exact_bound,
     exact_p_value,
-    excluded,
+    find_excluded_parameters,
     gaussian_bound,
     gaussian_curve,
     independent_gaussian_mu,
     largest_excluded,
     log_probability_of_size,
-    planned,
+    make_plans,
     right_guesses,
 )
 from dpaudit.estimation.one_run import (
     claim_refuted,
     draw_coins,
     gaussian_lower_bound,
-    guess,
+    make_guesses,
     p_value,
 )
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
@@ -49,7 +49,7 @@ def rng():
 
 def played(canaries, mu, rng):
     coins = draw_coins(canaries, rng)
-    return Game(scores=rng.normal(size=canaries) + mu * (coins == 1), coins=coins)
+    return CanaryGame(scores=rng.normal(size=canaries) + mu * (coins == 1), coins=coins)
 
 
 @pytest.mark.parametrize("canaries", [1, 2, 3, 7, 10, 100, 1000, 10_000, 10**6])
@@ -68,7 +68,7 @@ def test_guesses_are_counted_as_they_were_one_by_one(rng):
     found = right_guesses(scores, coins, sizes)
     for game, signs, row in zip(scores, coins, found, strict=True):
         for size, right in zip(sizes, row, strict=True):
-            made = guess(game, (size + 1) // 2, size // 2)
+            made = make_guesses(game, (size + 1) // 2, size // 2)
             assert right == (made * signs == 1).sum()
 
 
@@ -89,9 +89,11 @@ def test_many_parameters_at_once_are_excluded_as_one_by_one(correct, guesses, ca
     given = (correct, guesses, canaries)
     mus = np.array([0.01, 0.1, 0.3, 0.6, 0.9, 1.2, 2.0])
     one_by_one = [claim_refuted(*given, GaussianDP(mu), ALPHA) for mu in mus]
-    assert excluded(mus, gaussian_curve, *given, ALPHA).tolist() == one_by_one
+    assert find_excluded_parameters(mus, gaussian_curve, *given, ALPHA).tolist() == one_by_one
     one_by_one = [claim_refuted(*given, ApproximateDP(mu, 1e-3), ALPHA) for mu in mus]
-    assert excluded(mus, approximate_curve(1e-3), *given, ALPHA).tolist() == one_by_one
+    assert (
+        find_excluded_parameters(mus, approximate_curve(1e-3), *given, ALPHA).tolist() == one_by_one
+    )
 
 
 def test_the_largest_excluded_is_that_of_bisection():
@@ -123,11 +125,11 @@ def test_bound_and_p_value_agree(rng):
 def test_a_p_value_given_a_rare_size_is_that_of_a_game_over_its_probability(n, k, right):
     """In fractions: at epsilon 0 and delta 0 of r fair guesses v or more are right."""
     plan, coins = Plan(n, 0.5), np.ones(n, dtype=np.int8)
-    game = Game(scores=np.zeros(n), coins=coins, log_given=log_probability_of_size(k, n))
+    game = CanaryGame(scores=np.zeros(n), coins=coins, log_given=log_probability_of_size(k, n))
     correct = int(right * n)
     tail = Fraction(sum(math.comb(n, c) for c in range(correct, n + 1)), 2**n)
     exact = min(Fraction(1), tail / Fraction(math.comb(n, k), 2**n) * 2)
-    found = Fraction(exact_p_value(game, (Counted(plan, correct),), 0.0, 0.0))
+    found = Fraction(exact_p_value(game, (GuessCount(plan, correct),), 0.0, 0.0))
     assert exact <= found * (1 + Fraction(1, 10**9))
     assert found <= max(exact * (1 + Fraction(1, 10**6)), Fraction(1, 10**289))
 
@@ -222,7 +224,9 @@ def _critical(plan, canaries, epsilon, mu):
     alpha, r = ALPHA * plan.share, plan.guesses
     tests = (
         lambda v: p_value(v, r, canaries, epsilon, 1e-5) <= alpha,
-        lambda v: excluded(np.array([mu]), gaussian_curve, v, r, canaries, alpha)[0],
+        lambda v: find_excluded_parameters(np.array([mu]), gaussian_curve, v, r, canaries, alpha)[
+            0
+        ],
     )
     found = []
     for test in tests:
@@ -254,7 +258,7 @@ def test_coverage_on_a_hundred_thousand_games(canaries, mu, rng):
 def test_a_bound_that_spends_twice_is_caught(rng):
     """The control: on scores of nothing an error probability of four times 5% shows."""
     games, canaries = 4000, 200
-    plans = [Plan(plan.guesses, plan.share) for plan in planned([canaries])]
+    plans = [Plan(plan.guesses, plan.share) for plan in make_plans([canaries])]
     coins = (2 * rng.integers(2, size=(games, canaries)) - 1).astype(np.int8)
     counts = right_guesses(rng.normal(size=(games, canaries)), coins, [plans[0].guesses])[:, 0]
     wrong = sum(p_value(int(v), canaries, canaries, 0.0, 0.0) <= 4 * ALPHA for v in counts)
@@ -271,8 +275,8 @@ def test_medians_on_gaussian_scores(canaries, mu, today, factor, rng):
     scores = rng.standard_normal((200, canaries)) + mu * (coins == 1)
     plans = default_plans(canaries)
     counts = np.median(right_guesses(scores, coins, [plan.guesses for plan in plans]), axis=0)
-    counted = [Counted(plan, int(count)) for plan, count in zip(plans, counts, strict=True)]
-    game = Game(scores=scores[0], coins=coins[0])
+    counted = [GuessCount(plan, int(count)) for plan, count in zip(plans, counts, strict=True)]
+    game = CanaryGame(scores=scores[0], coins=coins[0])
     assert exact_bound(game, counted, 1e-5, ALPHA) >= today
     curve = GaussianDP(gaussian_bound(game, counted, ALPHA)).epsilon(1e-5)
     assert factor * today < curve < GaussianDP(mu).epsilon(1e-5)
@@ -326,7 +330,7 @@ def test_the_largest_excluded_is_just_below_where_exclusion_ends(edge, monkeypat
         tried.extend(parameters.tolist())
         return parameters < edge
 
-    monkeypatch.setattr(canaries, "excluded", below)
+    monkeypatch.setattr(canaries, "find_excluded_parameters", below)
     found = largest_excluded(gaussian_curve, 3, 4, 5, 0.25, 1e3)
     grid = np.concatenate([[0.0], np.geomspace(1e-4, 1e3, canaries._GRID)])
     place = int(np.searchsorted(grid, edge))
@@ -339,5 +343,7 @@ def test_the_largest_excluded_is_just_below_where_exclusion_ends(edge, monkeypat
 
 @pytest.mark.parametrize(("edge", "found"), [(0.0, 0.0), (1e4, 1e3)])
 def test_nothing_excluded_is_0_and_all_is_the_most(edge, found, monkeypatch):
-    monkeypatch.setattr(canaries, "excluded", lambda parameters, *_: parameters < edge)
+    monkeypatch.setattr(
+        canaries, "find_excluded_parameters", lambda parameters, *_: parameters < edge
+    )
     assert largest_excluded(gaussian_curve, 3, 4, 5, 0.25, 1e3) == found

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpaudit.auditing.divergence import Binned, Seen, _most
+from dpaudit.auditing.divergence import Binned, DivergenceOutcome, _compute_largest_bet_bound
 from dpaudit.estimation.bet_choice import choose_bet
-from dpaudit.estimation.counted import Event
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.event import most_of
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.orders import ORDERS
-from dpaudit.estimation.sequential.game import Game, Target, most_of_bets
+from dpaudit.estimation.sequential.game import BettingGame, BettingTarget, most_of_bets
 
 
 def largest_on_a_grid(epsilon, delta):
@@ -35,9 +35,9 @@ def test_the_cap_is_where_the_best_pairs_just_reach_the_goal(pairs, delta):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_bets_on_outputs_that_never_overlap_stay_below_the_cap_and_come_near(delta):
-    target = Target(1.0, delta, 0.05)
+    target = BettingTarget(1.0, delta, 0.05)
     above, below = np.ones((1, 400)), np.zeros((1, 400))
-    game = Game.open(
+    game = BettingGame.open(
         above[:, :50],
         below[:, :50],
         epsilons=target.epsilons,
@@ -56,7 +56,7 @@ def test_a_renyi_bet_certifies_no_more_than_its_cap():
     rng = np.random.default_rng(5)
     p, q = rng.normal(1, 1, (2, 4000)), rng.normal(0, 1, (2, 4000))
     chosen = choose_bet(p[0], q[0], [2.0], 4000, 0.05)
-    most = _most(chosen.bet, 0.05)
+    most = _compute_largest_bet_bound(chosen.bet, 0.05)
     real = chosen.lower(*[chosen.bins.counts(side[1]) for side in (p, q)], 0.05)
     assert 0 < real < most
     for _ in range(50):
@@ -82,10 +82,12 @@ def test_a_renyi_bet_suffices_for_the_neighbour_where_its_mirror_does_for_the_da
     rates = np.array([0.6, 0.4]), np.array([0.98, 0.02])
     scores = [np.repeat([0.0, 1.0], (4000 * one).astype(int)) for one in rates]
     chosen = choose_bet(*scores, [2.0], 4000, 0.05)
-    counted = Binned(None, Event(True, 0.5, 0.0), 0.0, chosen.bins)
+    counted = Binned(None, ThresholdEvent(True, 0.5, 0.0), 0.0, chosen.bins)
     counts = tuple(np.array([chosen.bins.counts(side)]) for side in scores)
-    seen = Seen(counted, chosen, 0.2, counts, 0.05)
-    mirrored = Seen(counted, replace(chosen, above=not chosen.above), 0.2, counts[::-1], 0.05)
+    seen = DivergenceOutcome(counted, chosen, 0.2, counts, 0.05)
+    mirrored = DivergenceOutcome(
+        counted, replace(chosen, above=not chosen.above), 0.2, counts[::-1], 0.05
+    )
     assert seen.lower == mirrored.lower > 1.0
     assert seen.suffices(trials) is mirrored.suffices(trials) is (trials > 400)
 
@@ -94,7 +96,7 @@ def test_what_is_learned_anew_forgets_the_scores_before():
     rng = np.random.default_rng(6)
     first, second = rng.normal(size=(2, 1, 200)), rng.normal([[[2.0]], [[0.0]]], 1, (2, 1, 200))
     options = {"epsilons": np.array([0.5, 1.0]), "claim": 1, "delta": 0.0, "alpha": 0.05}
-    game, alone = Game.open(*first, **options), Game.open(*second, **options)
+    game, alone = BettingGame.open(*first, **options), BettingGame.open(*second, **options)
     anew, more = game.learn(*second, anew=True).chosen, game.learn(*second).chosen
     assert np.array_equal(anew.rate, alone.chosen.rate)
     assert np.array_equal(anew.other_rate, alone.chosen.other_rate)

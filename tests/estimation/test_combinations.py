@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpaudit.attacks.distinguishers.linear_discriminant import fit
-from dpaudit.estimation.combinations import are_far_apart, discriminant
+from dpaudit.estimation.combinations import are_far_apart, fit_discriminant
 
 
 def sides(seed, size=300, width=4, scale=100.0):
@@ -24,9 +24,9 @@ def test_a_sum_in_which_the_noise_cancels_is_found(seed, rounded):
     p, q = cancelled(seed, 3.0, rounded)
     assert are_far_apart(p, q)
     assert are_far_apart(q, p)
-    direction = discriminant(p, q)
+    direction = fit_discriminant(p, q)
     assert direction == pytest.approx(direction.mean(), rel=1e-3 if not rounded else 0.4)
-    assert direction.mean() > 0 > discriminant(q, p).mean()
+    assert direction.mean() > 0 > fit_discriminant(q, p).mean()
 
 
 @pytest.mark.parametrize("width", [2, 4, 40])
@@ -65,10 +65,10 @@ def test_what_is_no_number_has_no_direction(value):
 def test_entries_that_never_vary_are_left_out():
     p, q = cancelled(2, 3.0)
     p, q = (np.hstack([side, np.full((len(side), 2), 7.0)]) for side in (p, q))
-    direction = discriminant(p, q)
+    direction = fit_discriminant(p, q)
     assert (direction[-2:] == 0).all()
     assert direction[:-2].min() > 0
-    assert (discriminant(np.ones((9, 2)), np.ones((9, 2))) == 0).all()
+    assert (fit_discriminant(np.ones((9, 2)), np.ones((9, 2))) == 0).all()
 
 
 def test_the_direction_is_that_of_fisher():
@@ -76,7 +76,7 @@ def test_the_direction_is_that_of_fisher():
     rng = np.random.default_rng(3)
     root = np.array([[1.0, 0.0], [0.8, 0.6]])  # of the covariance ((1, .8), (.8, 1))
     p, q = (rng.normal(size=(200_000, 2)) @ root.T + shift for shift in ([0.5, 0.0], [0.0, 0.0]))
-    direction = discriminant(p, q)
+    direction = fit_discriminant(p, q)
     assert direction[1] / direction[0] == pytest.approx(-0.8, abs=0.02)
 
 

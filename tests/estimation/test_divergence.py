@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.bet_choice import choose_bet
-from dpaudit.estimation.divergence import Bins, RenyiBet, planned, resized
+from dpaudit.estimation.divergence import Bins, RenyiBet, choose_renyi_bet, resize_renyi_bet
 
 ALPHA = 0.05
 
@@ -24,7 +24,7 @@ def laws(seed, size=7):
 
 
 def bet_on(p, q, order, trials=1000):
-    return planned(np.log(p / q), (p, q), (trials, trials), order, ALPHA)
+    return choose_renyi_bet(np.log(p / q), (p, q), (trials, trials), order, ALPHA)
 
 
 def counts(rng, law, trials, units=1, audits=1):
@@ -190,7 +190,7 @@ def test_the_best_unit_counts_and_no_later_one_takes_it_back():
 
 def test_a_bet_for_other_sizes_has_their_stake():
     p, q = np.array([0.8, 0.2]), np.array([0.2, 0.8])
-    bet = resized(bet_on(p, q, 2.0), (p, q), 500, ALPHA)
+    bet = resize_renyi_bet(bet_on(p, q, 2.0), (p, q), 500, ALPHA)
     assert bet.trials == (500, 500)
     assert bet.lower(500 * p, 500 * q, ALPHA) > 0
     up = bet.stake / 500 * (bet.slope * bet.gains - bet.centre)

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from dpaudit.estimation import divergence
-from dpaudit.estimation.divergence import Bins, planned, promise, resized, standard_errors
+from dpaudit.estimation.divergence import (
+    Bins,
+    choose_renyi_bet,
+    estimate_bet_bound,
+    resize_renyi_bet,
+    standard_errors,
+)
 
 P = np.array([0.5, 0.2, 0.15, 0.1, 0.05])
 Q = np.array([0.05, 0.1, 0.15, 0.3, 0.4])
@@ -50,29 +56,29 @@ def test_a_bet_has_the_slope_centre_and_stake_of_its_rates(order, share, further
 
 @pytest.mark.parametrize("order", [1.25, 2.0, 8.0])
 def test_what_is_planned_is_a_share_of_the_ratios_cut_at_some_height(order):
-    bet = planned(RATIOS, RATES, (10**6, 10**6), order, 0.05)
+    bet = choose_renyi_bet(RATIOS, RATES, (10**6, 10**6), order, 0.05)
     cuts = np.unique(np.quantile(RATIOS, np.linspace(0.4, 1.0, 16)))
     shapes = [share * np.minimum(RATIOS, cut) for share in (1, 0.7, 0.5, 0.35) for cut in cuts]
     assert min(np.abs(bet.log_ratios - (one - one.max())).max() for one in shapes) < 1e-12
-    assert 0.95 * truth(order) < promise(bet, RATES, (10**6, 10**6), 0.05) < truth(order)
+    assert 0.95 * truth(order) < estimate_bet_bound(bet, RATES, (10**6, 10**6), 0.05) < truth(order)
 
 
 def test_a_promise_bears_a_cost_of_three_deviations_and_one_output_more():
-    bet = planned(RATIOS, RATES, SIZES, 2.0, 0.05)
+    bet = choose_renyi_bet(RATIOS, RATES, SIZES, 2.0, 0.05)
     other = SIZES[1] * Q
     dearest = int(np.argmax(bet.log_ratios))
     more = 1 + 3 * math.sqrt(float(other @ bet.costs**2))
     other[dearest] += more
-    assert promise(bet, RATES, SIZES, 0.05) == bet.about(SIZES[0] * P, other, 0.05)
+    assert estimate_bet_bound(bet, RATES, SIZES, 0.05) == bet.about(SIZES[0] * P, other, 0.05)
     assert float(Q.sum()) == pytest.approx(1.0)  # the rates are as they were
-    assert promise(bet, RATES, SIZES, 0.01) < promise(bet, RATES, SIZES, 0.05)
+    assert estimate_bet_bound(bet, RATES, SIZES, 0.01) < estimate_bet_bound(bet, RATES, SIZES, 0.05)
 
 
 @pytest.mark.parametrize("trials", [100, 40_000])
 @pytest.mark.parametrize("part", [1.0, 0.5, 0.1])
 def test_standard_errors_are_of_the_excess_over_what_is_claimed(trials, part):
     order = 3.0
-    bet = planned(RATIOS, RATES, SIZES, order, 0.05)
+    bet = choose_renyi_bet(RATIOS, RATES, SIZES, order, 0.05)
     gain, cost = float(P @ bet.gains), float(Q @ bet.costs)
     slope = order / (order - 1) * cost / gain
     excess = slope * gain - cost
@@ -84,8 +90,8 @@ def test_standard_errors_are_of_the_excess_over_what_is_claimed(trials, part):
 
 
 def test_a_bet_for_other_sizes_bears_a_cost_of_three_deviations():
-    bet = planned(RATIOS, RATES, SIZES, 2.0, 0.05)
-    found = resized(bet, RATES, 500, 0.01)
+    bet = choose_renyi_bet(RATIOS, RATES, SIZES, 2.0, 0.05)
+    found = resize_renyi_bet(bet, RATES, 500, 0.01)
     due = divergence._Cut(bet.log_ratios, RATES, (500, 500), 2.0, 0.01, 0.0).bet(3.0)
     assert (found.slope, found.centre, found.stake) == (due.slope, due.centre, due.stake)
     assert found.trials == (500, 500)

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.counted import Event
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.event import choose_event, error_rates, event_bound, score_counts
 from dpaudit.estimation.exact_loss import best_tilt, upper_end
 from dpaudit.estimation.joint import joint_lower_bound
@@ -37,7 +37,7 @@ def bisect(beyond):
 
 
 def event_of(above, threshold):
-    return Event(above, threshold, promised=0.0)
+    return ThresholdEvent(above, threshold, promised=0.0)
 
 
 def events(hits_p, hits_q, trials=1000, delta=0.0, alpha=ALPHA):
@@ -232,7 +232,7 @@ def test_error_rates_trace_the_gaussian_curve():
 def test_a_histogram_of_scores_counts_what_the_event_counts(above, scale):
     rng = np.random.default_rng(0)
     on_p, on_q = scale * rng.normal(1, 1, 5000), scale * rng.normal(0, 1, 5000)
-    event = Event(above, 0.7 * scale, 0.0)
+    event = ThresholdEvent(above, 0.7 * scale, 0.0)
     found = score_counts(on_p, on_q, event)
     for side, ones in ((on_p, found.on_dataset), (on_q, found.on_neighbour)):
         inside = sum(
@@ -256,7 +256,7 @@ def test_a_histogram_of_scores_counts_what_the_event_counts(above, scale):
 )
 @pytest.mark.parametrize("threshold", [0.5, np.inf, -np.inf])
 def test_a_histogram_tells_no_score(on_p, on_q, threshold):
-    found = score_counts(np.array(on_p), np.array(on_q), Event(True, threshold, 0.0))
+    found = score_counts(np.array(on_p), np.array(on_q), ThresholdEvent(True, threshold, 0.0))
     assert np.isfinite(found.edges).all()
     assert max(map(abs, found.edges)) < 100
     assert (sum(found.on_dataset), sum(found.on_neighbour)) == (len(on_p), len(on_q))

@@ -12,10 +12,10 @@ from scipy.integrate import quad
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.betting import Stakes, log_wealth_falling, log_wealth_rising
 from dpaudit.estimation.exact_loss import (
-    Direction,
+    LossDirection,
     TiltedLosses,
     best_tilt,
-    combined,
+    combine_log_wealths,
     delta_lower,
     delta_upper,
     epsilon_floor,
@@ -34,7 +34,7 @@ def trials(loss, log_mgf=0.0, tilt=1.0, bound=0.0):
 
 def alone(*args, **kwargs):
     one = trials(*args, **kwargs)
-    return [Direction(one, one)]
+    return [LossDirection(one, one)]
 
 
 # Pieces
@@ -111,11 +111,11 @@ def test_a_tilt_for_no_shift_or_no_delta_is_a_number():
 
 
 def test_wealths_of_independent_directions_combine():
-    assert combined([2.0]) == pytest.approx(2.0)
+    assert combine_log_wealths([2.0]) == pytest.approx(2.0)
     product, mean = math.exp(2.0 + 3.0), (math.exp(2.0) + math.exp(3.0)) / 2
-    assert combined([2.0, 3.0]) == pytest.approx(math.log((product + mean) / 2))
-    assert combined([-math.inf, 3.0]) == pytest.approx(3.0 - math.log(4))
-    assert combined([800.0, 900.0]) == pytest.approx(1700 - math.log(2))
+    assert combine_log_wealths([2.0, 3.0]) == pytest.approx(math.log((product + mean) / 2))
+    assert combine_log_wealths([-math.inf, 3.0]) == pytest.approx(3.0 - math.log(4))
+    assert combine_log_wealths([800.0, 900.0]) == pytest.approx(1700 - math.log(2))
 
 
 # Closeness
@@ -183,7 +183,7 @@ def test_a_loose_bound_on_the_weights_costs_the_upper_end_only(direction):
     exact, ends = gaussian.epsilon_at(1.0, LOG_DELTA), []
     for slack in (0.0, 1.0, 3.0, 20.0, math.inf):
         bound = one.losses.log_mgf_bound + slack
-        loose = [Direction(*(replace(x, log_mgf_bound=bound) for x in (one.losses, one.pilot)))]
+        loose = [LossDirection(*(replace(x, log_mgf_bound=bound) for x in (one.losses, one.pilot)))]
         assert lower_end(loose, LOG_DELTA, 0.05) == lower
         ends.append(upper_end(loose, LOG_DELTA, 0.05))
         assert delta_upper(loose, exact, 0.05) is None or slack < 20
@@ -313,7 +313,7 @@ def test_the_lower_end_is_where_the_wealth_is_one_over_alpha(direction, alpha):
         wealth_at(one, end, LOG_DELTA, stakes, "rise")
         for one, stakes in zip(pair, planned, strict=True)
     ]
-    assert combined(wealth) == pytest.approx(-math.log(alpha), abs=1e-6)
+    assert combine_log_wealths(wealth) == pytest.approx(-math.log(alpha), abs=1e-6)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-6])

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from dpaudit.estimation import inclusion
-from dpaudit.estimation.inclusion import FALSE_ALARM, checks, no_drift
+from dpaudit.estimation.inclusion import FALSE_ALARM, check_inclusion, no_drift
 
 ROWS = 1000
 
@@ -17,7 +17,7 @@ def rng():
 
 def failed(scores, included, group=None, design="independent"):
     group = np.zeros(len(scores), dtype=np.int64) if group is None else group
-    return {one.name for one in checks(scores, included, group, design) if not one.passed}
+    return {one.name for one in check_inclusion(scores, included, group, design) if not one.passed}
 
 
 @pytest.fixture
@@ -122,5 +122,5 @@ def test_ties_where_scores_end_are_no_duplicates(monkeypatch):
     monkeypatch.setattr(inclusion, "FALSE_ALARM", 2.0)  # the coins of all ties are compared
     coins = np.ones(6, dtype=bool)
     for scores, p in (([0, 0, 1, 2, 3, 3], 1.0), ([0, 1, 1, 2, 2, 3], 0.25)):
-        found = inclusion._duplicates(np.array(scores, dtype=float), coins)
+        found = inclusion._check_equal_scores(np.array(scores, dtype=float), coins)
         assert found.statistic == p

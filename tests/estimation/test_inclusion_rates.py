@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binom
 
 from dpaudit.estimation import inclusion
-from dpaudit.estimation.inclusion import _runs, checks, no_drift
+from dpaudit.estimation.inclusion import _compute_runs_statistic, check_inclusion, no_drift
 
 ALPHA, TABLES, ROWS = 0.05, 1000, 120
 PAIRS = np.repeat(np.arange(ROWS // 2), 2)
@@ -23,7 +23,7 @@ RUNS = np.repeat(np.arange(6), ROWS // 6)
 def p_values(scores, included, group=None, design="independent"):
     """Return the p-value of every check by its name."""
     group = np.zeros(len(scores), dtype=np.int64) if group is None else group
-    return {one.name: one.statistic for one in checks(scores, included, group, design)}
+    return {one.name: one.statistic for one in check_inclusion(scores, included, group, design)}
 
 
 def fair(rng):
@@ -174,7 +174,7 @@ def test_runs_of_coins_have_the_moments_of_all_orders():
     for places in combinations(range(9), 4):
         coins = np.isin(np.arange(9), places)
         counts.append(1 + np.count_nonzero(coins[1:] != coins[:-1]))
-    excess, variance = _runs(coins)
+    excess, variance = _compute_runs_statistic(coins)
     assert counts[-1] - excess == pytest.approx(np.mean(counts))
     assert variance == pytest.approx(np.var(counts))
 

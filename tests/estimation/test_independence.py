@@ -10,17 +10,17 @@ from dpaudit.estimation import independence
 from dpaudit.estimation.independence import (
     FALSE_ALARM,
     Outputs,
-    checks,
-    crowding,
-    heterogeneity,
-    ranks,
-    repeats,
-    serial,
-    ties,
-    trend,
-    variety,
+    check_independence,
+    compute_crowding_p_value,
+    compute_group_ties_p_value,
+    compute_heterogeneity_p_value,
+    compute_normal_ranks,
+    compute_repeated_calls_p_value,
+    compute_serial_correlation_p_value,
+    compute_trend_p_value,
+    compute_variety,
 )
-from dpaudit.laws.drawn import compared
+from dpaudit.laws.drawn import choose_compared_trials
 from dpaudit.laws.recurrence import variance_of_ties
 
 LAWS = {
@@ -47,13 +47,13 @@ def independent(law, seed):
     rng = np.random.default_rng(seed)
     sides = [outputs(LAWS[law](rng, len(UNITS))) for _ in range(2)]
     hits = tuple((side.scores > np.median(sides[0].scores)).astype(float) for side in sides)
-    return checks(*sides, hits)
+    return check_independence(*sides, hits)
 
 
 def failing(on_p, on_q=None, seed=0):
     rng = np.random.default_rng(seed + 100)
     other = rng.normal(size=len(UNITS)) if on_q is None else on_q
-    return [one.name for one in checks(outputs(on_p), outputs(other)) if not one.passed]
+    return [one.name for one in check_independence(outputs(on_p), outputs(other)) if not one.passed]
 
 
 @pytest.mark.sampled(2)
@@ -88,22 +88,28 @@ def test_the_share_of_each_check_adds_up():
 def test_heterogeneity_is_the_test_of_kruskal_and_wallis(law):
     scores = LAWS[law](np.random.default_rng(1), len(UNITS))
     expected = kruskal(*np.split(scores, CALLS)).pvalue
-    assert heterogeneity(ranks(scores), UNITS) == pytest.approx(expected, rel=1e-9)
+    assert compute_heterogeneity_p_value(compute_normal_ranks(scores), UNITS) == pytest.approx(
+        expected, rel=1e-9
+    )
 
 
 def test_ranks_with_ties_correlate_as_spearmans():
     one, other = (LAWS["geometric"](np.random.default_rng(s), 500) for s in (1, 2))
-    assert np.mean(ranks(one) * ranks(other)) == pytest.approx(spearmanr(one, other).statistic)
-    assert variety(ranks(np.array([1.0, 1.0, 2.0, 3.0]))) == 0.5
+    assert np.mean(compute_normal_ranks(one) * compute_normal_ranks(other)) == pytest.approx(
+        spearmanr(one, other).statistic
+    )
+    assert compute_variety(compute_normal_ranks(np.array([1.0, 1.0, 2.0, 3.0]))) == 0.5
 
 
 def test_differences_between_processes_are_not_differences_within():
     rng = np.random.default_rng(2)
-    z = ranks(rng.normal(size=len(UNITS)) + 3 * rng.normal(size=PROCESSES)[OF_PROCESS])
-    assert heterogeneity(z, OF_PROCESS) < 1e-100
-    assert heterogeneity(z, UNITS, OF_PROCESS) > 1e-3
-    z = ranks(rng.normal(size=len(UNITS)) + rng.normal(size=CALLS)[UNITS])
-    assert heterogeneity(z, UNITS, OF_PROCESS) < 1e-30
+    z = compute_normal_ranks(
+        rng.normal(size=len(UNITS)) + 3 * rng.normal(size=PROCESSES)[OF_PROCESS]
+    )
+    assert compute_heterogeneity_p_value(z, OF_PROCESS) < 1e-100
+    assert compute_heterogeneity_p_value(z, UNITS, OF_PROCESS) > 1e-3
+    z = compute_normal_ranks(rng.normal(size=len(UNITS)) + rng.normal(size=CALLS)[UNITS])
+    assert compute_heterogeneity_p_value(z, UNITS, OF_PROCESS) < 1e-30
 
 
 @pytest.mark.parametrize("groups", [UNITS, OF_PROCESS])
@@ -122,11 +128,15 @@ def test_equal_outputs_meet_as_often_as_in_a_random_order(groups):
 def test_rare_outputs_are_compared_in_groups_that_have_some():
     rare = np.zeros(len(UNITS))
     rare[:40] = 1.0  # all of them in the first call
-    assert heterogeneity(ranks(rare), UNITS) < 1e-5
+    assert compute_heterogeneity_p_value(compute_normal_ranks(rare), UNITS) < 1e-5
     alone = np.zeros(len(UNITS))
     alone[5] = 1.0
-    assert heterogeneity(ranks(alone), UNITS) == 1.0
-    assert serial(ranks(alone), UNITS, 1) == trend(ranks(alone), OF_PROCESS) == 1.0
+    assert compute_heterogeneity_p_value(compute_normal_ranks(alone), UNITS) == 1.0
+    assert (
+        compute_serial_correlation_p_value(compute_normal_ranks(alone), UNITS, 1)
+        == compute_trend_p_value(compute_normal_ranks(alone), OF_PROCESS)
+        == 1.0
+    )
 
 
 NOISE = np.random.default_rng(5).normal(size=len(UNITS))
@@ -179,7 +189,9 @@ def of_single_calls(scores):
 
 def failing_of_next(scores, other):
     sides = of_single_calls(scores), of_single_calls(other)
-    return [one for one in checks(*sides) if not one.passed and "in succession" in one.name]
+    return [
+        one for one in check_independence(*sides) if not one.passed and "in succession" in one.name
+    ]
 
 
 def test_noise_that_is_seeded_by_a_clock_is_that_of_the_call_before():
@@ -207,7 +219,7 @@ ONCE = np.random.default_rng(7).normal(size=(CALLS, LONG))
     ids=["none", "call", "halves", "pairs", "again", "drift"],
 )
 def test_of_long_calls_a_part_shows_as_much(calls, name):
-    part = calls[:, compared(LONG, SIZE)].ravel()
+    part = calls[:, choose_compared_trials(LONG, SIZE)].ravel()
     assert name in (failing(part) or [None])
 
 
@@ -217,11 +229,11 @@ def test_noise_that_the_sides_share_is_seen(sign):
 
 
 def test_calls_of_few_values_may_repeat_one_another():
-    assert repeats(outputs(np.ones(len(UNITS)))) == 1.0
+    assert compute_repeated_calls_p_value(outputs(np.ones(len(UNITS)))) == 1.0
     few = np.random.default_rng(0).integers(0, 2, 4 * CALLS).astype(float)
     short = Outputs(few, np.repeat(np.arange(CALLS), 4), np.zeros(4 * CALLS, dtype=int))
-    assert repeats(short) == 1.0
-    assert repeats(outputs(np.tile(NOISE[:SIZE], CALLS))) < 1e-100
+    assert compute_repeated_calls_p_value(short) == 1.0
+    assert compute_repeated_calls_p_value(outputs(np.tile(NOISE[:SIZE], CALLS))) < 1e-100
 
 
 def test_long_audits_are_looked_at_in_part(monkeypatch):
@@ -229,7 +241,7 @@ def test_long_audits_are_looked_at_in_part(monkeypatch):
     part = outputs(NOISE).first(1024)
     assert len(part.scores) == 1024
     assert np.bincount(part.processes).tolist() == [128] * PROCESSES
-    assert all(one.passed for one in checks(outputs(NOISE), outputs(-NOISE[::-1])))
+    assert all(one.passed for one in check_independence(outputs(NOISE), outputs(-NOISE[::-1])))
 
 
 @pytest.mark.parametrize(("together", "apart"), [("process", "call"), ("call", "process")])
@@ -252,9 +264,17 @@ def test_every_p_value_is_a_probability(seed):
     rng = np.random.default_rng(seed)
     for _ in range(150):
         size, each, count = (int(rng.integers(*ends)) for ends in ((4, 400), (1, 200), (1, 6)))
-        z = ranks(np.arange(size) % int(rng.integers(1, 6)))
+        z = compute_normal_ranks(np.arange(size) % int(rng.integers(1, 6)))
         units = np.arange(size) // min(each, size)
         processes = np.minimum(units * count // (units[-1] + 1), count - 1)
-        found = [heterogeneity(z, units), heterogeneity(z, units, processes)]
-        found += [crowding(z, units), ties(z, units), serial(z, units, 1), trend(z, processes)]
+        found = [
+            compute_heterogeneity_p_value(z, units),
+            compute_heterogeneity_p_value(z, units, processes),
+        ]
+        found += [
+            compute_crowding_p_value(z, units),
+            compute_group_ties_p_value(z, units),
+            compute_serial_correlation_p_value(z, units, 1),
+            compute_trend_p_value(z, processes),
+        ]
         assert all(0 <= one <= 1 for one in found), found

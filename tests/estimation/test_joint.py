@@ -16,7 +16,7 @@ import dpaudit.estimation.orders as orders
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import _ROUNDED, _Test, joint_lower_bound
 from dpaudit.estimation.likelihood import distance, likelihood_bound
-from dpaudit.estimation.orders import Outcome, exponent
+from dpaudit.estimation.orders import HitCounts, exponent
 
 ALPHA = 0.05
 
@@ -138,7 +138,7 @@ def test_counting_other_hits_in_groups_loses_hardly_anything(hits, other_hits, d
 
 @pytest.mark.parametrize("groups", [2, 5, 50])
 def test_groups_never_make_a_tail_smaller(groups, monkeypatch):
-    test = _Test.of(Outcome(700, 300, 1000, 1000), 0.0, 0.05, "likelihood")
+    test = _Test.of(HitCounts(700, 300, 1000, 1000), 0.0, 0.05, "likelihood")
     q = test.edges[5:-5:9]
     p = np.minimum(2.1 * q, 0.99)
     exact = test.tail(p, q)
@@ -151,13 +151,16 @@ def test_groups_never_make_a_tail_smaller(groups, monkeypatch):
 
 @pytest.mark.parametrize("one_by_one", [0, 1000])
 def test_what_is_beyond_the_counts_that_are_summed_over_counts_in_full(one_by_one, monkeypatch):
-    test = _Test.of(Outcome(700, 300, 1000, 1000), 0.0, 0.05, "likelihood")
+    test = _Test.of(HitCounts(700, 300, 1000, 1000), 0.0, 0.05, "likelihood")
     q = test.edges[5:-5:9]
     p = np.minimum(2.1 * q, 0.99)
     exact = test.tail(p, q)
     monkeypatch.setattr(joint, "_ONE_BY_ONE", one_by_one)
     short = replace(test, reach=0.5)
-    missed = [joint._beyond(*joint._window(1000, x, 0.5), 1000, x) for x in q.tolist()]
+    missed = [
+        joint._compute_binomial_tails(*joint._choose_count_window(1000, x, 0.5), 1000, x)
+        for x in q.tolist()
+    ]
     assert min(missed) > 0.1
     assert (short.tail(p, q) >= exact * (1 - 1e-9)).all()
     assert (short.tail(p, q) >= missed).all()
@@ -165,9 +168,9 @@ def test_what_is_beyond_the_counts_that_are_summed_over_counts_in_full(one_by_on
 
 @pytest.mark.parametrize("tried", [7, 40])
 def test_fewer_other_hits_that_are_tried_never_make_the_region_smaller(tried, monkeypatch):
-    every = _Test.of(Outcome(700, 300, 1000, 1000), 0.0, 0.05, "likelihood").least
+    every = _Test.of(HitCounts(700, 300, 1000, 1000), 0.0, 0.05, "likelihood").least
     monkeypatch.setattr(orders, "_TRIED", tried)
-    test = _Test.of(Outcome(700, 300, 1000, 1000), 0.0, 0.05, "likelihood")
+    test = _Test.of(HitCounts(700, 300, 1000, 1000), 0.0, 0.05, "likelihood")
     assert (test.least <= every).all()
     assert (np.diff(test.least) >= 0).all()
     assert test.least[300 - test.first] <= 700
@@ -218,7 +221,7 @@ def test_the_region_holds_all_outcomes_with_a_larger_bound(n, m, delta):
     x, y = np.meshgrid(np.arange(n + 1), np.arange(m + 1), indexing="ij")
     order = likelihood_bound(x / n, y / m, n, m, delta, nats)
     for hits, other_hits in ((n - 3, 2), (n // 2, 1), (n, 0), (n // 2 + 3, m // 3)):
-        test = _Test.of(Outcome(hits, other_hits, n, m), delta, alpha, "likelihood")
+        test = _Test.of(HitCounts(hits, other_hits, n, m), delta, alpha, "likelihood")
         kept = y[0, test.first : test.first + len(test.least)]
         extreme = x[:, kept] >= test.least[None, :]
         larger = order[:, kept] > order[hits, other_hits] + 1e-5
@@ -284,7 +287,7 @@ COUNTS = [(30, 10, 50, 40), (45, 3, 60, 70), (500, 300, 1000, 900), (20, 0, 100,
 @pytest.mark.parametrize("counts", COUNTS)
 def test_what_the_interval_for_q_costs_is_taken_off_the_test(counts):
     """Too small a share to be seen in coverage: two hundredths of the error probability."""
-    test = _Test.of(Outcome(*counts), 0.0, ALPHA, "likelihood")
+    test = _Test.of(HitCounts(*counts), 0.0, ALPHA, "likelihood")
     spent = ALPHA - test.alpha
     assert 0 < spent < 0.1 * ALPHA
     low, high = proportion_confint(counts[1], counts[3], alpha=spent * (1 + 1e-9), method="beta")
@@ -297,7 +300,7 @@ def test_what_the_interval_for_q_costs_is_taken_off_the_test(counts):
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_the_bound_is_proved_over_all_rates_and_what_a_rate_allows_is_not(counts, delta):
     x, y, n, m = counts
-    test = _Test.of(Outcome(x, y, n, m), delta, ALPHA, "likelihood")
+    test = _Test.of(HitCounts(x, y, n, m), delta, ALPHA, "likelihood")
     found = joint_lower_bound(x, y, n, m, delta=delta, alpha=ALPHA)
     assert test.counterexample(found) is None
     assert test.log_peak(found) <= 0
@@ -334,5 +337,5 @@ def test_what_is_never_extreme_adds_nothing_and_what_always_is_adds_all():
 
 
 def hits_reached(least, n, p):
-    test = _Test.of(Outcome(n, 0, n, n), 0.0, ALPHA, "likelihood")
+    test = _Test.of(HitCounts(n, 0, n, n), 0.0, ALPHA, "likelihood")
     return replace(test, least=least)._hits_reached(least, p)

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import xlogy
 
 from dpaudit.estimation.likelihood import (
-    boundary,
+    compute_allowed_boundary,
     distance,
     largest_likelihood_bound,
     likelihood_bound,
@@ -48,7 +48,7 @@ def test_a_distance_is_the_least_over_all_pairs_that_are_allowed(sizes, epsilon,
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_a_boundary_allows_both_directions(epsilon, delta):
     q = np.linspace(0, 1, 11)
-    p = boundary(q, epsilon, delta)
+    p = compute_allowed_boundary(q, epsilon, delta)
     large = math.exp(epsilon)
     assert np.all(p <= large * q + delta + 1e-12)
     assert np.all(1 - q <= large * (1 - p) + delta + 1e-12)
@@ -80,6 +80,6 @@ def test_rates_that_rounding_alone_puts_beyond_what_is_allowed_are_no_distance_a
     rates = np.arange(1, 100) / 100
     assert distance(rates, rates, 100, 100, 0.0, 0.0).tolist() == [0.0] * 99
     for epsilon, delta in ((0.3, 0.0), (0.3, 0.1), (2.0, 1e-5)):
-        edge = boundary(rates, epsilon, delta)
+        edge = compute_allowed_boundary(rates, epsilon, delta)
         for rate in (np.nextafter(edge, 0), edge, np.minimum(np.nextafter(edge, 2), 1.0)):
             assert distance(rate, rates, 1000, 1000, epsilon, delta).max() < 1e-9

@@ -10,10 +10,10 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.model_based import (
     EventCounts,
     bayesian_interval,
+    compute_posterior,
     gaussian_epsilon,
     gaussian_mu,
     model_based,
-    posterior,
 )
 
 
@@ -48,7 +48,7 @@ def test_the_posterior_is_what_draws_of_the_rates_say(epsilon, delta):
         & (1 - q <= grown * (1 - p) + delta)
         & (1 - p <= grown * (1 - q) + delta)
     )
-    assert posterior(counts, delta, epsilon) == pytest.approx(allowed.mean(), abs=0.005)
+    assert compute_posterior(counts, delta, epsilon) == pytest.approx(allowed.mean(), abs=0.005)
 
 
 def test_the_credible_interval_narrows_onto_the_events_epsilon():
@@ -61,7 +61,9 @@ def test_the_credible_interval_narrows_onto_the_events_epsilon():
 
 def test_swapped_sides_have_the_same_posterior():
     one, other = EventCounts(60, 100, 20, 100), EventCounts(20, 100, 60, 100)
-    assert posterior(one, 0.01, 0.8) == pytest.approx(posterior(other, 0.01, 0.8), abs=1e-4)
+    assert compute_posterior(one, 0.01, 0.8) == pytest.approx(
+        compute_posterior(other, 0.01, 0.8), abs=1e-4
+    )
 
 
 def test_all_are_offered_with_what_they_assume_and_none_that_is_infinite():

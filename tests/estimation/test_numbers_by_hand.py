@@ -25,45 +25,59 @@ from dpaudit.estimation.betting import (
     log_wealth_falling,
     log_wealth_rising,
 )
-from dpaudit.estimation.counted import Counted, Event, Tally, grain, rounded
+from dpaudit.estimation.counted import (
+    ScoreEvent,
+    Tally,
+    ThresholdEvent,
+    compute_score_grain,
+    round_scores,
+)
 from dpaudit.estimation.divergence import Bins, RenyiBet
-from dpaudit.estimation.exact_loss import Direction, TiltedLosses
+from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.model_based import EventCounts, gaussian_mu
-from dpaudit.estimation.repeated import Repeated, repeated
+from dpaudit.estimation.repeated import Repeated, find_repeated_scores
 from dpaudit.estimation.sequential.bets import fair_bets
 from dpaudit.estimation.sequential.events import Tallies, both_directions
-from dpaudit.estimation.sequential.game import Game, Wealth, lower_bound, most_of_bets
-from dpaudit.verdicts import RELATIVE_ROUNDING, gravest, in_present_words, judge, status_of
+from dpaudit.estimation.sequential.game import BettingGame, Wealth, lower_bound, most_of_bets
+from dpaudit.verdicts import (
+    RELATIVE_ROUNDING,
+    choose_gravest_verdict,
+    in_present_words,
+    judge_claimed_number,
+    status_of,
+)
 
 # Verdicts
 
 
 def test_a_bound_exceeds_a_claim_by_more_than_rounding():
     for claimed in (1.0, 20.0, 1e-6):
-        assert judge(claimed, claimed * (1 + 0.5 * RELATIVE_ROUNDING)) == "not refuted"
-        assert judge(claimed, claimed * (1 + 2 * RELATIVE_ROUNDING)) == "refuted"
-    assert judge(0.0, 0.0) == "not refuted"
-    assert judge(0.0, 1e-300) == "refuted"
+        assert (
+            judge_claimed_number(claimed, claimed * (1 + 0.5 * RELATIVE_ROUNDING)) == "not refuted"
+        )
+        assert judge_claimed_number(claimed, claimed * (1 + 2 * RELATIVE_ROUNDING)) == "refuted"
+    assert judge_claimed_number(0.0, 0.0) == "not refuted"
+    assert judge_claimed_number(0.0, 1e-300) == "refuted"
     assert RELATIVE_ROUNDING == 1e-9
 
 
 @pytest.mark.parametrize(("claimed", "proved"), [(2.0, 1.0), (-1.0, -2.0)])
 def test_a_proof_stands_until_a_bound_is_above_it_by_more_than_rounding(claimed, proved):
     one = abs(proved) * RELATIVE_ROUNDING
-    assert judge(claimed, proved, proved=proved) == "proved"
-    assert judge(claimed, proved + 0.5 * one, proved=proved) == "proved"
-    assert judge(claimed, proved + 2 * one, proved=proved) == "not refuted"
-    assert judge(claimed, proved, proved=claimed) == "proved"
-    assert judge(claimed, proved, proved=math.nextafter(claimed, 9)) == "not refuted"
-    assert judge(claimed, 9.0, proved=proved, trusted=False) == "withheld"
+    assert judge_claimed_number(claimed, proved, proved=proved) == "proved"
+    assert judge_claimed_number(claimed, proved + 0.5 * one, proved=proved) == "proved"
+    assert judge_claimed_number(claimed, proved + 2 * one, proved=proved) == "not refuted"
+    assert judge_claimed_number(claimed, proved, proved=claimed) == "proved"
+    assert judge_claimed_number(claimed, proved, proved=math.nextafter(claimed, 9)) == "not refuted"
+    assert judge_claimed_number(claimed, 9.0, proved=proved, trusted=False) == "withheld"
 
 
 def test_statuses_and_words_of_verdicts():
     words = ("refuted", "withheld", "not refuted", "proved")
     assert [status_of([word]) for word in words] == [1, 2, 0, 0]
-    assert gravest(reversed(words)) == "refuted"
-    assert gravest(["proved", "withheld", "not refuted"]) == "withheld"
+    assert choose_gravest_verdict(reversed(words)) == "refuted"
+    assert choose_gravest_verdict(["proved", "withheld", "not refuted"]) == "withheld"
     assert [in_present_words(one) for one in ("violated", 3, ["x"])] == ["withheld", 3, ["x"]]
 
 
@@ -72,7 +86,7 @@ def test_statuses_and_words_of_verdicts():
 
 @pytest.mark.parametrize(("above", "hits"), [(True, 3), (False, 2)])
 def test_scores_at_a_threshold_are_in_either_event(above, hits):
-    one, scores = Event(above, 1.0, 0.5), np.array([0.0, 1.0, 2.0, 3.0])
+    one, scores = ThresholdEvent(above, 1.0, 0.5), np.array([0.0, 1.0, 2.0, 3.0])
     assert (one.hits(scores), one.happened(scores).dtype) == (hits, np.float64)
     assert one.complement.hits(scores) == 4 - hits
     assert one.complement.promised == 0.5
@@ -82,33 +96,44 @@ def test_scores_at_a_threshold_are_in_either_event(above, hits):
 
 
 def test_scores_are_rounded_to_a_billionth_of_what_is_common():
-    assert grain(np.array([-5.0] * 9 + [1e9])) == pytest.approx(1e9 * 1e-9)
-    assert grain(np.array([-5.0] * 18 + [1e9])) == pytest.approx(5e-9)
-    assert grain(np.array([0.0] * 19 + [7.0])) == pytest.approx(7e-9)
-    assert grain(np.array([np.inf, np.nan])) == grain(np.zeros(3)) == pytest.approx(1e-299)
-    assert rounded(np.array([0.74, -0.76, 2.0**60]), 0.5).tolist() == [0.5, -1.0, 2.0**60]
-    assert rounded(np.array([2.0**53 - 1, 2.0**53 + 2]), 1.0).tolist() == [2**53 - 1, 2**53 + 2]
-    counted = Counted(None, Event(True, 0.5, 0.0), 0.5)
+    assert compute_score_grain(np.array([-5.0] * 9 + [1e9])) == pytest.approx(1e9 * 1e-9)
+    assert compute_score_grain(np.array([-5.0] * 18 + [1e9])) == pytest.approx(5e-9)
+    assert compute_score_grain(np.array([0.0] * 19 + [7.0])) == pytest.approx(7e-9)
+    assert (
+        compute_score_grain(np.array([np.inf, np.nan]))
+        == compute_score_grain(np.zeros(3))
+        == pytest.approx(1e-299)
+    )
+    assert round_scores(np.array([0.74, -0.76, 2.0**60]), 0.5).tolist() == [0.5, -1.0, 2.0**60]
+    assert round_scores(np.array([2.0**53 - 1, 2.0**53 + 2]), 1.0).tolist() == [
+        2**53 - 1,
+        2**53 + 2,
+    ]
+    counted = ScoreEvent(None, ThresholdEvent(True, 0.5, 0.0), 0.5)
     assert counted.count(np.array([0.24, 0.26, 0.9])) == 2
-    assert Counted(None, Event(True, 0.5, 0.0)).rounded(np.array([0.26])).tolist() == [0.26]
+    assert ScoreEvent(None, ThresholdEvent(True, 0.5, 0.0)).rounded(np.array([0.26])).tolist() == [
+        0.26
+    ]
 
 
 def test_the_point_estimate_is_the_larger_of_the_event_and_its_complement():
-    assert event._point(0.6, 0.2, 0.0) == pytest.approx(math.log(3))
-    assert event._point(0.8, 0.6, 0.0) == pytest.approx(math.log(2))  # misses: .4 over .2
-    assert event._point(0.6, 0.2, 0.1) == pytest.approx(math.log(0.5 / 0.2))
-    assert event._point(0.8, 0.6, 0.1) == pytest.approx(math.log(0.3 / 0.2))
-    assert event._point(0.1, 0.0, 0.1) == 0.0
-    assert event._point(0.2, 0.0, 0.1) == math.inf
-    assert event._point(0.2, 0.3, 0.0) == 0.0
+    assert event._estimate_point_epsilon(0.6, 0.2, 0.0) == pytest.approx(math.log(3))
+    assert event._estimate_point_epsilon(0.8, 0.6, 0.0) == pytest.approx(
+        math.log(2)
+    )  # misses: .4 over .2
+    assert event._estimate_point_epsilon(0.6, 0.2, 0.1) == pytest.approx(math.log(0.5 / 0.2))
+    assert event._estimate_point_epsilon(0.8, 0.6, 0.1) == pytest.approx(math.log(0.3 / 0.2))
+    assert event._estimate_point_epsilon(0.1, 0.0, 0.1) == 0.0
+    assert event._estimate_point_epsilon(0.2, 0.0, 0.1) == math.inf
+    assert event._estimate_point_epsilon(0.2, 0.3, 0.0) == 0.0
 
 
 def test_a_threshold_lies_in_the_middle_below_the_score_that_was_chosen():
     ordered = np.array([-1.0, 1.0, 4.0])
-    assert [event._between(ordered, at) for at in range(3)] == [-1.0, 0.0, 2.5]
+    assert [event._compute_score_midpoint(ordered, at) for at in range(3)] == [-1.0, 0.0, 2.5]
     near = np.array([1.0, math.nextafter(1.0, 2)])
-    assert event._between(near, 1) == near[1]
-    assert event._between(np.array([-np.inf, 1.0]), 1) == 1.0
+    assert event._compute_score_midpoint(near, 1) == near[1]
+    assert event._compute_score_midpoint(np.array([-np.inf, 1.0]), 1) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -116,10 +141,10 @@ def test_a_threshold_lies_in_the_middle_below_the_score_that_was_chosen():
 )
 def test_of_an_event_and_its_complement_the_rarer_is_counted(hits, rarer):
     p, q = ((np.arange(100) < n).astype(float) for n in hits)
-    one = Event(True, 0.5, 0.0)
-    assert event._rarer(one, p, q) == (one if rarer else one.complement)
-    all_of = Event(True, -np.inf, 0.0)
-    assert event._rarer(all_of, p, q) == all_of
+    one = ThresholdEvent(True, 0.5, 0.0)
+    assert event._select_rarer_event(one, p, q) == (one if rarer else one.complement)
+    all_of = ThresholdEvent(True, -np.inf, 0.0)
+    assert event._select_rarer_event(all_of, p, q) == all_of
 
 
 def test_rates_are_of_their_own_sides():
@@ -136,7 +161,9 @@ def test_rates_are_of_their_own_sides():
 
 
 def test_bounds_of_counts_say_whose_they_are():
-    found = event.bound_of_counts(Tally((5, 80), (200, 100)), Event(False, 0.0, 0.0), 0.01, 0.05)
+    found = event.bound_of_counts(
+        Tally((5, 80), (200, 100)), ThresholdEvent(False, 0.0, 0.0), 0.01, 0.05
+    )
     assert found.counts == {
         "favoured_hits": 80,
         "favoured_trials": 100,
@@ -170,7 +197,7 @@ def test_a_promise_is_a_root_some_standard_errors_away(delta, errors):
         x = (low + high) / 2
         above = (rates[0] - delta - x * rates[1]) ** 2 > spreads[0] + x**2 * spreads[1]
         low, high = (x, high) if above else (low, x)
-    found = event.promised_at(on_p, on_q, [delta, 0.9], errors)
+    found = event.estimate_promised_epsilons(on_p, on_q, [delta, 0.9], errors)
     complement = event._nearly_promised(-on_q, -on_p, np.array([[delta]]), far)[0]
     assert found[0] == pytest.approx(max(0.0, math.log(low), complement))
     assert found[1] == 0.0
@@ -181,7 +208,7 @@ def test_a_promise_is_a_root_some_standard_errors_away(delta, errors):
 def test_a_side_without_scores_is_refused(name, bad):
     given = {"scores_p": np.ones(3), "scores_q": np.ones(3)} | {name: bad}
     with pytest.raises(InvalidArgument, match=name):
-        event.event_bound(**given, event=Event(True, 0.0, 0.0), delta=0.0, alpha=0.05)
+        event.event_bound(**given, event=ThresholdEvent(True, 0.0, 0.0), delta=0.0, alpha=0.05)
 
 
 # Values that repeat
@@ -221,11 +248,13 @@ def test_others_of_one_side_count_only_where_both_sides_are_mostly_one_value(swa
 
 
 def test_a_value_repeats_from_four_on_over_both_sides():
-    found = repeated(np.array([1.0, 1.0, 2.0, 2.0, 2.0]), np.array([1.0, 1.0, 3.0, 9.0]))
+    found = find_repeated_scores(
+        np.array([1.0, 1.0, 2.0, 2.0, 2.0]), np.array([1.0, 1.0, 3.0, 9.0])
+    )
     assert found.values == pytest.approx([1.0])
     assert (found.of_p.tolist(), found.of_q.tolist(), found.sizes) == ([2], [2], (5, 4))
     assert found.place(np.array([1.0, 2.0, 0.0, 99.0])).tolist() == [0, -1, -1, -1]
-    nothing = repeated(np.array([1.0, 2.0]), np.array([3.0]))
+    nothing = find_repeated_scores(np.array([1.0, 2.0]), np.array([3.0]))
     assert nothing.place(np.array([1.0])).tolist() == [-1]
 
 
@@ -236,10 +265,10 @@ def test_a_value_repeats_from_four_on_over_both_sides():
 def test_balance_is_the_binomial_test_of_both_sides(heads, n):
     flags = np.arange(n) < heads
     tails = binom.cdf(heads, n, 0.5), binom.sf(heads - 1, n, 0.5)
-    check = inclusion._balance(flags, "fair")
+    check = inclusion._check_balance(flags, "fair")
     assert check.statistic == pytest.approx(min(1.0, 2 * min(tails)))
     assert check.passed is (check.statistic >= 1e-4)
-    assert inclusion._balance(~flags, "fair").statistic == pytest.approx(check.statistic)
+    assert inclusion._check_balance(~flags, "fair").statistic == pytest.approx(check.statistic)
 
 
 @pytest.mark.parametrize("kept", [[5, 5, 5, 5], [0, 10, 0, 10], [10, 10, 10, 10], [3, 8, 6, 4]])
@@ -248,17 +277,17 @@ def test_runs_are_tested_for_being_too_even_and_too_uneven(kept):
     group = np.repeat(np.arange(4), 10)
     squares = sum((k - 5) ** 2 / 2.5 for k in kept)
     tails = chi2.cdf(squares, 4), chi2.sf(squares, 4)
-    found = inclusion._apart(included, group)
+    found = inclusion._check_run_coins(included, group)
     assert found.statistic == pytest.approx(min(1.0, 2 * min(tails)))
-    assert inclusion._apart(included[:10], group[:10]).statistic == 1.0
+    assert inclusion._check_run_coins(included[:10], group[:10]).statistic == 1.0
 
 
 def test_drift_and_runs_have_the_moments_of_random_orders():
     coins = np.array([True, False, False, True, True, False])
-    excess, variance = inclusion._drift(coins)
+    excess, variance = inclusion._compute_drift_statistic(coins)
     assert excess == 1 + 4 + 5 - 3 * 7 / 2
     assert variance == 3 * 3 * 7 / 12
-    more, spread = inclusion._runs(coins)
+    more, spread = inclusion._compute_runs_statistic(coins)
     assert more == 4 - 1 - 2 * 9 / 6
     assert spread == pytest.approx(18 * (18 - 6) / (36 * 5))
 
@@ -267,12 +296,12 @@ def test_equal_scores_beyond_what_their_grid_gives_have_to_have_coins_of_their_o
     rng = np.random.default_rng(0)
     scores = np.repeat(rng.normal(size=200), 2)
     alike = np.repeat(rng.random(200) < 0.5, 2)
-    found = inclusion._duplicates(scores, alike)
+    found = inclusion._check_equal_scores(scores, alike)
     assert found.statistic == pytest.approx(binomtest(198, 198, 0.5, alternative="greater").pvalue)
     assert not found.passed
-    own = inclusion._duplicates(scores, rng.random(400) < 0.5)
+    own = inclusion._check_equal_scores(scores, rng.random(400) < 0.5)
     assert own.passed
-    grid = inclusion._duplicates(np.arange(400) % 20 * 1.0, rng.random(400) < 0.5)
+    grid = inclusion._check_equal_scores(np.arange(400) % 20 * 1.0, rng.random(400) < 0.5)
     assert grid.statistic == 1.0
     values = np.array([0.0, 1.0, 3.0, 4.0])
     assert inclusion._ties_by_grid(values) > 1.0
@@ -285,14 +314,16 @@ def test_levels_are_looked_at_on_either_side():
     still = np.where(included, scores, np.arange(200) * 7919 % 200)
     assert inclusion.no_drift(still, included)[0] is False
     assert inclusion.no_drift(still, ~included)[0] is False
-    assert inclusion._trend(scores[:29]) == 1.0
-    assert inclusion._trend(scores[:30]) == pytest.approx(2 * norm.sf(math.sqrt(29)))
+    assert inclusion._compute_rank_trend(scores[:29]) == 1.0
+    assert inclusion._compute_rank_trend(scores[:30]) == pytest.approx(2 * norm.sf(math.sqrt(29)))
 
 
 def test_each_side_s_trend_has_half_of_a_false_alarm(monkeypatch):
     for found, steady in (([4e-5, 1.0], False), ([1.0, 4e-5], False), ([6e-5, 6e-5], True)):
         waiting = list(found)
-        monkeypatch.setattr(inclusion, "_trend", lambda scores, waiting=waiting: waiting.pop(0))
+        monkeypatch.setattr(
+            inclusion, "_compute_rank_trend", lambda scores, waiting=waiting: waiting.pop(0)
+        )
         assert inclusion.no_drift(np.zeros(4), np.arange(4) < 2)[0] is steady
 
 
@@ -323,9 +354,9 @@ def test_every_check_has_its_share_of_one_error_probability():
     rng = np.random.default_rng(1)
     units = np.repeat(np.arange(32), 16)
     sides = [outputs(rng.normal(size=512), units, units // 8) for _ in range(2)]
-    plain = independence.checks(*sides)
+    plain = independence.check_independence(*sides)
     hits = tuple((side.scores > 0).astype(float) for side in sides)
-    more = independence.checks(*sides, hits)
+    more = independence.check_independence(*sides, hits)
     assert len(more) == 2 * len(plain) == 46
     for found in (plain, more):
         assert {check.threshold for check in found} == {3e-4 / len(found)}
@@ -339,11 +370,13 @@ def test_an_event_is_tested_on_its_own_side_whatever_its_scores_are(side):
     sides = [outputs(rng.normal(size=1024), units, units // 8) for _ in range(2)]
     hits = [rng.integers(2, size=1024).astype(float) for _ in range(2)]
     hits[side] = np.repeat(rng.integers(2, size=64).astype(float), 16)  # one a call
-    failed = [one.name for one in independence.checks(*sides, tuple(hits)) if not one.passed]
+    failed = [
+        one.name for one in independence.check_independence(*sides, tuple(hits)) if not one.passed
+    ]
     assert failed
     assert all(name.startswith("the event") for name in failed)
     assert all(name.endswith(("dataset", "neighbour")[side]) for name in failed)
-    found = independence.checks(*sides, (hits[1 - side], hits[1 - side]))
+    found = independence.check_independence(*sides, (hits[1 - side], hits[1 - side]))
     assert "the event of the two datasets" in [one.name for one in found if not one.passed]
 
 
@@ -351,44 +384,54 @@ def test_a_crowd_is_as_likely_as_its_group_times_the_groups():
     z = np.zeros(100)
     z[:5] = 1.0
     groups = np.arange(100) // 10
-    assert independence.crowding(z, groups) == pytest.approx(10 * binom.sf(4, 10, 0.05))
-    assert independence.crowding(np.zeros(100), groups) == 1.0
-    mirrored = independence.crowding(1 - z, groups)
+    assert independence.compute_crowding_p_value(z, groups) == pytest.approx(
+        10 * binom.sf(4, 10, 0.05)
+    )
+    assert independence.compute_crowding_p_value(np.zeros(100), groups) == 1.0
+    mirrored = independence.compute_crowding_p_value(1 - z, groups)
     assert mirrored == pytest.approx(10 * binom.sf(4, 10, 0.05))
 
 
 def test_groups_are_joined_until_they_have_enough_and_never_across_larger_ones():
     groups, within = np.arange(12) // 2, np.arange(12) // 6
-    assert independence._joined(groups, 4, None).tolist() == [0] * 4 + [1] * 4 + [2] * 4
-    found = independence._joined(groups, 4, within)
+    assert independence._merge_groups(groups, 4, None).tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    found = independence._merge_groups(groups, 4, within)
     assert len(set(found[:6]) & set(found[6:])) == 0
     assert len(set(found)) == 2
-    sizes = np.bincount(independence._joined(np.arange(11), 3, None))
+    sizes = np.bincount(independence._merge_groups(np.arange(11), 3, None))
     assert min(sizes[sizes > 0]) >= 3
 
 
 def test_differences_between_groups_are_those_of_their_sums():
     z = np.array([1.0, -1.0, 2.0, -2.0, 0.0])
-    between, count = independence._between(z, np.array([0, 0, 3, 3, 3]))
+    between, count = independence._compute_between_groups(z, np.array([0, 0, 3, 3, 3]))
     assert (between, count) == (0.0, 2)
-    between, count = independence._between(z, np.array([0, 1, 0, 1, 1]))
+    between, count = independence._compute_between_groups(z, np.array([0, 1, 0, 1, 1]))
     assert (between, count) == (pytest.approx(9 / 2 + 9 / 3), 2)
 
 
 def test_places_count_within_groups_that_stand_together():
-    assert independence._places([5, 5, 2, 2, 2, 5]).tolist() == [0, 1, 0, 1, 2, 0]
-    lags = dict(independence._lags(np.repeat([0, 1], [10, 3])))
+    assert independence._compute_group_positions([5, 5, 2, 2, 2, 5]).tolist() == [0, 1, 0, 1, 2, 0]
+    lags = dict(independence._get_lags(np.repeat([0, 1], [10, 3])))
     assert lags == {"and the next ones": 1, "half a call apart": 5}
-    assert dict(independence._lags(np.zeros(3, dtype=int)))["half a call apart"] == 2
+    assert dict(independence._get_lags(np.zeros(3, dtype=int)))["half a call apart"] == 2
 
 
 def test_correlations_within_calls_leave_out_pairs_of_two_calls():
     z, units = np.tile([1.0, 1.0, -1.0, -1.0], 1000), np.arange(4000) // 2
-    assert independence.serial(z, units, 1) == pytest.approx(2 * norm.sf(math.sqrt(2000)))
-    assert independence.serial(np.roll(z, 1), units, 1) == independence.serial(z, units, 1)
-    assert independence.serial(z, np.zeros(4000, dtype=int), 1) == pytest.approx(1.0, abs=0.02)
-    assert independence.serial(z, np.zeros(4000, dtype=int), 4000) == 1.0
-    pairs = [independence._correlation(np.ones(n), np.ones(n), 0.5) for n in (399, 400)]
+    assert independence.compute_serial_correlation_p_value(z, units, 1) == pytest.approx(
+        2 * norm.sf(math.sqrt(2000))
+    )
+    assert independence.compute_serial_correlation_p_value(
+        np.roll(z, 1), units, 1
+    ) == independence.compute_serial_correlation_p_value(z, units, 1)
+    assert independence.compute_serial_correlation_p_value(
+        z, np.zeros(4000, dtype=int), 1
+    ) == pytest.approx(1.0, abs=0.02)
+    assert (
+        independence.compute_serial_correlation_p_value(z, np.zeros(4000, dtype=int), 4000) == 1.0
+    )
+    pairs = [independence._test_correlation(np.ones(n), np.ones(n), 0.5) for n in (399, 400)]
     assert pairs[0] == 1.0
     assert pairs[1] == pytest.approx(2 * norm.sf(20))
 
@@ -396,22 +439,34 @@ def test_correlations_within_calls_leave_out_pairs_of_two_calls():
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_trend_is_seen_within_processes_and_not_between_them(sign):
     order = np.arange(100.0)
-    rising = independence.ranks(sign * np.concatenate([order, order]))
+    rising = independence.compute_normal_ranks(sign * np.concatenate([order, order]))
     processes = np.repeat([0, 1], 100)
-    assert independence.trend(rising, processes) < 1e-12
-    steps = independence.ranks(np.repeat([0.0, 1.0], 100))
-    assert independence.trend(steps, processes) == pytest.approx(1.0)
-    assert independence.trend(independence.ranks(order[:99]), np.zeros(99, dtype=int)) == 1.0
+    assert independence.compute_trend_p_value(rising, processes) < 1e-12
+    steps = independence.compute_normal_ranks(np.repeat([0.0, 1.0], 100))
+    assert independence.compute_trend_p_value(steps, processes) == pytest.approx(1.0)
+    assert (
+        independence.compute_trend_p_value(
+            independence.compute_normal_ranks(order[:99]), np.zeros(99, dtype=int)
+        )
+        == 1.0
+    )
 
 
 def test_calls_that_repeat_are_as_rare_as_their_values():
     scores = np.concatenate([np.arange(20.0), np.arange(20.0), np.arange(20.0) + 40])
     side = outputs(scores, np.repeat([0, 1, 2], 20))
     alike = (20 * (2 / 60) ** 2) + 20 * (1 / 60) ** 2
-    assert independence.repeats(side) == pytest.approx(9 * alike**20, rel=1e-9)
-    assert independence.repeats(outputs(np.arange(60), np.repeat([0, 1, 2], 20))) == 1.0
+    assert independence.compute_repeated_calls_p_value(side) == pytest.approx(
+        9 * alike**20, rel=1e-9
+    )
+    assert (
+        independence.compute_repeated_calls_p_value(
+            outputs(np.arange(60), np.repeat([0, 1, 2], 20))
+        )
+        == 1.0
+    )
     coins = outputs(np.tile([0.0, 1.0], 3), np.repeat([0, 1, 2], 2))
-    assert independence.repeats(coins) == 1.0
+    assert independence.compute_repeated_calls_p_value(coins) == 1.0
 
 
 # Checks of a law
@@ -442,8 +497,8 @@ def test_the_radius_of_a_mean_is_that_of_maurer_and_pontil():
     values = np.array([0.0, 1.0, 1.0, 0.5])
     log_term = math.log(16 / 1e-7)
     expected = math.sqrt(2 * values.var(ddof=1) * log_term / 4) + 7 * log_term / 9
-    assert self_check._bernstein(values) == pytest.approx(expected)
-    assert self_check._bernstein(values[:1]) == 1.0
+    assert self_check._compute_bernstein_radius(values) == pytest.approx(expected)
+    assert self_check._compute_bernstein_radius(values[:1]) == 1.0
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -453,13 +508,13 @@ def test_parts_of_the_overlap_are_compared_one_by_one(side):
     p[:1600] = -1.0
     q[:2400] = 1.0  # P(L > 0) = .6 and Q(L > 0) = .6: far from e^-1 of each other
     losses = [p, q]
-    found = self_check._overlap(*losses)
+    found = self_check._check_law_overlap(*losses)
     gaps = abs(0.4 - 0.4 * math.exp(-1)), abs(0.6 * math.exp(-1) - 0.6)
     assert found.statistic == pytest.approx(max(gaps))
     assert not found.passed
     losses[side] = np.full(4000, np.nan)
-    assert not self_check._overlap(*losses).passed
-    ties = self_check._overlap(np.zeros(4000), np.zeros(4000))
+    assert not self_check._check_law_overlap(*losses).passed
+    ties = self_check._check_law_overlap(np.zeros(4000), np.zeros(4000))
     assert (ties.passed, ties.statistic) == (True, 0.0)
 
 
@@ -528,7 +583,7 @@ def test_floors_are_where_the_pilot_sees_four_times_delta():
 def test_wealths_of_both_directions_are_half_their_product_and_half_their_mean():
     one, other = math.log(3.0), math.log(0.5)
     expected = math.log(0.5 * 1.5 + 0.5 * 1.75)
-    assert exact_loss.combined([one, other]) == pytest.approx(expected)
+    assert exact_loss.combine_log_wealths([one, other]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -538,10 +593,10 @@ def test_ends_are_those_of_the_worse_direction(order):
     smaller = losses_of(np.full(4000, 0.5), bound=0.0)
     open_ = losses_of(np.full(4000, 0.5))
     log_delta, alpha = math.log(0.05), 0.05
-    both = [Direction(bounded, bounded), Direction(smaller, smaller)]
+    both = [LossDirection(bounded, bounded), LossDirection(smaller, smaller)]
     alone = exact_loss.upper_end(both[:1], log_delta, alpha)
     assert exact_loss.upper_end([both[n] for n in order], log_delta, alpha) == alone
-    without = [both[0], Direction(open_, open_)]
+    without = [both[0], LossDirection(open_, open_)]
     assert exact_loss.upper_end([without[n] for n in order], log_delta, alpha) is None
     assert exact_loss.delta_upper([without[n] for n in order], 0.1, alpha) is None
     lower = [exact_loss.delta_lower([one], 0.1, alpha / 2) for one in both]
@@ -555,7 +610,7 @@ def test_ends_are_those_of_the_worse_direction(order):
 
 def test_a_loss_below_zero_certifies_nothing_at_delta_zero():
     one = losses_of([-2.0, -1.0])
-    assert exact_loss.lower_end([Direction(one, one)], -math.inf, 0.05) == 0.0
+    assert exact_loss.lower_end([LossDirection(one, one)], -math.inf, 0.05) == 0.0
 
 
 # Bets on pairs
@@ -595,7 +650,7 @@ def test_what_was_counted_ends_a_part_where_a_claim_fell(first_over, ends):
     chosen = SimpleNamespace(hits=lambda scores: scores > 0, rate="rate", other_rate="other")
     game = SimpleNamespace(chosen=chosen, wealth=SimpleNamespace(pairs=10))
     after = SimpleNamespace(first_over=np.array(first_over))
-    parts = list(Game.bet_counts(game, on_p, on_q, after))
+    parts = list(BettingGame.bet_counts(game, on_p, on_q, after))
     bounds = [0, *ends]
     assert [one.pairs for one in parts] == np.diff(bounds).tolist()
     favoured = np.array([[1, 0, 1, 1], [1, 0, 0, 1]])  # the dataset's, and the neighbour's below
@@ -694,7 +749,7 @@ def test_a_promise_bears_a_dearer_other_side():
     bet, rates, sizes = bet_of(), (np.array([0.05, 0.95]), np.array([0.95, 0.05])), (100, 200)
     more = 1 + 3 * math.sqrt(190 * math.exp(-1.0) ** 2 + 10 * math.exp(1.0) ** 2)
     expected = bet.about(np.array([5.0, 95.0]), np.array([190.0, 10.0 + more]), 0.05)
-    assert divergence.promise(bet, rates, sizes, 0.05) == pytest.approx(expected)
+    assert divergence.estimate_bet_bound(bet, rates, sizes, 0.05) == pytest.approx(expected)
     assert 0 < expected < bet.about(np.array([5.0, 95.0]), np.array([190.0, 11.0]), 0.05)
 
 
@@ -706,13 +761,13 @@ def test_bins_hold_scores_from_their_threshold_on():
 
 
 def test_sides_of_a_divergence():
-    assert bet_choice._sides(True) == (0, 1)
-    assert bet_choice._sides(False) == (1, 0)
+    assert bet_choice._get_favoured_order(True) == (0, 1)
+    assert bet_choice._get_favoured_order(False) == (1, 0)
     counts = [np.array([3.0, 1.0]), np.array([0.0, 4.0])]
-    rates = bet_choice._rates(counts)
+    rates = bet_choice._estimate_bin_rates(counts)
     assert rates[0] == pytest.approx([3.25 / 4.5, 1.25 / 4.5])
     assert rates[1] == pytest.approx([0.25 / 4.5, 4.25 / 4.5])
-    ratios = bet_choice._counted(counts, np.zeros(2))
+    ratios = bet_choice._compute_counted_log_ratios(counts, np.zeros(2))
     assert ratios == pytest.approx([math.log(3.5 / 0.5), math.log(1.5 / 4.5)])
 
 

@@ -18,9 +18,9 @@ from dpaudit.estimation.one_run import (
     claim_refuted,
     draw_coins,
     gaussian_lower_bound,
-    guess,
     log_p_value,
     lower_bound,
+    make_guesses,
     one_run_bound,
     p_value,
     require_fair,
@@ -184,7 +184,9 @@ def test_randomised_response_is_hardly_ever_accused(epsilon, rng):
     runs, canaries, alpha = 4000, 100, 0.05
     coins = 2 * rng.integers(2, size=(runs, canaries)) - 1
     answers = randomised_response(coins, epsilon, rng)
-    correct = [int((guess(a, 30, 30) * c == 1).sum()) for a, c in zip(answers, coins, strict=True)]
+    correct = [
+        int((make_guesses(a, 30, 30) * c == 1).sum()) for a, c in zip(answers, coins, strict=True)
+    ]
     bounds = {v: lower_bound(v, 60, canaries, delta=0.0, alpha=alpha) for v in set(correct)}
     rate = np.mean([bounds[v] > epsilon for v in correct])
     assert rate <= alpha + 3 * math.sqrt(alpha * (1 - alpha) / runs)
@@ -310,7 +312,7 @@ def test_a_true_gaussian_claim_is_hardly_ever_refuted(mu, guesses, rng):
     counts = []
     for _ in range(1000):
         coins, scores = gaussian_scores(mu, 200, rng)
-        counts.append(int((guess(scores, guesses // 2, guesses // 2) * coins == 1).sum()))
+        counts.append(int((make_guesses(scores, guesses // 2, guesses // 2) * coins == 1).sum()))
     wrong = {v: claim_refuted(v, guesses, 200, GaussianDP(mu), 0.05) for v in set(counts)}
     assert np.mean([wrong[v] for v in counts]) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1000)
     most = max(gaussian_lower_bound(v, guesses, 200, alpha=1e-6) for v in set(counts))
@@ -319,7 +321,7 @@ def test_a_true_gaussian_claim_is_hardly_ever_refuted(mu, guesses, rng):
 
 def test_two_fifths_of_a_gaussian_guarantee_are_refuted(rng):
     coins, scores = gaussian_scores(2.0, 1000, rng)
-    correct = int((guess(scores, 100, 100) * coins == 1).sum())
+    correct = int((make_guesses(scores, 100, 100) * coins == 1).sum())
     assert claim_refuted(correct, 200, 1000, GaussianDP(0.8), 0.05)
     assert 0.8 < gaussian_lower_bound(correct, 200, 1000, alpha=0.05) < 2.0
 

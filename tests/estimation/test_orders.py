@@ -9,11 +9,11 @@ from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit.estimation.orders as orders
-from dpaudit.auditing.event import promising
-from dpaudit.estimation.counted import Event, Tally
+from dpaudit.auditing.event import choose_promising_event
+from dpaudit.estimation.counted import Tally, ThresholdEvent
 from dpaudit.estimation.event import bound_of_counts, with_order
 from dpaudit.estimation.joint import _Test, choose_order, joint_lower_bound, largest_lower_bound
-from dpaudit.estimation.orders import ORDERS, Outcome, interval_bound, ranking
+from dpaudit.estimation.orders import ORDERS, HitCounts, interval_bound, make_ranking
 
 ALPHA = 0.05
 
@@ -38,7 +38,7 @@ def true_epsilon(p, q, delta):
 def test_the_bound_of_two_intervals_is_that_of_statsmodels(x, y, n, m, delta):
     for alpha in (0.05, 1e-6):
         exact = two_intervals(x, y, n, m, delta, alpha)
-        assert interval_bound(Outcome(x, y, n, m), delta, alpha) == pytest.approx(exact, rel=1e-9)
+        assert interval_bound(HitCounts(x, y, n, m), delta, alpha) == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize(("n", "m", "delta"), [(30, 20, 0.0), (25, 40, 0.03)])
@@ -47,8 +47,8 @@ def test_the_region_holds_all_outcomes_whose_intervals_say_as_much(n, m, delta):
         [[two_intervals(x, y, n, m, delta, ALPHA) for y in range(m + 1)] for x in range(n + 1)]
     )
     for hits, other in ((n - 3, 2), (n - 1, 0), (n, m // 3)):
-        seen = Outcome(hits, other, n, m)
-        rank = ranking("interval", seen, delta, ALPHA)
+        seen = HitCounts(hits, other, n, m)
+        rank = make_ranking("interval", seen, delta, ALPHA)
         assert rank.rank <= table[hits, other] <= rank.rank + 1e-4
         least = rank.region(np.arange(m + 1))
         extreme = np.arange(n + 1)[:, None] >= least[None, :]
@@ -59,7 +59,7 @@ def test_the_region_holds_all_outcomes_whose_intervals_say_as_much(n, m, delta):
 
 @pytest.mark.parametrize("tried", [7, 40])
 def test_fewer_other_hits_that_are_tried_never_make_a_region_smaller(tried, monkeypatch):
-    every = ranking("interval", Outcome(700, 300, 1000, 1000), 0.0, ALPHA)
+    every = make_ranking("interval", HitCounts(700, 300, 1000, 1000), 0.0, ALPHA)
     others = np.arange(200, 420)
     whole = every.region(others)
     monkeypatch.setattr(orders, "_TRIED", tried)
@@ -138,7 +138,7 @@ def test_the_p_value_is_that_of_the_worst_allowed_coins():
 )
 def test_no_order_is_below_the_bound_that_orders(x, y, n, delta, alpha):
     """Buehler's bound is the largest that keeps an order, at what the interval for q leaves."""
-    counts = Outcome(x, y, n, n)
+    counts = HitCounts(x, y, n, n)
     for order in ORDERS:
         test = _Test.of(counts, delta, alpha, order)
         found = joint_lower_bound(x, y, n, n, delta=delta, alpha=alpha, order=order)
@@ -178,22 +178,22 @@ def test_the_chosen_order_is_the_better_one_at_the_rates_that_chose(seed):
 
 def test_the_side_that_an_event_favours_is_the_one_whose_hits_are_many():
     p, q = np.arange(1000.0), np.arange(1000.0) - 940
-    above = with_order(Event(True, 57.0, 0.0), p, q, 0.0, (1000, ALPHA))
-    below = with_order(Event(False, -57.0, 0.0), -q, -p, 0.0, (1000, ALPHA))
-    swapped = with_order(Event(True, 57.0, 0.0), q, p, 0.0, (1000, ALPHA))
+    above = with_order(ThresholdEvent(True, 57.0, 0.0), p, q, 0.0, (1000, ALPHA))
+    below = with_order(ThresholdEvent(False, -57.0, 0.0), -q, -p, 0.0, (1000, ALPHA))
+    swapped = with_order(ThresholdEvent(True, 57.0, 0.0), q, p, 0.0, (1000, ALPHA))
     assert (above.order, below.order, swapped.order) == ("interval", "interval", "likelihood")
     assert above.complement.order == "interval"
 
 
 def test_without_a_number_of_trials_the_order_stays():
     p, q = np.arange(1000.0), np.arange(1000.0) - 940
-    assert with_order(Event(True, 57.0, 0.0), p, q, 0.0, (0, 1.0)).order == "likelihood"
+    assert with_order(ThresholdEvent(True, 57.0, 0.0), p, q, 0.0, (0, 1.0)).order == "likelihood"
 
 
 def test_counts_are_tested_in_the_order_of_their_event():
     tally = Tally((300, 10), (4830, 4830))
     for order in ORDERS:
-        event = Event(True, 0.0, 0.0, order)
+        event = ThresholdEvent(True, 0.0, 0.0, order)
         found = bound_of_counts(tally, event, 0.0, ALPHA).lower
         given = {"delta": 0.0, "alpha": ALPHA, "order": order}
         assert found == joint_lower_bound(300, 10, 4830, 4830, **given)
@@ -202,7 +202,7 @@ def test_counts_are_tested_in_the_order_of_their_event():
 def test_an_audit_chooses_the_order_for_the_outputs_that_will_certify():
     rng = np.random.default_rng(0)
     on_p, on_q = rng.laplace(4.0, 1.0, (1, 2000)), rng.laplace(0.0, 1.0, (1, 2000))
-    found = promising(on_p, on_q, 0.0, sure=(2000, ALPHA))
+    found = choose_promising_event(on_p, on_q, 0.0, sure=(2000, ALPHA))
     event = found.event
     hits = [event.hits(side) for side in found.scores]
     favoured, other = hits if event.above else hits[::-1]

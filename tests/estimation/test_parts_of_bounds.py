@@ -11,21 +11,25 @@ from scipy.stats import binom, chi2, norm
 
 from dpaudit.estimation import canaries
 from dpaudit.estimation.canaries import approximate_curve, gaussian_curve, independent_gaussian_mu
-from dpaudit.estimation.counted import Event, Tally, grain, rounded
+from dpaudit.estimation.counted import Tally, ThresholdEvent, compute_score_grain, round_scores
 from dpaudit.estimation.event import choose_event, most_of
-from dpaudit.estimation.inclusion import _order, _sorted
+from dpaudit.estimation.inclusion import _check_coin_order, _is_sorted_by_inclusion
 from dpaudit.estimation.independence import (
     Outputs,
-    heterogeneity,
-    ranks,
-    repeats,
-    serial,
-    ties,
-    trend,
+    compute_group_ties_p_value,
+    compute_heterogeneity_p_value,
+    compute_normal_ranks,
+    compute_repeated_calls_p_value,
+    compute_serial_correlation_p_value,
+    compute_trend_p_value,
 )
-from dpaudit.estimation.joint import _beyond, _window, joint_lower_bound
+from dpaudit.estimation.joint import (
+    _choose_count_window,
+    _compute_binomial_tails,
+    joint_lower_bound,
+)
 from dpaudit.estimation.orders import ORDERS
-from dpaudit.estimation.repeated import Repeated, repeated
+from dpaudit.estimation.repeated import Repeated, find_repeated_scores
 
 # What is left out of a sum
 
@@ -34,13 +38,13 @@ from dpaudit.estimation.repeated import Repeated, repeated
 @pytest.mark.parametrize(("first", "last"), [(0, 40), (0, 30), (5, 40), (3, 37), (20, 20), (1, 39)])
 def test_counts_outside_a_window_are_those_below_and_those_above(first, last, p):
     exact = binom.cdf(first - 1, 40, p) + binom.sf(last, 40, p)
-    assert _beyond(first, last, 40, p) == pytest.approx(exact, rel=1e-9, abs=1e-300)
+    assert _compute_binomial_tails(first, last, 40, p) == pytest.approx(exact, rel=1e-9, abs=1e-300)
 
 
 @pytest.mark.parametrize("q", [1e-4, 0.3, 0.999])
 @pytest.mark.parametrize("m", [10, 1000, 10**6])
 def test_what_lies_beyond_a_window_is_as_rare_as_its_reach_on_either_side(m, q):
-    first, last = _window(m, q, 7.0)
+    first, last = _choose_count_window(m, q, 7.0)
     assert 0 <= first <= last <= m
     assert binom.cdf(first - 1, m, q) < norm.sf(7.0)
     assert binom.sf(last, m, q) < norm.sf(7.0)
@@ -52,7 +56,7 @@ def test_what_lies_beyond_a_window_is_as_rare_as_its_reach_on_either_side(m, q):
 @pytest.mark.parametrize("above", [True, False])
 def test_an_event_and_its_complement_are_all_scores_and_share_none(above):
     scores = np.array([0.9, 1.0, np.nextafter(1.0, 2), np.nextafter(1.0, 0), 1.1])
-    event = Event(above, 1.0, 0.0)
+    event = ThresholdEvent(above, 1.0, 0.0)
     one, other = event.happened(scores), event.complement.happened(scores)
     assert np.array_equal(one + other, np.ones(5))
     assert event.hits(scores) == 3
@@ -60,18 +64,18 @@ def test_an_event_and_its_complement_are_all_scores_and_share_none(above):
 
 def test_what_is_favoured_has_its_own_hits_and_trials():
     tally = Tally((7, 3), (20, 10))
-    assert tally.favoured(Event(True, 0.0, 0.0)) == ((7, 3), (20, 10))
-    assert tally.favoured(Event(False, 0.0, 0.0)) == ((3, 7), (10, 20))
-    assert Event(True, 0.0, 0.0).direction == "dataset over neighbour"
-    assert Event(False, 0.0, 0.0).direction == "neighbour over dataset"
+    assert tally.favoured(ThresholdEvent(True, 0.0, 0.0)) == ((7, 3), (20, 10))
+    assert tally.favoured(ThresholdEvent(False, 0.0, 0.0)) == ((3, 7), (10, 20))
+    assert ThresholdEvent(True, 0.0, 0.0).direction == "dataset over neighbour"
+    assert ThresholdEvent(False, 0.0, 0.0).direction == "neighbour over dataset"
 
 
 def test_a_grain_is_a_billionth_of_what_is_common():
     scores = np.append(np.full(95, -4.0), np.full(5, 1e9))
-    assert grain(scores) == pytest.approx(4e-9)
-    assert grain(np.append(np.zeros(95), np.full(5, 3.0))) == pytest.approx(3e-9)
-    one, other = rounded(np.array([0.3, 0.3 + 1e-12]), 1e-9)
-    assert one == other != rounded(np.array([0.3 + 1e-8]), 1e-9)[0]
+    assert compute_score_grain(scores) == pytest.approx(4e-9)
+    assert compute_score_grain(np.append(np.zeros(95), np.full(5, 3.0))) == pytest.approx(3e-9)
+    one, other = round_scores(np.array([0.3, 0.3 + 1e-12]), 1e-9)
+    assert one == other != round_scores(np.array([0.3 + 1e-8]), 1e-9)[0]
 
 
 # Values that repeat, of sides of unlike sizes
@@ -106,7 +110,7 @@ def test_repeats_are_counted_on_their_own_side(swapped):
     p[:6] = 0.25
     q[:2] = 0.25
     sides = (q, p) if swapped else (p, q)
-    found = repeated(*sides)
+    found = find_repeated_scores(*sides)
     assert found.values == pytest.approx([0.25])
     assert (found.of_p[0], found.of_q[0]) == ((2, 6) if swapped else (6, 2))
     assert found.sizes == (len(sides[0]), len(sides[1]))
@@ -128,8 +132,8 @@ def test_calls_that_repeat_are_as_likely_as_their_shortest_that_does(shortest):
     given = outputs(long, short, *rest, long, short)
     _, counts = np.unique(given.scores, return_counts=True)
     alike = np.sum((counts / len(given.scores)) ** 2)
-    assert repeats(given) == pytest.approx(8**2 * alike**shortest, rel=1e-9)
-    assert repeats(outputs(long, short, *rest)) == 1
+    assert compute_repeated_calls_p_value(given) == pytest.approx(8**2 * alike**shortest, rel=1e-9)
+    assert compute_repeated_calls_p_value(outputs(long, short, *rest)) == 1
 
 
 def test_pairs_in_one_group_are_as_rare_as_the_likelier_of_two_laws():
@@ -140,9 +144,11 @@ def test_pairs_in_one_group_are_as_rare_as_the_likelier_of_two_laws():
         found = sum(len(group) - len(np.unique(group)) for group in np.split(z, 25))
         share = 25 * 6 / math.comb(100, 2)
         least = binom.sf(found - 1, 8, share)
-        assert ties(z, groups) >= least * (1 - 1e-12)
+        assert compute_group_ties_p_value(z, groups) >= least * (1 - 1e-12)
         if found >= 2:
-            assert ties(z, groups) == pytest.approx(least)  # the normal law has too thin a tail
+            assert compute_group_ties_p_value(z, groups) == pytest.approx(
+                least
+            )  # the normal law has too thin a tail
 
 
 # Scores of canaries
@@ -185,7 +191,9 @@ def test_what_is_excluded_is_so_by_the_recursion_in_plain_steps():
     """S_(u-1) = max(S_u, (m f(E) + D) / (r - u + 1)), with D the sum of all S from u on."""
     grid = np.linspace(0.0, 3.0, 40)
     for correct, guesses, coins in ((70, 100, 100), (70, 100, 400), (95, 100, 100), (50, 60, 80)):
-        found = canaries.excluded(grid, gaussian_curve, correct, guesses, coins, 0.05)
+        found = canaries.find_excluded_parameters(
+            grid, gaussian_curve, correct, guesses, coins, 0.05
+        )
         for mu, said in zip(grid, found, strict=True):
             share, beyond = 0.05, 0.0
             for u in range(correct, 0, -1):
@@ -201,12 +209,12 @@ def test_what_is_excluded_is_so_by_the_recursion_in_plain_steps():
 def test_rows_are_sorted_where_coins_change_once_or_scores_only_rise_or_fall():
     rng = np.random.default_rng(1)
     scores, blocks = rng.normal(size=60), np.repeat([True, False, True], 20)
-    assert _sorted(scores[:40], blocks[:40])
-    assert not _sorted(scores, blocks)
+    assert _is_sorted_by_inclusion(scores[:40], blocks[:40])
+    assert not _is_sorted_by_inclusion(scores, blocks)
     mixed = rng.random(60) < 0.5
-    assert _sorted(np.sort(scores), mixed)
-    assert _sorted(-np.sort(scores), mixed)
-    assert not _sorted(scores, mixed)
+    assert _is_sorted_by_inclusion(np.sort(scores), mixed)
+    assert _is_sorted_by_inclusion(-np.sort(scores), mixed)
+    assert not _is_sorted_by_inclusion(scores, mixed)
 
 
 def test_runs_and_drift_of_coins_are_tested_at_half_each():
@@ -221,7 +229,7 @@ def test_runs_and_drift_of_coins_are_tested_at_half_each():
     spread = math.sqrt(k * (n - k) * (n + 1) / 12)
     by_runs = 2 * norm.sf(abs(runs - expected) / math.sqrt(variance))
     by_drift = 2 * norm.sf(abs(places - k * (n + 1) / 2) / spread)
-    found = _order(scores, coins, np.zeros(60, dtype=np.int64))
+    found = _check_coin_order(scores, coins, np.zeros(60, dtype=np.int64))
     assert found.statistic == pytest.approx(min(1.0, 2 * min(by_runs, by_drift)), rel=1e-9)
     assert by_drift < by_runs
 
@@ -229,37 +237,39 @@ def test_runs_and_drift_of_coins_are_tested_at_half_each():
 def test_units_within_a_process_are_compared_with_as_many_degrees_as_remain():
     """Six units of 20 in two processes: of five degrees of freedom one is of the processes."""
     rng = np.random.default_rng(3)
-    z = ranks(rng.normal(size=120))
+    z = compute_normal_ranks(rng.normal(size=120))
     units, processes = np.repeat(np.arange(6), 20), np.repeat([0, 1], 60)
     between = sum(20 * z[units == one].mean() ** 2 for one in range(6))
     further = sum(60 * z[processes == one].mean() ** 2 for one in range(2))
-    found = heterogeneity(z, units, processes)
+    found = compute_heterogeneity_p_value(z, units, processes)
     assert found == pytest.approx(chi2.sf((between - further) * 119 / 120, 4), rel=1e-9)
-    assert heterogeneity(z, units) == pytest.approx(chi2.sf(between * 119 / 120, 5), rel=1e-9)
-    assert heterogeneity(z, processes, processes) == 1.0
+    assert compute_heterogeneity_p_value(z, units) == pytest.approx(
+        chi2.sf(between * 119 / 120, 5), rel=1e-9
+    )
+    assert compute_heterogeneity_p_value(z, processes, processes) == 1.0
 
 
 @pytest.mark.parametrize(("count", "compared"), [(2200, False), (2300, True)])
 def test_neighbours_are_compared_where_200_rare_outputs_meet_by_chance(count, compared):
     """Three in ten outputs are rare: 2223 of them have 200 pairs of rare ones side by side."""
     outputs = (np.arange(count) % 10 < 3).astype(float)
-    z, units = ranks(outputs), np.repeat(np.arange(count // 100), 100)
+    z, units = compute_normal_ranks(outputs), np.repeat(np.arange(count // 100), 100)
     inside = units[1:] == units[:-1]
     sum_of = float(z[1:][inside] @ z[:-1][inside]) / math.sqrt(inside.sum())
     expected = 2 * norm.sf(abs(sum_of)) if compared else 1.0
-    assert serial(z, units, 1) == pytest.approx(expected, rel=1e-9)
+    assert compute_serial_correlation_p_value(z, units, 1) == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_trend_is_one_within_processes_and_not_between_them():
     rng = np.random.default_rng(4)
     processes = np.repeat([0, 1, 2], [300, 100, 50])
-    level = ranks(processes + 0.01 * rng.normal(size=450))
+    level = compute_normal_ranks(processes + 0.01 * rng.normal(size=450))
     place = np.concatenate([np.arange(n) - (n - 1) / 2 for n in (300, 100, 50)])
     exact = 2 * norm.sf(abs(place @ level) / math.sqrt(place @ place))
-    assert trend(level, processes) == pytest.approx(exact, rel=1e-9)
+    assert compute_trend_p_value(level, processes) == pytest.approx(exact, rel=1e-9)
     assert exact > 0.01  # what differs from process to process is no trend
-    assert trend(ranks(place), processes) < 1e-9
-    assert trend(ranks(place)[:99], processes[:99]) == 1.0
+    assert compute_trend_p_value(compute_normal_ranks(place), processes) < 1e-9
+    assert compute_trend_p_value(compute_normal_ranks(place)[:99], processes[:99]) == 1.0
 
 
 @pytest.mark.parametrize("low", [2.0, -2.0, -8.0])

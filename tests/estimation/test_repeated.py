@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from dpaudit.attacks.distinguishers import histogram
 from dpaudit.estimation.event import choose_event, event_bound
-from dpaudit.estimation.repeated import Repeated, repeated, some_stand_out
+from dpaudit.estimation.repeated import Repeated, find_repeated_scores, some_stand_out
 
 RATE, RUNS = 2e-3, 20_000
 
@@ -36,14 +36,14 @@ _SIDES = {0.3: (0, 1, 2), 0.7: (3, 4, 5)}
 
 def test_what_both_sides_release_as_often_does_not_stand_out():
     sides = [released(0.3, RUNS, seed) for seed in (0, 1)]
-    assert len(repeated(*(side[:, 0] for side in sides)).values) == 1
+    assert len(find_repeated_scores(*(side[:, 0] for side in sides)).values) == 1
     assert not some_stand_out(*sides)
     assert some_stand_out(released(0.3, RUNS, 0), released(0.3, RUNS, 1, rate=RATE / 8))
 
 
 def test_values_that_differ_in_their_last_bits_are_one():
     p, q = np.full(50, 0.1 + 0.2), np.full(50, 0.3)
-    found = repeated(p, q)
+    found = find_repeated_scores(p, q)
     assert (found.of_p.tolist(), found.of_q.tolist()) == ([50], [50])
     assert found.place(np.array([0.3, 0.1 + 0.2, 0.4])).tolist() == [0, 0, -1]
 

@@ -9,10 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.likelihood import boundary, distance
+from dpaudit.estimation.likelihood import compute_allowed_boundary, distance
 from dpaudit.estimation.sequential.bets import fair_bets, growth, largest_gain, nearest_allowed
 from dpaudit.estimation.sequential.events import Tallies, both_directions, first_shares
-from dpaudit.estimation.sequential.game import STAKES, Game, Target, Wealth, confirmed, lower_bound
+from dpaudit.estimation.sequential.game import (
+    STAKES,
+    BettingGame,
+    BettingTarget,
+    Wealth,
+    confirmed,
+    lower_bound,
+)
 
 RATES = st.floats(0, 1)
 EPSILONS = st.floats(0, 8)
@@ -38,7 +45,11 @@ def bets_on(rate, other, epsilon, delta, stake=1.0):
 def allowed_corners(epsilon, delta):
     """Rates on the edge of what the claim allows, where a bet gains most."""
     q = np.concatenate([np.linspace(0, 1, 21), [(1 - delta) / (1 + math.exp(epsilon))]])
-    return [*zip(boundary(q, epsilon, delta), q, strict=True), (0.0, 0.0), (0.0, 1.0)]
+    return [
+        *zip(compute_allowed_boundary(q, epsilon, delta), q, strict=True),
+        (0.0, 0.0),
+        (0.0, 1.0),
+    ]
 
 
 @given(RATES, RATES, EPSILONS, DELTAS, st.floats(0.01, 1.0))
@@ -52,7 +63,7 @@ def test_no_mechanism_that_keeps_the_claim_makes_a_bet_gain(rate, other, epsilon
 @pytest.mark.parametrize(("a", "b"), [(1.0, 0.0), (1.0, -0.2), (1.0, -0.9), (1.0, -2.0), (0.1, -1)])
 def test_the_largest_gain_is_that_of_the_best_allowed_rates(a, b, delta):
     q = np.concatenate([np.linspace(0, 1, 2001), [(1 - delta) / (1 + math.e), 1 - delta]])
-    best = float(np.max(a * (boundary(q, 1.0, delta) - 0.3) + b * (q - 0.2)))
+    best = float(np.max(a * (compute_allowed_boundary(q, 1.0, delta) - 0.3) + b * (q - 0.2)))
     given = (np.array(each) for each in (a, b, 0.3, 0.2, 1.0))
     assert float(largest_gain(*given, delta)) == pytest.approx(max(best, 0.0), abs=1e-9)
 
@@ -60,7 +71,7 @@ def test_the_largest_gain_is_that_of_the_best_allowed_rates(a, b, delta):
 @given(st.floats(0.02, 0.98), st.floats(0.02, 0.98), st.floats(0.05, 3), DELTAS)
 def test_a_bet_on_a_right_guess_gains_and_is_the_likelihood_ratio(rate, other, epsilon, delta):
     bets = bets_on(rate, other, epsilon, delta)
-    if rate <= float(boundary(other, epsilon, delta)) + 1e-6:
+    if rate <= float(compute_allowed_boundary(other, epsilon, delta)) + 1e-6:
         assert abs(float(bets.hit[0, 0])) < 1e-4
         return
     p0, q0 = (float(v) for v in nearest_allowed(rate, other, np.array(epsilon), delta))
@@ -144,7 +155,7 @@ def test_a_lower_bound_needs_every_smaller_epsilon_excluded():
 
 def test_the_claim_is_on_the_grid_of_lower_bounds_just_above_itself():
     for epsilon in (0.0, 0.1, 1.0, 20.0):
-        target = Target(epsilon, 0.0, 0.05)
+        target = BettingTarget(epsilon, 0.0, 0.05)
         assert (np.diff(target.epsilons) > 0).all()
         assert epsilon < target.epsilons[target.claim] <= epsilon * (1 + 1e-5) + 1e-5
 
@@ -179,13 +190,13 @@ def test_shares_sum_to_one_with_half_on_what_promises_most():
 )
 def test_bad_targets_are_refused(arguments, words):
     with pytest.raises(InvalidArgument, match=words):
-        Target(*arguments)
+        BettingTarget(*arguments)
 
 
 def test_scores_that_are_no_numbers_are_refused():
     bad = np.array([[0.0, math.nan]])
     with pytest.raises(InvalidArgument, match="NaN"):
-        Game.open(bad, bad, epsilons=np.ones(1), claim=0, delta=0.0, alpha=0.05)
+        BettingGame.open(bad, bad, epsilons=np.ones(1), claim=0, delta=0.0, alpha=0.05)
 
 
 def test_an_epsilon_is_confirmed_only_after_all_smaller_ones():

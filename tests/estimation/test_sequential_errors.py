@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpaudit.estimation.sequential.game import PILOT, Game, boundaries
+from dpaudit.estimation.sequential.game import PILOT, BettingGame, make_bet_boundaries
 from dpaudit.guarantees.gaussian import log_delta
 
 ALPHA = 0.05
@@ -61,9 +61,9 @@ def games(
     rng = np.random.default_rng(seed)
     grid = np.array([epsilon]) if epsilons is None else epsilons
     options = {"epsilons": grid, "claim": len(grid) - 1, "delta": delta, "alpha": alpha}
-    ends = boundaries()
+    ends = make_bet_boundaries()
     seen = next(ends)
-    game = Game.open(*(sample(side, audits, seen, rng) for side in (0, 1)), **options)
+    game = BettingGame.open(*(sample(side, audits, seen, rng) for side in (0, 1)), **options)
     while seen < most:
         end = min(next(ends), most)
         batch = [sample(side, audits, end - seen, rng) for side in (0, 1)]

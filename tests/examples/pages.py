@@ -17,7 +17,7 @@ from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
 
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "examples" / "repaired"
@@ -100,11 +100,11 @@ def table(found: dict[str, dict]) -> str:
 
 def cells(one: dict) -> list[str]:
     """Return the cells of a function: claimed, proved, measured, verdict."""
-    claimed = f"ε = {number(one['claimed'])}"
+    claimed = f"ε = {format_significant(one['claimed'])}"
     if one["delta"]:
-        claimed += f", δ = {number(one['delta'])}"
+        claimed += f", δ = {format_significant(one['delta'])}"
     proved = "—" if one["proved"] is None else f"ε = {_upper(one['proved'])}"
-    measured = number(one["measured"], rounding=ROUND_FLOOR)
+    measured = format_significant(one["measured"], rounding=ROUND_FLOOR)
     return [claimed, proved, f"ε ≥ {measured}", f"**{one['verdict']}**"]
 
 
@@ -154,7 +154,7 @@ def _stop(place: str, reason: str, cure: str, fault: str | None = None) -> str:
 
 def _upper(epsilon: float) -> str:
     """Return a proved number, rounded up; the last digits are those of doubles."""
-    return number(round(epsilon, 8), rounding=ROUND_CEILING)
+    return format_significant(round(epsilon, 8), rounding=ROUND_CEILING)
 
 
 def _spans(text: str) -> str:

@@ -11,17 +11,17 @@ import pytest
 import dpaudit.faults.codes as codes
 from dpaudit.auditing.event_faults import fault_of_event
 from dpaudit.cli.main import main
-from dpaudit.estimation.independence import Outputs, checks, fault_of
+from dpaudit.estimation.independence import Outputs, check_independence, fault_of
 from dpaudit.faults.catalogue import all_faults
 from dpaudit.faults.catalogue import fault_of as fault_with
 from dpaudit.faults.pages import index_of, page_of
 from dpaudit.freezing.lines import noise_lines
 from dpaudit.laws.features import OneValue
-from dpaudit.laws.layout import NAN, Column
+from dpaudit.laws.layout import NAN, LayoutColumn
 from dpaudit.laws.leaves import ABSENT
 from dpaudit.replaying.findings import Finding
-from dpaudit.report.entries import Entries, Entry
-from dpaudit.report.sarif import sarif
+from dpaudit.report.entries import ReportEntries, ReportEntry
+from dpaudit.report.sarif import make_sarif_log
 from tests.faults.pages import PAGES, can_run, lay_out, printed, shown
 
 FAULTS = all_faults()
@@ -122,12 +122,12 @@ def scores(kind: str, rng: np.random.Generator):
 def test_each_dependence_has_the_code_of_its_kind(kind, code, seed):
     rng = np.random.default_rng(seed)
     sides = [Outputs(scores(kind, rng), UNITS, PROCESSES) for _ in range(2)]
-    assert fault_of(checks(*sides)) == code
+    assert fault_of(check_independence(*sides)) == code
 
 
 def test_a_check_that_passed_decides_nothing():
     sides = [Outputs(np.random.default_rng(n).normal(size=6400), UNITS, PROCESSES) for n in (1, 2)]
-    assert {one.fault for one in checks(*sides)} == {None}
+    assert {one.fault for one in check_independence(*sides)} == {None}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_check_that_passed_decides_nothing():
     ],
 )
 def test_an_event_of_one_part_has_the_code_of_that_part(path, hits, code):
-    column = Column(path, discrete=True)
+    column = LayoutColumn(path, discrete=True)
     assert fault_of_event([column], None, hits, 300) == code
     assert fault_of_event([column, column], None, hits, 300) is None
 
@@ -159,12 +159,12 @@ def test_an_event_of_one_part_has_the_code_of_that_part(path, hits, code):
     ],
 )
 def test_a_key_that_is_there_for_one_dataset_alone_is_of_the_structure(seen, hits, code):
-    column = Column("output['70s']", discrete=True, everywhere=False)
+    column = LayoutColumn("output['70s']", discrete=True, everywhere=False)
     assert fault_of_event([column], None, hits, 300, seen) == code
 
 
 def test_only_what_is_always_missing_on_one_side_is_a_missing_value():
-    column = Column("output", discrete=False)
+    column = LayoutColumn("output", discrete=False)
     score = OneValue(0, NAN, 1.0)
     assert fault_of_event([column], score, (0, 300), 300) == codes.MISSING_VALUE
     assert fault_of_event([column], score, (1, 299), 300) is None
@@ -217,16 +217,20 @@ def test_what_raises_or_draws_nothing_has_no_line():
 
 def entries(*faults):
     made = [
-        Entry(name=f"f{n}", outcome="refuted", headline="It leaks.", text="It leaks.", fault=fault)
+        ReportEntry(
+            name=f"f{n}", outcome="refuted", headline="It leaks.", text="It leaks.", fault=fault
+        )
         for n, fault in enumerate(faults)
     ]
-    return Entries(
+    return ReportEntries(
         entries=made, summary="", surety=None, root=PAGES, version="1", created="now", seconds=1.0
     )
 
 
 def test_sarif_has_a_rule_with_a_page_for_each_kind_that_was_found():
-    run = json.loads(sarif(entries("DPA005", None, "DPA001", "DPA005", "DPA999")))["runs"][0]
+    run = json.loads(make_sarif_log(entries("DPA005", None, "DPA001", "DPA005", "DPA999")))["runs"][
+        0
+    ]
     rules = run["tool"]["driver"]["rules"]
     found = [one["ruleId"] for one in run["results"]]
     assert found == ["DPA005", "refuted-claim", "DPA001", "DPA005", "refuted-claim"]

@@ -12,12 +12,12 @@ from dpaudit.accounting.events import AllocatedGaussian
 from dpaudit.accounting.grid.numerical import epsilon_of, numerical_delta, numerical_epsilon
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.exact_loss import Direction, TiltedLosses, upper_end
+from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, upper_end
 from dpaudit.guarantees import gaussian
 from dpaudit.laws.allocated import AllocatedSums
 from dpaudit.laws.allocated_draws import Large, Small, _beyond_one, draws_beyond
 from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.mechanism import Draws
+from dpaudit.laws.mechanism import TailDraws
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 WITH, WITHOUT = np.array([1.0, 0.0]), np.array([0.0, 0.0])
@@ -25,7 +25,7 @@ REMOVAL, ADDITION = Pair(WITH, WITHOUT, REPLACE_RECORD), Pair(WITHOUT, WITH, REP
 
 
 def losses(batches, noise, epsilon, trials, seed, pair=REMOVAL):
-    aimed = Draws(AllocatedSums(batches=batches, noise_multiplier=noise), pair, epsilon)
+    aimed = TailDraws(AllocatedSums(batches=batches, noise_multiplier=noise), pair, epsilon)
     drawn = aimed.sample(trials, np.random.default_rng(seed))
     return TiltedLosses(drawn.privacy_loss, drawn.log_mgf, 0.0, math.inf, aimed)
 
@@ -149,7 +149,7 @@ def check_upper_ends(batches, noise, delta, pair, count):
     pilot = losses(batches, noise, aim, 1000, 10**6, pair)
     ends = []
     for seed in range(count):
-        direction = Direction(losses(batches, noise, aim, 500, seed, pair), pilot)
+        direction = LossDirection(losses(batches, noise, aim, 500, seed, pair), pilot)
         ends.append(upper_end([direction], math.log(delta), alpha))
     assert None not in ends
     missed = sum(end < bracket.lower for end in ends)

@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from dpaudit.laws.isolated import Isolation, referred
-from dpaudit.laws.reaching import touched
+from dpaudit.laws.isolated import Isolation, isolate_reference
+from dpaudit.laws.reaching import find_touches
 from dpaudit.watching.containing import contains
 
 _KEEPS = {
@@ -163,9 +163,9 @@ def test_what_an_import_puts_on_a_library_is_seen(tmp_path, monkeypatch, what):
     (tmp_path / f"{name}.py").write_text(f"KEY = {str(tmp_path / 'key')!r}\n{text}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("CONTAINING", "value")
-    mechanism = referred(f"{name}:release", Isolation()).mechanism
+    mechanism = isolate_reference(f"{name}:release", Isolation()).mechanism
     with mechanism.crew:
-        touches, rows, failed = touched(mechanism, [[1.0, 2.0]], 2, 0, 1)
+        touches, rows, failed = find_touches(mechanism, [[1.0, 2.0]], 2, 0, 1)
     assert not failed
     assert rows is not None
     assert {kind for kind, _ in touches} == kinds

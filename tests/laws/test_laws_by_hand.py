@@ -25,50 +25,50 @@ from dpaudit.laws.changed import changes
 from dpaudit.laws.drawn import (
     _per_trial,
     _whole_rows,
-    compared,
-    comparing,
-    counted_unit,
+    choose_compared_trials,
+    draw_counted_unit,
     loss_unit,
+    make_output_projection,
     residual_unit,
     side_transcript_unit,
 )
-from dpaudit.laws.enclosed import ends, in_digits, squared_distance
+from dpaudit.laws.enclosed import compute_exact_squared_distance, ends, in_digits
 from dpaudit.laws.exponential_norm import (
     _log_0f1,
     _short_of_one,
+    convert_noise_to_uniforms,
     draw_tilted,
     log_mgf,
     norm_gain,
-    uniforms,
 )
 from dpaudit.laws.features import Features, LogRatios, OneOf, OnePart, OneValue
-from dpaudit.laws.fresh import _called, another, require_fresh
-from dpaudit.laws.in_worker import unpickled
+from dpaudit.laws.fresh import _call_refresher, draw_similar_value, require_fresh
+from dpaudit.laws.in_worker import from_pickle
 from dpaudit.laws.layout import (
     INFINITE,
     NAN,
-    Column,
+    LayoutColumn,
     OtherOutputs,
     Parted,
     Plain,
-    _told,
-    counted,
+    _make_rest_tokens,
     drifts_in,
     is_ignored,
     is_one,
     kind_of,
     last_bits,
     layout_of,
+    require_observation_count,
     steady_in,
 )
-from dpaudit.laws.leaves import Token
-from dpaudit.laws.mechanism import TiltedSample, checked_sample
+from dpaudit.laws.leaves import LeafToken
+from dpaudit.laws.mechanism import TiltedSample, draw_checked_sample
 from dpaudit.laws.observed import as_mechanism, with_layout, without_parts
 from dpaudit.laws.outcomes import Inexact, as_doubles
-from dpaudit.laws.reaching import _travelled
+from dpaudit.laws.reaching import _is_carried_by_value
 from dpaudit.laws.reads import drifts_by_process
-from dpaudit.laws.recurrence import equal_pairs, recurrence, variance_of_ties
-from dpaudit.laws.residuals import recorded, report
+from dpaudit.laws.recurrence import equal_pairs, measure_recurrence, variance_of_ties
+from dpaudit.laws.residuals import record_residuals, report_residuals
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair, Side
 from dpaudit.reals import Real
 
@@ -151,16 +151,16 @@ class Made:
 )
 def test_a_mechanism_is_held_to_its_contract(returned, words):
     with pytest.raises(MechanismError, match=words):
-        checked_sample(Made(returned), None, 2, np.random.default_rng(0))
+        draw_checked_sample(Made(returned), None, 2, np.random.default_rng(0))
 
 
 def test_a_function_of_arrays_that_meets_a_frame_is_told_so():
     first = as_mechanism(lambda data, rng: float(data[:, 0].sum() + rng.laplace()))
     table = pd.DataFrame({"age": [31.0, 44.0]})
     with pytest.raises(MechanismError, match=r"the data are a pandas\.DataFrame"):
-        checked_sample(first, table, 1, np.random.default_rng(0))
+        draw_checked_sample(first, table, 1, np.random.default_rng(0))
     with pytest.raises(MechanismError) as raised:
-        checked_sample(first, table["age"].to_numpy(), 1, np.random.default_rng(0))
+        draw_checked_sample(first, table["age"].to_numpy(), 1, np.random.default_rng(0))
     assert "DataFrame" not in str(raised.value)
 
 
@@ -185,7 +185,7 @@ def test_one_number_a_trial_and_no_nan(values):
     [(4, 4, [0, 1, 2, 3]), (5, 4, [0, 1, 2, 3]), (9, 3, [0, 4, 5]), (9, 2, [0, 4])],
 )
 def test_trials_that_are_compared(trials, most, kept):
-    assert compared(trials, most).tolist() == kept
+    assert choose_compared_trials(trials, most).tolist() == kept
 
 
 class Counting:
@@ -215,7 +215,7 @@ def test_a_unit_is_of_its_side(which, first):
     loss = loss_unit(Counting(), PAIR, side, unit)
     assert loss.tolist() == [4 * first, 4 * (first + 1), 4 * (first + 2)]
     counted_as = SimpleNamespace(score=lambda t: t[:, 1], count=lambda s: s.sum())
-    total, seen = counted_unit(Counting(), PAIR, counted_as, 2, unit)
+    total, seen = draw_counted_unit(Counting(), PAIR, counted_as, 2, unit)
     assert total == 3 * first + 3
     assert seen[0].tolist() == [first, first + 1]
 
@@ -252,12 +252,12 @@ def test_equal_pairs_in_a_group_have_the_moments_of_all_orders(values, groups):
         for i, j in itertools.combinations(range(len(values)), 2)
     )
     z = (seen - mean) / math.sqrt(spread)
-    assert math.isclose(recurrence(np.array(values), np.array(groups)), z)
+    assert math.isclose(measure_recurrence(np.array(values), np.array(groups)), z)
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3, 4, 5], [1, 1, 1], [1, 1, 1, 1, 1]])
 def test_nothing_comes_back_where_nothing_or_all_is_equal(values):
-    assert recurrence(np.array(values), np.arange(len(values)) // 2) == 0.0
+    assert measure_recurrence(np.array(values), np.arange(len(values)) // 2) == 0.0
 
 
 # --- layouts --------------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ def test_parts_that_vary_have_columns_and_the_rest_is_told():
     assert left_out.rows([{"a": 1.0, "kind": "y"}], 1)[0, -2:].tolist() == [0.0, 0.0]
     clock = layout.with_clock("a")
     assert [one.path for one in clock.columns if one.clock] == ["a"]
-    assert Column("a", False).everywhere
+    assert LayoutColumn("a", False).everywhere
     with pytest.raises(InvalidArgument, match="ignore"):
         layout_of([[{"a": 1.0}]], ["b"])
 
@@ -393,7 +393,7 @@ def test_texts_of_codes_are_those_of_what_has_no_column_too():
     layout = layout_of([returned[:1] * 2, returned[:1] * 2])
     mechanism = with_layout(as_mechanism(lambda data: returned[data]), layout)
     which, what = layout.tokens(returned[1])
-    kind = Token("str", "x")
+    kind = LeafToken("str", "x")
     codes, rngs = [which.code, what.code, kind.code], [np.random.default_rng(0)] * 2
     found = mechanism.texts([0, 1], 2, rngs, codes)
     assert {code: one[1] for code, one in found.items()} == {
@@ -404,27 +404,30 @@ def test_texts_of_codes_are_those_of_what_has_no_column_too():
 
 def test_the_rest_is_told_in_one_order_and_clocks_are_not_compared():
     rest = [("b", "number 1.0"), ("a", "code 2.0")]
-    assert _told(rest) == _told(rest[::-1])
-    assert _told(rest) != _told([("b", "number 1.5"), ("a", "code 2.0")])
-    timed = Parted((Column("t", False, clock=True), Column("x", False)), {})
-    number = comparing(SimpleNamespace(layout=timed))
+    assert _make_rest_tokens(rest) == _make_rest_tokens(rest[::-1])
+    assert _make_rest_tokens(rest) != _make_rest_tokens([("b", "number 1.5"), ("a", "code 2.0")])
+    timed = Parted((LayoutColumn("t", False, clock=True), LayoutColumn("x", False)), {})
+    number = make_output_projection(SimpleNamespace(layout=timed))
     rows = np.array([[1.0, 2.0], [9.0, 2.0], [1.0, 3.0]])
     same, later, other = number(rows)
     assert same == later != other
-    assert comparing(SimpleNamespace())(rows)[0] != comparing(SimpleNamespace())(rows)[1]
+    assert (
+        make_output_projection(SimpleNamespace())(rows)[0]
+        != make_output_projection(SimpleNamespace())(rows)[1]
+    )
 
 
 @pytest.mark.parametrize(
     "observations", [5, np.float64(1.0), np.zeros((3, 1)), np.zeros((2, 0)), [1, 2, 3], []]
 )
 def test_as_many_outputs_as_were_asked_for(observations):
-    assert counted([1, 2], 2) == [1, 2]
+    assert require_observation_count([1, 2], 2) == [1, 2]
     column = pd.Series([1.0, 2.0], index=["p", "q"])
-    assert counted(column, 2).tolist() == [1.0, 2.0]
+    assert require_observation_count(column, 2).tolist() == [1.0, 2.0]
     table = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
-    assert counted(table, 2) == [{"a#1": 1, "a#2": 2}, {"a#1": 3, "a#2": 4}]
+    assert require_observation_count(table, 2) == [{"a#1": 1, "a#2": 2}, {"a#1": 3, "a#2": 4}]
     with pytest.raises(OtherOutputs):
-        counted(observations, 2)
+        require_observation_count(observations, 2)
 
 
 # --- features -------------------------------------------------------------------------------------
@@ -651,11 +654,13 @@ def test_hypergeometric_functions_in_thirty_digits(b, y):
 
 def test_uniforms_of_norm_noise_by_hand():
     rate = np.array([2.0])
-    one = uniforms(np.array([[0.3]]), rate)[0, 0]
+    one = convert_noise_to_uniforms(np.array([[0.3]]), rate)[0, 0]
     assert one == pytest.approx(1 - math.exp(-0.6) / 2)
-    assert uniforms(np.array([[-0.3]]), rate)[0, 0] == pytest.approx(math.exp(-0.6) / 2)
+    assert convert_noise_to_uniforms(np.array([[-0.3]]), rate)[0, 0] == pytest.approx(
+        math.exp(-0.6) / 2
+    )
     x = np.array([[0.3, -0.4, 1.2]])  # of norm 1.3
-    found = uniforms(x, rate)[0]
+    found = convert_noise_to_uniforms(x, rate)[0]
     t = 2.6
     assert found[0] == pytest.approx(1 - math.exp(-t) * (1 + t + t * t / 2))
     assert found[1] == pytest.approx((1 + 0.3 / 1.3) / 2)  # the height on a sphere is uniform
@@ -684,23 +689,23 @@ def test_digits_of_a_number_that_cancels():
 def test_squared_distances_have_no_error():
     point, centre = np.array([1e300, 0.1, 5e-324]), np.array([1e-300, 0.3, 0.0])
     exact = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(point, centre, strict=True))
-    assert squared_distance(point, centre) == exact
-    assert squared_distance(np.empty(0), np.empty(0)) == 0
+    assert compute_exact_squared_distance(point, centre) == exact
+    assert compute_exact_squared_distance(np.empty(0), np.empty(0)) == 0
 
 
 # --- residuals, other values, what was changed -------------------------------------------------
 
 
 def test_residuals_are_held_to_their_tolerance_and_the_worst_is_kept():
-    with recorded() as found:
-        report("one", np.array([1e-3, 2e-3]), tolerance=2e-3, measure="gap")
-        report("one", np.array([[1e-4]]), tolerance=2e-3, measure="gap")
-        report("one", np.array([1e-9]), tolerance=1e-6, measure="gap")
-        report("two", np.empty(0), tolerance=1e-6, measure="gap")
+    with record_residuals() as found:
+        report_residuals("one", np.array([1e-3, 2e-3]), tolerance=2e-3, measure="gap")
+        report_residuals("one", np.array([[1e-4]]), tolerance=2e-3, measure="gap")
+        report_residuals("one", np.array([1e-9]), tolerance=1e-6, measure="gap")
+        report_residuals("two", np.empty(0), tolerance=1e-6, measure="gap")
         with pytest.raises(ConvergenceError, match="trial 1 has a gap"):
-            report("one", np.array([0.0, 3e-3]), tolerance=2e-3, measure="gap")
+            report_residuals("one", np.array([0.0, 3e-3]), tolerance=2e-3, measure="gap")
         with pytest.raises(ConvergenceError):
-            report("one", np.array([math.nan]), tolerance=2e-3, measure="gap")
+            report_residuals("one", np.array([math.nan]), tolerance=2e-3, measure="gap")
     first, second = found.reached
     assert (first.problems, first.worst) == (3, 2e-3)
     assert (second.problems, second.worst) == (1, 1e-9)
@@ -709,7 +714,7 @@ def test_residuals_are_held_to_their_tolerance_and_the_worst_is_kept():
 @pytest.mark.parametrize("like", [b"0123", "salt", 7, bytearray(3), b"", ""])
 def test_another_value_is_of_its_kind_and_length(like):
     rng = np.random.default_rng(0)
-    one, two = another(like, "KEY", rng), another(like, "KEY", rng)
+    one, two = draw_similar_value(like, "KEY", rng), draw_similar_value(like, "KEY", rng)
     assert type(one) is type(like)
     assert one != two
     if not isinstance(like, int) and like:
@@ -719,8 +724,8 @@ def test_another_value_is_of_its_kind_and_length(like):
 @pytest.mark.parametrize("like", [True, 0.5, None, (1,)])
 def test_nobody_knows_the_law_of_another(like):
     with pytest.raises(InvalidArgument, match="fresh"):
-        another(like, "KEY", np.random.default_rng(0))
-    assert another([1], "KEY", np.random.default_rng(0)) == []
+        draw_similar_value(like, "KEY", np.random.default_rng(0))
+    assert draw_similar_value([1], "KEY", np.random.default_rng(0)) == []
 
 
 @pytest.mark.parametrize("given", [3, "", "env:", True, ["a"]])
@@ -761,11 +766,11 @@ def test_code_travelled_that_came_by_value_with_values_of_its_own():
     def of(make, carried):
         return SimpleNamespace(made=(make, ()), carried=carried)
 
-    assert _travelled(of(unpickled, ("value",)))
-    assert not _travelled(of(unpickled, ()))
-    assert not _travelled(of(print, ("value",)))
-    wrapped = SimpleNamespace(made=(without_parts, (unpickled, ())), carried=("value",))
-    assert _travelled(wrapped)
+    assert _is_carried_by_value(of(from_pickle, ("value",)))
+    assert not _is_carried_by_value(of(from_pickle, ()))
+    assert not _is_carried_by_value(of(print, ("value",)))
+    wrapped = SimpleNamespace(made=(without_parts, (from_pickle, ())), carried=("value",))
+    assert _is_carried_by_value(wrapped)
 
 
 def test_a_text_that_was_usual_and_is_none_any_more_is_told():
@@ -790,9 +795,9 @@ class Compiled:
 
 def test_a_function_without_a_signature_is_called_with_nothing():
     unread, given, rng = Compiled(), [], np.random.default_rng(0)
-    _called(unread, rng)
+    _call_refresher(unread, rng)
     assert unread.given == [()]
-    _called(lambda rng: given.append(rng), rng)
+    _call_refresher(lambda rng: given.append(rng), rng)
     assert given == [rng]
 
 

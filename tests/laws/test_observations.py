@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaudit.laws.layout import Parted, Plain, layout_of
-from dpaudit.laws.leaves import ABSENT, Token
-from dpaudit.laws.observations import parts
+from dpaudit.laws.leaves import ABSENT, LeafToken
+from dpaudit.laws.observations import split_observation
 
 Point = namedtuple("Point", "x y")
 
@@ -81,8 +81,8 @@ DIFFERENT = {
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT)
 def test_what_differs_has_other_parts(one, other):
-    assert parts(one) != parts(other)
-    assert parts(one) == parts(one)
+    assert split_observation(one) != split_observation(other)
+    assert split_observation(one) == split_observation(one)
 
 
 @pytest.mark.parametrize(
@@ -97,16 +97,18 @@ def test_what_differs_has_other_parts(one, other):
     ],
 )
 def test_what_is_the_same_has_the_same_parts(one, other):
-    assert parts(one) == parts(other)
+    assert split_observation(one) == split_observation(other)
 
 
 def test_paths_are_those_that_people_write():
-    found = parts({"groups": {"b": 1.0, 3: 2.0}, "bins": np.zeros(2), "fit": Fit([0.5], ())})
+    found = split_observation(
+        {"groups": {"b": 1.0, 3: 2.0}, "bins": np.zeros(2), "fit": Fit([0.5], ())}
+    )
     assert {"groups['b']", "groups[3]", "bins[1]", "fit.coef_[0]", "fit.classes_.len"} <= set(found)
     assert {"output", "output[1]", "coef_[0]"} == {
         path
         for one in (3.0, [1, 2], Model(coef_=[1.0]))
-        for path in parts(one)
+        for path in split_observation(one)
         if path in ("output", "output[1]", "coef_[0]")
     }
 
@@ -114,17 +116,19 @@ def test_paths_are_those_that_people_write():
 def test_tables_show_columns_kinds_and_missing_values():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1.0, None], "b": pandas.Categorical(["x", "y"])})
-    found = parts(frame)
-    assert found["a[1]"] == (Token("number", "nan"),)
-    assert found["b.categories"] == (Token("categories", "'x', 'y'"),)
-    assert parts(frame) != parts(frame.assign(b=pandas.Categorical(["x", "y"], ["x", "y", "z"])))
-    assert parts(frame["a"]) != parts(frame["a"].rename(index={1: 2}))
+    found = split_observation(frame)
+    assert found["a[1]"] == (LeafToken("number", "nan"),)
+    assert found["b.categories"] == (LeafToken("categories", "'x', 'y'"),)
+    assert split_observation(frame) != split_observation(
+        frame.assign(b=pandas.Categorical(["x", "y"], ["x", "y", "z"]))
+    )
+    assert split_observation(frame["a"]) != split_observation(frame["a"].rename(index={1: 2}))
 
 
 def test_what_holds_itself_ends():
     endless = []
     endless.append(endless)
-    assert len(parts(endless)) < 50
+    assert len(split_observation(endless)) < 50
 
 
 def test_a_repr_that_fails_is_one_outcome():
@@ -134,7 +138,9 @@ def test_a_repr_that_fails_is_one_outcome():
         def __repr__(self):
             raise ValueError
 
-    assert parts(Odd()) == {"output": (Token(Odd.__qualname__, "no repr: ValueError"),)}
+    assert split_observation(Odd()) == {
+        "output": (LeafToken(Odd.__qualname__, "no repr: ValueError"),)
+    }
 
 
 values = st.recursive(
@@ -157,11 +163,11 @@ def test_every_outcome_has_a_finite_row_and_equal_ones_equal_rows(outcomes):
 @given(st.lists(values, min_size=2, max_size=5), values)
 def test_what_turns_up_later_is_told_from_what_was_usual(usual, later):
     layout = layout_of([usual, usual])
-    known = [parts(one) for one in usual]
+    known = [split_observation(one) for one in usual]
     rows = layout.rows([*usual, later], len(usual) + 1)
-    if parts(later) not in known and isinstance(layout, Parted):
+    if split_observation(later) not in known and isinstance(layout, Parted):
         assert all(not np.array_equal(rows[-1], row) for row in rows[:-1])
-    elif parts(later) in known:
+    elif split_observation(later) in known:
         assert any(np.array_equal(rows[-1], row) for row in rows[:-1])
 
 
@@ -187,5 +193,5 @@ def test_what_is_absent_has_a_code_of_its_own():
 
 
 def test_the_code_of_a_token_is_the_same_everywhere():
-    assert Token("str", "x").code == 12.565785547599546
-    assert 0 < Token("str", "y").code <= 16
+    assert LeafToken("str", "x").code == 12.565785547599546
+    assert 0 < LeafToken("str", "y").code <= 16

@@ -18,9 +18,9 @@ import pytest
 import scipy.sparse
 
 from dpaudit.laws import answers
-from dpaudit.laws.carried import _DEEP, _of
-from dpaudit.laws.leaves import Token
-from dpaudit.laws.observations import parts
+from dpaudit.laws.carried import _DEEP, _find_noise_names
+from dpaudit.laws.leaves import LeafToken
+from dpaudit.laws.observations import split_observation
 
 _MOST = sys.float_info.max
 
@@ -29,8 +29,8 @@ class Colour(enum.Enum):
     RED = 1
 
 
-def say(kind: str, text: str) -> Token:
-    return Token(kind, text)
+def say(kind: str, text: str) -> LeafToken:
+    return LeafToken(kind, text)
 
 
 LEAVES = [
@@ -74,10 +74,10 @@ LEAVES = [
 
 @pytest.mark.parametrize(("value", "part"), LEAVES, ids=lambda one: repr(one)[:40])
 def test_a_value_by_itself_is_one_part(value, part):
-    found = parts(value)
+    found = split_observation(value)
     assert found == {"output": part}
     assert [type(one) for one in found["output"]] == [type(one) for one in part]
-    assert parts([value])["output[0]"] == part
+    assert split_observation([value])["output[0]"] == part
 
 
 Pair = namedtuple("Pair", "first second")
@@ -126,7 +126,7 @@ class Plain:
         self.alpha, self.coef_ = 1.5, 2.5
 
 
-def kind(name: str) -> tuple[Token, ...]:
+def kind(name: str) -> tuple[LeafToken, ...]:
     return (say("type", name),)
 
 
@@ -224,16 +224,16 @@ CONTAINERS = [
 
 @pytest.mark.parametrize(("value", "told"), CONTAINERS, ids=lambda one: type(one).__name__)
 def test_a_container_is_told_whole(value, told):
-    assert parts(value) == told
+    assert split_observation(value) == told
 
 
 def test_two_parts_of_one_path_are_both_told():
-    assert parts({"keys": 1.5}) == {"keys": (say("keys", "'keys'"),), "keys#2": (1.5,)}
+    assert split_observation({"keys": 1.5}) == {"keys": (say("keys", "'keys'"),), "keys#2": (1.5,)}
 
 
 def test_tables_are_told_by_column_and_series_by_label():
     pandas = pytest.importorskip("pandas")
-    assert parts(pandas.DataFrame({"a": [1.5, 2.5]}, index=[7, 8])) == {
+    assert split_observation(pandas.DataFrame({"a": [1.5, 2.5]}, index=[7, 8])) == {
         "columns": (say("columns", "'a'"),),
         "len": (2.0,),
         "index": (say("index", "7, 8"),),
@@ -243,12 +243,16 @@ def test_tables_are_told_by_column_and_series_by_label():
     }
     told = {"index": (say("index", "7, 8"),), "dtype": (say("dtype", "float64"),)}
     series = pandas.Series([1.5, 2.5], index=[7, 8])
-    assert parts(series) == {**told, "output[7]": (1.5,), "output[8]": (2.5,)}
-    assert parts(pandas.NaT) == {"output": (say("date", "NaT"),)}
-    twice = parts(pandas.Series([1.5, 2.5], index=[7, 7]))
+    assert split_observation(series) == {**told, "output[7]": (1.5,), "output[8]": (2.5,)}
+    assert split_observation(pandas.NaT) == {"output": (say("date", "NaT"),)}
+    twice = split_observation(pandas.Series([1.5, 2.5], index=[7, 7]))
     assert twice["output[0]"] == (1.5,)
     assert twice["output[1]"] == (2.5,)
-    assert parts(pandas.Index([1.5])) == {"type": kind("list"), "len": (1.0,), "output[0]": (1.5,)}
+    assert split_observation(pandas.Index([1.5])) == {
+        "type": kind("list"),
+        "len": (1.0,),
+        "output[0]": (1.5,),
+    }
 
 
 def test_what_a_mechanism_carries_is_followed_only_so_deep():
@@ -257,7 +261,7 @@ def test_what_a_mechanism_carries_is_followed_only_so_deep():
 
     value = partial(noisy, key=b"8a1c-91f0-77")
     for depth in range(_DEEP + 2):
-        found = list(_of(value, "", set(), 0))
+        found = list(_find_noise_names(value, "", set(), 0))
         assert (found == ["argument key"]) is (depth < _DEEP), depth
         value = Holder(value)
 
@@ -313,6 +317,6 @@ def test_what_functions_hold_is_followed_only_so_deep_by_each_road():
     for road in (closed_over, as_default, wrapped, in_attribute):
         value = closed_over(key)
         for depth in range(_DEEP + 2):
-            found = list(_of(value, "", set(), 0))
+            found = list(_find_noise_names(value, "", set(), 0))
             assert (found == ["inner"]) is (depth < _DEEP), (road.__name__, depth, found)
             value = road(value)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import dpaudit.laws.reaching as reaching
-from dpaudit.laws.carried import carried_noise, could_be_noise
-from dpaudit.laws.isolated import Isolation, referred
+from dpaudit.laws.carried import could_be_noise, find_carried_noise
+from dpaudit.laws.isolated import Isolation, isolate_reference
 from dpaudit.laws.observed import as_mechanism
-from dpaudit.laws.reaching import touched
+from dpaudit.laws.reaching import find_touches
 from dpaudit.watching.settled import refers_to_results
 
 MODULE = """
@@ -65,26 +65,26 @@ def module(tmp_path, monkeypatch):
     ],
 )
 def test_what_is_reached(module, name, kinds):
-    mechanism = referred(f"{module}:{name}", Isolation()).mechanism
+    mechanism = isolate_reference(f"{module}:{name}", Isolation()).mechanism
     with mechanism.crew:
-        touches, rows, failed = touched(mechanism, [[1.0, 2.0]], 2, 0, 1)
+        touches, rows, failed = find_touches(mechanism, [[1.0, 2.0]], 2, 0, 1)
     assert not failed
     assert {kind for kind, _ in touches} == kinds
     assert np.ptp(np.asarray(rows[0], dtype=float)) == 0
 
 
 def test_the_clock_is_a_year_ahead(module):
-    mechanism = referred(f"{module}:of_the_clock", Isolation()).mechanism
+    mechanism = isolate_reference(f"{module}:of_the_clock", Isolation()).mechanism
     with mechanism.crew:
-        _, rows, _ = touched(mechanism, [[1.0]], 1, 0, 1)
-        _, now, _ = touched(mechanism, [[1.0]], 1, 0, 0)
+        _, rows, _ = find_touches(mechanism, [[1.0]], 1, 0, 1)
+        _, now, _ = find_touches(mechanism, [[1.0]], 1, 0, 0)
     assert 365 * 86400 < float(rows[0][0]) - float(now[0][0]) < 2 * 365 * 86400
 
 
 def test_code_that_fails_there_says_so(module):
-    mechanism = referred(f"{module}:untouched", Isolation()).mechanism
+    mechanism = isolate_reference(f"{module}:untouched", Isolation()).mechanism
     with mechanism.crew:
-        assert touched(mechanism, [["no number"]], 1, 0, 1)[1:] == (None, "MechanismError")
+        assert find_touches(mechanism, [["no number"]], 1, 0, 1)[1:] == (None, "MechanismError")
 
 
 def test_dates_and_times_agree_and_stay_dates():
@@ -179,7 +179,7 @@ def test_values_that_came_along_are_named():
     def keyed(data):
         return len(key) * scale
 
-    assert carried_noise(as_mechanism(keyed)) == ["key"]
+    assert find_carried_noise(as_mechanism(keyed)) == ["key"]
 
 
 def test_what_an_import_worked_out_is_told_from_what_is_written(module):
@@ -206,7 +206,7 @@ def test_code_that_fails_at_another_time_alone_looks_at_a_clock(monkeypatch):
     def found(mechanism, datasets, calls, entropy, ahead):
         return ([], None, "ValueError") if ahead else ([], [[[1.0]]], "")
 
-    monkeypatch.setattr(reaching, "touched", found)
+    monkeypatch.setattr(reaching, "find_touches", found)
     assert reaching.beyond_data(None, [[1.0]], 0, [(0, 0, 1.0)]) == [
         ("clock", "at another time it fails")
     ]

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from dpaudit.standins import made_like, tells_no_record
+from dpaudit.standins import make_standin, tells_no_record
 
 NUMBER, TEXT = 8675309.4242, "Zebulon-Quill"
 OWN = {"beside": TEXT}
@@ -131,7 +131,7 @@ def test_every_value_is_another_one_of_its_kind(value):
 
     before = leaves(value)
     for number in (1, 2):
-        made = made_like(value, frozenset({"age"}), number)
+        made = make_standin(value, frozenset({"age"}), number)
         assert type(made) is type(value)
         assert np.shape(made) == np.shape(value) or isinstance(value, dict)
         after = leaves(made)
@@ -143,7 +143,7 @@ def test_every_value_is_another_one_of_its_kind(value):
 def test_a_table_keeps_the_columns_that_code_names():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"age": [37, 41], "Zebulon": ["a", "b"]})
-    made = made_like(table, frozenset({"age"}), 1)
+    made = make_standin(table, frozenset({"age"}), 1)
     assert made.shape == table.shape
     assert made.columns[0] == "age"
     assert made.columns[1] != "Zebulon"

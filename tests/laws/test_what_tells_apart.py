@@ -12,17 +12,17 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from dpaudit.attacks.distinguishers.counting import coder
+from dpaudit.attacks.distinguishers.counting import build_row_coder
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.laws.calling import Calls, form_of
 from dpaudit.laws.features import OneValue
-from dpaudit.laws.layout import Parted, counted, layout_of
-from dpaudit.laws.observations import parts
-from dpaudit.laws.observed import Reading, as_mechanism
+from dpaudit.laws.layout import Parted, layout_of, require_observation_count
+from dpaudit.laws.observations import split_observation
+from dpaudit.laws.observed import ObservationSettings, as_mechanism
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.found import found_pair
-from dpaudit.search.edits import candidates
+from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.search.edits import find_edited_neighbours
 
 
 class Answer(enum.Enum):
@@ -92,7 +92,7 @@ def tree(shift):
     ids=lambda one: type(one).__name__,
 )
 def test_they_are_told_apart(one, other):
-    assert parts(one) != parts(other)
+    assert split_observation(one) != split_observation(other)
     layout = layout_of([[one] * 3, [other] * 3])
     rows = layout.rows([one, other], 2)
     assert not np.array_equal(rows[0], rows[1])
@@ -101,8 +101,8 @@ def test_they_are_told_apart(one, other):
 
 
 def test_a_member_of_a_set_has_a_part_of_its_own():
-    assert "alice" in parts({"alice", "bob"})
-    assert len(parts({"a": {1.0}})["a.keys"]) == 1
+    assert "alice" in split_observation({"alice", "bob"})
+    assert len(split_observation({"a": {1.0}})["a.keys"]) == 1
 
 
 async def awaited():
@@ -113,19 +113,22 @@ def test_what_shows_its_content_once_is_refused():
     held = awaited()
     for one in ((n for n in range(3)), held, map(str, [1])):
         with pytest.raises(MechanismError, match="expected what it yields"):
-            parts(one)
+            split_observation(one)
     held.close()
 
 
 def test_what_holds_itself_ends():
     held = {"a": 1.0}
     held["self"] = held
-    assert len(parts(held)) < 10
+    assert len(split_observation(held)) < 10
 
 
 def test_columns_that_are_named_alike_are_kept():
     frame = pd.DataFrame([[0.0, 1.0], [2.0, 3.0]], columns=["a", "a"])
-    assert counted(frame, 2) == [{"a#1": 0.0, "a#2": 1.0}, {"a#1": 2.0, "a#2": 3.0}]
+    assert require_observation_count(frame, 2) == [
+        {"a#1": 0.0, "a#2": 1.0},
+        {"a#1": 2.0, "a#2": 3.0},
+    ]
 
 
 def test_what_turns_up_late_and_never_twice_is_there_alike():
@@ -139,7 +142,7 @@ def test_what_turns_up_late_and_never_twice_is_there_alike():
 
 def test_a_rare_huge_entry_makes_no_others_equal():
     column = np.append(np.arange(50.0), 1e300)[:, None]
-    assert coder(column, 100).size == 51
+    assert build_row_coder(column, 100).size == 51
 
 
 # Calls
@@ -180,7 +183,7 @@ def global_noise(data):
 
 @pytest.mark.parametrize("observe", [(), ("exceptions",), ("warnings",)])
 def test_global_noise_differs_from_output_to_output(observe):
-    mechanism = as_mechanism(global_noise, Reading(observe=observe))
+    mechanism = as_mechanism(global_noise, ObservationSettings(observe=observe))
     found = mechanism.observations(np.zeros(1), 5, np.random.default_rng(0))
     noise = [one["output"] if observe else one for one in found]
     assert len(set(noise)) == 5
@@ -191,7 +194,7 @@ def table(data, trials, rng):
 
 
 def test_one_row_of_a_table_is_the_output_that_is_watched():
-    mechanism = as_mechanism(table, Reading(observe=("exceptions",)))
+    mechanism = as_mechanism(table, ObservationSettings(observe=("exceptions",)))
     (found,) = mechanism.observations(np.zeros(1), 1, np.random.default_rng(0))
     assert list(found["output"]) == ["a"]
 
@@ -206,7 +209,7 @@ def test_an_estimator_that_holds_a_generator_has_noise_of_its_own_each_time(held
             self.mean_ = float(self.held.normal())
             return self
 
-    mechanism = as_mechanism(Mean(), Reading(read="mean_"))
+    mechanism = as_mechanism(Mean(), ObservationSettings(read="mean_"))
     found = mechanism.observations(np.zeros(1), 4, np.random.default_rng(0))
     assert len({one["mean_"] for one in found}) == 4
 
@@ -215,7 +218,7 @@ def test_an_estimator_that_holds_a_generator_has_noise_of_its_own_each_time(held
 
 
 def made(dataset, relation=ADD_REMOVE_RECORD, **given):
-    return candidates(dataset, relation, rng=np.random.default_rng(0), **given)
+    return find_edited_neighbours(dataset, relation, rng=np.random.default_rng(0), **given)
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE_RECORD, REPLACE_RECORD])
@@ -269,21 +272,21 @@ def test_columns_that_are_named_alike_are_compared_each():
     one = pd.DataFrame([[1, 5], [2, 6], [3, 7]], columns=["a", "a"])
     other = pd.DataFrame([[9, 5], [8, 6], [7, 0]], columns=["a", "a"])
     with pytest.raises(InvalidArgument, match="3 differing records"):
-        found_pair(one, other)
+        find_pair_relation(one, other)
 
 
 def test_labels_of_rows_are_data_unless_rows_are_only_numbered():
     one = pd.DataFrame({"x": [1.0, 2.0, 3.0]}, index=["p", "q", "r"])
     with pytest.raises(InvalidArgument, match="3 differing records"):
-        found_pair(one, one.assign(x=[1.0, 2.0, 9.0]).set_axis(["u", "v", "w"]))
-    assert found_pair(one, one.drop("q"))[0].relation.name == "add-remove-record"
+        find_pair_relation(one, one.assign(x=[1.0, 2.0, 9.0]).set_axis(["u", "v", "w"]))
+    assert find_pair_relation(one, one.drop("q"))[0].relation.name == "add-remove-record"
     numbered = one.reset_index(drop=True)
-    assert found_pair(numbered, numbered.drop(1))[0].relation.name == "add-remove-record"
+    assert find_pair_relation(numbered, numbered.drop(1))[0].relation.name == "add-remove-record"
 
 
 def test_data_that_can_be_read_once_are_refused():
     with pytest.raises(InvalidArgument, match="data that can be read again"):
-        found_pair(iter([1.0]), [1.0, 2.0])
+        find_pair_relation(iter([1.0]), [1.0, 2.0])
 
 
 @pytest.mark.parametrize("zero", [0.0, -0.0])

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dpaudit.ledger.counts import count_rows
-from dpaudit.ledger.installed import installed_ledger
+from dpaudit.ledger.installed import make_installed_ledger
 from dpaudit.report.statements import render_statements
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,7 +20,7 @@ _HEADLINE = re.compile(r"\*\*\d+ independent faults? in [^*]*\*\*")
 
 def headline():
     """Return what the ledger of all papers comes to."""
-    return count_rows(installed_ledger().judge_all()).headline
+    return count_rows(make_installed_ledger().judge_all()).headline
 
 
 def headlines_of(text):
@@ -36,7 +36,7 @@ def with_headline(text, words):
 def write_pages():
     """Write the page of every statement, the headlines, and the index of the published audits."""
     words = headline()
-    STATEMENTS.write_text(render_statements(installed_ledger()), encoding="utf-8")
+    STATEMENTS.write_text(render_statements(make_installed_ledger()), encoding="utf-8")
     for page in HEADED:
         page.write_text(with_headline(page.read_text(encoding="utf-8"), words), encoding="utf-8")
     sys.path.insert(0, str(ROOT / "docs" / "site"))

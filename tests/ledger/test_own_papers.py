@@ -9,8 +9,8 @@ import pytest
 from dpaudit.extension.ledger import AuditEvidence
 from dpaudit.extension.registry import CLAIMS, FIGURES, PAPERS, RELEASES
 from dpaudit.ledger.counts import count_rows
-from dpaudit.ledger.figures import published_figures
-from dpaudit.ledger.installed import installed_cards, installed_ledger
+from dpaudit.ledger.figures import load_published_figures
+from dpaudit.ledger.installed import make_installed_cards, make_installed_ledger
 from dpaudit.ledger.rules import find_errors
 from dpaudit.report.statements import render_statements
 from tests.ledger.pages import HEADED, REPORTS, STATEMENTS, headlines_of, with_headline
@@ -18,7 +18,7 @@ from tests.ledger.pages import HEADED, REPORTS, STATEMENTS, headlines_of, with_h
 
 @pytest.fixture(scope="module")
 def ledger():
-    return installed_ledger()
+    return make_installed_ledger()
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def judged(ledger):
 
 
 def test_every_rule_is_kept(ledger):
-    assert [str(error) for error in find_errors(ledger, installed_cards())] == []
+    assert [str(error) for error in find_errors(ledger, make_installed_cards())] == []
 
 
 def texts_of(row):
@@ -59,7 +59,7 @@ def test_every_claim_of_a_row_was_audited_as_printed(judged):
 
 def test_every_published_run_of_a_figure_decides_a_row(judged):
     runs = {(run.figure, run.statement) for one in judged if (run := one.figure_run)}
-    assert runs == set(published_figures())
+    assert runs == set(load_published_figures())
 
 
 def test_the_page_of_every_statement_is_the_ledger(ledger):

@@ -12,7 +12,7 @@ from dpaudit.extension.ledger import (
     ProofEvidence,
     ReproductionEvidence,
 )
-from dpaudit.ledger.audits import published_audits, read_audits
+from dpaudit.ledger.audits import load_published_audits, read_audits
 from dpaudit.ledger.figures import FigureRun
 from dpaudit.ledger.verdicts import Ledger
 from tests.ledger import invented
@@ -182,7 +182,7 @@ def test_two_rows_of_one_name_are_refused():
 
 
 def test_published_audits_are_read_with_their_infinities(tmp_path):
-    audits = published_audits()
+    audits = load_published_audits()
     printed = [one for one in audits["hu2019-theorem1"] if one.standing == "claim"]
     assert [(one.verdict, one.lower) for one in printed] == [("refuted", float("inf"))]
     (tmp_path / "index.json").write_text('{"schema": 1, "audits": [{"label": "x"}]}')

@@ -5,9 +5,9 @@ import numpy as np
 from dpaudit.auditing.nearness import (
     Nearness,
     are_points,
+    make_euclidean_nearness,
     near_dataset,
     near_neighbour,
-    nearer,
     nearer_in_sum,
 )
 from dpaudit.neighbours import Pair, metric
@@ -21,7 +21,7 @@ def test_the_score_is_the_loss_of_noise_that_falls_with_the_distance():
     loss = np.abs(outputs - 2).sum(axis=1) - np.abs(outputs).sum(axis=1)
     assert np.allclose(nearer_in_sum(None, PAIR, outputs, outputs, None)(outputs), loss)
     plane = np.hypot(*(outputs - 2).T) - np.hypot(*outputs.T)
-    assert np.allclose(nearer(None, PAIR, outputs, outputs, None)(outputs), plane)
+    assert np.allclose(make_euclidean_nearness(None, PAIR, outputs, outputs, None)(outputs), plane)
 
 
 def test_outputs_of_another_shape_and_of_no_size_tell_nothing_and_raise_nothing():
@@ -36,7 +36,7 @@ def test_scores_are_high_near_the_dataset_and_far_from_the_neighbour():
     given = None, one, outputs, outputs, None
     assert near_dataset(*given)(outputs).tolist() == [0.0, -5.0, -8.0]
     assert near_neighbour(*given)(outputs).tolist() == [5.0, 0.0, 5.0]
-    assert nearer(*given)(outputs).tolist() == [5.0, -5.0, -3.0]
+    assert make_euclidean_nearness(*given)(outputs).tolist() == [5.0, -5.0, -3.0]
     assert nearer_in_sum(*given)(outputs).tolist() == [7.0, -7.0, -1.0]
 
 

@@ -12,10 +12,10 @@ from dpaudit.cli.main import main
 from dpaudit.errors import DataError
 from dpaudit.laws.isolated import Isolation
 from dpaudit.neighbours import metric
-from dpaudit.replaying.asked import Asked
+from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.findings import _declared
-from dpaudit.replaying.movement import Moved
-from dpaudit.replaying.page import markdown
+from dpaudit.replaying.movement import CallMovement
+from dpaudit.replaying.page import render_replay_markdown
 from dpaudit.replaying.running import Task
 from dpaudit.verification.drawn import Reader
 
@@ -96,7 +96,7 @@ def test_a_function_of_ones_own_measures():
 @pytest.mark.slow
 def test_reports_say_how_far_the_two_are_apart():
     found = replayed(noisy, "euclidean", 0.5, ORIGIN, AWAY)
-    page = markdown(found)
+    page = render_replay_markdown(found)
     assert "The two are 5 apart (euclidean), at 0.5 a unit." in page
     assert "| 7 (1.4 a unit) |" in page
     document = found.document()
@@ -104,16 +104,16 @@ def test_reports_say_how_far_the_two_are_apart():
     assert document["calls"][0]["moved_a_unit"] == 1.4
     plain = dpaudit.replay(noisy, ORIGIN, AWAY, relation="declared: two", epsilon=9, isolation=HERE)
     assert plain.document()["a_unit"] is plain.document()["calls"][0]["moved_a_unit"] is None
-    assert "a unit" not in markdown(plain)
+    assert "a unit" not in render_replay_markdown(plain)
 
 
 def test_a_declared_sensitivity_is_that_of_a_unit():
-    call = Moved(
+    call = CallMovement(
         index=0, key="k", place="a.py:3 in f", name="n", kind="laplace", shape=(), scale=1.0,
         other_scale=1.0, moved=6.0, seen="sum", steady=True, declared=2.0, epsilon=None, spent=6.0,
     )  # fmt: skip
-    assert list(_declared([call], Asked(9.0, 0.0, apart=3.0))) == []
-    for asked in (Asked(9.0, 0.0, apart=2.9), Asked(9.0, 0.0)):
+    assert list(_declared([call], ReplayRequest(9.0, 0.0, apart=3.0))) == []
+    for asked in (ReplayRequest(9.0, 0.0, apart=2.9), ReplayRequest(9.0, 0.0)):
         assert [one.tier for one in _declared([call], asked)] == ["violation"]
 
 

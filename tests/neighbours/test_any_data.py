@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.cells import cells, differ_in_one_edge
-from dpaudit.neighbours.found import chosen_relation, depends_on_reading, found_pair
+from dpaudit.neighbours.cells import differ_in_one_edge, make_cells
+from dpaudit.neighbours.found import chosen_relation, depends_on_reading, find_pair_relation
 
 FRAME = pd.DataFrame({"g": ["a", "a", "b"], "x": [1.0, 2.0, np.nan]})
 X, Y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
@@ -79,10 +79,10 @@ FOUND = {
 
 @pytest.mark.parametrize(("dataset", "neighbour", "name"), FOUND.values(), ids=FOUND)
 def test_the_finest_relation_is_found(dataset, neighbour, name):
-    pair, words, _ = found_pair(dataset, neighbour)
+    pair, words, _ = find_pair_relation(dataset, neighbour)
     assert pair.relation.name == name
     assert name in words or "as the caller declares" in words
-    again, _, _ = found_pair(neighbour, dataset)
+    again, _, _ = find_pair_relation(neighbour, dataset)
     assert again.relation.name == name
 
 
@@ -109,7 +109,7 @@ def test_the_finest_relation_is_found(dataset, neighbour, name):
 )
 def test_what_obeys_none_is_refused_with_its_difference(dataset, neighbour, words):
     with pytest.raises(InvalidArgument, match=words):
-        found_pair(dataset, neighbour)
+        find_pair_relation(dataset, neighbour)
 
 
 @pytest.mark.parametrize(
@@ -121,30 +121,32 @@ def test_what_obeys_none_is_refused_with_its_difference(dataset, neighbour, word
 )
 def test_all_records_of_one_user(relation, holds):
     for dataset, neighbour in holds:
-        assert found_pair(dataset, neighbour, relation)[0].relation.name == relation[:-5]
+        assert find_pair_relation(dataset, neighbour, relation)[0].relation.name == relation[:-5]
     for wrong in (VISITS, VISITS[1:4], VISITS[3:]):
         with pytest.raises(InvalidArgument):
-            found_pair(VISITS, wrong, "add-remove-user: who")
+            find_pair_relation(VISITS, wrong, "add-remove-user: who")
     with pytest.raises(InvalidArgument, match="one of the columns"):
-        found_pair(VISITS, VISITS[2:], "add-remove-user: whose")
+        find_pair_relation(VISITS, VISITS[2:], "add-remove-user: whose")
 
 
 def test_what_is_declared_is_not_checked_and_what_checks_is_asked():
-    pair, words, _ = found_pair(["a", "b"], ["c", "d"], "declared: one household")
+    pair, words, _ = find_pair_relation(["a", "b"], ["c", "d"], "declared: one household")
     assert isinstance(pair, Pair)
     assert "one household, as the caller declares" in words
-    assert found_pair([1, 2], [5, 6], lambda one, other: len(one) == len(other))[0].index == 0
+    assert (
+        find_pair_relation([1, 2], [5, 6], lambda one, other: len(one) == len(other))[0].index == 0
+    )
     with pytest.raises(InvalidArgument, match="no neighbours"):
-        found_pair([1, 2], [5], lambda one, other: len(one) == len(other))
+        find_pair_relation([1, 2], [5], lambda one, other: len(one) == len(other))
     with pytest.raises(InvalidArgument, match="ZeroDivisionError"):
-        found_pair([1], [5], lambda one, other: 1 // 0)
+        find_pair_relation([1], [5], lambda one, other: 1 // 0)
     with pytest.raises(UnknownName, match="replace-record"):
-        found_pair([1], [5], "cousins")
+        find_pair_relation([1], [5], "cousins")
 
 
 def test_a_refutation_between_the_claim_and_twice_depends_on_the_reading():
-    replaced, _, _ = found_pair(["a"], ["b"])
-    removed, _, _ = found_pair(["a"], [])
+    replaced, _, _ = find_pair_relation(["a"], ["b"])
+    removed, _, _ = find_pair_relation(["a"], [])
     assert "it allows them 2" in depends_on_reading(replaced.relation, 1.0, 2.0, 1.5)
     unbounded = depends_on_reading(replaced.relation, 1.0, np.inf, 6.0)
     assert "two steps apart, for which it states no epsilon at this delta: name" in unbounded
@@ -160,12 +162,15 @@ records = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab")), min_size
 def test_one_edit_is_a_pair_and_two_are_none(dataset, place, new):
     place %= len(dataset)
     edited = [*dataset[:place], new, *dataset[place + 1 :]]
-    assert found_pair(dataset, edited)[0].relation.name in ("replace-record", "replace-cell")
-    assert found_pair(dataset, [*dataset, new])[0].relation.name == "add-remove-record"
+    assert find_pair_relation(dataset, edited)[0].relation.name in (
+        "replace-record",
+        "replace-cell",
+    )
+    assert find_pair_relation(dataset, [*dataset, new])[0].relation.name == "add-remove-record"
     with pytest.raises(InvalidArgument):
-        found_pair(dataset, [*edited, new])
+        find_pair_relation(dataset, [*edited, new])
     with pytest.raises(InvalidArgument):
-        found_pair(dataset, [*dataset, new, new])
+        find_pair_relation(dataset, [*dataset, new, new])
 
 
 def edges(kind, *pairs, nodes=range(4)):
@@ -204,9 +209,9 @@ def test_an_edge_of_a_graph_has_no_direction_and_one_of_a_directed_graph_has():
     ],
 )
 def test_integers_that_one_double_stands_for_are_not_equal_in_columns_of_two_types(one, other):
-    found = cells(one, other)
+    found = make_cells(one, other)
     assert found.dataset.tolist() != found.neighbour.tolist()
-    small = cells(np.array([2**52]), np.array([2.0**52]))
+    small = make_cells(np.array([2**52]), np.array([2.0**52]))
     assert small.dataset.tolist() == small.neighbour.tolist()
 
 

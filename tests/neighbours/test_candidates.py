@@ -7,8 +7,8 @@ from numpy.random import default_rng
 
 import dpaudit
 from dpaudit.errors import InvalidArgument
-from dpaudit.neighbours.found import found_pair
-from dpaudit.search.edits import candidates
+from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.search.edits import find_edited_neighbours
 
 AGES = np.array([31.0, 44.0, 44.0, 52.0, 75.0])
 FRAME = pd.DataFrame({"town": ["x", "x", "x", "y"], "age": [31.0, 44.0, 52.0, 60.0]})
@@ -19,20 +19,21 @@ DATA = {"an array": AGES, "a table": FRAME, "labels": LABELLED, "text": ["a", "b
 @pytest.mark.parametrize("relation", ["add-remove-record", "replace-record"])
 @pytest.mark.parametrize("data", DATA.values(), ids=DATA)
 def test_every_candidate_is_a_neighbour_and_none_comes_twice(data, relation):
-    made = candidates(data, relation, nan=True, rng=default_rng(0))
+    made = find_edited_neighbours(data, relation, nan=True, rng=default_rng(0))
     assert len(made) > 4
     assert len({repr(one.pair.neighbour) for one in made}) == len(made)
     for one in made:
         assert (
-            found_pair(one.pair.dataset, one.pair.neighbour, relation)[0].relation.name == relation
+            find_pair_relation(one.pair.dataset, one.pair.neighbour, relation)[0].relation.name
+            == relation
         )
-    again = candidates(data, relation, nan=True, rng=default_rng(0))
+    again = find_edited_neighbours(data, relation, nan=True, rng=default_rng(0))
     assert [one.edit for one in again] == [one.edit for one in made]
 
 
 def test_a_record_lacks_a_number_only_where_that_may_be():
     def without(data, **given):
-        made = candidates(data, "replace-record", rng=default_rng(0), **given)
+        made = find_edited_neighbours(data, "replace-record", rng=default_rng(0), **given)
         return [one.edit for one in made if "without" in one.edit]
 
     assert without(AGES) == []
@@ -41,14 +42,14 @@ def test_a_record_lacks_a_number_only_where_that_may_be():
 
 
 def test_declared_bounds_are_reached_and_wrong_ones_named():
-    made = candidates(AGES, "replace-record", bounds=(0, 120), rng=default_rng(0))
+    made = find_edited_neighbours(AGES, "replace-record", bounds=(0, 120), rng=default_rng(0))
     assert {0.0, 120.0} <= {value for one in made for value in one.pair.neighbour}
     with pytest.raises(InvalidArgument, match=r"bounds: got \(5, 1\)"):
-        candidates(AGES, "replace-record", bounds=(5, 1), rng=default_rng(0))
+        find_edited_neighbours(AGES, "replace-record", bounds=(5, 1), rng=default_rng(0))
     with pytest.raises(InvalidArgument, match="relation"):
-        candidates(AGES, "replace-column", rng=default_rng(0))
+        find_edited_neighbours(AGES, "replace-column", rng=default_rng(0))
     with pytest.raises(InvalidArgument, match="of which neighbours can be made"):
-        candidates(object(), "replace-record", rng=default_rng(0))
+        find_edited_neighbours(object(), "replace-record", rng=default_rng(0))
     with pytest.raises(InvalidArgument, match="relation: got None"):
         dpaudit.audit(lambda d, rng: 0.0, AGES, epsilon=1.0)
 
@@ -115,6 +116,6 @@ def test_the_worst_neighbour_of_a_planted_leak_is_found(name):
 @pytest.mark.parametrize("labels", [np.array([0.0, 1.0, 1.0]), pd.Series([0.0, 1.0, 1.0])])
 def test_a_record_may_lack_a_feature_and_never_its_label(labels):
     data = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), labels
-    made = candidates(data, "replace-record", nan=True, rng=default_rng(0))
+    made = find_edited_neighbours(data, "replace-record", nan=True, rng=default_rng(0))
     assert any(np.isnan(one.pair.neighbour[0]).any() for one in made)
     assert not any(pd.isna(np.asarray(one.pair.neighbour[1])).any() for one in made)

@@ -25,13 +25,13 @@ from dpaudit.neighbours import (
     relation,
 )
 from dpaudit.neighbours.cells import (
-    added_record,
-    cells,
-    replaced_cell,
-    replaced_column,
-    replaced_label,
-    replaced_record,
-    surplus,
+    compute_record_surplus,
+    find_added_record,
+    find_replaced_cell,
+    find_replaced_column,
+    find_replaced_label,
+    find_replaced_record,
+    make_cells,
     user_records,
     value_key,
 )
@@ -41,26 +41,26 @@ from dpaudit.neighbours.found import (
     Declared,
     are_readable,
     chosen_relation,
-    declared_words,
     depends_on_reading,
     difference_in_words,
-    found_pair,
+    find_pair_relation,
+    format_relation_words,
     is_usual,
 )
 from dpaudit.neighbours.records import (
     _numeric_columns,
     is_missing,
+    make_unseen_value,
     records_of,
     standing_out,
-    unseen,
 )
-from dpaudit.neighbours.smaller import shared_records, size_of
-from dpaudit.records import showing
-from dpaudit.search.edits import candidates
+from dpaudit.neighbours.smaller import find_shared_records, size_of
+from dpaudit.records import set_records_shown
+from dpaudit.search.edits import find_edited_neighbours
 
 
 def coded(dataset, neighbour):
-    found = cells(dataset, neighbour)
+    found = make_cells(dataset, neighbour)
     return found.dataset.tolist(), found.neighbour.tolist()
 
 
@@ -127,22 +127,22 @@ def test_a_missing_key_is_no_value():
     ],
 )
 def test_what_has_no_records_of_cells_is_none(dataset):
-    assert cells(dataset, dataset) is None
+    assert make_cells(dataset, dataset) is None
 
 
 def test_labels_are_the_column_that_is_called_so():
     table, labels = np.zeros((3, 2)), np.arange(3)
-    assert cells((table, labels), (table, labels)).labels == 2
-    assert cells(table, table).labels is None
+    assert make_cells((table, labels), (table, labels)).labels == 2
+    assert make_cells(table, table).labels is None
 
 
 def test_columns_of_one_name_are_several():
     one = pd.DataFrame([[1, 5, 0], [2, 6, 0]], columns=["a", "a", "b"])
     other = pd.DataFrame([[1, 7, 0], [2, 6, 0]], columns=["a", "a", "b"])
-    found = cells(one, other)
+    found = make_cells(one, other)
     assert found.dataset.shape == (2, 3)
     assert (found.dataset != found.neighbour).sum() == 1
-    assert (replaced_cell(found), replaced_column(found)) == (0, 1)
+    assert (find_replaced_cell(found), find_replaced_column(found)) == (0, 1)
 
 
 # --- which cells differ ---------------------------------------------------------------------------
@@ -158,21 +158,21 @@ def edited(*changes):
 
 
 def test_the_record_that_was_replaced_is_told_wherever_it_stands():
-    assert replaced_record(cells(ROWS, edited((2, 0, 9), (2, 1, "z")))) == 2
+    assert find_replaced_record(make_cells(ROWS, edited((2, 0, 9), (2, 1, "z")))) == 2
     moved = [*reversed(ROWS[1:]), (9, "z")]
-    assert replaced_record(cells(ROWS, moved)) == 0
+    assert find_replaced_record(make_cells(ROWS, moved)) == 0
     for other in (ROWS, edited((0, 0, 8), (2, 0, 9)), ROWS[:3], list(reversed(ROWS))):
         with pytest.raises(InvalidArgument, match="exactly one"):
-            replaced_record(cells(ROWS, other))
+            find_replaced_record(make_cells(ROWS, other))
 
 
 def test_one_cell_is_one_cell():
-    assert replaced_cell(cells(ROWS, edited((1, 1, "z")))) == 1
+    assert find_replaced_cell(make_cells(ROWS, edited((1, 1, "z")))) == 1
     for other in (ROWS, edited((1, 0, 7), (1, 1, "z")), edited((0, 0, 7), (1, 0, 7)), ROWS[:3]):
         with pytest.raises(InvalidArgument, match="exactly one"):
-            replaced_cell(cells(ROWS, other))
+            find_replaced_cell(make_cells(ROWS, other))
     with pytest.raises(InvalidArgument, match="several entries"):
-        replaced_cell(cells([1, 2], [1, 3]))
+        find_replaced_cell(make_cells([1, 2], [1, 3]))
 
 
 @pytest.mark.parametrize("width", [1, 2])
@@ -201,24 +201,24 @@ def test_a_label_is_no_feature():
     table, labels = np.arange(6.0).reshape(3, 2), np.arange(3)
     other_labels, other_table = labels.copy(), table.copy()
     other_labels[1], other_table[1, 0] = 9, 9
-    assert replaced_label(cells((table, labels), (table, other_labels))) == 1
+    assert find_replaced_label(make_cells((table, labels), (table, other_labels))) == 1
     with pytest.raises(InvalidArgument, match="differing features"):
-        replaced_label(cells((table, labels), (other_table, labels)))
+        find_replaced_label(make_cells((table, labels), (other_table, labels)))
     with pytest.raises(InvalidArgument, match="without labels"):
-        replaced_label(cells(table, other_table))
+        find_replaced_label(make_cells(table, other_table))
 
 
 def test_one_column_is_one_column():
-    assert replaced_column(cells(ROWS, edited((0, 1, "y"), (2, 1, "z")))) == 1
+    assert find_replaced_column(make_cells(ROWS, edited((0, 1, "y"), (2, 1, "z")))) == 1
     for other in (ROWS, edited((0, 0, 7), (2, 1, "z")), ROWS[:3]):
         with pytest.raises(InvalidArgument, match="exactly one"):
-            replaced_column(cells(ROWS, other))
+            find_replaced_column(make_cells(ROWS, other))
 
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_the_last_of_equal_records_counts_as_the_one_that_was_added(swapped):
     def found(one, other):
-        return added_record(cells(other, one) if swapped else cells(one, other))
+        return find_added_record(make_cells(other, one) if swapped else make_cells(one, other))
 
     assert found(ROWS, [ROWS[0], ROWS[3], ROWS[2]]) == 3
     assert found(ROWS, ROWS[1:]) == 0
@@ -229,7 +229,7 @@ def test_the_last_of_equal_records_counts_as_the_one_that_was_added(swapped):
 
 
 def test_what_one_side_has_more_often():
-    more, less = surplus(cells(["a", "a", "b"], ["a", "c"]))
+    more, less = compute_record_surplus(make_cells(["a", "a", "b"], ["a", "c"]))
     assert (more.total(), less.total()) == (2, 1)
     assert difference_in_words(["a", "a", "b"], ["a", "c"]) == "the two differ in 2 of 3 records"
     assert difference_in_words(["a", "c"], ["a", "a", "b"]) == "the two differ in 2 of 3 records"
@@ -241,19 +241,19 @@ VISITS = [("u", 1), ("v", 2), ("u", 3), ("w", 4)]
 
 def test_users_are_added_whole_and_replaced_on_both_sides():
     without = [visit for visit in VISITS if visit[0] != "u"]
-    assert user_records(cells(VISITS, without), "0", added=True) == 0
-    assert user_records(cells(without, VISITS), "0", added=True) == 0
-    assert user_records(cells(VISITS[:3], VISITS), "0", added=True) == 3
+    assert user_records(make_cells(VISITS, without), "0", added=True) == 0
+    assert user_records(make_cells(without, VISITS), "0", added=True) == 0
+    assert user_records(make_cells(VISITS[:3], VISITS), "0", added=True) == 3
     changed = [("u", 1), ("v", 2), ("u", 9), ("w", 4)]
-    assert user_records(cells(VISITS, changed), "0", added=False) == 0
-    assert found_pair(VISITS, changed, "replace-user: 0").pair.index == 0
-    assert found_pair(VISITS, without, "add-remove-user: 0").pair.index == 0
+    assert user_records(make_cells(VISITS, changed), "0", added=False) == 0
+    assert find_pair_relation(VISITS, changed, "replace-user: 0").pair.index == 0
+    assert find_pair_relation(VISITS, without, "add-remove-user: 0").pair.index == 0
     for other, added in ((without, False), (changed, True), (VISITS[1:], True)):
         with pytest.raises(InvalidArgument, match="records of one user"):
-            user_records(cells(VISITS, other), "0", added=added)
+            user_records(make_cells(VISITS, other), "0", added=added)
     for other in (VISITS, VISITS[:2]):
         with pytest.raises(InvalidArgument, match=r"records of [02] users"):
-            user_records(cells(VISITS, other), "0", added=True)
+            user_records(make_cells(VISITS, other), "0", added=True)
 
 
 # --- what a caller names or declares ------------------------------------------------------------
@@ -272,8 +272,8 @@ def test_relations_by_name_by_function_and_by_words():
     assert chosen_relation("replace-cell") is REPLACE_CELL
     assert chosen_relation("add-remove-edge") is ADD_REMOVE_EDGE
     assert chosen_relation(REPLACE_LABEL) is REPLACE_LABEL
-    assert declared_words(chosen_relation("declared: a visit")) == "a visit"
-    assert declared_words(REPLACE_CELL) == "one entry of one record is replaced"
+    assert format_relation_words(chosen_relation("declared: a visit")) == "a visit"
+    assert format_relation_words(REPLACE_CELL) == "one entry of one record is replaced"
     users = chosen_relation("replace-user: who")
     assert users.statement == "the records of one user (who) are replaced"
     with pytest.raises(InvalidArgument, match="relation"):
@@ -293,27 +293,29 @@ def test_a_function_that_checks_refuses_by_what_it_returns(answer, holds):
 
 def test_a_generator_is_no_dataset():
     with pytest.raises(InvalidArgument, match="neighbour: got"):
-        found_pair([1], iter([1, 2]))
+        find_pair_relation([1], iter([1, 2]))
     with pytest.raises(InvalidArgument, match="dataset: got"):
-        found_pair(iter([1, 2]), [1])
+        find_pair_relation(iter([1, 2]), [1])
 
 
 def test_what_nobody_named_was_read_and_what_somebody_named_was_not():
-    assert found_pair([1, 2], [1, 3]).was_read
-    assert not found_pair([1, 2], [1, 3], "replace-record").was_read
-    named = found_pair([1, 2], [1, 3], "replace-record")
+    assert find_pair_relation([1, 2], [1, 3]).was_read
+    assert not find_pair_relation([1, 2], [1, 3], "replace-record").was_read
+    named = find_pair_relation([1, 2], [1, 3], "replace-record")
     assert named.words is None
-    declared = found_pair([1, 2], [7, 8, 9], "declared: a visit")
+    declared = find_pair_relation([1, 2], [7, 8, 9], "declared: a visit")
     assert (declared.was_read, declared.words) == (
         False,
         "Neighbours: a visit, as the caller declares.",
     )
-    unread = found_pair(object(), object())
+    unread = find_pair_relation(object(), object())
     assert not unread.was_read
-    one_column = found_pair(np.array([[1.0], [2.0]]), np.array([[1.0], [3.0]]))
+    one_column = find_pair_relation(np.array([[1.0], [2.0]]), np.array([[1.0], [3.0]]))
     assert one_column.pair.relation is REPLACE_RECORD
     with pytest.raises(InvalidArgument, match="2 differing records"):
-        found_pair(np.array([[1.0], [2.0]]), np.array([[7.0], [8.0]]))  # no column of several
+        find_pair_relation(
+            np.array([[1.0], [2.0]]), np.array([[7.0], [8.0]])
+        )  # no column of several
 
 
 def test_one_readable_side_does_not_make_both_readable():
@@ -429,7 +431,7 @@ def test_a_table_is_of_finite_numbers(data):
 
 def test_a_difference_in_one_line():
     added = Pair(np.array([[1.0], [2.0]]), np.array([[1.0]]), ADD_REMOVE_RECORD)
-    with showing():
+    with set_records_shown():
         assert compare(added).endswith("(index 1): [2.0] and None")
         column = Pair(np.zeros((2, 2)), np.array([[0, 3.0], [0, 4.0]]), REPLACE_COLUMN)
         assert compare(column).endswith("(index 1): [0.0, 0.0] and [3.0, 4.0]")
@@ -440,7 +442,7 @@ def test_a_difference_in_one_line():
 
 def test_shared_records_are_counted_as_often_as_both_have_them():
     pair = Pair(["a", "a", "b"], ["a", "b", "c"], REPLACE_RECORD)
-    shared = shared_records(pair)
+    shared = find_shared_records(pair)
     assert shared.places == ((0, 0), (2, 1))
     kept = shared.keeping([1])
     assert (kept.dataset, kept.neighbour) == (["a", "b"], ["b", "c"])
@@ -449,9 +451,9 @@ def test_shared_records_are_counted_as_often_as_both_have_them():
 
 
 def test_records_of_declared_relations_and_of_other_kinds_are_not_taken_out():
-    declared = found_pair(["a", "b"], ["a", "c"], "declared: a visit").pair
-    assert shared_records(declared) is None
-    assert shared_records(Pair(("a", "b"), ("a", "c"), REPLACE_RECORD)) is None
+    declared = find_pair_relation(["a", "b"], ["a", "c"], "declared: a visit").pair
+    assert find_shared_records(declared) is None
+    assert find_shared_records(Pair(("a", "b"), ("a", "c"), REPLACE_RECORD)) is None
 
 
 def test_tables_and_labels_are_taken_out_together():
@@ -459,14 +461,14 @@ def test_tables_and_labels_are_taken_out_together():
     other = labels.copy()
     other[2] = 9
     pair = Pair((table, labels), (table, other), REPLACE_LABEL)
-    shared = shared_records(pair)
+    shared = find_shared_records(pair)
     assert shared.places == ((0, 0), (1, 1))
     kept = shared.keeping([1])
     assert kept.dataset[0].tolist() == [[2.0, 3.0], [4.0, 5.0]]
     assert kept.neighbour[1].tolist() == [2, 9]
     assert (size_of(pair.dataset), size_of(["a"])) == (3, 1)
     frame = pd.DataFrame({"x": [1, 2, 3]})
-    framed = shared_records(Pair(frame, frame.iloc[:2], ADD_REMOVE_RECORD)).keeping([0])
+    framed = find_shared_records(Pair(frame, frame.iloc[:2], ADD_REMOVE_RECORD)).keeping([0])
     assert framed.dataset["x"].tolist() == [1, 3]
     assert framed.neighbour["x"].tolist() == [1]
 
@@ -475,7 +477,7 @@ def test_tables_and_labels_are_taken_out_together():
 
 
 def edits(data, name, **options):
-    made = candidates(data, name, rng=np.random.default_rng(0), **options)
+    made = find_edited_neighbours(data, name, rng=np.random.default_rng(0), **options)
     return {one.edit: one for one in made}
 
 
@@ -548,7 +550,14 @@ def test_a_kind_that_nobody_has_is_told_as_new():
 
 
 def test_only_so_many_and_no_neighbour_twice_nor_the_dataset_itself():
-    assert len(candidates([1, 2, 3], "replace-record", most=2, rng=np.random.default_rng(1))) == 2
+    assert (
+        len(
+            find_edited_neighbours(
+                [1, 2, 3], "replace-record", most=2, rng=np.random.default_rng(1)
+            )
+        )
+        == 2
+    )
     made = edits([5, 5, 6], "replace-record", most=99)
     keys = [value_key(one.pair.neighbour) for one in made.values()]
     assert len(set(keys)) == len(keys)
@@ -606,7 +615,7 @@ def test_numbers_that_doubles_reach_are_numeric(column, numeric):
     ],
 )
 def test_a_value_that_no_record_has(column, new):
-    assert unseen(column) == new
+    assert make_unseen_value(column) == new
 
 
 @pytest.mark.parametrize(

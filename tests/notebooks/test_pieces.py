@@ -87,7 +87,7 @@ def test_what_names_a_mechanism_is_no_markup():
     found = dpaudit.audit(noisy_sum_of_theirs, ZEROS, ONE, epsilon=1.0, trials=200)
     assert "<img" not in found._repr_html_()
     assert "\u202e" not in found._repr_html_()
-    assert "<b>" not in notebook.table("<b>", ["<b>"], [["<b>", "<b>"]])
+    assert "<b>" not in notebook.render_notebook_table("<b>", ["<b>"], [["<b>", "<b>"]])
 
 
 # Progress

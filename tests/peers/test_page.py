@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from benchmarks.peers import page, peers, work
-from dpaudit.scan.accountants.asking import ask
+from dpaudit.scan.accountants.asking import ask_in_environment
 
 
 def row(peer, **given):
@@ -86,7 +86,9 @@ def test_the_page_there_is_was_made_by_the_command():
 
 def test_our_own_bracket_is_asked_as_the_others_are():
     question = work.questions()["Gaussian, sigma 20, 1000 times"]
-    (said,) = ask(peers.ACCOUNTANTS[0].file, [("proved bracket", question)], memory=None)
+    (said,) = ask_in_environment(
+        peers.ACCOUNTANTS[0].file, [("proved bracket", question)], memory=None
+    )
     assert said.values[0] <= said.values[1] <= said.values[2]
     assert said.values[2] == pytest.approx(7.511275900744784, rel=1e-9)
 
@@ -95,5 +97,7 @@ def test_our_own_bound_is_asked_as_the_others_are(monkeypatch):
     monkeypatch.setitem(os.environ, "DPAUDIT_PEER", "own_auditing")
     (question,) = work.scores("mu 3, delta 1e-2, 10,000 runs", 1)
     asked = [("audit_outputs", question)]
-    (said,) = ask(peers.ASKED / "with_scores.py", asked, python=sys.executable, memory=None)
+    (said,) = ask_in_environment(
+        peers.ASKED / "with_scores.py", asked, python=sys.executable, memory=None
+    )
     assert 0.4 * question.true < said.values[0] < question.true

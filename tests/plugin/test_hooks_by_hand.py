@@ -21,7 +21,7 @@ def item(*marks, asks=True):
 
 
 def setup_of(one):
-    hooks.Run.pytest_runtest_setup(None, one)
+    hooks.PytestRun.pytest_runtest_setup(None, one)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_test_audits_with_what_the_run_says(report):
     ],
 )
 def test_a_test_declares_as_many_audits_as_its_nearest_marker_says(marks, audits):
-    assert hooks._declared(item(*marks)) == audits
+    assert hooks._get_declared_audits(item(*marks)) == audits
 
 
 @pytest.mark.parametrize(

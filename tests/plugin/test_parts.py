@@ -11,10 +11,10 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
 from dpaudit.plugin import auditor as auditor_module
 from dpaudit.plugin.auditor import Auditor
-from dpaudit.plugin.failing import words
-from dpaudit.plugin.hooks import _RANGES, Run, share_of
-from dpaudit.plugin.marker import merged, wrong_marker
-from dpaudit.plugin.session import summary
+from dpaudit.plugin.failing import format_test_failure
+from dpaudit.plugin.hooks import _RANGES, PytestRun, share_of
+from dpaudit.plugin.marker import merge_marker_arguments, wrong_marker
+from dpaudit.plugin.session import format_session_summary
 from dpaudit.report.schema import SelfCheck, Witness
 from tests.report import samples
 
@@ -68,7 +68,7 @@ def test_a_run_shares_one_error_probability_among_all_audits_of_all_workers(
     config = SimpleNamespace(
         getoption=lambda name: stated, workerinput={"dpaudit_copies": str(copies)}
     )
-    run = Run(config)
+    run = PytestRun(config)
     run.planned = planned
     assert run.confidence_of_each == pytest.approx(each)
     audits = max(1, sum(planned.values()) * copies)
@@ -129,7 +129,7 @@ def test_a_call_comes_before_its_marker_and_a_marker_before_the_command():
 )
 def test_a_claim_that_is_nearer_replaces_all_of_the_other(nearer, kept):
     given = {"epsilon": 1.0, "delta": 0.1, "claim": "c", "trials": 5}
-    assert merged(given, nearer) == {**kept, **nearer}
+    assert merge_marker_arguments(given, nearer) == {**kept, **nearer}
 
 
 @pytest.mark.parametrize("audits", [0, -1, 1.0, True, "2", None])
@@ -153,7 +153,7 @@ def witness(*, refutes=True, lower=2.5):
 
 def test_a_failure_says_what_leaked_its_lower_end_rounded_down_and_the_claim():
     one = samples.refuted(witness=witness())
-    said = words(one, "a.py:3", "pytest x").splitlines()
+    said = format_test_failure(one, "a.py:3", "pytest x").splitlines()
     assert said[0] == "What leaked: it is 1 in 90 of 100 runs."
     assert said[1] == (
         "refuted: epsilon is at least 25.31 at 95% confidence; claimed: epsilon = 20 at delta = "
@@ -171,14 +171,16 @@ def test_a_failure_says_what_leaked_its_lower_end_rounded_down_and_the_claim():
     ],
 )
 def test_a_witness_that_does_not_refute_is_not_said_to(given, begins):
-    assert words(samples.refuted(witness=witness(**given)), "a", "b").startswith(begins)
+    assert format_test_failure(samples.refuted(witness=witness(**given)), "a", "b").startswith(
+        begins
+    )
 
 
 def test_a_verdict_that_is_withheld_names_the_checks_that_failed():
     check = samples.result().self_checks[0]
     failed = check.model_copy(update={"passed": False, "name": "it fails"})
     one = samples.result(verdict="withheld", self_checks=[check, failed], reason="As it is.")
-    said = words(one, "a", "b")
+    said = format_test_failure(one, "a", "b")
     assert said.startswith("withheld: nothing can be said of the claim epsilon = 1 at delta = 1e-5")
     assert "As it is." in said
     assert "it fails: Kolmogorov" in said
@@ -199,11 +201,13 @@ def test_a_run_ends_with_all_verdicts_and_the_sum_of_what_was_spent():
         "b": audits("withheld", "not refuted", "proved", alpha=0.02, kept=(1,)),
         "c": [],
     }
-    assert summary(found, None) == [
+    assert format_session_summary(found, None) == [
         "dpaudit: 1 refuted, 1 withheld, 2 not refuted, 1 proved; error probability 0.02 each, "
         "0.08 together; 1 of 5 drawn before and kept"
     ]
-    assert summary({"a": []}, None) == ["dpaudit: no verdict; error probability 0 each, 0 together"]
+    assert format_session_summary({"a": []}, None) == [
+        "dpaudit: no verdict; error probability 0 each, 0 together"
+    ]
 
 
 @pytest.mark.parametrize("planned", [1, 2])
@@ -284,6 +288,6 @@ def test_what_carries_no_plain_words_is_told_by_its_witness_and_then_by_its_even
     event = samples.result().carrying_event
     assert event is None
     several = witness().model_copy(update={"sentence": "What leaked: it is 1. It was never seen."})
-    said = words(samples.refuted(witness=several), "a", "b").splitlines()
+    said = format_test_failure(samples.refuted(witness=several), "a", "b").splitlines()
     assert said[0] == "What leaked: it is 1."
     assert "It was never seen." in said

@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 import dpaudit
-from dpaudit.auditing.plan import Command
+from dpaudit.auditing.plan import CommandPlan
 from dpaudit.auditing.specification import of_command_line, read_specification
 from dpaudit.cli.description import AuditCommand, read_command
 from dpaudit.cli.main import main
@@ -49,7 +49,7 @@ def test_a_protocol_is_of_a_command(tmp_path):
 
 def test_the_line_that_repeats_an_audit_asks_for_the_same():
     given = {"program": LINE, "protocol": "once", "dataset": "a.csv", "seed": 3}
-    words = shlex.split(str(Command(given)))
+    words = shlex.split(str(CommandPlan(given)))
     assert words[words.index("--command") + 1] == LINE
     assert of_command_line(None, given, 1.0).own.program == LINE
 

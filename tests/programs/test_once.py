@@ -144,7 +144,7 @@ def test_a_line_that_names_the_error_is_hidden_where_it_says_a_record():
         program(np.array([8675309.0]))
     assert "8675309" not in str(raised.value)
     assert "--show-records" in str(raised.value)
-    with records.showing(), pytest.raises(MechanismError, match="TypeError: no 8675309"):
+    with records.set_records_shown(), pytest.raises(MechanismError, match="TypeError: no 8675309"):
         program(np.array([8675309.0]))
 
 

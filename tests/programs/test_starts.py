@@ -10,7 +10,7 @@ import pytest
 import dpaudit
 from dpaudit.auditing.distinguishing import for_mechanism
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.isolated import Isolation, isolated
+from dpaudit.laws.isolated import Isolation, isolate_mechanism
 from dpaudit.programs import Program
 
 GOES_ON = """
@@ -44,7 +44,7 @@ def test_what_is_tried_is_not_started_again_to_be_greeted(program):
 
 @pytest.mark.slow
 def test_a_start_is_seen_before_the_first_output_and_serves_it(program):
-    mechanism = isolated(program, Isolation()).mechanism
+    mechanism = isolate_mechanism(program, Isolation()).mechanism
     assert starts(program) == 2, (
         "a start that is not seen counts as none, and is done dozens of times"
     )
@@ -58,7 +58,7 @@ def test_a_variable_that_a_running_program_never_sees_is_refused(program):
     with pytest.raises(InvalidArgument, match="a program that goes on"):
         dpaudit.audit(program, *BOTH, epsilon=1.0, trials=100, fresh="env:SALT")
     once = Program("sh -c 'echo ${SALT}' {seed}")
-    assert isolated(once, Isolation()).mechanism is not None
+    assert isolate_mechanism(once, Isolation()).mechanism is not None
 
 
 @dataclass

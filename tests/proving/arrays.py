@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.program import evaluate
+from dpaudit.proving.program import evaluate_program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.symbols.constructors import own_constructors
 from dpaudit.proving.symbols.numpy_rules import NUMPY
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 Function = Callable[..., Any]
 
 
-def trace(function: Function, *arrays: Any, uncounted: bool = False) -> tuple[Tracing, Any]:
+def trace(function: Function, *arrays: Any, uncounted: bool = False) -> tuple[SymbolTracing, Any]:
     """Return a run on symbols of arrays, and what it returned."""
-    tracing, given = Tracing(NUMPY), []
+    tracing, given = SymbolTracing(NUMPY), []
     for at, one in enumerate(arrays):
         shape = (None, *one.shape[1:]) if uncounted else one.shape
         given.append(tracing.add("data", [], shape, one.dtype, part=str(at)))
@@ -36,20 +36,20 @@ def values_of(function: Function, *arrays: Any, uncounted: bool = False) -> Any:
     tracing, output = trace(function, *arrays, uncounted=uncounted)
     numbers = _mapped(output, lambda one: one.index)
     data = {str(at): one.copy() for at, one in enumerate(arrays)}
-    values = evaluate(tracing.program, data, ())
+    values = evaluate_program(tracing.program, data, ())
     _mapped(output, lambda one: _check_node(tracing, one))
     for node in tracing.program.nodes:
         json.dumps({**node.parameters, "value": None})
     return _mapped(numbers, lambda index: values[index])
 
 
-def _check_node(tracing: Tracing, one: Symbol) -> None:
+def _check_node(tracing: SymbolTracing, one: Symbol) -> None:
     held = tracing.program.nodes[one.index]
     assert held.dtype == one.dtype.name
     assert held.shape == one.dims
 
 
-def _symbols(tracing: Tracing, output: Any) -> Any:
+def _symbols(tracing: SymbolTracing, output: Any) -> Any:
     if isinstance(output, tuple | list):
         return tuple(_symbols(tracing, one) for one in output)
     return tracing.symbol_of(output)

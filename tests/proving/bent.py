@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaudit.proving.certificate import certify, universe_in
+from dpaudit.proving.certificate import make_proof_certificate, universe_in
 from dpaudit.proving.program import Program
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
-from dpaudit.verification.proofs import differences
+from dpaudit.verification.proofs import compare_program_paths
 from tests.proving.core import number, run
 
 LAWS = ("normal", "laplace", "exponential", "gumbel", "uniform", "logistic", "cauchy")
@@ -143,7 +143,7 @@ def model_certificates():
     found = []
     for model in MODELS:
         program, universe = model()
-        found.append(certify(Trace(universe, (Path(program),)), None, None))
+        found.append(make_proof_certificate(FunctionTrace(universe, (Path(program),)), None, None))
     return found
 
 
@@ -339,7 +339,7 @@ def is_of_the_code(bent, document):
     """Return whether a bent file states program, datasets and neighbours as they are."""
     stated, true = bent["instance"], document["instance"]
     same = stated["universe"] == true["universe"]
-    return same and not list(differences(stated, true))
+    return same and not list(compare_program_paths(stated, true))
 
 
 def worst_loss(instance, rng, pairs=30):

@@ -59,7 +59,7 @@ class Forged:
 
 def accepts(document):
     try:
-        checker.check(document)
+        checker.check_proof_certificate(document)
     except checker.NotVerified:
         return False
     return True

@@ -11,7 +11,7 @@ from dpaudit.domains.columns import Booleans, Categories, Integers, Numbers
 from dpaudit.domains.domain import Domain
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.reading import read_trace
-from dpaudit.proving.trace import Trace
+from dpaudit.proving.trace import FunctionTrace
 
 ARRAY = Domain(bounds=(0, 1), records=5)
 LIST = Domain(bounds=(0, 1), records=4, form="list")
@@ -30,7 +30,7 @@ TABLE = Domain(
 KINDS = ["x", "y", "z"]
 
 
-def operations(trace: Trace, path: int = 0) -> list[str]:
+def operations(trace: FunctionTrace, path: int = 0) -> list[str]:
     return [one.operation for one in trace.paths[path].program.nodes]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.distances.facts import Facts
-from dpaudit.proving.program import EVALUATORS, Program, evaluate
+from dpaudit.proving.program import EVALUATORS, Program, evaluate_program
 from dpaudit.proving.universe import Part, Universe
 
 SAMPLE = 11
@@ -507,7 +507,7 @@ def find_breach(grown: Grown, analysis: Analysis, pair: tuple[Data, Data, list[i
     universe = grown.universe
     try:
         with warnings.catch_warnings(action="ignore"):
-            first, second = (evaluate(grown.program, one, ()) for one in (data, other))
+            first, second = (evaluate_program(grown.program, one, ()) for one in (data, other))
     except (ValueError, IndexError):
         return ""
     for node, one, two in zip(grown.program.nodes, first, second, strict=True):

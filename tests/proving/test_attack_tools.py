@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dpaudit.proving.distances.facts import Facts
-from dpaudit.proving.program import EVALUATORS, OtherPath, Program, evaluate
+from dpaudit.proving.program import EVALUATORS, OtherPath, Program, evaluate_program
 from dpaudit.proving.universe import Distance, Part, Universe
 
 from .attack.choices import Stream
@@ -66,7 +66,7 @@ def evaluations(seed):
         one = {name: part[place] for name, part in data.items()}
         coins = [draw[place] for draw in draws]
         try:
-            values = evaluate(program, one, coins)
+            values = evaluate_program(program, one, coins)
         except OtherPath:  # a value does not lie where the program has it
             continue
         for node, value, whole in zip(program.nodes, values, stacked, strict=True):

@@ -10,7 +10,7 @@ import pytest
 from dpaudit.proving import checker
 from dpaudit.proving.certificate import instance_of
 from dpaudit.proving.program import Program
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from tests.proving.bent import (
     MODELS,
     bend,
@@ -35,7 +35,7 @@ def test_models_hold_and_claim_no_more_than_is_true(certificates):
     for found, expected in zip(claims, known, strict=True):
         assert found == pytest.approx(expected, rel=1e-9)
     for one in certificates:
-        checker.check(one)
+        checker.check_proof_certificate(one)
 
 
 def run_bent(certificates, seeds):
@@ -46,7 +46,7 @@ def run_bent(certificates, seeds):
         document = certificates[rng.integers(len(certificates))]
         bent, name = bend(document, rng)
         try:
-            checker.check(bent)
+            checker.check_proof_certificate(bent)
         except checker.NotVerified:
             counts["refused"] += 1
             continue
@@ -85,7 +85,7 @@ def test_half_a_claim_is_refused(certificates, place):
     for name in bent["instance"]["claim"]:
         bent["instance"]["claim"][name] *= 0.999999
     with pytest.raises(checker.NotVerified):
-        checker.check(bent)
+        checker.check_proof_certificate(bent)
 
 
 def test_a_search_that_ends_early_forgets_no_box():
@@ -96,5 +96,5 @@ def test_a_search_that_ends_early_forgets_no_box():
     noise = program.add("draw", shape=(), law="laplace", number=0)
     program.outputs = (program.add("add", [both, noise], shape=()),)
     universe = number_universe(None, change="add-remove")
-    cost = checker.check_instance(instance_of(Trace(universe, (Path(program),))))
+    cost = checker.check_instance(instance_of(FunctionTrace(universe, (Path(program),))))
     assert cost.pure == 1

@@ -11,7 +11,7 @@ import dpaudit
 from dpaudit.domains import Domain
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.proving import checker
-from dpaudit.proving.certificate import certify
+from dpaudit.proving.certificate import make_proof_certificate
 from dpaudit.proving.runs.reading import read_trace
 from tests.proving.bent import is_of_the_code
 
@@ -50,7 +50,7 @@ def value_in(interval, rng):
 def moved(name, xs, apart, extra):
     """Return between which ends a function moves, by what a rule says."""
     jets = [(x, {0: checker.point(far)}) for x, far in zip(xs, apart, strict=True)]
-    return checker.applied(name, jets, extra)[1].get(0, checker.STILL)
+    return checker.apply_to_jets(name, jets, extra)[1].get(0, checker.STILL)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_ends_and_slopes_hold_all_values(name, count, extra, function):
     bounded = 0
     for _ in range(150):
         xs = [random_interval(rng) for _ in range(count)]
-        ends, _ = checker.rule(name, xs, extra)
+        ends, _ = checker.apply_rule(name, xs, extra)
         if ends is None:
             continue
         bounded += 1
@@ -75,7 +75,7 @@ def test_ends_and_slopes_hold_all_values(name, count, extra, function):
 
 @pytest.mark.parametrize("name", ["inverse", "log", "sqrt"])
 def test_a_function_that_may_have_no_value_has_no_ends(name):
-    assert checker.rule(name, [checker.Interval(Fraction(-1), Fraction(1))], None)[0] is None
+    assert checker.apply_rule(name, [checker.Interval(Fraction(-1), Fraction(1))], None)[0] is None
 
 
 # Files
@@ -156,14 +156,14 @@ def certificates():
         relation = "add-remove-record" if domain is SOME else "replace-record"
         trace = read_trace(function, domain, relation, runs=2)
         claim = ApproximateDP(0.0, 0.0 if pure is not None else 1e-5)
-        found[function] = certify(trace, None, claim)
+        found[function] = make_proof_certificate(trace, None, claim)
     return found
 
 
 def passes(bent, document):
     """Return whether a file is verified, as one of the code that it was of."""
     try:
-        checker.check(bent)
+        checker.check_proof_certificate(bent)
     except checker.NotVerified:
         return False
     return is_of_the_code(bent, document)
@@ -236,7 +236,7 @@ def test_noise_that_hides_twice_is_refused(certificates):
     ]
     releases[1]["parameters"]["draws"] = releases[0]["parameters"]["draws"]
     with pytest.raises(checker.NotVerified, match="used twice"):
-        checker.check(bent)
+        checker.check_proof_certificate(bent)
 
 
 # What no writer writes

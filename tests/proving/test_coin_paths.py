@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from dpaudit.proving.events.bound import bound_trace
 from dpaudit.proving.events.coin_paths import join_coin_paths
-from dpaudit.proving.program import Program, evaluate
+from dpaudit.proving.program import Program, evaluate_program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 
@@ -54,7 +54,7 @@ def _law(program: Program, data: NDArray[np.float64]) -> dict[tuple[float, ...],
         draws: list[int | None] = [None] * (1 + max(laws))
         for number, value in zip(sorted(laws), way, strict=True):
             draws[number] = value
-        values = evaluate(program, {"": data}, draws)
+        values = evaluate_program(program, {"": data}, draws)
         outputs = tuple(float(values[k]) for k in program.outputs)
         found[outputs] += Fraction(1, math.prod(map(len, laws.values())))
     return found
@@ -72,7 +72,7 @@ def test_joined_paths_have_the_law_of_all(data: list[float]) -> None:
 
 def _bound(paths: tuple[Path, ...], count: int) -> float:
     part = Part("", (count,), np.array(0.0), np.array(1.0), is_integer=True)
-    return bound_trace(Trace(Universe((part,), count, "replace"), paths)).epsilon()
+    return bound_trace(FunctionTrace(Universe((part,), count, "replace"), paths)).epsilon()
 
 
 def test_truths_that_coins_of_python_tell_cost_what_a_record_s_does() -> None:

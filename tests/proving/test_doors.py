@@ -11,7 +11,7 @@ import pytest
 import dpaudit
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.isolated import Isolation
-from dpaudit.proving.report import CodeProof, Numbers
+from dpaudit.proving.report import CodeProof, ProofNumbers
 
 DOMAIN = {"bounds": (0, 10), "records": 4}
 
@@ -121,7 +121,7 @@ def test_a_domain_that_records_say_goes_into_no_certificate():
 )
 def test_a_claim_is_judged_by_the_number_that_says_most_about_it(claim):
     """Epsilon of many releases is less at a delta than at none; rho of Laplace noise than of mu."""
-    numbers = Numbers(epsilon=0.9, delta=1e-5, pure=1.2, mu=0.4, rho=0.09)
+    numbers = ProofNumbers(epsilon=0.9, delta=1e-5, pure=1.2, mu=0.4, rho=0.09)
     told = numbers.guarantee_for(claim)
     if isinstance(claim, dpaudit.ApproximateDP):
         assert told.epsilon(1e-5) <= 0.9

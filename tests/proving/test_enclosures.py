@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from dpaudit.proving.distances.refinements.enclosures import FUNCTIONS, Enclosure, raise_to_power
-from dpaudit.proving.distances.refinements.polynomials import ONE, Table, constant
+from dpaudit.proving.distances.refinements.polynomials import (
+    ONE,
+    AtomTable,
+    make_constant_polynomial,
+)
 from dpaudit.proving.distances.refinements.ranges import Ranges
 from dpaudit.proving.program import EVALUATORS
 
@@ -67,7 +71,11 @@ def test_sums_and_products_enclose_values_and_secants() -> None:
 RANGES: dict[str, tuple[Function, tuple[float, float], tuple[float, float]]] = {
     "parabola": (lambda t, x: x * (ONE - x), (-2.0, 3.0), (-6.0, 0.25)),
     "quartic": (lambda t, x: x * x * (ONE - x) * (ONE - x), (-1.0, 1.0), (0.0, 4.0)),
-    "jump": (lambda t, x: x + t.enter("less_equal", (x, constant(0.5))), (0.0, 1.0), (0.5, 1.5)),
+    "jump": (
+        lambda t, x: x + t.enter("less_equal", (x, make_constant_polynomial(0.5))),
+        (0.0, 1.0),
+        (0.5, 1.5),
+    ),
     "bent": (lambda t, x: t.enter("absolute", (x,)) - x.scale(2), (-1.0, 2.0), (-2.0, 3.0)),
     "wave": (lambda t, x: x * x + t.enter("cos", (x.scale(4),)), (-1.0, 1.0), (-0.452328, 1.0)),
 }
@@ -76,14 +84,14 @@ RANGES: dict[str, tuple[Function, tuple[float, float], tuple[float, float]]] = {
 @pytest.mark.parametrize("name", RANGES)
 def test_a_range_is_found_to_twelve_digits(name: str) -> None:
     function, ends, wanted = RANGES[name]
-    table = Table()
+    table = AtomTable()
     cell = table.enter("cell", parameters=0, ends=ends, is_changing=True)
     low, high = Ranges(table, {}).find(function(table, cell))
     assert (low, high) == pytest.approx(wanted, rel=1e-6, abs=1e-11)
 
 
 def test_a_function_that_may_not_be_defined_has_no_range() -> None:
-    table = Table()
+    table = AtomTable()
     cell = table.enter("cell", parameters=0, ends=(-1.0, 1.0), is_changing=True)
     for name in ("log", "sqrt", "reciprocal"):
         assert Ranges(table, {}).find(table.enter(name, (cell,))) == (-np.inf, np.inf)

@@ -12,7 +12,7 @@ import pytest
 from dpaudit.domains import Domain
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.proving import checker
-from dpaudit.proving.certificate import certify
+from dpaudit.proving.certificate import make_proof_certificate
 from dpaudit.proving.runs.reading import read_trace
 from tests.proving.bent import is_of_the_code
 from tests.proving.forged import Forged, accepts
@@ -234,7 +234,9 @@ def test_a_name_writes_no_line():
     forged = Forged()
     forged.universe["parts"][0]["name"] = name
     seen = forged.release(forged.total(forged.data(name)))
-    assert "\n" not in checker.check(forged.certificate(seen, epsilon=9.0, delta=0.0))
+    assert "\n" not in checker.check_proof_certificate(
+        forged.certificate(seen, epsilon=9.0, delta=0.0)
+    )
 
 
 def test_a_statement_says_which_neighbours_and_numbers_it_is_about():
@@ -242,7 +244,7 @@ def test_a_statement_says_which_neighbours_and_numbers_it_is_about():
     forged.add_part("y", is_changed=False)
     forged.universe["relation"] = "replace-label"
     seen = forged.release(forged.total(forged.data()))
-    said = checker.check(forged.certificate(seen, epsilon=9.0, delta=0.0))
+    said = checker.check_proof_certificate(forged.certificate(seen, epsilon=9.0, delta=0.0))
     assert "replace-label" in said
     assert "whole numbers" in said
     assert "'y', public numbers" in said
@@ -279,10 +281,10 @@ def of_another_record(x, rng):
 def test_a_certificate_is_of_no_other_function(function):
     claim, domain = ApproximateDP(9.0, 0.0), Domain(bounds=(0, 1), records=3)
     of_own, of_other = (
-        certify(read_trace(one, domain, "replace-record", runs=2), None, claim)
+        make_proof_certificate(read_trace(one, domain, "replace-record", runs=2), None, claim)
         for one in (own, function)
     )
-    checker.check(of_own)
+    checker.check_proof_certificate(of_own)
     assert is_of_the_code(of_own, of_own)
     assert not is_of_the_code(of_own, of_other)
     assert not is_of_the_code(of_other, of_own)

@@ -8,9 +8,9 @@ from scipy import stats
 
 from dpaudit.proving.events.bound import cost_of_path
 from dpaudit.proving.events.inverse_cdf import with_plain_laws
-from dpaudit.proving.events.kinds import Reader
+from dpaudit.proving.events.kinds import ReleaseReader
 from dpaudit.proving.events.release_forms import Additive
-from dpaudit.proving.program import Program, evaluate
+from dpaudit.proving.program import Program, evaluate_program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
@@ -58,7 +58,7 @@ LAPLACE = {
 def test_laplace_noise_of_uniform_draws_is_known(name: str) -> None:
     own = Sketch()
     program = with_plain_laws(own.show(own("add", own.total(), LAPLACE[name](own))))
-    reader = Reader(program)
+    reader = ReleaseReader(program)
     (release,) = reader.read().releases
     assert isinstance(release, Additive)
     assert release.noise.law == "laplace"
@@ -76,7 +76,7 @@ def test_its_law_is_the_one_that_stands_in_the_program(name: str) -> None:
     rng = np.random.default_rng(7)
     laws = [n.parameters["law"] for n in own.program.nodes if n.operation == "draw"]
     draws = [rng.random(4000) if law == "uniform" else rng.exponential(size=4000) for law in laws]
-    found = evaluate(own.program, {"": np.zeros(5)}, draws)[noise]
+    found = evaluate_program(own.program, {"": np.zeros(5)}, draws)[noise]
     assert stats.kstest(found, stats.laplace(scale=3).cdf).pvalue > 1e-3
 
 
@@ -85,7 +85,7 @@ def test_what_is_no_inverse_of_a_cdf_is_refused(changed: dict[str, float]) -> No
     own = Sketch()
     program = own.show(own("add", own.total(), _textbook(own, **changed)))
     with pytest.raises(NotProved):
-        Reader(with_plain_laws(program)).read()
+        ReleaseReader(with_plain_laws(program)).read()
 
 
 def test_a_uniform_draw_that_is_shown_too_makes_no_noise() -> None:
@@ -95,7 +95,7 @@ def test_a_uniform_draw_that_is_shown_too_makes_no_noise() -> None:
     program = own.show(noisy, uniform)
     assert with_plain_laws(program).nodes == program.nodes
     with pytest.raises(NotProved):
-        Reader(with_plain_laws(program)).read()
+        ReleaseReader(with_plain_laws(program)).read()
 
 
 def test_a_program_without_uniform_draws_stays_as_it_is() -> None:

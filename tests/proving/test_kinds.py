@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from dpaudit.proving.events.kinds import Reader, classify
+from dpaudit.proving.events.kinds import ReleaseReader, classify_nodes
 from dpaudit.proving.events.release_forms import Additive, Selection
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from tests.proving.sketches import Sketch
 
-PUBLIC, PRIVATE, NOISE, NOISY = Kind.PUBLIC, Kind.PRIVATE, Kind.NOISE, Kind.NOISY
+PUBLIC, PRIVATE, NOISE, NOISY = NodeKind.PUBLIC, NodeKind.PRIVATE, NodeKind.NOISE, NodeKind.NOISY
 
 
 def _releases(program: Program) -> list[object]:
-    return Reader(program).read().releases
+    return ReleaseReader(program).read().releases
 
 
 def test_a_sum_with_noise_is_one_release() -> None:
@@ -32,7 +32,7 @@ def test_what_is_made_of_a_release_is_public() -> None:
     noisy = own("add", own.total(), own.draw())
     half = own("multiply", noisy, own.constant(0.5))
     square = own("multiply", noisy, noisy)
-    kinds = classify(own.show(half, square))
+    kinds = classify_nodes(own.show(half, square))
     assert (kinds[noisy], kinds[half], kinds[square]) == (NOISY, PUBLIC, PUBLIC)
     assert len(_releases(own.program)) == 1
 
@@ -40,7 +40,7 @@ def test_what_is_made_of_a_release_is_public() -> None:
 def test_a_value_that_is_shown_without_noise_is_refused_at_its_line() -> None:
     own = Sketch()
     with pytest.raises(NotProved) as caught:
-        classify(own.show(own("max", own.records, axis=None)))
+        classify_nodes(own.show(own("max", own.records, axis=None)))
     assert caught.value.refusal.place == "max here"
 
 
@@ -52,7 +52,7 @@ def test_noise_that_hides_two_values_is_refused(shape: tuple[int, ...]) -> None:
     one = own("add", own.total(), first)
     two = own("subtract", own("max", own.records, axis=None), first)
     with pytest.raises(NotProved) as caught:
-        classify(own.show(one, two))
+        classify_nodes(own.show(one, two))
     assert caught.value.refusal.place in {"add here", "subtract here"}
 
 
@@ -75,15 +75,15 @@ def test_entries_that_are_turned_around_are_followed() -> None:
     ends = [own("add", total, one, shape=(1, 1)) for one in (corner, other, same)]
     assert len(_releases(own.show(*ends[:2]))) == 2
     with pytest.raises(NotProved):
-        classify(own.show(ends[0], ends[2]))
+        classify_nodes(own.show(ends[0], ends[2]))
 
 
 def test_one_draw_for_all_entries_of_a_vector_is_refused() -> None:
     own = Sketch()
     with pytest.raises(NotProved):
-        classify(own.show(own("add", own.records, own.draw(), shape=(5,))))
+        classify_nodes(own.show(own("add", own.records, own.draw(), shape=(5,))))
     own = Sketch()
-    assert classify(own.show(own("add", own.records, own.draw(shape=(5,)), shape=(5,))))
+    assert classify_nodes(own.show(own("add", own.records, own.draw(shape=(5,)), shape=(5,))))
 
 
 def test_noise_that_is_looked_at_hides_nothing() -> None:
@@ -92,7 +92,7 @@ def test_noise_that_is_looked_at_hides_nothing() -> None:
         noise = own.draw()
         noisy = own("add", own.total(), noise)
         with pytest.raises(NotProved):
-            classify(own.show(*(noisy, own("sign", noise))[::order]))
+            classify_nodes(own.show(*(noisy, own("sign", noise))[::order]))
 
 
 def test_a_coin_is_public() -> None:
@@ -100,7 +100,7 @@ def test_a_coin_is_public() -> None:
     coin = own("less", own.draw("uniform"), own.constant(0.5))
     own("decide", coin, outcome=True)
     noisy = own("add", own("multiply", own.total(), coin), own.draw())
-    kinds = classify(own.show(noisy))
+    kinds = classify_nodes(own.show(noisy))
     assert kinds[coin] is PUBLIC
 
 
@@ -108,7 +108,7 @@ def test_a_branch_on_a_record_is_refused_and_one_on_a_release_is_not() -> None:
     own = Sketch()
     own("decide", own("less", own.total(), own.constant(1.0)), outcome=True)
     with pytest.raises(NotProved):
-        classify(own.show(own.constant(1.0)))
+        classify_nodes(own.show(own.constant(1.0)))
     own = Sketch()
     noisy = own("add", own.total(), own.draw())
     own("decide", own("less", noisy, own.constant(1.0)), outcome=True)
@@ -119,7 +119,7 @@ def test_a_scale_that_depends_on_records_is_refused() -> None:
     own = Sketch()
     noise = own("multiply", own.draw(), own("max", own.records, axis=None))
     with pytest.raises(NotProved):
-        classify(own.show(own("add", own.total(), noise)))
+        classify_nodes(own.show(own("add", own.total(), noise)))
 
 
 def test_the_place_of_the_largest_noisy_value_is_a_release_unless_more_is_shown() -> None:
@@ -182,27 +182,27 @@ def test_an_entry_without_noise_is_refused() -> None:
     own = Sketch()
     noise = own("assign", own.constant([0.0] * 5, (5,)), own.draw(), shape=(5,), key=[[1]])
     with pytest.raises(NotProved):
-        classify(own.show(own("add", own.records, noise, shape=(5,))))
+        classify_nodes(own.show(own("add", own.records, noise, shape=(5,))))
 
 
 def test_what_has_an_entry_for_each_record_tells_how_many_there_are() -> None:
     own = Sketch(None)
     ones = own("broadcast", own.constant(1.0), shape=(None,))
     with pytest.raises(NotProved):
-        classify(own.show(own("sum", ones, axis=None)))
+        classify_nodes(own.show(own("sum", ones, axis=None)))
     own = Sketch(None)
     coins = own("less", own.draw("uniform", (None,)), own.constant(0.5), shape=(None,))
     with pytest.raises(NotProved):
-        classify(own.show(own("sum", coins, axis=None)))
+        classify_nodes(own.show(own("sum", coins, axis=None)))
     with pytest.raises(NotProved):
-        classify(own.show(coins))
+        classify_nodes(own.show(coins))
 
 
 def test_the_size_of_the_data_needs_noise() -> None:
     own = Sketch(None)
     size = own("size")
     with pytest.raises(NotProved):
-        classify(own.show(size))
+        classify_nodes(own.show(size))
     assert len(_releases(own.show(own("add", size, own.draw())))) == 1
 
 
@@ -213,13 +213,13 @@ def test_one_draw_that_stands_twice_is_refused() -> None:
         own("add", own.total(), own.program.add("draw", shape=(), law="laplace", number=0))
     )
     with pytest.raises(NotProved):
-        classify(own.show(*noisy))
+        classify_nodes(own.show(*noisy))
 
 
 def test_a_private_scale_is_named_at_its_line() -> None:
     own = Sketch()
     noise = own("multiply", own.draw(), own("max", own.records, axis=None))
     with pytest.raises(NotProved) as caught:
-        classify(own.show(own("add", own.total(), noise)))
+        classify_nodes(own.show(own("add", own.total(), noise)))
     assert caught.value.refusal.place == "multiply here"
     assert "scale" in str(caught.value)

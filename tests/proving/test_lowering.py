@@ -6,10 +6,10 @@ import pytest
 from dpaudit.domains import Domain
 from dpaudit.proving import checker
 from dpaudit.proving.certificate import instance_of, program_of
-from dpaudit.proving.lowering.lowering import needed_nodes
-from dpaudit.proving.program import OtherPath, Program, evaluate
+from dpaudit.proving.lowering.lowering import find_needed_nodes
+from dpaudit.proving.program import OtherPath, Program, evaluate_program
 from dpaudit.proving.runs.reading import read_trace
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from tests.proving.attack import costs
 from tests.proving.bent import number_universe
 from tests.proving.core import run
@@ -121,10 +121,10 @@ def outputs_of(trace, seed):
     program = trace.paths[0].program
     draws = random_draws(program, n, rng)
     listed = [draws.get(k, np.zeros(())) for k in range(max(draws, default=-1) + 1)]
-    values = evaluate(program, data, listed)
+    values = evaluate_program(program, data, listed)
     expected = [np.ravel(values[k]) for k in program.outputs]
     lowered = program_of(trace)
-    (needed,) = needed_nodes([program])
+    (needed,) = find_needed_nodes([program])
     drawn = [one for one in program.nodes if one.operation == "draw" and one.index in needed]
     numbers = dict.fromkeys(one.parameters["number"] for one in drawn)
     noise = noise_of([draws[k] for k in numbers], lowered)
@@ -154,7 +154,7 @@ def compare_generated(seeds):
     count = 0
     for seed in seeds:
         universe, program, releases = costs.make_releases(seed)
-        trace = Trace(universe, (Path(program),))
+        trace = FunctionTrace(universe, (Path(program),))
         try:
             expected, found = outputs_of(trace, seed)
         except (
@@ -205,7 +205,7 @@ def to_whole_numbers(operation, **given):
     total = program.add("sum", [whole], shape=(), dtype="int64", axis=None)
     noise = program.add("draw", shape=(), law="laplace", number=0)
     program.outputs = (program.add("add", [total, noise], shape=()),)
-    return Trace(number_universe(), (Path(program),))
+    return FunctionTrace(number_universe(), (Path(program),))
 
 
 def test_a_length_of_whole_numbers_of_all_records_is_one_number():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.proving.program import evaluate
+from dpaudit.proving.program import evaluate_program
 from tests.proving.arrays import assert_same, trace
 
 X = np.random.default_rng(0).normal(size=6)
@@ -26,8 +26,8 @@ def test_program_gives_what_the_function_gives(name):
 def test_values_that_are_not_needed_are_let_go():
     tracing, output = trace(lambda x: (np.clip(x, -2, 1) * 3).sum() - x[0], 1e3 * X)
     index = output.index
-    every = evaluate(tracing.program, {"0": 1e3 * X}, ())
-    found = evaluate(tracing.program, {"0": 1e3 * X}, (), needed=[index])
+    every = evaluate_program(tracing.program, {"0": 1e3 * X}, ())
+    found = evaluate_program(tracing.program, {"0": 1e3 * X}, (), needed=[index])
     assert found[index] == every[index]
     assert all(np.size(one) == 1 for one in found)
     assert max(map(np.max, found)) == max(np.abs(one).max() for one in every)

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from dpaudit.proving.events.bound import bound_trace
 from dpaudit.proving.events.draft import size_of
-from dpaudit.proving.events.kinds import Reader
-from dpaudit.proving.program import Program, Shape, evaluate
+from dpaudit.proving.events.kinds import ReleaseReader
+from dpaudit.proving.program import Program, Shape, evaluate_program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 
@@ -154,7 +154,7 @@ def _exact_mu(program: Program) -> float:
     def outputs(x: Array, z: Array) -> Array:
         parts = np.split(z, np.cumsum(sizes)[:-1]) if sizes else []
         given = [p.reshape([k or 0 for k in n.shape]) for p, n in zip(parts, draws, strict=True)]
-        values = evaluate(program, {"": x}, given)
+        values = evaluate_program(program, {"": x}, given)
         return np.concatenate([np.ravel(values[one]) for one in program.outputs])
 
     none, still = np.zeros(RECORDS), np.zeros(sum(sizes))
@@ -173,9 +173,9 @@ def _least_length(noise: Array, movement: Array) -> float:
     return float(np.linalg.norm(found)) if np.allclose(noise @ found, movement) else math.inf
 
 
-def _trace(program: Program, *, whole: bool = False) -> Trace:
+def _trace(program: Program, *, whole: bool = False) -> FunctionTrace:
     part = Part("", (RECORDS,), np.array(0.0), np.array(1.0), is_integer=whole)
-    return Trace(Universe((part,), RECORDS, "replace"), (Path(program),))
+    return FunctionTrace(Universe((part,), RECORDS, "replace"), (Path(program),))
 
 
 def _count_proved(seeds: range) -> tuple[int, int]:
@@ -208,7 +208,7 @@ def test_no_mu_of_many_is_below_the_exact_one(first: int) -> None:
 
 
 def test_a_reader_that_forgets_used_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Reader, "use", lambda self, atoms, node: None)
+    monkeypatch.setattr(ReleaseReader, "use", lambda self, atoms, node: None)
     with pytest.raises(AssertionError, match="is below"):
         _count_proved(range(2000))
 
@@ -272,7 +272,9 @@ def _law(program: Program, data: tuple[int, ...]) -> dict[tuple[float, ...], Fra
     ways = [_ways(n.parameters, n.shape if n.index in needed else ()) for n in draws]
     found: dict[tuple[float, ...], Fraction] = defaultdict(Fraction)
     for way in itertools.product(*ways):
-        values = evaluate(program, {"": np.array(data, dtype=float)}, [one for one, _ in way])
+        values = evaluate_program(
+            program, {"": np.array(data, dtype=float)}, [one for one, _ in way]
+        )
         shown = np.concatenate([np.ravel(values[one]) for one in program.outputs])
         found[tuple(shown.tolist())] += math.prod((p for _, p in way), start=Fraction(1))
     return found

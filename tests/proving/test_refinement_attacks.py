@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.distances.refinements import REFINEMENTS
-from dpaudit.proving.program import Program, evaluate
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.program import Program, evaluate_program
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.arrays import trace
 
@@ -170,9 +170,9 @@ def _choose_numbers(rng: Draw, low: float, high: float, shape: Any) -> NDArray[n
 def _assert_bounds_hold(program: Program, universe: Universe, pairs: list[Any]) -> None:
     """Check each refinement by itself, and all of them together, for every value."""
     analysis = Analysis(program, universe)
-    values = [[evaluate(program, {"0": x}, ()) for x in pair] for pair in pairs]
+    values = [[evaluate_program(program, {"0": x}, ()) for x in pair] for pair in pairs]
     for node in program.nodes:
-        if analysis.kinds[node.index] is Kind.PRIVATE and None not in node.shape:
+        if analysis.kinds[node.index] is NodeKind.PRIVATE and None not in node.shape:
             steps = [_subtract(one[node.index], other[node.index]) for one, other in values]
             most = np.max([_norms(step) for step in steps], axis=0)
             for refine in (Analysis.distance, *REFINEMENTS):

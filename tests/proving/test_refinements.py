@@ -11,11 +11,11 @@ from benchmarks.dpriv_bench.functions import STATISTICS
 from dpaudit import Domain
 from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.distances.refinements.pairs import is_affine
-from dpaudit.proving.distances.refinements.polynomials import Table
+from dpaudit.proving.distances.refinements.polynomials import AtomTable
 from dpaudit.proving.events.bound import bound_trace
 from dpaudit.proving.program import Program
 from dpaudit.proving.runs.reading import read_trace
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.arrays import trace
 from tests.proving.refining import refine, search_grid
@@ -128,16 +128,16 @@ def test_values_that_differ_in_public_ends_are_not_alike() -> None:
     factors = [program.add("constant", shape=(), value=one) for one in (1.0, 2.0)]
     shares = [program.add("multiply", [coin, one], shape=()) for one in factors]
     found = [program.add("multiply", [total, one], shape=()) for one in shares]
-    kinds = [Kind.PUBLIC] * len(program.nodes)
+    kinds = [NodeKind.PUBLIC] * len(program.nodes)
     for index in (0, total, *found):
-        kinds[index] = Kind.PRIVATE
+        kinds[index] = NodeKind.PRIVATE
     part = Part("", (3,), np.zeros(()), np.ones(()))
     analysis = Analysis(program, Universe((part,), 3, "replace"), kinds)
     assert [analysis.distance(one).l1 for one in found] == pytest.approx([1.0, 2.0])
 
 
 def test_a_sum_within_a_function_or_squared_is_not_affine() -> None:
-    table = Table()
+    table = AtomTable()
     sums = table.enter("others", parameters=0, ends=(0.0, 4.0))
     cell = table.enter("cell", parameters=0, ends=(0.0, 1.0), is_changing=True)
     (leaf,) = sums.atoms()

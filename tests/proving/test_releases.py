@@ -15,7 +15,7 @@ from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, ZeroConc
 from dpaudit.proving.events.bound import Bound, bound_trace, cost_of_path
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 
@@ -28,7 +28,7 @@ def _universe(change: str = "replace", *, records: int | None = 5, whole: bool =
 
 
 def _bound(program: Program, **given: object) -> Bound:
-    return bound_trace(Trace(_universe(**given), (Path(program),)))  # type: ignore[arg-type]
+    return bound_trace(FunctionTrace(_universe(**given), (Path(program),)))  # type: ignore[arg-type]
 
 
 LAWS: dict[str, stats.rv_continuous] = {
@@ -239,7 +239,7 @@ def _path(own: Sketch, scales: tuple[float, ...], outcome: bool) -> Path:
 
 def test_the_dearest_path_counts_and_deltas_are_not_compared() -> None:
     paths = (_path(Sketch(), (2.0,), True), _path(Sketch(), (4.0, 4.0, 4.0), False))
-    found = bound_trace(Trace(_universe(), paths))
+    found = bound_trace(FunctionTrace(_universe(), paths))
     assert found.epsilon(1e-5) == pytest.approx(0.25 + GaussianDP(0.5).epsilon(1e-5), rel=1e-9)
     assert found.epsilon() == math.inf
 
@@ -394,7 +394,7 @@ def test_a_coin_of_private_odds_costs_its_larger_log_ratio() -> None:
 def test_a_way_that_no_path_takes_is_refused() -> None:
     paths = (_path(Sketch(), (2.0,), True),)
     with pytest.raises(InvalidArgument):
-        bound_trace(Trace(_universe(), paths))
+        bound_trace(FunctionTrace(_universe(), paths))
 
 
 @pytest.mark.parametrize("swapped", [False, True])

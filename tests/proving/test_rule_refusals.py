@@ -10,7 +10,7 @@ import pytest
 from dpaudit.proving.distances import analysis as analysis_module
 from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.program import Program
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Part, Universe
 
 PLACE = "file.py:7 in f"
@@ -124,8 +124,8 @@ def test_a_release_may_be_any_number_and_does_not_move():
         "minimum", [noisy, program.add("constant", shape=(), value=np.asarray(2.0))], shape=()
     )
     product = program.add("multiply", [x, clipped], shape=(5,))
-    kinds = [Kind.PRIVATE, Kind.PRIVATE, Kind.NOISE, Kind.NOISY]
-    kinds += [Kind.PUBLIC, Kind.PUBLIC, Kind.PRIVATE]
+    kinds = [NodeKind.PRIVATE, NodeKind.PRIVATE, NodeKind.NOISE, NodeKind.NOISY]
+    kinds += [NodeKind.PUBLIC, NodeKind.PUBLIC, NodeKind.PRIVATE]
     analysis = Analysis(program, universe(), kinds)
     facts = analysis.facts(clipped)
     assert (facts.low, facts.high, facts.distance.l1) == (-math.inf, 2.0, 0.0)

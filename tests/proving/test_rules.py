@@ -22,7 +22,7 @@ from dpaudit.proving.distances.rules import (
     products,
     structure,
 )
-from dpaudit.proving.program import Program, evaluate
+from dpaudit.proving.program import Program, evaluate_program
 from dpaudit.proving.universe import Distance, Part, Universe
 from tests.proving.rule_programs import (
     Grown,
@@ -466,7 +466,7 @@ def _farthest(grown: Grown, index: int) -> Any:
     for data, other in pairs + _ends_and_one_apart(grown.universe):
         if any(len(one) == 0 for one in (*data.values(), *other.values())):
             continue
-        one, two = (evaluate(program, each, ())[index] for each in (data, other))
+        one, two = (evaluate_program(program, each, ())[index] for each in (data, other))
         apart = np.abs(np.asarray(one, dtype=float) - two)
         lengths = [apart.sum(), math.sqrt(np.square(apart).sum()), apart.max(initial=0)]
         farthest = np.maximum(farthest, lengths)
@@ -524,7 +524,9 @@ def _halve(facts: Facts) -> Facts:
 
 
 def _without_cross_term(knowledge: Any, node: Any, slopes: Any, *ends: Any, **given: Any) -> Facts:
-    return entrywise.combine(knowledge, node, [slopes[0], 0.0][: len(slopes)], *ends, **given)
+    return entrywise.combine_entrywise_facts(
+        knowledge, node, [slopes[0], 0.0][: len(slopes)], *ends, **given
+    )
 
 
 def _divide_by_anything(knowledge: Any, node: Any) -> Facts:
@@ -545,7 +547,11 @@ SHRINK, TOTAL = clipping._shrink_quotient, settling.total
 
 WRONG: dict[str, tuple[Any, str, Any]] = {
     "a sum that moves half as far": (RULES, "sum", lambda k, n: _halve(SUM(k, n))),
-    "a second record of a row that is forgotten": (standing, "unite", lambda one, other: one),
+    "a second record of a row that is forgotten": (
+        standing,
+        "merge_row_records",
+        lambda one, other: one,
+    ),
     "the larger of two movements for their sum": (
         entrywise,
         "sum_moves",
@@ -570,7 +576,7 @@ WRONG: dict[str, tuple[Any, str, Any]] = {
     ),
     "rows that are added of no size": (
         settling,
-        "magnitude",
+        "compute_magnitude",
         lambda facts: np.abs(facts.high - facts.low),
     ),
     "numbers without ends": (RULES, "absolute", lambda k, n: k.facts(n.operands[0])),

@@ -12,7 +12,7 @@ from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 
@@ -22,7 +22,7 @@ RATE, SCALE, STEPS, DELTA = 0.1, 2.0, 6, 1e-5
 def _bound(program: Program, *, count: int = 1) -> Bound:
     part = Part("", (None,), np.array(0.0), np.array(1.0))
     universe = Universe((part,), None, "add-remove", count)
-    return bound_trace(Trace(universe, (Path(program),)))
+    return bound_trace(FunctionTrace(universe, (Path(program),)))
 
 
 class Sampling(Sketch):
@@ -115,7 +115,7 @@ def test_a_sample_of_replaced_records_gains_nothing() -> None:
     total = own("sum", own("multiply", own.records, coins, shape=(5,)), axis=None)
     noisy = own("add", total, own.scaled("normal", SCALE))
     part = Part("", (5,), np.array(0.0), np.array(1.0))
-    trace = Trace(Universe((part,), 5, "replace"), (Path(own.show(noisy)),))
+    trace = FunctionTrace(Universe((part,), 5, "replace"), (Path(own.show(noisy)),))
     assert bound_trace(trace).mu == pytest.approx(1 / SCALE, rel=1e-9)
 
 

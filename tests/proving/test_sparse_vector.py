@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpaudit.proving.events.bound import Bound, bound_trace, cost_of_path
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 
@@ -52,7 +52,7 @@ def _stop_at_first(count: int, **given: object) -> Bound:
     paths = tuple(Path(_above_threshold(one, **given), one) for one in ways)  # type: ignore[arg-type]
     records = given.get("records", 5)
     change = "replace" if records else "add-remove"
-    return bound_trace(Trace(_universe(change, records), paths))  # type: ignore[arg-type]
+    return bound_trace(FunctionTrace(_universe(change, records), paths))  # type: ignore[arg-type]
 
 
 def test_above_threshold_costs_what_the_theorem_says() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.events.tournaments import join_tournament
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 
@@ -59,13 +59,13 @@ def _best_from_infinity(own: Sketch, outcomes: tuple[bool, ...]) -> tuple[int, .
     return (own.constant(float(place)),)
 
 
-def _trace(write: Write, decisions: int) -> Trace:
+def _trace(write: Write, decisions: int) -> FunctionTrace:
     paths = []
     for outcomes in itertools.product([True, False], repeat=decisions):
         own = Sketch(3, SCORES)
         paths.append(Path(own.show(*write(own, outcomes)), outcomes))
     part = Part("", (3, SCORES), np.zeros(SCORES), np.ones(SCORES))
-    return Trace(Universe((part,), 3, "replace"), tuple(paths))
+    return FunctionTrace(Universe((part,), 3, "replace"), tuple(paths))
 
 
 def _bound(write: Write, decisions: int = SCORES - 1) -> Bound:

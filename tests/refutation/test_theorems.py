@@ -19,7 +19,7 @@ from dpaudit.refutation import (
     strongly_convex_minimiser,
 )
 from dpaudit.refutation.attained import Attained, searched
-from dpaudit.refutation.inequality import Condition, Evidence, Inequality, broken
+from dpaudit.refutation.inequality import Condition, Evidence, Inequality, find_broken_conditions
 
 ENTRIES = st.floats(-3, 3, width=32)
 
@@ -140,7 +140,7 @@ def test_bad_arguments_are_named(make, named):
 def test_an_assumption_holds_up_to_its_limit_and_no_further(value, holds):
     condition = Condition(name="at most 1", value=value, limit=1.0)
     assert condition.holds is holds
-    assert broken((condition,)) == (() if holds else ("at most 1",))
+    assert find_broken_conditions((condition,)) == (() if holds else ("at most 1",))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpaudit.scan.interpreters import interpreter
+from dpaudit.scan.interpreters import find_interpreter
 from tests.release import checks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,7 +169,7 @@ def main(words: list[str] | None = None) -> int:
         return FAILED
     checked(*files, outcome)
     for minor in checks.minors(checks.project(ROOT)["requires-python"]):
-        if (python := interpreter(f"3.{minor}", options.python)) is None:
+        if (python := find_interpreter(f"3.{minor}", options.python)) is None:
             print(f"MISSED Python 3.{minor}: no interpreter here runs and can make environments")
             outcome.missing.append(f"3.{minor}")
         else:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.replaying.counting import ALPHA, COUNTS, GUIDED, most_of_counts, needed
-from dpaudit.replaying.page import summary
+from dpaudit.replaying.counting import ALPHA, COUNTS, GUIDED, count_needed_runs, most_of_counts
+from dpaudit.replaying.page import format_replay_summary
 from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.replaying.spending import Spending
 
@@ -32,7 +32,7 @@ def made(epsilon, delta, pairs, **given):
 def test_no_counts_certify_more_and_some_certify_as_much(epsilon, delta, pairs):
     cap, alpha = most_of_counts(epsilon, delta, pairs), ALPHA / (COUNTS * pairs)
     assert made(epsilon, delta, pairs).cap == cap
-    few, many = needed(epsilon, delta, alpha), GUIDED - GUIDED // 4
+    few, many = count_needed_runs(epsilon, delta, alpha), GUIDED - GUIDED // 4
     runs = max(few, many)
     counts = [(runs - 1, 0), (runs, 1), (runs // 2, 0), (runs, runs // 2)]
     tried = [(min(few, many), 0, min(few, many)), *((*one, runs) for one in counts)]
@@ -47,7 +47,7 @@ def test_no_counts_certify_more_and_some_certify_as_much(epsilon, delta, pairs):
 def test_without_delta_it_is_near_a_closed_form():
     """Randomised response makes so clear counts likeliest: ``(1 + e^-epsilon)^(-2 n) = alpha``."""
     alpha = ALPHA / (COUNTS * 4)
-    runs = max(needed(2.0, 0.0, alpha), 1500)
+    runs = max(count_needed_runs(2.0, 0.0, alpha), 1500)
     most = -math.log(math.expm1(-math.log(alpha) / (2 * runs)))
     assert most - 0.05 < most_of_counts(2.0, 0.0, 4) <= most
 
@@ -62,14 +62,16 @@ def test_more_pairs_share_one_error_probability_and_show_less():
 def test_not_refuted_says_what_was_looked_at_and_the_cap_and_other_verdicts_do_not(pairs, words):
     from dpaudit.replaying.result import ReplayFinding
 
-    said = " ".join(summary(made(1.0, 0.0, pairs)))
+    said = " ".join(format_replay_summary(made(1.0, 0.0, pairs)))
     assert f"Not refuted: {words} looked at." in said
     shown = float(said.split("they can certify ")[1].split(" at most")[0])
     cap = most_of_counts(1.0, 0.0, pairs)
     assert cap * (1 - 1e-3) <= shown <= cap
     for tier in ("proof", "violation", "withheld"):
         found = ReplayFinding(kind="raw value", tier=tier, words="w")
-        assert "they can certify" not in " ".join(summary(made(1.0, 0.0, pairs, findings=(found,))))
+        assert "they can certify" not in " ".join(
+            format_replay_summary(made(1.0, 0.0, pairs, findings=(found,)))
+        )
 
 
 @pytest.mark.parametrize("value", [1.23451, 0.98764999, 3e-7 / 7])

@@ -33,10 +33,10 @@ def here(monkeypatch):
     import cloudpickle
 
     def seen(blob, reader):
-        return rerun_replay.seen(cloudpickle.loads(blob))
+        return rerun_replay.run_replay_task(cloudpickle.loads(blob))
 
-    monkeypatch.setattr(replayed, "elsewhere", seen)
-    monkeypatch.setattr(replayed, "disagreements", lambda *_: [])
+    monkeypatch.setattr(replayed, "run_task_elsewhere", seen)
+    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
 
 
 def _certificate(twin, replay_here):

@@ -8,20 +8,29 @@ import numpy as np
 import pytest
 
 from dpaudit.replaying import confirming
-from dpaudit.replaying.confirming import _changed, confirmed, exceeds, without_constants
-from dpaudit.replaying.events import Condition, Event
-from dpaudit.replaying.laws import Draw, Law, Laws
+from dpaudit.replaying.confirming import (
+    _find_changed_numbers,
+    confirmed,
+    exceeds,
+    without_constants,
+)
+from dpaudit.replaying.events import OutputCondition, ReplayEvent
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
 
-DRAWS = [Draw("laplace(0;)#0", n) for n in range(5)]
+DRAWS = [StandardDraw("laplace(0;)#0", n) for n in range(5)]
 
 
 def laws(*centres, structure="[f]"):
-    numbers = [Law("laplace", one, 1.0, draw) for one, draw in zip(centres, DRAWS, strict=False)]
+    numbers = [
+        NumberLaw("laplace", one, 1.0, draw) for one, draw in zip(centres, DRAWS, strict=False)
+    ]
     return Laws(structure, (), [f"output[{n}]" for n in range(len(numbers))], numbers)
 
 
 def event(*places):
-    return Event("all of", "dataset", tuple(Condition(n, True, 0.0) for n in places), 0.5, 0.01)
+    return ReplayEvent(
+        "all of", "dataset", tuple(OutputCondition(n, True, 0.0) for n in places), 0.5, 0.01
+    )
 
 
 @pytest.fixture
@@ -65,7 +74,7 @@ def entries(*places):
 
 
 def test_all_draws_of_an_event_are_spared_together_and_the_first_three_alone(far):
-    assert _changed(WHOLE, event(0, 1, 2, 3), None, "d", 1) == set()
+    assert _find_changed_numbers(WHOLE, event(0, 1, 2, 3), None, "d", 1) == set()
     assert {spared for _, spared in far["asked"]} == {
         entries(0, 1, 2, 3), entries(0), entries(1), entries(2),
     }  # fmt: skip
@@ -74,18 +83,20 @@ def test_all_draws_of_an_event_are_spared_together_and_the_first_three_alone(far
 @pytest.mark.parametrize("spared", [(0, 1), (0,), (1,)])
 def test_a_number_that_changes_with_any_of_these_is_wrong(far, spared):
     far["wrong"] = lambda data, held: {1, 4} if held == entries(*spared) else set()
-    assert _changed(WHOLE, event(0, 1), None, "d", 1) == {1}  # the last is none of the event's
+    assert _find_changed_numbers(WHOLE, event(0, 1), None, "d", 1) == {
+        1
+    }  # the last is none of the event's
 
 
 def test_other_structures_and_draws_that_are_gone_are_wrong(far):
     far["structure"] = "[f, f]"
-    assert _changed(WHOLE, event(0, 2), None, "d", 1) == {0, 2}
+    assert _find_changed_numbers(WHOLE, event(0, 2), None, "d", 1) == {0, 2}
     far["structure"], far["drawn"] = "[f]", False
-    assert _changed(WHOLE, event(0, 2), None, "d", 1) == {0, 2}
+    assert _find_changed_numbers(WHOLE, event(0, 2), None, "d", 1) == {0, 2}
     gone = laws(0.0, 1.0)
     gone.numbers[1] = None
     far["drawn"] = True
-    assert _changed(gone, event(0, 1), None, "d", 1) == {1}
+    assert _find_changed_numbers(gone, event(0, 1), None, "d", 1) == {1}
 
 
 @pytest.mark.parametrize("where", ["own", "other"])
@@ -114,7 +125,7 @@ def test_nothing_is_run_below_the_claim(far):
 def test_after_four_events_that_were_wrong_only_constants_are_left(monkeypatch, wrong, left):
     both = laws(*range(5)), laws(*range(10, 15))
     for one in both:
-        one.numbers.append(Law("constant", 1.0))
+        one.numbers.append(NumberLaw("constant", 1.0))
         one.paths.append("output[5]")
     seen = []
 
@@ -123,7 +134,7 @@ def test_after_four_events_that_were_wrong_only_constants_are_left(monkeypatch, 
         seen.append(place)
         return {place} if len(seen) <= 2 * wrong else set()
 
-    monkeypatch.setattr(confirming, "_changed", changed)
+    monkeypatch.setattr(confirming, "_find_changed_numbers", changed)
     made = confirmed(both, None, ("own", "other"), (0.5, 0.0), 1)
     assert len(seen) == 8  # of either dataset, four times
     for side in made:
@@ -133,7 +144,7 @@ def test_after_four_events_that_were_wrong_only_constants_are_left(monkeypatch, 
 
 def test_constants_are_no_laws_of_an_event():
     both = laws(0.0), laws(0.0)
-    both[0].numbers[0], both[1].numbers[0] = Law("constant", 1.0), Law("constant", 2.0)
+    both[0].numbers[0], both[1].numbers[0] = NumberLaw("constant", 1.0), NumberLaw("constant", 2.0)
     assert without_constants(both, 0.0) is None
     assert both[0].numbers[0].constant  # and stay where they were
 

@@ -15,7 +15,13 @@ import dpaudit.replaying.counting as counting
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.freezing.observing import really
 from dpaudit.freezing.outputs import flattened
-from dpaudit.replaying.counting import Seen, constants, counted, guided, needed
+from dpaudit.replaying.counting import (
+    OutputEvent,
+    constants,
+    count_event,
+    count_needed_runs,
+    find_guided_event,
+)
 from dpaudit.replaying.spending import _seeds_come_again
 
 QUIET, LOUD = [0.0], [1.0]
@@ -53,17 +59,17 @@ def breaks(data, rng):
 def test_a_constant_is_counted_on_the_side_that_has_it(function, data, favours):
     outputs = [[really(function, side, seed) for seed in range(8)] for side in data]
     seen = next(one for one in constants(*outputs) if one.favours == favours)
-    found = counted(function, data, seen, 64, 0.0, seed=5, alpha=ALPHA)
+    found = count_event(function, data, seen, 64, 0.0, seed=5, alpha=ALPHA)
     assert (found.hits, found.other_hits, found.runs) == (64, 0, 64)
     assert found.epsilon == joint_lower_bound(64, 0, 64, 64, delta=0.0, alpha=ALPHA)
-    swapped = counted(function, data[::-1], seen, 64, 0.0, seed=5, alpha=ALPHA)
+    swapped = count_event(function, data[::-1], seen, 64, 0.0, seed=5, alpha=ALPHA)
     assert (swapped.hits, swapped.other_hits, swapped.epsilon) == (0, 64, 0.0)
 
 
 @pytest.mark.parametrize("function", [rare_text, shifted])
 @pytest.mark.parametrize("data", [(QUIET, LOUD), (LOUD, QUIET)])
 def test_the_event_that_tells_most_is_found_whichever_side_it_favours(function, data):
-    _, found = guided(function, data, 0.0, 400, seed=6, alpha=ALPHA)
+    _, found = find_guided_event(function, data, 0.0, 400, seed=6, alpha=ALPHA)
     assert found.runs == 300  # a quarter of the runs chose it
     assert found.hits / found.runs - found.other_hits / found.runs > 0.5
     lower = joint_lower_bound(found.hits, found.other_hits, 300, 300, delta=0.0, alpha=ALPHA)
@@ -78,14 +84,14 @@ def test_runs_of_one_law_are_refuted_as_rarely_as_is_asked():
 
     wrong = 0
     for seed in range(40):
-        found = guided(same, (QUIET, LOUD), 0.0, 160, seed=1000 * seed, alpha=0.2)
+        found = find_guided_event(same, (QUIET, LOUD), 0.0, 160, seed=1000 * seed, alpha=0.2)
         wrong += found is not None and found[1].epsilon > 0
     assert wrong <= 9  # a tenth may be: half of alpha for either direction
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (3.0, 0.0), (1.0, 0.1)])
 def test_so_many_runs_as_are_needed_refute(epsilon, delta):
-    runs = needed(epsilon, delta, ALPHA)
+    runs = count_needed_runs(epsilon, delta, ALPHA)
     assert joint_lower_bound(runs, 0, runs, runs, delta=delta, alpha=ALPHA) > epsilon
     half = runs // 2
     assert runs == 64 or (
@@ -96,7 +102,7 @@ def test_so_many_runs_as_are_needed_refute(epsilon, delta):
 def test_what_a_count_may_certify_is_that_of_a_share_of_alpha_for_each_pair():
     for pairs in (1, 3, 10):
         share = counting.ALPHA / (counting.COUNTS * pairs)
-        runs = max(needed(1.0, 0.0, share), 3 * counting.GUIDED // 4)
+        runs = max(count_needed_runs(1.0, 0.0, share), 3 * counting.GUIDED // 4)
         due = joint_lower_bound(runs, 0, runs, runs, delta=0.0, alpha=share)
         assert counting.most_of_counts(1.0, 0.0, pairs) == due
 
@@ -117,7 +123,7 @@ def test_two_runs_with_one_seed_are_enough(given, again):
 
 def test_a_missing_number_is_a_constant_too():
     outputs = [really(lambda data, rng: float("nan"), QUIET, seed) for seed in range(3)]
-    seen = Seen("number", "dataset", "nan")
+    seen = OutputEvent("number", "dataset", "nan")
     assert all(map(seen.happened, outputs))
     assert not seen.happened(really(lambda data, rng: 1.0, QUIET, 1))
     assert np.isnan(outputs[0].numbers[0])
@@ -218,8 +224,8 @@ def test_a_constant_stays_where_no_far_draw_moves_it_on_either_side(
 
     monkeypatch.setattr(confirming, "runs_that_spare", runs)
     none = SimpleNamespace(far=[], runs=[])
-    seen = Seen("number", favours, 7.0)
-    assert confirming.stays(seen, None, (QUIET, LOUD), (none, none), 0) is stands
+    seen = OutputEvent("number", favours, 7.0)
+    assert confirming.is_unmoved_by_far_draws(seen, None, (QUIET, LOUD), (none, none), 0) is stands
 
 
 @pytest.mark.parametrize("threaded", [0, 1])
@@ -234,10 +240,10 @@ def test_no_constant_stays_where_other_threads_draw_on_either_side(monkeypatch, 
         SimpleNamespace(far=[], runs=[SimpleNamespace(elsewhere=side == threaded)])
         for side in range(2)
     ]
-    seen = Seen("number", "dataset", 7.0)
-    assert not confirming.stays(seen, None, (QUIET, LOUD), tuple(sides), 0)
+    seen = OutputEvent("number", "dataset", 7.0)
+    assert not confirming.is_unmoved_by_far_draws(seen, None, (QUIET, LOUD), tuple(sides), 0)
     sides[threaded].runs[0].elsewhere = False
-    assert confirming.stays(seen, None, (QUIET, LOUD), tuple(sides), 0)
+    assert confirming.is_unmoved_by_far_draws(seen, None, (QUIET, LOUD), tuple(sides), 0)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +264,7 @@ def test_a_primitive_whose_ends_no_far_draw_had_hides_rare_choices(
     none = SimpleNamespace(far=[SimpleNamespace(calls=[])])
     sides = [none, none]
     sides[side] = SimpleNamespace(far=[SimpleNamespace(calls=[call])])
-    assert bool(confirming._probed(tuple(sides))) is probed
+    assert bool(confirming._has_extreme_draws(tuple(sides))) is probed
 
 
 @pytest.mark.parametrize("claimed", [0.0, 1.0, 1e6])
@@ -274,7 +280,7 @@ def test_an_event_has_to_prove_more_than_rounding_above_a_claim(claimed):
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.0), (3.0, 0.0), (1.0, 0.2)])
 def test_so_many_runs_are_needed_as_refute_and_not_half_as_many(epsilon, delta):
-    runs = needed(epsilon, delta, ALPHA)
+    runs = count_needed_runs(epsilon, delta, ALPHA)
     assert joint_lower_bound(runs, 0, runs, runs, delta=delta, alpha=ALPHA) > epsilon
     half = runs // 2
     assert runs == 64 or (
@@ -297,13 +303,13 @@ class EveryOther:
 @pytest.mark.parametrize("favours", ["dataset", "neighbour"])
 def test_what_every_other_call_returns_is_no_event_of_a_dataset(favours, value):
     """In strict turns all such calls would be one dataset's; by chance they are half of each."""
-    seen = Seen("number", favours, value)
-    found = counted(EveryOther(), (QUIET, LOUD), seen, 400, 0.0, seed=3, alpha=ALPHA)
+    seen = OutputEvent("number", favours, value)
+    found = count_event(EveryOther(), (QUIET, LOUD), seen, 400, 0.0, seed=3, alpha=ALPHA)
     assert found.epsilon == 0.0
     assert 120 < found.hits < 280
     assert found.hits + found.other_hits == 400
 
 
 def test_no_guided_event_is_one_of_every_other_call():
-    found = guided(EveryOther(), (QUIET, LOUD), 0.0, 800, seed=3, alpha=ALPHA)
+    found = find_guided_event(EveryOther(), (QUIET, LOUD), 0.0, 800, seed=3, alpha=ALPHA)
     assert found is None or found[1].epsilon < 0.5

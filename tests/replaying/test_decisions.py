@@ -12,15 +12,15 @@ import pytest
 import dpaudit.replaying.counting as counting
 import dpaudit.replaying.dependence as dependence
 from dpaudit.freezing.outputs import flattened
-from dpaudit.replaying.counting import Seen, counted
-from dpaudit.replaying.dependence import Looked, look_again
-from dpaudit.replaying.events import Condition, Event, best_event
+from dpaudit.replaying.counting import OutputEvent, count_event
+from dpaudit.replaying.dependence import DependenceCheck, look_again
+from dpaudit.replaying.events import OutputCondition, ReplayEvent, best_event
 from dpaudit.replaying.findings import COUNTED, Finding
-from dpaudit.replaying.laws import Draw, Law, Laws
-from dpaudit.replaying.movement import _spent
-from dpaudit.replaying.parts import parts
-from dpaudit.replaying.processes import _compared
-from dpaudit.replaying.running import _finding
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
+from dpaudit.replaying.movement import _compute_spent_scales
+from dpaudit.replaying.parts import make_replay_parts
+from dpaudit.replaying.processes import _compare_process_answers
+from dpaudit.replaying.running import _convert_replay_finding
 
 
 def laws(*numbers):
@@ -36,7 +36,7 @@ def test_every_run_that_is_counted_has_noise_of_its_own(monkeypatch):
         return flattened(data)
 
     monkeypatch.setattr(counting, "really", really)
-    found = counted(None, (1.0, 2.0), Seen("number", "dataset", 1.0), 20, 0.0, 100)
+    found = count_event(None, (1.0, 2.0), OutputEvent("number", "dataset", 1.0), 20, 0.0, 100)
     assert (found.hits, found.other_hits, found.runs) == (20, 0, 20)
     assert sorted(seeds) == list(range(100, 140))
 
@@ -46,16 +46,20 @@ def test_a_centre_has_to_stay_in_both_looks(monkeypatch):
     sides = SimpleNamespace(runs=[run]), SimpleNamespace(runs=[run])
     known = sides, (laws(), laws())
     monkeypatch.setattr(dependence, "runs_of_every_size", lambda *_: [])
-    monkeypatch.setattr(dependence, "_obey", lambda *_: True)
-    monkeypatch.setattr(dependence, "_compare", lambda *_: Looked({"a", "b"}, ordinary=5, graded=3))
-    found = look_again(Looked({"b", "c"}, False, ordinary=9, graded=2), None, (0, 1), known, 1)
+    monkeypatch.setattr(dependence, "_has_lawful_runs", lambda *_: True)
+    monkeypatch.setattr(
+        dependence, "_compare_runs", lambda *_: DependenceCheck({"a", "b"}, ordinary=5, graded=3)
+    )
+    found = look_again(
+        DependenceCheck({"b", "c"}, False, ordinary=9, graded=2), None, (0, 1), known, 1
+    )
     assert found.steady == {"b"}
     assert (found.same_calls, found.every_size) == (False, False)
     assert (found.ordinary, found.graded) == (9 + 5 - 1, 2 + 3)
 
 
 def test_an_event_that_is_no_more_probable_than_delta_but_for_rounding_proves_nothing():
-    one = Event("all of", "dataset", (Condition(0, True, 0.0),), 0.5 * (1 + 1e-13), 0.0)
+    one = ReplayEvent("all of", "dataset", (OutputCondition(0, True, 0.0),), 0.5 * (1 + 1e-13), 0.0)
     assert one.epsilon(0.5) == 0.0
     assert replace(one, probable=0.5 * (1 + 1e-11)).epsilon(0.5) == math.inf
 
@@ -64,17 +68,17 @@ def test_an_event_that_is_no_more_probable_than_delta_but_for_rounding_proves_no
 def test_noise_of_which_people_make_other_noise_spends_what_nobody_knows(kind, monkeypatch):
     shift = np.zeros(1)
     monkeypatch.setattr("dpaudit.replaying.movement.shift_of", lambda *_: shift)
-    assert _spent(None, None, kind, (laws(), laws())) == (None, "no law")
-    assert _spent(None, None, "gumbel", (laws(), laws())) == (0.0, None)
+    assert _compute_spent_scales(None, None, kind, (laws(), laws())) == (None, "no law")
+    assert _compute_spent_scales(None, None, "gumbel", (laws(), laws())) == (0.0, None)
     shift[0] = 1.0
-    assert _spent(None, None, "gumbel", (laws(), laws())) == (None, "no law")
-    assert _spent(None, None, "laplace", (laws(), laws())) == (1.0, None)
+    assert _compute_spent_scales(None, None, "gumbel", (laws(), laws())) == (None, "no law")
+    assert _compute_spent_scales(None, None, "laplace", (laws(), laws())) == (1.0, None)
 
 
 def test_what_did_not_move_is_a_part_where_nobody_can_say_whether_it_would():
     call = {"name": "n", "kind": "laplace", "scale": 1.0, "moved": 0.0, "spent": None}
     calls = [SimpleNamespace(**call, unknown=why) for why in ("feedback", None)]
-    found = parts(SimpleNamespace(calls=calls, spending=SimpleNamespace(reasons=())))
+    found = make_replay_parts(SimpleNamespace(calls=calls, spending=SimpleNamespace(reasons=())))
     assert [(one.unknown, one.label, one.epsilon) for one in found] == [
         ("feedback", "unknown", None)
     ]
@@ -86,27 +90,27 @@ def test_what_a_process_keeps_on_one_dataset_alone_is_kept(side):
     anew = [[f"{n}-{m}" for m in range(32)] for n in range(8)]
     both = [anew, anew]
     both[side] = kept
-    found = _compared([list(one) for one in zip(*both, strict=True)])
+    found = _compare_process_answers([list(one) for one in zip(*both, strict=True)])
     assert (found.come_back, found.kept) == (True, True)
 
 
 @pytest.mark.parametrize("kind", [COUNTED, "raw value"])
 def test_a_count_of_what_varies_is_no_constant(kind):
-    seen = Seen("number", "dataset", 1.5, 2)
+    seen = OutputEvent("number", "dataset", 1.5, 2)
     one = Finding(kind, "proof", "words", 3.0, seen=seen, reads=("number", 2))
-    found = _finding(one, SimpleNamespace(moved=[], laws=(laws(), laws())))
+    found = _convert_replay_finding(one, SimpleNamespace(moved=[], laws=(laws(), laws())))
     assert (found["constant"] is None) is (kind == COUNTED)
     assert found["evidence"] == {"counted": {"what": "number", "favours": "dataset", "place": 2}}
 
 
 def test_numbers_are_multiplied_where_neither_dataset_gives_them_one_draw():
     """One entry may be used by two numbers, of two datasets: each has draws of its own there."""
-    a, b = Draw("laplace#0", 0), Draw("laplace#0", 1)
-    one = laws(Law("laplace", 3.0, 1.0, a), Law("laplace", 3.0, 1.0, b))
-    other = laws(Law("laplace", 0.0, 1.0, b), Law("laplace", 0.0, 1.0, a))
+    a, b = StandardDraw("laplace#0", 0), StandardDraw("laplace#0", 1)
+    one = laws(NumberLaw("laplace", 3.0, 1.0, a), NumberLaw("laplace", 3.0, 1.0, b))
+    other = laws(NumberLaw("laplace", 0.0, 1.0, b), NumberLaw("laplace", 0.0, 1.0, a))
     event = best_event(one, other, 0.0)
     assert len(event.conditions) == 2
     assert event.epsilon(0.0) == pytest.approx(6.0)
-    shared = laws(Law("laplace", 0.0, 1.0, a), Law("laplace", 0.0, 1.0, a))
+    shared = laws(NumberLaw("laplace", 0.0, 1.0, a), NumberLaw("laplace", 0.0, 1.0, a))
     assert len(best_event(one, shared, 0.0).conditions) == 1
     assert len(best_event(shared, one, 0.0).conditions) == 1

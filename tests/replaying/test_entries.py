@@ -12,12 +12,12 @@ import pytest
 import dpaudit
 from dpaudit.errors import InvalidArgument
 from dpaudit.replaying import certificate
-from dpaudit.replaying.api import _reachable
+from dpaudit.replaying.api import _make_folder_importable
 from dpaudit.replaying.entries import entries_of
 from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.replaying.running import Task
 from dpaudit.replaying.spending import Spending
-from dpaudit.report.entries import Place
+from dpaudit.report.entries import SourceLine
 
 
 def replay(*findings, **given):
@@ -70,7 +70,7 @@ def test_every_finding_has_the_outcome_of_its_tier(tmp_path, tiers, outcomes):
 
 
 def test_a_finding_is_at_its_line_where_one_file_can_be_meant(tmp_path):
-    source = Place(tmp_path / "own.py", 7)
+    source = SourceLine(tmp_path / "own.py", 7)
     for name in ("own.py", "sub/one.py", "sub/two.py", "two.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -78,8 +78,8 @@ def test_a_finding_is_at_its_line_where_one_file_can_be_meant(tmp_path):
     def place(said, where=source):
         return entries_of(replay(finding(place=said)), where, tmp_path, 0.0).entries[0].place
 
-    assert place("own.py:3 in f") == Place(tmp_path / "own.py", 3)
-    assert place("one.py:12 in g") == Place(tmp_path / "sub/one.py", 12)
+    assert place("own.py:3 in f") == SourceLine(tmp_path / "own.py", 3)
+    assert place("one.py:12 in g") == SourceLine(tmp_path / "sub/one.py", 12)
     assert place("two.py:12 in g") == source  # there are two of them
     assert place("gone.py:12 in g") == source
     assert place("no line") == source
@@ -131,10 +131,10 @@ def test_only_what_states_evidence_about_two_datasets_has_a_certificate(monkeypa
 
 def test_a_folder_is_imported_from_while_a_replay_needs_it(tmp_path):
     (tmp_path / "module_of_a_replay.py").write_text("value = 3\n")
-    with _reachable(None), pytest.raises(ImportError):
+    with _make_folder_importable(None), pytest.raises(ImportError):
         __import__("module_of_a_replay")
     try:
-        with _reachable(tmp_path):
+        with _make_folder_importable(tmp_path):
             assert __import__("module_of_a_replay").value == 3
         assert str(tmp_path) not in sys.path
     finally:

@@ -10,14 +10,14 @@ import pytest
 from scipy.special import ndtri
 
 from dpaudit.replaying.events import (
-    Condition,
-    Event,
-    _events,
+    OutputCondition,
+    ReplayEvent,
+    _find_events,
     _may_equal,
     best_event,
     same_law,
 )
-from dpaudit.replaying.laws import Draw, Law, Laws, holds
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw, is_law_held
 
 COUNT = 60_000
 STANDARD = {
@@ -33,12 +33,12 @@ def laws(*numbers):
 
 
 def law(kind, centre, factor, entry=0, **given):
-    return Law(kind, centre, factor, Draw(f"{kind}#0", entry), **given)
+    return NumberLaw(kind, centre, factor, StandardDraw(f"{kind}#0", entry), **given)
 
 
 def drawn(side, rng):
     """Return outputs by the laws of one dataset, shape ``(numbers, COUNT)``; a draw is shared."""
-    standard: dict[Draw, np.ndarray] = {}
+    standard: dict[StandardDraw, np.ndarray] = {}
     found = []
     for one in side.numbers:
         if one.constant:
@@ -95,7 +95,7 @@ PAIRS = {
         laws(law("laplace", 0.0, 1.0, high=1.0), law("uniform", 0.1, 2.0, 1)),
     ),
     "a constant on one side": (
-        laws(Law("constant", 1.0), law("normal", 0.0, 1.0)),
+        laws(NumberLaw("constant", 1.0), law("normal", 0.0, 1.0)),
         laws(law("normal", 0.0, 1.0, 1), law("normal", 0.0, 1.0)),
     ),
 }
@@ -107,7 +107,7 @@ def test_events_have_the_probabilities_of_draws(name, swapped):
     sides = PAIRS[name][::-1] if swapped else PAIRS[name]
     rng = np.random.default_rng(20)
     outputs = [drawn(side, rng) for side in sides]
-    events = list(_events(*sides, 0.0))
+    events = list(_find_events(*sides, 0.0))
     assert events or name == "one noise in two numbers, as far on both"
     for event in events:
         own, other = outputs if event.favours == "dataset" else outputs[::-1]
@@ -119,7 +119,7 @@ def test_events_have_the_probabilities_of_draws(name, swapped):
 def test_a_sum_is_as_far_as_all_its_numbers_together():
     """Weighted by their noise: sqrt(sum (moved / scale)^2), whatever the scales are."""
     sides = PAIRS["two Gaussian numbers of other scales"]
-    sums = [event for event in _events(*sides, 0.0) if event.kind == "sum"]
+    sums = [event for event in _find_events(*sides, 0.0) if event.kind == "sum"]
     assert {event.favours for event in sums} == {"dataset", "neighbour"}
     for event in sums:
         if event.other > 1e-12:
@@ -135,8 +135,8 @@ def test_a_sum_is_as_far_as_all_its_numbers_together():
         (law("normal", 0.0, 1.0, high=0.5), 0.5, True),
         (law("normal", 0.0, 1.0, high=0.5), 0.4, False),
         (law("normal", 0.0, 1.0, post="round"), 3.0, True),
-        (Law("constant", 0.5), 0.5, True),
-        (Law("constant", 0.5), 0.6, False),
+        (NumberLaw("constant", 0.5), 0.5, True),
+        (NumberLaw("constant", 0.5), 0.6, False),
     ],
 )
 def test_a_number_may_be_what_it_is_clipped_or_rounded_to(one, value, may):
@@ -148,7 +148,9 @@ def test_a_bound_pays_for_what_doubles_round_on_either_side():
         sides = [laws(law("laplace", 0.0, 1.0)), laws(law("laplace", 1.0, 1.0))]
         exact = best_event(*sides, 0.0)
         (number,) = sides[place].numbers
-        sides[place].numbers[0] = Law(number.kind, number.centre, 1.0, number.draw, error=1e-3)
+        sides[place].numbers[0] = NumberLaw(
+            number.kind, number.centre, 1.0, number.draw, error=1e-3
+        )
         assert exact.proved(0.0, *sides) < exact.epsilon(0.0) - 1e-3
 
 
@@ -157,9 +159,9 @@ def test_a_law_that_misses_one_number_by_little_is_none(off):
     z = np.random.default_rng(21).normal(size=20)
     one = law("normal", 1000.0, 1.0)
     numbers = 1000.0 + z
-    assert holds(one, numbers, z)
+    assert is_law_held(one, numbers, z)
     numbers[7] += 1000.0 * off
-    assert not holds(one, numbers, z)
+    assert not is_law_held(one, numbers, z)
 
 
 @pytest.mark.parametrize(("noise", "moved"), [("normal", 5.0), ("laplace", 7.0)])
@@ -189,7 +191,7 @@ def test_a_choice_that_a_clip_hides_is_looked_at_with_other_noise_far_out(replay
 @pytest.mark.parametrize("errors", [(1e-4, 0.0), (0.0, 1e-4), (3e-4, 2e-4)])
 def test_what_rounding_may_have_moved_is_ten_times_the_error_in_scales(kind, factor, delta, errors):
     sides = [laws(law(kind, 0.0, factor, error=error)) for error in errors]
-    event = Event("all of", "dataset", (Condition(0, True, 0.3),), 0.4, 0.05)
+    event = ReplayEvent("all of", "dataset", (OutputCondition(0, True, 0.3),), 0.4, 0.05)
     slack = 10 * sum(errors) / abs(factor)
     assert event.slack(*sides) == pytest.approx(slack)
     over, other = (0.4 - slack, 0.05 + slack) if kind == "uniform" else (0.4 * (1 - slack), 0.05)
@@ -245,7 +247,7 @@ def test_noise_that_is_not_symmetric_has_a_sign(kind):
 def test_rounding_is_taken_off_as_uniform_noise_of_either_dataset_moves(kinds, absolute):
     """Of a probability of 1e-9 an absolute slack leaves next to nothing, a relative one most."""
     p, q = (law(kind, 0.0, 2.0, error=1e-4) for kind in kinds)
-    event = Event("all of", "dataset", (Condition(0, True, 0.0),), 0.5, 1e-9)
+    event = ReplayEvent("all of", "dataset", (OutputCondition(0, True, 0.0),), 0.5, 1e-9)
     slack = 2 * 10 * 1e-4 / 2.0
     assert event.slack(laws(p), laws(q)) == pytest.approx(slack)
     sides = (0.5 - slack, 1e-9 + slack) if absolute else (0.5 * (1 - slack), 1e-9)

@@ -10,25 +10,25 @@ import pytest
 from scipy.special import ndtr
 
 from dpaudit.replaying.events import (
-    Condition,
-    Event,
-    _cancels,
-    _events,
+    OutputCondition,
+    ReplayEvent,
+    _choose_thresholds,
+    _find_events,
+    _find_product_events,
+    _find_shared_noise_events,
+    _find_single_events,
+    _find_sum_events,
+    _is_nearly_equal,
+    _is_noise_cancelling,
     _may_equal,
-    _near,
-    _products,
-    _shared,
-    _singles,
-    _sums,
-    _thresholds,
     best_event,
     same_law,
 )
-from dpaudit.replaying.laws import Draw, Law, Laws
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
 
 
 def law(kind="laplace", centre=0.0, factor=1.0, entry=0, made="", **given):
-    return Law(kind, centre, factor, Draw("d#0", entry, made), **given)
+    return NumberLaw(kind, centre, factor, StandardDraw("d#0", entry, made), **given)
 
 
 def laws(*numbers, structure="s"):
@@ -36,7 +36,9 @@ def laws(*numbers, structure="s"):
 
 
 def event(probable, other, kind="all of", places=(0,), favours="dataset"):
-    return Event(kind, favours, tuple(Condition(n, True, 0.0) for n in places), probable, other)
+    return ReplayEvent(
+        kind, favours, tuple(OutputCondition(n, True, 0.0) for n in places), probable, other
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_an_event_proves_the_logarithm_of_its_ratio_past_delta(probable, other, 
 
 
 def chosen(monkeypatch, *events, delta=0.0):
-    monkeypatch.setattr("dpaudit.replaying.events._events", lambda *_: iter(events))
+    monkeypatch.setattr("dpaudit.replaying.events._find_events", lambda *_: iter(events))
     return best_event(laws(), laws(), delta)
 
 
@@ -80,32 +82,34 @@ def test_the_best_event_proves_most_then_happens_most_then_is_the_shortest(monke
 @pytest.mark.parametrize(("first", "second"), [(None, None), ("s", None), (None, "s"), ("s", "t")])
 def test_outputs_of_other_structures_have_no_events(first, second):
     one, other = laws(law(), structure=first), laws(law(centre=1.0), structure=second)
-    assert list(_events(one, other, 0.0)) == []
+    assert list(_find_events(one, other, 0.0)) == []
 
 
 def test_there_are_events_for_either_dataset_and_none_of_equal_laws():
     one, other = laws(law(), law(entry=1), None), laws(law(centre=1.0), law(entry=1), law())
-    found = list(_events(one, other, 0.0))
+    found = list(_find_events(one, other, 0.0))
     assert {e.favours for e in found} == {"dataset", "neighbour"}
     assert {e.conditions[0].place for e in found} == {0}
     for e in found:
         assert e.epsilon(0.0) == pytest.approx(1.0)
         assert e.conditions[0].above is (e.favours == "neighbour")
-    assert list(_events(one, one, 0.0)) == []
+    assert list(_find_events(one, one, 0.0)) == []
 
 
 def test_a_constant_on_one_side_is_an_event_and_where_both_may_have_it_is_none():
-    found = list(_singles(3, Law("constant", 7.0), law(), "neighbour", 0.0))
-    assert found[0] == Event("equal", "neighbour", (Condition(3, True, 7.0),), 1.0, 0.0)
-    for q in (Law("constant", 7.0), law(post="round"), law(high=7.0), law(low=7.0)):
-        kinds = [e.kind for e in _singles(3, Law("constant", 7.0), q, "dataset", 0.0)]
+    found = list(_find_single_events(3, NumberLaw("constant", 7.0), law(), "neighbour", 0.0))
+    assert found[0] == ReplayEvent("equal", "neighbour", (OutputCondition(3, True, 7.0),), 1.0, 0.0)
+    for q in (NumberLaw("constant", 7.0), law(post="round"), law(high=7.0), law(low=7.0)):
+        kinds = [
+            e.kind for e in _find_single_events(3, NumberLaw("constant", 7.0), q, "dataset", 0.0)
+        ]
         assert "equal" not in kinds
     assert _may_equal(law(), math.nan)
     assert not _may_equal(law(low=6.0, high=8.0), 7.0)
 
 
 def test_of_events_that_prove_as_much_the_more_probable_one_is_taken():
-    (found,) = _singles(0, law(), law(centre=1.0), "dataset", 0.0)
+    (found,) = _find_single_events(0, law(), law(centre=1.0), "dataset", 0.0)
     (condition,) = found.conditions
     # At or below its centre: further down as much is proved, and less probably.
     assert (condition.above, condition.threshold) == (False, 0.0)
@@ -114,7 +118,9 @@ def test_of_events_that_prove_as_much_the_more_probable_one_is_taken():
 
 def test_no_event_is_as_rare_as_delta_or_as_what_no_sampler_draws():
     def singles(delta, centre=1.0, **given):
-        return list(_singles(0, law(**given), law(centre=centre, **given), "dataset", delta))
+        return list(
+            _find_single_events(0, law(**given), law(centre=centre, **given), "dataset", delta)
+        )
 
     (found,) = singles(0.3)
     assert found.probable > 0.3
@@ -129,15 +135,15 @@ def test_no_event_is_as_rare_as_delta_or_as_what_no_sampler_draws():
 
 def test_thresholds_are_centres_ends_steps_and_the_middles():
     steps = [step / 2 for step in range(-16, 17)]
-    found = _thresholds(law("normal", 3.0, 2.0, low=-50.0), Law("constant", 4.5))
+    found = _choose_thresholds(law("normal", 3.0, 2.0, low=-50.0), NumberLaw("constant", 4.5))
     due = sorted({3.0, -50.0, 4.5, *(3.0 + 2.0 * step for step in steps)})
     assert found[: len(due)] == due
     assert found[len(due) :] == [(a + b) / 2 for a, b in itertools.pairwise(due)]
-    far = _thresholds(law(), law())
+    far = _choose_thresholds(law(), law())
     assert (min(far), max(far)) == (-40.0, 40.0)  # exponential tails have laws so far out
     for kind, reach in (("gumbel", 40), ("logistic", 40), ("exponential", 40), ("cauchy", 8)):
-        assert max(_thresholds(law(kind), law(kind))) == reach
-    none = _thresholds(Law("constant", math.nan), Law("constant", math.inf))
+        assert max(_choose_thresholds(law(kind), law(kind))) == reach
+    none = _choose_thresholds(NumberLaw("constant", math.nan), NumberLaw("constant", math.inf))
     assert none == []
 
 
@@ -145,7 +151,7 @@ def test_thresholds_are_centres_ends_steps_and_the_middles():
 
 
 def product(events, pairs, delta=0.0):
-    return list(_products(events, pairs, "dataset", delta))
+    return list(_find_product_events(events, pairs, "dataset", delta))
 
 
 def pairs_of(*draws):
@@ -184,7 +190,7 @@ def test_numbers_that_share_a_draw_on_either_dataset_do_not(side, shared):
 def test_a_constant_an_equality_and_what_is_too_rare_are_in_no_product():
     pairs = pairs_of(*APART)
     n, p, _ = pairs[1]
-    constant = [pairs[0], (n, p, Law("constant", 0.0)), pairs[2]]
+    constant = [pairs[0], (n, p, NumberLaw("constant", 0.0)), pairs[2]]
     (found,) = product(SINGLE, constant)
     assert [one.place for one in found.conditions] == [0, 2]
     equal = [replace(SINGLE[0], kind="equal"), *SINGLE[1:]]
@@ -206,7 +212,7 @@ def normal(centre, factor, entry, **given):
 
 
 def sums(*pairs):
-    return list(_sums([(n, p, q) for n, (p, q) in enumerate(pairs)], "dataset"))
+    return list(_find_sum_events([(n, p, q) for n, (p, q) in enumerate(pairs)], "dataset"))
 
 
 TWO = [(normal(1.0, 2.0, 0), normal(0.0, -2.0, 0)), (normal(0.0, 0.5, 1), normal(1.0, 0.5, 1))]
@@ -244,7 +250,7 @@ def test_a_number_that_is_no_line_of_gaussian_noise_is_in_no_sum(side, change):
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_draw_is_once_in_a_sum(side):
     pair = list(TWO[1])
-    pair[side] = replace(pair[side], draw=Draw("d#0", 0))
+    pair[side] = replace(pair[side], draw=StandardDraw("d#0", 0))
     assert sums(TWO[0], tuple(pair)) == []
     assert sums(TWO[0]) == []
 
@@ -255,7 +261,7 @@ def test_a_draw_is_once_in_a_sum(side):
 def test_the_same_noise_cancels_in_a_difference_that_moves():
     one = laws(law(centre=1.0, factor=2.0), law(centre=5.0, factor=-4.0))
     other = laws(law(centre=1.5, factor=2.0), law(centre=5.0, factor=-4.0))
-    (found,) = _shared(one, other)
+    (found,) = _find_shared_noise_events(one, other)
     assert (found.kind, found.favours, found.probable, found.other) == (
         "equal",
         "dataset",
@@ -266,22 +272,26 @@ def test_the_same_noise_cancels_in_a_difference_that_moves():
     assert (first.place, first.weight, second.place, second.weight) == (0, 1.0, 1, 0.5)
     assert first.threshold == second.threshold == 1.0 + 0.5 * 5.0
     along = laws(law(centre=1.5, factor=2.0), law(centre=4.0, factor=-4.0))
-    assert list(_shared(one, along)) == []  # 1.5 + 0.5 * 4 is 3.5 as well
+    assert list(_find_shared_noise_events(one, along)) == []  # 1.5 + 0.5 * 4 is 3.5 as well
     scaled = laws(law(centre=1.5, factor=2.0), law(centre=5.0, factor=-4.1))
-    assert list(_shared(one, scaled)) == []
+    assert list(_find_shared_noise_events(one, scaled)) == []
     apart = laws(law(centre=1.5, factor=2.0), law(centre=5.0, factor=-4.0, entry=1))
-    assert list(_shared(one, apart)) == []
+    assert list(_find_shared_noise_events(one, apart)) == []
     missing = laws(law(centre=1.5, factor=2.0), None)
-    assert list(_shared(one, missing)) == list(_shared(missing, one)) == []
+    assert (
+        list(_find_shared_noise_events(one, missing))
+        == list(_find_shared_noise_events(missing, one))
+        == []
+    )
 
 
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("change", [{"post": "round"}, {"low": 0.0}, {"high": 0.0}])
 def test_what_is_rounded_or_clipped_cancels_with_nothing(side, change):
     pair = [law(), law(centre=1.0)]
-    assert _cancels(*pair)
+    assert _is_noise_cancelling(*pair)
     pair[side] = replace(pair[side], **change)
-    assert not _cancels(*pair)
+    assert not _is_noise_cancelling(*pair)
 
 
 def test_a_difference_that_rounding_explains_is_none():
@@ -290,11 +300,11 @@ def test_a_difference_that_rounding_explains_is_none():
             laws(law(centre=1e6 + x, factor=1.0), law(centre=0.0, factor=1.0)) for x in (0, moved)
         ]
 
-    assert list(_shared(*sides(0.5))) == []
-    assert len(list(_shared(*sides(1.5)))) == 1
-    assert len(list(_shared(*sides(-1.5)))) == 1
+    assert list(_find_shared_noise_events(*sides(0.5))) == []
+    assert len(list(_find_shared_noise_events(*sides(1.5)))) == 1
+    assert len(list(_find_shared_noise_events(*sides(-1.5)))) == 1
     noise = [laws(law(centre=x, factor=1e6), law(centre=0.0, factor=1e6)) for x in (0, 0.5)]
-    assert list(_shared(*noise)) == []
+    assert list(_find_shared_noise_events(*noise)) == []
 
 
 # Equality
@@ -318,7 +328,7 @@ def test_a_difference_that_rounding_explains_is_none():
     ],
 )
 def test_numbers_are_near_by_the_larger_of_them_and_of_their_unit(one, other, unit, near):
-    assert _near(one, other, unit) is near
+    assert _is_nearly_equal(one, other, unit) is near
 
 
 def test_an_end_of_one_law_alone_makes_another_law():

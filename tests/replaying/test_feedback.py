@@ -14,9 +14,9 @@ import pytest
 from dpaudit import GaussianDP, Settings
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.registry import CLAIMS
-from dpaudit.replaying.dependence import Looked, _together
-from dpaudit.replaying.page import html, markdown, summary
-from dpaudit.replaying.parts import audited, parts, total
+from dpaudit.replaying.dependence import DependenceCheck, _merge_looked
+from dpaudit.replaying.page import format_replay_summary, render_replay_html, render_replay_markdown
+from dpaudit.replaying.parts import audit_part, make_replay_parts, total
 
 ZEROS, ONES = np.zeros(1), np.ones(1)
 
@@ -86,10 +86,10 @@ LOOPS = {
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_loop_with_feedback_has_no_total(name, replay_here):
     found = replay_here(LOOPS[name], ZEROS, ONES, epsilon=2.0, delta=1e-5)
-    assert (found.composed, total(parts(found))) == (None, None)
-    assert "unknown" in {one.label for one in parts(found)}
+    assert (found.composed, total(make_replay_parts(found))) == (None, None)
+    assert "unknown" in {one.label for one in make_replay_parts(found)}
     assert not any(one.spent for one in found.calls[1:])
-    said = " ".join(summary(found))
+    said = " ".join(format_replay_summary(found))
     assert "unknown" in said
     assert "spend an epsilon of" not in said
 
@@ -114,16 +114,16 @@ def test_the_same_loop_without_feedback_adds_up(replay_here):
 
     found = replay_here(repeated, ZEROS, ONES, epsilon=20.0)
     assert found.composed == pytest.approx(20.0, rel=1e-12)
-    assert total(parts(found)) == pytest.approx(20.0)
+    assert total(make_replay_parts(found)) == pytest.approx(20.0)
     assert found.spending.ordinary >= 17
     assert found.spending.graded >= 6
 
 
 def test_a_part_of_a_loop_is_not_audited_at_its_frozen_movement(replay_here):
-    found = parts(replay_here(LOOPS["contracting"], ZEROS, ONES, epsilon=2.0))
+    found = make_replay_parts(replay_here(LOOPS["contracting"], ZEROS, ONES, epsilon=2.0))
     part = next(one for one in found if one.unknown == "feedback")
     with pytest.raises(InvalidArgument, match="feedback"):
-        audited(part, lambda value, rng: value + rng.laplace(), epsilon=1.0)
+        audit_part(part, lambda value, rng: value + rng.laplace(), epsilon=1.0)
 
 
 def branching(happens):
@@ -160,7 +160,7 @@ def test_where_not_every_size_of_noise_was_there_the_total_is_unknown(replay_her
     found = replay_here(branching(lambda first: False), ZEROS, ONES, epsilon=2.0)
     assert found.composed is None
     assert [one.why for one in found.spending.reasons] == ["slow"]
-    assert "too slow" in " ".join(summary(found))
+    assert "too slow" in " ".join(format_replay_summary(found))
 
 
 def test_a_hurry_leaves_no_size_of_noise_out(replay_here, monkeypatch):
@@ -179,7 +179,7 @@ def test_noise_that_decides_how_often_noise_is_added_leaves_no_total(replay_here
     found = replay_here(until, ZEROS, ONES, epsilon=2.0)
     assert found.composed is None
     assert "calls" in {one.why for one in found.spending.reasons}
-    assert total(parts(found)) is None
+    assert total(make_replay_parts(found)) is None
 
 
 def test_a_record_that_has_a_call_of_its_own_leaves_no_total(replay_here):
@@ -282,7 +282,7 @@ def test_no_admm_has_a_total_of_frozen_movements(name, replay_here):
     )  # fmt: skip
     assert found.composed is None
     assert "feedback" in {one.why for one in found.spending.reasons}
-    assert total(parts(found)) is None
+    assert total(make_replay_parts(found)) is None
 
 
 def fields_of(claim):
@@ -302,17 +302,17 @@ def test_too_much_noise_has_a_word(replay_here):
     other[0] = 0.0
     found = replay_here(step, given, other, epsilon=1.0)
     assert found.spending.mu == pytest.approx(1 / 16)
-    assert "16 times what they move by" in " ".join(summary(found))
+    assert "16 times what they move by" in " ".join(format_replay_summary(found))
 
     def louder(data, rng):
         return data.mean() + rng.laplace(scale=16.0)
 
     found = replay_here(louder, ZEROS, ONES, epsilon=1.0)
     assert found.spending.excess == pytest.approx(16.0)
-    for page in (html(found), markdown(found)):
+    for page in (render_replay_html(found), render_replay_markdown(found)):
         assert "about 16 times the noise that the claim needs" in page
     right = replay_here(lambda data, rng: data.mean() + rng.laplace(), ZEROS, ONES, epsilon=1.0)
-    assert "times the noise" not in " ".join(summary(right))
+    assert "times the noise" not in " ".join(format_replay_summary(right))
 
 
 def test_the_excess_of_gaussian_noise_is_that_of_its_claim(replay_here):
@@ -364,7 +364,7 @@ def test_noise_that_shows_beside_what_it_hides_leaves_no_total(name, replay_here
     found = replay_here(beside(SHOWN[name]), ZEROS, ONES, epsilon=30.0)
     assert found.composed is None
     assert {one.why for one in found.spending.reasons} & {"unread", "unseen"}
-    assert total(parts(found)) is None
+    assert total(make_replay_parts(found)) is None
 
 
 def fixed(data, rng):
@@ -397,9 +397,12 @@ def test_a_fresh_seed_does_not_come_again(replay_here):
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("name", ["same_calls", "lawful", "every_size"])
 def test_what_one_side_breaks_is_broken_of_both(side, name):
-    looked = [Looked({"a", "b"}, ordinary=9, graded=7), Looked({"b", "c"}, ordinary=8, graded=9)]
+    looked = [
+        DependenceCheck({"a", "b"}, ordinary=9, graded=7),
+        DependenceCheck({"b", "c"}, ordinary=8, graded=9),
+    ]
     sides = (SimpleNamespace(runs=[SimpleNamespace(calls=[])]),) * 2
-    whole = _together(looked, sides)
-    assert whole == Looked({"b"}, True, True, True, 8, 7)
+    whole = _merge_looked(looked, sides)
+    assert whole == DependenceCheck({"b"}, True, True, True, 8, 7)
     setattr(looked[side], name, False)
-    assert vars(_together(looked, sides)) == vars(whole) | {name: False}
+    assert vars(_merge_looked(looked, sides)) == vars(whole) | {name: False}

@@ -11,12 +11,20 @@ import pytest
 from dpaudit.freezing.observing import Side
 from dpaudit.freezing.outputs import flattened
 from dpaudit.replaying import findings, running
-from dpaudit.replaying.counting import ALPHA, COUNTS, Counted, Seen, _chosen, _tests, constants
-from dpaudit.replaying.events import Condition, Event
+from dpaudit.replaying.counting import (
+    ALPHA,
+    COUNTS,
+    OutputEvent,
+    OutputEventCount,
+    _choose_test,
+    _make_output_tests,
+    constants,
+)
+from dpaudit.replaying.events import OutputCondition, ReplayEvent
 from dpaudit.replaying.findings import (
-    Asked,
     Compared,
     Finding,
+    ReplayRequest,
     _budget,
     _by_counting,
     _by_laws,
@@ -31,22 +39,22 @@ from dpaudit.replaying.findings import (
     _unreached,
     compared,
 )
-from dpaudit.replaying.laws import Draw, Law, Laws
-from dpaudit.replaying.movement import Moved
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
+from dpaudit.replaying.movement import CallMovement
 from dpaudit.replaying.nothing import KIND, nothing_released
 from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.replaying.spending import Spending
 
-ASKED = Asked(1.0, 0.0)
-DRAW = Draw("laplace(0;)#0", 0)
-MOVED = Moved(
+ASKED = ReplayRequest(1.0, 0.0)
+DRAW = StandardDraw("laplace(0;)#0", 0)
+MOVED = CallMovement(
     index=0, key=DRAW.key, place="a.py:3 in f", name="n", kind="laplace", shape=(), scale=1.0,
     other_scale=1.0, moved=2.0, seen="sum", steady=True, declared=None, epsilon=None, spent=2.0,
 )  # fmt: skip
 
 
 def law(centre=0.0, factor=1.0, kind="laplace", draw=DRAW, **given):
-    return Law(kind, centre, factor, draw, **given)
+    return NumberLaw(kind, centre, factor, draw, **given)
 
 
 def laws(*numbers, structure="[f]", texts=(), **given):
@@ -83,11 +91,11 @@ def test_laws_are_a_proof_where_they_prove_more_than_is_claimed():
     assert by_laws(1.0) == []
     assert by_laws(1.0 + 1e-12) == []
     assert by_laws(0.0) == []
-    assert len(by_laws(1.0, Asked(0.5, 0.0))) == 1
-    assert by_laws(2.0, Asked(1.0, 0.6)) == []
-    (kept,) = by_laws(2.0, Asked(1.0, 0.0, hidden_state=True))
+    assert len(by_laws(1.0, ReplayRequest(0.5, 0.0))) == 1
+    assert by_laws(2.0, ReplayRequest(1.0, 0.6)) == []
+    (kept,) = by_laws(2.0, ReplayRequest(1.0, 0.0, hidden_state=True))
     assert (kept.tier, kept.held) == ("proof", True)
-    (copied,) = by_laws(2.0, Asked(1.0, 0.0, copies=True))
+    (copied,) = by_laws(2.0, ReplayRequest(1.0, 0.0, copies=True))
     assert copied.tier == "withheld"
 
 
@@ -106,18 +114,21 @@ def test_laws_are_a_proof_where_they_prove_more_than_is_claimed():
 @pytest.mark.parametrize("swapped", [False, True])
 def test_an_event_is_called_by_what_differs(change, kind, swapped):
     pair = laws(law()), laws(replace(law(), **change))
-    event = Event("all of", "dataset", (Condition(0, True, 0.0),), 0.5, 0.1)
+    event = ReplayEvent("all of", "dataset", (OutputCondition(0, True, 0.0),), 0.5, 0.1)
     assert _of_event(event, pair[::-1] if swapped else pair)[0] == kind
     assert "package" not in _of_event(event, pair)[1]
 
 
 def test_an_event_of_several_numbers_is_about_the_budget_and_one_of_shared_noise_is_said():
-    pair = laws(law(), law(draw=Draw("b", 0))), laws(law(2.0), law(2.0, draw=Draw("b", 0)))
-    both = (Condition(0, True, 0.0), Condition(1, True, 0.0))
-    assert _of_event(Event("all of", "dataset", both, 0.5, 0.1), pair)[0] == "budget"
-    assert _of_event(Event("equal", "dataset", both, 1.0, 0.0), pair)[0] == "shared noise"
+    pair = (
+        laws(law(), law(draw=StandardDraw("b", 0))),
+        laws(law(2.0), law(2.0, draw=StandardDraw("b", 0))),
+    )
+    both = (OutputCondition(0, True, 0.0), OutputCondition(1, True, 0.0))
+    assert _of_event(ReplayEvent("all of", "dataset", both, 0.5, 0.1), pair)[0] == "budget"
+    assert _of_event(ReplayEvent("equal", "dataset", both, 1.0, 0.0), pair)[0] == "shared noise"
     declared = laws(law(declared=True)), laws(law(2.0))
-    event = Event("all of", "dataset", both[:1], 0.5, 0.1)
+    event = ReplayEvent("all of", "dataset", both[:1], 0.5, 0.1)
     for sides in (declared, declared[::-1]):
         assert "if the package's samplers have the laws" in _of_event(event, sides)[1]
 
@@ -130,15 +141,15 @@ def counted_as(monkeypatch, epsilon, hits=64, other=0, fixed=True):
 
     def counted(function, data, seen, runs, delta, seed, alpha):
         made.append((seen.what, runs, alpha))
-        return Counted(seen, hits, other, 64, epsilon)
+        return OutputEventCount(seen, hits, other, 64, epsilon)
 
-    monkeypatch.setattr(findings, "counted", counted)
-    monkeypatch.setattr(findings, "stays", lambda *_: fixed)
+    monkeypatch.setattr(findings, "count_event", counted)
+    monkeypatch.setattr(findings, "is_unmoved_by_far_draws", lambda *_: fixed)
     return made
 
 
 CONSTANT = side(7.0, 7.0), side(8.0, 8.0)
-OF_CONSTANTS = laws(Law("constant", 7.0)), laws(Law("constant", 8.0))
+OF_CONSTANTS = laws(NumberLaw("constant", 7.0)), laws(NumberLaw("constant", 8.0))
 
 
 def by_counting(asked=ASKED, sides=CONSTANT, both=OF_CONSTANTS):
@@ -151,7 +162,7 @@ def test_counts_are_a_proof_above_the_claim_alone(monkeypatch):
     assert (found.kind, found.tier, found.epsilon) == ("raw value", "proof", 1.5)
     assert (found.seen.value, found.reads, found.held) == (7.0, None, False)
     assert [alpha for *_, alpha in made] == [ALPHA / COUNTS]
-    asked = Asked(1.0, 0.0, pairs=5, hidden_state=True)
+    asked = ReplayRequest(1.0, 0.0, pairs=5, hidden_state=True)
     assert by_counting(asked)[0].held
     assert made[-1][2] == pytest.approx(ALPHA / COUNTS / 5)
 
@@ -174,30 +185,32 @@ def test_a_constant_below_the_claim_is_a_violation_where_no_noise_moves_it(
 
 def test_a_sampler_of_its_own_and_a_law_leave_a_constant_no_violation(monkeypatch):
     counted_as(monkeypatch, 1.0)
-    assert told(by_counting(Asked(1.0, 0.0, samplers=("opendp",)))) == [("raw value", "hint")]
+    assert told(by_counting(ReplayRequest(1.0, 0.0, samplers=("opendp",)))) == [
+        ("raw value", "hint")
+    ]
     assert by_counting(both=(laws(law()), laws(law(2.0)))) == []
 
 
 def test_of_a_copied_generator_counts_are_withheld(monkeypatch):
     made = counted_as(monkeypatch, 50.0)
-    assert told(by_counting(Asked(1.0, 0.0, copies=True))) == [("hidden state", "withheld")]
+    assert told(by_counting(ReplayRequest(1.0, 0.0, copies=True))) == [("hidden state", "withheld")]
     assert made == []
 
 
-SEEN = Seen("number", "dataset", 7.0)
+SEEN = OutputEvent("number", "dataset", 7.0)
 
 
 @pytest.mark.parametrize(
     ("own", "other", "unreached"),
     [
-        (laws(Law("constant", 7.0)), laws(Law("constant", 8.0)), True),
-        (laws(Law("constant", 7.0)), laws(Law("constant", 7.0)), False),
-        (laws(Law("constant", 7.0)), laws(law()), True),
-        (laws(law()), laws(Law("constant", 7.0)), False),
-        (laws(None), laws(Law("constant", 7.0)), False),
-        (laws(Law("constant", 7.0)), laws(None), False),
-        (laws(Law("constant", 7.0)), laws(Law("constant", 8.0), structure="[]"), False),
-        (laws(Law("constant", 7.0), structure=None), laws(Law("constant", 8.0)), False),
+        (laws(NumberLaw("constant", 7.0)), laws(NumberLaw("constant", 8.0)), True),
+        (laws(NumberLaw("constant", 7.0)), laws(NumberLaw("constant", 7.0)), False),
+        (laws(NumberLaw("constant", 7.0)), laws(law()), True),
+        (laws(law()), laws(NumberLaw("constant", 7.0)), False),
+        (laws(None), laws(NumberLaw("constant", 7.0)), False),
+        (laws(NumberLaw("constant", 7.0)), laws(None), False),
+        (laws(NumberLaw("constant", 7.0)), laws(NumberLaw("constant", 8.0), structure="[]"), False),
+        (laws(NumberLaw("constant", 7.0), structure=None), laws(NumberLaw("constant", 8.0)), False),
     ],
 )
 def test_no_noise_reaches_a_number_that_is_constant_and_another(own, other, unreached):
@@ -206,7 +219,7 @@ def test_no_noise_reaches_a_number_that_is_constant_and_another(own, other, unre
 
 
 def test_no_noise_reaches_a_structure_or_a_text_that_every_run_has():
-    structure, text = Seen("structure", "dataset", "a"), Seen("text", "dataset", "a")
+    structure, text = OutputEvent("structure", "dataset", "a"), OutputEvent("text", "dataset", "a")
     assert _unreached(structure, (laws(structure="a"), laws(structure="b")))
     assert not _unreached(structure, (laws(structure="a"), laws(structure="a")))
     assert not _unreached(structure, (laws(structure="a"), laws(structure=None)))
@@ -222,32 +235,34 @@ def test_no_noise_reaches_a_structure_or_a_text_that_every_run_has():
         (SEEN, 64, 0, "raw value"),
         (SEEN, 63, 0, "counted event"),
         (SEEN, 64, 1, "counted event"),
-        (Seen("number", "dataset", "nan"), 64, 0, "missing number"),
-        (Seen("structure", "dataset", "f"), 64, 0, "raw structure"),
-        (Seen("structure", "dataset", "f"), 63, 0, "counted event"),
+        (OutputEvent("number", "dataset", "nan"), 64, 0, "missing number"),
+        (OutputEvent("structure", "dataset", "f"), 64, 0, "raw structure"),
+        (OutputEvent("structure", "dataset", "f"), 63, 0, "counted event"),
     ],
 )
 def test_a_count_is_called_by_what_it_is_about(seen, hits, other, kind):
-    found = _of_count(Counted(seen, hits, other, 64, 2.0), CONSTANT, ASKED)
+    found = _of_count(OutputEventCount(seen, hits, other, 64, 2.0), CONSTANT, ASKED)
     assert (found.kind, found.tier, found.epsilon) == (kind, "proof", 2.0)
     assert found.reads == ((seen.what, 0) if kind == "counted event" else None)
 
 
 def test_an_exception_on_either_dataset_is_one():
-    seen = Seen("structure", "dataset", "f")
+    seen = OutputEvent("structure", "dataset", "f")
     raising = side(7.0)
     raising.plain = [flattened(None, "ValueError")]
     for sides in ((raising, side(8.0)), (side(8.0), raising)):
-        assert _of_count(Counted(seen, 64, 0, 64, 2.0), sides, ASKED).kind == "raw exception"
+        assert (
+            _of_count(OutputEventCount(seen, 64, 0, 64, 2.0), sides, ASKED).kind == "raw exception"
+        )
 
 
 def test_a_fixed_seed_is_the_reason_where_other_noise_gives_another_value():
     seeds = [("7", "a.py:1")]
     sides = side(1.0, 2.0, plain=[7.0], seeds=seeds), side(1.0, 2.0, plain=[8.0], seeds=seeds)
-    found = _of_count(Counted(SEEN, 64, 0, 64, 2.0), sides, ASKED)
+    found = _of_count(OutputEventCount(SEEN, 64, 0, 64, 2.0), sides, ASKED)
     assert (found.kind, found.place) == ("fixed seed", "a.py:1")
     still = side(7.0, 7.0, seeds=seeds), side(8.0, 8.0, seeds=seeds)
-    assert _of_count(Counted(SEEN, 64, 0, 64, 2.0), still, ASKED).kind == "raw value"
+    assert _of_count(OutputEventCount(SEEN, 64, 0, 64, 2.0), still, ASKED).kind == "raw value"
     assert _fixed_seeds(sides) == seeds
     assert _fixed_seeds((sides[0], side(1.0))) == []
     some = side(1.0, 2.0, seeds=seeds)
@@ -265,14 +280,14 @@ def outputs(*values):
 def test_the_event_that_tells_most_is_chosen_of_either_side():
     low, high = outputs(*[[0.1 * n] for n in range(40)]), outputs(*[[9.0 + n] for n in range(40)])
     for sides in ((low, high), (high, low)):
-        (_, what, place, test), chosen = _chosen(sides, 0.0)
+        (_, what, place, test), chosen = _choose_test(sides, 0.0)
         assert (what, place) == ("number", 0)
         own, other = sides if chosen == "dataset" else sides[::-1]
         assert all(map(test, own))
         assert not any(map(test, other))
-    assert _chosen((low, low), 0.0) is None
+    assert _choose_test((low, low), 0.0) is None
     texts = outputs(*["yes"] * 40), outputs(*["no"] * 40)
-    (_, what, _, test), chosen = _chosen(texts, 0.0)
+    (_, what, _, test), chosen = _choose_test(texts, 0.0)
     assert what == "text"
     own, other = texts if chosen == "dataset" else texts[::-1]
     assert all(map(test, own))
@@ -281,7 +296,7 @@ def test_the_event_that_tells_most_is_chosen_of_either_side():
 
 def test_events_are_about_levels_texts_and_structures():
     sides = outputs([1.0, "a"], [2.0, "b"]), outputs([math.inf, "a"], [math.nan, "c"])
-    tests = list(_tests(sides))
+    tests = list(_make_output_tests(sides))
     found = {(what, place) for _, what, place, _ in tests}
     assert found == {("number", 0), ("text", 0), ("structure", 0)}
     assert sum(what == "text" for _, what, _, _ in tests) == 3
@@ -294,7 +309,7 @@ def test_events_are_about_levels_texts_and_structures():
 
 def test_an_event_on_one_output_is_an_equality():
     assert {one.what for one in constants(outputs([1.0, "a"]), outputs([1.0, "b"]))} == {"text"}
-    seen = Seen("text", "dataset", "a", 0)
+    seen = OutputEvent("text", "dataset", "a", 0)
     assert seen.happened(outputs(["a"])[0])
     assert not seen.happened(outputs([1.0])[0])
 
@@ -302,13 +317,13 @@ def test_an_event_on_one_output_is_an_equality():
 @pytest.mark.parametrize(("epsilon", "proofs"), [(1.0, 0), (1.001, 1), (0.5, 0)])
 def test_a_guided_count_is_a_proof_above_the_claim_alone(monkeypatch, epsilon, proofs):
     asked = []
-    chosen = "words", Counted(Seen("text", "neighbour", None, 2), 9, 1, 10, epsilon)
+    chosen = "words", OutputEventCount(OutputEvent("text", "neighbour", None, 2), 9, 1, 10, epsilon)
 
     def guided(function, data, delta, runs, seed, alpha):
         asked.append((runs, alpha))
         return chosen
 
-    monkeypatch.setattr(findings, "guided", guided)
+    monkeypatch.setattr(findings, "find_guided_event", guided)
     found = list(_guided(None, ((), ()), replace(ASKED, pairs=3)))
     assert asked == [(findings.GUIDED, ALPHA / COUNTS / 3)]
     assert [one.tier for one in found] == ["proof"] * proofs
@@ -362,7 +377,7 @@ def test_what_may_be_wrong_on_either_dataset_is_a_hint():
         (odd, "not intercepted"), (threaded, "not intercepted"), (warned, "warnings"),
     ):  # fmt: skip
         assert hints(other, plain) == hints(plain, other) == [(kind, "hint")]
-    cut = laws(Law("constant", 7.0), cut=True), OF_CONSTANTS[1]
+    cut = laws(NumberLaw("constant", 7.0), cut=True), OF_CONSTANTS[1]
     assert (
         hints(plain, plain, both=cut) == hints(plain, plain, both=cut[::-1]) == [("size", "hint")]
     )
@@ -555,19 +570,19 @@ def test_of_several_pairs_the_one_that_shows_most_is_kept():
         found_of(("proof", 1.0)),
         found_of(("proof", 2.0)),
     ]
-    made = [running._rank(one, 1.0) for one in ranks]
+    made = [running._compute_replay_rank(one, 1.0) for one in ranks]
     assert made == sorted(made)
     assert len(set(made)) == len(made)
     found = found_of(("violation", None), ("violation", 1.0))
-    assert running._rank(found, 1.0)[:2] == (3, 1.0)
-    assert running._rank(found, 4.0)[:2] == (3, 0.25)  # a unit of distance
+    assert running._compute_replay_rank(found, 1.0)[:2] == (3, 1.0)
+    assert running._compute_replay_rank(found, 4.0)[:2] == (3, 0.25)  # a unit of distance
 
 
 def test_a_movement_is_told_in_scales_where_it_spends_what_nobody_knows():
-    assert running._apparent(replace(MOVED, spent=0.5)) == 0.5
-    assert running._apparent(replace(MOVED, spent=None, moved=3.0, scale=2.0)) == 1.5
+    assert running._get_apparent_spending(replace(MOVED, spent=0.5)) == 0.5
+    assert running._get_apparent_spending(replace(MOVED, spent=None, moved=3.0, scale=2.0)) == 1.5
     for none in ({"moved": None}, {"scale": None}, {"scale": 0.0}):
-        assert running._apparent(replace(MOVED, **{"spent": None} | none)) == 0.0
+        assert running._get_apparent_spending(replace(MOVED, **{"spent": None} | none)) == 0.0
 
 
 # What a verifier looks at again
@@ -576,23 +591,27 @@ def test_a_movement_is_told_in_scales_where_it_spends_what_nobody_knows():
 def test_evidence_of_an_event_has_places_draws_and_steps_of_the_side_that_it_favours():
     both = laws(law(1.0, -2.0), law(5.0, 4.0)), laws(law(3.0, -2.0), law(5.0, 1.0))
     found = Compared([], [], both, Spending())
-    event = Event(
-        "all of", "dataset", (Condition(0, False, 4.0), Condition(1, True, 5.0)), 0.5, 0.1
+    event = ReplayEvent(
+        "all of",
+        "dataset",
+        (OutputCondition(0, False, 4.0), OutputCondition(1, True, 5.0)),
+        0.5,
+        0.1,
     )
-    made = running._event(event, found)
+    made = running._convert_event(event, found)
     assert (made["kind"], made["favours"]) == ("all of", "dataset")
     assert [one["steps"] for one in made["conditions"]] == [1.5, 0.0]
     assert [(one["place"], one["above"]) for one in made["conditions"]] == [(0, False), (1, True)]
-    away = running._event(replace(event, favours="neighbour"), found)
+    away = running._convert_event(replace(event, favours="neighbour"), found)
     assert [one["steps"] for one in away["conditions"]] == [0.5, 0.0]
     assert made["conditions"][0]["draws"] == [[DRAW.key, 0, ""]] * 2
 
 
 def test_evidence_of_a_sum_is_in_standard_deviations_of_the_sum():
     both = laws(law(1.0, 2.0, "normal"), law(5.0, 0.5, "normal")), laws(law(), law())
-    conditions = (Condition(0, True, 14.0, 3.0), Condition(1, True, 14.0, -4.0))
-    made = running._event(
-        Event("sum", "dataset", conditions, 0.5, 0.1), Compared([], [], both, None)
+    conditions = (OutputCondition(0, True, 14.0, 3.0), OutputCondition(1, True, 14.0, -4.0))
+    made = running._convert_event(
+        ReplayEvent("sum", "dataset", conditions, 0.5, 0.1), Compared([], [], both, None)
     )
     centre, scale = 3.0 * 1.0 - 4.0 * 5.0, math.hypot(3.0 * 2.0, 4.0 * 0.5)
     assert [one["steps"] for one in made["conditions"]] == pytest.approx(
@@ -604,13 +623,13 @@ def test_evidence_is_of_what_was_counted_then_of_an_event_then_of_a_declaration(
     found = Compared(
         [], [replace(MOVED, index=3, key="own")], (laws(law()), laws(law())), Spending()
     )
-    seen = Seen("text", "neighbour", "secret", 4)
-    made = running._evidence(Finding("k", "proof", "w", seen=seen), found)
+    seen = OutputEvent("text", "neighbour", "secret", 4)
+    made = running._convert_evidence(Finding("k", "proof", "w", seen=seen), found)
     assert made == {"counted": {"what": "text", "favours": "neighbour", "place": 4}}
-    made = running._evidence(Finding("k", "violation", "w", call=3), found)
+    made = running._convert_evidence(Finding("k", "violation", "w", call=3), found)
     assert made == {"declared": {"draw": "own"}}
-    assert running._evidence(Finding("k", "hint", "w", call=3), found) is None
-    assert running._evidence(Finding("k", "violation", "w"), found) is None
+    assert running._convert_evidence(Finding("k", "hint", "w", call=3), found) is None
+    assert running._convert_evidence(Finding("k", "violation", "w"), found) is None
 
 
 def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeypatch):
@@ -618,7 +637,7 @@ def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeyp
     observed = SimpleNamespace(sides=(side(1.0), side(1.0)), keeps_state=False, copies=False)
     drawn, before = [0], SimpleNamespace(is_changed=False, keep=lambda: None)
     monkeypatch.setattr(
-        running, "loaded", lambda *_: running.Loaded(len, len, "f", drawn[0], False, before)
+        running, "load_task", lambda *_: running.Loaded(len, len, "f", drawn[0], False, before)
     )
     monkeypatch.setattr(running, "observed", lambda *_, **__: observed)
     monkeypatch.setattr(
@@ -626,18 +645,18 @@ def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeyp
     )
     pairs = (((), (), ""), ((), (), ""), ((), (), ""))
     task = running.Task("m:f", None, None, pairs, 1.0, 0.25, 3)
-    running._replayed(task)
+    running._replay_pairs(task)
     assert [(one.pairs, one.claimed, one.seed, one.hidden_state) for one in asked] == [
         (3, (1.0, 0.25), 3, False)
     ] * 3
     drawn[0] = 1
-    assert running._replayed(task)["pairs"] == 3
+    assert running._replay_pairs(task)["pairs"] == 3
     assert asked[-1].hidden_state
     drawn[0], observed.copies = 0, True
-    running._replayed(task)
+    running._replay_pairs(task)
     assert asked[-1].copies
     before.is_changed = True  # and looked at once more, at the first call
-    running._replayed(task)
+    running._replay_pairs(task)
     assert asked[-1].pairs == 6
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from dpaudit.replaying.api import replay
 from dpaudit.replaying.counting import most_of_counts
-from dpaudit.replaying.running import Task, replayed
+from dpaudit.replaying.running import Task, run_replay
 
 PAIR = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0])
 
@@ -57,7 +57,7 @@ def unchanging(data, rng):
 
 def run(code, **given):
     task = Task(code, None, None, ((*PAIR, ""),), 1.0, 0.0, 0)
-    return json.loads(replayed(replace(task, **given)))
+    return json.loads(run_replay(replace(task, **given)))
 
 
 def proved(found):
@@ -138,14 +138,14 @@ def test_what_cannot_be_called_as_a_copy_withholds(monkeypatch):
     from dpaudit.errors import MechanismError
     from dpaudit.replaying import api
 
-    judged = api._judged
+    judged = api._judge_replay
 
     def failing(task, *given):
         if task.when == "first":
             raise MechanismError("it holds a lock")
         return judged(task, *given)
 
-    monkeypatch.setattr(api, "_judged", failing)
+    monkeypatch.setattr(api, "_judge_replay", failing)
     found = replay(Noisy(2.0, 1.5), *PAIR, epsilon=1.0)
     assert (found.verdict, found.findings[0].kind) == ("withheld", "first call")
     assert "it holds a lock" in found.reasons[0]

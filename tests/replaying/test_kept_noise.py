@@ -11,9 +11,15 @@ import pytest
 
 import dpaudit
 from dpaudit.laws.code import code_of
-from dpaudit.laws.recurrence import TOO_MANY, recurrence
+from dpaudit.laws.recurrence import TOO_MANY, measure_recurrence
 from dpaudit.replaying.api import replay
-from dpaudit.replaying.processes import Answers, Elsewhere, answers, answers_of, judged
+from dpaudit.replaying.processes import (
+    Elsewhere,
+    ProcessRepetition,
+    answers_of,
+    compute_answer_digests,
+    judged,
+)
 from dpaudit.verification import Reader
 
 PAIR = np.zeros(3), np.array([0.0, 0.0, 1.0])
@@ -134,7 +140,7 @@ class _Unit:
     def __call__(self, unit):
         seed = int(unit.generator().integers(2**31))
         function = self.make(unit.generator())
-        return answers(function, PAIR, [["number", 0], ["structure", 0]], seed)
+        return compute_answer_digests(function, PAIR, [["number", 0], ["structure", 0]], seed)
 
 
 @pytest.fixture
@@ -145,7 +151,7 @@ def here(monkeypatch):
     def dealt(task, limits, seed):
         return [task(unit) for unit in planned_units(8, 1, stream(seed, "processes"))]
 
-    monkeypatch.setattr("dpaudit.replaying.processes._dealt", dealt)
+    monkeypatch.setattr("dpaudit.replaying.processes._run_in_fresh_processes", dealt)
 
 
 def keeps(share):
@@ -186,14 +192,14 @@ def test_answers_that_one_process_keeps_differ_from_those_that_all_have(
 ):
     for seed in range(5):
         number, structure = answers_of(_Unit(make), None, seed)
-        assert number == Answers(come_back, kept)
-        assert structure == Answers(True, False)
+        assert number == ProcessRepetition(come_back, kept)
+        assert structure == ProcessRepetition(True, False)
 
 
 def test_chance_brings_equal_answers_together_as_rarely_as_is_said():
     rng = np.random.default_rng(5)
     groups = np.repeat(np.arange(8), 32)
-    found = [recurrence(rng.geometric(0.1, 256), groups) for _ in range(400)]
+    found = [measure_recurrence(rng.geometric(0.1, 256), groups) for _ in range(400)]
     assert abs(np.mean(found)) < 0.2
     assert 0.8 < np.std(found) < 1.2
     assert max(found) < TOO_MANY
@@ -208,10 +214,10 @@ def finding():
 @pytest.mark.parametrize(
     ("read", "beyond", "tier"),
     [
-        (Answers(True, False), [], "proof"),
-        (Answers(True, True), [], "withheld"),
-        (Answers(True, False), [("file", "key.bin")], "withheld"),
-        (Answers(False, False), [("file", "config.json")], "proof"),
+        (ProcessRepetition(True, False), [], "proof"),
+        (ProcessRepetition(True, True), [], "withheld"),
+        (ProcessRepetition(True, False), [("file", "key.bin")], "withheld"),
+        (ProcessRepetition(False, False), [("file", "config.json")], "proof"),
     ],
 )
 def test_a_count_stands_where_nothing_outside_its_data_comes_back(read, beyond, tier):

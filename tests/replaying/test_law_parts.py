@@ -13,19 +13,19 @@ from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call, Meeting
 from dpaudit.replaying import laws as module
 from dpaudit.replaying.laws import (
-    Draw,
-    Draws,
-    Law,
-    _constants,
-    _error,
-    _explains,
-    _hints,
-    _law,
-    _lines,
+    NumberLaw,
+    StandardDraw,
+    StandardDraws,
+    _estimate_law_error,
+    _estimate_precision,
+    _find_candidate_lines,
+    _find_constant_columns,
+    _find_entry_hints,
+    _fit_law,
+    _is_law_explaining,
     _of_mechanism,
-    _precision,
     draws_of,
-    holds,
+    is_law_held,
     laws_of,
 )
 
@@ -36,7 +36,7 @@ KEY = "laplace(0;)#0"
 
 
 def law(centre=3.0, factor=-2.0, **given):
-    return Law("laplace", centre, factor, Draw(KEY, 0), **given)
+    return NumberLaw("laplace", centre, factor, StandardDraw(KEY, 0), **given)
 
 
 @pytest.mark.parametrize("factor", [1.0, -1.0])
@@ -67,7 +67,7 @@ def test_a_rounded_number_is_1_from_one_edge_to_the_next(post, from_, up_to):
 
 
 def test_a_constant_is_at_its_value():
-    one = Law("constant", 2.0)
+    one = NumberLaw("constant", 2.0)
     assert (one.at_least(2.0), one.at_least(2.1), one.at_most(2.0), one.at_most(1.9)) == (
         1,
         0,
@@ -147,7 +147,7 @@ def test_two_exponential_draws_make_laplace_noise():
     first, second = call("exponential", 3.0, "a"), call("exponential", 1.0, "b")
     found = draws_of(side([first, second], [first, second]))
     (made,) = [n for n, one in enumerate(found.names) if one.made]
-    assert found.names[made] == Draw("a", 0, "less 0 of b")
+    assert found.names[made] == StandardDraw("a", 0, "less 0 of b")
     assert (found.kinds[made], found.columns[made].tolist()) == ("laplace", [2.0, 2.0])
     assert found.names[made].entries == {("a", 0), ("b", 0)}
     apart = draws_of(side(*[[first, call("laplace", 1.0), second]] * 2))
@@ -163,9 +163,9 @@ def test_a_mechanism_s_noise_is_in_its_scale():
 
 def test_so_many_draws_are_read_and_more_are_said_to_be_cut(monkeypatch):
     monkeypatch.setattr(module, "_MOST_DRAWS", 2)
-    found = Draws()
+    found = StandardDraws()
     for n in range(3):
-        found.add(Draw("a", n), "laplace", np.zeros(2))
+        found.add(StandardDraw("a", n), "laplace", np.zeros(2))
         assert found.cut is (n == 2)
     assert len(found.names) == 2
     assert found.matrix.shape == (2, 2)
@@ -173,7 +173,7 @@ def test_so_many_draws_are_read_and_more_are_said_to_be_cut(monkeypatch):
 
 def test_a_hint_is_a_sum_that_no_run_moves():
     def of(*calls):
-        return _hints(list(calls))
+        return _find_entry_hints(list(calls))
 
     place = call("laplace", np.zeros(2), location=np.array([1.0, 2.0]), scale=3.0)
     assert of(place, place) == [(1.0, 3.0), (2.0, 3.0)]
@@ -192,9 +192,9 @@ def test_a_hint_is_a_sum_that_no_run_moves():
 
 
 def read(o, z=ALL, random=20, scale=1.0, hint=None):
-    draws = Draws()
-    draws.add(Draw(KEY, 0), "laplace", z, scale, False, hint)
-    return _law(o, random, z, draws, 0)
+    draws = StandardDraws()
+    draws.add(StandardDraw(KEY, 0), "laplace", z, scale, False, hint)
+    return _fit_law(o, random, z, draws, 0)
 
 
 def test_a_line_is_read_with_its_sign_whatever_is_clipped():
@@ -224,31 +224,31 @@ def test_a_rounded_line_needs_the_sum_that_was_seen(post):
 
 def test_lines_go_through_the_runs_that_are_not_clipped_and_as_they_were_seen():
     o = np.clip(3.0 - 2.0 * ALL, -5.0, 6.0)
-    found = list(_lines(o, 20, ALL, (7.0, 1.0)))
+    found = list(_find_candidate_lines(o, 20, ALL, (7.0, 1.0)))
     assert found[-1] == (7.0, 1.0)
     assert all(one == (pytest.approx(3.0), pytest.approx(-2.0)) for one in found[:-1])
     assert found[:-1]
-    assert list(_lines(o, 20, ALL, (7.0, 0.0))) == found[:-1]
-    assert list(_lines(o[:5], 5, ALL[:5], None)) == []
+    assert list(_find_candidate_lines(o, 20, ALL, (7.0, 0.0))) == found[:-1]
+    assert list(_find_candidate_lines(o[:5], 5, ALL[:5], None)) == []
 
 
 def test_a_law_holds_where_it_gives_every_number():
     o = 3.0 - 2.0 * Z
-    assert holds(law(), o, Z)
+    assert is_law_held(law(), o, Z)
     for off in (1e-4, -1e-4, math.inf, math.nan):
         wrong = o.copy()
         wrong[11] += off
-        assert not holds(law(), wrong, Z)
-    assert holds(law(low=1.0), np.maximum(o, 1.0), Z)
-    assert not holds(law(), np.maximum(o, 1.0), Z)
-    assert not holds(law(low=1.0), o, Z)
-    assert holds(law(post="round"), np.round(o), Z)
+        assert not is_law_held(law(), wrong, Z)
+    assert is_law_held(law(low=1.0), np.maximum(o, 1.0), Z)
+    assert not is_law_held(law(), np.maximum(o, 1.0), Z)
+    assert not is_law_held(law(low=1.0), o, Z)
+    assert is_law_held(law(post="round"), np.round(o), Z)
     shifted = np.round(o)
     shifted[2] += 1
-    assert not holds(law(post="round"), shifted, Z)
+    assert not is_law_held(law(post="round"), shifted, Z)
     far = 3.0 - 2.0 * FAR
-    assert holds(law(), far + 1e-5, FAR)  # as far out a double has fewer digits
-    assert not holds(law(), 3.0 - 2.0 * Z + 1e-5, Z)
+    assert is_law_held(law(), far + 1e-5, FAR)  # as far out a double has fewer digits
+    assert not is_law_held(law(), 3.0 - 2.0 * Z + 1e-5, Z)
 
 
 @pytest.mark.parametrize(("inside", "enough"), [(6, True), (5, False)])
@@ -256,27 +256,33 @@ def test_so_many_runs_have_to_be_inside_the_ends(inside, enough):
     z = np.linspace(-1.0, 1.0, 12)
     o = z.copy()
     high = (z[inside - 1] + z[inside]) / 2
-    assert _explains(Law("laplace", 0.0, 1.0, high=high), np.minimum(o, high), z) is enough
-    assert _explains(Law("laplace", 0.0, -1.0, low=-high), np.maximum(-o, -high), z) is enough
-    assert not _explains(Law("laplace", 0.0, 0.0), o, z)
-    assert not _explains(Law("laplace", 0.0, math.inf), o, z)
+    assert (
+        _is_law_explaining(NumberLaw("laplace", 0.0, 1.0, high=high), np.minimum(o, high), z)
+        is enough
+    )
+    assert (
+        _is_law_explaining(NumberLaw("laplace", 0.0, -1.0, low=-high), np.maximum(-o, -high), z)
+        is enough
+    )
+    assert not _is_law_explaining(NumberLaw("laplace", 0.0, 0.0), o, z)
+    assert not _is_law_explaining(NumberLaw("laplace", 0.0, math.inf), o, z)
 
 
 def test_a_centre_is_off_by_its_rounding_and_what_runs_miss():
     o = 3.0 - 2.0 * Z
     size = np.abs(o).max() + np.abs(2.0 * Z).max()
-    assert _error(law(), o, Z) == pytest.approx(1e-15 * size, rel=0.3, abs=0.0)
-    assert _error(law(), o + 1e-6, Z) == pytest.approx(1e-6, rel=1e-3)
+    assert _estimate_law_error(law(), o, Z) == pytest.approx(1e-15 * size, rel=0.3, abs=0.0)
+    assert _estimate_law_error(law(), o + 1e-6, Z) == pytest.approx(1e-6, rel=1e-3)
     single = o.astype(np.float32).astype(float)
-    assert _precision(single) == 3e-7
-    assert _precision(o) == _precision(np.array([1.0, 2.0])) == 1e-13
-    assert _error(law(), single, Z) > 1e-7
+    assert _estimate_precision(single) == 3e-7
+    assert _estimate_precision(o) == _estimate_precision(np.array([1.0, 2.0])) == 1e-13
+    assert _estimate_law_error(law(), single, Z) > 1e-7
 
 
 def test_a_constant_is_the_same_in_every_run_a_missing_number_too():
     nan = math.nan
     numbers = np.array([[1.0, nan, 1.0, nan], [1.0, nan, 2.0, 1.0], [1.0, nan, 1.0, nan]])
-    assert _constants(numbers) == [True, True, False, False]
+    assert _find_constant_columns(numbers) == [True, True, False, False]
 
 
 def test_laws_are_of_outputs_of_one_structure():
@@ -305,6 +311,6 @@ def test_a_hint_is_given_where_every_call_met_the_same_centre_and_factor(other):
         return made
 
     same = call((1.0, 1.0))
-    assert _hints([same, same]) == [(1.0, 1.0)] * 2
-    assert _hints([same, call(other)]) == [None, None]
-    assert _hints([call(other), same]) == [None, None]
+    assert _find_entry_hints([same, same]) == [(1.0, 1.0)] * 2
+    assert _find_entry_hints([same, call(other)]) == [None, None]
+    assert _find_entry_hints([call(other), same]) == [None, None]

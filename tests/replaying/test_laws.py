@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from dpaudit.freezing.observing import observed
-from dpaudit.replaying.counting import constants, needed
+from dpaudit.replaying.counting import constants, count_needed_runs
 from dpaudit.replaying.events import best_event
-from dpaudit.replaying.laws import KINDS, Law, laws_of
+from dpaudit.replaying.laws import KINDS, NumberLaw, laws_of
 
 SCIPY = {
     "laplace": stats.laplace,
@@ -46,7 +46,7 @@ def test_standard_laws_are_those_of_scipy(kind, z):
 @pytest.mark.parametrize("factor", [2.0, -0.5])
 @pytest.mark.parametrize("post", ["", "round", "floor", "ceil", "trunc"])
 def test_probabilities_of_half_lines_are_those_of_draws(factor, post):
-    law = Law("laplace", 0.3, factor, post=post, low=-1.0, high=2.0)
+    law = NumberLaw("laplace", 0.3, factor, post=post, low=-1.0, high=2.0)
     drawn = law.predicted(np.random.default_rng(0).laplace(size=200_000))
     for threshold in (-1.5, -1.0, -0.5, 0.0, 1.0, 1.5, 2.0, 2.5):
         assert law.at_least(threshold) == pytest.approx((drawn >= threshold).mean(), abs=5e-3)
@@ -122,7 +122,7 @@ def test_clipping_between_the_centres_leaves_less():
     def clipped(data, rng):
         return min(data.sum() + rng.laplace(), 0.75)
 
-    law = Law("laplace", 0.0, 1.0, high=0.75), Law("laplace", 1.0, 1.0, high=0.75)
+    law = NumberLaw("laplace", 0.0, 1.0, high=0.75), NumberLaw("laplace", 1.0, 1.0, high=0.75)
     ratio = math.log(law[1].at_least(0.75) / law[0].at_least(0.75))
     assert 0 < ratio < 1
     assert _epsilon(clipped) == pytest.approx(1.0, abs=1e-6)  # below both centres nothing is cut
@@ -148,7 +148,7 @@ def test_constants_are_chosen_on_both_sides():
     sides = observed(lambda data, rng: {"a": float(data[0]), "b": rng.laplace()}, ZERO, ONE).sides
     found = list(constants(sides[0].plain, sides[1].plain))
     assert {(one.what, one.place) for one in found} == {("number", 0)}
-    assert needed(3.0, 0.0) > needed(1.0, 0.0)
+    assert count_needed_runs(3.0, 0.0) > count_needed_runs(1.0, 0.0)
 
 
 def test_a_kept_noise_is_no_proof(replay_here):

@@ -8,9 +8,21 @@ import numpy as np
 import pytest
 
 from dpaudit.freezing.tracked import MOST_MEETINGS, Call, Meeting
-from dpaudit.replaying.laws import Draw, Law, Laws
-from dpaudit.replaying.movement import Moved, _difference, _in_outputs, _moved, movements
-from dpaudit.replaying.shifts import _less, _met, _one_shift, _read_off_outputs, shift_of
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
+from dpaudit.replaying.movement import (
+    CallMovement,
+    _find_centre_difference,
+    _in_outputs,
+    _make_moved_call,
+    compute_movements,
+)
+from dpaudit.replaying.shifts import (
+    _compute_scaled_difference,
+    _find_meeting_shift,
+    _one_shift,
+    _read_off_outputs,
+    shift_of,
+)
 
 KEY = "laplace(0;)#0"
 NOTHING = Laws(None, None, [], []), Laws(None, None, [], [])
@@ -27,7 +39,7 @@ def call(location=None, scale=2.0, meetings=(), shape=(), **given):
 
 
 def met(one, other):
-    found = _met(call(**one), call(**other))
+    found = _find_meeting_shift(call(**one), call(**other))
     return found.tolist() if isinstance(found, np.ndarray) else found
 
 
@@ -143,7 +155,7 @@ def test_one_noise_of_a_vector_has_one_shift():
 def test_a_difference_is_rounding_where_neither_centre_nor_noise_has_so_many_digits(
     one, other, scale, shift
 ):
-    found = _less(np.asarray(one), np.asarray(other), np.asarray(scale))
+    found = _compute_scaled_difference(np.asarray(one), np.asarray(other), np.asarray(scale))
     assert float(found) == pytest.approx(shift, rel=1e-3, abs=0)
 
 
@@ -151,7 +163,7 @@ def test_a_difference_is_rounding_where_neither_centre_nor_noise_has_so_many_dig
 
 
 def law(centre, factor=2.0, entry=0, key=KEY, error=0.0, kind="laplace"):
-    return Law(kind, centre, factor, Draw(key, entry), error=error)
+    return NumberLaw(kind, centre, factor, StandardDraw(key, entry), error=error)
 
 
 def laws(*numbers, structure="[,]"):
@@ -208,7 +220,7 @@ def test_two_numbers_with_one_noise_are_off_by_both_their_roundings():
     assert 0 in _read_off_outputs(call(), (laws(*here), laws(*there)))
     apart = [law(3.0, error=1e-4), law(3.03, error=1e-4)]
     assert _read_off_outputs(call(), (laws(*apart), laws(*there))) == "shared"
-    none = [law(3.0), Law("constant", 1.0)]
+    none = [law(3.0), NumberLaw("constant", 1.0)]
     assert set(_read_off_outputs(call(), (laws(*none), laws(law(1.0), None)))) == {0}
 
 
@@ -251,7 +263,7 @@ def test_two_numbers_with_one_noise_are_off_by_both_their_roundings():
 def test_a_movement_is_that_of_the_first_sum_that_moved_or_of_the_place(
     one, other, seen, difference, factors
 ):
-    place, found, times, where = _difference(call(**one), call(**other))
+    place, found, times, where = _find_centre_difference(call(**one), call(**other))
     assert (where, times) == (seen, factors)
     assert (found is None) == (difference is None)
     assert found is None or float(found) == difference
@@ -259,7 +271,7 @@ def test_a_movement_is_that_of_the_first_sum_that_moved_or_of_the_place(
 
 
 def noted(one, other, steady=True, sides=NOTHING):
-    return _moved(call(**one), call(**other), steady, sides)
+    return _make_moved_call(call(**one), call(**other), steady, sides)
 
 
 def test_a_call_that_moved_has_its_norm_its_scales_and_what_it_spends():
@@ -344,11 +356,11 @@ def test_calls_of_both_runs_that_no_other_contains_are_told_once_each():
 
     here = side(call(3.0), call(3.0, key="a"), call(3.0, key="b", parent=0), call(5.0))
     there = side(call(1.0), call(1.0, key="b", parent=0), call(2.0), call(1.0, key="c"))
-    found = movements(here, there, NOTHING, {KEY, f"{KEY} again"})
+    found = compute_movements(here, there, NOTHING, {KEY, f"{KEY} again"})
     assert [(one.key, one.moved, one.steady) for one in found] == [
         (KEY, 2.0, True),
         (KEY, 3.0, True),
     ]
-    found = movements(here, there, NOTHING, {KEY})
+    found = compute_movements(here, there, NOTHING, {KEY})
     assert [one.steady for one in found] == [True, False]
-    assert all(isinstance(one, Moved) for one in found)
+    assert all(isinstance(one, CallMovement) for one in found)

@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 
 from dpaudit.freezing.observing import observed
-from dpaudit.replaying.asked import Asked
+from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.findings import _declared
 from dpaudit.replaying.laws import laws_of
-from dpaudit.replaying.movement import movements
+from dpaudit.replaying.movement import compute_movements
 
 
 def moved(function, dataset=(0.0,), neighbour=(1.0,)):
     one, other = observed(function, np.array(dataset), np.array(neighbour)).sides
     laws = laws_of(one), laws_of(other)
-    (found,) = movements(one, other, laws, frozenset({call.key for call in one.runs[0].calls}))
+    (found,) = compute_movements(
+        one, other, laws, frozenset({call.key for call in one.runs[0].calls})
+    )
     return found
 
 
@@ -64,4 +66,6 @@ def test_a_declaration_is_broken_by_a_movement_that_no_noise_has_a_part_in(
     call = SimpleNamespace(
         declared=declared, moved=moved, steady=steady, name="n", place="p", index=0
     )
-    assert [one.tier for one in _declared([call], Asked(1.0, 0.0))] == ["violation"] * broken
+    assert [one.tier for one in _declared([call], ReplayRequest(1.0, 0.0))] == [
+        "violation"
+    ] * broken

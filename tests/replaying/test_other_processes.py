@@ -6,9 +6,15 @@ import pytest
 
 from dpaudit.freezing.outputs import flattened
 from dpaudit.replaying import processes
-from dpaudit.replaying.counting import Seen
+from dpaudit.replaying.counting import OutputEvent
 from dpaudit.replaying.digits import in_four_digits
-from dpaudit.replaying.processes import Answers, Elsewhere, constant_of, judged, of_one_process
+from dpaudit.replaying.processes import (
+    Elsewhere,
+    ProcessRepetition,
+    constant_of,
+    judged,
+    of_one_process,
+)
 
 COUNTED = {"constant": ["number", "dataset", 0, "x"], "evidence": {"counted": {}}}
 BY_LAW = {"constant": None, "evidence": {"event": {"conditions": [{"place": 0}, {"place": 2}]}}}
@@ -34,7 +40,7 @@ def tiers(*findings, kept=(), again=None, **said):
     there = Elsewhere(
         answer("again", lambda: list(findings) if again is None else again),
         answer("constants", lambda ones: [True for _ in ones]),
-        answer("answers", lambda reads: [Answers(True, False) for _ in reads]),
+        answer("answers", lambda reads: [ProcessRepetition(True, False) for _ in reads]),
         answer("unmoved", lambda parts: [True for _ in parts]),
         answer("beyond_data", lambda: []),
     )
@@ -97,7 +103,7 @@ def test_a_second_replay_has_to_find_the_same_sort_of_count():
 @pytest.mark.parametrize("come_back", [True, False])
 @pytest.mark.parametrize("beyond", [[], [("file", "a.txt")]])
 def test_a_count_is_withheld_of_what_a_process_keeps_or_may_read(kept, come_back, beyond):
-    said = {"answers": [Answers(come_back, kept)], "beyond_data": beyond}
+    said = {"answers": [ProcessRepetition(come_back, kept)], "beyond_data": beyond}
     stands = not kept and not (come_back and beyond)
     assert tiers(finding(**VARIES), **said)[0] == (["proof"] if stands else ["withheld"])
 
@@ -149,16 +155,18 @@ def outputs(*values):
 def test_a_constant_holds_in_all_runs_of_its_side_and_in_none_of_the_other(
     own, other, holds, favours
 ):
-    constant = constant_of(Seen("number", favours, 7.0))
+    constant = constant_of(OutputEvent("number", favours, 7.0))
     sides = outputs(*own), outputs(*other)
     sides = sides if favours == "dataset" else sides[::-1]
-    assert processes._holds(constant, *sides) is holds
+    assert processes._is_constant_held(constant, *sides) is holds
     assert constant_of(None) is None
-    assert constant_of(Seen("number", favours, 8.0)) != constant
+    assert constant_of(OutputEvent("number", favours, 8.0)) != constant
 
 
 def test_a_constant_holds_where_every_process_says_so(monkeypatch):
-    monkeypatch.setattr(processes, "_dealt", lambda *_: [[True, True], [True, False]])
+    monkeypatch.setattr(
+        processes, "_run_in_fresh_processes", lambda *_: [[True, True], [True, False]]
+    )
     assert processes.in_processes(None, None, 0) == [True, False]
 
 
@@ -170,23 +178,23 @@ def test_calls_elsewhere_are_of_both_datasets_with_their_own_seeds(monkeypatch):
         return flattened(7.0 if data == "d" else 8.0)
 
     monkeypatch.setattr(processes, "really", really)
-    constant = constant_of(Seen("number", "dataset", 7.0))
-    away = constant_of(Seen("number", "neighbour", 7.0))
-    assert processes.hold([constant, away], None, ("d", "n"), 100) == [True, False]
+    constant = constant_of(OutputEvent("number", "dataset", 7.0))
+    away = constant_of(OutputEvent("number", "neighbour", 7.0))
+    assert processes.check_constants([constant, away], None, ("d", "n"), 100) == [True, False]
     assert seeds == [("d", 100), ("d", 101), ("n", 102), ("n", 103)]
 
 
 def test_what_comes_back_and_what_is_kept_is_told_apart():
     fresh = [[["a", "b", "c"], ["d", "e", "f"]], [["g", "h", "i"], ["j", "k", "l"]]]
-    assert processes._compared(fresh) == Answers(False, False)
+    assert processes._compare_process_answers(fresh) == ProcessRepetition(False, False)
     back = [[["a", "b", "c"], ["d", "d", "f"]], [["g", "h", "i"], ["j", "k", "l"]]]
-    assert processes._compared(back).come_back
+    assert processes._compare_process_answers(back).come_back
     kept = [[[f"{n}"] * 32, [f"o{n}"] * 32] for n in range(8)]
-    assert processes._compared(kept) == Answers(True, True)
+    assert processes._compare_process_answers(kept) == ProcessRepetition(True, True)
     same = [[["a"] * 32, ["b"] * 32] for _ in range(8)]
-    assert processes._compared(same) == Answers(True, False)
+    assert processes._compare_process_answers(same) == ProcessRepetition(True, False)
     one_side = [[[f"{n}-{m}" for m in range(32)], [f"o{n}"] * 32] for n in range(8)]
-    assert processes._compared(one_side) == Answers(True, True)
+    assert processes._compare_process_answers(one_side) == ProcessRepetition(True, True)
 
 
 # Files

@@ -10,7 +10,7 @@ import dpaudit.replaying.parts as parts_module
 from dpaudit.errors import InvalidArgument
 from dpaudit.freezing.guide import guide
 from dpaudit.laws.isolated import Isolation
-from dpaudit.replaying.parts import Part, audited, parts, total
+from dpaudit.replaying.parts import PrimitiveGroup, audit_part, make_replay_parts, total
 
 HERE = Isolation(in_process=True)
 
@@ -20,7 +20,7 @@ def test_parts_add_up_by_kind(replay_here):
         sums = [data.sum() + rng.laplace(scale=8.0) for _ in range(4)]
         return [*sums, data.max() + rng.laplace(scale=2.0), 1.0 + rng.laplace()]
 
-    found = parts(replay_here(release, np.array([0.0]), np.array([1.0]), epsilon=2.0))
+    found = make_replay_parts(replay_here(release, np.array([0.0]), np.array([1.0]), epsilon=2.0))
     assert [(one.count, one.epsilon) for one in found] == [(4, 0.125), (1, 0.5)]
     assert {one.label for one in found} == {"proved by its law"}
     assert total(found) == pytest.approx(1.0)
@@ -30,24 +30,26 @@ def test_a_part_without_a_law_is_unknown(replay_here):
     def release(data, rng):
         return int(data.sum() + rng.geometric(0.5) - rng.geometric(0.5))
 
-    found = parts(replay_here(release, np.array([0.0]), np.array([1.0])))
+    found = make_replay_parts(replay_here(release, np.array([0.0]), np.array([1.0])))
     assert "unknown" in {one.label for one in found}
     assert total(found) is None
 
 
 def test_a_primitive_alone_is_audited(replay_here):
-    part = Part(
+    part = PrimitiveGroup(
         name="own", kind="own", scale=None, moved=1.0, count=2, epsilon=None, label="unknown"
     )
-    right = audited(part, lambda v, rng: v + rng.laplace(), epsilon=1.0, trials=200, isolation=HERE)
-    wrong = audited(
+    right = audit_part(
+        part, lambda v, rng: v + rng.laplace(), epsilon=1.0, trials=200, isolation=HERE
+    )
+    wrong = audit_part(
         part, lambda v, rng: v + rng.laplace(scale=0.2), epsilon=1.0, trials=400, isolation=HERE
     )
     assert (right.label, right.audited.verdict, total([right])) == ("audited", "not refuted", 2.0)
     assert wrong.audited.verdict == "refuted"
     assert wrong.epsilon > 1.0
     with pytest.raises(InvalidArgument, match="part"):
-        audited(Part(**{**vars(part), "moved": None}), lambda v, rng: v, epsilon=1.0)
+        audit_part(PrimitiveGroup(**{**vars(part), "moved": None}), lambda v, rng: v, epsilon=1.0)
 
 
 @pytest.mark.parametrize(
@@ -64,14 +66,18 @@ def test_a_part_spends_what_its_audit_says_and_nothing_if_it_says_nothing(
 ):
     said = SimpleNamespace(verdict=verdict, measured=SimpleNamespace(lower=lower))
     monkeypatch.setattr(parts_module, "audit", lambda *_, **__: said)
-    part = Part(name="own", kind="own", scale=1.0, moved=1.0, count=3, epsilon=0.1, label="unknown")
-    found = audited(part, None, epsilon=1.0)
+    part = PrimitiveGroup(
+        name="own", kind="own", scale=1.0, moved=1.0, count=3, epsilon=0.1, label="unknown"
+    )
+    found = audit_part(part, None, epsilon=1.0)
     assert (found.epsilon, found.label, found.audited) == (epsilon, label, said)
     assert total([part, found]) == (None if epsilon is None else 0.3 + 3 * epsilon)
 
 
 def test_a_total_is_rounded_up_and_none_where_a_part_is_unknown():
-    part = Part(name="own", kind="own", scale=1.0, moved=1.0, count=3, epsilon=0.1, label="unknown")
+    part = PrimitiveGroup(
+        name="own", kind="own", scale=1.0, moved=1.0, count=3, epsilon=0.1, label="unknown"
+    )
     assert total([]) == 0
     assert total([part]) == 0.3
     assert total([part, replace(part, epsilon=None)]) is None

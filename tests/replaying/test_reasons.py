@@ -15,17 +15,23 @@ from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call, Meeting
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.replaying import dependence, spending
-from dpaudit.replaying.dependence import Looked, _alike, _compare, _obey, named_calls
-from dpaudit.replaying.laws import Draw, Law, Laws
-from dpaudit.replaying.movement import Moved
-from dpaudit.replaying.spending import Reason, composed, spending_of, total_mu
+from dpaudit.replaying.dependence import (
+    DependenceCheck,
+    _compare_runs,
+    _has_lawful_runs,
+    _is_same_call,
+    make_call_names,
+)
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
+from dpaudit.replaying.movement import CallMovement
+from dpaudit.replaying.spending import Reason, compose_moved_epsilon, spending_of, total_mu
 
-MOVED = Moved(
+MOVED = CallMovement(
     index=0, key="k", place="a.py:3 in f", name="n", kind="laplace", shape=(), scale=1.0,
     other_scale=1.0, moved=0.5, seen="sum", steady=True, declared=None, epsilon=None, spent=0.5,
 )  # fmt: skip
 STILL = replace(MOVED, moved=0.0, spent=0.0)
-DRAW = Draw("laplace(0;)#0", 0)
+DRAW = StandardDraw("laplace(0;)#0", 0)
 
 
 def side(repeated=True, runs=(), far=(), outputs=()):
@@ -41,12 +47,12 @@ def laws(*numbers, structure="[,]", texts=(), cut=False):
     return Laws(structure, texts, [], list(numbers), cut)
 
 
-NOISY = Law("laplace", 1.0, 2.0, DRAW)
+NOISY = NumberLaw("laplace", 1.0, 2.0, DRAW)
 QUIET = laws(NOISY)
 
 
 def found(moved=(MOVED,), sides=None, both=(QUIET, QUIET), looked=None, claimed=(1.0, 0.0), **own):
-    looked = looked or Looked(ordinary=7, graded=5)
+    looked = looked or DependenceCheck(ordinary=7, graded=5)
     return spending_of(list(moved), sides or (side(), side()), both, looked, claimed, **own)
 
 
@@ -58,7 +64,7 @@ def reasons(**given):
 
 
 def looked(**given):
-    return Looked(ordinary=7, graded=5, **given)
+    return DependenceCheck(ordinary=7, graded=5, **given)
 
 
 def test_nothing_stands_in_the_way_of_a_total():
@@ -132,7 +138,7 @@ def test_data_that_pass_by_the_centre_leave_no_total(first, change, past):
 
 def test_a_constant_that_differs_passes_by_the_noise():
     def constant(value):
-        return laws(NOISY, Law("constant", value))
+        return laws(NOISY, NumberLaw("constant", value))
 
     assert reasons(both=(constant(1.0), constant(1.0))) == set()
     assert reasons(both=(constant(1.0), constant(1.0 + 1e-15))) == {"outputs"}
@@ -190,7 +196,9 @@ def test_noise_of_a_package_is_of_its_law(name):
     one = replace(MOVED, kind=name, spent=0.5)
     assert total_mu([one]) == 0.5
     assert total_mu([one, replace(one, spent=0.0, kind="laplace")]) == 0.5
-    assert composed([one], 1e-5) == pytest.approx(GaussianDP(0.5).epsilon(1e-5), rel=1e-6)
+    assert compose_moved_epsilon([one], 1e-5) == pytest.approx(
+        GaussianDP(0.5).epsilon(1e-5), rel=1e-6
+    )
 
 
 def test_noise_may_shrink_by_the_share_of_a_claim_that_laplace_noise_spends():
@@ -201,10 +209,10 @@ def test_noise_may_shrink_by_the_share_of_a_claim_that_laplace_noise_spends():
 
 
 def test_a_total_counts_every_call_and_none_that_did_not_move():
-    assert composed([], 0.0) == composed([STILL], 0.0) == 0.0
-    assert composed([MOVED] * 7, 0.0) == pytest.approx(3.5)
-    assert composed([MOVED, replace(MOVED, spent=None)], 0.0) is None
-    mixed = composed([MOVED, gaussian(0.5)], 1e-5)
+    assert compose_moved_epsilon([], 0.0) == compose_moved_epsilon([STILL], 0.0) == 0.0
+    assert compose_moved_epsilon([MOVED] * 7, 0.0) == pytest.approx(3.5)
+    assert compose_moved_epsilon([MOVED, replace(MOVED, spent=None)], 0.0) is None
+    mixed = compose_moved_epsilon([MOVED, gaussian(0.5)], 1e-5)
     assert mixed <= 0.5 + GaussianDP(0.5).epsilon(1e-5) + 1e-9
     assert mixed > GaussianDP(0.5).epsilon(1e-5)
 
@@ -223,10 +231,10 @@ def test_more_runs_are_made_where_a_number_or_a_declaration_is_at_stake(
 ):
     last = spending.Spending(9.0)
     answers = [first, last]
-    monkeypatch.setattr(spending, "look_for_dependence", lambda sides: Looked())
-    monkeypatch.setattr(spending, "look_again", lambda *_: Looked())
+    monkeypatch.setattr(spending, "look_for_dependence", lambda sides: DependenceCheck())
+    monkeypatch.setattr(spending, "look_again", lambda *_: DependenceCheck())
     calls = [MOVED, replace(MOVED, declared=declared)]
-    monkeypatch.setattr(spending, "movements", lambda *_: calls)
+    monkeypatch.setattr(spending, "compute_movements", lambda *_: calls)
     monkeypatch.setattr(spending, "spending_of", lambda *_: answers.pop(0))
     _, told = spending.measure_spending(
         None, (), (side(), side()), (QUIET, QUIET), (1.0, 0.0), seed=0, hidden_state=False
@@ -261,27 +269,27 @@ def run(*calls, seed=1, error=None):
     ],
 )
 def test_a_centre_that_moves_in_its_last_bit_depends_on_noise(change, alike):
-    assert _alike(call(), call(**change)) is alike
-    assert _alike(call(**change), call()) is alike
+    assert _is_same_call(call(), call(**change)) is alike
+    assert _is_same_call(call(**change), call()) is alike
     first, other = call(), call(**change)
-    assert (_compare(run(first), [run(other)]).steady == {"a"}) is alike
+    assert (_compare_runs(run(first), [run(other)]).steady == {"a"}) is alike
 
 
 def test_a_missing_centre_is_itself():
-    assert _alike(call(centre=np.nan), call(centre=np.nan))
-    assert not _alike(call(centre=np.nan), call(centre=1.0))
+    assert _is_same_call(call(centre=np.nan), call(centre=np.nan))
+    assert not _is_same_call(call(centre=np.nan), call(centre=1.0))
 
 
 def test_one_run_of_many_is_enough():
     runs = [run(call()), run(call(centre=2.0)), run(call())]
-    assert _compare(run(call()), runs).steady == set()
-    assert _compare(run(call()), [run(call()), run()]).steady == set()
-    assert _compare(run(call()), [run(call()), run(call())]).steady == {"a"}
+    assert _compare_runs(run(call()), runs).steady == set()
+    assert _compare_runs(run(call()), [run(call()), run()]).steady == set()
+    assert _compare_runs(run(call()), [run(call()), run(call())]).steady == {"a"}
 
 
 def test_runs_are_counted_by_their_sort():
     runs = [run(call()), run(call(), seed=0), run(call(), seed=-4), run(call(), seed=-5)]
-    told = _compare(run(call()), runs)
+    told = _compare_runs(run(call()), runs)
     assert (told.ordinary, told.graded, told.same_calls) == (3, 2, True)
 
 
@@ -297,12 +305,12 @@ def test_runs_are_counted_by_their_sort():
     ],
 )
 def test_runs_make_the_same_calls_where_no_outermost_one_is_another(other, same):
-    assert _compare(run(call()), [other]).same_calls is same
-    assert _compare(run(call()), [other, run(call())]).same_calls is same
+    assert _compare_runs(run(call()), [other]).same_calls is same
+    assert _compare_runs(run(call()), [other, run(call())]).same_calls is same
     sides = Side(runs=[run(call()), run(call())]), Side(runs=[other])
     made = dependence.look_for_dependence(sides)
     assert made.same_calls is (same or other.error is not None)
-    assert named_calls(run(call(), call())).keys() == {"a", "a again"}
+    assert make_call_names(run(call(), call())).keys() == {"a", "a again"}
 
 
 def test_both_datasets_have_to_be_steady_and_the_fewer_runs_count():
@@ -322,9 +330,9 @@ def test_more_runs_are_added_to_those_that_are_there(monkeypatch, graded):
     made += [(run(call(key="laplace(0;)#0"), seed=-4), flattened([2.0]))] * graded
     monkeypatch.setattr(dependence, "runs_of_every_size", lambda *_: iter(made))
     structure = flattened([1.0]).structure
-    both = (laws(Law("laplace", 1.0, 2.0, DRAW), structure=structure),) * 2
+    both = (laws(NumberLaw("laplace", 1.0, 2.0, DRAW), structure=structure),) * 2
     sides = (Side(runs=[run(call(key="laplace(0;)#0"))]),) * 2
-    before = Looked({"laplace(0;)#0", "b"}, ordinary=3, graded=2)
+    before = DependenceCheck({"laplace(0;)#0", "b"}, ordinary=3, graded=2)
     told = dependence.look_again(before, None, ((), ()), (sides, both), 5)
     assert (told.steady, told.lawful) == ({"laplace(0;)#0"}, True)
     assert told.every_size is (graded >= 14)
@@ -337,7 +345,7 @@ def test_more_runs_are_added_to_those_that_are_there(monkeypatch, graded):
 
 def test_runs_obey_laws_where_every_number_and_text_of_every_run_does():
     structure = flattened([1.0, "a", 1.0]).structure
-    both = laws(NOISY, Law("constant", 7.0), structure=structure, texts=("a",))
+    both = laws(NOISY, NumberLaw("constant", 7.0), structure=structure, texts=("a",))
     draws = [-0.5, 0.5, 3.0]
     own = [call(key=DRAW.key, draw=z) for z in draws]
 
@@ -346,15 +354,15 @@ def test_runs_obey_laws_where_every_number_and_text_of_every_run_does():
         for place, value in changes.get("at", {}).items():
             outputs[2][place] = value
         made = [(run(one), flattened(out)) for one, out in zip(own, outputs, strict=True)]
-        return _obey(laws, made[: changes.get("most", 3)])
+        return _has_lawful_runs(laws, made[: changes.get("most", 3)])
 
     assert obey()
     assert not obey(at={0: 7.001})
     assert not obey(at={2: 7.001})
     assert not obey(at={1: "b"})
     assert not obey(at={1: 3.0})
-    assert obey(replace(both, numbers=[None, Law("constant", 7.0)]), at={0: 7.001})
-    assert not obey(replace(both, numbers=[None, Law("constant", 7.0)]), at={2: 7.001})
-    assert not obey(replace(both, numbers=[replace(NOISY, draw=Draw("b", 0)), None]))
-    missing = replace(both, numbers=[None, Law("constant", math.nan)])
+    assert obey(replace(both, numbers=[None, NumberLaw("constant", 7.0)]), at={0: 7.001})
+    assert not obey(replace(both, numbers=[None, NumberLaw("constant", 7.0)]), at={2: 7.001})
+    assert not obey(replace(both, numbers=[replace(NOISY, draw=StandardDraw("b", 0)), None]))
+    missing = replace(both, numbers=[None, NumberLaw("constant", math.nan)])
     assert not obey(missing)

@@ -10,17 +10,17 @@ import pytest
 
 from dpaudit.freezing.tracked import Call
 from dpaudit.guarantees.kinds import GaussianDP
-from dpaudit.replaying.laws import Draw, Law, Laws
-from dpaudit.replaying.movement import Moved
+from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
+from dpaudit.replaying.movement import CallMovement
 from dpaudit.replaying.shifts import _one_shift, _read_off_outputs
-from dpaudit.replaying.spending import _excess, composed, total_mu
+from dpaudit.replaying.spending import _compute_noise_excess, compose_moved_epsilon, total_mu
 
 KEY = "laplace(0;)#0"
 CALL = Call(0, "laplace", "laplace", "a.py:3 in f", (), (), KEY)
 
 
 def value(spent, kind="normal"):
-    return Moved(
+    return CallMovement(
         index=0, key=KEY, place="a.py:3 in f", name=kind, kind=kind, shape=(), scale=1.0,
         other_scale=1.0, moved=spent, seen="sum", steady=True, declared=None, epsilon=None,
         spent=spent,
@@ -28,7 +28,7 @@ def value(spent, kind="normal"):
 
 
 def law(centre, factor, error=0.0, entry=0, key=KEY):
-    return Law("laplace", centre, factor, Draw(key, entry), error=error)
+    return NumberLaw("laplace", centre, factor, StandardDraw(key, entry), error=error)
 
 
 def laws(*numbers):
@@ -95,19 +95,23 @@ def test_gaussian_values_spend_as_the_root_of_squares_and_laplace_values_as_a_su
     assert total_mu([value(3.0), value(0.0, "laplace")]) == pytest.approx(3.0)
     assert total_mu([value(3.0), value(4.0, "laplace")]) is None
     assert total_mu([value(0.0)]) is None
-    assert composed([value(3.0, "laplace"), value(4.0, "laplace")], 0.0) == pytest.approx(7.0)
-    both = composed([value(0.3), value(0.4)], 1e-5)
+    assert compose_moved_epsilon(
+        [value(3.0, "laplace"), value(4.0, "laplace")], 0.0
+    ) == pytest.approx(7.0)
+    both = compose_moved_epsilon([value(0.3), value(0.4)], 1e-5)
     assert both == pytest.approx(GaussianDP(0.5).epsilon(1e-5), rel=1e-6)
-    assert composed([value(0.3)], 0.0) is None
+    assert compose_moved_epsilon([value(0.3)], 0.0) is None
 
 
 def test_an_excess_is_how_many_times_the_noise_of_the_claim_there_is():
     several = [value(0.2, "laplace"), value(0.3, "laplace")]
-    assert _excess(several, None, 2.0, 0.0) == pytest.approx(4.0)
-    assert _excess([*several, value(0.1)], None, 2.0, 1e-5) is None
-    assert _excess([], None, 2.0, 0.0) is None
-    assert _excess([value(0.5)], 0.5, 2.0, 0.0) is None
-    times = _excess([value(0.5)], 0.5, 2.0, 1e-5)
+    assert _compute_noise_excess(several, None, 2.0, 0.0) == pytest.approx(4.0)
+    assert _compute_noise_excess([*several, value(0.1)], None, 2.0, 1e-5) is None
+    assert _compute_noise_excess([], None, 2.0, 0.0) is None
+    assert _compute_noise_excess([value(0.5)], 0.5, 2.0, 0.0) is None
+    times = _compute_noise_excess([value(0.5)], 0.5, 2.0, 1e-5)
     assert GaussianDP(times * 0.5).epsilon(1e-5) <= 2.0  # at least so many: it is rounded down
     assert GaussianDP(0.5 * times).epsilon(1e-5) == pytest.approx(2.0, rel=1e-6)
-    assert math.isclose(_excess([value(0.25)], 0.25, 2.0, 1e-5), 2 * times, rel_tol=1e-6)
+    assert math.isclose(
+        _compute_noise_excess([value(0.25)], 0.25, 2.0, 1e-5), 2 * times, rel_tol=1e-6
+    )

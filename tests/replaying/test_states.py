@@ -11,7 +11,7 @@ import pytest
 import dpaudit
 from dpaudit.freezing.states import after_others, agree, are_unmoved, processes_for
 from dpaudit.replaying.api import replay
-from dpaudit.replaying.processes import _withhold
+from dpaudit.replaying.processes import _set_withheld
 from dpaudit.verification import Reader
 
 PAIR = [1.0, 2.0, 3.0], [1.0, 2.0, 2.0]
@@ -247,7 +247,7 @@ def test_in_so_many_processes_a_kept_coin_hardly_comes_up_the_same(epsilon):
 def test_what_is_withheld_proves_and_certifies_nothing():
     one = {"kind": "sensitivity", "tier": "proof", "words": "it moved", "place": "a.py:3"}
     one |= {"epsilon": 2.0, "evidence": {"event": {}}}
-    _withhold(one, "kept")
+    _set_withheld(one, "kept")
     assert one == {
         "kind": "hidden state", "tier": "withheld", "words": "kept", "place": "a.py:3",
         "epsilon": None, "evidence": None, "fault": None,

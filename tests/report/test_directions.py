@@ -10,10 +10,10 @@ import pytest
 
 from dpaudit.report import figures
 from dpaudit.report.document import write_index, write_report
-from dpaudit.report.entries import Entries, Entry
-from dpaudit.report.formatting import numbers, surety
-from dpaudit.report.index import plainly
-from dpaudit.report.junit import junit
+from dpaudit.report.entries import ReportEntries, ReportEntry
+from dpaudit.report.formatting import format_surety, make_shown_numbers
+from dpaudit.report.index import format_plain_finding
+from dpaudit.report.junit import render_junit
 from dpaudit.report.schema import Claimed, Measured, Proved
 
 from . import samples
@@ -29,14 +29,14 @@ def measured(lower, upper=None, confidence=0.95):
 @pytest.mark.parametrize("proved", [0.750101, 0.75001, 1.00004, 3.14159265])
 def test_a_proved_number_is_rounded_up(proved):
     result = samples.result(proved=Proved(epsilon=proved, delta=1e-5, source=SOURCE))
-    assert float(numbers(result).proved) >= proved
+    assert float(make_shown_numbers(result).proved) >= proved
 
 
 def test_a_proved_number_that_is_the_claim_is_shown_as_the_claim():
     result = samples.result(
         claimed=Claimed(epsilon=0.3, delta=0), proved=Proved(epsilon=0.1 + 0.2, source=SOURCE)
     )
-    assert numbers(result).proved == numbers(result).claimed == "0.3"
+    assert make_shown_numbers(result).proved == make_shown_numbers(result).claimed == "0.3"
 
 
 @pytest.mark.parametrize("times", [1.0999, 1.2, 2.4999, 13.99])
@@ -44,7 +44,7 @@ def test_by_how_much_a_claim_is_exceeded_is_rounded_down(times):
     result = samples.searched(
         claimed=Claimed(value=1.0), measured=measured(times, confidence=1.0), proved=None
     )
-    said = plainly(result)
+    said = format_plain_finding(result)
     assert "times" in said
     shown = float(said.removeprefix("It is ").partition(" ")[0])
     assert shown <= times < shown * 1.1
@@ -55,7 +55,7 @@ def test_by_how_much_a_claim_is_exceeded_is_rounded_down(times):
     [(0.05, "95%"), (1e-4, "99.99%"), (1e-6, "1 - 1e-6"), (1e-9, "1 - 1e-9")],
 )
 def test_no_confidence_is_shown_as_certainty(rate, shown):
-    assert surety(measured(0.1, confidence=1 - rate)) == f"at {shown} confidence"
+    assert format_surety(measured(0.1, confidence=1 - rate)) == f"at {shown} confidence"
 
 
 def test_the_audits_of_an_index_share_their_errors(tmp_path):
@@ -82,7 +82,7 @@ def test_an_infinite_proof_points_beyond_the_picture(monkeypatch):
     for proved, mark in ((1.2, figures.PROVED_MARK), (float("inf"), ">")):
         result = samples.result(proved=Proved(epsilon=proved, delta=1e-5, source=SOURCE))
         marks.clear()
-        figures._row(Axes(), 0, result, 2.0)
+        figures._draw_overview_row(Axes(), 0, result, 2.0)
         assert mark in marks
         assert (figures.PROVED_MARK in marks) is (proved < 2)
 
@@ -95,7 +95,9 @@ def test_a_report_without_a_refutation_keeps_no_earlier_certificate(tmp_path):
 
 
 def entry(outcome):
-    return Entry(name=outcome, outcome=outcome, headline=f"{outcome}.", text=f"{outcome}. More.")
+    return ReportEntry(
+        name=outcome, outcome=outcome, headline=f"{outcome}.", text=f"{outcome}. More."
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def entry(outcome):
     ],
 )
 def test_results_of_tests_fail_where_there_is_no_good_news(outcome, kind):
-    entries = Entries(
+    entries = ReportEntries(
         entries=[entry(outcome)],
         summary="",
         surety=None,
@@ -118,7 +120,7 @@ def test_results_of_tests_fail_where_there_is_no_good_news(outcome, kind):
         created="2026-01-02T03:04:05+00:00",
         seconds=1.0,
     )
-    suite = ElementTree.fromstring(junit(entries)).find("testsuite")
+    suite = ElementTree.fromstring(render_junit(entries)).find("testsuite")
     counts = {name: int(suite.get(name)) for name in ("tests", "failures", "errors")}
     expected = {"tests": 1, "failures": int(kind == "failure"), "errors": int(kind == "error")}
     assert counts == expected

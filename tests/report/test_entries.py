@@ -8,25 +8,25 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpaudit.report.entries import Entries, Entry
-from dpaudit.report.junit import junit
-from dpaudit.report.sarif import sarif
+from dpaudit.report.entries import ReportEntries, ReportEntry
+from dpaudit.report.junit import render_junit
+from dpaudit.report.sarif import make_sarif_log
 
-PLAIN = Entry(name="sum", outcome="refuted", headline="it leaks", text="it leaks a bit")
+PLAIN = ReportEntry(name="sum", outcome="refuted", headline="it leaks", text="it leaks a bit")
 FULL = replace(
     PLAIN, cells=("1", "", "2"), values={"lower": 2.0}, repeat="dpaudit audit sum --seed 1"
 )
 
 
 def of(*entries, tmp_path):
-    return Entries(
+    return ReportEntries(
         entries=entries, summary="one", surety="95%", version="9", seconds=1.5, root=tmp_path,
         created="2026-01-01T00:00:00+00:00",
     )  # fmt: skip
 
 
 def results(entries):
-    (run,) = json.loads(sarif(entries))["runs"]
+    (run,) = json.loads(make_sarif_log(entries))["runs"]
     return run
 
 
@@ -48,7 +48,7 @@ def test_each_outcome_has_its_rule_and_its_kind(tmp_path, outcome, rule, level, 
     )
     for one in run["results"]:
         assert run["tool"]["driver"]["rules"][one["ruleIndex"]]["id"] == one["ruleId"]
-    (suite,) = ElementTree.fromstring(junit(entries))
+    (suite,) = ElementTree.fromstring(render_junit(entries))
     counts = [suite.get(name) for name in ("tests", "failures", "errors")]
     assert counts == ["1", str(int(kind == "failure")), str(int(kind == "error"))]
     (case,) = suite.iter("testcase")
@@ -69,7 +69,7 @@ def test_numbers_and_the_command_are_shown_where_there_are_any(tmp_path):
     assert plain["properties"] == {}
     assert full["message"]["text"] == "sum: it leaks a bit (claimed 1, measured 2)"
     assert full["properties"] == {"lower": 2.0, "repeat": "dpaudit audit sum --seed 1"}
-    one, other = ElementTree.fromstring(junit(entries)).iter("failure")
+    one, other = ElementTree.fromstring(render_junit(entries)).iter("failure")
     assert one.text == "sum: refuted\nit leaks a bit"
     assert other.text == (
         "sum: refuted\nit leaks a bit\nclaimed 1, measured 2\nRepeat: dpaudit audit sum --seed 1"

@@ -9,8 +9,8 @@ import dpaudit.palette as palette
 import dpaudit.report.figures as figures
 from dpaudit.errors import InvalidArgument
 from dpaudit.report.counts import ScoreCounts
-from dpaudit.report.curves import delta_against_epsilon, scores, trade_off
-from dpaudit.report.figures import divisor, overview, three_numbers
+from dpaudit.report.curves import delta_against_epsilon, render_scores, trade_off
+from dpaudit.report.figures import get_divisor, render_overview, three_numbers
 from dpaudit.report.schema import Claimed, DeltaCurves, Measured, Proved, TradeOffCurves
 
 from . import samples
@@ -40,7 +40,7 @@ def words(svg: str) -> str:
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_every_kind_draws_and_draws_the_same(make):
     result = make()
-    drawings = [three_numbers, lambda one: overview([one, one])]
+    drawings = [three_numbers, lambda one: render_overview([one, one])]
     drawings += [delta_against_epsilon] if result.delta_curves else []
     drawings += [trade_off] if result.trade_off else []
     for draw in drawings:
@@ -70,23 +70,25 @@ def test_sensitivity_has_its_own_unit():
 
 
 def test_overview_names_every_claim_and_what_has_no_ratio():
-    shown = words(overview([samples.refuted(), samples.result(claimed=Claimed(epsilon=0.0))]))
+    shown = words(
+        render_overview([samples.refuted(), samples.result(claimed=Claimed(epsilon=0.0))])
+    )
     assert "1. huang2020-theorem6" in shown
     assert "2. huang2020-theorem6" in shown
     assert "no ratio" in shown
     with pytest.raises(InvalidArgument, match="results"):
-        overview([])
+        render_overview([])
 
 
 def test_no_ratio_is_given_with_the_number_that_has_none():
     results = [samples.searched(), samples.result()]
-    assert "no ratio (claimed: -0.7533)" in words(overview(results))
-    assert [divisor(result) for result in results] == [None, 1.0]
+    assert "no ratio (claimed: -0.7533)" in words(render_overview(results))
+    assert [get_divisor(result) for result in results] == [None, 1.0]
 
 
 def test_variants_of_one_claim_are_named_by_their_own_names():
     names = ["a name that takes up more than the room beside the rows", "short"]
-    shown = words(overview([samples.result(variant=name) for name in names]))
+    shown = words(render_overview([samples.result(variant=name) for name in names]))
     assert "2. short" in shown
     assert "1. a name that takes up more" in shown
     assert "…" in shown
@@ -94,7 +96,7 @@ def test_variants_of_one_claim_are_named_by_their_own_names():
 
 def test_ratios_that_are_far_apart_share_a_logarithmic_axis():
     far = samples.refuted(measured=Measured(lower=2e5, upper=None, confidence=1, estimator=""))
-    shown = words(overview([far, samples.result()]))
+    shown = words(render_overview([far, samples.result()]))
     for tick in ("1", "10", "100", "1000", "1e4"):
         assert f" {tick} |" in f"| {shown} |"
 
@@ -159,7 +161,7 @@ def test_degenerate_intervals_draw(lower, upper):
             proved=Proved(epsilon=epsilon, source=""),
         )
         assert words(three_numbers(result))
-        assert words(overview([result]))
+        assert words(render_overview([result]))
 
 
 def test_curves_that_are_missing_are_refused_by_name():
@@ -169,7 +171,7 @@ def test_curves_that_are_missing_are_refused_by_name():
 
 
 def test_ids_carry_the_prefix_and_labels_do_not():
-    svg = overview([samples.result(claim='id="x" url(#y)')], prefix="mine")
+    svg = render_overview([samples.result(claim='id="x" url(#y)')], prefix="mine")
     root = ElementTree.fromstring(svg)
     assert all(one.get("id").startswith("mine-") for one in root.iter() if one.get("id"))
     assert 'id="x" url(#y)' in words(svg)
@@ -177,7 +179,7 @@ def test_ids_carry_the_prefix_and_labels_do_not():
 
 
 def test_the_only_rule_of_a_picture_reaches_such_pictures_alone():
-    svg = overview([samples.result()])
+    svg = render_overview([samples.result()])
     (rule,) = re.findall(r"<style>(.*?)</style>", svg)
     selectors = re.findall(r"[{]([^{}]*)[{]", rule)
     assert selectors == [f".{palette.DRAWN}"]
@@ -186,7 +188,7 @@ def test_the_only_rule_of_a_picture_reaches_such_pictures_alone():
 
 @pytest.mark.parametrize("make", [samples.result, samples.refuted], ids=["usual", "refuted"])
 def test_every_colour_of_a_picture_has_one_for_the_night(make):
-    svg = figures.overview([make()]) + three_numbers(make()) + trade_off(make())
+    svg = figures.render_overview([make()]) + three_numbers(make()) + trade_off(make())
     assert re.findall(r"(?:fill|stroke): (?!none|var)([^;\"]+)", svg) == []
     for colour in set(re.findall(r"var\((--drawn-\w+)", svg)):
         assert f"{colour}:#" in svg, colour
@@ -200,7 +202,7 @@ def strokes(made):
     figures.show_numbers(made).draw(axes)
     lines = [line for line in axes.lines if set(line.get_ydata()) == {0}]
     places = [line.get_transform().transform(line.get_xydata()) for line in lines]
-    claim = axes.transData.transform((divisor(made), 0))[0]
+    claim = axes.transData.transform((get_divisor(made), 0))[0]
     return [place[:, 0] for place in places], claim, axes.bbox.x1
 
 
@@ -243,21 +245,21 @@ def test_scores_are_drawn_with_what_is_counted(above, said):
     counts = ScoreCounts(
         edges=[-1.0, 0.0, 1.0], on_dataset=[3, 1], on_neighbour=[4, 0], above=above
     )
-    svg = scores(counts)
+    svg = render_scores(counts)
     shown = words(svg)
     for label in ("outputs of the dataset", "outputs of the neighbour", "counted"):
         assert label in shown
     assert all(one in svg for one in said)
     with pytest.raises(InvalidArgument, match="at least one bin"):
-        scores(counts.model_copy(update={"edges": []}))
+        render_scores(counts.model_copy(update={"edges": []}))
 
 
 def test_both_ends_are_divided_by_the_claim_in_the_picture_of_all_results(monkeypatch):
     drawn = []
-    monkeypatch.setattr(figures, "_interval", lambda axes, height, *ends: drawn.append(ends))
+    monkeypatch.setattr(figures, "_draw_interval", lambda axes, height, *ends: drawn.append(ends))
     one = samples.result(claimed=Claimed(epsilon=2.0, delta=1e-5))
-    claimed, measured = divisor(one), one.measured
+    claimed, measured = get_divisor(one), one.measured
     assert claimed == 2.0
     assert measured.upper is not None
-    overview([one])
+    render_overview([one])
     assert drawn == [(measured.lower / claimed, measured.upper / claimed, 1.0)]

@@ -7,8 +7,13 @@ import re
 import pytest
 
 from dpaudit.report.document import read_index, write_index, write_report
-from dpaudit.report.formatting import numbers
-from dpaudit.report.index import Row, headline, plainly, sections
+from dpaudit.report.formatting import make_shown_numbers
+from dpaudit.report.index import (
+    IndexRow,
+    format_index_headline,
+    format_plain_finding,
+    make_index_sections,
+)
 
 from . import samples
 
@@ -43,7 +48,9 @@ def test_it_counts_audits_and_claims_and_shows_every_number(folder, name):
 
 def rows(*given):
     return [
-        Row(folder="a", place=1, result=result, shown=numbers(result), certified=False)
+        IndexRow(
+            folder="a", place=1, result=result, shown=make_shown_numbers(result), certified=False
+        )
         for result in given
     ]
 
@@ -57,13 +64,17 @@ def test_a_claim_falls_with_any_audit_of_it_as_printed_and_with_no_other():
     held, broken = "not refuted", "refuted"
     given = [of("a", held), of("a", broken, variant="elsewhere"), of("b", held)]
     given += [of("b", broken, "variant", "stricter"), of("c", broken, "question")]
-    said = headline(rows(*given))
+    said = format_index_headline(rows(*given))
     found = "1 of 2 claims is refuted as printed; nothing that was tried contradicts the other."
     assert said == found
-    assert headline(rows(of("a", held))).startswith("None of 1 claim is refuted as printed;")
-    assert "the verdict on 1 is withheld" in headline(rows(of("a", "withheld"), of("b", broken)))
-    assert headline([]) == "No claim was audited."
-    assert [section.title for section in sections(rows(*given))] == [
+    assert format_index_headline(rows(of("a", held))).startswith(
+        "None of 1 claim is refuted as printed;"
+    )
+    assert "the verdict on 1 is withheld" in format_index_headline(
+        rows(of("a", "withheld"), of("b", broken))
+    )
+    assert format_index_headline([]) == "No claim was audited."
+    assert [section.title for section in make_index_sections(rows(*given))] == [
         "Claims, as printed",
         "Variants",
         "Questions",
@@ -84,7 +95,7 @@ def test_a_claim_falls_with_any_audit_of_it_as_printed_and_with_no_other():
     ],
 )
 def test_what_was_found_in_a_sentence(result, words):
-    assert words in plainly(result)
+    assert words in format_plain_finding(result)
 
 
 def test_the_policy_of_the_page_lets_its_own_script_run_and_no_other(folder):

@@ -17,11 +17,11 @@ from dpaudit.extension.ledger import (
 )
 from dpaudit.report.catalogue import Catalogue, entries_of_claims
 from dpaudit.report.document import write_index
-from dpaudit.report.formatting import numbers
-from dpaudit.report.groups import MARKS, grouped
-from dpaudit.report.index import Row, sections
+from dpaudit.report.formatting import make_shown_numbers
+from dpaudit.report.groups import MARKS, group_claims
+from dpaudit.report.index import IndexRow, make_index_sections
 from dpaudit.report.schema import Claimed, Measured
-from dpaudit.report.thumbnails import WIDTH, place_of, thumbnail
+from dpaudit.report.thumbnails import WIDTH, place_of, render_thumbnail
 from dpaudit.verdicts import VERDICTS
 
 from . import samples
@@ -58,7 +58,9 @@ KNOWN = Catalogue(titles={"a-sign": "A sum"}, entries=entries_of_claims([PAPER])
 def audited(claim, verdict, lower=1.0, **fields):
     one = Measured(lower=lower, upper=None, confidence=0.95, estimator="")
     result = samples.result(claim=claim, verdict=verdict, measured=one, **fields)
-    return Row(folder=claim, place=1, result=result, shown=numbers(result), certified=False)
+    return IndexRow(
+        folder=claim, place=1, result=result, shown=make_shown_numbers(result), certified=False
+    )
 
 
 ROWS = [
@@ -75,7 +77,7 @@ ROWS = [
 
 
 def shown(rows, known=KNOWN):
-    return [(g.title, [tile.claim for tile in g.tiles]) for g in grouped(rows, known)]
+    return [(g.title, [tile.claim for tile in g.tiles]) for g in group_claims(rows, known)]
 
 
 def test_claims_that_fall_by_one_cause_stand_together_and_privacy_comes_first():
@@ -111,7 +113,7 @@ def test_a_cause_of_one_name_in_two_papers_is_one():
 def test_every_verdict_has_a_mark_of_its_own():
     marks = [MARKS[verdict] for verdict in VERDICTS] + [MARKS["repaired"]]
     assert len(set(marks)) == len(marks)
-    tiles = [tile.verdict for group in grouped(ROWS, KNOWN) for tile in group.tiles]
+    tiles = [tile.verdict for group in group_claims(ROWS, KNOWN) for tile in group.tiles]
     assert "✎ refuted as printed" in tiles
     assert "✓ proved" in tiles
 
@@ -136,7 +138,7 @@ def test_the_page_and_the_markdown_name_claims_and_causes(tmp_path):
 
 def test_of_a_claim_all_audits_stand_in_their_own_order_below():
     rows = [audited("a-sign", "not refuted", 0.5), audited("a-sign", "refuted", 2.0)]
-    (section,) = sections(rows, KNOWN)
+    (section,) = make_index_sections(rows, KNOWN)
     assert section.rows == rows
     assert [part.title for part in section.parts] == ["a sign"]
 
@@ -174,16 +176,20 @@ def xs(svg):
 
 @pytest.mark.parametrize("lower", [-1.0, 0.0, 0.3, 0.999, 1.0])
 def test_a_stamp_shows_nothing_beyond_a_claim_that_stands(lower):
-    drawn = thumbnail(audited("c", "not refuted", lower, claimed=Claimed(epsilon=1.0)).result, "x")
+    drawn = render_thumbnail(
+        audited("c", "not refuted", lower, claimed=Claimed(epsilon=1.0)).result, "x"
+    )
     assert max(xs(drawn)) <= WIDTH / 2 + 0.01
 
 
 def test_a_stamp_points_beyond_a_claim_that_falls():
-    drawn = thumbnail(audited("c", "refuted", 1.5, claimed=Claimed(epsilon=1.0)).result, 'a "b" <c')
+    drawn = render_thumbnail(
+        audited("c", "refuted", 1.5, claimed=Claimed(epsilon=1.0)).result, 'a "b" <c'
+    )
     assert max(xs(drawn)) > WIDTH - 10
     assert min(xs(drawn)) > WIDTH / 2
     assert 'aria-label="a &quot;b&quot; &lt;c"' in drawn
 
 
 def test_a_stamp_of_a_withheld_verdict_shows_no_measurement():
-    assert xs(thumbnail(audited("c", "withheld").result, "x")) == []
+    assert xs(render_thumbnail(audited("c", "withheld").result, "x")) == []

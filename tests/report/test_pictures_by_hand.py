@@ -12,19 +12,19 @@ import dpaudit.report.document as document
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.report.counts import ScoreCounts
 from dpaudit.report.curves import (
-    _claimed_curve,
-    _claimed_mark,
     _delta_floor,
+    _draw_claimed_curve,
+    _draw_claimed_mark,
+    _draw_rates,
     _draw_scores,
     _draw_trade_off,
-    _listed,
-    _rates,
+    _format_curve_names,
     delta_against_epsilon,
 )
-from dpaudit.report.document import _is_newer, _number
-from dpaudit.report.figures import _ROWS, _point, _row, _shade_beyond
+from dpaudit.report.document import _is_newer, _to_report_number
+from dpaudit.report.figures import _ROWS, _draw_overview_row, _draw_point, _shade_beyond
 from dpaudit.report.index import render_index
-from dpaudit.report.render import _refutations
+from dpaudit.report.render import _format_refutation_count
 from dpaudit.report.schema import SCHEMA_VERSION, DeltaCurves, TradeOffCurves
 
 from . import samples
@@ -55,14 +55,14 @@ def test_the_region_that_is_counted_is_on_the_side_of_the_event(above, region):
 )
 def test_a_claim_that_lies_below_the_picture_is_said_to(claimed, label):
     drawn = axes()
-    _claimed_curve(drawn, list(range(len(claimed))), claimed, 1e-5)
+    _draw_claimed_curve(drawn, list(range(len(claimed))), claimed, 1e-5)
     assert drawn.lines[0].get_label() == label
 
 
 @pytest.mark.parametrize(("delta", "marker", "at"), [(1e-3, "D", 1e-3), (0.0, "v", 1e-6)])
 def test_the_mark_of_a_claim_points_down_where_its_delta_has_no_place(delta, marker, at):
     drawn = axes()
-    _claimed_mark(drawn, 1.0, delta, 1e-6)
+    _draw_claimed_mark(drawn, 1.0, delta, 1e-6)
     (mark,) = drawn.lines
     assert (mark.get_marker(), mark.get_ydata()[0]) == (marker, at)
 
@@ -109,11 +109,11 @@ def test_a_trade_off_fills_its_axes(rates, low, high, scale):
 def test_rates_below_the_picture_are_left_out_and_those_at_its_edge_kept():
     curves = SimpleNamespace(false_positive_rate=[0.001, 0.01, 0.5, 0.9])
     drawn = axes()
-    _rates(drawn, curves, [0.5, 0.4, 0.01, 0.001], {}, "n", "says", 0.01)
+    _draw_rates(drawn, curves, [0.5, 0.4, 0.01, 0.001], {}, "n", "says", 0.01)
     (line,) = drawn.lines
     assert list(zip(line.get_xdata(), line.get_ydata(), strict=True)) == [(0.01, 0.4), (0.5, 0.01)]
     assert line.get_label() == "n: says"
-    _rates(drawn, curves, [1e-3] * 4, {}, "n", "", 0.01)
+    _draw_rates(drawn, curves, [1e-3] * 4, {}, "n", "", 0.01)
     assert drawn.lines[1].get_label() == "n (off the scale: under 0.01)"
 
 
@@ -125,7 +125,7 @@ def test_rates_below_the_picture_are_left_out_and_those_at_its_edge_kept():
     [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (1.5, 1.5), (None, None), (0.0, 0.0)],
 )
 def test_infinities_are_words(value, said):
-    assert _number(value) == said
+    assert _to_report_number(value) == said
 
 
 MAJOR, MINOR = map(int, SCHEMA_VERSION.split("."))
@@ -168,10 +168,13 @@ def test_a_document_of_another_major_version_or_of_none_is_refused(data):
 )
 def test_only_refuted_claims_are_counted_as_such(verdicts, said):
     results = [samples.result(verdict=one) for one in verdicts]
-    assert _refutations(results) == said
+    assert _format_refutation_count(results) == said
     looked = [one.model_copy(update={"variant": "v"}) for one in results]
     count = verdicts.count("refuted") or "None"
-    assert _refutations(looked) == f"{count} of {len(verdicts)} audits refuted what they looked at"
+    assert (
+        _format_refutation_count(looked)
+        == f"{count} of {len(verdicts)} audits refuted what they looked at"
+    )
 
 
 # Bands, rows and what has no place
@@ -185,16 +188,16 @@ def test_a_result_without_points_has_no_picture_of_its_deltas(curves):
 
 
 def test_a_picture_names_the_curves_that_it_has():
-    assert _listed(claimed=[0.5], proved=None, certified=[]) == "claimed"
-    assert _listed(claimed=[0.5], certified=[0.1]) == "claimed, certified"
-    assert _listed(claimed=None, proved=[]) == "no curve"
+    assert _format_curve_names(claimed=[0.5], proved=None, certified=[]) == "claimed"
+    assert _format_curve_names(claimed=[0.5], certified=[0.1]) == "claimed, certified"
+    assert _format_curve_names(claimed=None, proved=[]) == "no curve"
 
 
 def test_a_row_of_the_overview_has_its_interval_below_and_its_proof_above():
     drawn = axes()
     drawn.set_xlim(0.0, 3.0)
     made = samples.result()
-    _row(drawn, 4, made, 3.0)
+    _draw_overview_row(drawn, 4, made, 3.0)
     heights = {round(float(y), 9) for line in drawn.lines for y in line.get_ydata()}
     assert round(4 - 0.17, 9) in heights
     assert heights <= {round(4 - 0.17, 9), round(4 + 0.22, 9)}
@@ -221,12 +224,12 @@ def test_what_would_contradict_a_claim_is_named_where_there_is_room(claimed, sai
 def test_a_point_beyond_the_axis_is_at_its_end(value, at, marker):
     drawn = axes()
     drawn.set_xlim(0.0, 5.0)
-    _point(drawn, next(iter(_ROWS)), value, "words", {"color": "red"}, "D")
+    _draw_point(drawn, next(iter(_ROWS)), value, "words", {"color": "red"}, "D")
     (line,) = drawn.lines
     assert (line.get_xdata()[0], line.get_marker(), line.get_color()) == (at, marker, "red")
     empty = axes()
     for missing in (None, math.nan):
-        _point(empty, next(iter(_ROWS)), missing, "words", {"color": "red"}, "D")
+        _draw_point(empty, next(iter(_ROWS)), missing, "words", {"color": "red"}, "D")
     assert not empty.lines
     assert [one.get_text().split()[0] for one in empty.texts] == ["no", "no"]
 

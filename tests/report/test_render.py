@@ -8,7 +8,13 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dpaudit.report.render import fenced, markdown_text, render_html, render_markdown, summary
+from dpaudit.report.render import (
+    format_code_block,
+    format_report_summary,
+    markdown_text,
+    render_html,
+    render_markdown,
+)
 
 from . import samples
 
@@ -129,7 +135,7 @@ def test_markdown_escapes(hostile):
 
 
 def test_code_block_outlasts_its_content():
-    block = fenced("a ```` b\n```")
+    block = format_code_block("a ```` b\n```")
     assert block.startswith("`````sh\n")
     assert block.endswith("\n`````")
 
@@ -178,14 +184,16 @@ def test_variants_are_audits_of_one_claim():
     variants = [samples.searched(), samples.searched(variant="corrected", verdict="not refuted")]
     report = samples.report(*variants)
     page = Page(render_html(report))
-    assert summary(report) == "1 of 2 audits refuted what they looked at."
+    assert format_report_summary(report) == "1 of 2 audits refuted what they looked at."
     assert "hu2019-lemma4 (corrected)" in page.text
     assert "divided by the claimed" not in page.text  # no ratio to draw
 
 
 @pytest.mark.parametrize("render", [render_html, render_markdown])
 def test_what_is_missing_is_named_and_is_only_text(render, monkeypatch):
-    monkeypatch.setattr("dpaudit.report.render._drawn", lambda document, index: {"numbers": ""})
+    monkeypatch.setattr(
+        "dpaudit.report.render._render_cached_figures", lambda document, index: {"numbers": ""}
+    )
     whole = samples.report(samples.result())
     assert "Missing" not in render(whole)
     partial = whole.model_copy(update={"missing": ["two", "<b>three</b>\n| four"]})
@@ -213,7 +221,7 @@ def test_what_is_missing_is_named_and_is_only_text(render, monkeypatch):
 )
 def test_summary(verdicts, sentence):
     results = [samples.result(verdict=verdict) for verdict in verdicts]
-    assert summary(samples.report(*results)) == sentence
+    assert format_report_summary(samples.report(*results)) == sentence
 
 
 def test_reading_the_schema_loads_nothing_heavy():

@@ -9,28 +9,34 @@ import pytest
 
 from dpaudit.report import index as index_module
 from dpaudit.report.counts import ScoreCounts
-from dpaudit.report.curves import _above, _beyond, _trade_off_floor
-from dpaudit.report.entries import _cells, _values, entries_of, finite, of_result
-from dpaudit.report.figures import _limits, _ratios
+from dpaudit.report.curves import _compute_event_share, _remove_below_bottom, _trade_off_floor
+from dpaudit.report.entries import (
+    _format_entry_cells,
+    _get_entry_values,
+    entries_of,
+    of_result,
+    to_json_float,
+)
+from dpaudit.report.figures import _choose_axis_limits, _compute_finite_ratios
 from dpaudit.report.formatting import (
     as_certain,
-    duration,
     error_probability,
-    landmarks,
-    number,
-    numbers,
-    percent,
+    format_percent,
+    format_seconds,
+    format_significant,
+    format_surety,
+    make_shown_numbers,
+    select_wealth_landmarks,
     share_of,
-    surety,
 )
 from dpaudit.report.index import (
     NOTHING_KNOWN,
-    Row,
+    IndexRow,
     _by_cause,
-    _sure,
-    _surety,
-    headline,
-    plainly,
+    _format_attacker_certainty,
+    _format_index_surety,
+    format_index_headline,
+    format_plain_finding,
 )
 from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Proved
 
@@ -43,7 +49,9 @@ def measured(lower, upper=None, confidence=0.95):
 
 def rows(*given):
     return [
-        Row(folder=f"f{n}", place=1, result=one, shown=numbers(one), certified=False)
+        IndexRow(
+            folder=f"f{n}", place=1, result=one, shown=make_shown_numbers(one), certified=False
+        )
         for n, one in enumerate(given)
     ]
 
@@ -83,7 +91,9 @@ HELD, BROKEN, PROVED, UNSAID = "not refuted", "refuted", "proved", "withheld"
     ],
 )
 def test_every_claim_is_counted_by_its_verdict(verdicts, said):
-    assert headline(rows(*(of(f"c{n}", one) for n, one in enumerate(verdicts)))) == said
+    assert (
+        format_index_headline(rows(*(of(f"c{n}", one) for n, one in enumerate(verdicts)))) == said
+    )
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -92,7 +102,9 @@ def test_every_claim_is_counted_by_its_verdict(verdicts, said):
 )
 def test_of_several_audits_of_a_claim_the_gravest_counts(first, mild, grave):
     both = [of("c", mild), of("c", grave)]
-    assert headline(rows(*(both if first else both[::-1]))) == headline(rows(of("c", grave)))
+    assert format_index_headline(rows(*(both if first else both[::-1]))) == format_index_headline(
+        rows(of("c", grave))
+    )
 
 
 def spending(*alphas):
@@ -116,7 +128,7 @@ def spending(*alphas):
     ],
 )  # fmt: skip
 def test_the_error_probabilities_of_an_index_add_up(alphas, words):
-    said = _surety(spending(*alphas))
+    said = _format_index_surety(spending(*alphas))
     for one in words:
         assert one in said
 
@@ -145,15 +157,15 @@ def test_the_error_probabilities_of_an_index_add_up(alphas, words):
     ],
 )  # fmt: skip
 def test_what_was_found_is_never_said_larger_than_it_is(result, said):
-    assert plainly(result) == said
+    assert format_plain_finding(result) == said
 
 
 def test_how_sure_an_attacker_is_is_the_logistic_of_epsilon_rounded_down():
     for epsilon in (0.1, 0.7, 2.0, 5.0):
         share = 100 / (1 + math.exp(-epsilon))
-        assert 0 <= share - float(_sure(epsilon).rstrip("%")) < 0.1
-    assert _sure(0.0) == "50%"
-    assert _sure(math.inf) == "entirely"
+        assert 0 <= share - float(_format_attacker_certainty(epsilon).rstrip("%")) < 0.1
+    assert _format_attacker_certainty(0.0) == "50%"
+    assert _format_attacker_certainty(math.inf) == "entirely"
 
 
 def test_the_ratio_of_a_row_is_measured_over_claimed():
@@ -197,12 +209,12 @@ def test_a_group_shows_of_each_claim_the_audit_that_exceeds_it_most():
 def test_what_is_proved_is_rounded_up_unless_it_is_the_claim(claimed, proved, shown):
     stated = None if proved is None else Proved(epsilon=proved, delta=0.0, source="x")
     one = of("c", HELD, claimed=Claimed(epsilon=claimed, delta=0.0), proved=stated)
-    assert numbers(one).proved == shown
+    assert make_shown_numbers(one).proved == shown
 
 
 @pytest.mark.parametrize("verdict", [HELD, UNSAID])
 def test_where_the_verdict_is_withheld_nothing_is_shown_as_measured(verdict):
-    shown = numbers(of("c", verdict, measured=measured(0.5001, 0.60001)))
+    shown = make_shown_numbers(of("c", verdict, measured=measured(0.5001, 0.60001)))
     if verdict == UNSAID:
         assert (shown.lower, shown.upper, shown.surety) == ("—", None, "nothing is certified")
         assert shown.measured == "—"
@@ -222,7 +234,7 @@ def test_where_the_verdict_is_withheld_nothing_is_shown_as_measured(verdict):
 )
 def test_a_confidence_is_never_shown_larger(confidence, said):
     assert as_certain(confidence) == said
-    assert surety(measured(0.0, confidence=confidence)) == f"at {said} confidence"
+    assert format_surety(measured(0.0, confidence=confidence)) == f"at {said} confidence"
     assert error_probability(confidence) == pytest.approx(1 - confidence, rel=1e-9)
 
 
@@ -247,16 +259,16 @@ def test_a_share_is_rounded_down(part, whole, said):
     ],
 )
 def test_a_number_has_four_digits_and_all_before_the_point(value, said):
-    assert number(value) == said
-    assert percent(0.29) == "29%"
-    assert duration(0.99) == "less than a second"
+    assert format_significant(value) == said
+    assert format_percent(0.29) == "29%"
+    assert format_seconds(0.99) == "less than a second"
 
 
 @pytest.mark.parametrize(("rows_", "kept"), [(2, [0, 9]), (3, [0, 4, 9]), (99, list(range(10)))])
 def test_landmarks_are_spread_over_a_path_with_both_ends(rows_, kept):
     path = SimpleNamespace(transcripts=list(range(10)), log10_wealth=[float(n) for n in range(10)])
-    assert [at for at, _ in landmarks(path, rows_)] == kept
-    assert landmarks(SimpleNamespace(transcripts=[], log10_wealth=[])) == []
+    assert [at for at, _ in select_wealth_landmarks(path, rows_)] == kept
+    assert select_wealth_landmarks(SimpleNamespace(transcripts=[], log10_wealth=[])) == []
 
 
 # For machines
@@ -264,17 +276,21 @@ def test_landmarks_are_spread_over_a_path_with_both_ends(rows_, kept):
 
 def test_an_entry_has_the_numbers_of_its_own_result():
     one = samples.refuted()
-    assert _values(one) == {
+    assert _get_entry_values(one) == {
         "claimed": 20.0, "proved": 25.44, "lower": 25.31, "upper": 25.55, "confidence": 0.95,
     }  # fmt: skip
-    assert _cells(one) == (
+    assert _format_entry_cells(one) == (
         "ε = 20 (δ = 1e-5)", "ε = 25.44 (δ = 1e-5)", "[25.31, 25.55] at 95% confidence",
     )  # fmt: skip
-    assert _cells(samples.open_ended())[1] == ""
-    assert "upper" not in _values(samples.open_ended())
+    assert _format_entry_cells(samples.open_ended())[1] == ""
+    assert "upper" not in _get_entry_values(samples.open_ended())
     found = of_result(one)
     assert (found.outcome, found.numbers.count("ε")) == (BROKEN, 2)
-    assert [finite(value) for value in (math.inf, -math.inf, 2.0)] == ["Infinity", "-Infinity", 2.0]
+    assert [to_json_float(value) for value in (math.inf, -math.inf, 2.0)] == [
+        "Infinity",
+        "-Infinity",
+        2.0,
+    ]
 
 
 def test_entries_say_a_confidence_only_where_something_was_drawn(tmp_path):
@@ -299,10 +315,10 @@ def test_the_share_in_an_event_is_of_the_bins_on_its_side(above, shares):
         edges=[-2.0, -1.0, 0.0, 1.0, 2.0], on_dataset=[1, 1, 2, 4], on_neighbour=[4, 2, 1, 1],
         above=above,
     )  # fmt: skip
-    assert _beyond(counts, counts.on_dataset) == shares[0]
+    assert _compute_event_share(counts, counts.on_dataset) == shares[0]
     if shares[1]:
-        assert _beyond(counts, counts.on_neighbour) == shares[1]
-    assert _beyond(counts, [0, 0, 0, 0]) == 0.0
+        assert _compute_event_share(counts, counts.on_neighbour) == shares[1]
+    assert _compute_event_share(counts, [0, 0, 0, 0]) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -319,7 +335,7 @@ def test_the_share_in_an_event_is_of_the_bins_on_its_side(above, shares):
     ],
 )
 def test_an_axis_has_room_for_all_finite_values(values, ends):
-    assert _limits(values) == pytest.approx(ends)
+    assert _choose_axis_limits(values) == pytest.approx(ends)
 
 
 def test_ratios_are_all_divided_by_their_own_claim():
@@ -330,7 +346,7 @@ def test_ratios_are_all_divided_by_their_own_claim():
            proved=None),
         of("c", HELD, claimed=Claimed(epsilon=0.0, delta=0.0)),
     ]  # fmt: skip
-    assert _ratios(made) == [1.0, 0.5, 0.25, 2.0, 0.5]
+    assert _compute_finite_ratios(made) == [1.0, 0.5, 0.25, 2.0, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -349,6 +365,6 @@ def test_a_trade_off_is_drawn_on_logarithmic_axes_where_both_errors_are_rare(rat
 
 
 def test_what_is_below_a_picture_is_left_out_of_its_line():
-    kept = _above([None, 0.5, 1e-9, 0.1], 0.1)
+    kept = _remove_below_bottom([None, 0.5, 1e-9, 0.1], 0.1)
     assert [math.isnan(one) for one in kept] == [True, False, True, False]
     assert kept[1::2] == [0.5, 0.1]

@@ -9,9 +9,9 @@ from dpaudit.auditing.budget import whole_report
 from dpaudit.cli.console import budget_line
 from dpaudit.errors import InvalidArgument
 from dpaudit.report.counts import WealthPath
-from dpaudit.report.curves import wealth
+from dpaudit.report.curves import render_wealth
 from dpaudit.report.document import read_report, write_report
-from dpaudit.report.formatting import landmarks, modelled
+from dpaudit.report.formatting import format_model_based, select_wealth_landmarks
 from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, BudgetEntry, ModelBased, PairSearch, Result
 
@@ -77,23 +77,23 @@ def test_a_report_of_an_earlier_version_is_read_without_the_new_parts(full, tmp_
 
 
 def test_the_picture_of_a_wealth_names_where_it_refutes():
-    assert "refuted after 81 transcripts" in wealth(PATH)
+    assert "refuted after 81 transcripts" in render_wealth(PATH)
     standing = PATH.model_copy(update={"refuted_after": None})
-    assert "the claim is not refuted" in wealth(standing)
+    assert "the claim is not refuted" in render_wealth(standing)
     empty = PATH.model_copy(update={"transcripts": [], "log10_wealth": []})
     with pytest.raises(InvalidArgument, match="at least one point"):
-        wealth(empty)
+        render_wealth(empty)
 
 
 def test_landmarks_keep_the_ends():
     many = PATH.model_copy(update={"transcripts": list(range(100)), "log10_wealth": [0.0] * 100})
-    found = [transcripts for transcripts, _ in landmarks(many)]
+    found = [transcripts for transcripts, _ in select_wealth_landmarks(many)]
     assert (found[0], found[-1], len(found)) == (0, 99, 8)
-    assert landmarks(PATH) == [(50, 0.0), (60, 0.6), (90, 1.9)]
+    assert select_wealth_landmarks(PATH) == [(50, 0.0), (60, 0.6), (90, 1.9)]
 
 
 def test_infinite_estimates_are_shown():
-    assert modelled(FIT.model_copy(update={"lower": math.inf})) == "∞"
+    assert format_model_based(FIT.model_copy(update={"lower": math.inf})) == "∞"
 
 
 def test_only_a_certificate_may_refute():

@@ -7,15 +7,15 @@ are found on the path, as those of an installed package.
 import json
 import sys
 
-from dpaudit.scan.scan import Budget, scan
+from dpaudit.scan.scan import ScanBudget, scan_package
 
 
 def accuses(confidence, seed):
     """Return whether a scan refutes what is correct, claimed or not."""
     from toy_card import CORRECT, package  # beside it, or where a test installed it
 
-    budget = Budget(confidence=confidence, trials=600, seconds=120.0)
-    result = scan(package(*CORRECT), budget=budget, seed=seed, workers=1)
+    budget = ScanBudget(confidence=confidence, trials=600, seconds=120.0)
+    result = scan_package(package(*CORRECT), budget=budget, seed=seed, workers=1)
     assert not result.skipped
     assert not result.unreached
     return any(

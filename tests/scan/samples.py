@@ -2,10 +2,10 @@
 
 from dpaudit.scan.finding import (
     Certainty,
-    Checked,
+    ClaimCheck,
     ClaimedGuarantee,
-    Environment,
     Finding,
+    PackageEnvironment,
     ScanResult,
     SeenEvent,
 )
@@ -45,7 +45,7 @@ def finding(subject, words="`out` is NaN", edit="record 2 without a number", **f
 
 
 def checked(subject, relation, refuted):
-    return Checked(
+    return ClaimCheck(
         subject=subject,
         relation=relation,
         claimed=CLAIMED,
@@ -70,7 +70,7 @@ def scan(*findings, version="1.0", information=(), notes=(), unreached=(), skipp
         dpaudit="0.3.0",
         seed=0,
         repeats=False,
-        environment=Environment(
+        environment=PackageEnvironment(
             python="3.11.2", isolated=True, requirements=[f"toy=={version}"], versions={"toy": "1"}
         ),
         certainty=Certainty(confidence=1 - 1e-6, words="Shared out evenly."),

@@ -8,16 +8,16 @@ import pytest
 
 import dpaudit.scan.ascent as ascent
 from dpaudit.execution import Limits
-from dpaudit.scan.ascent import CALLS, Ascent, Glimpses, calls_in, constants_of
-from dpaudit.scan.environments import Place
+from dpaudit.scan.ascent import CALLS, Ascent, PairGlimpses, calls_in, constants_of
+from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import Glimpse, frozen_noise
-from dpaudit.scan.scan import Budget, file_of, scan
+from dpaudit.scan.scan import ScanBudget, file_of, scan_package
 
 
 def found_in(toy, subjects, seed=0, confidence=1 - 1e-6):
-    budget = Budget(confidence=confidence, trials=600, seconds=120.0)
-    result = scan(toy.package(*subjects), budget=budget, seed=seed, workers=1)
+    budget = ScanBudget(confidence=confidence, trials=600, seconds=120.0)
+    result = scan_package(toy.package(*subjects), budget=budget, seed=seed, workers=1)
     assert not result.skipped
     return {one.subject for one in result.findings}
 
@@ -42,7 +42,7 @@ def test_nobody_correct_is_accused_at_any_seed(toy):
 @pytest.fixture
 def searched(toy):
     """Return what searches of a subject find, by its name."""
-    with Place(None, "1.0").crew(Limits()) as crew:
+    with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
 
         def found(name, seed=0, guide=frozen_noise, **more):
             subject = next(one for one in toy.HIDDEN if one.name == name)
@@ -95,7 +95,7 @@ def test_nothing_is_searched_for_when_it_is_late(searched):
 
 
 def test_a_dataset_that_is_not_allowed_shows_nothing():
-    sight = Glimpses(lambda one, other: float(other), lambda *_: None, lambda one: one < 5, 100)
+    sight = PairGlimpses(lambda one, other: float(other), lambda *_: None, lambda one: one < 5, 100)
     sight.is_blind = False
     assert sight.of(sight.first(1), 3).moved == 3.0
     assert sight.of(sight.first(1), 7).kind == "nothing"
@@ -107,7 +107,7 @@ def test_where_two_looks_at_one_dataset_differ_outputs_are_compared():
     def outputs(dataset, side):
         return dataset + np.random.default_rng(side).normal(size=8)
 
-    sight = Glimpses(lambda *_: 1e3, outputs, lambda _: True, 100)
+    sight = PairGlimpses(lambda *_: 1e3, outputs, lambda _: True, 100)
     near, far = (sight.of(sight.first(0.0), other) for other in (0.1, 50.0))
     assert sight.is_blind
     assert near.kind == far.kind == "output"
@@ -115,7 +115,7 @@ def test_where_two_looks_at_one_dataset_differ_outputs_are_compared():
 
 
 def test_constants_are_those_of_the_code_that_runs(toy):
-    with Place(None, "1.0").crew(Limits()) as crew:
+    with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         given = {"parameters": {"epsilon": 1.0}, "many": True, "distribution": "toy"}
         of = partial(Foreign, crew, file_of(toy.PACKAGE), **given)
         assert {0.61, 0.63} <= set(constants_of(of(function="marks_a_range"), [0.1, 0.2]))

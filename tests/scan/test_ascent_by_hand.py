@@ -11,9 +11,9 @@ from numpy.random import SeedSequence
 
 import dpaudit.scan.ascent as ascent
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.extension.package import Claimed, Subject
+from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.freezing.glimpse import CHANGED, UNSEEN
-from dpaudit.scan.ascent import CALLS, Ascent, Glimpses, calls_in, constants_of
+from dpaudit.scan.ascent import CALLS, Ascent, PairGlimpses, calls_in, constants_of
 from dpaudit.search.showing import NOTHING
 
 ADD, REPLACE = "add-remove-record", "replace-record"
@@ -50,19 +50,19 @@ def test_calls_are_all_or_a_power_of_two(seconds, pace, count):
     ],
 )
 def test_what_a_glimpse_shows_is_of_its_kind(moved, kind):
-    sight = Glimpses(lambda *_: moved, None, lambda _: True, 9, is_blind=False)
+    sight = PairGlimpses(lambda *_: moved, None, lambda _: True, 9, is_blind=False)
     found = sight.of(sight.first(0), 1)
     assert (found.size, found.kind) == (moved, kind)
 
 
 def test_what_does_not_move_shows_nothing():
-    sight = Glimpses(lambda *_: 0.0, None, lambda _: True, 9)
+    sight = PairGlimpses(lambda *_: 0.0, None, lambda _: True, 9)
     assert sight.of(sight.first(0), 1) is NOTHING
     assert sight.is_blind is False
 
 
 def test_calls_end_at_the_most_that_are_allowed():
-    sight = Glimpses(lambda *_: 1.0, None, lambda _: True, 3, is_blind=False)
+    sight = PairGlimpses(lambda *_: 1.0, None, lambda _: True, 3, is_blind=False)
     first = sight.first(0)
     assert (sight.runs, sight.is_over) == (1, False)
     assert sight.of(first, 1).size == 1.0
@@ -78,17 +78,17 @@ def test_outputs_are_drawn_where_no_noise_says_how_far_and_of_a_dataset_once():
         drawn.append((dataset, side))
         return np.full(8, dataset) + np.random.default_rng(side).normal(size=8)
 
-    seeing = Glimpses(lambda one, other: UNSEEN, outputs, lambda _: True, 99, is_blind=False)
+    seeing = PairGlimpses(lambda one, other: UNSEEN, outputs, lambda _: True, 99, is_blind=False)
     first = seeing.first(0.0)
     assert seeing.of(first, 60.0).kind == seeing.of(first, 90.0).kind == "output"
     assert drawn == [(0.0, 0), (60.0, 1), (90.0, 1)]
-    blind = Glimpses(lambda one, other: 5.0, outputs, lambda _: True, 99)
+    blind = PairGlimpses(lambda one, other: 5.0, outputs, lambda _: True, 99)
     assert blind.of(blind.first(1.0), 60.0).kind == "output"
     assert blind.is_blind is True
 
 
 def test_a_dataset_that_is_not_allowed_says_nothing_of_whether_noise_is_seen():
-    sight = Glimpses(lambda *_: 5.0, None, lambda one: one > 0, 9)
+    sight = PairGlimpses(lambda *_: 5.0, None, lambda one: one > 0, 9)
     assert sight.first(-1) is None
     assert sight.is_blind is None
     assert sight.of(None, 1) is NOTHING
@@ -101,7 +101,7 @@ def subject(**given):
     plain = {
         "name": "tools.sum",
         "code": "total",
-        "claims": (Claimed(where="the documentation", epsilon=1.0),),
+        "claims": (PackageClaim(where="the documentation", epsilon=1.0),),
         "relations": (ADD,),
         "datasets": ([0.25, 0.75, 0.5],),
         "parameters": ({"top": 0.0}, {"top": 1.0}),

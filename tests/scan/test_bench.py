@@ -77,7 +77,7 @@ def asking(monkeypatch):
         waiting = list(some)
         processes.extend(some)
         monkeypatch.setattr(
-            bench, "_started", lambda *asked: started.append(asked) or waiting.pop(0)
+            bench, "_start_program", lambda *asked: started.append(asked) or waiting.pop(0)
         )
         one = Bench(HERE, "total", _open=Stack(), **given)
         one.started, one.ended = started, ended
@@ -186,7 +186,7 @@ def test_a_script_is_run_in_an_empty_folder_and_says_what_it_prints(
         def __exit__(self, *error):
             return False
 
-    monkeypatch.setattr(bench, "_started", Started)
+    monkeypatch.setattr(bench, "_start_program", Started)
     assert HERE.run("print('ε')", seconds=5) == printed
     ((asked, names, text),) = seen
     assert asked == [sys.executable, "-I", "reproduction.py"]

@@ -9,7 +9,7 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.scan.certify import Sizes
-from dpaudit.scan.floating import certified_bits
+from dpaudit.scan.floating import certify_number_bits
 from dpaudit.scan.keeping import Look
 
 PAIR = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
@@ -59,7 +59,7 @@ def no_look(monkeypatch):
 
 def bits(numbers, epsilon=0.5, counting=2000, alpha=1e-3, seed=1):
     sizes = Sizes(500, counting)
-    return certified_bits(numbers, PAIR, PureDP(epsilon), Parity(), sizes, alpha, seed)
+    return certify_number_bits(numbers, PAIR, PureDP(epsilon), Parity(), sizes, alpha, seed)
 
 
 @pytest.mark.parametrize("rates", [(0.6, 0.1), (0.1, 0.6), (0.9, 0.4), (0.4, 0.9)])

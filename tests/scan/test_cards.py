@@ -11,12 +11,12 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.package import Claimed, Package, Parameters, Subject
+from dpaudit.extension.package import Package, PackageClaim, Parameters, Subject
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.scan.packages.python_dp import card as python_dp
 from dpaudit.scan.pairs import made as pairs_of
-from dpaudit.search.edits import candidates
+from dpaudit.search.edits import find_edited_neighbours
 
 CARDS = [PACKAGES.get(name) for name in PACKAGES]
 SUBJECTS = [(card, subject) for card in CARDS for subject in card.subjects]
@@ -67,7 +67,9 @@ def pairs(subject: Subject) -> Iterator[object]:
 def made(subject: Subject, bounds: Any, dataset: object, relation: str) -> list[Candidate]:
     rng = default_rng(0)
     try:
-        return candidates(dataset, relation, bounds=bounds, nan=subject.nan, most=3, rng=rng)
+        return find_edited_neighbours(
+            dataset, relation, bounds=bounds, nan=subject.nan, most=3, rng=rng
+        )
     except InvalidArgument:
         return []  # another dataset of the subject has neighbours
 
@@ -85,7 +87,7 @@ def test_a_setting_that_the_function_does_not_take_is_seen() -> None:
 
 
 def test_no_pair_has_data_that_the_documentation_does_not_allow() -> None:
-    claim = Claimed(epsilon=1.0, where="docstring")
+    claim = PackageClaim(epsilon=1.0, where="docstring")
 
     def known(dataset: Any, given: Parameters) -> bool:
         return set(dataset) <= set(given["classes"])
@@ -109,7 +111,13 @@ def test_no_pair_has_data_that_the_documentation_does_not_allow() -> None:
 
 
 def test_values_that_the_sensitivity_moves_are_tried_where_doubles_merge_integers() -> None:
-    pairs = [(one.dataset, one.neighbour) for one in python_dp._moved({"sensitivity": 1})]
+    pairs = [
+        (one.dataset, one.neighbour)
+        for one in python_dp._make_sensitivity_pairs({"sensitivity": 1})
+    ]
     assert pairs == [([0], [1]), ([2**53], [2**53 + 1])]
-    pairs = [(one.dataset, one.neighbour) for one in python_dp._moved({"sensitivity": 0.5})]
+    pairs = [
+        (one.dataset, one.neighbour)
+        for one in python_dp._make_sensitivity_pairs({"sensitivity": 0.5})
+    ]
     assert pairs == [([0.0], [0.5])]

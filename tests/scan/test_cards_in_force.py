@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpaudit.extension.package import Claimed, MadePair, Subject
+from dpaudit.extension.package import MadePair, PackageClaim, Subject
 from tests.scan.cards_in_force import digits_of, held_by, in_force, written
 
 SUBJECT = Subject(
     name="sum",
     code="total",
-    claims=(Claimed(epsilon="epsilon", where="docstring"),),
+    claims=(PackageClaim(epsilon="epsilon", where="docstring"),),
     parameters=({"epsilon": 1.0},),
     datasets=([0.0, 1.0],),
     pairs=(MadePair(dataset=[0.0], neighbour=[1.0], relation="replace-record"),),
@@ -38,8 +38,8 @@ def test_every_card_is_written_down() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"claims": (Claimed(epsilon=2.0, where="docstring"),)},
-        {"claims": (Claimed(epsilon="epsilon", delta=0.1, where="docstring"),)},
+        {"claims": (PackageClaim(epsilon=2.0, where="docstring"),)},
+        {"claims": (PackageClaim(epsilon="epsilon", delta=0.1, where="docstring"),)},
         {"parameters": ({"epsilon": 2.0},)},
         {"datasets": ([0.0, 2.0],)},
         {"bounds": (0, 1)},

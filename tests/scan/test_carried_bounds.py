@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.report.formatting import number
+from dpaudit.report.formatting import format_significant
 from dpaudit.scan.finding import CarryingCounts
-from dpaudit.scan.pages import certified, supported
+from dpaudit.scan.pages import certified, format_supported_bound
 from tests.audit.printed_bounds import Printed
 
 GALLERY = Path(__file__).parents[2] / "reports" / "packages"
@@ -42,7 +42,7 @@ def test_every_finding_of_the_gallery_is_carried_by_its_counts(path):
         assert tested.recomputed() == pytest.approx(finding["lower"], rel=1e-3)
         assert tested.recomputed() >= finding["lower"] * (1 - 1e-9)
         assert tested.runs == finding["trials"]
-        shown = number(finding["lower"], rounding=ROUND_FLOOR)
+        shown = format_significant(finding["lower"], rounding=ROUND_FLOOR)
         assert f"epsilon is at least {shown} at delta" in finding["sentence"]
         event = finding["event"]
         assert (event["on_dataset"], event["on_neighbour"]) == (
@@ -77,7 +77,7 @@ def test_what_is_shown_is_what_the_counts_carry():
     tested = CarryingCounts.of((3, 90), 100, False, 1e-3, 1e-4)
     ((lower, again),) = carried(certified(tested, tested.lower, 1e-3))
     assert lower <= again == pytest.approx(tested.lower, rel=1e-6)
-    ((lower, again),) = carried(supported(tested, tested.lower))
+    ((lower, again),) = carried(format_supported_bound(tested, tested.lower))
     assert lower <= again == pytest.approx(tested.lower, rel=1e-6)
 
 

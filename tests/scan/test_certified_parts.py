@@ -55,7 +55,7 @@ def test_all_attempts_together_spend_the_error_probability_and_share_no_seed(
             raise left.pop(0)
         return "found"
 
-    monkeypatch.setattr(certify, "_attempted", attempted)
+    monkeypatch.setattr(certify, "_try_certification", attempted)
     assert certified(Mechanism(), None, None, Sizes(500, 4000), 0.01, 7, 99.0) == "found"
     assert [(how, pytest.approx(share)) for how, share, *_ in made] == [
         (how, pytest.approx(share)) for how, share in spent
@@ -71,7 +71,7 @@ def test_all_attempts_together_spend_the_error_probability_and_share_no_seed(
 @pytest.mark.parametrize("sizes", [Sizes(500, 4000), Sizes(8, 60), Sizes(8, 4000)])
 def test_what_is_drawn_one_by_one_is_drawn_less_often(monkeypatch, sizes):
     made = []
-    monkeypatch.setattr(certify, "_attempted", lambda *given: made.append(given[2]))
+    monkeypatch.setattr(certify, "_try_certification", lambda *given: made.append(given[2]))
     certified(Mechanism(alone=True), None, None, sizes, 0.01, 7)
     assert made == [Sizes(min(16, sizes.choosing), min(120, sizes.counting))]
 
@@ -106,20 +106,22 @@ def words(flipped=False, ratios=(), known=(), fresh=()):
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_threshold_is_said_from_the_side_that_its_words_name(flipped, above, sign):
     """With a sign of -1, scores at or above a threshold are numbers at or below its negative."""
-    found = certify._test(tried(OnePart(0, sign), above), flipped, words())
+    found = certify._make_event_test(tried(OnePart(0, sign), above), flipped, words())
     upwards = above if sign > 0 else not above
     assert found == (("above" if upwards != flipped else "below"), 0.5 * sign)
 
 
 @pytest.mark.parametrize("flipped", [False, True])
 def test_counts_are_of_the_event_or_of_its_complement(flipped):
-    seen, said = certify._said(tried(OnePart(0)), (30, 4), words(flipped), 100)
+    seen, said = certify._describe_event(tried(OnePart(0)), (30, 4), words(flipped), 100)
     assert said is flipped
     assert (seen.on_dataset, seen.on_neighbour, seen.runs) == (
         (70, 96, 100) if flipped else (30, 4, 100)
     )
     assert (seen.words, seen.part) == ("words", "output[0]")
-    several, _ = certify._said(tried(OnePart(0), columns=(0, 1)), (30, 4), words(flipped), 100)
+    several, _ = certify._describe_event(
+        tried(OnePart(0), columns=(0, 1)), (30, 4), words(flipped), 100
+    )
     assert several.part == ""
 
 
@@ -135,7 +137,7 @@ def test_counts_are_of_the_event_or_of_its_complement(flipped):
 )
 def test_one_code_is_an_equality_with_what_is_inside_of_what_is_said(ratios, flipped, found):
     score = OneOf(0, LogRatios(CODES, np.array(ratios)))
-    assert certify._test(tried(score), flipped, words()) == found
+    assert certify._make_event_test(tried(score), flipped, words()) == found
 
 
 @pytest.mark.parametrize(
@@ -150,9 +152,12 @@ def test_one_code_is_an_equality_with_what_is_inside_of_what_is_said(ratios, fli
 def test_a_code_of_a_text_is_the_text_or_the_error(known, found):
     ratios = LogRatios(CODES, np.array([0.0, 1.0, 0.0]))
     held = words(ratios={0: ratios}, known={} if known is None else {2.0: known})
-    assert certify._test(tried(OnePart(0)), False, held) == found
+    assert certify._make_event_test(tried(OnePart(0)), False, held) == found
     gone = LogRatios(np.array([ABSENT.code, 9e9]), np.array([1.0, 0.0]))
-    assert certify._test(tried(OnePart(0)), False, words(ratios={0: gone})) == ("equals", "absent")
+    assert certify._make_event_test(tried(OnePart(0)), False, words(ratios={0: gone})) == (
+        "equals",
+        "absent",
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +176,7 @@ def test_a_code_of_a_text_is_the_text_or_the_error(known, found):
 )
 def test_what_is_no_usual_number_is_an_equality(score, threshold, seen, found):
     held = words(fresh=[np.array(seen).reshape(-1, 1)] * 2)
-    assert certify._test(tried(score, threshold=threshold), False, held) == found
+    assert certify._make_event_test(tried(score, threshold=threshold), False, held) == found
 
 
 @pytest.mark.parametrize(
@@ -188,7 +193,10 @@ def test_an_event_of_what_is_discrete_or_no_number_is_about_structure(
     discrete, score, threshold, kind
 ):
     layout = SimpleNamespace(columns=[SimpleNamespace(discrete=one) for one in discrete])
-    assert certify._kind(tried(score, threshold=threshold, columns=(0, 1)), layout, []) == kind
+    assert (
+        certify._classify_event(tried(score, threshold=threshold, columns=(0, 1)), layout, [])
+        == kind
+    )
 
 
 # How many outputs count
@@ -202,4 +210,4 @@ def test_as_many_are_drawn_as_half_of_the_time_that_is_left_allows(
     monkeypatch, until, pace, outputs
 ):
     monkeypatch.setattr(certify.time, "monotonic", lambda: 0.0)
-    assert certify._by(until, pace) == pytest.approx(outputs)
+    assert certify._estimate_output_budget(until, pace) == pytest.approx(outputs)

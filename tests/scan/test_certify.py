@@ -98,13 +98,13 @@ def laplace(scale, parts=1):
 @pytest.fixture
 def spent(monkeypatch):
     """Return the error probabilities of all events that are counted, as they are spent."""
-    found, original = [], certify._tested
+    found, original = [], certify._test_event_on_fresh
 
     def counting(tried, fresh, delta, alpha):
         found.append(alpha)
         return original(tried, fresh, delta, alpha)
 
-    monkeypatch.setattr(certify, "_tested", counting)
+    monkeypatch.setattr(certify, "_test_event_on_fresh", counting)
     return found
 
 

@@ -11,25 +11,25 @@ import pytest
 
 import dpaudit.scan.floating as floating
 import dpaudit.scan.keeping as keeping
-from dpaudit.execution.failures import OutOfTime
-from dpaudit.extension.package import Claimed, MadePair, Subject
+from dpaudit.execution.failures import DrawTimeout
+from dpaudit.extension.package import MadePair, PackageClaim, Subject
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.scan.certify import Sizes
 from dpaudit.scan.corners import (
-    _bounds,
-    _fits,
+    _convert_like_dataset,
     _is_numbers,
-    _like,
-    _saturating,
-    _within,
+    _is_value_allowed,
+    _is_within_bounds,
+    _list_saturating_values,
+    _parse_number_bounds,
     corner_pairs,
 )
 from dpaudit.scan.floating import FloatingScan, _as_numbers, _is_number, of_bits
 from dpaudit.scan.keeping import KEPT, Look, Seen, _is_another, _is_steady
-from dpaudit.scan.pairs import Candidate, made
+from dpaudit.scan.pairs import SubjectCandidate, made
 
-CLAIM = Claimed(epsilon=1.0, where="it")
+CLAIM = PackageClaim(epsilon=1.0, where="it")
 ADDED, REPLACED = "add-remove-record", "replace-record"
 
 
@@ -54,7 +54,7 @@ def subject(**given):
     ],
 )
 def test_bounds_are_two_numbers(given, found):
-    assert _bounds(given) == found
+    assert _parse_number_bounds(given) == found
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_bounds_are_two_numbers(given, found):
     [(0.0, True), (1.0, True), (-1e-9, False), (1 + 1e-9, False), (math.nan, False)],
 )
 def test_values_are_within_their_bounds_ends_included(value, inside):
-    assert _within(value, (0.0, 1.0)) is inside
+    assert _is_within_bounds(value, (0.0, 1.0)) is inside
 
 
 def test_either_bound_saturates_unless_they_are_equal():
-    assert _saturating((0.0, 2.0)) == ((2.0, 0.0), (0.0, 2.0))
-    assert _saturating((2.0, 2.0)) == ()
+    assert _list_saturating_values((0.0, 2.0)) == ((2.0, 0.0), (0.0, 2.0))
+    assert _list_saturating_values((2.0, 2.0)) == ()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_either_bound_saturates_unless_they_are_equal():
     ],
 )
 def test_values_stand_among_records_of_their_kind(dataset, values, fits):
-    assert _fits(dataset, *values) is fits
+    assert _is_value_allowed(dataset, *values) is fits
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_a_dataset_of_numbers_is_flat_and_not_empty(dataset, numbers):
 
 
 def test_records_keep_their_kind():
-    assert _like([1, 2], [3.0, 4]) == [3, 4]
-    assert all(type(one) is float for one in _like([1.0, 2], [3, 4]))
-    assert _like(np.array([1], dtype=np.int32), [5, 6]).dtype == np.int32
+    assert _convert_like_dataset([1, 2], [3.0, 4]) == [3, 4]
+    assert all(type(one) is float for one in _convert_like_dataset([1.0, 2], [3, 4]))
+    assert _convert_like_dataset(np.array([1], dtype=np.int32), [5, 6]).dtype == np.int32
 
 
 def edits(**given):
@@ -147,7 +147,7 @@ def test_one_record_is_at_the_corner_on_either_relation():
 )
 def test_a_family_is_what_was_done_to_a_record(dataset, neighbour, given, family):
     pair = SimpleNamespace(dataset=dataset, neighbour=neighbour)
-    assert Candidate(0, 0, pair, ADDED, "one", given=given).family == family
+    assert SubjectCandidate(0, 0, pair, ADDED, "one", given=given).family == family
 
 
 def test_pairs_of_one_dataset_share_a_group_and_equal_pairs_are_one():
@@ -211,7 +211,7 @@ def test_a_corner_takes_its_share_of_the_time(monkeypatch, choosing, left, trial
     """
     now = iter([0.0, 0.0, 0.16])
     monkeypatch.setattr(floating, "time", SimpleNamespace(monotonic=lambda: next(now)))
-    monkeypatch.setattr(floating, "_observed", lambda *_: None)
+    monkeypatch.setattr(floating, "_observe_in_turn", lambda *_: None)
     one = FloatingScan(subject(), lambda _: None, [], 0, trials, 1e-3, 100.0)
     one._left = left
     assert one._sizes(Steady(), SimpleNamespace(pair=None), choosing) == Sizes(*sizes)
@@ -228,7 +228,7 @@ def test_what_was_refuted_already_is_not_looked_at_in_digits(monkeypatch, refute
     monkeypatch.setattr(
         FloatingScan, "_one", lambda _, ran, mechanism, corner, some, claim: seen.append(some)
     )
-    other = Claimed(epsilon=2.0, where="there")
+    other = PackageClaim(epsilon=2.0, where="there")
     one = subject(claims=(CLAIM, other), relations=(ADDED,))
     scan = FloatingScan(
         one, lambda _: None, [], 0, 100, 0.1, refuted=lambda *given: refuted and given[2] is CLAIM
@@ -250,10 +250,12 @@ def test_the_most_promising_event_beyond_the_claim_is_chosen():
 
     p, q = (np.arange(100) < 60).astype(float), (np.arange(100) < 10).astype(float)
     halves = [(p, p), (q, q)]
-    found, _ = floating._chosen(Card(), None, None, halves, ApproximateDP(1.0, 0.1), 0)
+    found, _ = floating._choose_distinguisher_event(
+        Card(), None, None, halves, ApproximateDP(1.0, 0.1), 0
+    )
     assert found.point == (1.0, 0.1)
     assert found.beyond == found.event.promised - 1.0
-    pure, _ = floating._chosen(Card(), None, None, halves, PureDP(1.0), 0)
+    pure, _ = floating._choose_distinguisher_event(Card(), None, None, halves, PureDP(1.0), 0)
     assert pure.beyond > found.beyond
 
 
@@ -333,7 +335,7 @@ def test_where_the_event_varies_one_new_process_is_enough():
 
 def test_where_there_is_no_time_for_new_processes_none_is_another():
     def over(place, count):
-        raise OutOfTime("over")
+        raise DrawTimeout("over")
 
     one, drawn, _ = look(over)
     assert not one._differs_elsewhere(seen(1.0, 2.0))
@@ -350,7 +352,7 @@ def test_what_was_touched_or_is_another_at_another_time_may_hold_noise():
         assert "(clock " in moved._outside(seen(1.0, 2.0))
 
     def late(*_):
-        raise OutOfTime("over")
+        raise DrawTimeout("over")
 
     hurried, _, _ = look(None, watched=late)
     assert "there was no time to look" in hurried._outside(seen(1.0, 2.0))

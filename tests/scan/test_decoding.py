@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import MechanismError
-from dpaudit.scan.decoding import decoded
+from dpaudit.scan.decoding import decode_observation
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ from dpaudit.scan.decoding import decoded
     ],
 )
 def test_an_observation_is_what_was_sent(given, found):
-    made = decoded(given)
+    made = decode_observation(given)
     assert made == found
     assert type(made) is type(found)
 
 
 def test_keys_of_numpy_are_plain():
-    ((key, _),) = decoded(("dict", [(np.float32(0.5), 1)])).items()
+    ((key, _),) = decode_observation(("dict", [(np.float32(0.5), 1)])).items()
     assert (key, type(key)) == (0.5, float)
 
 
@@ -51,16 +51,16 @@ def test_keys_of_numpy_are_plain():
     ],
 )
 def test_other_types_have_their_name_and_what_they_hold(given, name, held):
-    made, again = decoded(given), decoded(given)
+    made, again = decode_observation(given), decode_observation(given)
     assert (type(made).__name__, vars(made)) == (name, held)
     assert type(made) is type(again)
 
 
 def test_an_error_has_its_name_and_its_text():
-    error = decoded(("raised", "EmptyTable", "no records"))
+    error = decode_observation(("raised", "EmptyTable", "no records"))
     assert isinstance(error, Exception)
     assert (type(error).__name__, str(error)) == ("EmptyTable", "no records")
-    assert type(error) is type(decoded(("raised", "EmptyTable", "others")))
+    assert type(error) is type(decode_observation(("raised", "EmptyTable", "others")))
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_an_error_has_its_name_and_its_text():
 )
 def test_what_was_not_agreed_on_is_refused(given):
     with pytest.raises(MechanismError, match="none that was agreed on"):
-        decoded(given)
+        decode_observation(given)

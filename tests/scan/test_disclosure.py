@@ -2,8 +2,8 @@
 
 import stat
 
-from dpaudit.scan.disclosure import draft, write_drafts
-from dpaudit.scan.known import Known, Thread
+from dpaudit.scan.disclosure import render_issue_draft, write_drafts
+from dpaudit.scan.known import PackageNotes, Thread
 
 from .samples import finding, scan
 
@@ -14,7 +14,7 @@ THREAD = Thread(
 
 def test_a_draft_says_what_maintainers_need():
     one = finding("tools.alpha")
-    text = draft(one, scan(one), [THREAD])
+    text = render_issue_draft(one, scan(one), [THREAD])
     for word in (
         "version 1.0",
         "1-DP",
@@ -34,12 +34,12 @@ def test_a_draft_says_what_maintainers_need():
 
 def test_a_bound_is_never_rounded_up():
     one = finding("tools.alpha", lower=5.4399)
-    assert "5.44" not in draft(one, scan(one))
+    assert "5.44" not in render_issue_draft(one, scan(one))
 
 
 def test_drafts_are_numbered_and_private(tmp_path):
     findings = (finding("tools.alpha"), finding("models.gamma", reproduction=None))
-    paths = write_drafts(scan(*findings), tmp_path / "disclosure", Known(thread=[THREAD]))
+    paths = write_drafts(scan(*findings), tmp_path / "disclosure", PackageNotes(thread=[THREAD]))
     assert [one.name for one in paths] == ["toy-1.0-1.md", "toy-1.0-2.md"]
     assert (tmp_path / "disclosure" / ".gitignore").read_text(encoding="utf-8") == "*\n"
     assert all(stat.S_IMODE(one.stat().st_mode) == 0o600 for one in paths)
@@ -56,7 +56,7 @@ def test_nothing_is_written_where_nothing_was_found(tmp_path):
 
 def test_hostile_words_stay_words():
     one = finding("tools.alpha", "a\x1b[2J\n# heading", reproduction="```\nprint(1)\n")
-    text = draft(one, scan(one))
+    text = render_issue_draft(one, scan(one))
     assert "\x1b" not in text
     assert "\n# heading" not in text
     assert "````python" in text
@@ -64,4 +64,4 @@ def test_hostile_words_stay_words():
 
 def test_a_confidence_is_never_rounded_up():
     one = finding("tools.alpha").model_copy(update={"confidence": 0.99999999999})
-    assert " 0.9999999999 confidence" in " ".join(draft(one, scan(one)).split())
+    assert " 0.9999999999 confidence" in " ".join(render_issue_draft(one, scan(one)).split())

@@ -9,30 +9,38 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.estimation.counted import Event
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.extension.package import Claimed, Subject
+from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan import scan as scan_module
 from dpaudit.scan.certify import Certified
 from dpaudit.scan.corners import CORNERS
 from dpaudit.scan.evidence import _Reproducing
-from dpaudit.scan.finding import CarryingCounts, Environment, FailedSearch, ScanResult, claimed_of
-from dpaudit.scan.floating import FloatingRan, Gap, Looked, _hits, checks_of
-from dpaudit.scan.scan import Budget, _Scan, chosen
+from dpaudit.scan.finding import (
+    CarryingCounts,
+    FailedSearch,
+    PackageEnvironment,
+    ScanResult,
+    make_claimed_guarantee,
+)
+from dpaudit.scan.floating import CornerResult, FloatingRan, Gap, _count_finite_hits, checks_of
+from dpaudit.scan.scan import ScanBudget, _Scan, select_subjects
 from dpaudit.scan.subject import Hypothesis, Ran
 
 from .samples import finding
 from .test_verdicts_of_subjects import ADDED, EVENT, REPLACED, certified_on, claim, subject
 
-HERE = Environment(python="3.11", isolated=False, requirements=[], versions={})
+HERE = PackageEnvironment(python="3.11", isolated=False, requirements=[], versions={})
 
 
 def document(*ran, confidence=0.99, seconds=1.234):
     package = SimpleNamespace(name="toy", distribution="toy", home="")
     place = SimpleNamespace(version="1")
     subjects = [one.subject for one in ran]
-    made = _Scan(package, place, HERE, subjects, Budget(confidence=confidence), 3, 1, None, None)
+    made = _Scan(
+        package, place, HERE, subjects, ScanBudget(confidence=confidence), 3, 1, None, None
+    )
     return made.told(ran, seconds)
 
 
@@ -72,7 +80,7 @@ def looked(of, *, refuted=False, lower=0.5, claimed=1.0, corner=0, relation=ADDE
     candidate = replace_candidate(of, relation, setting)
     result = Certified(refuted, lower, claimed, 0.0, 50, 300, EVENT, "distribution",
                        tested=CarryingCounts.of((9, 0), 9, True, 0.0, 0.1))  # fmt: skip
-    return Looked(CORNERS[corner], candidate, of, result)
+    return CornerResult(CORNERS[corner], candidate, of, result)
 
 
 def replace_candidate(of, relation, setting):
@@ -202,9 +210,9 @@ def test_what_is_no_finite_number_is_in_no_event():
 
     seen = [np.array([2.0]), np.array([np.nan]), np.array([2, 3]), np.array([[2.0]]), 7, "x",
             np.array([np.inf]), np.array([0.5])]  # fmt: skip
-    assert _hits(seen, score, Event(True, 1.0, 0.0), (1,)) == 1
-    assert _hits(seen, score, Event(False, 1.0, 0.0), (1,)) == 1
-    assert _hits(seen[1:3], score, Event(True, 1.0, 0.0), (1,)) == 0
+    assert _count_finite_hits(seen, score, ThresholdEvent(True, 1.0, 0.0), (1,)) == 1
+    assert _count_finite_hits(seen, score, ThresholdEvent(False, 1.0, 0.0), (1,)) == 1
+    assert _count_finite_hits(seen[1:3], score, ThresholdEvent(True, 1.0, 0.0), (1,)) == 0
 
 
 # Claims, names, shares of time
@@ -250,7 +258,7 @@ def test_corners_have_the_time_that_ordinary_pairs_left(monkeypatch, seconds, us
     monkeypatch.setattr(_Scan, "_crew", lambda *_: crew)
     one = replace(subject(claim(ADDED)), additive=True)
     package = SimpleNamespace(name="toy", distribution="toy", home="")
-    _Scan(package, None, HERE, [one], Budget(), 0, 1, None, None)._one(one, seconds, 1e9)
+    _Scan(package, None, HERE, [one], ScanBudget(), 0, 1, None, None)._one(one, seconds, 1e9)
     assert given == {"looking": pytest.approx(70.0), "left": pytest.approx(left)}
 
 
@@ -265,11 +273,11 @@ def test_corners_have_the_time_that_ordinary_pairs_left(monkeypatch, seconds, us
     ],
 )
 def test_a_claim_is_said_in_its_own_currency(given, words, numbers):
-    found = claimed_of(Claimed(where="there", relation=ADDED, **given), {})
+    found = make_claimed_guarantee(PackageClaim(where="there", relation=ADDED, **given), {})
     assert (found.words, found.relation, found.where) == (words, ADDED, "there")
     said = found.model_dump(exclude_none=True, include={"epsilon", "delta", "rho", "mu", "order"})
     assert said == numbers
-    assert PureDP(2.0) == Claimed(epsilon=2.0, where="there").guarantee({})
+    assert PureDP(2.0) == PackageClaim(epsilon=2.0, where="there").guarantee({})
 
 
 def test_a_name_chooses_itself_and_what_it_begins_up_to_a_dot():
@@ -283,7 +291,7 @@ def test_a_name_chooses_itself_and_what_it_begins_up_to_a_dot():
         (["tools", "modelsPCA"], (names[2], names[4])),
         ([], names),
     ):
-        assert tuple(one.name for one in chosen(card, asked)) == expected
+        assert tuple(one.name for one in select_subjects(card, asked)) == expected
 
 
 @pytest.mark.parametrize(("workers", "shares"), [(1, [25.0, 33.0, 50.0, 100.0]), (2, None)])
@@ -295,7 +303,7 @@ def test_subjects_share_the_time_that_is_left(monkeypatch, workers, shares):
     monkeypatch.setattr(scan_module.time, "monotonic", lambda: 5.0)
     progress = SimpleNamespace(start=lambda *_: None, advance=lambda _: None)
     package = SimpleNamespace(name="toy", distribution="toy", home="")
-    budget = Budget(seconds=100.0)
+    budget = ScanBudget(seconds=100.0)
     _Scan(package, None, HERE, subjects, budget, 0, workers, progress, None).all()
     expected = [25.0, 100 / 3, 50.0, 100.0] if shares else [50.0, 200 / 3, 100.0, 100.0]
     assert sorted(given) == pytest.approx(expected)

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.package import Claimed, MadePair, Subject
+from dpaudit.extension.package import MadePair, PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan.bench import Bench, Installed
 from dpaudit.scan.corners import CORNERS, corner_pairs
-from dpaudit.scan.events import Event
-from dpaudit.scan.finding import claimed_of
+from dpaudit.scan.events import ExpressionEvent
+from dpaudit.scan.finding import make_claimed_guarantee
 from dpaudit.scan.pairs import made
-from dpaudit.scan.probe import parts
+from dpaudit.scan.probe import split_output_parts
 from dpaudit.scan.reproduction import _Case, _rounder_setting, _Study, claim_of
-from dpaudit.search.edits import candidates
+from dpaudit.search.edits import find_edited_neighbours
 from tests.scan.samples import finding
 
-CLAIM = Claimed(epsilon=1.0, where="docstring")
+CLAIM = PackageClaim(epsilon=1.0, where="docstring")
 ADDS = "add-remove-record"
 
 
@@ -65,7 +65,7 @@ def test_no_reproduction_has_data_that_the_documentation_does_not_allow():
 @pytest.mark.parametrize("records", [[b"a", b"b"], [[1], [2]], [("a", [0.2]), ("b", [0.5])]])
 def test_a_record_without_a_value_is_made_only_where_one_may_lack_it(records):
     rng = np.random.default_rng(0)
-    found = candidates(records, ADDS, nan=False, rng=rng)
+    found = find_edited_neighbours(records, ADDS, nan=False, rng=rng)
     assert not any("None" in repr(one.pair.neighbour) for one in found)
 
 
@@ -97,26 +97,32 @@ def test_of_data_that_are_no_records_the_relation_is_the_cards_word():
 def test_a_reproduction_is_of_the_claim_that_was_refuted():
     """Two claims of one sentence: the other relation has twice the epsilon."""
     claims = [
-        Claimed(epsilon=epsilon, relation=relation, where="one sentence")
+        PackageClaim(epsilon=epsilon, relation=relation, where="one sentence")
         for epsilon, relation in (
             ("epsilon", ADDS),
             (lambda given: 2 * given["epsilon"], "replace-record"),
         )
     ]
     for claim in claims:
-        refuted = finding("sum", claimed=claimed_of(claim, {"epsilon": 1.0}))
+        refuted = finding("sum", claimed=make_claimed_guarantee(claim, {"epsilon": 1.0}))
         assert claim_of(refuted, subject(claims=tuple(claims))) is claim
 
 
 def test_of_a_setting_only_what_the_claim_follows_is_rounded():
     setting = {"epsilon": 0.93, "sensitivity": 0.73}
     case = _Case(
-        setting, ([0.0], [1.0]), Event("out > 0", (9, 0), (9, 9), 2.0, 1, ""), 20, PureDP(0.93)
+        setting,
+        ([0.0], [1.0]),
+        ExpressionEvent("out > 0", (9, 0), (9, 9), 2.0, 1, ""),
+        20,
+        PureDP(0.93),
     )
-    rounded = [given for given, _ in _rounder_setting(Claimed(epsilon="epsilon", where="it"))(case)]
+    rounded = [
+        given for given, _ in _rounder_setting(PackageClaim(epsilon="epsilon", where="it"))(case)
+    ]
     assert rounded
     assert {given["sensitivity"] for given in rounded} == {0.73}
-    assert not list(_rounder_setting(Claimed(epsilon=0.93, where="it"))(case))
+    assert not list(_rounder_setting(PackageClaim(epsilon=0.93, where="it"))(case))
 
 
 # Answers that are none
@@ -138,4 +144,4 @@ def test_names_of_attributes_that_are_no_names_are_no_part_of_an_event():
 
     out = Held()
     vars(out).update({"x; import os": 1.0, "class": 2.0, "value": 3.0})
-    assert set(parts(out)) == {"type(out).__name__", "out.value"}
+    assert set(split_output_parts(out)) == {"type(out).__name__", "out.value"}

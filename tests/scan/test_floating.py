@@ -9,23 +9,23 @@ import pytest
 
 from dpaudit.errors import MechanismError
 from dpaudit.execution import Limits
-from dpaudit.extension.package import Claimed, Package, Subject
+from dpaudit.extension.package import Package, PackageClaim, Subject
 from dpaudit.scan.certify import Certified
 from dpaudit.scan.corners import BITS, CORNERS, corner_pairs
-from dpaudit.scan.environments import Place
+from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.floating import (
+    CornerResult,
     FloatingRan,
     FloatingScan,
     Gap,
     HasNoNumbers,
-    Looked,
     checks_of,
-    hypotheses,
+    count_floating_hypotheses,
     of_bits,
 )
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.pairs import made
-from dpaudit.scan.scan import Budget, scan
+from dpaudit.scan.scan import ScanBudget, scan_package
 from dpaudit.scan.subject import PAIRS
 from dpaudit.verdicts import status_of
 
@@ -39,7 +39,7 @@ REPLACED = ("replace-record",)
 
 def subject(code, *, datasets=NUMBERS, bounds=(0.0, 1.0), delta=0.0, **more):
     setting = {"epsilon": 1.0, "bounds": bounds} | ({"delta": delta} if delta else {})
-    claim = Claimed(
+    claim = PackageClaim(
         epsilon="epsilon", delta=delta, relation="replace-record", where="its docstring"
     )
     given = {"parameters": (setting,), "relations": REPLACED} | more
@@ -85,8 +85,8 @@ def scanned(monkeypatch):
             versions=(np.__version__,),
             subjects=(one,),
         )
-        budget = Budget(trials=trials, seconds=seconds)
-        return scan(package, budget=budget, workers=1)
+        budget = ScanBudget(trials=trials, seconds=seconds)
+        return scan_package(package, budget=budget, workers=1)
 
     return run
 
@@ -96,7 +96,7 @@ def scanned(monkeypatch):
 def test_a_broken_primitive_is_refuted_by_its_numbers(name):
     """By the stage alone: an ordinary scan may see the same before."""
     corner, one = BROKEN[name]
-    with Place(None, "").crew(Limits(timeout=20.0)) as crew:
+    with VersionEnvironment(None, "").crew(Limits(timeout=20.0)) as crew:
 
         def mechanism(parameters):
             return Foreign(crew, str(HERE / "floating_subjects.py"), name, parameters, many=True)
@@ -185,7 +185,7 @@ def test_a_corner_that_one_setting_reached_has_the_verdict_of_that():
     result = Certified(False, 0.2, 1.0, 0.0, 500, 1000)
     candidate = made(one, 0, most=1)[0]
     gap = Gap(CORNERS[0], candidate.relation, claim, "no time", has_numbers=True)
-    ran = FloatingRan([Looked(CORNERS[0], candidate, claim, result)], [gap])
+    ran = FloatingRan([CornerResult(CORNERS[0], candidate, claim, result)], [gap])
     first = next(checks_of(one, ran))
     assert (first.verdict, first.settings, first.why) == ("not refuted", 1, "")
     assert next(checks_of(one, FloatingRan([], [gap]))).verdict == "withheld"
@@ -197,7 +197,7 @@ def test_the_numbers_of_a_corner_are_those_of_the_test_that_shows_most_beyond_it
     candidate = made(one, 0, most=1)[0]
     bounds = ((0.2, 1.0), (0.9, 1.0), (1.1, 3.0))  # what is certified, and claimed there
     tested = [
-        Looked(CORNERS[0], candidate, claim, Certified(False, lower, claimed, 0.0, 500, 1000))
+        CornerResult(CORNERS[0], candidate, claim, Certified(False, lower, claimed, 0.0, 500, 1000))
         for lower, claimed in bounds
     ]
     first = next(checks_of(one, FloatingRan(tested)))
@@ -206,8 +206,8 @@ def test_the_numbers_of_a_corner_are_those_of_the_test_that_shows_most_beyond_it
 
 def test_hypotheses_are_counted_before_anything_is_drawn():
     one = subject("naive_laplace")
-    assert hypotheses(one) == len(CORNERS)
-    assert hypotheses(Subject(name="x", code="x", claims=one.claims)) == 0
+    assert count_floating_hypotheses(one) == len(CORNERS)
+    assert count_floating_hypotheses(Subject(name="x", code="x", claims=one.claims)) == 0
 
 
 def test_corners_stay_within_what_the_card_allows():

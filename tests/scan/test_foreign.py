@@ -10,7 +10,7 @@ from numpy.random import SeedSequence, default_rng
 
 import dpaudit.scan.foreign as foreign
 from dpaudit.errors import MechanismError
-from dpaudit.execution.failures import OutOfTime, WorkerEnded
+from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.laws.layout import layout_of
 from dpaudit.scan.decoding import ProcessEnded
 from dpaudit.scan.foreign import SCRIPT, DrawnTogether, Foreign, joined
@@ -221,7 +221,7 @@ def test_texts_are_those_of_codes_that_turn_up(alone, drawn):
     assert set(found) <= set(codes)
     assert sum(asked) == 2 * drawn
     assert one.having(layout).texts(([1.0], [2.0]), 100, rngs, []) == {}
-    late = mechanism(lambda *_: OutOfTime("over"), alone=alone).having(layout)
+    late = mechanism(lambda *_: DrawTimeout("over"), alone=alone).having(layout)
     assert late.texts(([1.0], [2.0]), 100, rngs, codes) == {}
 
 

@@ -10,11 +10,11 @@ import pytest
 from dpaudit.errors import DataError
 from dpaudit.report.schema import json_schema
 from dpaudit.scan.finding import ScanResult, withheld_subjects
-from dpaudit.scan.gallery import publish, read_published, shelves, write_scan
-from dpaudit.scan.known import Known
-from dpaudit.scan.pages import render
-from dpaudit.scan.published import PublishedScan, published_of
-from dpaudit.scan.write import write
+from dpaudit.scan.gallery import list_gallery_shelves, publish_scan, read_published, write_scan
+from dpaudit.scan.known import PackageNotes
+from dpaudit.scan.pages import render_scan_page
+from dpaudit.scan.published import PublishedScan, make_public_publication
+from dpaudit.scan.write import write_scan_json
 from dpaudit.verdicts import VERDICTS
 
 from .samples import SUBJECTS, finding, scan
@@ -41,7 +41,7 @@ def gallery_of(tmp_path, *results, stated=THREAD):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "toy.toml").write_text(stated, encoding="utf-8")
     for one in results:
-        publish(one, folder, date(2026, 11, 24))
+        publish_scan(one, folder, date(2026, 11, 24))
     return folder
 
 
@@ -103,7 +103,7 @@ def test_what_is_withheld_leaves_its_number_and_nothing_else(tmp_path):
 def test_a_second_finding_of_a_known_subject_stays_withheld(tmp_path):
     """A thread lifts what it is about: subject, event and edit; not all of its subject."""
     others = [finding("tools.alpha", "`out` > 3"), finding("tools.alpha", edit="another edit")]
-    public = published_of(scan(PUBLIC, *others), Known.model_validate(stated()))
+    public = make_public_publication(scan(PUBLIC, *others), PackageNotes.model_validate(stated()))
     assert [one.finding for one in public.findings] == [PUBLIC]
     assert public.withheld == 2
 
@@ -119,9 +119,9 @@ def stated(**more):
     [(True, 1), (False, 0), (date(2026, 11, 24), 0), (date(2026, 11, 25), 1)],
 )
 def test_a_person_lifts_the_embargo(embargo, withheld):
-    known = Known.model_validate(stated(embargo=embargo))
+    known = PackageNotes.model_validate(stated(embargo=embargo))
     result = scan(PUBLIC, secret("tools.beta", "`out` > 3"))
-    public = published_of(result, known, date(2026, 11, 24))
+    public = make_public_publication(result, known, date(2026, 11, 24))
     assert public.withheld == withheld
     assert len(public.findings) == 2 - withheld
     assert bool(public.checked) == (not withheld)
@@ -197,7 +197,7 @@ def test_versions_stand_beside_each_other(tmp_path):
 
 
 def test_a_thread_names_several_subjects():
-    known = Known.model_validate(stated())
+    known = PackageNotes.model_validate(stated())
     several = known.thread[0].model_copy(update={"subject": ["tools.beta", "tools.a*"]})
     assert several.is_about(PUBLIC)
     assert several.names_any(["tools.beta"])
@@ -206,7 +206,7 @@ def test_a_thread_names_several_subjects():
 
 def test_a_thread_about_what_was_not_looked_at_says_so(tmp_path):
     stated = THREAD.replace("tools.alpha", "tools.omega")
-    (shelf,) = shelves(gallery_of(tmp_path, scan(PUBLIC), stated=stated))
+    (shelf,) = list_gallery_shelves(gallery_of(tmp_path, scan(PUBLIC), stated=stated))
     assert dict(shelf.bugs[0].by_release) == {"1.0": "not looked at"}
 
 
@@ -239,7 +239,7 @@ def test_a_file_of_threads_that_is_wrong_is_refused_before_anything_is_written(
 
 
 def test_without_a_file_nothing_is_public(tmp_path):
-    publish(scan(PUBLIC), tmp_path)
+    publish_scan(scan(PUBLIC), tmp_path)
     assert "1 finding under disclosure" in (tmp_path / "index.md").read_text("utf-8")
 
 
@@ -252,7 +252,7 @@ def test_a_release_is_read_back_and_a_damaged_one_refused(tmp_path):
         read_published(path)
     path.write_text("[]", encoding="utf-8")
     with pytest.raises(DataError, match=r"scan\.json"):
-        shelves(folder)
+        list_gallery_shelves(folder)
 
 
 def test_hostile_text_is_shown_as_it_stands(tmp_path):
@@ -269,7 +269,7 @@ def test_files_satisfy_their_schemas(tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
     result = scan(PUBLIC, secret("tools.beta", "`out` > 3"))
     written = {
-        ScanResult: write(result, tmp_path / "all"),
+        ScanResult: write_scan_json(result, tmp_path / "all"),
         PublishedScan: gallery_of(tmp_path, result) / "toy-1.0" / "scan.json",
     }
     for model, path in written.items():
@@ -283,11 +283,11 @@ def test_the_committed_gallery_is_what_its_releases_say():
     gallery = Path(__file__).parents[2] / "reports" / "packages"
     if not gallery.is_dir():
         pytest.skip("no gallery is committed yet")
-    for shelf in shelves(gallery):
+    for shelf in list_gallery_shelves(gallery):
         for release in shelf.releases:
             scan, folder = release.scan, gallery / release.folder
             assert all(one.threads for one in scan.findings)
-            assert (folder / "scan.md").read_text("utf-8") == render(scan, html=False)
+            assert (folder / "scan.md").read_text("utf-8") == render_scan_page(scan, html=False)
             content = json.loads((folder / "scan.json").read_text("utf-8"))
             lines = [*content["checked"], *content["floating"]]
             assert {one["verdict"] for one in lines} <= {*VERDICTS, None}
@@ -321,7 +321,7 @@ def test_an_older_release_is_read_in_the_present_words(tmp_path, why, verdict, l
     path.write_text(json.dumps(content | {"floating": [corner]}), encoding="utf-8")
     found = read_published(path)
     assert (found.floating[0].verdict, found.without_verdict) == (verdict, left)
-    page = render(found, html=False)
+    page = render_scan_page(found, html=False)
     assert "not run" not in page
     assert "None" not in page
     assert ("the verdict on 1 subject is withheld" in page) == bool(left)

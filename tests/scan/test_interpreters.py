@@ -6,7 +6,7 @@ import pytest
 
 import dpaudit.scan.environments as environments
 from dpaudit.errors import InvalidArgument
-from dpaudit.scan.interpreters import interpreter
+from dpaudit.scan.interpreters import find_interpreter
 
 THIS = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
@@ -27,12 +27,12 @@ def python(path, version):
 
 
 def test_this_one_is_found():
-    assert interpreter(THIS) == sys.executable
+    assert find_interpreter(THIS) == sys.executable
 
 
 @pytest.mark.parametrize("command", ["/nowhere/python", sys.executable, "false"])
 def test_one_that_fails_or_is_of_another_version_is_none(command):
-    assert interpreter("3.99", [command]) is None
+    assert find_interpreter("3.99", [command]) is None
 
 
 def test_the_newest_of_pyenv_is_found_behind_a_name_on_the_path_that_fails(tmp_path, monkeypatch):
@@ -42,11 +42,11 @@ def test_the_newest_of_pyenv_is_found_behind_a_name_on_the_path_that_fails(tmp_p
     python(tmp_path / "versions" / "3.99.9" / "bin" / "python", "3.99")
     newest = python(tmp_path / "versions" / "3.99.10" / "bin" / "python", "3.99")
     python(tmp_path / "versions" / "3.98.7" / "bin" / "python", "3.98")
-    assert interpreter("3.99") == newest
+    assert find_interpreter("3.99") == newest
 
 
 def test_an_environment_takes_it_where_this_one_will_not_do(tmp_path):
     older = python(tmp_path / "versions" / "3.9.18" / "bin" / "python", "3.9")
-    assert environments._interpreter("<3.11") == older
+    assert environments._choose_interpreter("<3.11") == older
     with pytest.raises(InvalidArgument, match=r"a Python <3\.5 on the path, from pyenv or uv"):
-        environments._interpreter("<3.5")
+        environments._choose_interpreter("<3.5")

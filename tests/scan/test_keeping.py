@@ -10,14 +10,14 @@ import pytest
 import dpaudit.scan.child as child
 import dpaudit.scan.keeping as keeping
 from dpaudit.execution import Limits
-from dpaudit.execution.failures import OutOfTime
+from dpaudit.execution.failures import DrawTimeout
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 from dpaudit.scan.certify import Sizes, certified
 from dpaudit.scan.child import _import_names
-from dpaudit.scan.environments import Place
+from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.foreign import Foreign
-from dpaudit.scan.scan import Budget, file_of, scan
+from dpaudit.scan.scan import ScanBudget, file_of, scan_package
 from dpaudit.verdicts import status_of
 
 PAIR = Pair([1.0, 0.0], [0.0], ADD_REMOVE_RECORD)
@@ -47,7 +47,7 @@ def reached(toy, monkeypatch):
 
 
 def found(toy, code):
-    with Place(None, "1.0").crew(Limits()) as crew:
+    with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         mechanism = Foreign(crew, file_of(toy.PACKAGE), code, {"epsilon": 1.0}, distribution="toy")
         return certified(mechanism, PAIR, PureDP(1.0), Sizes(64, 200), 1e-6, seed=3)
 
@@ -68,7 +68,9 @@ def test_what_a_broken_one_reads_excuses_it_nowhere(reached, code):
 
 def test_a_scan_withholds_the_verdict_and_names_the_cause(reached):
     card = reached.package(reached.subject("keyed_by_a_file"), reached.subject("scaled_by_a_file"))
-    result = scan(card, budget=Budget(confidence=1 - 1e-6, trials=400, seconds=60.0), seed=0)
+    result = scan_package(
+        card, budget=ScanBudget(confidence=1 - 1e-6, trials=400, seconds=60.0), seed=0
+    )
     assert {one.subject for one in result.findings} == {"scaled_by_a_file"}
     assert list(result.withheld) == ["keyed_by_a_file"]
     assert "key.txt" in result.withheld["keyed_by_a_file"]
@@ -186,7 +188,7 @@ def test_what_is_another_number_in_a_new_interpreter_may_be_kept_noise(dataset, 
 def test_what_was_touched_is_named_and_so_is_that_there_was_no_time():
     same = [again(P, P, P), again(Q, Q, Q)]
     assert "file 'key.txt'" in said_of(([("file", "key.txt")], same))
-    assert said_of(OutOfTime("over")) == keeping._NO_TIME
+    assert said_of(DrawTimeout("over")) == keeping._NO_TIME
     noise = of_parts(NOISE, NOISE)
     look = keeping.Look(None, PAIR, 1, lambda *_: [], lambda given: given)
     assert look._outside([noise, noise]) == ""  # nothing is fixed, and nobody is asked

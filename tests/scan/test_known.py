@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from dpaudit.scan.known import Known, Thread
+from dpaudit.scan.known import PackageNotes, Thread
 
 from .samples import finding
 
@@ -23,26 +23,26 @@ DAY = date(2027, 1, 31)
     ],
 )
 def test_an_embargo_ends_on_its_day(today, lifted):
-    assert Known(embargo=DAY).lifted(today) is lifted
+    assert PackageNotes(embargo=DAY).lifted(today) is lifted
 
 
 @pytest.mark.parametrize(("embargo", "lifted"), [(True, False), (False, True)])
 def test_an_embargo_without_a_day_stands_or_not_whatever_the_day(embargo, lifted):
     for today in (None, date(1990, 1, 1), date(2990, 1, 1)):
-        assert Known(embargo=embargo).lifted(today) is lifted
+        assert PackageNotes(embargo=embargo).lifted(today) is lifted
 
 
 def test_of_the_present_day_an_embargo_of_the_past_is_over_and_one_of_the_future_is_not():
-    assert Known(embargo=date(2020, 1, 1)).lifted()
-    assert not Known(embargo=date(2990, 1, 1)).lifted()
+    assert PackageNotes(embargo=date(2020, 1, 1)).lifted()
+    assert not PackageNotes(embargo=date(2990, 1, 1)).lifted()
 
 
 def test_an_embargo_stands_where_nothing_is_stated(tmp_path):
-    assert Known.read(tmp_path / "none.toml") == Known()
-    assert Known().embargo is True
+    assert PackageNotes.read(tmp_path / "none.toml") == PackageNotes()
+    assert PackageNotes().embargo is True
     empty = tmp_path / "empty.toml"
     empty.write_text("", encoding="utf-8")
-    assert not Known.read(empty).lifted()
+    assert not PackageNotes.read(empty).lifted()
 
 
 def thread(subject="tools.*", event="is NaN", edit="without"):
@@ -70,12 +70,12 @@ def test_a_thread_is_about_its_subject_event_and_edit(given, about):
     """The words are "`out` is NaN", the edit is "record 2 without a number"."""
     one = thread(**given)
     assert one.is_about(finding("tools.alpha")) is about
-    assert Known(thread=[one]).threads_of(finding("tools.alpha")) == ([one] if about else [])
+    assert PackageNotes(thread=[one]).threads_of(finding("tools.alpha")) == ([one] if about else [])
 
 
 def test_the_threads_of_a_finding_are_all_that_are_about_it_and_no_others():
     first, other, second = thread(), thread(event="classes"), thread(edit="")
-    assert Known(thread=[first, other, second]).threads_of(finding("tools.alpha")) == [
+    assert PackageNotes(thread=[first, other, second]).threads_of(finding("tools.alpha")) == [
         first,
         second,
     ]

@@ -9,7 +9,7 @@ import pytest
 from dpaudit.errors import DpauditError
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.scan.environments import CannotBeBuilt
-from dpaudit.scan.scan import Budget, scan
+from dpaudit.scan.scan import ScanBudget, scan_package
 
 pytestmark = pytest.mark.slow
 SECONDS = 200.0  # one model of synthcity takes .4
@@ -54,7 +54,9 @@ def test_what_is_known_is_found_and_what_was_fixed_holds(card, version, subject,
     package = PACKAGES.get(card)
     pinned = f"{package.distribution}=={version}"
     try:
-        result = scan(package, env=pinned, subjects=[subject], budget=Budget(seconds=SECONDS))
+        result = scan_package(
+            package, env=pinned, subjects=[subject], budget=ScanBudget(seconds=SECONDS)
+        )
     except (CannotBeBuilt, DpauditError) as error:
         pytest.skip(str(error))
     assert subject not in result.skipped, result.skipped
@@ -64,11 +66,11 @@ def test_what_is_known_is_found_and_what_was_fixed_holds(card, version, subject,
 def test_the_intercept_of_a_regression_spends_more_than_its_epsilon():
     """IBM/differential-privacy-library#104, item 2: epsilon (1 + 1/(n + 1)), in a frozen run."""
     try:
-        result = scan(
+        result = scan_package(
             PACKAGES.get("diffprivlib"),
             env="diffprivlib==0.6.6",
             subjects=["models.LinearRegression"],
-            budget=Budget(seconds=40.0),
+            budget=ScanBudget(seconds=40.0),
         )
     except (CannotBeBuilt, DpauditError) as error:
         pytest.skip(str(error))

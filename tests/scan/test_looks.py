@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import dpaudit.scan.subject as looks
-from dpaudit.execution.failures import OutOfTime, WorkerEnded
+from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.scan import evidence
 from dpaudit.scan.evidence import _Reproducing
 from dpaudit.scan.foreign import DrawnTogether
@@ -104,13 +104,13 @@ def test_looks_end_by_their_share_of_the_time(monkeypatch, purpose, first, share
 
 def test_the_first_pair_of_all_may_not_be_left_out(monkeypatch):
     def over(self, *_):
-        raise OutOfTime("over")
+        raise DrawTimeout("over")
 
     monkeypatch.setattr(SubjectScan, "_of_dataset", over)
     scan = scan_of()
     scan._crew = SimpleNamespace(by=lambda until: contextlib.nullcontext())
     assert scan._looked_at(candidate(), 6, "first look", first=False) is None
-    with pytest.raises(OutOfTime):
+    with pytest.raises(DrawTimeout):
         scan._looked_at(candidate(), 6, "first look", first=True)
     assert looks._FIRST_UNTIL < looks._SECOND_UNTIL < 1
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from dpaudit.scan.disclosure import draft
-from dpaudit.scan.finding import CarryingCounts, Checked, ClaimedGuarantee, FloatingCheck, SeenEvent
+from dpaudit.scan.disclosure import render_issue_draft
+from dpaudit.scan.finding import (
+    CarryingCounts,
+    ClaimCheck,
+    ClaimedGuarantee,
+    FloatingCheck,
+    SeenEvent,
+)
 from dpaudit.scan.gallery import _in_order
-from dpaudit.scan.known import Known
+from dpaudit.scan.known import PackageNotes
 from dpaudit.scan.pages import (
     certified,
     corners_of,
-    found,
-    outcome,
+    format_finding_count,
+    format_scan_outcome,
+    format_supported_bound,
+    format_undecided_subjects,
     rows_of,
-    supported,
-    undecided,
 )
-from dpaudit.scan.published import shown_of
+from dpaudit.scan.published import make_full_publication
 
 from .samples import checked, finding, scan
 from .test_verdicts_of_subjects import corner
@@ -33,14 +39,14 @@ def test_a_bound_stands_with_its_own_counts_delta_and_error_probability():
         "ε ≥ 4.567 at δ = 1e-5, by one exact test of 12,345 of 20,000 and 67 of 20,000 fresh "
         "outputs in the event below, with an error probability of 1.25e-9"
     )
-    assert supported(COUNTS, 9.9) == (
+    assert format_supported_bound(COUNTS, 9.9) == (
         "ε ≥ 4.567 at δ = 1e-5 (12,345 of 20,000 and 67 of 20,000, error probability 1.25e-9)"
     )
     turned = COUNTS.model_copy(update={"complement": True})
     assert "outputs in the complement of the event below," in certified(turned, 9.9, 0.5)
     assert certified(None, 4.56789, 1e-5) == "ε ≥ 4.567 at δ = 1e-5"
-    assert supported(None, 4.5) == "its counts were not kept"
-    assert supported(None, None) == "—"
+    assert format_supported_bound(None, 4.5) == "its counts were not kept"
+    assert format_supported_bound(None, None) == "—"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +62,7 @@ def test_a_bound_stands_with_its_own_counts_delta_and_error_probability():
     ],
 )
 def test_findings_are_counted_public_and_withheld(findings, withheld, said):
-    assert found(findings, withheld) == said
+    assert format_finding_count(findings, withheld) == said
 
 
 @pytest.mark.parametrize(
@@ -68,14 +74,22 @@ def test_findings_are_counted_public_and_withheld(findings, withheld, said):
     ],
 )
 def test_subjects_without_a_verdict_are_told(subjects, said):
-    assert undecided(subjects) == said
+    assert format_undecided_subjects(subjects) == said
 
 
 def test_the_outcome_counts_what_is_public_withheld_undecided_and_looked_at():
-    one = shown_of(scan(finding("tools.alpha"), skipped={"x": "it raised"}), Known())
-    assert outcome(one) == "1 finding; the verdict on 1 subject is withheld. Looked at: 5 subjects."
+    one = make_full_publication(
+        scan(finding("tools.alpha"), skipped={"x": "it raised"}), PackageNotes()
+    )
+    assert (
+        format_scan_outcome(one)
+        == "1 finding; the verdict on 1 subject is withheld. Looked at: 5 subjects."
+    )
     hidden = one.model_copy(update={"withheld": 2, "without_verdict": 0})
-    assert outcome(hidden) == "1 finding, 2 findings under disclosure. Looked at: 5 subjects."
+    assert (
+        format_scan_outcome(hidden)
+        == "1 finding, 2 findings under disclosure. Looked at: 5 subjects."
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,7 +118,7 @@ def test_corners_of_one_subject_are_told_apart():
 
 def line(verdict, relation, claimed):
     guarantee = ClaimedGuarantee(words="1-DP", relation=claimed, where="here", epsilon=1.0)
-    return Checked(
+    return ClaimCheck(
         subject="sum", relation=relation, claimed=guarantee, documented=claimed == relation,
         verdict=verdict, settings=1, pairs=1, runs=9,
     )  # fmt: skip
@@ -157,7 +171,7 @@ def told(**fields):
         words="`out` is NaN", part="out", test="equals", on_dataset=17, on_neighbour=4300, runs=4321
     )
     one = finding("tools.alpha", **{"event": event, **fields})
-    return " ".join(draft(one, scan(one)).split())
+    return " ".join(render_issue_draft(one, scan(one)).split())
 
 
 @pytest.mark.parametrize(
@@ -215,7 +229,7 @@ def test_a_draft_names_the_versions_of_what_ran_and_of_nothing_else():
             "versions": {"toy": "1.0", "helper": "2.0", "NumPy": "9", "unasked": "3"},
         }
     )
-    lines = draft(one, made.model_copy(update={"environment": here})).splitlines()
+    lines = render_issue_draft(one, made.model_copy(update={"environment": here})).splitlines()
     assert [line for line in lines if line.startswith("- ")] == [
         "- toy 1.0",
         "- Python 3.11.2",

@@ -7,7 +7,7 @@ import pytest
 
 import dpaudit.scan.pairs as pairs
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.package import Claimed, MadePair, Subject
+from dpaudit.extension.package import MadePair, PackageClaim, Subject
 from dpaudit.scan.pairs import made, size_in_records
 
 ADD, REPLACE = "add-remove-record", "replace-record"
@@ -17,7 +17,7 @@ def subject(**given):
     plain = {
         "name": "tools.sum",
         "code": "total",
-        "claims": (Claimed(where="the documentation", epsilon=1.0),),
+        "claims": (PackageClaim(where="the documentation", epsilon=1.0),),
         "relations": (ADD,),
     }
     return Subject(**plain | given)
@@ -126,7 +126,7 @@ def test_a_pair_of_another_relation_than_the_subjects_is_refused():
 def test_readable_data_have_to_be_neighbours_and_of_others_the_card_answers():
     with pytest.raises(InvalidArgument):
         made(subject(pairs=(stated([1.0], [1.0, 2.0, 3.0]),)), 0, most=1)
-    pair = pairs._checked({"a": {"b": 1}}, {"a": {"b": 2}}, ADD)
+    pair = pairs._make_card_pair({"a": {"b": 1}}, {"a": {"b": 2}}, ADD)
     assert (pair.dataset, pair.neighbour) == ({"a": {"b": 1}}, {"a": {"b": 2}})
     assert pair.relation.name == ADD
 

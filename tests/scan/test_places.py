@@ -7,8 +7,8 @@ import pytest
 import dpaudit.scan.environments as environments
 from dpaudit.cli.scan import Places
 from dpaudit.errors import DataError, DpauditError
-from dpaudit.scan.environments import Place, built
-from dpaudit.scan.scan import Budget, scan
+from dpaudit.scan.environments import VersionEnvironment, build_environment
+from dpaudit.scan.scan import ScanBudget, scan_package
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def broken(tmp_path):
     python.parent.mkdir()
     python.write_text("#!/bin/sh\nexit 1\n")
     python.chmod(0o755)
-    return Place(str(python), "1.0")
+    return VersionEnvironment(str(python), "1.0")
 
 
 def test_an_environment_that_does_not_work_is_said_with_its_folder(broken, tmp_path):
@@ -32,7 +32,7 @@ def test_an_environment_that_does_not_work_is_said_with_its_folder(broken, tmp_p
 def test_it_is_said_before_anything_is_drawn(toy, broken, monkeypatch):
     monkeypatch.setattr("dpaudit.scan.scan.place_of", lambda *_: broken)
     with pytest.raises(DpauditError, match="does not work"):
-        scan(toy.PACKAGE, budget=Budget(seconds=5.0))
+        scan_package(toy.PACKAGE, budget=ScanBudget(seconds=5.0))
 
 
 def test_an_environment_whose_python_is_gone_is_built_again(tmp_path, monkeypatch):
@@ -41,11 +41,11 @@ def test_an_environment_whose_python_is_gone_is_built_again(tmp_path, monkeypatc
         (target / "bin" / "python").symlink_to(sys.executable)
 
     monkeypatch.setenv("DPAUDIT_ENVIRONMENTS", str(tmp_path))
-    monkeypatch.setattr(environments, "_build", build)
-    python = built(("toy==1.0",))
+    monkeypatch.setattr(environments, "_build_at_target", build)
+    python = build_environment(("toy==1.0",))
     python.unlink()
     python.symlink_to(tmp_path / "gone")
-    assert built(("toy==1.0",)) == python
+    assert build_environment(("toy==1.0",)) == python
     assert python.exists()
 
 

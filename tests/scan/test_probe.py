@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpaudit.scan.probe as probe
-from dpaudit.scan.probe import drawn
+from dpaudit.scan.probe import draw_output_parts
 
 
 def numbers(found, name="out"):
@@ -23,8 +23,8 @@ def test_a_function_gets_its_parameters_and_what_it_asks_for():
         assert isinstance(rng, np.random.Generator)
         return 5.0
 
-    assert numbers(drawn(plain, {"scale": 2.0}, [1.0, 2.0], 3, 9.0)) == [6.0] * 3
-    assert numbers(drawn(random, {}, [1.0], 2, 9.0)) == [5.0] * 2
+    assert numbers(draw_output_parts(plain, {"scale": 2.0}, [1.0, 2.0], 3, 9.0)) == [6.0] * 3
+    assert numbers(draw_output_parts(random, {}, [1.0], 2, 9.0)) == [5.0] * 2
 
 
 def test_a_function_that_draws_many_is_called_once():
@@ -34,7 +34,7 @@ def test_a_function_that_draws_many_is_called_once():
         asked.append(trials)
         return [float(place) for place in range(trials)]
 
-    assert numbers(drawn(many, {}, [1.0], 4, 9.0)) == [0.0, 1.0, 2.0, 3.0]
+    assert numbers(draw_output_parts(many, {}, [1.0], 4, 9.0)) == [0.0, 1.0, 2.0, 3.0]
     assert asked == [4]
 
 
@@ -47,15 +47,15 @@ def test_where_many_at_once_fail_each_is_drawn_by_itself():
     def bare(data, trials):
         return 8.0 if trials == 1 else None
 
-    assert numbers(drawn(many, {}, [1.0], 3, 9.0)) == [7.0] * 3
-    assert numbers(drawn(bare, {}, [1.0], 2, 9.0)) == [8.0] * 2
+    assert numbers(draw_output_parts(many, {}, [1.0], 3, 9.0)) == [7.0] * 3
+    assert numbers(draw_output_parts(bare, {}, [1.0], 2, 9.0)) == [8.0] * 2
 
 
 def test_what_is_raised_is_an_outcome():
     def broken(data):
         raise KeyError("a")
 
-    (found,) = drawn(broken, {}, [1.0], 1, 9.0)
+    (found,) = draw_output_parts(broken, {}, [1.0], 1, 9.0)
     assert found["type(out).__name__"] == ["code", "KeyError"]
     assert found["str(out)"] == ["code", "'a'"]
 
@@ -64,4 +64,4 @@ def test_what_is_raised_is_an_outcome():
 def test_runs_end_when_the_time_is_over_and_there_is_one_at_least(monkeypatch, seconds, count):
     clock = itertools.count()
     monkeypatch.setattr(probe.time, "monotonic", lambda: float(next(clock)))
-    assert len(drawn(lambda data: 1.0, {}, [1.0], 5, seconds)) == count
+    assert len(draw_output_parts(lambda data: 1.0, {}, [1.0], 5, seconds)) == count

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from dpaudit.scan.known import Known, Peer, Thread
-from dpaudit.scan.published import published_of, shown_of
+from dpaudit.scan.known import PackageNotes, Peer, Thread
+from dpaudit.scan.published import make_full_publication, make_public_publication
 
 from .samples import SUBJECTS, checked, finding, scan
 from .test_verdicts_of_subjects import corner
@@ -15,7 +15,7 @@ from .test_verdicts_of_subjects import corner
 TODAY = date(2026, 11, 24)
 THREAD = Thread(subject="tools.alpha", event="NaN", title="it", url=["https://a.example"])
 PEER = Peer(tool="another", says="so", reference="there")
-KNOWN = Known(thread=[THREAD], peer=[PEER])
+KNOWN = PackageNotes(thread=[THREAD], peer=[PEER])
 PUBLIC, SECRET = finding("tools.alpha"), finding("tools.beta", "`out` > 3")
 DETAILS = ("checked", "floating", "information", "skipped", "notes")
 
@@ -32,7 +32,7 @@ def details(public):
 
 def test_who_ran_a_scan_is_shown_all_of_it():
     one = result(PUBLIC, SECRET, information=[finding("tools.beta")])
-    shown = shown_of(one, KNOWN)
+    shown = make_full_publication(one, KNOWN)
     assert [each.finding for each in shown.findings] == [PUBLIC, SECRET]
     assert [each.threads for each in shown.findings] == [[THREAD], []]
     assert shown.withheld == 0
@@ -46,7 +46,7 @@ def test_who_ran_a_scan_is_shown_all_of_it():
 
 
 def test_while_a_finding_is_withheld_nothing_is_said_of_single_subjects():
-    public = published_of(
+    public = make_public_publication(
         result(PUBLIC, SECRET, information=[finding("tools.alpha")]), KNOWN, TODAY
     )
     assert [each.finding for each in public.findings] == [PUBLIC]
@@ -59,7 +59,7 @@ def test_while_a_finding_is_withheld_nothing_is_said_of_single_subjects():
 def test_where_all_is_public_only_notes_and_information_without_a_thread_wait():
     told, untold = finding("tools.alpha", violation=False), finding("tools.beta", violation=False)
     one = result(PUBLIC, information=[told, untold])
-    public = published_of(one, KNOWN, TODAY)
+    public = make_public_publication(one, KNOWN, TODAY)
     assert public.withheld == 0
     assert details(public) == {
         "checked": one.checked,
@@ -76,7 +76,7 @@ def test_where_all_is_public_only_notes_and_information_without_a_thread_wait():
 )
 def test_after_its_day_everything_is_public(embargo, withheld):
     one = result(PUBLIC, SECRET, information=[finding("tools.beta")])
-    public = published_of(one, KNOWN.model_copy(update={"embargo": embargo}), TODAY)
+    public = make_public_publication(one, KNOWN.model_copy(update={"embargo": embargo}), TODAY)
     assert public.withheld == withheld
     assert len(public.findings) == 2 - withheld
     assert public.notes == ([] if withheld else ["unreached", "a note"])
@@ -88,27 +88,29 @@ def test_the_number_of_subjects_without_a_verdict_is_told_whatever_is_withheld(f
     """The one whose numbers are withheld, and the one that could not be run."""
     one = result(*findings)
     assert set(one.withheld) == {"tools.beta", "models.eta"}
-    assert published_of(one, KNOWN, TODAY).without_verdict == 2
-    assert shown_of(one, KNOWN).without_verdict == 2
+    assert make_public_publication(one, KNOWN, TODAY).without_verdict == 2
+    assert make_full_publication(one, KNOWN).without_verdict == 2
 
 
 def test_several_findings_without_a_thread_are_counted_each():
     three = [finding("tools.beta", f"`out` > {number}") for number in range(3)]
-    public = published_of(result(PUBLIC, *three), KNOWN, TODAY)
+    public = make_public_publication(result(PUBLIC, *three), KNOWN, TODAY)
     assert (len(public.findings), public.withheld) == (1, 3)
-    assert published_of(result(*three), KNOWN, TODAY).withheld == 3
-    assert published_of(result(), KNOWN, TODAY).withheld == 0
+    assert make_public_publication(result(*three), KNOWN, TODAY).withheld == 3
+    assert make_public_publication(result(), KNOWN, TODAY).withheld == 0
 
 
 def test_a_script_of_another_event_waits_unless_the_embargo_is_over():
     event = PUBLIC.event.model_copy(update={"value": "nan"})
     other = PUBLIC.model_copy(update={"event": event, "reproduction_event": "out > 3.0"})
     assert other.reproduction is not None
-    (public,) = published_of(result(other), KNOWN, TODAY).findings
+    (public,) = make_public_publication(result(other), KNOWN, TODAY).findings
     kept = ("reproduction", "reproduced", "reproduction_event")
     assert [getattr(public.finding, name) for name in kept] == [None] * 3
     assert public.threads == [THREAD]
-    (shown,) = published_of(result(other), Known(thread=[THREAD], embargo=False), TODAY).findings
+    (shown,) = make_public_publication(
+        result(other), PackageNotes(thread=[THREAD], embargo=False), TODAY
+    ).findings
     assert shown.finding == other
 
 

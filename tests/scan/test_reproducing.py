@@ -10,28 +10,34 @@ import pytest
 
 import dpaudit.scan.reproduction as reproduction
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.package import Claimed
+from dpaudit.extension.package import PackageClaim
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
-from dpaudit.scan.events import Event, best_event, deltas_of, is_of_kind, refutes
-from dpaudit.scan.finding import SeenEvent, claimed_of
+from dpaudit.scan.events import (
+    ExpressionEvent,
+    best_event,
+    deltas_of,
+    is_guarantee_refuted,
+    is_of_kind,
+)
+from dpaudit.scan.finding import SeenEvent, make_claimed_guarantee
 from dpaudit.scan.reproduction import (
     CONFIDENCE,
     _Case,
-    _rounded,
+    _find_refuting_script,
+    _generate_record_subsets,
+    _round_dataset,
     _rounder_records,
     _rounder_setting,
-    _shipped,
     _Study,
-    _subsets,
     claim_of,
-    needed_runs,
+    find_needed_outputs,
 )
 
-CLAIM = Claimed(epsilon="epsilon", where="its docstring")
+CLAIM = PackageClaim(epsilon="epsilon", where="its docstring")
 
 
 def event(hits, runs=(100, 100), promised=2.0, topic="number"):
-    return Event("out > 0.5", hits, runs, promised, 1, topic)
+    return ExpressionEvent("out > 0.5", hits, runs, promised, 1, topic)
 
 
 # On how many runs
@@ -51,22 +57,22 @@ def test_so_many_runs_are_needed_that_somewhat_worse_counts_refute(turned, hits,
     for runs in reproduction._LADDER:
         slack = np.sqrt(worse * (1 - worse) * runs)
         counts = np.round(worse * runs + slack * [-1, 1]).astype(int)
-        if refutes(tuple(map(int, counts)), (runs, runs), claim, 1e-4):
+        if is_guarantee_refuted(tuple(map(int, counts)), (runs, runs), claim, 1e-4):
             expected = runs
             break
     assert expected is not None
-    found = needed_runs(event(hits[::-1] if turned else hits), claim)
+    found = find_needed_outputs(event(hits[::-1] if turned else hits), claim)
     assert found == expected
 
 
 @pytest.mark.parametrize("hits", [(50, 50), (0, 0), (100, 100), (52, 50), (50, 52)])
 def test_an_event_that_shows_nothing_needs_more_runs_than_there_can_be(hits):
-    assert needed_runs(event(hits), PureDP(0.5)) is None
+    assert find_needed_outputs(event(hits), PureDP(0.5)) is None
 
 
 @pytest.mark.slow
 def test_a_shift_that_is_worth_more_than_the_claim_needs_fewer_runs_than_one_that_hardly_is():
-    found = [needed_runs(event((95, 5)), PureDP(claim)) for claim in (0.5, 1.0, 2.0)]
+    found = [find_needed_outputs(event((95, 5)), PureDP(claim)) for claim in (0.5, 1.0, 2.0)]
     assert found == sorted(found)
     assert found[0] < found[-1]
 
@@ -89,10 +95,10 @@ def test_a_claim_is_tried_at_its_own_delta_or_along_its_curve(claim, deltas):
 
 
 def test_equal_rates_refute_nothing_and_no_run_is_none():
-    assert not refutes((50, 50), (100, 100), PureDP(0.0), 0.5)
-    assert not refutes((0, 0), (100, 100), PureDP(0.0), 0.5)
-    assert not refutes((100, 100), (100, 100), PureDP(0.0), 0.5)
-    assert refutes((60, 40), (100, 100), PureDP(0.0), 0.5)
+    assert not is_guarantee_refuted((50, 50), (100, 100), PureDP(0.0), 0.5)
+    assert not is_guarantee_refuted((0, 0), (100, 100), PureDP(0.0), 0.5)
+    assert not is_guarantee_refuted((100, 100), (100, 100), PureDP(0.0), 0.5)
+    assert is_guarantee_refuted((60, 40), (100, 100), PureDP(0.0), 0.5)
 
 
 # What is shipped
@@ -110,9 +116,9 @@ def ran(monkeypatch):
 
     def judge(hits, runs, guarantee, alpha):
         seen.alphas.append(alpha)
-        return refutes(hits, runs, guarantee, alpha)
+        return is_guarantee_refuted(hits, runs, guarantee, alpha)
 
-    monkeypatch.setattr(reproduction, "refutes", judge)
+    monkeypatch.setattr(reproduction, "is_guarantee_refuted", judge)
     source = "def noisy(data, epsilon):\n    return sum(data)\n"
     seen.installed = SimpleNamespace(
         code=SimpleNamespace(read_text=lambda encoding: source), run=run
@@ -128,7 +134,7 @@ def shipped(ran, *printed, runs=100):
     ran.printed = list(printed)
     case = _Case({"epsilon": 1.0}, ([0.0], [1.0]), event((0, 100)), runs, PureDP(1.0))
     finding = SimpleNamespace(code="noisy")
-    return _shipped(case, finding, CLAIM, ran.installed, math.inf)
+    return _find_refuting_script(case, finding, CLAIM, ran.installed, math.inf)
 
 
 def test_what_a_script_printed_has_to_refute_at_the_confidence_of_reproductions(ran):
@@ -167,11 +173,13 @@ def test_a_case_is_kept_where_its_event_refutes(claim, shown):
         return parts([0.0] * runs), parts([1.0] * runs)
 
     bench = SimpleNamespace(parts=draw, left=10.0)
-    study = _Study(bench, Claimed(epsilon=claim.at_epsilon, where="it"), False, "", lambda *_: True)
+    study = _Study(
+        bench, PackageClaim(epsilon=claim.at_epsilon, where="it"), False, "", lambda *_: True
+    )
     case = study.tried({"epsilon": 1.0}, ([0.0], [1.0]))
     assert case is not None
     assert case.guarantee == claim
-    assert refutes((0, case.runs), (case.runs, case.runs), claim, 1e-4)
+    assert is_guarantee_refuted((0, case.runs), (case.runs, case.runs), claim, 1e-4)
     assert [runs for runs, _ in asked] == ([40] if shown else [40, 400, 4000])
     assert {seconds for _, seconds in asked} == {1.0}  # a tenth of what is left
 
@@ -218,14 +226,14 @@ def test_a_smaller_case_shows_the_same_on_as_few_runs(monkeypatch, topic, runs, 
     ],
 )
 def test_records_are_left_out_all_then_by_halves_then_one_by_one(size, kept):
-    assert list(_subsets(size)) == kept
+    assert list(_generate_record_subsets(size)) == kept
 
 
 def test_numbers_are_rounded_and_stay_within_what_was_there():
-    assert _rounded([0.44, 0.66, 1], 0, 0.2, 0.9) == [0.2, 0.9, 1]
-    assert _rounded((0.44, {"a": 0.66}), 1, 0.0, 1.0) == (0.4, {"a": 0.7})
-    assert _rounded(math.inf, 0, 0.0, 1.0) == math.inf
-    rounder = _rounded(np.array([0.44, math.nan, -math.inf, 7.0]), 0, 0.2, 0.9)
+    assert _round_dataset([0.44, 0.66, 1], 0, 0.2, 0.9) == [0.2, 0.9, 1]
+    assert _round_dataset((0.44, {"a": 0.66}), 1, 0.0, 1.0) == (0.4, {"a": 0.7})
+    assert _round_dataset(math.inf, 0, 0.0, 1.0) == math.inf
+    rounder = _round_dataset(np.array([0.44, math.nan, -math.inf, 7.0]), 0, 0.2, 0.9)
     np.testing.assert_array_equal(rounder, [0.2, math.nan, -math.inf, 0.9])
 
 
@@ -255,13 +263,13 @@ def test_a_setting_is_rounded_to_1_where_it_is_an_epsilon_else_to_one_digit():
 
 
 def test_the_claim_of_a_finding_is_the_one_that_says_the_same_in_the_same_place():
-    one, other = CLAIM, Claimed(epsilon=2.0, where="elsewhere")
+    one, other = CLAIM, PackageClaim(epsilon=2.0, where="elsewhere")
     subject = SimpleNamespace(name="x", claims=(one, other))
     for claim in (one, other):
-        claimed = claimed_of(claim, {"epsilon": 2.0})
+        claimed = make_claimed_guarantee(claim, {"epsilon": 2.0})
         finding = SimpleNamespace(parameters="{'epsilon': 2.0}", claimed=claimed)
         assert claim_of(finding, subject) is claim
-    moved = claimed_of(one, {"epsilon": 3.0})
+    moved = make_claimed_guarantee(one, {"epsilon": 3.0})
     with pytest.raises(InvalidArgument):
         claim_of(SimpleNamespace(parameters="{'epsilon': 2.0}", claimed=moved), subject)
 

@@ -10,19 +10,26 @@ import pytest
 from scipy.stats import binom
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.package import Claimed, Subject
+from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
 from dpaudit.scan.bench import Bench, Installed
-from dpaudit.scan.events import best_event, refutes
+from dpaudit.scan.events import best_event, is_guarantee_refuted
 from dpaudit.scan.finding import ClaimedGuarantee, Finding, SeenEvent
-from dpaudit.scan.probe import parts
+from dpaudit.scan.probe import split_output_parts
 from dpaudit.scan.reproduction import reproduced
-from dpaudit.scan.scripts import COLUMNS, LINES, Shown, lines_of, literal, script
-from dpaudit.scan.values import expression, value_of
+from dpaudit.scan.scripts import (
+    COLUMNS,
+    LINES,
+    ReproductionContent,
+    format_short_literal,
+    lines_of,
+    render_reproduction_script,
+)
+from dpaudit.scan.values import format_expression, value_of
 
 CODE = Path(__file__).with_name("shown_subjects.py")
 PLACE = Installed(python=Path(sys.executable), code=CODE)
-CLAIM = Claimed(epsilon="epsilon", where="docstring")
+CLAIM = PackageClaim(epsilon="epsilon", where="docstring")
 NUMBERS = np.random.default_rng(3).random(12).tolist()
 FEATURES = np.random.default_rng(4).random((12, 2))
 
@@ -36,9 +43,9 @@ def found(code, dataset, neighbour, kind="structure", relation="replace-record",
         code=code,
         kind=kind,
         violation=True,
-        parameters=expression(setting),
-        dataset=expression(dataset),
-        neighbour=expression(neighbour),
+        parameters=format_expression(setting),
+        dataset=format_expression(dataset),
+        neighbour=format_expression(neighbour),
         edit="one record",
         relation=relation,
         claimed=ClaimedGuarantee(
@@ -79,7 +86,7 @@ def test_a_reproduction_is_short_and_shows_the_finding_by_itself(name, tmp_path)
     assert shown.lines <= LINES
     assert max(map(len, shown.script.splitlines())) <= COLUMNS
     assert "dpaudit" not in shown.script
-    assert refutes(shown.hits, shown.runs, PureDP(1.0), 1e-3)
+    assert is_guarantee_refuted(shown.hits, shown.runs, PureDP(1.0), 1e-3)
     (tmp_path / "again.py").write_text(shown.script, encoding="utf-8")
     again = [sys.executable, "-I", "again.py"]
     ran = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -120,7 +127,7 @@ def test_what_does_not_show_again_is_not_shipped(name):
 
 
 def test_a_claim_of_another_place_is_refused():
-    other = Subject(name="x", code="raises", claims=(Claimed(epsilon=1.0, where="elsewhere"),))
+    other = Subject(name="x", code="raises", claims=(PackageClaim(epsilon=1.0, where="elsewhere"),))
     with pytest.raises(InvalidArgument, match="a claim of x"):
         reproduced(FINDINGS["raised"], other, PLACE)
 
@@ -156,12 +163,12 @@ def numbers(values):
 
 
 def test_counts_refute_as_the_claim_says():
-    assert refutes((0, 100), (100, 100), PureDP(1.0), 1e-3)
-    assert not refutes((0, 100), (100, 100), PureDP(6.0), 1e-3)
-    assert refutes((0, 100), (100, 100), ApproximateDP(1.0, 0.1), 1e-3)
-    assert not refutes((0, 100), (100, 100), ApproximateDP(1.0, 0.99), 1e-3)
-    assert refutes((0, 1000), (1000, 1000), ZeroConcentratedDP(0.1), 1e-3)
-    assert not refutes((300, 600), (1000, 1000), PureDP(0.7), 1e-3)
+    assert is_guarantee_refuted((0, 100), (100, 100), PureDP(1.0), 1e-3)
+    assert not is_guarantee_refuted((0, 100), (100, 100), PureDP(6.0), 1e-3)
+    assert is_guarantee_refuted((0, 100), (100, 100), ApproximateDP(1.0, 0.1), 1e-3)
+    assert not is_guarantee_refuted((0, 100), (100, 100), ApproximateDP(1.0, 0.99), 1e-3)
+    assert is_guarantee_refuted((0, 1000), (1000, 1000), ZeroConcentratedDP(0.1), 1e-3)
+    assert not is_guarantee_refuted((300, 600), (1000, 1000), PureDP(0.7), 1e-3)
 
 
 def test_refuting_errs_no_more_often_than_it_says():
@@ -175,7 +182,7 @@ def test_refuting_errs_no_more_often_than_it_says():
         on_p[a] * on_q[b]
         for a in range(runs + 1)
         for b in range(runs + 1)
-        if on_p[a] * on_q[b] > 1e-9 and refutes((a, b), (runs, runs), PureDP(1.0), 0.1)
+        if on_p[a] * on_q[b] > 1e-9 and is_guarantee_refuted((a, b), (runs, runs), PureDP(1.0), 0.1)
     )
     assert 0 < wrong <= 0.1
 
@@ -199,7 +206,7 @@ def test_a_key_is_asked_for_where_no_set_of_keys_is_common_enough():
 
     def outs(named):
         sets = [[key for key in keys if rng.random() < 0.5] + named for _ in range(200)]
-        return [parts(dict.fromkeys(one, 1.0)) for one in sets]
+        return [split_output_parts(dict.fromkeys(one, 1.0)) for one in sets]
 
     found = best_event((outs([]), outs(["new"])), 0.0)
     assert found.expression == "'new' in map(str, out)"
@@ -207,15 +214,15 @@ def test_a_key_is_asked_for_where_no_set_of_keys_is_common_enough():
 
 
 def test_no_keys_are_no_tuple():
-    sides = [parts({})] * 50, [parts({"new": 1.0})] * 50
+    sides = [split_output_parts({})] * 50, [split_output_parts({"new": 1.0})] * 50
     out: dict[str, float] = {}
     event = best_event(sides, 0.0)
     assert eval(event.expression, {"out": out}) is (event.hits[0] > 0)
 
 
 def test_a_shape_that_an_error_lacks_is_asked_for_with_a_guard():
-    raised, wide = parts(ValueError("odd")), parts(np.zeros((2, 3)))
-    event = best_event(([raised, wide] * 50, [parts(np.zeros((3, 3)))] * 100), 0.0)
+    raised, wide = split_output_parts(ValueError("odd")), split_output_parts(np.zeros((2, 3)))
+    event = best_event(([raised, wide] * 50, [split_output_parts(np.zeros((3, 3)))] * 100), 0.0)
     assert event.hits in ((0, 100), (100, 0))
 
 
@@ -231,8 +238,8 @@ def test_bits_are_asked_for_only_where_they_may_be():
 
 
 def test_a_script_holds_what_its_function_needs_and_nothing_else():
-    text = script(
-        Shown(
+    text = render_reproduction_script(
+        ReproductionContent(
             source=CODE.read_text(encoding="utf-8"),
             function="half_the_noise",
             parameters={"epsilon": 1.0, "bounds": (0.0, 1.0)},
@@ -266,8 +273,8 @@ def thirds(data):
 register = decimal.localcontext
 print(thirds([]), register)
 """
-    text = script(
-        Shown(
+    text = render_reproduction_script(
+        ReproductionContent(
             source=source,
             function="thirds",
             parameters={},
@@ -284,8 +291,8 @@ print(thirds([]), register)
 
 
 def test_a_setting_is_written_into_the_function():
-    text = script(
-        Shown(
+    text = render_reproduction_script(
+        ReproductionContent(
             source=CODE.read_text(encoding="utf-8"),
             function="keywords",
             parameters={"name": "sum", "axis": 0, "where": True},
@@ -304,8 +311,8 @@ def test_a_setting_is_written_into_the_function():
 
 def test_a_line_is_parted_only_where_it_still_says_the_same():
     long = ("a text with many words " * 6).strip()
-    text = script(
-        Shown(
+    text = render_reproduction_script(
+        ReproductionContent(
             source=f"def told(data, words):\n    return [{long!r}, len(data)]\n",
             function="told",
             parameters={"words": long},
@@ -320,7 +327,7 @@ def test_a_line_is_parted_only_where_it_still_says_the_same():
 
 def test_literals_are_read_back_as_they_were():
     for value in ([0.0] * 9 + [1.0, 2.0], np.array([[1, 2]] * 7), ([], (1,), {"a": [None] * 6})):
-        again = eval(literal(value), {"np": np})
+        again = eval(format_short_literal(value), {"np": np})
         np.testing.assert_equal(again, value)
 
 
@@ -332,5 +339,5 @@ def test_lines_are_counted_without_empty_ones():
 def test_an_event_is_favoured_by_its_rate_where_the_sides_have_other_numbers_of_runs(turned):
     hits, runs = (50, 60), (100, 1000)  # half of the runs, and six in a hundred
     hits, runs = (hits[::-1], runs[::-1]) if turned else (hits, runs)
-    assert refutes(hits, runs, PureDP(1.0), 1e-3)
-    assert not refutes(hits, runs, PureDP(2.5), 1e-3)
+    assert is_guarantee_refuted(hits, runs, PureDP(1.0), 1e-3)
+    assert not is_guarantee_refuted(hits, runs, PureDP(2.5), 1e-3)

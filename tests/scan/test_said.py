@@ -9,25 +9,25 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing.wording import Tried
-from dpaudit.estimation.counted import Event
+from dpaudit.auditing.wording import FeatureEvent
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.laws.features import OneOf, OnePart, OneValue
 from dpaudit.laws.layout import INFINITE, NAN, layout_of
 from dpaudit.scan import certify
 from dpaudit.scan.certify import (
     Sizes,
-    _by,
-    _enough,
-    _events,
-    _kind,
-    _nats,
-    _said,
-    _test,
-    _tested,
+    _choose_certified_events,
+    _choose_output_count,
+    _classify_event,
+    _compute_event_nats,
+    _describe_event,
+    _estimate_output_budget,
+    _make_event_test,
+    _test_event_on_fresh,
     certified,
 )
-from dpaudit.scan.screen import points
+from dpaudit.scan.screen import list_claim_points
 
 from .test_certify import PAIR, Local, coin
 
@@ -35,7 +35,7 @@ RNG = np.random.default_rng(21)
 
 
 def tried(score, above=True, threshold=0.5, columns=(0,)):
-    return Tried(score, columns, Event(above, threshold, 1.0))
+    return FeatureEvent(score, columns, ThresholdEvent(above, threshold, 1.0))
 
 
 class Words:
@@ -55,12 +55,14 @@ class Words:
 
 @pytest.mark.parametrize("flipped", [False, True])
 def test_counts_are_of_what_the_words_say(flipped):
-    seen, turned = _said(tried(OnePart(0)), (70, 20), Words(flipped), 100)
+    seen, turned = _describe_event(tried(OnePart(0)), (70, 20), Words(flipped), 100)
     assert turned is flipped
     assert (seen.on_dataset, seen.on_neighbour) == ((30, 80) if flipped else (70, 20))
     assert (seen.runs, seen.words, seen.part) == (100, "words", "part 0")
     several = tried(OnePart(0), columns=(0, 1))
-    assert _said(several, (1, 2), Words(flipped, discrete=(False, False)), 9)[0].part == ""
+    assert (
+        _describe_event(several, (1, 2), Words(flipped, discrete=(False, False)), 9)[0].part == ""
+    )
 
 
 @pytest.mark.parametrize("above", [True, False])
@@ -70,7 +72,7 @@ def test_a_threshold_is_of_the_part_and_not_of_its_score(above, sign, flipped):
     """The score is the part, or minus it; the event is of the score, the test of the part."""
     values = RNG.normal(size=(50, 1))
     event = tried(OnePart(0, sign), above, 0.3)
-    test, value = _test(event, flipped, Words())
+    test, value = _make_event_test(event, flipped, Words())
     counted = event.event.happened(event.score(values)) > 0
     told = values[:, 0] > value if test == "above" else values[:, 0] < value
     assert (told == (~counted if flipped else counted)).all()
@@ -78,15 +80,15 @@ def test_a_threshold_is_of_the_part_and_not_of_its_score(above, sign, flipped):
 
 
 def test_how_far_from_a_centre_or_several_parts_are_no_test_of_one():
-    assert _test(tried(OnePart(0, 1.0, 2.0)), False, Words()) == ("several", None)
-    assert _test(tried(lambda rows: rows[:, 0]), False, Words()) == ("several", None)
+    assert _make_event_test(tried(OnePart(0, 1.0, 2.0)), False, Words()) == ("several", None)
+    assert _make_event_test(tried(lambda rows: rows[:, 0]), False, Words()) == ("several", None)
 
 
 @pytest.mark.parametrize(
     ("value", "said"), [(NAN, "nan"), (INFINITE, "inf"), (-INFINITE, "-inf"), (-0.0, "-0.0")]
 )
 def test_what_is_no_usual_number_is_named(value, said):
-    assert _test(tried(OneValue(0, value, 1.0)), False, Words()) == ("equals", said)
+    assert _make_event_test(tried(OneValue(0, value, 1.0)), False, Words()) == ("equals", said)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_what_is_no_usual_number_is_named(value, said):
 )
 def test_a_threshold_beyond_all_numbers_names_the_one_that_is_there(threshold, seen, found):
     fresh = [np.array([[one] for one in seen])]
-    assert _test(tried(OnePart(0), True, threshold), False, Words(fresh=fresh)) == found
+    assert _make_event_test(tried(OnePart(0), True, threshold), False, Words(fresh=fresh)) == found
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_one_value_of_a_few_is_named_where_it_is_alone(above, flipped, found):
     """Codes 3, 5 and 7; the last is likelier on the dataset, the others are not."""
     ratios = SimpleNamespace(codes=np.array([3.0, 5.0, 7.0]), ratios=np.array([-1.0, -1.0, 2.0]))
     event = tried(OneOf(0, ratios), above, 0.5)
-    assert _test(event, flipped, Words()) == found
+    assert _make_event_test(event, flipped, Words()) == found
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_an_event_is_of_structure_where_all_its_parts_are_or_a_value_is_odd(
     discrete, columns, score, threshold, kind
 ):
     layout = Words(discrete=discrete).layout
-    assert _kind(tried(score, True, threshold, columns), layout, []) == kind
+    assert _classify_event(tried(score, True, threshold, columns), layout, []) == kind
 
 
 # Counts
@@ -145,7 +147,9 @@ def test_an_event_is_of_structure_where_all_its_parts_are_or_a_value_is_odd(
 def test_an_event_is_counted_on_either_side_for_the_one_that_it_favours(above):
     fresh = [np.array([[float(n < 90)] for n in range(100)]), np.zeros((100, 1))]
     favoured = fresh if above else [-fresh[1], -fresh[0]]
-    found = _tested(tried(OnePart(0), above, 0.5 if above else -0.5), favoured, 0.1, 1e-3)
+    found = _test_event_on_fresh(
+        tried(OnePart(0), above, 0.5 if above else -0.5), favoured, 0.1, 1e-3
+    )
     assert (found.on_dataset, found.on_neighbour) == ((90, 0) if above else (0, 90))
     assert (found.favours, found.runs) == ("dataset" if above else "neighbour", 100)
     assert (found.delta, found.alpha) == (0.1, 1e-3)
@@ -159,26 +163,26 @@ def coins(rate, count=100):
 @pytest.mark.parametrize("most", [60, 120, 100_000])
 def test_no_more_outputs_are_drawn_than_there_may_be(most):
     clear = tried(OnePart(0)), (coins(0.9), coins(0.1))
-    assert _enough([clear[0]], clear[1], (1.0, 0.0), most, 1e-3) <= most
+    assert _choose_output_count([clear[0]], clear[1], (1.0, 0.0), most, 1e-3) <= most
     sure = (coins(1.0), coins(0.0))
-    assert _enough([clear[0]], sure, (1.0, 0.0), most, 1e-3) == min(most, 100)
+    assert _choose_output_count([clear[0]], sure, (1.0, 0.0), most, 1e-3) == min(most, 100)
     unclear = (coins(0.5), coins(0.5))
-    assert _enough([clear[0]], unclear, (1.0, 0.0), most, 1e-3) == most
+    assert _choose_output_count([clear[0]], unclear, (1.0, 0.0), most, 1e-3) == most
 
 
 def test_a_smaller_error_probability_and_a_larger_claim_or_delta_take_more_outputs():
     on, event = (coins(0.9), coins(0.1)), [tried(OnePart(0))]
-    usual = _enough(event, on, (1.0, 0.0), 100_000, 1e-3)
-    assert usual < _enough(event, on, (1.0, 0.0), 100_000, 1e-9)
-    assert usual < _enough(event, on, (1.0, 0.3), 100_000, 1e-3)
+    usual = _choose_output_count(event, on, (1.0, 0.0), 100_000, 1e-3)
+    assert usual < _choose_output_count(event, on, (1.0, 0.0), 100_000, 1e-9)
+    assert usual < _choose_output_count(event, on, (1.0, 0.3), 100_000, 1e-3)
 
 
 def test_the_event_that_speaks_most_decides_how_many_are_drawn():
     on = tuple(np.hstack([coins(one), coins(two)]) for one, two in ((0.9, 0.6), (0.1, 0.3)))
     clear, weak = tried(OnePart(0)), tried(OnePart(1), columns=(1,))
-    alone = _enough([clear], on, (0.5, 0.0), 100_000, 1e-3)
-    assert _enough([weak, clear], on, (0.5, 0.0), 100_000, 1e-3) == alone
-    assert _enough([weak], on, (0.5, 0.0), 100_000, 1e-3) > alone
+    alone = _choose_output_count([clear], on, (0.5, 0.0), 100_000, 1e-3)
+    assert _choose_output_count([weak, clear], on, (0.5, 0.0), 100_000, 1e-3) == alone
+    assert _choose_output_count([weak], on, (0.5, 0.0), 100_000, 1e-3) > alone
 
 
 @pytest.mark.parametrize(
@@ -188,26 +192,28 @@ def test_half_of_the_time_that_is_left_is_for_counting_and_a_few_in_any_case(
     monkeypatch, seconds, pace, count
 ):
     monkeypatch.setattr(certify, "time", SimpleNamespace(monotonic=lambda: 100.0))
-    assert _by(100.0 + seconds, pace) == count
-    assert _by(math.inf, 0.0) == math.inf
+    assert _estimate_output_budget(100.0 + seconds, pace) == count
+    assert _estimate_output_budget(math.inf, 0.0) == math.inf
 
 
 @pytest.mark.parametrize("claim", [PureDP(1.0), ApproximateDP(1.0, 1e-3)])
 def test_a_claim_with_a_point_of_its_own_has_events_for_that(claim):
     p, q = coins(0.6, 100), coins(0.1, 100)
     layout = layout_of([p[:, 0].tolist(), q[:, 0].tolist()])
-    point, found = _events(layout, p, q, claim)
-    assert (point,) == points(claim)
-    assert max(_nats(event, p, q, point) for event in found) > 2
+    point, found = _choose_certified_events(layout, p, q, claim)
+    assert (point,) == list_claim_points(claim)
+    assert max(_compute_event_nats(event, p, q, point) for event in found) > 2
 
 
 def test_the_point_is_that_of_the_best_event_and_not_of_the_worst(monkeypatch):
     """At one delta an event speaks much and another little; at the other both speak some."""
     nats = {(1, 0.02): 9.0, (2, 0.02): 1.0, (1, 0.2): 5.0, (2, 0.2): 4.0}
-    monkeypatch.setattr(certify, "points", lambda _: ((0.5, 0.2), (1.0, 0.02)))
-    monkeypatch.setattr(certify, "attempts", lambda layout, p, q, delta: iter([1, 2]))
-    monkeypatch.setattr(certify, "_nats", lambda tried, p, q, point: nats[tried, point[1]])
-    assert _events(None, None, None, None) == ((1.0, 0.02), [1, 2])
+    monkeypatch.setattr(certify, "list_claim_points", lambda _: ((0.5, 0.2), (1.0, 0.02)))
+    monkeypatch.setattr(certify, "make_event_attempts", lambda layout, p, q, delta: iter([1, 2]))
+    monkeypatch.setattr(
+        certify, "_compute_event_nats", lambda tried, p, q, point: nats[tried, point[1]]
+    )
+    assert _choose_certified_events(None, None, None, None) == ((1.0, 0.02), [1, 2])
 
 
 # All of it
@@ -248,8 +254,8 @@ def test_how_many_may_be_counted_is_by_the_pace_of_what_chose_and_the_share_of_a
         asked.append((most, alpha))
         return 50
 
-    monkeypatch.setattr(certify, "_by", by)
-    monkeypatch.setattr(certify, "_enough", enough)
+    monkeypatch.setattr(certify, "_estimate_output_budget", by)
+    monkeypatch.setattr(certify, "_choose_output_count", enough)
     certified(coin(0.9, 0.1), PAIR, PureDP(9.0), Sizes(40, 400), 1e-2, seed=1)
     assert asked == [0.1, (400, pytest.approx(1e-2 / 2 / certify.ATTEMPTS))]
 
@@ -257,13 +263,13 @@ def test_how_many_may_be_counted_is_by_the_pace_of_what_chose_and_the_share_of_a
 @pytest.mark.slow
 def test_of_what_refutes_nothing_the_largest_bound_is_shown(monkeypatch):
     seen = []
-    original = certify._tested
+    original = certify._test_event_on_fresh
 
     def counting(*given):
         seen.append(original(*given))
         return seen[-1]
 
-    monkeypatch.setattr(certify, "_tested", counting)
+    monkeypatch.setattr(certify, "_test_event_on_fresh", counting)
 
     def draw(value, count, rng):
         return rng.laplace(size=(count, 3)) + value * np.array([2.0, 1.5, 1.0])

@@ -17,12 +17,12 @@ from dpaudit.extension.registry import PACKAGES
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 from dpaudit.scan.certify import Sizes, certified
-from dpaudit.scan.environments import Place
+from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.evidence import with_reproductions
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
-from dpaudit.scan.pairs import Candidate, made
-from dpaudit.scan.scan import Budget, chosen, file_of, scan
+from dpaudit.scan.pairs import SubjectCandidate, made
+from dpaudit.scan.scan import ScanBudget, file_of, scan_package, select_subjects
 from dpaudit.scan.subject import Weighed, _worth_certifying
 from dpaudit.scan.values import value_of
 from dpaudit.verdicts import status_of
@@ -34,8 +34,8 @@ MANY = Path(__file__).with_name("many_scans.py")
 
 
 def scanned(toy, *subjects, confidence=SURE, trials=600, seed=0, seconds=60.0, **budget):
-    given = Budget(confidence=confidence, trials=trials, seconds=seconds, **budget)
-    return scan(toy.package(*subjects), budget=given, seed=seed, workers=2)
+    given = ScanBudget(confidence=confidence, trials=trials, seconds=seconds, **budget)
+    return scan_package(toy.package(*subjects), budget=given, seed=seed, workers=2)
 
 
 def one(toy, code):
@@ -86,7 +86,7 @@ def test_two_hundred_scans_of_correct_mechanisms_at_the_usual_confidence(toy):
 def test_a_tight_claim_is_refuted_no_more_often_than_allowed(toy):
     """Randomised response has exactly its epsilon: a bound that claims too much would show."""
     pair = Pair([1.0, 0.0], [0.0], ADD_REMOVE_RECORD)
-    with Place(None, "1.0").crew(Limits()) as crew:
+    with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         file = file_of(toy.PACKAGE)
         mechanism = Foreign(crew, file, "randomised_response", {"epsilon": 1.0}, many=True)
         results = [
@@ -104,7 +104,7 @@ def test_what_calls_have_in_common_accuses_nobody(toy, code):
     At these seeds calls or their order were unlucky, and outputs would seem to refute.
     """
     pair = Pair([1.0, 0.0], [0.0], ADD_REMOVE_RECORD)
-    with Place(None, "1.0").crew(Limits()) as crew:
+    with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         file = file_of(toy.PACKAGE)
         mechanism = Foreign(crew, file, code, {"epsilon": 1.0}, many=code != "tires")
         results = [
@@ -117,7 +117,7 @@ def test_what_calls_have_in_common_accuses_nobody(toy, code):
 @pytest.mark.parametrize("code", ["remembers", "draws_once"])
 def test_answers_that_a_process_keeps_accuse_nobody(toy, code):
     pair = Pair([1.0, 0.0], [0.0], ADD_REMOVE_RECORD)
-    with Place(None, "1.0").crew(Limits()) as crew:
+    with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         mechanism = Foreign(crew, file_of(toy.PACKAGE), code, {"epsilon": 1.0})
         results = []
         for seed in range(4):
@@ -181,7 +181,7 @@ def test_a_claim_that_holds_is_certified_close(toy):
 def test_frozen_noise_says_which_pair_moves_most(toy):
     subject = one(toy, "laplace_sum")
     candidates = [each for each in made(subject, 0, most=10) if each.setting == 0]
-    with Place(None, "1.0").crew(Limits()) as crew:
+    with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         mechanism = Foreign(crew, file_of(toy.PACKAGE), "laplace_sum", {"epsilon": 1.0}, many=True)
         worth = frozen_noise(mechanism, candidates)
     moves = [abs(_sum(each.pair.dataset) - _sum(each.pair.neighbour)) for each in candidates]
@@ -342,7 +342,7 @@ def test_what_is_found_nowhere_else_is_certified_first(toy):
     """The worst of each family under the claimed relation, then others, then settings."""
     claim = toy.subject("missing_shows").claims[0]
     weighed = [
-        Weighed(Candidate(setting, 0, None, relation, edit), claim, nats)
+        Weighed(SubjectCandidate(setting, 0, None, relation, edit), claim, nats)
         for setting, relation, edit, nats in (
             (0, "add-remove-record", "one without a value", 50.0),
             (1, "add-remove-record", "one without a value", 49.0),
@@ -377,7 +377,8 @@ def test_findings_that_are_not_reached_have_no_script_and_it_is_said(toy):
 def test_one_seed_gives_one_result_whoever_computes(toy):
     subjects = one(toy, "laplace_sum"), one(toy, "histogram")
     first, again = (
-        scan(toy.package(*subjects), budget=Budget(trials=500), workers=count) for count in (1, 2)
+        scan_package(toy.package(*subjects), budget=ScanBudget(trials=500), workers=count)
+        for count in (1, 2)
     )
     assert first.checked == again.checked
 
@@ -397,7 +398,7 @@ def test_the_card_is_found_as_anybody_elses(toy):
 
 def test_bad_names_are_refused(toy):
     with pytest.raises(UnknownName, match="subject"):
-        chosen(toy.PACKAGE, ["nothing"])
+        select_subjects(toy.PACKAGE, ["nothing"])
     missing = toy.subject("nothing")
     with pytest.raises(InvalidArgument, match="a function that"):
         scanned(toy, missing)

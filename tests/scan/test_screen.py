@@ -9,16 +9,22 @@ import pytest
 
 from dpaudit.estimation.likelihood import distance
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
-from dpaudit.scan.screen import _at_most, first_look, nats, points, second_look
+from dpaudit.scan.screen import (
+    _at_most,
+    compute_best_event_nats,
+    first_look,
+    list_claim_points,
+    second_look,
+)
 
 RNG = np.random.default_rng(11)
 
 
 def test_a_claim_is_looked_at_where_it_is_made_or_along_its_curve():
-    assert points(PureDP(2.0)) == ((2.0, 0.0),)
-    assert points(ApproximateDP(0.5, 1e-6)) == ((0.5, 1e-6),)
+    assert list_claim_points(PureDP(2.0)) == ((2.0, 0.0),)
+    assert list_claim_points(ApproximateDP(0.5, 1e-6)) == ((0.5, 1e-6),)
     for claim in (GaussianDP(1.0), ZeroConcentratedDP(0.1), RenyiDP(8.0, 0.5)):
-        found = points(claim)
+        found = list_claim_points(claim)
         assert [delta for _, delta in found] == [1e-4, 0.02, 0.2, 0.5]
         assert [epsilon for epsilon, _ in found] == [claim.epsilon(delta) for _, delta in found]
 
@@ -55,15 +61,15 @@ def test_a_chosen_event_speaks_by_its_rates_on_its_own_sides(favours, epsilon, d
     half, none = coins(0.5), coins(0.0)
     p, q = (half, none) if favours == "dataset" else (none, -half)
     expected = float(distance([0.5], [0.0], 200, 200, epsilon, delta)[0])
-    assert nats(p, q, (epsilon, delta)) == pytest.approx(expected) != 0
-    assert nats(p, p, (epsilon, delta)) == 0.0
+    assert compute_best_event_nats(p, q, (epsilon, delta)) == pytest.approx(expected) != 0
+    assert compute_best_event_nats(p, p, (epsilon, delta)) == 0.0
 
 
 def test_a_delta_takes_from_what_speaks_against_a_claim():
     p, q = coins(0.4), coins(0.0)
-    assert nats(p, q, (1.0, 0.0)) > 25
-    assert 0 < nats(p, q, (1.0, 0.2)) < nats(p, q, (1.0, 0.1))
-    assert nats(p, q, (1.0, 0.4)) == 0.0
+    assert compute_best_event_nats(p, q, (1.0, 0.0)) > 25
+    assert 0 < compute_best_event_nats(p, q, (1.0, 0.2)) < compute_best_event_nats(p, q, (1.0, 0.1))
+    assert compute_best_event_nats(p, q, (1.0, 0.4)) == 0.0
 
 
 def test_a_second_look_takes_the_best_of_all_points_and_parts():

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.execution.failures import OutOfTime
-from dpaudit.extension.package import Claimed
+from dpaudit.execution.failures import DrawTimeout
+from dpaudit.extension.package import PackageClaim
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
 from dpaudit.scan import events, floating
 from dpaudit.scan import scan as scan_module
 from dpaudit.scan.certify import Certified
 from dpaudit.scan.corners import CORNERS
-from dpaudit.scan.events import deltas_of, refutes
+from dpaudit.scan.events import deltas_of, is_guarantee_refuted
 from dpaudit.scan.floating import FloatingScan
 from dpaudit.scan.foreign import DrawnTogether
-from dpaudit.scan.scan import Budget, scan
-from dpaudit.scan.subject import Hypothesis, Ran, hypotheses
+from dpaudit.scan.scan import ScanBudget, scan_package
+from dpaudit.scan.subject import Hypothesis, Ran, count_hypotheses
 
 from .test_floating import subject as additive
 
@@ -33,14 +33,14 @@ def shares(monkeypatch):
     class Looks:
         def __init__(self, subject, mechanism, seed, trials, alpha, *_):
             self.subject = subject
-            given["looks"].append(alpha * hypotheses(subject))
+            given["looks"].append(alpha * count_hypotheses(subject))
 
         def run(self):
             return Ran(self.subject)
 
     class Corners:
         def __init__(self, subject, mechanism, candidates, seed, trials, alpha, *_):
-            given["corners"].append(alpha * floating.hypotheses(subject))
+            given["corners"].append(alpha * floating.count_floating_hypotheses(subject))
 
         def run(self):
             return floating.FloatingRan()
@@ -55,9 +55,9 @@ def test_all_hypotheses_of_a_scan_share_one_error_probability(toy, shares, confi
     package = toy.package(*toy.CORRECT[:3])
     one = package.subjects[0]
     both = (*package.subjects, SimpleNamespace(**{**vars_of(one), "additive": True}))
-    scan(
+    scan_package(
         SimpleNamespace(**{**vars_of(package), "subjects": both}),
-        budget=Budget(confidence=confidence),
+        budget=ScanBudget(confidence=confidence),
         workers=1,
     )
     assert len(shares["looks"]) == len(both)
@@ -86,7 +86,7 @@ def test_what_a_reproduction_may_try_is_paid_for(monkeypatch, guarantee, hits):
         return joint_lower_bound(*counts, delta=delta, alpha=alpha)
 
     monkeypatch.setattr(events, "joint_lower_bound", bound)
-    assert not refutes(hits, (1000, 1000), guarantee, 0.1)
+    assert not is_guarantee_refuted(hits, (1000, 1000), guarantee, 0.1)
     assert {delta for delta, _ in spent} == set(deltas_of(guarantee))
     assert 2 * sum(alpha for _, alpha in spent) == pytest.approx(0.1)
 
@@ -99,12 +99,12 @@ def test_a_corner_that_starts_again_has_half_each_time(monkeypatch):
         given.append(alpha)
         if len(given) == 1:
             raise DrawnTogether("as the test asks")
-        raise OutOfTime("as the test asks")
+        raise DrawTimeout("as the test asks")
 
     monkeypatch.setattr(FloatingScan, "_by_corner_of", look)
     mechanism = SimpleNamespace(drawn_apart=lambda: None)
     run = FloatingScan(one, lambda _: mechanism, [], 0, 100, 0.1)
-    with pytest.raises(OutOfTime):
+    with pytest.raises(DrawTimeout):
         run._tested(mechanism, CORNERS[1], [], PureDP(1.0), 0)
     assert sum(given) == pytest.approx(0.1)
     assert np.ptp(given) == 0
@@ -113,7 +113,7 @@ def test_a_corner_that_starts_again_has_half_each_time(monkeypatch):
 @pytest.mark.parametrize("lowers", [(0.2, 1.9), (1.9, 0.2)])
 def test_a_line_shows_the_setting_that_exceeds_its_claim_most(lowers):
     """Not the largest number: 1.9 of 2 exceeds its claim by less than .2 of .1."""
-    claim = Claimed(epsilon="epsilon", relation="replace-record", where="its docstring")
+    claim = PackageClaim(epsilon="epsilon", relation="replace-record", where="its docstring")
     claims = [2.0 if lower > 1 else 0.1 for lower in lowers]
     subject = replace(
         additive("naive_laplace"),

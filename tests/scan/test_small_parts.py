@@ -11,13 +11,17 @@ import pytest
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.scan.accountants import exact
-from dpaudit.scan.accountants.page import _told, closing, sentence
-from dpaudit.scan.environments import _fits
+from dpaudit.scan.accountants.page import (
+    _format_example_answer,
+    format_closing_sentence,
+    format_group_sentence,
+)
+from dpaudit.scan.environments import _is_version_wanted
 from dpaudit.scan.foreign import DrawnTogether, _agreeing
-from dpaudit.scan.pairs import Candidate
-from dpaudit.scan.probe import _add
-from dpaudit.scan.scripts import _edited
-from dpaudit.scan.values import expression, value_of
+from dpaudit.scan.pairs import SubjectCandidate
+from dpaudit.scan.probe import _add_output_part
+from dpaudit.scan.scripts import _format_neighbour_edit
+from dpaudit.scan.values import format_expression, value_of
 
 
 @pytest.mark.parametrize(
@@ -36,7 +40,7 @@ from dpaudit.scan.values import expression, value_of
     ],
 )
 def test_a_neighbour_is_an_edit_of_its_last_record_or_is_written_out(dataset, neighbour, edit):
-    found = _edited(dataset, neighbour)
+    found = _format_neighbour_edit(dataset, neighbour)
     assert found == edit
     if edit is not None:
         assert eval(found, {"a": dataset}) == neighbour
@@ -63,24 +67,24 @@ def test_a_neighbour_is_an_edit_of_its_last_record_or_is_written_out(dataset, ne
     ],
 )
 def test_a_version_is_among_those_that_every_condition_allows(given, wanted, fits):
-    assert _fits(given, wanted) is fits
+    assert _is_version_wanted(given, wanted) is fits
 
 
 def test_a_condition_of_no_version_is_refused():
     with pytest.raises(InvalidArgument, match="versions such as"):
-        _fits("3.11", ">=new")
+        _is_version_wanted("3.11", ">=new")
 
 
 def test_parts_of_an_output_are_of_their_own_kind():
     found = {}
-    _add(found, "a", [3, 2.5, True, None, "x", b"y", np.int64(7), np.float32(0.5)], 0)
+    _add_output_part(found, "a", [3, 2.5, True, None, "x", b"y", np.int64(7), np.float32(0.5)], 0)
     numbers = [(name, one) for name, (kind, one) in found.items() if kind == "number"]
     assert numbers == [("len(a)", 8), ("a[0]", 3), ("a[1]", 2.5), ("a[6]", 7), ("a[7]", 0.5)]
     assert [type(one) for _, one in numbers] == [int, int, float, int, float]
     codes = [one for kind, one in found.values() if kind == "code"]
     assert codes == [True, None, "x", "b'y'"]
     large = {}
-    _add(large, "a", 2**60 + 1, 0)
+    _add_output_part(large, "a", 2**60 + 1, 0)
     assert large == {"a": ["number", 2**60 + 1]}  # which no double is
     assert json.dumps(found)
 
@@ -93,7 +97,7 @@ def test_parts_of_an_output_are_of_their_own_kind():
     ],
 )  # fmt: skip
 def test_a_value_is_read_back_as_it_was_written(value):
-    found = value_of(expression(value))
+    found = value_of(format_expression(value))
     assert (found, type(found), repr(found)) == (value, type(value), repr(value))
 
 
@@ -112,23 +116,26 @@ def group(*examples, asks="epsilon", answers=1, threads=()):
 
 
 def test_a_wrong_answer_is_told_with_the_truth_rounded_outwards_and_its_delta():
-    words = _told(group(asks="delta"), example())
+    words = _format_example_answer(group(asks="delta"), example())
     assert words == "answers 0.5, the truth is in [0.98765432, 1.2345679]"
     for asks in ("noise", "spent"):
-        assert "delta there is in [" in _told(group(asks=asks), example())
+        assert "delta there is in [" in _format_example_answer(group(asks=asks), example())
     both = example(true_delta=0.25)
-    assert _told(group(), both).endswith("delta there is 0.25")
-    assert "delta there" not in _told(group(), example())
-    assert "delta there" not in _told(group(asks="delta"), both)
-    assert _told(group(), example(lower=None)) == "answers 0.5"
-    assert _told(group(), example(upper=None, evidence="a sum")) == "answers 0.5 (a sum)"
+    assert _format_example_answer(group(), both).endswith("delta there is 0.25")
+    assert "delta there" not in _format_example_answer(group(), example())
+    assert "delta there" not in _format_example_answer(group(asks="delta"), both)
+    assert _format_example_answer(group(), example(lower=None)) == "answers 0.5"
+    assert (
+        _format_example_answer(group(), example(upper=None, evidence="a sum"))
+        == "answers 0.5 (a sum)"
+    )
 
 
 def test_a_group_has_its_first_example_and_how_many_more():
     one = example(words="raised")
-    assert sentence(group(one)) == "under: one gaussian: raised"
-    assert sentence(group(one, answers=3)) == "under: one gaussian: raised, and 2 more"
-    assert sentence(group(one, threads=("a", "b"))).endswith("raised (a, b)")
+    assert format_group_sentence(group(one)) == "under: one gaussian: raised"
+    assert format_group_sentence(group(one, answers=3)) == "under: one gaussian: raised, and 2 more"
+    assert format_group_sentence(group(one, threads=("a", "b"))).endswith("raised (a, b)")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +145,7 @@ def test_false_claims_are_counted_by_their_answers(answers, said):
     found = SimpleNamespace(
         violations=[group(answers=one) for one in answers], questions=7, answers=6, seconds=1.4
     )
-    words = closing(found)
+    words = format_closing_sentence(found)
     assert words.startswith(f"7 questions, 6 answers in numbers; {said}")
     assert words.endswith("1 seconds.")
 
@@ -184,5 +191,5 @@ def test_calls_of_many_outputs_have_to_end_alike_and_well(said, agree):
 )
 def test_a_pair_is_of_few_records_by_its_smaller_side(sizes, given, family):
     pair = SimpleNamespace(dataset=[0.0] * sizes[0], neighbour=[1.0] * sizes[1])
-    one = Candidate(0, 0, pair, "add-remove-record", "", given=given)
+    one = SubjectCandidate(0, 0, pair, "add-remove-record", "", given=given)
     assert one.family == family

@@ -11,22 +11,28 @@ import numpy as np
 import pytest
 
 import dpaudit.scan.subject as looks
-from dpaudit.execution.failures import OutOfTime, WorkerEnded
-from dpaudit.extension.package import Claimed, Subject
+from dpaudit.execution.failures import DrawTimeout, WorkerEnded
+from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.scan.certify import Certified
 from dpaudit.scan.guide import Glimpse
-from dpaudit.scan.pairs import Candidate
-from dpaudit.scan.subject import SubjectScan, Weighed, _failure, _in_turn, _worth_certifying
+from dpaudit.scan.pairs import SubjectCandidate
+from dpaudit.scan.subject import (
+    SubjectScan,
+    Weighed,
+    _find_call_failure,
+    _in_turn,
+    _worth_certifying,
+)
 
 ADDED, REPLACED = "add-remove-record", "replace-record"
 PAIR = Pair(np.zeros(3), np.array([0.0, 0.0, 1.0]), REPLACE_RECORD)
-CLAIM = Claimed(epsilon="epsilon", relation=REPLACED, where="it")
+CLAIM = PackageClaim(epsilon="epsilon", relation=REPLACED, where="it")
 
 
 def candidate(setting=0, relation=REPLACED, edit="one", given=None, group=0, stated=False):
-    return Candidate(setting, group, PAIR, relation, edit, stated, given)
+    return SubjectCandidate(setting, group, PAIR, relation, edit, stated, given)
 
 
 @dataclass(frozen=True)
@@ -173,7 +179,7 @@ class _Search:
 
 @pytest.mark.parametrize(
     ("error", "failed"),
-    [(WorkerEnded("was ended by SIGKILL"), True), (OutOfTime("its share is over"), False)],
+    [(WorkerEnded("was ended by SIGKILL"), True), (DrawTimeout("its share is over"), False)],
 )
 def test_a_search_that_fails_is_told_and_the_others_go_on(monkeypatch, error, failed):
     monkeypatch.setattr(looks, "Ascent", _Search)
@@ -297,7 +303,7 @@ def test_what_is_clear_takes_few_outputs_to_choose_events(certifying, nats, clea
 
 def test_what_there_is_no_time_for_is_said_and_that_it_looked_worse_is_noted(monkeypatch):
     def certified(*_):
-        raise OutOfTime("over")
+        raise DrawTimeout("over")
 
     monkeypatch.setattr(looks, "certified", certified)
     scan = scan_of(epsilons=(1.0, 2.0, 3.0))
@@ -376,12 +382,12 @@ def test_a_second_look_weighs_each_claim_at_its_own_setting(monkeypatch):
     ],
 )
 def test_a_call_failed_where_it_raised_with_or_without_a_warning(observed, kind):
-    found = _failure(observed)
+    found = _find_call_failure(observed)
     assert (found.kind if found else None) == kind
 
 
 def test_a_hypothesis_count_is_of_settings_relations_families_and_claims():
     one = scan_of(CLAIM, replace(CLAIM, epsilon=2.0), epsilons=(1.0, 2.0, 3.0)).subject
-    assert looks.hypotheses(one) == 3 * 2 * 4 * 2
+    assert looks.count_hypotheses(one) == 3 * 2 * 4 * 2
     assert one.relations == (REPLACED, ADDED)
     assert PureDP(1.0) == CLAIM.guarantee({"epsilon": 1.0})

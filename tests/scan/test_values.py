@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.scan.values import expression, value_of
+from dpaudit.scan.values import format_expression, value_of
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,17 @@ from dpaudit.scan.values import expression, value_of
     ],
 )
 def test_a_value_has_one_expression(value, text):
-    assert expression(value) == text
+    assert format_expression(value) == text
     again = value_of(text)
     if isinstance(value, np.ndarray):
         assert (again.dtype, again.shape) == (value.dtype, value.shape)
-    assert expression(again) == text
+    assert format_expression(again) == text
 
 
 @pytest.mark.parametrize("value", [object(), [len], {1: object()}, range(3), 1j])
 def test_what_is_no_plain_value_has_none(value):
     with pytest.raises(InvalidArgument, match="numbers, text, None, arrays"):
-        expression(value)
+        format_expression(value)
 
 
 @pytest.mark.parametrize(

@@ -6,20 +6,26 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpaudit.extension.package import Claimed, Subject
+from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.scan.certify import Certified
 from dpaudit.scan.finding import (
     CarryingCounts,
-    Checked,
+    ClaimCheck,
     ClaimedGuarantee,
     FloatingCheck,
     SeenEvent,
     withheld_subjects,
 )
-from dpaudit.scan.floating import hypotheses as floating_hypotheses
+from dpaudit.scan.floating import count_floating_hypotheses as floating_hypotheses
 from dpaudit.scan.pairs import FAMILIES
-from dpaudit.scan.scan import Budget, _is_refuted, _refuted_under, _Scan, _verdict
-from dpaudit.scan.subject import Hypothesis, Ran, hypotheses
+from dpaudit.scan.scan import (
+    ScanBudget,
+    _find_refuted_relations,
+    _is_refuted,
+    _judge_tested_claim,
+    _Scan,
+)
+from dpaudit.scan.subject import Hypothesis, Ran, count_hypotheses
 
 ADDED, REPLACED = "add-remove-record", "replace-record"
 EVENT = SeenEvent(words="it is 1", part="output", test="equals", value=1.0, on_dataset=9,
@@ -27,7 +33,7 @@ EVENT = SeenEvent(words="it is 1", part="output", test="equals", value=1.0, on_d
 
 
 def claim(relation=None, epsilon=1.0):
-    return Claimed(where="its page", relation=relation, epsilon=epsilon)
+    return PackageClaim(where="its page", relation=relation, epsilon=epsilon)
 
 
 def subject(*claims, **given):
@@ -49,7 +55,7 @@ def certified_on(
 def scanned(*subjects, confidence=0.99):
     package = SimpleNamespace(name="toy", distribution="toy", home="")
     place = SimpleNamespace(version="1")
-    budget = Budget(confidence=confidence)
+    budget = ScanBudget(confidence=confidence)
     return _Scan(package, place, None, subjects, budget, 0, 1, None, None)
 
 
@@ -69,7 +75,7 @@ def scanned(*subjects, confidence=0.99):
 )
 def test_a_verdict_is_that_of_the_gravest_certification(given, verdict):
     of = claim()
-    found, why = _verdict([certified_on(of, **one) for one in given], Ran(subject(of)))
+    found, why = _judge_tested_claim([certified_on(of, **one) for one in given], Ran(subject(of)))
     assert found == verdict
     if given and given[0].get("why"):
         assert why == "it is kept"
@@ -77,7 +83,7 @@ def test_a_verdict_is_that_of_the_gravest_certification(given, verdict):
 
 def test_what_was_not_reached_is_withheld_with_its_reason():
     ran = Ran(subject(claim()), why="it raised")
-    assert _verdict([], ran) == ("withheld", "it raised")
+    assert _judge_tested_claim([], ran) == ("withheld", "it raised")
 
 
 # Findings
@@ -139,10 +145,10 @@ def test_relations_are_counted_for_the_claim_itself_and_from_digits_too():
     one, other = claim(), claim()
     ran = Ran(subject(one, other, relations=(ADDED, REPLACED)), tested=[certified_on(one, ADDED)])
     ran.floating.tested.append((None, *certified_on(one, REPLACED)))
-    assert _refuted_under(ran, one) == {ADDED, REPLACED}
-    assert _refuted_under(ran, other) == set()
+    assert _find_refuted_relations(ran, one) == {ADDED, REPLACED}
+    assert _find_refuted_relations(ran, other) == set()
     ran.floating.tested[0] = (None, *certified_on(one, REPLACED, refuted=False))
-    assert _refuted_under(ran, one) == {ADDED}
+    assert _find_refuted_relations(ran, one) == {ADDED}
 
 
 @pytest.mark.parametrize(
@@ -168,16 +174,16 @@ def test_what_ordinary_records_refuted_is_not_looked_for_in_digits(given, known)
 
 def test_an_error_probability_is_shared_out_among_all_hypotheses_of_all_subjects():
     one = subject(claim(), claim(), relations=(ADDED, REPLACED), parameters=({"a": 1}, {"a": 2}))
-    assert hypotheses(one) == 2 * 2 * 2 * len(FAMILIES)
-    assert scanned(one, one).total == 2 * hypotheses(one)
+    assert count_hypotheses(one) == 2 * 2 * 2 * len(FAMILIES)
+    assert scanned(one, one).total == 2 * count_hypotheses(one)
     additive = subject(claim(), relations=(ADDED,), additive=True, bounds=(0.0, 1.0))
     assert scanned(one, additive).total == (
-        hypotheses(one) + hypotheses(additive) + floating_hypotheses(additive)
+        count_hypotheses(one) + count_hypotheses(additive) + floating_hypotheses(additive)
     )
     assert floating_hypotheses(additive) > 0 == floating_hypotheses(one)
     words = scanned(one, confidence=0.9)._certainty().words
     assert "0.1 " in words
-    assert f"among {hypotheses(one)} hypotheses" in words
+    assert f"among {count_hypotheses(one)} hypotheses" in words
 
 
 # Subjects without a verdict
@@ -185,7 +191,7 @@ def test_an_error_probability_is_shared_out_among_all_hypotheses_of_all_subjects
 
 def line(verdict, relation=ADDED, claimed=ADDED, name="sum", why="no time"):
     guarantee = ClaimedGuarantee(words="1-DP", relation=claimed, where="here", epsilon=1.0)
-    return Checked(
+    return ClaimCheck(
         subject=name, relation=relation, claimed=guarantee, documented=claimed == relation,
         verdict=verdict, settings=1, pairs=1, runs=9, why=why if verdict == "withheld" else "",
     )  # fmt: skip

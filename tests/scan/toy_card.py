@@ -1,6 +1,6 @@
 """The card of a package that only tests have."""
 
-from dpaudit.extension.package import Claimed, Package, Subject
+from dpaudit.extension.package import Package, PackageClaim, Subject
 
 NUMBERS = ([0.2], [0.0, 0.3, 1.0], [0.0] * 4 + [0.5, 0.5])
 ADDS = ("add-remove-record",)
@@ -8,7 +8,7 @@ ADDS = ("add-remove-record",)
 
 def subject(code, *, datasets=NUMBERS, relation="add-remove-record", **more):
     given = {"parameters": ({"epsilon": 1.0},), "relations": ADDS} | more
-    claim = Claimed(epsilon="epsilon", relation=relation, where=f"{code}: as it says")
+    claim = PackageClaim(epsilon="epsilon", relation=relation, where=f"{code}: as it says")
     return Subject(
         name=code, code=code, claims=(claim,), datasets=datasets, bounds=(0.0, 1.0), **given
     )
@@ -30,7 +30,7 @@ CORRECT = (
     Subject(
         name="gaussian_sum",
         code="gaussian_sum",
-        claims=(Claimed(rho="rho", relation="add-remove-record", where="as it says"),),
+        claims=(PackageClaim(rho="rho", relation="add-remove-record", where="as it says"),),
         parameters=({"rho": 0.5},),
         datasets=NUMBERS,
         bounds=(0.0, 1.0),

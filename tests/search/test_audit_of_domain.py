@@ -9,10 +9,10 @@ import pytest
 
 import dpaudit
 from dpaudit.auditing import found_pairs
-from dpaudit.auditing.found_pairs import Effort, found_in
+from dpaudit.auditing.found_pairs import SearchEffort, find_pairs
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution.processes import Limits
-from dpaudit.laws.isolated import Isolation, isolated
+from dpaudit.laws.isolated import Isolation, isolate_mechanism
 from dpaudit.neighbours.tables import Pair
 
 SIX = {"bounds": (0, 1), "records": 6}
@@ -140,9 +140,9 @@ def test_a_limit_is_that_of_a_call_and_not_of_the_search():
         time.sleep(0.05)
         return float(np.sum(data)) + rng.laplace()
 
-    placed = isolated(release, Isolation(limits=Limits(timeout=1.0)))
-    effort = Effort(100, calls=30)  # that take longer
-    found = found_in(placed, dpaudit.Domain(**SIX), "replace-record", effort=effort, seed=0)
+    placed = isolate_mechanism(release, Isolation(limits=Limits(timeout=1.0)))
+    effort = SearchEffort(100, calls=30)  # that take longer
+    found = find_pairs(placed, dpaudit.Domain(**SIX), "replace-record", effort=effort, seed=0)
     assert "1 scales apart" in found.candidates[0].edit
 
 
@@ -221,8 +221,8 @@ def test_a_table_of_pandas_is_a_domain():
 def test_a_request_of_many_calls_may_take_as_long_as_they_all():
     given = []
     crew = SimpleNamespace(patient=given.append, limits=SimpleNamespace(timeout=0.5))
-    found_pairs._patient(SimpleNamespace(crew=crew), 40)
+    found_pairs._set_search_timeout(SimpleNamespace(crew=crew), 40)
     assert given == [20.0]
     crew.limits.timeout = None
-    with found_pairs._patient(SimpleNamespace(crew=crew), 40):
+    with found_pairs._set_search_timeout(SimpleNamespace(crew=crew), 40):
         assert given == [20.0]

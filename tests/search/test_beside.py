@@ -7,15 +7,15 @@ from numpy.random import default_rng
 from scipy.stats import binom
 
 import dpaudit
-from dpaudit.auditing.found_pairs import Effort, found_in
+from dpaudit.auditing.found_pairs import SearchEffort, find_pairs
 from dpaudit.domains import Domain
 from dpaudit.domains.columns import Integers, Numbers
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.isolated import Isolation, isolated
+from dpaudit.laws.isolated import Isolation, isolate_mechanism
 from dpaudit.neighbours import Pair
-from dpaudit.search.edits import domain_around, edits
-from dpaudit.search.engine import search
-from dpaudit.search.space import Place, space_of
+from dpaudit.search.edits import domain_around, generate_edits
+from dpaudit.search.engine import search_pairs
+from dpaudit.search.space import UnitPair, space_of
 
 COUNT = 10
 HERE = {"isolation": Isolation(in_process=True)}
@@ -68,7 +68,7 @@ def noisy(name, share):
 def test_the_search_finds_the_sensitivity_wherever_it_starts(name, start):
     domain = domain_around(started(name, start), "replace-record", bounds=(0, 1))
     given = {"code": SIXTEEN[name][0], "calls": 600}
-    found = search(noisy(name, 1.0), domain, "replace-record", **given).found[0]
+    found = search_pairs(noisy(name, 1.0), domain, "replace-record", **given).found[0]
     assert 0.85 < found.moved < 1 + 1e-9
     assert len(found.place.units) == COUNT
 
@@ -116,9 +116,14 @@ def noisy_sum(scale):
 
 
 def looked_for(function, data, relation="replace-record", bounds=(0, 1), trials=600, calls=None):
-    placed = isolated(function, Isolation(in_process=True))
-    given = {"dataset": data, "bounds": bounds, "effort": Effort(trials, calls=calls), "seed": 0}
-    return found_in(placed, None, relation, **given)
+    placed = isolate_mechanism(function, Isolation(in_process=True))
+    given = {
+        "dataset": data,
+        "bounds": bounds,
+        "effort": SearchEffort(trials, calls=calls),
+        "seed": 0,
+    }
+    return find_pairs(placed, None, relation, **given)
 
 
 def said(found):
@@ -234,10 +239,10 @@ def test_no_more_pairs_are_found_than_so_many_trials_can_rank(trials, most):
 
 
 def test_fewer_calls_are_made_for_few_trials_and_for_many_cells():
-    assert [Effort(n).most() for n in (100, 1000, 10_000)] == [100, 500, 2000]
-    assert [Effort(n).most(columns=1) for n in (100, 1000, 10_000)] == [100, 500, 1000]
-    assert [Effort(10_000).most(n) for n in (100, 1000, 10**6)] == [2000, 300, 30]
-    assert Effort(10_000, calls=77).most(10**6) == 77
+    assert [SearchEffort(n).most() for n in (100, 1000, 10_000)] == [100, 500, 2000]
+    assert [SearchEffort(n).most(columns=1) for n in (100, 1000, 10_000)] == [100, 500, 1000]
+    assert [SearchEffort(10_000).most(n) for n in (100, 1000, 10**6)] == [2000, 300, 30]
+    assert SearchEffort(10_000, calls=77).most(10**6) == 77
 
 
 @pytest.mark.slow
@@ -302,15 +307,15 @@ def test_under_add_remove_a_dataset_has_one_record_more_or_fewer():
 def test_rows_keep_their_labels_whichever_is_removed_or_added():
     space = space_of(domain_around(FRAME, "add-remove-record"), "add-remove-record")
     start = space.starts[0]
-    removed = space.pair(Place(start, 1, None))
+    removed = space.pair(UnitPair(start, 1, None))
     assert removed.dataset is FRAME
     assert removed.neighbour.index.tolist() == ["p", "r"]
     assert removed.neighbour["age"].tolist() == [31, 75]
-    added = space.oriented(Place((*start, start[0]), 3, None))
+    added = space.oriented(UnitPair((*start, start[0]), 3, None))
     assert added.dataset.index.tolist() == ["p", "q", "r"]
     assert added.neighbour.index.tolist()[:3] == ["p", "q", "r"]
     assert len(added.neighbour) == 4
-    other = space.pair(Place((*start, start[0]), 0, None))
+    other = space.pair(UnitPair((*start, start[0]), 0, None))
     assert len(other.dataset) == 4
     assert other.neighbour.index.tolist()[:2] == ["q", "r"]
 
@@ -331,7 +336,7 @@ def test_rows_keep_their_labels_whichever_is_removed_or_added():
 )
 def test_edits_of_any_data_are_neighbours_of_their_kind(data, relation):
     space = space_of(domain_around(data, relation, missing=True), relation)
-    made = list(edits(space, default_rng(0)))
+    made = list(generate_edits(space, default_rng(0)))
     assert len(made) > 3
     checked = [space.oriented(one.place) for one in made if one.given != "beyond"]
     assert all(isinstance(one, Pair) and type(one.neighbour) is type(data) for one in checked)
@@ -342,7 +347,7 @@ def test_records_that_have_no_hash_are_looked_at():
         return len({tuple(one) for one in data}) + rng.laplace(scale=0.25)
 
     domain = domain_around([[1, 2], [3], [4, 5, 6]], "replace-record")
-    found = search(release, domain, "replace-record", calls=200).found[0]
+    found = search_pairs(release, domain, "replace-record", calls=200).found[0]
     assert found.moved == 4
 
 

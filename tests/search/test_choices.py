@@ -12,8 +12,8 @@ from dpaudit import Domain
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.outputs import flattened
 from dpaudit.freezing.patching import patched
-from dpaudit.search.choices import certifiable_loss, choice_size, scores
-from dpaudit.search.engine import search
+from dpaudit.search.choices import certifiable_loss, choice_size, compute_choice_scores
+from dpaudit.search.engine import search_pairs
 
 
 def by_all_sets(one, other, outputs=2_000):
@@ -85,7 +85,7 @@ def test_scores_of_several_calls_stand_side_by_side_in_scales():
         return int(np.argmax([one + rng.laplace(0, 2.0) for one in data]))
 
     run, output, other = runs_of(in_turn, [0.0, 4.0, 6.0], [2.0, 4.0, 6.0])
-    assert scores(run)[0].tolist() == [0.0, 2.0, 3.0]
+    assert compute_choice_scores(run)[0].tolist() == [0.0, 2.0, 3.0]
     assert choice_size(run, output, other)[1] == 1.0
 
 
@@ -121,7 +121,7 @@ def choose(data, rng):
 
 def test_one_item_goes_up_and_the_others_down():
     domain = Domain(bounds=(0, 1), records=5, columns=4)
-    found = search(choose, domain, "replace-record", calls=700).found[0]
+    found = search_pairs(choose, domain, "replace-record", calls=700).found[0]
     assert found.moved == 2.0
     assert found.size > 1.4
 
@@ -135,7 +135,7 @@ def test_noise_that_is_multiplied_has_a_scale_as_many_times_as_large(factor):
         return int(np.argmax(np.array(data) + rng.gumbel(0, 3.0, 2)))
 
     pair = [6.0, 12.0], [6.0, 12.0]
-    centres, noises = scores(runs_of(multiplied, *pair)[0])
+    centres, noises = compute_choice_scores(runs_of(multiplied, *pair)[0])
     assert centres.tolist() == [6 / 3 / abs(factor), 12 / 3 / abs(factor)]
-    known = scores(runs_of(plain, *pair)[0])[1]
+    known = compute_choice_scores(runs_of(plain, *pair)[0])[1]
     assert noises.tolist() == pytest.approx((np.sign(factor) * known).tolist())

@@ -13,15 +13,15 @@ from dpaudit.freezing.outputs import flattened
 from dpaudit.freezing.patching import patched
 from dpaudit.laws.isolated import Isolation
 from dpaudit.search.comparisons import (
-    Answer,
-    Comparisons,
-    Draw,
+    ComparisonAnswer,
+    ComparisonLog,
     End,
+    NoiseEntry,
     answers_of,
     certifiable_loss,
     comparison_size,
 )
-from dpaudit.search.showing import showing
+from dpaudit.search.showing import intercept_primitives
 from tests.search.selections import BROKEN, REPAIRED
 
 HERE = Isolation(in_process=True)
@@ -49,10 +49,10 @@ def by_all_sets(one, other, outputs=2_000):
 
 
 def answers(centres, limit_scale, scale, is_normal=False):
-    limit = Draw(0, 0, False)
-    own = ({Draw(n + 1, 0, is_normal): scale} if scale else {} for n in range(len(centres)))
+    limit = NoiseEntry(0, 0, False)
+    own = ({NoiseEntry(n + 1, 0, is_normal): scale} if scale else {} for n in range(len(centres)))
     return [
-        Answer(centre, {limit: -limit_scale, **held})
+        ComparisonAnswer(centre, {limit: -limit_scale, **held})
         for centre, held in zip(centres, own, strict=True)
     ]
 
@@ -150,14 +150,16 @@ def stopped(x, rng, limit_scale=2.0):
 
 
 def test_an_end_is_seen_of_runs_and_what_comes_after_it_tells_nothing():
-    seen = Comparisons()
+    seen = ComparisonLog()
     for run in runs_of(stopped, np.full(4, -99.0), np.array([-99.0, 99.0, -99.0, -99.0])):
         seen.note(run)
     assert (seen.longest, seen.end, seen.is_certain) == (4, End(False, 1), True)
     falls, rises = ([2.0, 0.0], [1.0, 1.0]), ([0.0, 2.0], [1.0, 1.0])
-    limit = Draw(0, 0, False)
+    limit = NoiseEntry(0, 0, False)
     for (one, other), least, most in ((falls, 0.2, 1.0), (rises, 4.0, 7.0)):
-        sides = [[Answer(-centre, {limit: 2.0}) for centre in side] for side in (one, other)]
+        sides = [
+            [ComparisonAnswer(-centre, {limit: 2.0}) for centre in side] for side in (one, other)
+        ]
         assert least < certifiable_loss(*sides, End(False, 1)) < most
         assert certifiable_loss(*sides) > 4.0
 
@@ -167,7 +169,7 @@ def test_code_that_goes_on_after_such_an_answer_has_no_end():
         limit = rng.laplace()
         return [bool(one >= limit) for one in x.tolist()]
 
-    seen = Comparisons()
+    seen = ComparisonLog()
     for x in ([-99.0] * 4, [-99.0, 99.0], [99.0, -99.0, -99.0]):
         seen.note(*runs_of(release, np.array(x)))
     assert not seen.is_certain
@@ -190,7 +192,7 @@ def test_pairs_are_compared_with_noise_before_which_code_does_not_stop():
         return next((k for k, one in enumerate(x) if one + rng.laplace(scale=2.0) > limit), None)
 
     x = np.zeros(6)
-    with showing(first_above, first_above, 100) as shows:
+    with intercept_primitives(first_above, first_above, 100) as shows:
         before = len(answers_of(shows.run(x)))
         shows.look_for_invariants(x, 0.1)
         assert len(answers_of(shows.run(x))) > before

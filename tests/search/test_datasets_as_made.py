@@ -14,7 +14,7 @@ import dpaudit
 from dpaudit.domains.domain import Domain
 from dpaudit.errors import InvalidArgument
 from dpaudit.search import making
-from dpaudit.search.space import Place, space_of
+from dpaudit.search.space import UnitPair, space_of
 from tests.search.test_pairs_of_the_domain import _moved, _pairs
 
 
@@ -100,11 +100,11 @@ def test_records_in_another_order_are_no_dataset_where_one_goes():
     made = Domain(examples=(np.array([1.0, 2.0, 3.0]),))
     space = space_of(made, "add-remove-record")
     units = space.starts[0]
-    assert space.allows(Place(units, 1, None))
-    assert not space.allows(Place((units[1], units[0], units[2]), 1, None))
-    assert not space.allows(Place((units[0],) * 3, 1, None))
+    assert space.allows(UnitPair(units, 1, None))
+    assert not space.allows(UnitPair((units[1], units[0], units[2]), 1, None))
+    assert not space.allows(UnitPair((units[0],) * 3, 1, None))
     replaced = space_of(made, "replace-record")
-    assert replaced.allows(Place((replaced.starts[0][0],) * 3, 1, replaced.starts[0][2]))
+    assert replaced.allows(UnitPair((replaced.starts[0][0],) * 3, 1, replaced.starts[0][2]))
 
 
 @pytest.mark.parametrize("relation", ["add-remove-record", "replace-record"])
@@ -112,7 +112,7 @@ def test_a_pair_of_another_process_is_known_by_its_values(relation):
     space = space_of(Domain(examples=(np.eye(3), np.eye(3)[[0, 0, 1]])), relation)
     for place in filter(space.allows, _pairs(space, 30)):
         assert space.allows(pickle.loads(pickle.dumps(place)))
-    mixed = Place((((1.0, 1.0, 0.0),),) * 3, 0, None if space.removes else space.starts[0][0])
+    mixed = UnitPair((((1.0, 1.0, 0.0),),) * 3, 0, None if space.removes else space.starts[0][0])
     assert not space.allows(mixed)
 
 
@@ -132,7 +132,10 @@ def test_a_histogram_of_such_rows_is_judged_as_what_it_is(noise, verdict):
 
 def test_the_first_units_are_of_the_least_and_the_greatest_number():
     space = space_of(Domain(examples=(np.array([2.0, 1.0, 3.0, 2.5]),)), "replace-record")
-    assert [unit[0][0] for unit in making.units(space, default_rng(0))][:2] == [1.0, 3.0]
+    assert [unit[0][0] for unit in making.make_search_units(space, default_rng(0))][:2] == [
+        1.0,
+        3.0,
+    ]
 
 
 def test_examples_that_no_dataset_like_the_first_can_hold_are_left_out():

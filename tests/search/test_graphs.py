@@ -11,7 +11,12 @@ from dpaudit.domains import Domain
 from dpaudit.domains.graphs import Frame, by_edge, by_node
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.found import ADD_REMOVE_EDGE, REPLACE_NODE, chosen_relation, found_pair
+from dpaudit.neighbours.found import (
+    ADD_REMOVE_EDGE,
+    REPLACE_NODE,
+    chosen_relation,
+    find_pair_relation,
+)
 from dpaudit.search.space import space_of
 
 PATH = nx.path_graph(4)
@@ -85,11 +90,11 @@ def test_what_else_differs_is_refused():
 def test_a_node_is_named_and_never_read():
     """Two edges may meet by chance: who means one edge is not refuted on them unasked."""
     assert [chosen_relation(name) for name in RELATIONS] == [ADD_REMOVE_EDGE, REPLACE_NODE]
-    assert found_pair(PATH, changed(PATH, (0, 2))).pair.relation is ADD_REMOVE_EDGE
+    assert find_pair_relation(PATH, changed(PATH, (0, 2))).pair.relation is ADD_REMOVE_EDGE
     two = changed(PATH, (0, 2), (0, 3))
     with pytest.raises(InvalidArgument, match="one edge more"):
-        found_pair(PATH, two)
-    assert found_pair(PATH, two, "replace-node").pair.relation is REPLACE_NODE
+        find_pair_relation(PATH, two)
+    assert find_pair_relation(PATH, two, "replace-node").pair.relation is REPLACE_NODE
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -5,7 +5,7 @@ import pytest
 
 from dpaudit.domains import Domain
 from dpaudit.freezing.outputs import flattened
-from dpaudit.search.engine import search
+from dpaudit.search.engine import search_pairs
 from dpaudit.search.invariants import Invariants, invariants_of, outputs_for
 
 TEN = Domain(bounds=(0, 1), records=10)
@@ -94,7 +94,7 @@ def shared(values, rng):
 
 @pytest.mark.parametrize("function", [centred, shared])
 def test_a_search_ends_where_a_combination_moves_the_most(function):
-    best = search(function, TEN, "replace-record", calls=400).found[0]
+    best = search_pairs(function, TEN, "replace-record", calls=400).found[0]
     assert best.kind == "invariant"
     sides = [[one[0][0] for one in side] for side in (best.place.units, best.place.neighbour)]
     sums = [sum(side) - max(side) * (function is shared) for side in sides]
@@ -106,9 +106,9 @@ def test_what_is_the_same_on_both_sides_is_no_finding():
         noisy = values[:3] + rng.laplace(scale=20, size=3)
         return {"parts": noisy, "total": noisy.sum()}
 
-    assert {one.kind for one in search(consistent, TEN, "replace-record", calls=400).found} == {
-        "movement"
-    }
+    assert {
+        one.kind for one in search_pairs(consistent, TEN, "replace-record", calls=400).found
+    } == {"movement"}
 
 
 def test_a_combination_that_holds_on_one_side_alone_is_not_beyond_noise():
@@ -116,5 +116,5 @@ def test_a_combination_that_holds_on_one_side_alone_is_not_beyond_noise():
         noise = rng.laplace(scale=20, size=2)
         return [noise[0], noise[0] + (noise[1] if values[0] > 0.9 else 0.0)]
 
-    found = search(sometimes, TEN, "replace-record", calls=400).found
+    found = search_pairs(sometimes, TEN, "replace-record", calls=400).found
     assert "invariant" not in {one.kind for one in found}

@@ -8,7 +8,7 @@ import pytest
 import dpaudit
 from dpaudit.freezing.outputs import flattened
 from dpaudit.laws.isolated import Isolation
-from dpaudit.search.engine import search
+from dpaudit.search.engine import search_pairs
 from dpaudit.search.lattices import lattices_of
 
 SIX = {"bounds": (0, 1), "records": 6}
@@ -86,13 +86,13 @@ def test_numbers_of_continuous_noise_have_no_step():
 
 @pytest.mark.parametrize("function", BROKEN, ids=lambda function: function.__name__)
 def test_a_pair_between_the_steps_is_found(function):
-    found = search(function, dpaudit.Domain(**SIX), "replace-record", calls=200).found[0]
+    found = search_pairs(function, dpaudit.Domain(**SIX), "replace-record", calls=200).found[0]
     assert found.kind == "invariant"
 
 
 @pytest.mark.parametrize("function", REPAIRED, ids=lambda function: function.__name__)
 def test_nothing_lies_between_the_steps_of_what_is_rounded(function):
-    found = search(function, dpaudit.Domain(**SIX), "replace-record", calls=200).found
+    found = search_pairs(function, dpaudit.Domain(**SIX), "replace-record", calls=200).found
     assert {one.kind for one in found} <= {"movement", "output"}
 
 

@@ -15,10 +15,10 @@ from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import is_short
 from dpaudit.errors import InvalidArgument
 from dpaudit.search import making
-from dpaudit.search.climbing import _near
+from dpaudit.search.climbing import _generate_near_units
 from dpaudit.search.edits import domain_around
-from dpaudit.search.shrinking import _simpler
-from dpaudit.search.space import Place, space_of
+from dpaudit.search.shrinking import _generate_simpler_units
+from dpaudit.search.space import UnitPair, space_of
 
 _ENDS = [(-3.1, -0.3), (0.1, 0.7), (-1.1, 2.2)]
 _WHOLE = [(0, 2**62 - 1), (0, 2**53 + 3), (0, 2**63 - 1), (-(2**63), 2**63 - 1), (0, 2**60 - 1)]
@@ -30,7 +30,7 @@ def _moved(query, domain, relation="replace-record", calls=150, **given):
 
 def _pairs(space, count=300):
     rng = default_rng(0)
-    some = making.units(space, rng)
+    some = making.make_search_units(space, rng)
     return list(islice(making.in_turn(space, some, rng, count), count))
 
 
@@ -92,9 +92,9 @@ def test_an_array_of_32_bits_is_held_to_bounds_as_well():
 def test_simpler_and_nearer_records_are_of_the_domain():
     space = space_of(Domain(bounds=(0.5, 9.25), records=(1, 4)), "replace-record")
     unit = ((7,),)  # an integer, as a list that was given may hold
-    for made in (*_simpler(space, unit), *_near(space, unit)):
+    for made in (*_generate_simpler_units(space, unit), *_generate_near_units(space, unit)):
         assert all(space.layout.holds(record) for record in made)
-    assert ((0.5,),) in list(_simpler(space, unit))
+    assert ((0.5,),) in list(_generate_simpler_units(space, unit))
 
 
 def test_a_cell_of_another_record_leaves_a_record_as_long_as_it_may_be():
@@ -116,9 +116,9 @@ def test_a_cell_of_another_record_leaves_a_record_as_long_as_it_may_be():
 @pytest.mark.parametrize(
     ("domain", "place"),
     [
-        (Domain(bounds=(0, 1), records=1), Place((((0.0,),),), 0, ((1.5,),))),
-        (Domain(norm=1.0, columns=2, records=1), Place((((0.0, 0.0),),), 0, ((1.0, 1e-6),))),
-        (Domain(bounds=(0, 1), records=1), Place((((0.0,),),) * 2, 0, ((1.0,),))),
+        (Domain(bounds=(0, 1), records=1), UnitPair((((0.0,),),), 0, ((1.5,),))),
+        (Domain(norm=1.0, columns=2, records=1), UnitPair((((0.0, 0.0),),), 0, ((1.0, 1e-6),))),
+        (Domain(bounds=(0, 1), records=1), UnitPair((((0.0,),),) * 2, 0, ((1.0,),))),
     ],
     ids=["bounds", "norm", "records"],
 )
@@ -131,8 +131,8 @@ def test_a_pair_beyond_the_domain_is_none(domain, place):
 def test_a_pair_is_as_large_as_the_domain_says_on_both_sides():
     several = space_of(Domain(bounds=(0, 1), records=(2, 3)), "add-remove-record")
     one = (((0.0,),),)
-    assert not several.allows(Place(one * 2, 0, None))
-    assert several.allows(Place(one * 3, 0, None))
+    assert not several.allows(UnitPair(one * 2, 0, None))
+    assert several.allows(UnitPair(one * 3, 0, None))
     exact = space_of(Domain(bounds=(0, 1), records=3), "add-remove-record")
-    assert exact.allows(Place(one * 3, 0, None))
-    assert not exact.allows(Place(one * 2, 0, None))
+    assert exact.allows(UnitPair(one * 3, 0, None))
+    assert not exact.allows(UnitPair(one * 2, 0, None))

@@ -11,16 +11,16 @@ import pytest
 
 from dpaudit import Domain
 from dpaudit.domains import Integers, Numbers
-from dpaudit.domains.columns import holds
+from dpaudit.domains.columns import is_allowed_in_column
 from dpaudit.neighbours import metric
 from dpaudit.search import apart, climbing, making, shrinking
 from dpaudit.search.apart import Range
-from dpaudit.search.edits import candidates, domain_around, of_new
+from dpaudit.search.edits import domain_around, find_edited_neighbours, of_new
 from dpaudit.search.engine import Hunt
 from dpaudit.search.norms import norm_of
-from dpaudit.search.sensitivity import moved_between, sensitivity
-from dpaudit.search.showing import Shown
-from dpaudit.search.space import Place, space_apart, space_of
+from dpaudit.search.sensitivity import measure_answer_movement, sensitivity
+from dpaudit.search.showing import PairSignal
+from dpaudit.search.space import UnitPair, space_apart, space_of
 from dpaudit.testing import assert_sensitivity
 
 A, B, C, D = (((float(n),),) for n in range(4))
@@ -39,51 +39,69 @@ def rng():
 
 
 def test_datasets_of_other_sizes_have_the_unit_that_differs_in_front():
-    found = list(climbing._sizes(space(records=(2, 5)), Place((A, B, C), 1, D)))
+    found = list(climbing._generate_resized_pairs(space(records=(2, 5)), UnitPair((A, B, C), 1, D)))
     assert [one.units for one in found] == [(B, A), (B, A, C, A), (B, A, C, A, C)]
     assert {(one.place, one.new) for one in found} == {(0, D)}
 
 
 def test_no_dataset_is_smaller_or_larger_than_it_may_be():
-    assert list(climbing._sizes(space(records=3), Place((A, B, C), 1, D))) == []
-    alone = list(climbing._sizes(space(records=(1, 2)), Place((A,), 0, D)))
+    assert list(climbing._generate_resized_pairs(space(records=3), UnitPair((A, B, C), 1, D))) == []
+    alone = list(climbing._generate_resized_pairs(space(records=(1, 2)), UnitPair((A,), 0, D)))
     assert [one.units for one in alone] == [(A, A)]
     removed = list(
-        climbing._sizes(space("add-remove-record", records=(1, 3)), Place((A, B), 0, None))
+        climbing._generate_resized_pairs(
+            space("add-remove-record", records=(1, 3)), UnitPair((A, B), 0, None)
+        )
     )
     assert [one.units for one in removed] == [(A, B, B)]
 
 
 def test_of_a_group_the_unit_that_differs_is_none(rng):
-    for made in climbing._groups(Place((A, B, C), 1, D), [D], rng):
+    for made in climbing._generate_group_pairs(UnitPair((A, B, C), 1, D), [D], rng):
         assert made.units[1] == B
         assert made.new == D
         assert {made.units[0], made.units[2]} <= {A, C, D}
-    whole = next(climbing._groups(Place((A, B, C), 1, D), [D], rng))
+    whole = next(climbing._generate_group_pairs(UnitPair((A, B, C), 1, D), [D], rng))
     assert whole.units == (D, B, D)
 
 
 def test_a_step_is_a_share_of_the_range_both_ways_and_ends_at_the_bounds():
-    assert list(climbing._stepped(0.5, Numbers(low=0, high=1))) == pytest.approx(
+    assert list(climbing._generate_stepped_cells(0.5, Numbers(low=0, high=1))) == pytest.approx(
         [0, 1, 0.25, 0.75, 0.4, 0.6, 0.49, 0.51]
     )
-    assert list(climbing._stepped(9, Integers(low=0, high=10))) == [4, 10, 6, 10, 8, 10]
-    assert list(climbing._stepped(None, Numbers(low=0, high=1, missing=True))) == []
-    assert list(climbing._stepped(math.nan, Numbers(low=0, high=1, missing=True))) == []
+    assert list(climbing._generate_stepped_cells(9, Integers(low=0, high=10))) == [
+        4,
+        10,
+        6,
+        10,
+        8,
+        10,
+    ]
+    assert list(climbing._generate_stepped_cells(None, Numbers(low=0, high=1, missing=True))) == []
+    assert (
+        list(climbing._generate_stepped_cells(math.nan, Numbers(low=0, high=1, missing=True))) == []
+    )
 
 
 def test_a_climb_takes_what_shows_more_and_never_what_shows_as_much(rng):
     def sized(place):
-        return Shown(sum(unit[0][0] for unit in place.units), "movement", 0.0)
+        return PairSignal(sum(unit[0][0] for unit in place.units), "movement", 0.0)
 
-    start = Place((A, A, A, A), 0, B)
+    start = UnitPair((A, A, A, A), 0, B)
     where = space()
-    found, shown = climbing.climb(where, start, sized(start), [A, D], sized, lambda: False, rng)
+    found, shown = climbing.climb_from_pair(
+        where, start, sized(start), [A, D], sized, lambda: False, rng
+    )
     assert (found.units, shown.size) == ((D, D, D, D), 12.0)
-    flat = climbing.climb(
-        where, start, Shown(1.0, "movement", 0.0), [A, D], lambda _: Shown(1.0, "movement", 0.0),
-        lambda: False, rng,
-    )  # fmt: skip
+    flat = climbing.climb_from_pair(
+        where,
+        start,
+        PairSignal(1.0, "movement", 0.0),
+        [A, D],
+        lambda _: PairSignal(1.0, "movement", 0.0),
+        lambda: False,
+        rng,
+    )
     assert flat[0] == start
 
 
@@ -100,7 +118,7 @@ def test_a_climb_takes_what_shows_more_and_never_what_shows_as_much(rng):
     ],
 )
 def test_sizes_are_a_middle_one_and_the_ends(relation, records, sizes):
-    assert making.sizes(space(relation, records=records)) == sizes
+    assert making.choose_dataset_sizes(space(relation, records=records)) == sizes
 
 
 def test_two_values_stand_in_every_share_of_a_dataset():
@@ -110,29 +128,29 @@ def test_two_values_stand_in_every_share_of_a_dataset():
 
 
 def test_records_rise_from_end_to_end_and_fall_between_the_ends():
-    rising, falling, *_ = making._ordered(space(), 4)
+    rising, falling, *_ = making._generate_ordered_datasets(space(), 4)
     assert rising == (A, B, C, D)
     assert [unit[0][0] for unit in falling] == pytest.approx([2.4, 1.8, 1.2, 0.6])
 
 
 def test_cells_at_ends_change_to_the_other_end_and_others_stay():
     where = space(columns=3)
-    assert making._opposite(where, ((0.0, 3.0, 1.0),)) == ((3.0, 0.0, 1.0),)
+    assert making._make_opposite_unit(where, ((0.0, 3.0, 1.0),)) == ((3.0, 0.0, 1.0),)
 
 
 def test_the_one_odd_unit_of_a_dataset_is_the_first_to_differ():
-    assert making._odd((A, A, B, A)) == [2]
-    assert making._odd((A, A, A)) == []
-    assert making._odd((A,)) == []
-    first = next(making.places(space(), (A, A, B, A), [C, D]))
+    assert making._find_odd_unit((A, A, B, A)) == [2]
+    assert making._find_odd_unit((A, A, A)) == []
+    assert making._find_odd_unit((A,)) == []
+    first = next(making.generate_pair_places(space(), (A, A, B, A), [C, D]))
     assert (first.place, first.new) == (2, C)
 
 
 def test_pairs_of_datasets_take_turns_and_edits_come_first():
     where = space(records=2)
-    edited = iter([Place((A, B), 0, C)] * 30)
+    edited = iter([UnitPair((A, B), 0, C)] * 30)
     found = list(islice(making.in_turn(where, [A, D], np.random.default_rng(0), 3, [edited]), 60))
-    assert found[0] == Place((A, B), 0, C)
+    assert found[0] == UnitPair((A, B), 0, C)
     per_dataset = [one.units for one in found if one != found[0]]
     assert len({*per_dataset}) == 3
     assert per_dataset[:2] == [per_dataset[0]] * 2
@@ -154,11 +172,14 @@ def test_records_at_either_bound_have_the_numbers_that_are_stated_or_held():
 
 def test_no_candidate_is_beyond_what_a_dataset_holds(rng):
     for relation in ("replace-record", "add-remove-record"):
-        for one in candidates(np.array([1.0, 5.0, 9.0]), relation, rng=rng, most=100):
+        for one in find_edited_neighbours(np.array([1.0, 5.0, 9.0]), relation, rng=rng, most=100):
             both = np.concatenate([one.pair.dataset, one.pair.neighbour])
             assert both.min() >= 1
             assert both.max() <= 9
-    assert len(candidates(np.array([1.0, 5.0, 9.0]), "add-remove-record", rng=rng, most=2)) == 2
+    assert (
+        len(find_edited_neighbours(np.array([1.0, 5.0, 9.0]), "add-remove-record", rng=rng, most=2))
+        == 2
+    )
 
 
 # --- the space ------------------------------------------------------------------------------------
@@ -188,19 +209,19 @@ def test_a_record_that_is_removed_leaves_none_and_a_user_an_empty_unit():
 
 def test_the_ends_of_a_dataset_are_not_beyond_it():
     where = space_of(domain_around(np.array([1.0, 5.0]), "replace-record"), "replace-record")
-    inside = Place(where.starts[0], 0, ((5.0,),))
+    inside = UnitPair(where.starts[0], 0, ((5.0,),))
     assert not where.is_beyond(inside)
     for value in (5.5, 0.5):
         assert where.is_beyond(inside._replace(new=((value,),)))
-        assert where.is_beyond(Place((((value,),), inside.units[1]), 1, ((5.0,),)))
+        assert where.is_beyond(UnitPair((((value,),), inside.units[1]), 1, ((5.0,),)))
 
 
 def test_a_pair_beside_a_dataset_is_nobodys_only_where_it_was_made():
     where = space_of(domain_around(np.array([1.0, 5.0]), "replace-record"), "replace-record")
-    place = Place(where.starts[0], 0, ((5.0,),))
+    place = UnitPair(where.starts[0], 0, ((5.0,),))
     assert not where.is_nobodys(place)
     assert where.is_nobodys(place._replace(is_made=True))
-    assert space().is_nobodys(Place((A, B, C, D), 0, B))
+    assert space().is_nobodys(UnitPair((A, B, C, D), 0, B))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +237,7 @@ def test_a_pair_beside_a_dataset_is_nobodys_only_where_it_was_made():
     ],
 )
 def test_a_column_holds_its_ends_and_nothing_past_them(column, value, held):
-    assert holds(column, value) is held
+    assert is_allowed_in_column(column, value) is held
 
 
 @pytest.mark.parametrize(("records", "held"), [(1, False), (2, True), (3, True), (4, False)])
@@ -240,10 +261,10 @@ def test_parts_that_are_left_out_cover_all_of_it():
 
 @pytest.mark.parametrize("is_made", [True, False])
 def test_a_shorter_pair_differs_where_it_did_and_is_made_of_the_same(is_made):
-    at = Place((A, B, C, D), 2, A, is_made)
+    at = UnitPair((A, B, C, D), 2, A, is_made)
     where = space(records=(1, 4))
     found = shrinking._of_fewer(where, at, lambda one: B in one.units, lambda: False)
-    assert found == Place((B, C), 1, A, is_made)
+    assert found == UnitPair((B, C), 1, A, is_made)
 
 
 def test_a_pair_has_no_fewer_records_than_the_domain_lets_it():
@@ -251,13 +272,13 @@ def test_a_pair_has_no_fewer_records_than_the_domain_lets_it():
         where = space(relation, records=(2, 4))
         new = None if where.removes else D
         found = shrinking._of_fewer(
-            where, Place((A, B, C, D), 0, new), lambda _: True, lambda: False
+            where, UnitPair((A, B, C, D), 0, new), lambda _: True, lambda: False
         )
         assert len(found.units) == fewest
 
 
 def test_other_records_become_the_one_that_most_of_them_are():
-    (simplest, usual) = shrinking._alike(space(), Place((C, A, C, B), 1, D), 0)
+    (simplest, usual) = shrinking._generate_alike_pairs(space(), UnitPair((C, A, C, B), 1, D), 0)
     assert simplest.units == (A, A, A, A)
     assert usual.units == (C, A, C, C)
 
@@ -285,11 +306,11 @@ def test_norms_by_hand(name, length):
 
 def test_what_rounding_may_add_to_a_movement_is_not_certain():
     one, other = np.array([1e6]), np.array([1e6 + 1])
-    distance, certain = moved_between(one, other, norm_of("l2")[1])
+    distance, certain = measure_answer_movement(one, other, norm_of("l2")[1])
     assert distance == 1
     assert 1 - 1e-8 < certain < 1
-    assert moved_between(other, one, norm_of("l2")[1]) == (distance, certain)
-    assert moved_between(np.zeros(1), np.zeros(1), norm_of("l2")[1]).certain == 0
+    assert measure_answer_movement(other, one, norm_of("l2")[1]) == (distance, certain)
+    assert measure_answer_movement(np.zeros(1), np.zeros(1), norm_of("l2")[1]).certain == 0
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16])
@@ -305,8 +326,8 @@ def test_rounding_is_that_of_the_type_of_answers(kind):
 
 def test_answers_of_two_types_are_rounded_as_the_shorter_one():
     one, other = np.array([1.0]), np.array([1 + 1e-6], dtype=np.float32)
-    assert moved_between(one, other, norm_of("l2")[1]).certain < 0
-    assert moved_between(one, one + 1e-6, norm_of("l2")[1]).certain > 0.99e-6
+    assert measure_answer_movement(one, other, norm_of("l2")[1]).certain < 0
+    assert measure_answer_movement(one, one + 1e-6, norm_of("l2")[1]).certain > 0.99e-6
 
 
 def test_a_sensitivity_is_below_the_truth_by_no_more_than_rounding():
@@ -322,7 +343,7 @@ def test_a_sensitivity_is_below_the_truth_by_no_more_than_rounding():
 def apart_of(size, distance=2.0, kind="movement", moved=1.0, width=1, band=0):
     units = (((0.0,) * 3,),)
     new = (((1.0,) * width + (0.0,) * (3 - width)),)
-    return apart.SeenApart(Place(units, 0, new), distance, band, Shown(size, kind, moved))
+    return apart.SeenApart(UnitPair(units, 0, new), distance, band, PairSignal(size, kind, moved))
 
 
 def test_what_no_noise_pays_for_is_not_measured_in_distances():
@@ -377,11 +398,11 @@ def test_ways_lead_inwards():
 
 
 def test_pairs_that_only_outputs_show_are_those_of_neighbours_the_best_and_the_edits_in_turn():
-    best, edit, far = Place((A, B), 0, C), Place((A, B), 1, D), Place((A, C), 1, D)
+    best, edit, far = UnitPair((A, B), 0, C), UnitPair((A, B), 1, D), UnitPair((A, C), 1, D)
     hunt = SimpleNamespace(
         seen={},
         edits={n: SimpleNamespace(place=one) for n, one in enumerate((edit, best, far))},
-        _leaders=lambda count: [(Shown(2.0, "output", 0.0), best)][:count],
+        _leaders=lambda count: [(PairSignal(2.0, "output", 0.0), best)][:count],
         _are_neighbours=lambda place: place in (best, edit),
     )
     assert [place for _, place in Hunt._many(hunt)] == [best, edit]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Texts
-from dpaudit.domains.columns import holds
+from dpaudit.domains.columns import is_allowed_in_column
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
 from dpaudit.search.constants import constants_of
-from dpaudit.search.engine import search
+from dpaudit.search.engine import search_pairs
 from dpaudit.search.space import space_of
 
 UNIT = Domain(bounds=(0, 1), records=6)
@@ -31,7 +31,7 @@ def noisy(query, scale=1.0, law="laplace"):
 
 
 def best(query, domain=UNIT, relation="replace-record", **given):
-    return search(noisy(query), domain, relation, code=query, **given).found[0]
+    return search_pairs(noisy(query), domain, relation, code=query, **given).found[0]
 
 
 # Of six records in [0, 1], one of which is replaced: the largest movement, by hand.
@@ -66,8 +66,8 @@ def test_the_largest_movement_of_a_statistic_is_found(name):
 
 def test_a_movement_is_in_scales_and_of_gaussian_noise_a_euclidean_length():
     query = lambda x: np.array([x.sum(), x.sum()])  # noqa: E731
-    laplace = search(noisy(query, 0.5), UNIT, "replace-record").found[0].moved
-    gaussian = search(noisy(query, 0.5, "normal"), UNIT, "replace-record").found[0].moved
+    laplace = search_pairs(noisy(query, 0.5), UNIT, "replace-record").found[0].moved
+    gaussian = search_pairs(noisy(query, 0.5, "normal"), UNIT, "replace-record").found[0].moved
     assert laplace == pytest.approx(4)
     assert gaussian == pytest.approx(8**0.5)
 
@@ -87,7 +87,9 @@ def test_of_a_choice_what_moves_all_scores_alike_shows_nothing():
     def choice(data, rng):
         return int(np.argmax(data.sum(axis=0) + rng.gumbel(size=2)))
 
-    found = search(choice, Domain(bounds=(0, 1), columns=2, records=1), "replace-record").found[0]
+    found = search_pairs(
+        choice, Domain(bounds=(0, 1), columns=2, records=1), "replace-record"
+    ).found[0]
     assert found.moved == 2
     (one,), (other,) = found.place.units[0], found.place.new
     assert sorted([one, other]) == [(0.0, 1.0), (1.0, 0.0)]
@@ -130,7 +132,7 @@ def test_every_pair_that_is_found_is_one_of_neighbours():
         (Domain(bounds=(0, 1), columns=3, records=2), "replace-cell"),
     ):
         space = space_of(domain, relation)
-        for one in search(noisy(np.sum), domain, relation, calls=400).found:
+        for one in search_pairs(noisy(np.sum), domain, relation, calls=400).found:
             assert isinstance(space.pair(one.place), Pair)
 
 
@@ -142,7 +144,7 @@ def test_one_seed_finds_one_pair(seed):
 
 def test_no_more_calls_are_made_than_are_allowed():
     for calls in (50, 300):
-        found = search(noisy(np.var), UNIT, "replace-record", calls=calls)
+        found = search_pairs(noisy(np.var), UNIT, "replace-record", calls=calls)
         assert found.calls <= calls + 20  # a pair that was begun is looked at to its end
         assert found.pairs
 
@@ -182,13 +184,13 @@ LEAKS = {
 @pytest.mark.parametrize("name", LEAKS)
 def test_leaks_are_found_and_named(name):
     function, kind = LEAKS[name]
-    found = search(function, UNIT, "replace-record", observed=("exceptions",)).found[0]
+    found = search_pairs(function, UNIT, "replace-record", observed=("exceptions",)).found[0]
     assert found.kind == kind
     assert found.size > 0.3
 
 
 def test_a_function_of_nothing_shows_nothing():
-    (found,) = search(lambda x, rng: rng.laplace(), UNIT, "replace-record").found
+    (found,) = search_pairs(lambda x, rng: rng.laplace(), UNIT, "replace-record").found
     assert (found.kind, found.size) == ("nothing", 0)
 
 
@@ -207,7 +209,7 @@ def test_an_integer_that_code_compares_with_is_found():
 
 
 def test_a_sum_that_nobody_clips_moves_as_far_as_numbers_may_go():
-    found = search(noisy(np.sum), Domain(records=3), "replace-record")
+    found = search_pairs(noisy(np.sum), Domain(records=3), "replace-record")
     assert not found.is_bounded
     assert found.found[0].moved == pytest.approx(2e6)
 
@@ -260,7 +262,7 @@ def test_a_relation_that_the_domain_has_no_neighbours_under_is_refused(domain, r
 def test_what_a_dataset_may_hold_is_no_contradiction():
     day = datetime.datetime(2000, 12, 31, 23, 59)
     held = [(Dates(), day), (Texts(), "abca"), (Booleans(), np.True_), (Texts(missing=True), None)]
-    assert all(holds(column, value) for column, value in held)
+    assert all(is_allowed_in_column(column, value) for column, value in held)
 
 
 def test_constants_of_sets_come_in_one_order_in_every_process():
@@ -302,7 +304,7 @@ def test_a_pair_at_a_value_that_an_object_holds_is_somebodys():
     def leaks(data, rng):
         return 50.0 * sum(one in held.held for one in data) + rng.laplace()
 
-    found = search(leaks, UNIT, "replace-record", calls=400).found[0]
+    found = search_pairs(leaks, UNIT, "replace-record", calls=400).found[0]
     values = [*found.place.units, found.place.new]
     assert ((0.3712,),) in values
     assert not found.is_nobodys
@@ -310,7 +312,7 @@ def test_a_pair_at_a_value_that_an_object_holds_is_somebodys():
     def plain(data, rng):
         return 50.0 * sum(one == 0.3712 for one in data) + rng.laplace()
 
-    assert search(plain, UNIT, "replace-record", calls=400).found[0].is_nobodys
+    assert search_pairs(plain, UNIT, "replace-record", calls=400).found[0].is_nobodys
 
 
 def test_constants_are_read_from_code_and_what_it_calls():
@@ -342,4 +344,4 @@ def test_constants_are_read_from_code_and_what_it_calls():
     ],
 )
 def test_what_a_column_holds(column, value, held):
-    assert holds(column, value) is held
+    assert is_allowed_in_column(column, value) is held

@@ -6,17 +6,17 @@ import pytest
 
 from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Texts
 from dpaudit.neighbours.tables import Pair
-from dpaudit.search.engine import search
-from dpaudit.search.shrinking import fewer, shrink
-from dpaudit.search.space import Place, space_of
-from dpaudit.search.writing import written
+from dpaudit.search.engine import search_pairs
+from dpaudit.search.shrinking import reduce_to_fewest, shrink_pair
+from dpaudit.search.space import UnitPair, space_of
+from dpaudit.search.writing import format_pasted_dataset
 
 FEW = Domain(bounds=(0, 5), records=(1, 9))
 
 
 def place(values, at, new, domain=FEW, relation="replace-record"):
     units = tuple(((float(one),),) for one in values)
-    made = Place(units, at, None if new is None else ((float(new),),))
+    made = UnitPair(units, at, None if new is None else ((float(new),),))
     return space_of(domain, relation), made
 
 
@@ -28,21 +28,23 @@ def shrunk(given, is_enough, calls=10**6):
         asked.append(one)
         return is_enough([unit[0][0] for unit in one.units])
 
-    small = shrink(space, made, counted, lambda: len(asked) >= calls)
+    small = shrink_pair(space, made, counted, lambda: len(asked) >= calls)
     assert isinstance(space.pair(small), Pair)
     return [unit[0][0] for unit in small.units], small, len(asked)
 
 
 @pytest.mark.parametrize("wanted", [set(), {0}, {7}, {2, 5}, {0, 1, 6, 7}, set(range(8))])
 def test_as_few_as_are_wanted_are_kept(wanted):
-    assert set(fewer(list(range(8)), lambda some: wanted <= set(some))) >= wanted
-    assert len(fewer(list(range(8)), lambda some: wanted <= set(some))) == max(1, len(wanted))
+    assert set(reduce_to_fewest(list(range(8)), lambda some: wanted <= set(some))) >= wanted
+    assert len(reduce_to_fewest(list(range(8)), lambda some: wanted <= set(some))) == max(
+        1, len(wanted)
+    )
 
 
 def test_nothing_is_left_out_where_all_count_or_nobody_may_be_asked():
     some = list(range(6))
-    assert fewer(some, lambda kept: len(kept) == 6) == some
-    assert fewer(some, lambda kept: True, lambda: True) == some
+    assert reduce_to_fewest(some, lambda kept: len(kept) == 6) == some
+    assert reduce_to_fewest(some, lambda kept: True, lambda: True) == some
 
 
 def test_records_that_do_not_matter_are_left_out_and_others_become_simple():
@@ -90,7 +92,7 @@ def test_a_search_returns_a_short_pair_that_shows_as_much():
         return (20.0 if data[data > 0.6].size >= 2 else 0.0) + rng.laplace()
 
     domain = Domain(bounds=(0, 1), records=(2, 40))
-    found = search(release, domain, "replace-record").found[0]
+    found = search_pairs(release, domain, "replace-record").found[0]
     assert found.moved == 20
     assert len(found.place.units) == 2
     assert {cell for unit in found.place.neighbour for (cell,) in unit} <= {0.0, 1.0}
@@ -121,7 +123,7 @@ def test_a_search_returns_a_short_pair_that_shows_as_much():
     ],
 )
 def test_what_is_written_is_the_dataset_again(dataset):
-    text = written(dataset)
+    text = format_pasted_dataset(dataset)
     again = eval(text, {"np": np, "pd": pd})
     _are_the_same(again, dataset)
     assert len(text) < 120
@@ -152,7 +154,7 @@ def test_a_dataset_of_a_domain_is_written_with_its_types_however_few_records_it_
     record = domain.first_unit[0]
     for units in ((), ((record,),), ((record,),) * 3):
         dataset = domain.layout.build(units)
-        _are_the_same(eval(written(dataset), {"np": np, "pd": pd}), dataset)
+        _are_the_same(eval(format_pasted_dataset(dataset), {"np": np, "pd": pd}), dataset)
 
 
 def test_cells_of_tables_become_simple_by_their_types():
@@ -160,7 +162,7 @@ def test_cells_of_tables_become_simple_by_their_types():
     domain = Domain(columns=columns, records=2)
     space = space_of(domain, "replace-record")
     unit = ((47, 0.123, columns["day"].last),)
-    made = Place((unit, unit), 0, ((48, 0.5, columns["day"].last),))
-    small = shrink(space, made, lambda one: one.units[1][0][0] > 40, lambda: False)
+    made = UnitPair((unit, unit), 0, ((48, 0.5, columns["day"].last),))
+    small = shrink_pair(space, made, lambda one: one.units[1][0][0] > 40, lambda: False)
     assert small.units[1] == ((99, 0.0, columns["day"].first),)
     assert small.units[0] == ((18, 0.0, columns["day"].first),)

@@ -8,7 +8,7 @@ import dpaudit
 from dpaudit.domains import Categories, Domain, Numbers, domain_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.found import chosen_relation
-from dpaudit.search.engine import search
+from dpaudit.search.engine import search_pairs
 from dpaudit.search.space import space_of
 
 THREE = {"bounds": (0, 1), "users": 3, "records": (1, 4)}
@@ -93,7 +93,7 @@ def test_a_key_that_is_there_by_luck_is_not_taken_for_one_that_one_side_lacks():
     """Whether a kind of one record is shown is decided by the noise, on both sides alike."""
     kinds = {"value": Numbers(low=0, high=1), "kind": Categories(values=("a", "b", "c"))}
     domain = Domain(columns=kinds, users=3, records=(1, 5))
-    found = search(noisy_counts, domain, "add-remove-user: user", calls=1000).found[0]
+    found = search_pairs(noisy_counts, domain, "add-remove-user: user", calls=1000).found[0]
     pair = space_of(domain, "add-remove-user: user").pair(found.place)
     assert found.kind == "structure"
     assert set(pair.dataset["kind"]) > set(pair.neighbour["kind"])

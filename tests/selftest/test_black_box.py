@@ -12,9 +12,17 @@ from dpaudit.attacks.distinguishers.known_answers import SUITE
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.selftest.answers import Learner
-from dpaudit.selftest.black_box import Budget, _planned, _rivals, _thresholds, audit
+from dpaudit.selftest.black_box import (
+    SelfTestBudget,
+    _choose_candidate_thresholds,
+    _plan_output_count,
+    _select_rival_attacks,
+    audit,
+)
 
-SMALL = Budget(learning=20_000, judging=5000, choosing=60_000, certifying=60_000, least=5000)
+SMALL = SelfTestBudget(
+    learning=20_000, judging=5000, choosing=60_000, certifying=60_000, least=5000
+)
 COUNTING = SUITE.learners[:2]
 
 
@@ -119,18 +127,18 @@ def test_an_attack_learns_on_no_more_than_it_asks_for():
 
 def test_thresholds_lie_between_scores_that_differ():
     scores = np.array([0.0, 1.0, 1.0 + 1e-15, 2.0, np.inf])
-    found = _thresholds((scores, scores[::-1]))
+    found = _choose_candidate_thresholds((scores, scores[::-1]))
     assert len(found) == 4
     assert all(low < high for low, high in pairwise(found))
     assert [int((scores >= t).sum()) for t in found] == [5, 4, 2, 1]
 
 
 def test_the_plan_stops_where_little_is_left_to_gain():
-    common = _planned((0.5, 0.25), 0.0, 1000, 10**7)
-    rare = _planned((0.005, 0.0025), 0.0, 1000, 10**8)
+    common = _plan_output_count((0.5, 0.25), 0.0, 1000, 10**7)
+    rare = _plan_output_count((0.005, 0.0025), 0.0, 1000, 10**8)
     assert 1000 < common < rare < 10**8
-    assert _planned((0.005, 0.0), 0.0, 1000, 10**7) == 1000
-    assert _planned((1e-6, 0.9e-6), 0.0, 1000, 10**5) == 10**5
+    assert _plan_output_count((0.005, 0.0), 0.0, 1000, 10**7) == 1000
+    assert _plan_output_count((1e-6, 0.9e-6), 0.0, 1000, 10**5) == 10**5
 
 
 @pytest.mark.parametrize(
@@ -144,4 +152,4 @@ def test_the_plan_stops_where_little_is_left_to_gain():
     ],
 )
 def test_only_what_is_ahead_of_cheaper_attacks_goes_on(promises, left):
-    assert _rivals(promises) == left
+    assert _select_rival_attacks(promises) == left

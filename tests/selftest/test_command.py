@@ -12,12 +12,17 @@ import dpaudit.selftest.verdicts.counting as counting
 from dpaudit.attacks.distinguishers.known_answers import SUITE
 from dpaudit.cli.main import main
 from dpaudit.errors import DpauditError, InvalidArgument
-from dpaudit.selftest.black_box import Budget
+from dpaudit.selftest.black_box import SelfTestBudget
 from dpaudit.selftest.estimators import CASES, CONTROLS
 from dpaudit.selftest.run import QUICK, SelfTest, run
-from dpaudit.selftest.write import answer_columns, answer_rows, document, sentences
+from dpaudit.selftest.write import (
+    answer_columns,
+    answer_rows,
+    format_selftest_sentences,
+    make_selftest_document,
+)
 
-BUDGET = Budget(learning=2000, judging=1000, choosing=2000, certifying=2000, least=2000)
+BUDGET = SelfTestBudget(learning=2000, judging=1000, choosing=2000, certifying=2000, least=2000)
 CHEAP = [case for case in CASES if case.estimator == "one run"]
 CAUGHT = [case for case in CONTROLS if case.estimator == "exact loss, lower end 5% too large"]
 CAUGHT = [replace(case, share=2.0) for case in CAUGHT]
@@ -92,7 +97,7 @@ def test_no_number_depends_on_workers(small):
     from dpaudit.execution import Silent
 
     def numbers(found):
-        told = document(found, 1)
+        told = make_selftest_document(found, 1)
         for one in (*told["estimators"], *told["known_answers"]):
             del one["cpu_seconds"]
         return told["estimators"], told["known_answers"]
@@ -145,14 +150,14 @@ def test_what_fails_a_known_answer(measured: SelfTest, name, lower, full, said):
 def test_without_known_answers_it_says_so(monkeypatch, capsys):
     monkeypatch.setattr(answers, "entry_points", lambda group: [])
     with pytest.raises(DpauditError, match="no installed package has known answers"):
-        answers.installed(published=False)
+        answers.load_known_answers(published=False)
 
 
 def test_what_is_no_suite_is_refused(monkeypatch):
     monkeypatch.setattr(answers, "entry_points", lambda group: [Entry])
     monkeypatch.setattr(answers, "load_reference", lambda what, reference: 7)
     with pytest.raises(InvalidArgument, match=r"^entry point known: got 7"):
-        answers.installed(published=True)
+        answers.load_known_answers(published=True)
 
 
 @pytest.mark.parametrize(("option", "name"), [("--seed", "seed"), ("--workers", "workers")])
@@ -184,7 +189,7 @@ def test_another_tool_is_named_only_where_it_has_a_number(measured: SelfTest):
     told = replace(measured, measured=tuple(replace(o, published=0.5) for o in measured.measured))
     for result, said in ((measured, False), (told, True)):
         assert ("DP-Sniper" in answer_columns(result)) == said
-        assert ("DP-Sniper" in " ".join(sentences(result))) == said
+        assert ("DP-Sniper" in " ".join(format_selftest_sentences(result))) == said
         assert len(answer_rows(result)[0]) == len(answer_columns(result))
 
 

@@ -32,7 +32,7 @@ def asked(monkeypatch):
         given.append((reference, seed))
         return reference in {f"module:{of[0].__name__}" for of in (PRIVATE, BROKEN)}
 
-    monkeypatch.setattr(counting, "_folder", folder)
+    monkeypatch.setattr(counting, "_copy_mechanisms_folder", folder)
     monkeypatch.setattr(counting, "_is_refuted", refuted)
     return given
 
@@ -62,7 +62,7 @@ def test_a_refutation_of_the_claim_of_one_counts(monkeypatch, said, refuted):
         return Result()
 
     monkeypatch.setattr(counting, "audit_case", audited)
-    with counting._folder() as module:
+    with counting._copy_mechanisms_folder() as module:
         assert counting._is_refuted(f"{module}:{PRIVATE[0].__name__}", 7) is refuted
     assert given["claimed"].epsilon(0.0) == 1.0
     assert (given["settings"].seed, given["settings"].delta) == (7, 0.0)
@@ -74,13 +74,13 @@ def test_noise_that_a_process_keeps_is_no_refutation(monkeypatch):
         raise MechanismError("it keeps noise")
 
     monkeypatch.setattr(counting, "audit_case", refused)
-    with counting._folder() as module:
+    with counting._copy_mechanisms_folder() as module:
         assert counting._is_refuted(f"{module}:{PRIVATE[0].__name__}", 7) is False
 
 
 @pytest.mark.parametrize("size", [QUICK, FULL], ids=["quick", "full"])
 def test_errors_are_judged_at_the_error_probability_of_one_audit(asked, size):
-    found = run_module._judged(KEPT, size, 3)
+    found = run_module._test_verdicts_case(KEPT, size, 3)
     seeds = {seed for _, seed in asked}
     assert min(seeds) == 3
     assert len(seeds) == (run_module._SEEDS if size.full else 1)
@@ -117,6 +117,8 @@ def test_what_may_hardly_ever_err_leaves_the_picture_of_rates_its_scale():
     rare = run_module.Tested(estimator="rare", rates=(Rate(0, 18, 1e-6),), **about)
     usual = run_module.Tested(estimator="usual", rates=(Rate(50, 1000, 0.05),), **about)
     axes = Figure().subplots()
-    write._rates(axes, SelfTest(full=False, seed=0, tested=(rare, usual), measured=(), seconds=0.0))
+    write._draw_error_rates(
+        axes, SelfTest(full=False, seed=0, tested=(rare, usual), measured=(), seconds=0.0)
+    )
     assert axes.get_xlim()[1] < 3
     assert [text.get_text() for text in axes.texts] == ["0 of 18, of which 1e-6 may err"]

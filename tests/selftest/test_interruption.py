@@ -2,14 +2,14 @@
 
 import pytest
 
-from dpaudit.execution.ledger import Ledger, under
+from dpaudit.execution.ledger import RunLedger, set_current_ledger
 from dpaudit.selftest.estimators import CASES
-from dpaudit.selftest.run import QUICK, _certified
+from dpaudit.selftest.run import QUICK, _certify_case_audits
 
 CASE = next(one for one in CASES if one.estimator == "one run" and one.quick)
 
 
-class Remembering(Ledger):
+class Remembering(RunLedger):
     """Keeps facts, and is interrupted when it has so many."""
 
     def __init__(self, most):
@@ -24,8 +24,8 @@ class Remembering(Ledger):
 
 
 def certified(ledger):
-    with under(ledger):
-        return _certified(CASE, CASE.audits(QUICK.audits), 0.05, 0).tolist()
+    with set_current_ledger(ledger):
+        return _certify_case_audits(CASE, CASE.audits(QUICK.audits), 0.05, 0).tolist()
 
 
 def test_a_case_goes_on_from_its_parts():

@@ -16,19 +16,27 @@ from dpaudit.neighbours import Side
 from dpaudit.selftest import black_box, laws, write
 from dpaudit.selftest import run as run_module
 from dpaudit.selftest.black_box import (
-    Budget,
-    _best,
+    SelfTestBudget,
+    _AnswerDraws,
     _best_rule,
-    _Draws,
-    _planned,
-    _promising,
-    _rivals,
+    _choose_best_attack,
+    _choose_candidate_thresholds,
+    _plan_output_count,
     _Rule,
-    _thresholds,
+    _select_promising_attacks,
+    _select_rival_attacks,
     _Tried,
 )
 from dpaudit.selftest.estimators import Case, Forgetful, Spoiled
-from dpaudit.selftest.run import FULL, QUICK, Measured, Missing, Rate, SelfTest, _tested
+from dpaudit.selftest.run import (
+    FULL,
+    QUICK,
+    KnownAnswerAudit,
+    MissingResult,
+    Rate,
+    SelfTest,
+    _test_estimator_case,
+)
 from dpaudit.selftest.verdicts import mechanisms
 
 # Laws
@@ -37,7 +45,7 @@ from dpaudit.selftest.verdicts import mechanisms
 def test_losses_of_gaussians_are_drawn_tilted():
     """Under weights ``e^(tilt loss)`` a loss N(mu^2/2, mu^2) has the mean mu^2 (1/2 + tilt)."""
     for mu, tilt in ((1.0, 0.0), (0.5, 2.0), (2.0, 0.5)):
-        found = laws.GaussianPair(mu).losses(Side.DATASET, tilt, 4000, np.random.default_rng(1))
+        found = laws.GaussianLawPair(mu).losses(Side.DATASET, tilt, 4000, np.random.default_rng(1))
         mean, spread = (0.5 + tilt) * mu**2, mu
         assert found.privacy_loss.mean() == pytest.approx(mean, abs=5 * spread / math.sqrt(4000))
         assert found.privacy_loss.std() == pytest.approx(spread, rel=0.1)
@@ -64,7 +72,7 @@ def test_losses_of_coins_are_those_of_either_direction(side):
 
 def test_an_upper_end_that_is_none_is_infinite(monkeypatch):
     monkeypatch.setattr(laws, "upper_end", lambda *_: None)
-    one = laws.ExactLoss(laws.GaussianPair(1.0), 1e-5, trials=10)
+    one = laws.ExactLoss(laws.GaussianLawPair(1.0), 1e-5, trials=10)
     assert one.upper(3, 0.05, np.random.default_rng(0)).tolist() == [math.inf] * 3
 
 
@@ -75,7 +83,7 @@ def test_every_direction_is_drawn_apart_from_what_chose_its_tilt():
         sides = (Side.DATASET, Side.NEIGHBOUR)
 
         def losses(self, side, tilt, trials, rng):
-            found = laws.GaussianPair(1.0).losses(side, tilt, trials, rng)
+            found = laws.GaussianLawPair(1.0).losses(side, tilt, trials, rng)
             drawn.append((side, found.privacy_loss))
             return found
 
@@ -165,14 +173,14 @@ def test_an_estimator_is_tried_at_each_error_probability_and_a_control_at_the_fi
         return np.full(audits, 0.5 if alpha > 1e-3 else 2.0)
 
     case = Case(estimator="e", law="l", true=1.0, run=run, strict=0.5)
-    found = _tested(case, control, FULL, 3)
+    found = _test_estimator_case(case, control, FULL, 3)
     rates = [(one.misses, one.audits, one.nominal) for one in found.rates]
     assert rates == [(0, 10_000, 0.05), (5000, 5000, 1e-7)][: 1 if control else 2]
     assert found.closeness == 0.5
     assert found.control is control
     assert sum(audits for audits, _ in asked) == sum(one[1] for one in rates)
     nothing = Case(estimator="e", law="l", true=0.0, run=run)
-    assert _tested(nothing, True, QUICK, 3).closeness is None
+    assert _test_estimator_case(nothing, True, QUICK, 3).closeness is None
 
 
 # Known answers
@@ -180,7 +188,7 @@ def test_an_estimator_is_tried_at_each_error_probability_and_a_control_at_the_fi
 
 def measured(lower, event=2.0, claimed=1.0, true=2.0, nearly=None):
     found = SimpleNamespace(lower=lower, nearly_certain=lower if nearly is None else nearly)
-    return Measured(
+    return KnownAnswerAudit(
         name="a", claimed=claimed, true=true, event=event, delta=0.0, published=None, found=found
     )
 
@@ -199,7 +207,7 @@ def test_an_answer_is_judged_by_its_own_claim_truth_and_event():
 def test_a_self_test_counts_what_was_asked_for_with_what_is_missing():
     found = SelfTest(
         full=True, seed=0, tested=(), measured=(measured(1.0), measured(1.0)), seconds=0.0,
-        missing=(Missing("x", "it failed"),),
+        missing=(MissingResult("x", "it failed"),),
     )  # fmt: skip
     assert found.asked == 3
     assert (found.misses.misses, found.misses.audits, found.misses.nominal) == (0, 2, 0.05)
@@ -208,7 +216,7 @@ def test_a_self_test_counts_what_was_asked_for_with_what_is_missing():
 
 # The black box
 
-SMALL = Budget(learning=100, judging=50, choosing=400, certifying=800, least=60)
+SMALL = SelfTestBudget(learning=100, judging=50, choosing=400, certifying=800, least=60)
 ANSWER = SimpleNamespace(
     name="n",
     delta=0.0,
@@ -220,7 +228,7 @@ ANSWER = SimpleNamespace(
 
 
 def test_scores_below_thresholds_are_counted_on_either_side():
-    draws = _Draws(ANSWER, seed=1, together=7)
+    draws = _AnswerDraws(ANSWER, seed=1, together=7)
     limits = np.array([0.25, 1.0, 1.5])
     (found,) = draws.below([(lambda rows: rows[:, 0], limits)], 40, "choosing")
     for side in (0, 1):
@@ -231,7 +239,7 @@ def test_scores_below_thresholds_are_counted_on_either_side():
 
 
 def test_a_score_at_its_threshold_is_not_below_it():
-    draws = _Draws(ANSWER, seed=1, together=50)
+    draws = _AnswerDraws(ANSWER, seed=1, together=50)
     (found,) = draws.below([(lambda rows: np.zeros(len(rows)), np.array([0.0]))], 9, "choosing")
     assert found.ravel().tolist() == [0, 0]
     assert _Rule(True, 0.0).hits(found, 9) == (9, 9)
@@ -255,24 +263,24 @@ def test_the_rule_that_promises_most_has_the_rates_of_its_own_threshold(below, r
      ([0.6, 1.0], [0, 1])],
 )  # fmt: skip
 def test_rivals_at_the_ends(promises, left):
-    assert list(_rivals(promises)) == left
+    assert list(_select_rival_attacks(promises)) == left
 
 
 @pytest.mark.parametrize(("rates", "delta"), [((0.5, 0.25), 0.0), ((0.5, 0.1), 0.1)])
 def test_the_plan_is_the_first_size_whose_luck_is_a_small_share(rates, delta):
-    size = _planned(rates, delta, 1000, 10**7)
+    size = _plan_output_count(rates, delta, 1000, 10**7)
     shown = float(likelihood_bound(*rates, 10**7, 10**7, delta, 1e-12))
 
     def lost(runs):
         return 1 - float(likelihood_bound(*rates, runs, runs, delta, 3.6**2 / 2)) / shown
 
     assert lost(size) <= 0.03 < lost(int(size / 1.45))
-    assert _planned(rates, delta, 1000, 1200) == 1200
+    assert _plan_output_count(rates, delta, 1000, 1200) == 1200
 
 
 def test_many_scores_have_thresholds_at_both_ends():
     scores = np.random.default_rng(8).normal(size=5000)
-    found = _thresholds((scores[:2500], scores[2500:]))
+    found = _choose_candidate_thresholds((scores[:2500], scores[2500:]))
     ordered = np.sort(scores)
     assert len(found) <= 400
     assert found[0] < ordered[0]
@@ -302,7 +310,7 @@ def test_attacks_that_promise_little_are_left_out():
         SimpleNamespace(attack=Attack("first", lambda rows: -rows[:, 0], seen), most=None),
         SimpleNamespace(attack=Attack("blind", lambda rows: rows[:, 0] * 0, seen), most=10),
     ]
-    found = _promising(_Draws(ANSWER, seed=1), learners, SMALL)
+    found = _select_promising_attacks(_AnswerDraws(ANSWER, seed=1), learners, SMALL)
     assert [one.name for one in found] == ["first"]
     assert seen == [("first", (50, 2), (50, 2)), ("blind", (10, 2), (10, 2))]
 
@@ -312,21 +320,31 @@ def test_the_attack_that_shows_most_is_certified_by_its_own_event():
         _Tried("weak", lambda rows: -rows[:, 0] * 0, 1.0, np.array([-0.5, 0.5])),
         _Tried("strong", lambda rows: -rows[:, 0], 1.0, np.array([-1.0])),
     ]
-    name, score, rule, (rate, other) = _best(_Draws(ANSWER, seed=1), tried, 200)
+    name, score, rule, (rate, other) = _choose_best_attack(_AnswerDraws(ANSWER, seed=1), tried, 200)
     assert (name, rule.threshold) == ("strong", -1.0)
     assert (rate, other) == (1.0, 0.0)
-    counts = _Draws(ANSWER, seed=1).below([(score, np.array([rule.threshold]))], 50, "certifying")
+    counts = _AnswerDraws(ANSWER, seed=1).below(
+        [(score, np.array([rule.threshold]))], 50, "certifying"
+    )
     hits = rule.hits(counts[0], 50)
     assert joint_lower_bound(*hits, 50, 50, delta=0.0, alpha=0.05) > 2
     assert run_module.CERTAIN == 1e-6
 
 
 def test_noise_of_a_key_is_laplace_of_scale_1_and_follows_from_key_and_data():
-    drawn = [mechanisms._keyed(bytes([n // 256, n % 256]), [1.0]) for n in range(4000)]
+    drawn = [
+        mechanisms._compute_keyed_laplace(bytes([n // 256, n % 256]), [1.0]) for n in range(4000)
+    ]
     assert kstest(drawn, "laplace").pvalue > 1e-3
-    assert mechanisms._keyed(b"a", [1.0]) == mechanisms._keyed(b"a", [1.0])
-    assert mechanisms._keyed(b"a", [1.0]) != mechanisms._keyed(b"b", [1.0])
-    assert mechanisms._keyed(b"a", [1.0]) != mechanisms._keyed(b"a", [2.0])
+    assert mechanisms._compute_keyed_laplace(b"a", [1.0]) == mechanisms._compute_keyed_laplace(
+        b"a", [1.0]
+    )
+    assert mechanisms._compute_keyed_laplace(b"a", [1.0]) != mechanisms._compute_keyed_laplace(
+        b"b", [1.0]
+    )
+    assert mechanisms._compute_keyed_laplace(b"a", [1.0]) != mechanisms._compute_keyed_laplace(
+        b"a", [2.0]
+    )
 
 
 def test_the_files_rates_are_those_that_were_observed():
@@ -335,7 +353,7 @@ def test_the_files_rates_are_those_that_were_observed():
         estimator="e", law="l", true=1.0, control=False, sound=True, closeness=0.5, seconds=1.0,
         rates=rates,
     )  # fmt: skip
-    for rate, told in zip(rates, write._tested(one)["rates"], strict=True):
+    for rate, told in zip(rates, write._make_tested_document(one)["rates"], strict=True):
         assert told["observed"] == rate.misses / rate.audits
         assert told["alpha"] == rate.nominal
         assert told["interval"] == list(rate.interval)
@@ -343,11 +361,15 @@ def test_the_files_rates_are_those_that_were_observed():
 
 def test_an_event_that_was_chosen_is_certified_by_the_counts_of_the_side_that_it_favours():
     on_p, on_q = np.array([0.0] * 3 + [5.0] * 17), np.array([0.0] * 16 + [5.0] * 4)
-    above, below = laws.Event(True, 1.0, 0.0), laws.Event(False, 1.0, 0.0)
+    above, below = laws.ThresholdEvent(True, 1.0, 0.0), laws.ThresholdEvent(False, 1.0, 0.0)
     expected = joint_lower_bound(17, 4, 20, 20, delta=0.0, alpha=0.1)
-    assert laws._certified(above, on_p, on_q, 0.1, {}) == pytest.approx(expected, rel=1e-9)
+    assert laws._compute_event_bound(above, on_p, on_q, 0.1, {}) == pytest.approx(
+        expected, rel=1e-9
+    )
     mirrored = joint_lower_bound(16, 3, 20, 20, delta=0.0, alpha=0.1)
-    assert laws._certified(below, on_p, on_q, 0.1, {}) == pytest.approx(mirrored, rel=1e-9)
+    assert laws._compute_event_bound(below, on_p, on_q, 0.1, {}) == pytest.approx(
+        mirrored, rel=1e-9
+    )
 
 
 def test_events_that_are_chosen_on_what_certifies_are_the_best_there_are():

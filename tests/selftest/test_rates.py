@@ -17,7 +17,7 @@ from dpaudit.selftest.laws import (
     Coins,
     ExactLoss,
     Games,
-    GaussianPair,
+    GaussianLawPair,
     Learned,
     NormPair,
 )
@@ -80,14 +80,14 @@ def test_two_error_probabilities_are_tried_on_the_same_audits(law):
 
 
 def test_exact_loss_audits_have_ends_on_both_sides():
-    law = ExactLoss(GaussianPair(1.0), 1e-5, trials=60)
+    law = ExactLoss(GaussianLawPair(1.0), 1e-5, trials=60)
     low, high = law.lower(13, 0.05, default_rng(0)), law.upper(13, 0.05, default_rng(0))
     assert low.shape == high.shape == (13,)
     assert law.epsilon == pytest.approx(4.3772, abs=1e-4)
     assert np.median(low) < law.epsilon < np.median(high)
 
 
-@pytest.mark.parametrize("pair", [GaussianPair(0.7), NormPair(1.0, 3, 2), CoinPair(0.5, 0.3, 9)])
+@pytest.mark.parametrize("pair", [GaussianLawPair(0.7), NormPair(1.0, 3, 2), CoinPair(0.5, 0.3, 9)])
 def test_weighted_losses_have_the_profile_that_is_said_to_be_true(pair):
     """Two computations of one number: the exact profile, and losses drawn tilted."""
     delta = 0.02

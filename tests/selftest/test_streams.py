@@ -9,10 +9,17 @@ import pytest
 from dpaudit.execution import Silent
 from dpaudit.selftest import run as run_module
 from dpaudit.selftest.answers import Learner
-from dpaudit.selftest.black_box import Budget, Found, _best_rule, _Draws, _Rule, audit
-from dpaudit.selftest.run import CERTAIN, QUICK, Measured, Rate, SelfTest, run
+from dpaudit.selftest.black_box import (
+    BlackBoxResult,
+    SelfTestBudget,
+    _AnswerDraws,
+    _best_rule,
+    _Rule,
+    audit,
+)
+from dpaudit.selftest.run import CERTAIN, QUICK, KnownAnswerAudit, Rate, SelfTest, run
 
-SMALL = Budget(learning=3000, judging=500, choosing=3000, certifying=3000, least=500)
+SMALL = SelfTestBudget(learning=3000, judging=500, choosing=3000, certifying=3000, least=500)
 
 
 class Uniform:
@@ -31,7 +38,7 @@ ANSWER = SimpleNamespace(
 
 
 def test_every_purpose_and_side_has_a_stream_of_its_own():
-    draws = _Draws(ANSWER, seed=1)
+    draws = _AnswerDraws(ANSWER, seed=1)
     purposes = ("learning", "judging", "choosing", "certifying")
     found = [
         draws.transcripts(side, 50, purpose).ravel() for side, purpose in product((0, 1), purposes)
@@ -80,12 +87,14 @@ def test_known_answers_share_one_error_probability(monkeypatch):
         spent.append(alphas)
         raise run_module.MechanismError("only the error probabilities are looked at")
 
-    monkeypatch.setattr(run_module, "_measured", measured)
+    monkeypatch.setattr(run_module, "_measure_known_answer", measured)
     monkeypatch.setattr(run_module, "CASES", ())
     monkeypatch.setattr(run_module, "CONTROLS", ())
     monkeypatch.setattr(run_module, "VERDICTS", ())
     monkeypatch.setattr(
-        run_module, "_all", lambda tasks, *_: ([run_module._alone(*one) for one in tasks], False)
+        run_module,
+        "_run_all_tasks",
+        lambda tasks, *_: ([run_module._run_kept_task(*one) for one in tasks], False),
     )
     found = run(QUICK, 0, 1, Silent())
     assert len(spent) == len(found.missing) > 1
@@ -94,7 +103,7 @@ def test_known_answers_share_one_error_probability(monkeypatch):
 
 
 def answer_with(*, lower, nearly=None, claimed=1.0, true=1.0, event=1.0):
-    found = Found(
+    found = BlackBoxResult(
         lower=lower,
         nearly_certain=lower if nearly is None else nearly,
         attack="any",
@@ -104,12 +113,12 @@ def answer_with(*, lower, nearly=None, claimed=1.0, true=1.0, event=1.0):
         seconds=0.0,
     )
     about = {"name": "a", "claimed": claimed, "true": true, "event": event, "delta": 0.0}
-    return Measured(**about, published=None, found=found)
+    return KnownAnswerAudit(**about, published=None, found=found)
 
 
 def failures(*outcomes, full=True):
     tested = tuple(one for one in outcomes if isinstance(one, run_module.Tested))
-    answers = tuple(one for one in outcomes if isinstance(one, Measured))
+    answers = tuple(one for one in outcomes if isinstance(one, KnownAnswerAudit))
     return SelfTest(full=full, seed=0, tested=tested, measured=answers, seconds=0.0).failures
 
 

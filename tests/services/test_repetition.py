@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dpaudit.auditing.asking import cure
+from dpaudit.auditing.asking import format_repetition_cure
 from dpaudit.auditing.service_settings import headers_of, refuse_without_url
 from dpaudit.auditing.varying import of_one_law
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.repetition import repetition
+from dpaudit.estimation.repetition import find_repetition
 from dpaudit.extension.setting_table import OwnSettings
 from dpaudit.services import Service
 
@@ -25,7 +25,7 @@ def noisy(n, scale, seed=0):
 def test_answers_that_are_drawn_anew_do_not_come_back(n, scale, digits):
     found = [noisy(n, scale, seed) for seed in range(8)]
     rounded = found if digits is None else [np.round(one, digits) for one in found]
-    assert sum(repetition(one).pattern is not None for one in rounded) <= 1
+    assert sum(find_repetition(one).pattern is not None for one in rounded) <= 1
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.9, 0.98])
@@ -35,23 +35,23 @@ def test_a_cache_is_seen_whatever_share_it_answers(share, digits):
         both = noisy(2000, 1.0, seed)
         both = both if digits is None else np.round(both, digits)
         kept = np.where(RNG(seed + 99).random((2, 2000)) < share, both[:, :1], both)
-        assert repetition(kept).pattern is not None
+        assert find_repetition(kept).pattern is not None
 
 
 def test_one_answer_and_few_answers_have_names():
-    assert repetition([np.full(50, 3.1), np.full(50, 2.9)]).pattern == "same"
-    assert repetition([np.full(50, 3.0), np.full(50, 3.0)]).pattern == "same"
+    assert find_repetition([np.full(50, 3.1), np.full(50, 2.9)]).pattern == "same"
+    assert find_repetition([np.full(50, 3.0), np.full(50, 3.0)]).pattern == "same"
     few = RNG(0).choice([1.1, 2.2], 50), RNG(1).choice([3.3, 4.4], 50)
-    assert repetition(few).pattern == "few"
+    assert find_repetition(few).pattern == "few"
     coins = RNG(0).random((2, 500)) < [[0.75], [0.25]]
-    assert repetition(coins.astype(float)).pattern is None
+    assert find_repetition(coins.astype(float)).pattern is None
 
 
 def test_each_part_of_an_answer_is_looked_at():
     times = RNG(0).random((2, 300))
     kept = np.repeat([[42.3], [41.2]], 300, axis=1)
-    assert repetition(np.stack([times, kept], axis=2)).pattern == "same"
-    assert repetition(np.stack([times, kept * 0], axis=2)).pattern is None
+    assert find_repetition(np.stack([times, kept], axis=2)).pattern == "same"
+    assert find_repetition(np.stack([times, kept * 0], axis=2)).pattern is None
 
 
 def test_one_law_is_one_law_and_another_is_another():
@@ -62,9 +62,9 @@ def test_one_law_is_one_law_and_another_is_another():
 
 
 def test_a_cure_names_places_that_the_request_has():
-    assert "body:nonce" in cure(Service("http://host/", body={"a": 1}))
-    assert "body:nonce" not in cure(Service("http://host/"))
-    assert "does not reach" in cure(Service("http://host/", fresh="query:n"))
+    assert "body:nonce" in format_repetition_cure(Service("http://host/", body={"a": 1}))
+    assert "body:nonce" not in format_repetition_cure(Service("http://host/"))
+    assert "does not reach" in format_repetition_cure(Service("http://host/", fresh="query:n"))
 
 
 def test_settings_of_a_service_need_one():

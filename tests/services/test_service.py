@@ -14,7 +14,7 @@ import pytest
 
 from dpaudit import Service
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.services.answers import Answer, output_of
+from dpaudit.services.answers import ServiceAnswer, output_of
 from dpaudit.services.limits import Journal
 from dpaudit.services.waiting import wait_of
 from tests.services.servers import Asked, Laplace, Limited, Spent, reply, serving
@@ -182,12 +182,12 @@ def test_what_is_no_service_is_refused_by_name(given, name):
     ],
 )
 def test_the_output_is_the_part_that_is_read(body, read, output):
-    answer = Answer(200, "OK", {"x-count": "12"}, body)
+    answer = ServiceAnswer(200, "OK", {"x-count": "12"}, body)
     assert output_of(answer, read) == output
 
 
 def test_a_number_is_one_whether_it_is_sent_as_3_or_as_3_0():
-    sent = [Answer(200, "OK", {}, body) for body in (b"3", b"3.0", b'{"n": 3}')]
+    sent = [ServiceAnswer(200, "OK", {}, body) for body in (b"3", b"3.0", b'{"n": 3}')]
     assert [type(output_of(one, "n" if b"n" in one.body else None)) for one in sent] == [float] * 3
 
 
@@ -196,7 +196,7 @@ def test_a_number_is_one_whether_it_is_sent_as_3_or_as_3_0():
     [("wärmer".encode("latin-1"), "iso-8859-1"), ("wärmer".encode("utf-16"), "UTF-16")],
 )
 def test_a_text_is_read_in_the_charset_that_it_names(sent, charset):
-    answer = Answer(200, "OK", {"content-type": f"text/plain; charset={charset}"}, sent)
+    answer = ServiceAnswer(200, "OK", {"content-type": f"text/plain; charset={charset}"}, sent)
     assert output_of(answer, None) == "wärmer"
     for other, words in ((";", "names no charset"), ("; charset=ascii", "is none in ascii")):
         with pytest.raises(MechanismError, match=f"no UTF-8 and {words}"):
@@ -241,7 +241,7 @@ def test_a_body_that_is_packed_unasked_is_unpacked_up_to_its_size(encoding, pack
     ],
 )
 def test_an_answer_that_is_no_output_is_an_error(body, read, words):
-    answer = Answer(200, "OK", {"content-type": "application/json"}, body)
+    answer = ServiceAnswer(200, "OK", {"content-type": "application/json"}, body)
     with pytest.raises(MechanismError, match=words):
         output_of(answer, read)
 
@@ -331,7 +331,7 @@ def test_a_limit_is_respected_and_nothing_of_it_is_an_output(status):
 
 
 def test_waits_follow_what_is_asked_for_and_grow_to_a_cap():
-    bare = Answer(429, "Too Many Requests", {}, b"")
+    bare = ServiceAnswer(429, "Too Many Requests", {}, b"")
     assert [wait_of(bare, n) for n in (1, 2, 3, 30)] == [0.25, 0.5, 1.0, 30.0]
     assert wait_of(bare._replace(headers={"retry-after": "7"}), 1) == 7
     soon = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 100))

@@ -165,7 +165,7 @@ def test_a_file_that_was_replaced_or_rolled_back_is_seen(path):
 def test_a_clock_that_is_behind_is_said_and_changes_nothing(path, monkeypatch):
     budget = Budget.create(path, epsilon=9.0)
     times = iter(["2031-05-01T10:00:00Z", "2031-04-01T10:00:00Z"])
-    monkeypatch.setattr("dpaudit.spending.budget._now", lambda: next(times))
+    monkeypatch.setattr("dpaudit.spending.budget._format_utc_now", lambda: next(times))
     budget.charge("laplace", noise_scale=2)
     budget.charge("laplace", noise_scale=2)
     overview = budget.overview()

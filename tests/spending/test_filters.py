@@ -23,10 +23,10 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import rounding
 from dpaudit.spending.filters import (
     FILTERS,
-    Total,
+    ReleaseTotal,
     count_more,
     fix_terms,
-    keeps,
+    is_within_limits,
     read_odometer,
     spent_of,
 )
@@ -52,7 +52,9 @@ MIXTURES = {
 
 def spend(event, epsilon=3.0, delta=DELTA, **terms):
     fixed = fix_terms([(epsilon, delta)], **terms)
-    return spent_of(fixed, fixed.limits[0], Total(price_event(event, fixed.orders), lambda: event))
+    return spent_of(
+        fixed, fixed.limits[0], ReleaseTotal(price_event(event, fixed.orders), lambda: event)
+    )
 
 
 @pytest.mark.parametrize("filter_name", FILTERS)
@@ -110,8 +112,12 @@ def test_pure_releases_have_the_mu_of_their_corner():
 def test_shares_of_delta_are_no_more_than_delta(filter_name, own_delta, delta):
     own = None if filter_name in ("basic", "planned") else own_delta
     (limit,) = fix_terms([(1.0, delta)], filter_name=filter_name, own_delta=own).limits
-    shares = sum(rounding.written(one.delta) for one in limit.methods)
-    assert 0.999 * delta < shares + rounding.written(limit.own) <= rounding.written(delta)
+    shares = sum(rounding.to_written_fraction(one.delta) for one in limit.methods)
+    assert (
+        0.999 * delta
+        < shares + rounding.to_written_fraction(limit.own)
+        <= rounding.to_written_fraction(delta)
+    )
     if own_delta is None and filter_name in ("gaussian", "zcdp", "renyi"):
         assert limit.own == 0
 
@@ -128,9 +134,10 @@ def test_ten_tenths_are_one():
     terms = fix_terms([(1.0, 0.0)])
     tenth = price_event(ApproximateRelease(epsilon=0.1))
     prices = [
-        (count, Total(add_prices([(count, tenth)], 0), lambda: GAUSSIAN)) for count in (10, 11)
+        (count, ReleaseTotal(add_prices([(count, tenth)], 0), lambda: GAUSSIAN))
+        for count in (10, 11)
     ]
-    assert [keeps(terms, [total]) for _, total in prices] == [True, False]
+    assert [is_within_limits(terms, [total]) for _, total in prices] == [True, False]
 
 
 @pytest.mark.parametrize("last", [0, 1, 2, 3, 12, 1000])
@@ -253,7 +260,7 @@ def test_the_odometer_holds_at_every_time_and_an_accountant_does_not():
     losses = running_losses(np.random.default_rng(4), noise, steps)
     for count, loss in enumerate(losses, start=1):
         total = add_prices([(count, one)], len(terms.orders))
-        last = read_odometer(terms, Total(total, lambda: GAUSSIAN))
+        last = read_odometer(terms, ReleaseTotal(total, lambda: GAUSSIAN))
         above |= loss > last
         mu = math.sqrt(count) / noise
         above_fixed |= loss > mu * mu / 2 + mu * 1.6448536269514722  # exceeded with 0.05 each time
@@ -266,7 +273,7 @@ def test_the_odometer_holds_at_every_time_and_an_accountant_does_not():
 def test_the_odometer_is_its_closed_form():
     terms = fix_terms([(4.0, LARGE)], filter_name="gaussian")
     price = price_event(GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=9), terms.orders)
-    found = read_odometer(terms, Total(price, lambda: GAUSSIAN))
+    found = read_odometer(terms, ReleaseTotal(price, lambda: GAUSSIAN))
     assert found == pytest.approx(last_by_hand(terms, count=9, noise=5.0), rel=1e-9)
     assert terms.odometer.delta == LARGE
 
@@ -278,7 +285,7 @@ def last_by_hand(terms, count, noise):
 
 def test_an_odometer_of_pure_releases_is_their_sum():
     terms = fix_terms([(1.0, 0.0)])
-    total = Total(price_event(LAPLACE, terms.orders), lambda: LAPLACE)
+    total = ReleaseTotal(price_event(LAPLACE, terms.orders), lambda: LAPLACE)
     assert read_odometer(terms, total) == 0.5
 
 
@@ -286,6 +293,6 @@ def test_an_odometer_costs_more_than_the_filter_at_its_end():
     terms = fix_terms([(3.0, DELTA)], filter_name="zcdp")
     for scale in (4.0, 8.0, 16.0):
         release = GaussianRelease(sensitivity=1.0, noise_scale=scale)
-        total = Total(price_event(release, terms.orders), lambda: GAUSSIAN)
+        total = ReleaseTotal(price_event(release, terms.orders), lambda: GAUSSIAN)
         spent = spent_of(terms, terms.limits[0], total).amount
         assert read_odometer(terms, total) > spent

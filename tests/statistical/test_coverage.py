@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.estimation.exact_loss import (
-    Direction,
+    LossDirection,
     TiltedLosses,
     best_tilt,
     delta_lower,
@@ -137,7 +137,7 @@ def misses(laws, tilt, delta, repetitions, alpha=ALPHA, spoil=lambda losses: los
         if repetition % PILOTS == 0:
             pilot = pilots(laws, delta, tilt, rng)
         fresh = [spoil(law.losses(tilt, TRIALS, rng)) for law in laws]
-        pair = [Direction(*both) for both in zip(fresh, pilot, strict=True)]
+        pair = [LossDirection(*both) for both in zip(fresh, pilot, strict=True)]
         lower, upper = lower_end(pair, log_delta, alpha), upper_end(pair, log_delta, alpha)
         counts += (lower > exact, upper is not None and upper < exact, upper is None)
     return counts
@@ -255,7 +255,7 @@ def test_an_upper_end_that_forgets_a_direction_is_caught():
     exact = epsilon_of((Gaussian(1.0), Gaussian(0.8)), 1e-5)
     for _ in range(50):
         weak = Gaussian(0.8)
-        one = Direction(weak.losses(4.5, TRIALS, rng), weak.losses(4.5, 200, rng))
+        one = LossDirection(weak.losses(4.5, TRIALS, rng), weak.losses(4.5, 200, rng))
         missed += upper_end([one], math.log(1e-5), ALPHA) < exact
     assert missed > allowed(50)
 
@@ -273,7 +273,7 @@ def test_delta_bands_cover_everywhere_at_once(laws, repetitions):
         if repetition % PILOTS == 0:
             pilot = pilots(laws, 1e-5, 4.0, rng)
         fresh = [law.losses(4.0, TRIALS, rng) for law in laws]
-        pair = [Direction(*both) for both in zip(fresh, pilot, strict=True)]
+        pair = [LossDirection(*both) for both in zip(fresh, pilot, strict=True)]
         missed += any(
             not delta_lower(pair, e, share) <= d <= (delta_upper(pair, e, share) or 1)
             for e, d in zip(epsilons, exact, strict=True)

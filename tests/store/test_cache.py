@@ -3,9 +3,9 @@
 import pytest
 
 from dpaudit.store import cache
-from dpaudit.store.catalogue import entries
+from dpaudit.store.catalogue import list_store_entries
 from dpaudit.store.file import Store
-from dpaudit.store.keeping import NotKept, Storing, kept, storing
+from dpaudit.store.keeping import NotKept, Storing, keep_audit, use_storing
 
 from .test_keeping import UNITS, Drawing, run
 
@@ -77,7 +77,7 @@ def begun(store, when, size=10, ended=None, name="n"):
 
 
 def left(store):
-    cache.tidy(store)
+    cache.remove_stale_audits(store)
     return [int(number) for (number,) in store.run("SELECT id FROM audits ORDER BY id")]
 
 
@@ -129,9 +129,9 @@ def test_a_file_that_somebody_named_keeps_what_ended(tmp_path):
 def test_what_was_taken_is_counted(tmp_path):
     run(tmp_path / "store", Drawing())
     where = Storing(tmp_path / "store")
-    with storing(where), kept("test") as ledger:
+    with use_storing(where), keep_audit("test") as ledger:
         stage = ledger.stage(Drawing(), UNITS, "drawing")
         loaded = [stage.load(place) for place in sorted(stage.there)[:4]]
     assert where.taken == sum(map(len, loaded)) == 40
     with Store(tmp_path / "store") as store:
-        assert [one.units for one in entries(store)] == [len(UNITS)]
+        assert [one.units for one in list_store_entries(store)] == [len(UNITS)]

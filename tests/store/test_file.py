@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 from dpaudit.execution.worker import CannotBeSent
 from dpaudit.store import file as files
-from dpaudit.store.file import Store, StoreError, decoded, encoded
+from dpaudit.store.file import Store, StoreError, decode_block, encode_block
 
 LEAF = (
     st.none()
@@ -45,31 +45,31 @@ def same(one, other):
 
 @given(VALUE)
 def test_typed_data_comes_back_as_it_was(value):
-    assert same(decoded(encoded(value)), value)
+    assert same(decode_block(encode_block(value)), value)
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, np.array([object()]), lambda: 0])
 def test_what_would_need_a_pickle_is_refused(value):
     with pytest.raises(CannotBeSent):
-        encoded(value)
+        encode_block(value)
 
 
 @given(st.binary(max_size=64))
 def test_bytes_that_are_no_block_are_refused_in_a_line(data):
     with contextlib.suppress(StoreError):  # and nothing else
-        decoded(data)
+        decode_block(data)
 
 
 def test_a_block_that_lost_a_byte_is_refused():
-    data = encoded(np.arange(5.0))
+    data = encode_block(np.arange(5.0))
     for broken in (data[:-1], data + b"x", data[1:], b""):
         with pytest.raises(StoreError, match="damaged"):
-            decoded(broken)
+            decode_block(broken)
 
 
 def forged(content, sizes, body=b""):
     head = json.dumps([content, sizes]).encode()
-    return files._HEAD.pack(files._digest(head + body), len(head)) + head + body
+    return files._HEAD.pack(files._compute_block_digest(head + body), len(head)) + head + body
 
 
 HOSTILE = {
@@ -90,20 +90,20 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_block_that_somebody_made_up_is_refused(name):
     with pytest.raises(StoreError, match="damaged"):
-        decoded(forged(*HOSTILE[name]))
+        decode_block(forged(*HOSTILE[name]))
 
 
 def test_a_block_that_is_nested_too_deeply_is_refused():
     head = b"[" + b'{"list": [' * 100_000 + b"]}" * 100_000 + b", []]"
     with pytest.raises(StoreError, match="damaged"):
-        decoded(files._HEAD.pack(files._digest(head), len(head)) + head)
+        decode_block(files._HEAD.pack(files._compute_block_digest(head), len(head)) + head)
 
 
 def test_a_bit_that_turned_is_seen():
-    data = bytearray(encoded(np.arange(5.0)))
+    data = bytearray(encode_block(np.arange(5.0)))
     data[-3] ^= 1
     with pytest.raises(StoreError, match="other bytes than were kept"):
-        decoded(bytes(data))
+        decode_block(bytes(data))
 
 
 ACTIVE = {
@@ -141,7 +141,7 @@ def test_a_pickle_in_a_block_is_never_run(tmp_path):
             return os.mkdir, (str(tmp_path / "sprung"),)
 
     with pytest.raises(StoreError):
-        decoded(pickle.dumps(Trap()))
+        decode_block(pickle.dumps(Trap()))
     assert not (tmp_path / "sprung").exists()
 
 

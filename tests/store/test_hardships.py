@@ -15,9 +15,9 @@ import pytest
 
 from dpaudit.execution import Executor, planned_units
 from dpaudit.execution.units import stream
-from dpaudit.store.catalogue import Merged, entries, merge, prune
+from dpaudit.store.catalogue import Merged, list_store_entries, merge_stores, remove_ended_audits
 from dpaudit.store.file import Store, StoreError
-from dpaudit.store.keeping import NotKept, Storing, kept, storing
+from dpaudit.store.keeping import NotKept, Storing, keep_audit, use_storing
 
 UNITS = planned_units(16_000, size=1000, seed=stream(0, "hardships"))
 TEN = range(10)
@@ -44,7 +44,7 @@ WHOLE = np.concatenate([Drawing()(unit) for unit in UNITS])
 
 
 def run(path, task=None, name="one", **where):
-    with storing(Storing(path, **where)), kept(name) as ledger:
+    with use_storing(Storing(path, **where)), keep_audit(name) as ledger:
         found = list(Executor().map(task or Drawing(), UNITS, "drawing"))
         ledger.fact("size", lambda: 7)
         ledger.end()
@@ -54,7 +54,7 @@ def run(path, task=None, name="one", **where):
 def intact(path):
     with Store(path) as store:
         assert store.run("PRAGMA integrity_check") == [("ok",)]
-        return [one.units for one in entries(store)]
+        return [one.units for one in list_store_entries(store)]
 
 
 # Two writers
@@ -116,7 +116,7 @@ def test_who_forgets_beside_a_writer_takes_only_what_ended(tmp_path, seed):
     def forget(unit):
         if unit.seed.spawn_key[-1] % (2 + seed) == 1:
             with Store(path) as store:
-                prune(store)
+                remove_ended_audits(store)
 
     assert np.array_equal(run(path, Drawing(before=forget)), WHOLE)
     assert intact(path) == [len(UNITS)]
@@ -344,7 +344,7 @@ def test_a_damaged_cache_only_warns(tmp_path, monkeypatch, interrupted, damage, 
 
 def share(path, places, name="one"):
     """Keep some units' results of an audit, as a share of it does."""
-    with storing(Storing(path)), kept(name) as ledger:
+    with use_storing(Storing(path)), keep_audit(name) as ledger:
         stage = ledger.stage(Drawing(), UNITS, "drawing")
         stage.keep(places, [Drawing()(UNITS[place]) for place in places])
         ledger.fact("size", lambda: 7)
@@ -361,8 +361,8 @@ def test_shares_that_overlap_and_are_somebody_elses_make_the_whole(tmp_path, see
     rng.shuffle(shares)
     with contextlib.ExitStack() as stack:
         into, *others = (stack.enter_context(Store(one)) for one in (tmp_path / "all", *shares))
-        assert merge(into, others) == Merged(3, len(UNITS) - len(missing) + 4)
-        assert merge(into, others) == Merged(0, 0)
+        assert merge_stores(into, others) == Merged(3, len(UNITS) - len(missing) + 4)
+        assert merge_stores(into, others) == Merged(0, 0)
     again = Drawing()
     assert np.array_equal(run(tmp_path / "all", again), WHOLE)
     assert again.drawn == len(missing)
@@ -372,12 +372,12 @@ def test_shares_that_overlap_and_are_somebody_elses_make_the_whole(tmp_path, see
 def test_two_shares_that_differ_at_one_place_are_never_merged(tmp_path, seed):
     place = seed % len(UNITS)
     into, other = share(tmp_path / "into", [place]), tmp_path / "other"
-    with storing(Storing(other)), kept("one") as ledger:
+    with use_storing(Storing(other)), keep_audit("one") as ledger:
         stage = ledger.stage(Drawing(), UNITS, "drawing")
         stage.keep([place], [np.nextafter(Drawing()(UNITS[place]), np.inf)])
     with Store(into) as target, Store(other) as one:
         with pytest.raises(StoreError) as refused:
-            merge(target, [one])
+            merge_stores(target, [one])
         assert str(into) in str(refused.value)
         assert str(other) in str(refused.value)
     assert intact(into)
@@ -391,7 +391,7 @@ def test_of_a_damaged_share_nothing_is_merged_but_what_is_whole(tmp_path, interr
 
     def merged():
         with Store(into) as target, Store(other) as one:
-            return merge(target, [one])
+            return merge_stores(target, [one])
 
     found, said = attempted(merged)
     assert said.startswith(f"store {other}: ") != (found is not None)

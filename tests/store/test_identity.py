@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dpaudit.store.identity import identified
-from dpaudit.store.packages import _needed
+from dpaudit.store.packages import _find_needed_distributions
 from dpaudit.store.sealing import Unidentified
 from dpaudit.store.values import is_environment
 
@@ -330,4 +330,4 @@ def test_a_package_is_all_that_it_needs(monkeypatch):
     needed = {"a": ["b>=1", 'c; extra == "all"'], "b": ["d[x]<2"], "c": [], "d": None}
     known = {name: SimpleNamespace(name=name, requires=of) for name, of in needed.items()}
     monkeypatch.setattr(importlib.metadata, "distribution", known.__getitem__)
-    assert [one.name for one in _needed(["a"])] == ["a", "b", "d"]
+    assert [one.name for one in _find_needed_distributions(["a"])] == ["a", "b", "d"]

@@ -20,22 +20,29 @@ import pytest
 
 import dpaudit.store.sealing as sealing
 from dpaudit.store import libraries, packages
-from dpaudit.store.identity import _Walk, identified
-from dpaudit.store.keeping import _differences
+from dpaudit.store.identity import _ValueWalk, identified
+from dpaudit.store.keeping import _find_machine_differences
 from dpaudit.store.parts import (
     attributes_of,
     cells_of,
     functions_in,
+    generate_cached_answers,
     holds_numbers,
     is_its_authors,
     is_method,
-    kept_by,
     names_in,
     reduces_itself,
     without_caches,
 )
 from dpaudit.store.sealing import Identity
-from dpaudit.store.values import UNKNOWN, Symbol, Values, bound_by, constants, parsed
+from dpaudit.store.values import (
+    UNKNOWN,
+    ExpressionEvaluator,
+    ImportSymbol,
+    bound_by,
+    constants,
+    parse_source,
+)
 from dpaudit.store.variables import says_where
 
 
@@ -44,7 +51,7 @@ def digest(*values):
 
 
 def with_caches(value):
-    return _Walk(True).of(value)
+    return _ValueWalk(True).of(value)
 
 
 @dataclass
@@ -212,10 +219,10 @@ def test_answers_that_are_kept_are_a_part_where_they_are_asked_for():
     assert before[1] == after[1]
     answers(2)
     assert with_caches(answers) not in (before[0], after[0])
-    assert sorted(map(str, kept_by(answers))) == ["[1, 1]", "[2, 2]"]
+    assert sorted(map(str, generate_cached_answers(answers))) == ["[1, 1]", "[2, 2]"]
     bounded = functools.lru_cache(maxsize=4)(plain)
     bounded(5)
-    assert [answer for _, answer in kept_by(bounded)] == [5]
+    assert [answer for _, answer in generate_cached_answers(bounded)] == [5]
 
 
 # Sealing
@@ -292,7 +299,7 @@ def test_another_machine_differs_in_a_part_of_either():
     here = {"processor": "a", "numpy": "2"}
 
     def told(*others):
-        return _differences(here, [json.dumps(one) for one in others], Path("s"))
+        return _find_machine_differences(here, [json.dumps(one) for one in others], Path("s"))
 
     assert told(here) == told() == ()
     assert told({**here, "numpy": "1"}) == ("numpy 1, now 2",)
@@ -326,7 +333,7 @@ class Distribution:
 def test_a_package_is_its_version_origin_list_and_code(tmp_path):
     def of(text="x = 1", **given):
         (tmp_path / "m.py").write_text(text)
-        return tuple(packages._parts(Distribution(tmp_path, **given)))
+        return tuple(packages._generate_distribution_parts(Distribution(tmp_path, **given)))
 
     commits = [json.dumps({"vcs_info": {"commit_id": one}}) for one in ("a", "b")]
     archive = json.dumps({"archive_info": {"hash": "h"}})
@@ -341,13 +348,13 @@ def test_a_package_is_its_version_origin_list_and_code(tmp_path):
 def test_what_an_installer_made_is_no_part_of_a_package(tmp_path):
     names = ("m.py", "n-1.dist-info/RECORD", "__pycache__/m.pyc", "../bin/n", "n.egg-info/x")
     found = Distribution(tmp_path, files=names, digests="abcde")
-    assert [name for name, _, _ in packages._listed(found)] == ["m.py"]
+    assert [name for name, _, _ in packages._list_distribution_files(found)] == ["m.py"]
 
 
 def test_of_packages_of_numbers_the_version_is_enough(monkeypatch):
     versions = {"numpy": "1", "other": "1"}
     monkeypatch.setattr(importlib.metadata, "version", lambda name: versions[name])
-    monkeypatch.setattr(packages, "_needed", lambda names: iter(()))
+    monkeypatch.setattr(packages, "_find_needed_distributions", lambda names: iter(()))
     monkeypatch.setattr(packages, "_files_of_module", lambda top: [])
     monkeypatch.setattr(
         importlib.metadata, "packages_distributions", lambda: {"numpy": ["numpy"], "o": ["other"]}
@@ -369,7 +376,7 @@ def test_of_more_code_than_is_read_its_sizes_and_source_count(tmp_path, monkeypa
         (tmp_path / "m.py").write_text(source)
         (tmp_path / "c.so").write_text(compiled)
         found = Distribution(tmp_path, files=names, digests="ab")
-        return hashlib.sha256(b"".join(packages._parts(found))).digest()
+        return hashlib.sha256(b"".join(packages._generate_distribution_parts(found))).digest()
 
     first = of("x = 1 + 2 + 3", "abc")
     assert of("x = 1 + 2 + 4", "abc") != first
@@ -471,37 +478,37 @@ SCOPE = {
         ("getattr(os, 'environ')", os.environ),
         ("vars(os)['environ']", os.environ),
         ("__import__('os').environ", os.environ),
-        ("os.nothing", Symbol("os.nothing")),
+        ("os.nothing", ImportSymbol("os.nothing")),
         ("1 / 0", UNKNOWN),
     ],
 )
 def test_an_expression_is_worked_out_or_unknown(code, value):
-    found = Values(SCOPE).of(ast.parse(code, mode="eval").body)
+    found = ExpressionEvaluator(SCOPE).of(ast.parse(code, mode="eval").body)
     assert found is value if value is UNKNOWN else found == value
 
 
 def test_a_variable_is_read_as_it_is_now(monkeypatch):
     monkeypatch.setenv("SCALE", "7")
     for code in ("os.environ[NAME]", "os.getenv(NAME)", "os.environ.get(NAME)"):
-        assert Values(SCOPE).of(ast.parse(code, mode="eval").body) == "7"
+        assert ExpressionEvaluator(SCOPE).of(ast.parse(code, mode="eval").body) == "7"
 
 
 def test_names_are_bound_by_imports_and_assignments():
     def bound(code):
-        return dict(bound_by(parsed(code).body[0]))
+        return dict(bound_by(parse_source(code).body[0]))
 
     assert bound("import os.path")["os"] is os
-    assert bound("import no_such as n")["n"] == Symbol("no_such")
+    assert bound("import no_such as n")["n"] == ImportSymbol("no_such")
     assert bound("from os import environ as e")["e"] is os.environ
-    assert bound("from os import nothing")["nothing"] == Symbol("os.nothing")
+    assert bound("from os import nothing")["nothing"] == ImportSymbol("os.nothing")
     assert bound("from . import a") == {}
     assert ast.literal_eval(bound("a = 3")["a"]) == 3
     assert ast.literal_eval(bound("a: int = 4")["a"]) == 4
     assert bound("a, b = 3, 4") == {}
-    assert constants(parsed("A = 'x'\nB = A + 'y'\nC = B + nobody")) == {
+    assert constants(parse_source("A = 'x'\nB = A + 'y'\nC = B + nobody")) == {
         "A": "x", "B": "xy", "C": UNKNOWN,
     }  # fmt: skip
-    assert parsed("def :").body == []
+    assert parse_source("def :").body == []
 
 
 # Libraries
@@ -523,12 +530,12 @@ def test_names_are_bound_by_imports_and_assignments():
     ],
 )
 def test_a_value_is_what_source_says_in_plain_words(source, value, differs):
-    assert libraries._differs(ast.parse(source, mode="eval").body, value) is differs
+    assert libraries._is_value_changed(ast.parse(source, mode="eval").body, value) is differs
 
 
 def test_a_name_counts_where_a_body_says_it_once():
     def said(code):
-        return set(libraries._said(ast.parse(code).body))
+        return set(libraries._find_single_statements(ast.parse(code).body))
 
     assert said("A = 1\nB: int = 2\ndef f(): pass\nclass C: pass") == {"A", "B", "f", "C"}
     assert said("A = 1\nA = 2") == set()
@@ -559,7 +566,7 @@ def test_changed_numbers_of_a_library_are_named():
     body = ast.parse(source).body
 
     def changed():
-        return [name for name, _ in libraries._changed("m", body, held)]
+        return [name for name, _ in libraries._find_changed_statements("m", body, held)]
 
     assert changed() == []
     held["A"] = 2
@@ -653,6 +660,6 @@ def test_attributes_of_a_dispatching_function_are_told_apart():
 def test_what_is_typed_into_a_session_is_the_users(monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     monkeypatch.setitem(sys.modules, "no_file_of_mine", ModuleType("no_file_of_mine"))
-    assert _Walk(True)._met("__main__")
-    assert not _Walk(True)._met("no_file_of_mine")
-    assert not _Walk(True)._met("numpy.linalg")
+    assert _ValueWalk(True)._met("__main__")
+    assert not _ValueWalk(True)._met("no_file_of_mine")
+    assert not _ValueWalk(True)._met("numpy.linalg")

@@ -11,9 +11,16 @@ from numpy.random import SeedSequence
 import dpaudit
 from dpaudit.execution import Executor, planned_units
 from dpaudit.execution.units import Stage, Unit, stream
-from dpaudit.store.catalogue import entries, stages
+from dpaudit.store.catalogue import list_audit_stages, list_store_entries
 from dpaudit.store.file import Store, StoreError
-from dpaudit.store.keeping import NotKept, Storing, _plan, kept, storing, where_stored
+from dpaudit.store.keeping import (
+    NotKept,
+    Storing,
+    _describe_stage_units,
+    keep_audit,
+    use_storing,
+    where_stored,
+)
 
 UNITS = planned_units(60, size=10, seed=stream(0, "test of keeping"))
 
@@ -34,7 +41,7 @@ class Drawing:
 
 
 def run(path, task, *known_by, units=UNITS, stage="drawing", **where):
-    with storing(Storing(path, **where)), kept("test", *known_by) as ledger:
+    with use_storing(Storing(path, **where)), keep_audit("test", *known_by) as ledger:
         found = list(Executor().map(task, units, stage))
         ledger.end()
     return np.concatenate(found)
@@ -86,7 +93,7 @@ OTHERS = {
 def test_a_plan_with_one_other_unit_is_another_plan(tmp_path, other, place):
     units = [unit(key=(1, n)) if n != place else unit() for n in range(2001)]
     others = [*units[:place], OTHERS[other], *units[place + 1 :]]
-    with storing(Storing(tmp_path / "store")), kept("test") as ledger:
+    with use_storing(Storing(tmp_path / "store")), keep_audit("test") as ledger:
         ledger.stage(Drawing(), units, "drawing").keep([place], [np.zeros(10)])
         assert ledger.stage(Drawing(), units, "drawing").there == {place}
         assert ledger.stage(Drawing(), others, "drawing").there == set()
@@ -104,7 +111,7 @@ def test_what_progress_shows_is_no_key(tmp_path):
 def test_the_same_units_in_another_order_are_another_plan(tmp_path):
     units = [unit(), unit(which=1), unit(which=1, key=(1, 3))]
     for turned in ([units[1], units[0], units[2]], [units[0], units[2], units[1]]):
-        with storing(Storing(tmp_path / "store")), kept("test") as ledger:
+        with use_storing(Storing(tmp_path / "store")), keep_audit("test") as ledger:
             ledger.stage(Drawing(), units, "drawing").keep([0], [np.zeros(10)])
             assert ledger.stage(Drawing(), turned, "drawing").there == set()
 
@@ -114,7 +121,7 @@ def test_one_stage_of_two_audits_is_two(tmp_path):
     for number in range(3):
         run(path, Drawing(), number)
     with Store(path) as store:
-        assert [entry.units for entry in entries(store)] == [len(UNITS)] * 3
+        assert [entry.units for entry in list_store_entries(store)] == [len(UNITS)] * 3
         store.run("DELETE FROM audits WHERE id = 2")
     assert [drawn_anew(path, number) for number in range(3)] == [0, len(UNITS), 0]
 
@@ -128,7 +135,7 @@ def test_seconds_add_up_over_interruptions(tmp_path):
             pass
         with Store(path) as store:
             store.run("UPDATE audits SET seconds = seconds + 100")
-            taken.append(entries(store)[0].seconds)
+            taken.append(list_store_entries(store)[0].seconds)
     assert [int(one) // 100 for one in taken] == [1, 2, 3]
 
 
@@ -180,7 +187,7 @@ def to_a_power(unit, *, power):
 
 def test_decisions_are_kept_with_what_they_are_about(tmp_path):
     def decide(about, value):
-        with storing(Storing(tmp_path / "store")), kept("test", 1) as ledger:
+        with use_storing(Storing(tmp_path / "store")), keep_audit("test", 1) as ledger:
             return ledger.fact("size", lambda: value, about)
 
     assert decide("a", 1) == 1
@@ -194,7 +201,7 @@ def test_what_is_not_typed_data_is_drawn_again(tmp_path):
 
     strange.__identity__ = "strange"
     for _ in range(2):
-        with storing(Storing(tmp_path / "store")), kept("test", 1):
+        with use_storing(Storing(tmp_path / "store")), keep_audit("test", 1):
             found = list(Executor().map(strange, UNITS, "drawing"))
         assert found == [{10, "a set"}] * len(UNITS)
 
@@ -225,14 +232,16 @@ def test_a_file_that_nobody_named_is_begun_when_it_is_worth_it(tmp_path):
     assert not (tmp_path / "store").exists()
     run(tmp_path / "store", Drawing(), at_once=False, in_the_end=True)
     with Store(tmp_path / "store") as store:
-        (entry,) = entries(store)
+        (entry,) = list_store_entries(store)
         assert (entry.units, entry.planned, bool(entry.ended)) == (6, 6, True)
-        assert [(one.trials, one.units, one.kept) for one in stages(store, 1)] == [(60, 6, 6)]
+        assert [(one.trials, one.units, one.kept) for one in list_audit_stages(store, 1)] == [
+            (60, 6, 6)
+        ]
 
 
 def test_a_store_that_becomes_full_is_given_up_and_the_audit_goes_on(tmp_path):
     where = Storing(tmp_path / "store")
-    with storing(where), kept("test", 1):
+    with use_storing(where), keep_audit("test", 1):
         where.open().run("PRAGMA max_page_count=14")
         with pytest.warns(NotKept, match=r"the disk is full.*goes on and is not kept"):
             found = list(Executor().map(_large, UNITS, "drawing"))
@@ -253,7 +262,7 @@ def test_a_damaged_block_is_said_and_nothing_is_made_up(tmp_path):
 
 
 def test_nothing_is_stored_outside_the_block(tmp_path):
-    with storing(Storing(tmp_path / "store")):
+    with use_storing(Storing(tmp_path / "store")):
         assert where_stored() is not None
     assert where_stored() is None
 
@@ -263,7 +272,7 @@ def test_another_machine_is_named(tmp_path):
     run(path, Drawing())
     with Store(path) as store:
         store.run("""UPDATE audits SET machine = '{"processor": "an older one"}'""")
-    with storing(Storing(path)), kept("test") as ledger:
+    with use_storing(Storing(path)), keep_audit("test") as ledger:
         assert any(one.startswith("processor an older one, now") for one in ledger.elsewhere)
 
 
@@ -273,13 +282,13 @@ def test_a_machine_that_only_went_on_is_named_too(tmp_path):
     with Store(path) as store:
         other = 'machine: {"processor": "one in between"}'
         store.write("INSERT INTO facts VALUES (1, ?, x'')", [(other,)])
-    with storing(Storing(path)), kept("test") as ledger:
+    with use_storing(Storing(path)), keep_audit("test") as ledger:
         assert any(one.startswith("processor one in between, now") for one in ledger.elsewhere)
 
 
 def test_of_two_programs_that_decide_at_once_the_first_decides(tmp_path):
     def decided(value, meanwhile=lambda: None):
-        with storing(Storing(tmp_path / "store")), kept("test") as ledger:
+        with use_storing(Storing(tmp_path / "store")), keep_audit("test") as ledger:
             return ledger.fact("size", lambda: meanwhile() or value)
 
     other = []
@@ -290,7 +299,7 @@ def test_of_two_programs_that_decide_at_once_the_first_decides(tmp_path):
 def test_units_that_another_program_forgot_are_said(tmp_path):
     path = tmp_path / "store"
     run(path, Drawing())
-    with storing(Storing(path)) as _, kept("test") as ledger:
+    with use_storing(Storing(path)) as _, keep_audit("test") as ledger:
         stage = ledger.stage(Drawing(), UNITS, "drawing")
         with Store(path) as store:
             store.run("DELETE FROM blocks")
@@ -385,7 +394,7 @@ def test_numbers_lie_the_same_whether_they_were_kept_or_not(tmp_path):
     units = planned_units(3000, size=1000, seed=stream(0, "test of keeping"))
     runs = []
     for _ in range(2):
-        with storing(Storing(tmp_path / "store")), kept("test"):
+        with use_storing(Storing(tmp_path / "store")), keep_audit("test"):
             runs.append(list(Executor().map(turned, units, "drawing")))
     for first, again in zip(*runs, strict=True):
         for one, other in ((first[1], again[1]), (first[2]["some"], again[2]["some"])):
@@ -405,7 +414,7 @@ def test_what_is_missing_is_begun_before_what_is_kept_is_read(tmp_path):
             order.append("drawn")
             return super().__call__(unit)
 
-    with storing(Storing(path)), kept("test"):
+    with use_storing(Storing(path)), keep_audit("test"):
         for _ in Executor().map(Noting(), UNITS, "drawing"):
             order.append("there")
     assert order == ["drawn", *["there"] * len(UNITS)]
@@ -414,7 +423,7 @@ def test_what_is_missing_is_begun_before_what_is_kept_is_read(tmp_path):
 def test_units_are_known_by_all_of_their_seeds():
     """Children of one seed share its entropy, and draw other numbers."""
     seeds = [SeedSequence(5), *SeedSequence(5).spawn(2), SeedSequence(6)]
-    assert len({repr(_plan(planned_units(100, 50, seed))) for seed in seeds}) == 4
+    assert len({repr(_describe_stage_units(planned_units(100, 50, seed))) for seed in seeds}) == 4
 
 
 def test_the_machine_that_began_is_named_beside_those_that_went_on(tmp_path):
@@ -425,6 +434,6 @@ def test_the_machine_that_began_is_named_beside_those_that_went_on(tmp_path):
         store.run("""UPDATE audits SET machine = '{"processor": "the first"}'""")
         other = 'machine: {"processor": "the second"}'
         store.write("INSERT INTO facts VALUES (1, ?, x'')", [(other,)])
-    with storing(Storing(path)), kept("test") as ledger:
+    with use_storing(Storing(path)), keep_audit("test") as ledger:
         found = {one.partition(", now")[0] for one in ledger.elsewhere}
     assert {"processor the first", "processor the second"} <= found

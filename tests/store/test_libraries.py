@@ -19,14 +19,14 @@ import pytest
 from dpaudit.errors import InvalidArgument
 from dpaudit.store import libraries
 from dpaudit.store.libraries import (
-    changed_in,
-    counts,
+    find_changed_values,
+    format_library_signature,
+    get_library_values,
+    is_library_value_inspected,
     is_put,
     is_replaced,
-    named_in,
     put_into_libraries,
     settings_in_force,
-    signature,
 )
 
 
@@ -99,7 +99,7 @@ def test_the_program_is_somebodys_own_unless_it_is_a_librarys(monkeypatch):
 def test_names_of_a_library_are_those_that_it_holds():
     library = ModuleType("library")
     library.scale, library.other = 2.0, 3.0
-    assert named_in(library, ["scale", "nothing"]) == {"scale": 2.0}
+    assert get_library_values(library, ["scale", "nothing"]) == {"scale": 2.0}
     asked = []
 
     def lazily(name):
@@ -110,12 +110,12 @@ def test_names_of_a_library_are_those_that_it_holds():
 
     library.__getattr__ = lazily
     library.__dir__ = lambda: ["scale", "later", "broken"]
-    assert named_in(library, ["scale", "later", "broken", "nobody"]) == {
+    assert get_library_values(library, ["scale", "later", "broken", "nobody"]) == {
         "scale": 2.0,
         "later": 5.0,
     }
     assert sorted(asked) == ["broken", "later"]
-    assert named_in(sys, ["path"]) == named_in(os, ["environ"]) == {}
+    assert get_library_values(sys, ["path"]) == get_library_values(os, ["environ"]) == {}
 
 
 @pytest.mark.parametrize(
@@ -134,16 +134,23 @@ def test_names_of_a_library_are_those_that_it_holds():
     ],
 )
 def test_of_a_package_texts_count_too(value, of_package, of_python):
-    assert counts(value, np) is of_package
-    assert counts(value, colorsys) is of_python
-    assert counts(value, ModuleType("no file")) is of_python
+    assert is_library_value_inspected(value, np) is of_package
+    assert is_library_value_inspected(value, colorsys) is of_python
+    assert is_library_value_inspected(value, ModuleType("no file")) is of_python
 
 
 def test_a_function_of_a_library_is_known_by_its_names():
-    names = {signature(one) for one in (json.loads, json.dumps, json.JSONDecoder, len, np.sum)}
+    names = {
+        format_library_signature(one)
+        for one in (json.loads, json.dumps, json.JSONDecoder, len, np.sum)
+    }
     assert len(names) == 5
-    assert signature(json.loads) == repr(["builtins", "function", "json", "loads", "loads"])
-    assert signature(SimpleNamespace()) == repr(["types", "SimpleNamespace", "", "", ""])
+    assert format_library_signature(json.loads) == repr(
+        ["builtins", "function", "json", "loads", "loads"]
+    )
+    assert format_library_signature(SimpleNamespace()) == repr(
+        ["types", "SimpleNamespace", "", "", ""]
+    )
 
 
 @pytest.mark.parametrize(
@@ -200,7 +207,7 @@ class Table(dict):
     ],
 )
 def test_entries_are_those_of_a_table_that_is_not_long(value, entries):
-    assert libraries._entries(value) == entries
+    assert libraries._list_short_entries(value) == entries
 
 
 def put(**held):
@@ -252,14 +259,14 @@ def test_changed_numbers_are_found_in_modules_that_are_loaded(monkeypatch, tmp_p
     other = ModuleType("shopping")
     vars(other).update(SCALE=9.0, __file__=str(source))
     monkeypatch.setitem(sys.modules, "shopping", other)
-    assert list(changed_in("shop")) == [("shop.part.SCALE", 5.0)]
+    assert list(find_changed_values("shop")) == [("shop.part.SCALE", 5.0)]
     module.NAME = "b"
-    assert list(changed_in("shop")) == [("shop.NAME", "b"), ("shop.part.SCALE", 5.0)]
+    assert list(find_changed_values("shop")) == [("shop.NAME", "b"), ("shop.part.SCALE", 5.0)]
     size = source.stat().st_size
     monkeypatch.setattr(libraries, "_MOST", 2 * size)
-    assert len(list(changed_in("shop"))) == 2
+    assert len(list(find_changed_values("shop"))) == 2
     monkeypatch.setattr(libraries, "_MOST", 2 * size - 1)
-    assert list(changed_in("shop")) == []
+    assert list(find_changed_values("shop")) == []
 
 
 def test_a_module_without_source_says_nothing(monkeypatch, tmp_path):
@@ -267,7 +274,7 @@ def test_a_module_without_source_says_nothing(monkeypatch, tmp_path):
         module = ModuleType("shop")
         vars(module).update(SCALE=1.0, __file__=file)
         monkeypatch.setitem(sys.modules, "shop", module)
-        assert list(changed_in("shop")) == []
+        assert list(find_changed_values("shop")) == []
 
 
 def test_a_function_of_text_where_source_says_another_is_named():
@@ -277,7 +284,7 @@ def test_a_function_of_text_where_source_says_another_is_named():
     exec("def f(x, y=1): pass", made)
 
     def named(node, value):
-        return [name for name, _ in libraries._defaults("m.f", node, value)]
+        return [name for name, _ in libraries._find_changed_defaults("m.f", node, value)]
 
     assert named(node, made["f"]) == ["m.f, of text"]
     assert named(decorated, made["f"]) == []

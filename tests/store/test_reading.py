@@ -40,7 +40,7 @@ import pytest
 import scipy.io
 
 import dpaudit.store.reading as reading
-from dpaudit.store.reading import Reads, _Reader, joined, reads_in, reads_of, variables_in
+from dpaudit.store.reading import Reads, _FunctionReader, joined, reads_in, reads_of, variables_in
 
 MODULES = {
     one.__name__: one
@@ -65,7 +65,7 @@ def reads(source, **scope):
     """Return what a function with such a body reads; without whose it is."""
     lines = "".join(f"    {line}\n" for line in source.splitlines())
     (node,) = ast.parse(f"def f(x, y):\n{lines}").body
-    found = _Reader("f", SCOPE | scope, node).found()
+    found = _FunctionReader("f", SCOPE | scope, node).found()
     sets = (frozenset(one.removesuffix(" (f)") for one in some) for some in found[1:])
     return Reads(found.by_name, *sets)
 

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from dpaudit.store.catalogue import entries
+from dpaudit.store.catalogue import list_store_entries
 from dpaudit.store.file import Store
 
 PACE, WORKERS, DRAWN = 0.02, 2, 100
@@ -76,7 +76,7 @@ def at_rest(here):
 def units_kept(here):
     with Store(here / "kept.dpstore") as store:
         assert store.run("PRAGMA integrity_check") == [("ok",)]
-        return sum(one.units for one in entries(store))
+        return sum(one.units for one in list_store_entries(store))
 
 
 @pytest.mark.parametrize(

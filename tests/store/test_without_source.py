@@ -10,14 +10,14 @@ import urllib.request
 import numpy as np
 import pytest
 
-from dpaudit.store.identity import _Walk
-from dpaudit.store.reading import _guessed
+from dpaudit.store.identity import _ValueWalk
+from dpaudit.store.reading import _guess_code_reads
 
 
 def guessed(source, **scope):
     """Return what the one function of a source may read."""
     code = compile(f"def f(x):\n    return {source}", "<gone>", "exec").co_consts[0]
-    return _guessed(code, scope, "f")
+    return _guess_code_reads(code, scope, "f")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_names_that_are_worked_out_may_be_any(name):
 
 def test_all_numbers_of_a_module_count_but_those_of_a_notebook_and_its_own():
     def everything(**held):
-        return _Walk(False)._everything({"__name__": "m"} | held)
+        return _ValueWalk(False)._everything({"__name__": "m"} | held)
 
     assert [one for one in everything(b=2.0, a=1.0) if isinstance(one, str)] == ["a", "b"]
     assert everything(a=1.0) != everything(a=2.0)

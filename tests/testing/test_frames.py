@@ -8,7 +8,7 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from pydantic import BaseModel, Field
 
-from dpaudit.domains.columns import varies
+from dpaudit.domains.columns import is_varying_column
 from dpaudit.errors import DpauditError, InvalidArgument, UnknownName
 from dpaudit.testing import (
     Booleans,
@@ -142,7 +142,7 @@ def test_a_schema_is_read_from_a_table():
     ],
 )
 def test_what_varies(column, expected):
-    assert varies(column) is expected
+    assert is_varying_column(column) is expected
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 
 from dpaudit.tracing import choices
 from dpaudit.tracing.choices import Choosing, Geometric, Uniform, uniform_draws
-from dpaudit.tracing.discrete import Drawn
+from dpaudit.tracing.discrete import CommonDraw
 from dpaudit.tracing.inverse import Inverse
 from dpaudit.tracing.located import Exponential, WholeNoise
-from dpaudit.tracing.pending import whole
+from dpaudit.tracing.pending import list_call_sources
 
 
 class AState:
@@ -46,7 +46,7 @@ def a_call(shape=(2,), kind="choice", name="numpy.random.Generator.choice"):
 
 def choosing(state, options, chances):
     options, chances = np.array(options), np.array(chances)
-    return Choosing(state, whole(a_call(options.shape[:-1])), options, chances)
+    return Choosing(state, list_call_sources(a_call(options.shape[:-1])), options, chances)
 
 
 TWO = [[1, 2], [5, 7]], [[0.25, 0.75], [0.5, 0.5]]
@@ -133,7 +133,7 @@ def test_a_part_of_a_matrix_of_choices_is_that_of_its_entries():
 
 def uniform(state, offset=0.0, factor=1.0, shape=(2,)):
     moved = (np.full(shape, one) for one in (offset, factor))
-    return uniform_draws(state, whole(a_call(shape)), *moved)
+    return uniform_draws(state, list_call_sources(a_call(shape)), *moved)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_scaled_and_moved_draws_are_those_of_the_numbers_on_the_unit_interval(us
     assert np.asarray(found).tolist() == expected
     kind, law = state.decided[0]
     assert kind == "public"
-    assert isinstance(law, Drawn)
+    assert isinstance(law, CommonDraw)
     assert law.given == b"uniform"
     assert (
         (law.make(np.random.default_rng(0)) >= 0) & (law.make(np.random.default_rng(0)) < 1)
@@ -245,7 +245,7 @@ def test_functions_of_draws_alike_are_made_of_the_draw(function):
 
 
 def geometric(state, chance=0.25):
-    return Geometric(state, whole(a_call()), np.full(2, chance))
+    return Geometric(state, list_call_sources(a_call()), np.full(2, chance))
 
 
 def test_the_difference_of_geometric_draws_is_discrete_laplace_noise():
@@ -432,8 +432,8 @@ def test_uniform_noise_is_scaled_and_moved_and_any_other_exponential():
 
 
 def test_names_of_arguments_are_those_of_their_order():
-    assert choices._bound("a b c", {"0": 1, "c": 3}) == {"a": 1, "c": 3}
-    assert choices._bound("a b c", {"0": 1, "d": 3}) is None
+    assert choices._bind_argument_names("a b c", {"0": 1, "c": 3}) == {"a": 1, "c": 3}
+    assert choices._bind_argument_names("a b c", {"0": 1, "d": 3}) is None
     assert [choices._shape_of(one, (9,)) for one in (None, 3, (2, 1), ())] == [
         (9,), (3,), (2, 1), (),
     ]  # fmt: skip

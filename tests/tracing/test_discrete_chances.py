@@ -11,15 +11,15 @@ from scipy.stats import laplace
 from dpaudit.tracing.discrete import (
     KINDS,
     Chances,
+    CommonDraw,
     DiscreteLaplace,
-    Drawn,
     RoundedLaplace,
     Stepped,
-    _chance,
+    _get_value_probability,
     _least_gap,
     have_near_misses,
 )
-from dpaudit.tracing.draws import Meeting, draw_widely
+from dpaudit.tracing.draws import NoisyValue, draw_widely
 
 CHOICE = KINDS["choice"]
 LOG2 = math.log(2)
@@ -101,9 +101,9 @@ def test_values_that_come_twice_have_both_their_chances():
     twice = Chances(np.array([[3.0, 5.0, 3.0, 9.0]]), np.array([[0.25, 0.5, 0.25, 0.0]]))
     assert twice.law_of((0,)) == {3.0: 0.5, 5.0: 0.5}
     assert (twice.shape, len(twice)) == ((1,), 1)
-    assert _chance({3.0: 0.5}, 3.0 + 3e-9) == 0.5
-    assert _chance({3.0: 0.5}, 3.0 + 5e-9) == 0.0
-    assert _chance({3.0: 0.5, 3.0 + 1e-12: 0.25}, 3.0 - 1e-12) == 0.75
+    assert _get_value_probability({3.0: 0.5}, 3.0 + 3e-9) == 0.5
+    assert _get_value_probability({3.0: 0.5}, 3.0 + 5e-9) == 0.0
+    assert _get_value_probability({3.0: 0.5, 3.0 + 1e-12: 0.25}, 3.0 - 1e-12) == 0.75
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_uniforms_lie_between_the_chances_below_and_at_a_value():
 def test_a_choice_is_drawn_by_the_chances_before_it():
     uneven = Chances(np.array([[5.0, 6.0, 7.0]] * 2), np.array([[0.4, 0.2, 0.4], [0.6, 0.2, 0.2]]))
     assert CHOICE.draw(uneven, Middle()).tolist() == [6.0, 5.0]
-    meeting = Meeting("choice", "here", Chances(np.array([[5.0, 6.0]]), np.array([[1.0, 0.0]])))
+    meeting = NoisyValue("choice", "here", Chances(np.array([[5.0, 6.0]]), np.array([[1.0, 0.0]])))
     assert draw_widely(meeting, np.random.default_rng(0)).tolist() == [5.0]
 
 
@@ -244,7 +244,7 @@ def test_discrete_noise_needs_a_whole_number_and_a_scale(centre, ratio, fits):
 
 
 def test_a_public_draw_has_no_loss_whatever_it_is():
-    law, own = KINDS["public"], Drawn(lambda rng: rng.random(2), b"", (2,), None)
+    law, own = KINDS["public"], CommonDraw(lambda rng: rng.random(2), b"", (2,), None)
     value = law.draw(own, np.random.default_rng(3))
     assert value.tolist() == np.random.default_rng(3).random(2).tolist()
     assert law.settle(value, own) is value
@@ -259,7 +259,7 @@ def test_a_public_draw_has_no_loss_whatever_it_is():
 
 
 def meet(parameters, kind="choice", place="f.py:3 in f"):
-    return Meeting(kind, place, parameters)
+    return NoisyValue(kind, place, parameters)
 
 
 def test_meetings_are_alike_after_the_shorter_one_has_the_others_coins():
@@ -294,7 +294,7 @@ def test_a_single_choice_and_other_noise_are_not_made_longer():
 
 
 def test_meetings_differ_where_draws_or_last_digits_do():
-    drawn = [Drawn(lambda rng: 0.0, given, (), None) for given in (b"1", b"2")]
+    drawn = [CommonDraw(lambda rng: 0.0, given, (), None) for given in (b"1", b"2")]
     assert meet(drawn[0], "public").differs_from(meet(drawn[0], "public")) is None
     assert meet(drawn[0], "public").differs_from(meet(drawn[1], "public"))
     one, near = chances({0.3: 0.5, 1: 0.5}), chances({0.1 + 0.2: 0.5, 1: 0.5})

@@ -9,7 +9,7 @@ from scipy import stats
 from dpaudit.errors import MechanismError
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.tracing.determined import Outcome
+from dpaudit.tracing.determined import RunOutput
 from dpaudit.tracing.law import TracedLaw, TracedView
 from dpaudit.tracing.reading import read_law
 from dpaudit.tracing.runs import NoLawFound
@@ -104,9 +104,9 @@ def test_a_number_that_stands_for_rare_ones_is_no_noisy_value(unseen):
 
     law = read(sentinel)
     with law._patched():
-        assert law._read(PAIR.dataset, Outcome.of(-4.5, None)) == pytest.approx([-4.5])
+        assert law._read(PAIR.dataset, RunOutput.of(-4.5, None)) == pytest.approx([-4.5])
         with pytest.raises(MechanismError, match="none that its law would have"):
-            law._read(PAIR.dataset, Outcome.of(-999.0, None))
+            law._read(PAIR.dataset, RunOutput.of(-999.0, None))
 
 
 def test_equal_rows_are_one_option():

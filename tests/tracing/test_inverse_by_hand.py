@@ -10,13 +10,17 @@ import pytest
 
 from dpaudit.tracing import inverse
 from dpaudit.tracing.choices import uniform_draws
-from dpaudit.tracing.inverse import Inverse, Piece
-from dpaudit.tracing.located import Exponential, Noise
-from dpaudit.tracing.pending import whole
+from dpaudit.tracing.inverse import Inverse, InversePiece
+from dpaudit.tracing.located import Exponential, PendingNoise
+from dpaudit.tracing.pending import list_call_sources
 
 LOWER, UPPER = (0.0, 0.5), (0.5, 1.0)
-U, LOG_U, LOG_REST = Piece(0.0, 1.0), Piece(0.0, 1.0, (0.0, 1.0)), Piece(0.0, 1.0, (1.0, -1.0))
-CENTRED = Piece(-0.5, 1.0)
+U, LOG_U, LOG_REST = (
+    InversePiece(0.0, 1.0),
+    InversePiece(0.0, 1.0, (0.0, 1.0)),
+    InversePiece(0.0, 1.0, (1.0, -1.0)),
+)
+CENTRED = InversePiece(-0.5, 1.0)
 
 
 class AState:
@@ -41,18 +45,18 @@ class AState:
 def uniform(state=None, offset=0.0, factor=1.0):
     call = SimpleNamespace(shape=(2,), kind="uniform", name="uniform", index=0)
     moved = (np.full(2, one) for one in (offset, factor))
-    return uniform_draws(state or AState(), whole(call), *moved)
+    return uniform_draws(state or AState(), list_call_sources(call), *moved)
 
 
 # --- pieces ---------------------------------------------------------------------------------------
 
 
 def test_a_piece_is_moved_and_scaled_whole():
-    assert Piece(1.0, 2.0).at(0.25) == 1.5
-    assert Piece(1.0, 2.0, (3.0, 4.0)).moved(0.5) == Piece(1.5, 2.0, (3.0, 4.0))
-    assert Piece(1.0, 2.0, (3.0, 4.0)).scaled(-3.0) == Piece(-3.0, -6.0, (3.0, 4.0))
-    assert Piece(1.0, 0.0).is_constant
-    assert not Piece(0.0, 1.0).is_constant
+    assert InversePiece(1.0, 2.0).at(0.25) == 1.5
+    assert InversePiece(1.0, 2.0, (3.0, 4.0)).moved(0.5) == InversePiece(1.5, 2.0, (3.0, 4.0))
+    assert InversePiece(1.0, 2.0, (3.0, 4.0)).scaled(-3.0) == InversePiece(-3.0, -6.0, (3.0, 4.0))
+    assert InversePiece(1.0, 0.0).is_constant
+    assert not InversePiece(0.0, 1.0).is_constant
 
 
 @pytest.mark.parametrize(
@@ -60,57 +64,69 @@ def test_a_piece_is_moved_and_scaled_whole():
     [
         (U, LOWER, 1.0),
         (U, UPPER, 1.0),
-        (Piece(0.0, -1.0), LOWER, -1.0),
+        (InversePiece(0.0, -1.0), LOWER, -1.0),
         (CENTRED, LOWER, -1.0),
         (CENTRED, UPPER, 1.0),
-        (Piece(0.5, -1.0), LOWER, 1.0),
-        (Piece(0.5, -1.0), UPPER, -1.0),
-        (Piece(-0.25, 1.0), LOWER, None),
-        (Piece(0.0, 0.0), LOWER, None),
-        (Piece(2.0, 0.0), LOWER, 1.0),
-        (Piece(-2.0, 0.0), LOWER, -1.0),
+        (InversePiece(0.5, -1.0), LOWER, 1.0),
+        (InversePiece(0.5, -1.0), UPPER, -1.0),
+        (InversePiece(-0.25, 1.0), LOWER, None),
+        (InversePiece(0.0, 0.0), LOWER, None),
+        (InversePiece(2.0, 0.0), LOWER, 1.0),
+        (InversePiece(-2.0, 0.0), LOWER, -1.0),
         (LOG_U, LOWER, None),
     ],
 )
 def test_the_side_of_an_affine_piece_is_that_of_both_its_ends(piece, ends, side):
-    assert inverse._side(piece, ends) == side
-    assert inverse._absolute(piece, ends) == (None if side is None else piece.scaled(side))
-    assert inverse._sign(piece, ends) == (None if side is None else Piece(side, 0.0))
+    assert inverse._find_piece_sign(piece, ends) == side
+    assert inverse._make_absolute_piece(piece, ends) == (
+        None if side is None else piece.scaled(side)
+    )
+    assert inverse._make_sign_piece(piece, ends) == (
+        None if side is None else InversePiece(side, 0.0)
+    )
 
 
 @pytest.mark.parametrize(
     ("piece", "more", "ends", "inner"),
     [
         (U, 0.0, LOWER, (0.0, 1.0)),
-        (Piece(1.0, -1.0), 0.0, UPPER, (1.0, -1.0)),
-        (Piece(0.0, -1.0), 1.0, UPPER, (1.0, -1.0)),
-        (Piece(0.0, -2.0), 1.0, LOWER, (1.0, -2.0)),
-        (Piece(0.0, -2.0), 1.0, UPPER, None),
+        (InversePiece(1.0, -1.0), 0.0, UPPER, (1.0, -1.0)),
+        (InversePiece(0.0, -1.0), 1.0, UPPER, (1.0, -1.0)),
+        (InversePiece(0.0, -2.0), 1.0, LOWER, (1.0, -2.0)),
+        (InversePiece(0.0, -2.0), 1.0, UPPER, None),
         (CENTRED, 0.0, UPPER, (-0.5, 1.0)),
         (CENTRED, 0.0, LOWER, None),
-        (Piece(0.0, 0.0), 0.0, LOWER, None),
+        (InversePiece(0.0, 0.0), 0.0, LOWER, None),
         (LOG_U, 0.0, LOWER, None),
     ],
 )
 def test_the_logarithm_of_a_piece_is_one_where_it_is_positive(piece, more, ends, inner):
-    expected = None if inner is None else Piece(0.0, 1.0, inner)
-    assert inverse._logarithm(piece, more, ends) == expected
+    expected = None if inner is None else InversePiece(0.0, 1.0, inner)
+    assert inverse._compute_piece_logarithm(piece, more, ends) == expected
 
 
 @pytest.mark.parametrize(
     ("one", "other", "is_laplace"),
     [
-        (Piece(0.0, 1.0, (0.0, 2.0)), Piece(0.0, -1.0, (2.0, -2.0)), True),
-        (Piece(math.log(2), 1.0, (0.0, 1.0)), Piece(-math.log(2), -1.0, (1.0, -1.0)), True),
-        (Piece(-3 * math.log(2), 3.0, (0.0, 4.0)), Piece(3 * math.log(2), -3.0, (4.0, -4.0)), True),
-        (Piece(0.0, 1.0, (0.0, 1.0)), Piece(0.0, -1.0, (1.0, -1.0)), False),
-        (Piece(0.0, 1.0, (0.0, 2.0)), Piece(1e-9, -1.0, (2.0, -2.0)), False),
-        (Piece(1e-9, 1.0, (0.0, 2.0)), Piece(0.0, -1.0, (2.0, -2.0)), False),
-        (Piece(1e-13, 1.0, (0.0, 2.0)), Piece(-1e-13, -1.0, (2.0, -2.0)), True),
-        (Piece(0.0, 1.0, (0.1, 2.0)), Piece(0.0, -1.0, (2.0, -2.0)), False),
-        (Piece(0.0, 1.0, (0.0, -2.0)), Piece(0.0, -1.0, (2.0, -2.0)), False),
-        (Piece(0.0, 1.0, (0.0, 2.0)), Piece(0.0, -1.0, (2.0, 2.0)), False),
-        (Piece(0.0, 1.0, (0.0, 2.0)), Piece(0.0, -1.0, (2.0, -1.0)), False),
+        (InversePiece(0.0, 1.0, (0.0, 2.0)), InversePiece(0.0, -1.0, (2.0, -2.0)), True),
+        (
+            InversePiece(math.log(2), 1.0, (0.0, 1.0)),
+            InversePiece(-math.log(2), -1.0, (1.0, -1.0)),
+            True,
+        ),
+        (
+            InversePiece(-3 * math.log(2), 3.0, (0.0, 4.0)),
+            InversePiece(3 * math.log(2), -3.0, (4.0, -4.0)),
+            True,
+        ),
+        (InversePiece(0.0, 1.0, (0.0, 1.0)), InversePiece(0.0, -1.0, (1.0, -1.0)), False),
+        (InversePiece(0.0, 1.0, (0.0, 2.0)), InversePiece(1e-9, -1.0, (2.0, -2.0)), False),
+        (InversePiece(1e-9, 1.0, (0.0, 2.0)), InversePiece(0.0, -1.0, (2.0, -2.0)), False),
+        (InversePiece(1e-13, 1.0, (0.0, 2.0)), InversePiece(-1e-13, -1.0, (2.0, -2.0)), True),
+        (InversePiece(0.0, 1.0, (0.1, 2.0)), InversePiece(0.0, -1.0, (2.0, -2.0)), False),
+        (InversePiece(0.0, 1.0, (0.0, -2.0)), InversePiece(0.0, -1.0, (2.0, -2.0)), False),
+        (InversePiece(0.0, 1.0, (0.0, 2.0)), InversePiece(0.0, -1.0, (2.0, 2.0)), False),
+        (InversePiece(0.0, 1.0, (0.0, 2.0)), InversePiece(0.0, -1.0, (2.0, -1.0)), False),
     ],
 )
 def test_halves_are_laplace_noise_where_nothing_is_left_to_add(one, other, is_laplace):
@@ -118,14 +134,14 @@ def test_halves_are_laplace_noise_where_nothing_is_left_to_add(one, other, is_la
 
 
 def test_a_product_needs_one_function_that_is_constant_on_either_half():
-    sign = Piece(-1.0, 0.0), Piece(2.0, 0.0)
+    sign = InversePiece(-1.0, 0.0), InversePiece(2.0, 0.0)
     logs = LOG_U, LOG_REST
     expected = LOG_U.scaled(-1.0), LOG_REST.scaled(2.0)
-    assert inverse._product(sign, logs) == expected
-    assert inverse._product(logs, sign) == expected
-    assert inverse._product(sign, sign) == (Piece(1.0, 0.0), Piece(4.0, 0.0))
-    assert inverse._product(logs, logs) is None
-    assert inverse._product((Piece(1.0, 0.0), U), logs) is None
+    assert inverse._multiply_halves(sign, logs) == expected
+    assert inverse._multiply_halves(logs, sign) == expected
+    assert inverse._multiply_halves(sign, sign) == (InversePiece(1.0, 0.0), InversePiece(4.0, 0.0))
+    assert inverse._multiply_halves(logs, logs) is None
+    assert inverse._multiply_halves((InversePiece(1.0, 0.0), U), logs) is None
 
 
 # --- noise ----------------------------------------------------------------------------------------
@@ -141,13 +157,21 @@ def made(*halves):
         ((LOG_U.scaled(-3.0),) * 2, "exponential", 3.0),
         ((LOG_REST.scaled(-3.0),) * 2, "exponential", 3.0),
         ((LOG_U.scaled(2.0),) * 2, "exponential", -2.0),
-        ((Piece(0.0, 3.0, (0.0, 2.0)), Piece(0.0, -3.0, (2.0, -2.0))), "laplace", 3.0),
-        ((Piece(0.0, -3.0, (0.0, 2.0)), Piece(0.0, 3.0, (2.0, -2.0))), "laplace", 3.0),
+        (
+            (InversePiece(0.0, 3.0, (0.0, 2.0)), InversePiece(0.0, -3.0, (2.0, -2.0))),
+            "laplace",
+            3.0,
+        ),
+        (
+            (InversePiece(0.0, -3.0, (0.0, 2.0)), InversePiece(0.0, 3.0, (2.0, -2.0))),
+            "laplace",
+            3.0,
+        ),
     ],
 )
 def test_noise_of_a_known_law_has_its_scale(halves, kind, factor):
     noise = made(*halves).noise()
-    assert type(noise) is (Noise if kind == "laplace" else Exponential)
+    assert type(noise) is (PendingNoise if kind == "laplace" else Exponential)
     assert (noise._kind, noise._factor.tolist()) == (kind, [factor] * 2)
 
 
@@ -159,9 +183,9 @@ def test_noise_of_a_known_law_has_its_scale(halves, kind, factor):
         (U, LOG_U),
         (LOG_U, LOG_REST),
         (LOG_U.moved(1.0),) * 2,
-        (Piece(0.0, -1.0, (0.0, 2.0)),) * 2,
-        (Piece(0.0, 3.0, (0.0, 2.0)), Piece(0.0, -2.0, (2.0, -2.0))),
-        (Piece(0.0, 3.0, (0.0, 2.0)), Piece(0.0, 3.0, (2.0, -2.0))),
+        (InversePiece(0.0, -1.0, (0.0, 2.0)),) * 2,
+        (InversePiece(0.0, 3.0, (0.0, 2.0)), InversePiece(0.0, -2.0, (2.0, -2.0))),
+        (InversePiece(0.0, 3.0, (0.0, 2.0)), InversePiece(0.0, 3.0, (2.0, -2.0))),
     ],
 )
 def test_of_other_functions_no_law_is_read(halves):
@@ -228,9 +252,9 @@ def test_a_half_of_which_no_piece_is_known_makes_no_function():
     for halves in ((U, CENTRED), (CENTRED, U)):
         known = inverse.function_of_uniform(base, halves, np.log, values)
         assert (known is None) == (halves[0] == CENTRED)
-    assert inverse.function_of_uniform(base, (U, Piece(0.5, -1.0)), np.log, values) is None
+    assert inverse.function_of_uniform(base, (U, InversePiece(0.5, -1.0)), np.log, values) is None
     both = inverse.function_of_uniform(base, (U, CENTRED), np.log1p, values)
-    assert both._halves == (Piece(0.0, 1.0, (1.0, 1.0)), Piece(0.0, 1.0, (0.5, 1.0)))
+    assert both._halves == (InversePiece(0.0, 1.0, (1.0, 1.0)), InversePiece(0.0, 1.0, (0.5, 1.0)))
 
 
 def test_a_part_of_a_function_is_the_function_of_that_part():

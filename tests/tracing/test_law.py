@@ -13,17 +13,17 @@ from dpaudit.accounting.events import LaplaceRelease, Sequence
 from dpaudit.accounting.proved import NumericalDP
 from dpaudit.auditing.traced import lines_of
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.exact_loss import Direction, TiltedLosses, lower_end
+from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, lower_end
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair, Side
-from dpaudit.tracing.determined import Outcome, learn
+from dpaudit.tracing.determined import RunOutput, learn_read_off
 from dpaudit.tracing.law import TracedLaw, TracedView
 from dpaudit.tracing.placed import law_of
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.runs import NoLawFound, forced
+from dpaudit.tracing.runs import NoLawFound, run_with_forced_values
 from dpaudit.tracing.steps import LAWS, Located
 
 HERE = {"isolation": Isolation(in_process=True), "executor": Executor(workers=1)}
@@ -198,7 +198,7 @@ def test_noisy_numbers_are_of_the_kind_that_plain_ones_are():
     assert isinstance(law, TracedLaw), law
     plain = kinds_of_numbers(PAIR.dataset, np.random.default_rng(0))
     assert plain[-1] == [True, False, True]
-    run = forced(kinds_of_numbers, PAIR.dataset, [np.zeros(())] * 3, law.located)
+    run = run_with_forced_values(kinds_of_numbers, PAIR.dataset, [np.zeros(())] * 3, law.located)
     assert run.run.value[-1] == plain[-1]
     with pytest.raises(MechanismError, match="whether a number is Python's or numpy's decides"):
         law.sample(PAIR.dataset, 3, np.random.default_rng(0))
@@ -464,8 +464,8 @@ def test_runs_that_share_a_state_get_no_loss():
 def test_values_are_read_off_where_they_stand():
     rng = np.random.default_rng(0)
     values = [rng.normal(size=2) for _ in range(5)]
-    outcomes = [Outcome(("a",), np.array([v[1], 3.0, v[0], v[1]])) for v in values]
-    found = learn(outcomes, values, np.ones(2))
+    outcomes = [RunOutput(("a",), np.array([v[1], 3.0, v[0], v[1]])) for v in values]
+    found = learn_read_off(outcomes, values, np.ones(2))
     assert found is not None
     assert found.places.tolist() == [2, 0]
 
@@ -473,16 +473,16 @@ def test_values_are_read_off_where_they_stand():
 def test_values_are_read_off_running_sums_and_not_off_squares():
     rng = np.random.default_rng(0)
     values = [rng.normal(size=3) for _ in range(20)]
-    sums = [Outcome(("a",), np.cumsum(v)) for v in values]
-    found = learn(sums, values, np.ones(3))
+    sums = [RunOutput(("a",), np.cumsum(v)) for v in values]
+    found = learn_read_off(sums, values, np.ones(3))
     assert found is not None
     assert all(found.agrees(*one, np.ones(3)) for one in zip(sums, values, strict=True))
     assert not found.agrees(sums[0], values[0] + [0, 1e-5, 0], np.ones(3))
     assert not found.agrees(sums[0], values[0] + [0, 1e-7, 0], np.array([1.0, 1e-3, 1.0]))
-    assert learn([Outcome(("a",), v**2) for v in values], values, np.ones(3)) is None
-    assert learn([Outcome(("a",), v[:2]) for v in values], values, np.ones(3)) is None
-    others = [Outcome((str(n),), v) for n, v in enumerate(values)]
-    assert learn(others, values, np.ones(3)) is None
+    assert learn_read_off([RunOutput(("a",), v**2) for v in values], values, np.ones(3)) is None
+    assert learn_read_off([RunOutput(("a",), v[:2]) for v in values], values, np.ones(3)) is None
+    others = [RunOutput((str(n),), v) for n, v in enumerate(values)]
+    assert learn_read_off(others, values, np.ones(3)) is None
 
 
 def clipped_beside_a_large_one(data, rng):
@@ -593,7 +593,7 @@ def test_lower_ends_of_read_laws_err_as_often_as_they_may(function, delta):
         for side in Side:
             tilted = law.sample_tilted(PAIR.seen_from(side), 2.0, 60, rng)
             losses = TiltedLosses(tilted.privacy_loss, tilted.log_mgf, 2.0, math.inf)
-            directions.append(Direction(losses, losses))
+            directions.append(LossDirection(losses, losses))
         reached.append(lower_end(directions, math.log(delta), 0.2))
         errors += reached[-1] > truth
     assert errors <= binom.ppf(0.999, 100, 0.2)

@@ -10,25 +10,25 @@ import pytest
 from scipy.stats import kstest, laplace, norm
 
 from dpaudit.auditing import traced
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import MeasurementEvidence
 from dpaudit.errors import MechanismError
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.tracing import determined, draws, law, placed, reading, steps
-from dpaudit.tracing.determined import Outcome, ReadOff, learn, runs_to_learn
+from dpaudit.tracing.determined import ReadOff, RunOutput, learn_read_off, runs_to_learn
 from dpaudit.tracing.draws import LawState
 from dpaudit.tracing.law import Profile
-from dpaudit.tracing.located import Noise
-from dpaudit.tracing.runs import NoLawFound, nearly_same, unlawful
+from dpaudit.tracing.located import PendingNoise
+from dpaudit.tracing.runs import NoLawFound, find_unlawful_reason, nearly_same
 from dpaudit.tracing.steps import LAWS, Located
 
 OWN, OTHER = Located(np.array([1.0]), np.array([0.5])), Located(np.array([2.0]), np.array([0.5]))
 
 
 def outcome(*numbers, fixed=("a",)):
-    return Outcome(fixed, np.array(numbers, dtype=float))
+    return RunOutput(fixed, np.array(numbers, dtype=float))
 
 
 # --- one noisy value ------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_location_is_a_centre_where_one_was_expected_or_is_given(located, loca
     found = state.form(a_call(), location, 1.0)
     is_centre = located == (True,) or (located == () and location != 0)
     assert state.located == [is_centre]
-    assert isinstance(found, Noise) is not is_centre
+    assert isinstance(found, PendingNoise) is not is_centre
     assert [one.parameters.centre.tolist() for one in met] == [[location] * 3] * is_centre
 
 
@@ -206,7 +206,7 @@ def test_a_draw_is_looked_at_first_by_one_line_and_only_while_the_run_goes_on():
     assert state.look is first is not None
     state.is_over = True
     with pytest.raises(draws.NoLaw, match="the output holds a draw by itself"):
-        Noise(state, "normal", draws.whole(a_call()), np.ones(3)).plain()
+        PendingNoise(state, "normal", draws.list_call_sources(a_call()), np.ones(3)).plain()
     assert met == []
     assert state.refusal is None
 
@@ -227,7 +227,7 @@ def test_the_first_refusal_stays():
 
 def test_a_value_is_drawn_around_its_centre_with_its_scale():
     where = Located(np.full(3000, 5.0), np.full(3000, 0.1))
-    drawn = draws.draw_value(draws.Meeting("laplace", "", where), np.random.default_rng(0))
+    drawn = draws.draw_value(draws.NoisyValue("laplace", "", where), np.random.default_rng(0))
     assert kstest(drawn, laplace(5.0, 0.1).cdf).pvalue > 1e-3
 
 
@@ -242,14 +242,14 @@ def test_how_many_runs_show_how_values_are_read_off():
 def test_a_value_that_stands_twice_is_read_where_it_stands_first_and_in_every_run():
     values = [np.array([float(n), 2.0 * n + 1]) for n in range(4)]
     outs = [outcome(v[1], v[0], v[1], 7.0) for v in values]
-    found = learn(outs, values, np.ones(2))
+    found = learn_read_off(outs, values, np.ones(2))
     assert found.places.tolist() == [1, 0]
     assert found.values(outs[2]).tolist() == values[2].tolist()
     assert found.values(outcome(1.0, 2.0, 3.0, 4.0, fixed=("b",))) is None
     apart = [*outs[:3], outcome(0.0, *outs[3].numbers[1:])]
-    assert learn(apart, values, np.ones(2)).places.tolist() == [1, 2]
+    assert learn_read_off(apart, values, np.ones(2)).places.tolist() == [1, 2]
     apart[0] = outcome(*outs[0].numbers[:2], 0.0, 7.0)
-    assert learn(apart, values, np.ones(2)) is None
+    assert learn_read_off(apart, values, np.ones(2)) is None
 
 
 def test_places_agree_only_where_values_are_equal():
@@ -282,31 +282,31 @@ def affine_runs(count, length=3, shift=lambda n: 0.0):
 
 
 def test_an_affine_map_needs_runs_that_judge_it():
-    assert learn(*affine_runs(11), np.ones(2)) is not None
-    assert learn(*affine_runs(10), np.ones(2)) is not None
-    assert learn(*affine_runs(9), np.ones(2)) is None
+    assert learn_read_off(*affine_runs(11), np.ones(2)) is not None
+    assert learn_read_off(*affine_runs(10), np.ones(2)) is not None
+    assert learn_read_off(*affine_runs(9), np.ones(2)) is None
 
 
 @pytest.mark.parametrize("at", [-1, -5])
 def test_one_run_that_judges_is_enough_against_a_map(at):
     outs, values = affine_runs(20, shift=lambda n: 1e-3 * (n == 20 + at))
-    assert learn(outs, values, np.ones(2)) is None
+    assert learn_read_off(outs, values, np.ones(2)) is None
 
 
 def test_outputs_that_are_no_numbers_or_too_many_tell_no_values():
     outs, values = affine_runs(20)
     outs[3] = outcome(*[math.nan] * len(outs[3].numbers))
-    assert learn(outs, values, np.ones(2)) is None
+    assert learn_read_off(outs, values, np.ones(2)) is None
     many = determined.MOST + 1
-    assert learn(*affine_runs(many + 20, length=many + 1), np.ones(2)) is None
+    assert learn_read_off(*affine_runs(many + 20, length=many + 1), np.ones(2)) is None
 
 
 def test_arrays_of_another_shape_are_of_another_form():
-    one, other = (Outcome.of(np.zeros(shape), None) for shape in ((2, 3), (3, 2)))
+    one, other = (RunOutput.of(np.zeros(shape), None) for shape in ((2, 3), (3, 2)))
     assert one.numbers.shape == other.numbers.shape
     assert one.fixed != other.fixed
     array = np.zeros(2)
-    kept = Outcome.of(array, None)
+    kept = RunOutput.of(array, None)
     array += 1
     assert kept.numbers.tolist() == [0, 0]
 
@@ -318,7 +318,7 @@ def test_a_run_given_values_that_were_read_off_may_differ_by_what_that_rounds():
     one = outcome(1.0, 1e6)
     for moved, close in (([0.9e-6, 0], True), ([0, 0.9e-3], True), ([2.1e-6, 0], False)):
         for sign in (-1, 1):
-            far = Outcome(("a",), one.numbers + sign * np.array(moved))
+            far = RunOutput(("a",), one.numbers + sign * np.array(moved))
             assert nearly_same(far, one, 1.0) is close
     assert not nearly_same(outcome(1.0 + 0.9e-6, 1e6), one, 1e-3)
     assert not nearly_same(outcome(1.0, 1e6, fixed=("b",)), one, 1.0)
@@ -335,7 +335,7 @@ def test_runs_that_must_be_the_same_are_so_bit_for_bit():
 def meetings(*pairs):
     return [
         tuple(
-            draws.Meeting(kind, "line 1", Located(np.array(c), np.array(s)))
+            draws.NoisyValue(kind, "line 1", Located(np.array(c), np.array(s)))
             for c, s in ((centre, scale), (other, other_scale))
         )
         for kind, centre, scale, other, other_scale in pairs
@@ -390,7 +390,7 @@ def a_run(**given):
     ],
 )
 def test_why_a_run_has_no_law(given, reason, place):
-    found = unlawful(a_run(**given))
+    found = find_unlawful_reason(a_run(**given))
     if reason is None:
         assert found is None
     else:
@@ -401,7 +401,7 @@ def test_why_a_run_has_no_law(given, reason, place):
 def test_a_refusal_comes_first_with_its_line():
     run = a_run(error="ValueError")
     run.refusal = "line 7", "a draw is used twice"
-    assert unlawful(run) == NoLawFound(reason="a draw is used twice", place="line 7")
+    assert find_unlawful_reason(run) == NoLawFound(reason="a draw is used twice", place="line 7")
     assert str(NoLawFound(reason="why", place="line 7")) == "line 7: why"
 
 
@@ -439,7 +439,7 @@ def test_six_lines_are_named_and_the_others_counted(count, more):
     place = traced.lines_of(a_placed_law(True, True, True))
     lines = [place.lines[0].model_copy(update={"place": f"line {n}"}) for n in range(count)]
     named = ", ".join(f"2 with normal noise at `line {n}`" for n in range(min(count, 6)))
-    said = traced._words(place.model_copy(update={"lines": lines}))
+    said = traced._format_read_law(place.model_copy(update={"lines": lines}))
     assert said == f"A law was read from the code: noisy values, {named}{more}."
 
 
@@ -463,14 +463,14 @@ def test_the_largest_movement_is_shown_with_records(monkeypatch):
 def evidence(lower, name, **given):
     facts = {"lower": lower, "upper": None, "estimate": None, "estimator": name, "trials": 9}
     facts |= {"budget": {name: 0.1}, "counts": {name: 3}, "notes": (f"of {name}",)}
-    return Evidence(**(facts | given))
+    return MeasurementEvidence(**(facts | given))
 
 
 @pytest.mark.parametrize(("losses", "outputs"), [(2.0, 1.0), (1.0, 2.0), (1.0, 1.0)])
 def test_of_losses_and_outputs_the_larger_end_counts(losses, outputs):
     event = object()
     both = evidence(losses, "losses"), evidence(outputs, "event", carrying=event)
-    found = traced._joined(*both, a_placed_law(True, True, True))
+    found = traced._merge_loss_evidence(*both, a_placed_law(True, True, True))
     assert found.lower == max(losses, outputs)
     assert found.carrying is (event if outputs > losses else None)
     assert found.budget == {"losses": 0.1, "outputs, event": 0.1}
@@ -485,7 +485,9 @@ class Spent:
         self.alphas = {}
         monkeypatch.setattr(traced, "law_of", lambda *_: a_placed_law(True, True, True))
         monkeypatch.setattr(traced.Drawer, "probing", lambda *_, **__: None)
-        monkeypatch.setattr(traced.black_box, "event", self._answer("event", 3, outputs))
+        monkeypatch.setattr(
+            traced.black_box, "bound_epsilon_by_event", self._answer("event", 3, outputs)
+        )
         monkeypatch.setattr(traced.white_box, "exact_loss", self._answer("losses", 3, losses))
 
     def _answer(self, name, at, found):
@@ -519,7 +521,7 @@ def test_outputs_and_losses_share_the_error_probability(monkeypatch):
     assert spent.alphas == pytest.approx({"event": 0.02, "losses": 0.18})
 
 
-FAILED = SelfCheck(
+FAILED = CheckOutcome(
     name="uniforms", statement="D <= d", passed=False, statistic=2.0, threshold=1.0, evidence=""
 )
 
@@ -564,5 +566,5 @@ def test_outputs_have_any_loss_where_one_noisy_value_is_gaussian(kinds, unbounde
 
 
 def test_of_several_seeds_the_first_is_named():
-    found = unlawful(a_run(seeds=[(1, "line 4"), (2, "line 5")]))
+    found = find_unlawful_reason(a_run(seeds=[(1, "line 4"), (2, "line 5")]))
     assert found.place == "line 4"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dpaudit.tracing import located, pending
-from dpaudit.tracing.located import Exponential, MixedNoise, Noise, WholeNoise
-from dpaudit.tracing.pending import JointNoise, Pending, whole
+from dpaudit.tracing.located import Exponential, MixedNoise, PendingNoise, WholeNoise
+from dpaudit.tracing.pending import JointNoise, Pending, list_call_sources
 
 
 class AState:
@@ -40,9 +40,9 @@ def a_call(shape=(2,), kind="normal"):
     return SimpleNamespace(shape=shape, kind=kind, name=kind, index=0)
 
 
-def noise(state, kind="normal", factor=(2.0, 3.0), of=Noise):
+def noise(state, kind="normal", factor=(2.0, 3.0), of=PendingNoise):
     factor = np.array(factor)
-    return of(state, kind, whole(a_call(factor.shape, kind)), factor)
+    return of(state, kind, list_call_sources(a_call(factor.shape, kind)), factor)
 
 
 # --- noise with a scale ---------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def test_a_noisy_number_is_of_numpy_where_the_sum_of_plain_ones_is(value, shape,
     state = AState(2.0)
     assert type(value + noise(state, factor=2.0)) is kind
     assert type(noise(state, factor=2.0) + value) is kind
-    part = Noise(state, "normal", whole(a_call())[0:1], np.array([2.0, 3.0]))[0]
+    part = PendingNoise(state, "normal", list_call_sources(a_call())[0:1], np.array([2.0, 3.0]))[0]
     assert type(1.5 + part) is np.float64
     assert type(noise(state, factor=2.0).meet(1.5, of_numpy=False)) is float
     assert type(part.meet(1.5, of_numpy=False)) is float
@@ -178,7 +178,9 @@ def test_rounded_arrays_of_other_noise_are_arrays_of_floats():
 
 
 def whole_noise(state, kind=np.int64):
-    return WholeNoise(state, "discrete laplace", whole(a_call()), np.array([0.5, 0.25]), kind)
+    return WholeNoise(
+        state, "discrete laplace", list_call_sources(a_call()), np.array([0.5, 0.25]), kind
+    )
 
 
 @pytest.mark.parametrize(
@@ -246,7 +248,7 @@ def test_exponential_noise_that_is_looked_at_is_a_draw_that_both_sides_share():
 def test_the_difference_of_two_exponential_draws_is_laplace_noise(difference):
     state = AState()
     made = difference(exponential(state), exponential(state))
-    assert (type(made), made._kind) == (Noise, "laplace")
+    assert (type(made), made._kind) == (PendingNoise, "laplace")
     assert made._factor.tolist() == [2.0, 3.0]
     assert len(made._sources) == 2
     assert state.decided == []
@@ -397,10 +399,10 @@ def test_noise_inside_of_lists_and_dicts_is_decided():
     state = AState(2.0)
     z = noise(state, factor=2.0)
     held = {"a": [z, (1, z)], "b": "text"}
-    assert pending.plainly(held) == {"a": [2.0, (1, 2.0)], "b": "text"}
-    assert type(pending.plainly((z,))) is tuple
+    assert pending.decide_pending_noise(held) == {"a": [2.0, (1, 2.0)], "b": "text"}
+    assert type(pending.decide_pending_noise((z,))) is tuple
     assert pending.is_number(np.array([1, 2]))
     assert not pending.is_number(z)
     assert not pending.is_number("a")
-    assert pending.numbers((2, 2)).tolist() == [[0, 1], [2, 3]]
-    assert pending.numbers(()).shape == ()
+    assert pending.number_draw_entries((2, 2)).tolist() == [[0, 1], [2, 3]]
+    assert pending.number_draw_entries(()).shape == ()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.tracing.movement import MovementBounds, Refusal, read_movement_bounds
+from dpaudit.tracing.movement import MovementBounds, TraceRefusal, read_movement_bounds
 from tests.tracing.replayed_pairs import moved
 
 REACHES = (0.1, 1.0, 30.0)
@@ -221,7 +221,7 @@ def test_noise_is_seen_however_it_is_added(form):
 def refused(function, dataset=None, neighbour=None):
     pair = a_pair() if dataset is None else (dataset, neighbour)
     found = read_movement_bounds(function, *pair)
-    assert isinstance(found, Refusal), found
+    assert isinstance(found, TraceRefusal), found
     return found.reason
 
 
@@ -427,7 +427,7 @@ def check_a_program(program, seed):
     plan, function = program
     dataset, neighbour = a_pair(n=5, d=2, seed=seed)
     found = read_movement_bounds(function, dataset, neighbour)
-    if isinstance(found, Refusal):
+    if isinstance(found, TraceRefusal):
         assert found.reason == "nothing bounds how far the centre moves", (plan, found)
         return
     require_sound(function, dataset, neighbour, found, seeds=2)

@@ -6,9 +6,9 @@ import pytest
 from dpaudit.freezing import patching
 from dpaudit.tracing.discrete import Stepped
 from dpaudit.tracing.draws import LawState
-from dpaudit.tracing.lockstep import trace
-from dpaudit.tracing.pending import plainly
-from dpaudit.tracing.runs import unlawful
+from dpaudit.tracing.lockstep import trace_run
+from dpaudit.tracing.pending import decide_pending_noise
+from dpaudit.tracing.runs import find_unlawful_reason
 
 COINS = {
     "sum": lambda a, b: a + b,
@@ -49,8 +49,8 @@ def traced(function, meet):
     """Return what a run returns whose noisy values are given, or what it raises."""
     state = LawState(0, lambda meeting: np.array(meet(meeting.parameters), dtype=float))
     with patching.patched(function):
-        run = trace(state, lambda data, rng: plainly(function(data, rng)), None)
-    return run.run.value if unlawful(run) is None else unlawful(run).reason
+        run = trace_run(state, lambda data, rng: decide_pending_noise(function(data, rng)), None)
+    return run.run.value if find_unlawful_reason(run) is None else find_unlawful_reason(run).reason
 
 
 def coins_of(a, b):

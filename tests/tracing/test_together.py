@@ -10,11 +10,11 @@ import pytest
 from dpaudit.errors import MechanismError
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.tracing.determined import Outcome
+from dpaudit.tracing.determined import RunOutput
 from dpaudit.tracing.law import TracedLaw
 from dpaudit.tracing.plain import is_plain_numpy
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.together import NotTogether, batches
+from dpaudit.tracing.together import NotTogether, split_runs_into_batches
 
 RECORDS = np.random.default_rng(0).normal(size=(20, 3))
 PAIR = Pair(RECORDS, np.concatenate([RECORDS[:-1], [[3.0, -2.0, 4.0]]]), REPLACE_RECORD)
@@ -95,7 +95,7 @@ def test_losses_of_runs_together_are_those_of_single_ones(function, monkeypatch)
     law = law_of(function)
     drawn = law.sample_tilted(PAIR, 0.8, 40, np.random.default_rng(2))
     noise = law.uniform_residuals(drawn.transcripts, PAIR.dataset)
-    monkeypatch.setattr("dpaudit.tracing.law.batches", lambda runs, *data: None)
+    monkeypatch.setattr("dpaudit.tracing.law.split_runs_into_batches", lambda runs, *data: None)
     alone = law.privacy_loss(drawn.transcripts, PAIR)
     assert drawn.privacy_loss == pytest.approx(alone, rel=1e-9, abs=1e-9)
     assert noise == pytest.approx(law.uniform_residuals(drawn.transcripts, PAIR.dataset), abs=1e-12)
@@ -207,7 +207,7 @@ def test_runs_that_differ_go_alone_and_draw_as_if_none_had_gone_together(functio
     with law._patched(), pytest.raises(NotTogether):
         law._together.forced(PAIR.dataset, np.zeros((20, len(law.keys))))
     tried = law.sample_tilted(PAIR, 0.5, 20, np.random.default_rng(4))
-    monkeypatch.setattr("dpaudit.tracing.law.batches", lambda runs, *data: None)
+    monkeypatch.setattr("dpaudit.tracing.law.split_runs_into_batches", lambda runs, *data: None)
     alone = law.sample_tilted(PAIR, 0.5, 20, np.random.default_rng(4))
     assert np.array_equal(tried.transcripts, alone.transcripts)
     assert np.array_equal(tried.privacy_loss, alone.privacy_loss)
@@ -237,7 +237,7 @@ def test_a_lane_that_differs_from_its_run_lets_all_go_alone(monkeypatch):
 
     def other(self, values, pair):
         own, neighbours, outcome = alone(self, values, pair)
-        return own, neighbours, Outcome(outcome.fixed, outcome.numbers + 1e-12)
+        return own, neighbours, RunOutput(outcome.fixed, outcome.numbers + 1e-12)
 
     monkeypatch.setattr(TracedLaw, "_both", other)
     with law._patched(), pytest.raises(NotTogether):
@@ -246,9 +246,9 @@ def test_a_lane_that_differs_from_its_run_lets_all_go_alone(monkeypatch):
 
 def test_runs_go_together_within_memory():
     small = np.zeros(40)
-    assert batches(100, small, small) == [100]
-    assert batches(10, small) is None
-    assert sum(batches(1000, np.zeros(2**14))) == 1000
-    assert max(batches(1000, np.zeros(2**14))) <= 64
-    assert batches(1000, np.zeros(2**18)) is None
-    assert batches(1000, np.array([object()])) is None
+    assert split_runs_into_batches(100, small, small) == [100]
+    assert split_runs_into_batches(10, small) is None
+    assert sum(split_runs_into_batches(1000, np.zeros(2**14))) == 1000
+    assert max(split_runs_into_batches(1000, np.zeros(2**14))) <= 64
+    assert split_runs_into_batches(1000, np.zeros(2**18)) is None
+    assert split_runs_into_batches(1000, np.array([object()])) is None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, laplace
 
-from dpaudit.laws.observed import Reading, as_mechanism
+from dpaudit.laws.observed import ObservationSettings, as_mechanism
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
 from dpaudit.tracing.discrete import KINDS, Stepped
 from dpaudit.tracing.law import TracedLaw, TracedView
@@ -20,7 +20,7 @@ LONGER = Pair(np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0]), ADD_REMOVE_RECORD
 
 
 def watch(function, *what, pair=PAIR):
-    return law_of(as_mechanism(function, Reading(observe=what)), pair, 0)
+    return law_of(as_mechanism(function, ObservationSettings(observe=what)), pair, 0)
 
 
 # Warnings and exceptions

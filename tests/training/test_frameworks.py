@@ -140,7 +140,7 @@ def test_a_twin_of_a_framework_is_refuted_and_the_right_one_is_not(family, neede
 def test_an_observer_of_opacus_sees_the_sum_and_leaves_the_accountant_its_hook():
     torch = pytest.importorskip("torch", reason="make training installs torch")
     opacus = pytest.importorskip("opacus", reason="make training installs opacus")
-    from dpaudit.adapters.opacus import NoisyGradients
+    from dpaudit.adapters.opacus import OpacusNoisyGradients
 
     rows = torch.eye(4)
     model = torch.nn.Linear(4, 1, bias=False)
@@ -152,7 +152,7 @@ def test_an_observer_of_opacus_sees_the_sum_and_leaves_the_accountant_its_hook()
         noise_multiplier=1e-9,
         max_grad_norm=0.5,
     )
-    seen = NoisyGradients(optimizer)
+    seen = OpacusNoisyGradients(optimizer)
     for (batch,) in loader:
         optimizer.zero_grad()
         model(batch).mean().backward()
@@ -167,9 +167,9 @@ def test_an_observer_of_jax_privacy_sees_the_sum():
     pytest.importorskip("jax_privacy", reason="make training installs jax-privacy")
     from jax_privacy import noise_addition
 
-    from dpaudit.adapters.jax_privacy import NoisyGradients
+    from dpaudit.adapters.jax_privacy import JaxNoisyGradients
 
-    noise = NoisyGradients(noise_addition.gaussian_privatizer(stddev=1e-9, prng_key=0), 0.5)
+    noise = JaxNoisyGradients(noise_addition.gaussian_privatizer(stddev=1e-9, prng_key=0), 0.5)
     given = {"a": jax.numpy.ones(2), "b": jax.numpy.full((1, 1), 2.0)}
     noisy, _ = noise.update(given, noise.init(given))
     np.testing.assert_allclose(noise.steps, [[2.0, 2.0, 4.0]], atol=1e-6)

@@ -10,8 +10,8 @@ import pytest
 from dpaudit.errors import DataError
 from dpaudit.estimation.attack_table import AttackRow, excess_of_intervals
 from dpaudit.verification import Reader, attack_tables
-from dpaudit.verification.attack_tables import _least, binomial_above, judge_table
-from dpaudit.verification.document import _document
+from dpaudit.verification.attack_tables import _bound_rate_from_below, binomial_above, judge_table
+from dpaudit.verification.document import _parse_certificate
 from dpaudit.verification.judge import verify_file
 from dpaudit.verification.reals import Real, precision
 from tests.verification.tables import ROWS, of_a_table, oracle
@@ -43,7 +43,7 @@ def stated(epsilon, alpha):
 @pytest.mark.parametrize("alpha", [0.5, 0.05, 1e-9])
 def test_the_excess_is_that_of_two_intervals(content, epsilon, alpha):
     content["parameters"] |= {"epsilon": epsilon, "alpha": alpha}
-    outcome, *_ = judge_table(_document("c.json", content), Reader())
+    outcome, *_ = judge_table(_parse_certificate("c.json", content), Reader())
     expected = oracle(ROWS, epsilon, 1e-5, alpha)
     assert float(outcome.quantities["ratio"]) == pytest.approx(expected, rel=1e-6)
     assert stated(epsilon, alpha) == pytest.approx(expected, rel=1e-6)
@@ -56,19 +56,21 @@ ENDS = [(3, 10), (471, 500), (1, 1), (1, 10**6), (500_000, 10**6), (10**6, 10**6
 @pytest.mark.parametrize(("hits", "runs"), ENDS)
 def test_an_end_errs_with_its_share_and_no_more(hits, runs, share):
     with precision(50, 5.0):
-        rate = _least(hits, runs, Real(share))
+        rate = _bound_rate_from_below(hits, runs, Real(share))
         assert binomial_above(hits, runs, float(rate)) <= share
         assert binomial_above(hits, runs, float(rate) * (1 + 1e-9)) > share
 
 
 def test_an_end_is_safe_where_doubles_are_coarse():
     with precision(50, 5.0):
-        assert 0 < binomial_above(471, 500, _least(471, 500, Real(1e-300))) <= 1e-300
+        assert (
+            0 < binomial_above(471, 500, _bound_rate_from_below(471, 500, Real(1e-300))) <= 1e-300
+        )
 
 
 def test_where_doubles_find_no_end_none_is_claimed(monkeypatch):
     monkeypatch.setattr(attack_tables, "betaincinv", lambda *given: math.nan)
-    assert _least(471, 500, Real(0.0125)) <= 0
+    assert _bound_rate_from_below(471, 500, Real(0.0125)) <= 0
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-9, 1.2])
@@ -76,7 +78,7 @@ def test_an_end_that_is_computed_too_far_inside_is_moved_out(monkeypatch, factor
     true = attack_tables.betaincinv
     monkeypatch.setattr(attack_tables, "betaincinv", lambda *given: factor * true(*given))
     with precision(50, 5.0):
-        assert binomial_above(471, 500, _least(471, 500, Real(0.0125))) <= 0.0125
+        assert binomial_above(471, 500, _bound_rate_from_below(471, 500, Real(0.0125))) <= 0.0125
 
 
 def test_a_tail_is_that_of_the_binomial_law():

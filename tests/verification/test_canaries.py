@@ -9,13 +9,13 @@ import pytest
 from mpmath import mp
 
 import dpaudit
-from dpaudit.auditing.canary_table import Table, as_table, asked_of, game_of
+from dpaudit.auditing.canary_table import CanaryTable, as_table, game_of, resolve_canary_settings
 from dpaudit.errors import DataError
 from dpaudit.estimation.canaries import right_guesses
 from dpaudit.estimation.one_run import p_value
 from dpaudit.reals import Real
 from dpaudit.verification import Reader
-from dpaudit.verification.canaries import counted_again
+from dpaudit.verification.canaries import count_right_guesses
 from dpaudit.verification.canaries import p_value as proved_p_value
 
 
@@ -146,7 +146,7 @@ def test_guesses_are_counted_as_in_the_audit(rng):
             coins = np.where(included, 1, -1).astype(np.int8)
             for size in (1, 2, 11, 40):
                 found = right_guesses(scores[None], coins[None], [size])[0, 0]
-                low, high = counted_again(as_table(scores, included), "independent", size)
+                low, high = count_right_guesses(as_table(scores, included), "independent", size)
                 assert low <= found <= high
                 assert low == high or digits == 0
 
@@ -157,9 +157,9 @@ def test_guesses_about_pairs_are_counted_as_in_the_audit(rng, digits):
         first = rng.random(20) < 0.5
         included = np.stack([first, ~first], axis=1).ravel()
         table = as_table(np.round(3 * rng.normal(size=40), digits), included, np.arange(40) // 2)
-        asked = asked_of(table, 1e-5, 0.95, "pairs", None, None, 0, [1, 7, 20])
+        asked = resolve_canary_settings(table, 1e-5, 0.95, "pairs", None, None, 0, [1, 7, 20])
         for one in game_of(table, asked).counted(asked.plans):
-            low, high = counted_again(table, "pairs", one.plan.guesses)
+            low, high = count_right_guesses(table, "pairs", one.plan.guesses)
             assert low <= one.correct <= high
             assert low == high or digits == 0
 
@@ -173,7 +173,7 @@ def of_noise(tmp_path, guesses=None, digits=9):
     scores, included = np.round(rng.normal(size=1000), digits), rng.random(1000) < 0.51
     np.savez(tmp_path / "noise.npz", score=scores, included=included)
     table = as_table(scores, included)
-    asked = asked_of(table, 1e-5, 0.95, "independent", None, 2.0, 0, guesses)
+    asked = resolve_canary_settings(table, 1e-5, 0.95, "independent", None, 2.0, 0, guesses)
     counted = game_of(table, asked).counted(asked.plans)
     found = Counts(table, [(one.plan.guesses, one.plan.share, one.correct) for one in counted])
     return found, Reader(scores=str(tmp_path / "noise.npz"))
@@ -183,7 +183,7 @@ def of_noise(tmp_path, guesses=None, digits=9):
 class Counts:
     """Counts of right guesses, and the file that states them."""
 
-    table: Table
+    table: CanaryTable
     plans: list[tuple[int, float, int]]
 
     def write(self, path, *, alpha=0.05, epsilon=2.0, design="independent"):
@@ -294,7 +294,7 @@ def test_scores_that_are_all_equal_show_nothing(tmp_path):
     (verdict,) = dpaudit.verify(path, Reader(scores=str(tmp_path / "s.npz"), guesses=[400]))
     assert not verdict.verified
     assert any(one.startswith("p_value") for one in verdict.failures)
-    assert counted_again(table, "independent", 400) == (0, 400)
+    assert count_right_guesses(table, "independent", 400) == (0, 400)
     assert verdict.ratio < 1e-2
 
 
@@ -303,7 +303,7 @@ def test_equal_scores_leave_the_least_count(tmp_path, rng):
     included = rng.permutation(400) < 200
     scores = np.where(included, 2.0, -2.0) * (rng.random(400) < 0.4)
     table = as_table(scores, included)
-    low, high = counted_again(table, "independent", 300)
+    low, high = count_right_guesses(table, "independent", 300)
     assert high - low > 50
     lucky = exact(high, 300, 400, 0.5, 0.0)
     least = exact(low, 300, 400, 0.5, 0.0)
@@ -319,7 +319,7 @@ def test_coins_that_are_not_as_designed_refute_nothing(tmp_path, rng):
     included = np.arange(1000) % 2 == 0  # every other row: no coin did that
     moved = rng.normal(size=1000) + 5 * included
     table = as_table(moved, included)
-    asked = asked_of(table, 1e-5, 0.95, "fixed-size", None, 0.5, 0, None)
+    asked = resolve_canary_settings(table, 1e-5, 0.95, "fixed-size", None, 0.5, 0, None)
     counted = game_of(table, asked).counted(asked.plans)
     counts = Counts(table, [(one.plan.guesses, one.plan.share, one.correct) for one in counted])
     np.savez(tmp_path / "s.npz", score=moved, included=included)

@@ -10,14 +10,14 @@ import pytest
 from scipy.stats import binom
 
 import dpaudit.verdicts as verdicts
-from dpaudit.auditing.canary_table import Table
+from dpaudit.auditing.canary_table import CanaryTable
 from dpaudit.reals import Real
 from dpaudit.verification import Reader, canaries
-from dpaudit.verification.canaries import Stated, counted_again
+from dpaudit.verification.canaries import CanaryStatement, count_right_guesses
 from dpaudit.verification.document import Verdict
 from dpaudit.verification.judge import _stricter, _too_small
 
-PLAN = Stated(
+PLAN = CanaryStatement(
     design="independent", coins=100, rows=100, included=40, delta=Real(0), claimed=Real(0),
     alpha=Real(0.05), guesses=(50,), shares=(1.0,), correct=(40,),
 )  # fmt: skip
@@ -25,7 +25,7 @@ PLAN = Stated(
 
 def table(included, group=None):
     included = np.asarray(included, dtype=bool)
-    return Table(scores=np.arange(float(len(included))), included=included, group=group)
+    return CanaryTable(scores=np.arange(float(len(included))), included=included, group=group)
 
 
 def told(design, included, table=None, reader=None):
@@ -119,10 +119,10 @@ def test_counts_are_the_least_and_the_most_of_all_orders_of_equal_scores(seed, d
         group = np.repeat(np.arange(4), 2)
     else:
         included, group = rng.random(8) < 0.5, None
-    given = Table(scores=scores, included=included, group=group)
+    given = CanaryTable(scores=scores, included=included, group=group)
     for guesses in range(1, 5):
         seen = {by_order(given, design, guesses, rng) for _ in range(300)}
-        low, high = counted_again(given, design, guesses)
+        low, high = count_right_guesses(given, design, guesses)
         assert low <= min(seen)
         assert max(seen) <= high
         if design == "pairs":

@@ -10,7 +10,7 @@ import pytest
 
 import dpaudit.laws.code as code
 import dpaudit.laws.isolated as isolated
-from dpaudit.auditing.canary_table import Table
+from dpaudit.auditing.canary_table import CanaryTable
 from dpaudit.errors import DataError
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
@@ -27,7 +27,7 @@ from dpaudit.verification import (
     reruns,
 )
 from dpaudit.verification.document import read
-from dpaudit.verification.replayed import Judged, _conclusion, _half_line, _Law
+from dpaudit.verification.replayed import Judged, _half_line, _judge_event_probabilities, _OutputLaw
 
 KEY = "laplace(0;)#0"
 CERTIFICATE = {
@@ -121,20 +121,20 @@ def test_choices_of_a_drawn_certificate_are_those_of_its_settings(monkeypatch):
 def test_runs_of_a_file_are_tested_as_runs_and_a_file_without_has_none():
     rng = np.random.default_rng(0)
     scores, included = rng.normal(size=400), rng.random(400) < 0.5
-    runs = Table(scores=scores, included=included, group=np.repeat(np.arange(4), 100))
-    assert canaries._unfair(runs, "runs") == ()
-    alone = Table(scores=scores, included=included, group=None)
-    assert canaries._unfair(alone, "runs") == ("design: the file of scores has no runs",)
-    assert canaries._unfair(alone, "independent") == ()
-    odd = Table(scores=scores, included=np.arange(400) % 100 < 50, group=runs.group)
-    (said,) = canaries._unfair(odd, "runs")
+    runs = CanaryTable(scores=scores, included=included, group=np.repeat(np.arange(4), 100))
+    assert canaries._find_unfair_coins(runs, "runs") == ()
+    alone = CanaryTable(scores=scores, included=included, group=None)
+    assert canaries._find_unfair_coins(alone, "runs") == ("design: the file of scores has no runs",)
+    assert canaries._find_unfair_coins(alone, "independent") == ()
+    odd = CanaryTable(scores=scores, included=np.arange(400) % 100 < 50, group=runs.group)
+    (said,) = canaries._find_unfair_coins(odd, "runs")
     assert said.startswith("design: not every run has coins of its own")
 
 
 def test_no_p_value_is_stated_below_the_least():
     given = {"design": "independent", "coins": 4000, "rows": 4000, "included": 2000}
     zero = {"delta": Real(0), "claimed": Real(0), "alpha": Real(0.05)}
-    one = canaries.Stated(**given, **zero, guesses=(4000,), shares=(1.0,), correct=(4000,))
+    one = canaries.CanaryStatement(**given, **zero, guesses=(4000,), shares=(1.0,), correct=(4000,))
     assert float(canaries._least_p_value(one, (4000,))) == 1e-290
     assert float(canaries._least_p_value(one, (0,))) == 1.0
 
@@ -143,13 +143,13 @@ def test_no_p_value_is_stated_below_the_least():
 
 
 def law(kind="laplace", centre=0.0, factor=1.0, **given):
-    return _Law(centre, factor, kind, "", 0.0, **given)
+    return _OutputLaw(centre, factor, kind, "", 0.0, **given)
 
 
 @pytest.mark.parametrize("uniform", [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_rounding_moves_a_probability_where_noise_of_either_dataset_is_uniform(uniform):
     own = [[law("uniform" if one else "laplace")] for one in uniform]
-    found = _conclusion(own, Real(0.5), Real(0.25), (0.1, 0.0), 0.01, (), False)
+    found = _judge_event_probabilities(own, Real(0.5), Real(0.25), (0.1, 0.0), 0.01, (), False)
     absolute = np.log(0.49 / 0.26) - 0.01
     relative = np.log(0.5 * 0.99 / 0.25) - 0.01
     due = absolute if any(uniform) else relative
@@ -183,7 +183,7 @@ def test_what_no_replay_heeds_fails_its_certificate(monkeypatch):
         instance=instance,
     )  # fmt: skip
     reader = Reader(seed=1, mechanism=len, ignore=("at",))
-    found = replayed.replayed_by_reader(document, reader, NEIGHBOURS, ["pair"])
+    found = replayed.replay_reader_mechanism(document, reader, NEIGHBOURS, ["pair"])
     assert [one.partition(":")[0] for one in found.failures] == ["pair", "ignore", "counts"]
 
 
@@ -193,13 +193,13 @@ def seen_in(monkeypatch, first, second, copied=(False, False), drawn=0, loaded=F
         Run(seed=1, calls=[None] * count, copied=one)
         for count, one in zip((first, second), copied, strict=True)
     )
-    monkeypatch.setattr(rerun_replay, "_run", lambda *_: (next(made), None))
-    monkeypatch.setattr(rerun_replay, "_function", lambda *_: None)
-    monkeypatch.setattr(rerun_replay, "_hash", lambda *_: "own")
+    monkeypatch.setattr(rerun_replay, "_run_recorded", lambda *_: (next(made), None))
+    monkeypatch.setattr(rerun_replay, "_make_called_function", lambda *_: None)
+    monkeypatch.setattr(rerun_replay, "_compute_code_hash", lambda *_: "own")
     found = (None, drawn, loaded)
     monkeypatch.setattr(rerun_replay.recorder, "load_recorded", lambda *_: found)
     task = {"code": "m:f", "form": None, "read": None, "data": (0, 1), "seed": 1}
-    return json.loads(rerun_replay.seen(task))
+    return json.loads(rerun_replay.run_replay_task(task))
 
 
 def test_what_a_first_call_draws_beyond_a_later_one_is_a_state(monkeypatch):
@@ -224,16 +224,16 @@ def test_a_call_declares_one_sensitivity_in_all_runs(monkeypatch, varies, due):
         one = Call(kind="k", key=KEY, location=float(data), declared=said, **fields)
         return Run(seed=seed, calls=[one]), None
 
-    monkeypatch.setattr(rerun_replay, "_run", once)
+    monkeypatch.setattr(rerun_replay, "_run_recorded", once)
     task = {"declared": KEY, "data": (0, 1)}
-    assert rerun_replay._declaration(None, task, 1) == due
+    assert rerun_replay._measure_declared_movement(None, task, 1) == due
 
 
 @pytest.mark.parametrize("reads", [[], [["number", 0]]])
 @pytest.mark.parametrize("touched", [[], [("value carried along", "x")], [("file", "y")]])
 def test_what_came_along_with_the_code_or_is_never_read_is_not_unmoved(monkeypatch, reads, touched):
     monkeypatch.setattr(reruns, "task_of", lambda *_: b"")
-    monkeypatch.setattr(reruns, "_touched", lambda *_: touched)
+    monkeypatch.setattr(reruns, "_find_touched_state", lambda *_: touched)
     monkeypatch.setattr("dpaudit.freezing.states.are_unmoved", lambda *_: [True] * len(reads))
     carried = any(kind == "value carried along" for kind, _ in touched)
     found = reruns.is_unmoved(Reader(seed=1), None, reads, 1.0)
@@ -244,7 +244,7 @@ def test_what_came_along_with_the_code_or_is_never_read_is_not_unmoved(monkeypat
 def test_code_that_no_file_holds_is_not_that_of_a_certificate(monkeypatch, own, same):
     held = None if own is None else SimpleNamespace(sha256=own)
     placed = SimpleNamespace(mechanism=object())
-    monkeypatch.setattr(isolated, "isolated", lambda *_: placed)
+    monkeypatch.setattr(isolated, "isolate_mechanism", lambda *_: placed)
     monkeypatch.setattr(code, "code_of", lambda _: held)
     document = Document(
         path="c.json", claim="c", kind="mechanism", parameters={}, quantities={}, assumptions={},

@@ -34,7 +34,7 @@ def result(verdict, lower=2.0, standing="claim", holds=True):
 
 @pytest.fixture(autouse=True)
 def _surety(monkeypatch):
-    monkeypatch.setattr("dpaudit.report.formatting.surety", lambda measured: "surely")
+    monkeypatch.setattr("dpaudit.report.formatting.format_surety", lambda measured: "surely")
 
 
 def test_seed_and_confidence_are_the_readers_and_all_else_is_the_files():
@@ -96,11 +96,11 @@ def test_what_makes_it_another_claim_is_a_reservation(given, parameters, reserve
 @pytest.mark.parametrize("changed", ["bound", "value", "ratio", "count: hits"])
 def test_every_number_has_to_be_that_of_its_own_seed(changed):
     numbers = quantities_of(result("refuted"))
-    assert drawn.differences(document(numbers), result("refuted")) == ()
+    assert drawn.compare_stated_numbers(document(numbers), result("refuted")) == ()
     other = document(numbers | {changed: numbers[changed] + 1e-12})
-    (said,) = drawn.differences(other, result("refuted"))
+    (said,) = drawn.compare_stated_numbers(other, result("refuted"))
     assert said.startswith(f"{changed}: the file states")
-    (said,) = drawn.differences(
+    (said,) = drawn.compare_stated_numbers(
         document({k: v for k, v in numbers.items() if k != changed}), result("refuted")
     )
     assert "None" in said
@@ -123,7 +123,7 @@ def test_more_work_than_an_audit_asks_for_is_refused(name, value):
 
 
 def test_a_clock_ends_an_audit_after_its_time_and_not_before():
-    clock = drawn.Clock(5.0, "c.json", now=lambda: 5.0)
+    clock = drawn.AuditDeadline(5.0, "c.json", now=lambda: 5.0)
     clock.advance(1)
     with pytest.raises(DataError, match="too long"):
-        drawn.Clock(5.0, "c.json", now=lambda: 5.1).advance(1)
+        drawn.AuditDeadline(5.0, "c.json", now=lambda: 5.1).advance(1)

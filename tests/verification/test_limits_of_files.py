@@ -11,7 +11,7 @@ import dpaudit.verification.drawn as drawn
 import dpaudit.verification.mechanism as mechanism
 from dpaudit.errors import DataError
 from dpaudit.extension.settings import Settings
-from dpaudit.records import fingerprint
+from dpaudit.records import compute_data_fingerprint
 from dpaudit.verification import Document
 
 
@@ -75,7 +75,9 @@ def test_records_are_known_by_hashes_with_a_salt_of_at_least_eight_bytes(salt, r
     pair = SimpleNamespace(**sides)
     held = {"salt": salt}
     if right:
-        held |= {name: fingerprint(one, bytes.fromhex(salt)) for name, one in sides.items()}
+        held |= {
+            name: compute_data_fingerprint(one, bytes.fromhex(salt)) for name, one in sides.items()
+        }
         assert mechanism._other_records(document(pair=held), pair) == []
         swapped = SimpleNamespace(dataset=[2.0], neighbour=[1.0])
         found = mechanism._other_records(document(pair=held), swapped)

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.made_pairs import stated_pair
+from dpaudit.auditing.made_pairs import convert_made_pair
 from dpaudit.auditing.own_certificate import of_pair
 from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Schema, Texts
-from dpaudit.domains.stating import dataset_stated, domain_stated, stated_domain
+from dpaudit.domains.stating import convert_domain, dataset_stated, domain_stated
 from dpaudit.errors import DataError, InvalidArgument, UnknownName
 from dpaudit.neighbours.cells import value_key
-from dpaudit.records import fingerprint
-from dpaudit.search.engine import search
-from dpaudit.search.space import Place, space_apart, space_of
+from dpaudit.records import compute_data_fingerprint
+from dpaudit.search.engine import search_pairs
+from dpaudit.search.space import UnitPair, space_apart, space_of
 from dpaudit.verification import judge, mechanism
 from dpaudit.verification.data import OtherPair
 from dpaudit.verification.document import Document
@@ -53,7 +53,7 @@ def _scattered(data, rng):
 
 def places(domain, relation):
     """Return the space and some pairs that a search finds there."""
-    found = search(
+    found = search_pairs(
         lambda data, rng: hash(str(data)) % 97 + rng.laplace(), domain, relation, calls=60
     )
     return space_of(domain, relation), [one.place for one in found.found]
@@ -86,13 +86,13 @@ def test_a_pair_is_made_again_as_it_was(name):
     assert found
     for place in found:
         pair = space.pair(place)
-        made = stated_pair(pair, place, domain)
+        made = convert_made_pair(pair, place, domain)
         given = document(pair, made, pair.relation.name)
         again = mechanism._pair(given, Reader(seed=1))
         assert again.relation.name == pair.relation.name
         for one, other in ((pair.dataset, again.dataset), (pair.neighbour, again.neighbour)):
             assert type(one) is type(other)
-            assert fingerprint(one, b"a") == fingerprint(other, b"a")
+            assert compute_data_fingerprint(one, b"a") == compute_data_fingerprint(other, b"a")
             assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
             assert list(getattr(one, "dtypes", ())) == list(getattr(other, "dtypes", ()))
         assert mechanism._other_records(given, again) == []
@@ -102,9 +102,9 @@ def test_a_pair_of_a_distance_is_made_again():
     domain, metric = Domain(bounds=(0, 9), records=2), dpaudit.metric("manhattan")
     space = space_apart(domain, metric)
     units = (((0.0,), (1.0,)),)
-    place = Place(units, 0, ((5.0,), (2.5,)))
+    place = UnitPair(units, 0, ((5.0,), (2.5,)))
     pair = space.pair(place)
-    given = document(pair, stated_pair(pair, place, domain), "metric: manhattan")
+    given = document(pair, convert_made_pair(pair, place, domain), "metric: manhattan")
     again = mechanism._pair(given, Reader(seed=1))
     assert (again.dataset.tolist(), again.neighbour.tolist()) == ([0.0, 1.0], [5.0, 2.5])
     assert mechanism.distance_of(again, Reader(seed=1)) == 6.5
@@ -120,7 +120,7 @@ def test_what_code_or_records_describe_is_not_stated():
         Domain(around=np.zeros(3)),
         Domain(columns=Schema.of(table), of_records=True),
     ):
-        assert stated_domain(domain) is None
+        assert convert_domain(domain) is None
 
 
 def forged(changes, relation="replace-record", domain=None):
@@ -129,7 +129,7 @@ def forged(changes, relation="replace-record", domain=None):
     made = {"domain": given, "dataset": [[[0.0]]] * 3, "user": None}
     made |= {"neighbour": [[[1.0]], [[0.0]], [[0.0]]]} | changes
     pair = space_of(UNIT, "replace-record").pair
-    one = document(pair(Place(((((0.0,),),)) * 3, 0, ((1.0,),))), {"x": 1}, relation)
+    one = document(pair(UnitPair(((((0.0,),),)) * 3, 0, ((1.0,),))), {"x": 1}, relation)
     instance = copy.deepcopy(dict(one.instance))
     instance["pair"]["made"] = made
     altered = Document(**{**vars(one), "instance": instance})
@@ -211,7 +211,7 @@ def test_the_domain_is_said_with_the_verdict():
     domain, relation = DOMAINS["numbers"]
     space, found = places(domain, relation)
     pair = space.pair(found[0])
-    given = document(pair, stated_pair(pair, found[0], domain), "replace-record")
+    given = document(pair, convert_made_pair(pair, found[0], domain), "replace-record")
     said = words_of_domain(given, Reader(seed=1))
     assert said == '; datasets: {"bounds": [0.0, 1.0], "records": 3}'
     assert words_of_domain(given, Reader(seed=1, dataset=[1.0])) == ""  # the reader's own
@@ -220,8 +220,8 @@ def test_the_domain_is_said_with_the_verdict():
 @pytest.mark.parametrize("name", DOMAINS)
 def test_a_domain_is_read_as_it_was_stated(name):
     domain = DOMAINS[name][0]
-    again = domain_stated(json.loads(json.dumps(stated_domain(domain))))
-    assert stated_domain(again) == stated_domain(domain)
+    again = domain_stated(json.loads(json.dumps(convert_domain(domain))))
+    assert convert_domain(again) == convert_domain(domain)
     assert again.sizes == domain.sizes
     assert value_key(again.layout.columns) == value_key(domain.layout.columns)
 

@@ -10,7 +10,7 @@ from dpaudit.cli.main import main
 from dpaudit.errors import DataError, InvalidArgument, UnknownName
 from dpaudit.reals import OutOfTime, Real, precision
 from dpaudit.verification import Document, Reader, read
-from dpaudit.verification.drawn import Clock
+from dpaudit.verification.drawn import AuditDeadline
 from dpaudit.verification.many import verify_many
 
 REPORTS = Path(__file__).parents[2] / "reports"
@@ -56,7 +56,7 @@ def test_waiting_for_others_is_no_computing():
     with precision(60, 0.2):
         time.sleep(0.3)
         assert Real(1) < 2
-    clock = Clock(time.process_time() + 0.2, "c.json")
+    clock = AuditDeadline(time.process_time() + 0.2, "c.json")
     time.sleep(0.3)
     clock.advance(1)
 
@@ -65,4 +65,4 @@ def test_computing_for_too_long_is_refused():
     with precision(60, -1.0), pytest.raises(OutOfTime):
         bool(Real(1) < 2)
     with pytest.raises(DataError, match="takes too long"):
-        Clock(time.process_time() - 1, "c.json").advance(1)
+        AuditDeadline(time.process_time() - 1, "c.json").advance(1)

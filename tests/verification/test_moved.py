@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dpaudit.auditing.canary_table import Table, usual_design
+from dpaudit.auditing.canary_table import CanaryTable, usual_design
 from dpaudit.auditing.drawn import audit_outputs
 from dpaudit.errors import DpauditError
 from dpaudit.estimation.canaries import default_plans, right_guesses
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.records import fingerprint
+from dpaudit.records import compute_data_fingerprint
 from dpaudit.report.schema import Claimed
 from dpaudit.verification import Reader, canaries, document, drawn, judge, mechanism, replayed
 from tests.verification.tables import of_a_table, true_of_table, with_its_ratio
@@ -98,7 +98,7 @@ def moved(content, rng, count):
 def verdict(content, reader):
     """Return the verdict on a file, None where it is refused."""
     try:
-        return judge.verify(document._document("c.json", content), reader)
+        return judge.verify(document._parse_certificate("c.json", content), reader)
     except DpauditError:
         return None
 
@@ -216,7 +216,8 @@ def replay(name):
 
 def base(kind, parameters, instance, **quantities):
     sides = {
-        n: fingerprint(one, SALT) for n, one in zip(("dataset", "neighbour"), PAIR, strict=True)
+        n: compute_data_fingerprint(one, SALT)
+        for n, one in zip(("dataset", "neighbour"), PAIR, strict=True)
     }
     epsilon = instance["claimed"]["epsilon"]
     return {
@@ -254,7 +255,7 @@ def true_of_replay(content, found, known):
 def canary():
     rng = np.random.default_rng(4)
     included = rng.random(60) < 0.45
-    table = Table(scores=rng.normal(size=60) + 1.5 * included, included=included, group=None)
+    table = CanaryTable(scores=rng.normal(size=60) + 1.5 * included, included=included, group=None)
     plans = [(one.guesses, one.share) for one in default_plans(60)]
     p = p_value(table, "independent", plans, 0.1, 1e-5)
     return table, {
@@ -393,8 +394,8 @@ def families(monkeypatch):
     found["canaries"] = Family(content, reader, check, functools.partial(repaired, table=table))
     chosen = {}
     seen = lambda blob, reader: chosen["known"].seen(cloudpickle.loads(blob))  # noqa: E731
-    monkeypatch.setattr(replayed, "elsewhere", seen)
-    monkeypatch.setattr(replayed, "disagreements", lambda *_: [])
+    monkeypatch.setattr(replayed, "run_task_elsewhere", seen)
+    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
     for name, (known, *_) in KNOWN.items():
 
         def check_replay(content, verdict, known=known):
@@ -486,7 +487,7 @@ def test_a_file_about_counts_is_judged_with_the_seed_and_confidence_of_the_reade
     rng = np.random.default_rng(0)
     template = audit_outputs(rng.normal(size=60), rng.normal(size=60), epsilon=1.0)
     content, reader = counted("statistical"), Reader(seed=7, confidence=0.99)
-    monkeypatch.setattr(drawn, "_audited", fake_audit(template, lambda _: PureDP(1.0)))
+    monkeypatch.setattr(drawn, "_run_stated_audit", fake_audit(template, lambda _: PureDP(1.0)))
     content["quantities"]["bound"] = 1.0
     assert verdict(content, reader).verified
     for n, one in enumerate(itertools.islice(_endless(content, rng), 150)):

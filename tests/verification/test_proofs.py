@@ -14,7 +14,7 @@ import dpaudit
 from dpaudit.domains import Domain
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, ZeroConcentratedDP
 from dpaudit.proving import checker
-from dpaudit.proving.certificate import certify
+from dpaudit.proving.certificate import make_proof_certificate
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.reading import read_trace
 from dpaudit.verification import Reader, verify
@@ -55,7 +55,9 @@ CLAIM = ApproximateDP(1.0, 0.0)
 
 
 def certified(function, claim=CLAIM):
-    return certify(read_trace(function, DOMAIN, runs=20), None, claim, f"{__name__}:x")
+    return make_proof_certificate(
+        read_trace(function, DOMAIN, runs=20), None, claim, f"{__name__}:x"
+    )
 
 
 def written(document, tmp_path):
@@ -133,7 +135,7 @@ def test_paths_that_noise_chooses_count_the_largest(tmp_path):
     bent = copy.deepcopy(document)
     bent["instance"]["paths"].pop()
     with pytest.raises(checker.NotVerified, match="one way"):
-        checker.check(bent)
+        checker.check_proof_certificate(bent)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 from dpaudit.errors import DpauditError
 from dpaudit.freezing import patching
 from dpaudit.laws.code import code_of
-from dpaudit.records import fingerprint
+from dpaudit.records import compute_data_fingerprint
 from dpaudit.verification import Reader, document, judge, replayed, rerun_replay
 from tests.verification.replayed_mechanisms import (
     TRUE,
@@ -44,20 +44,20 @@ def here(monkeypatch):
         task = cloudpickle.loads(blob)
         asked = repr([(name, one) for name, one in task.items() if name != "code"])
         if asked not in known:
-            known[asked] = rerun_replay.seen(task)
+            known[asked] = rerun_replay.run_replay_task(task)
         return known[asked]
 
     homes = judge._homes()
     monkeypatch.setattr(judge, "_homes", lambda: homes)
-    monkeypatch.setattr(replayed, "elsewhere", seen)
-    monkeypatch.setattr(replayed, "disagreements", lambda *_: [])
+    monkeypatch.setattr(replayed, "run_task_elsewhere", seen)
+    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
     monkeypatch.setattr(replayed, "beyond_data", lambda *_: [])
 
 
 @functools.cache
 def hashes():
     return {
-        name: fingerprint(one, SALT)
+        name: compute_data_fingerprint(one, SALT)
         for name, one in zip(("dataset", "neighbour"), PAIR, strict=True)
     }
 
@@ -83,7 +83,7 @@ def verified(mechanism, evidence, claimed):
     reader = Reader(mechanism=mechanism, dataset=PAIR[0], neighbour=PAIR[1], seed=11)
     try:
         found = judge.verify(
-            document._document("c.json", file_of(mechanism, evidence, claimed)), reader
+            document._parse_certificate("c.json", file_of(mechanism, evidence, claimed)), reader
         )
     except DpauditError:
         return None
@@ -94,7 +94,7 @@ def draws_of(mechanism):
     """Return every draw that a file may name, made in every way that its law lets, and numbers."""
     tails = ("laplace", "normal", "uniform", "exponential", "logistic", "gumbel")
     with patching.patched(mechanism):
-        run, output = rerun_replay._run(mechanism, PAIR[0], 5)
+        run, output = rerun_replay._run_recorded(mechanism, PAIR[0], 5)
     entries = [
         (call.key, entry, call.kind)
         for call in run.calls
@@ -121,7 +121,7 @@ def lawful(mechanism, posts):
 
 def follows(mechanism, place, draw, post):
     task = {"data": PAIR[:1], "conditions": [[place, [draw], [post]]]}
-    return rerun_replay._laws(mechanism, task, 12)[0][0]["problem"] is None
+    return rerun_replay._fit_condition_laws(mechanism, task, 12)[0][0]["problem"] is None
 
 
 def events(laws):
@@ -214,12 +214,12 @@ def test_a_part_that_the_reader_leaves_out_is_no_evidence(said):
     evidence = event([(0, ["laplace(0;)#0", 0, ""], "")], "all of", -1.0, False, "dataset")
     content = file_of(laplace, evidence, (0.9, 0.0))
     asked = {"mechanism": laplace, "dataset": PAIR[0], "neighbour": PAIR[1], "seed": 11}
-    plain = judge.verify(document._document("c.json", content), Reader(**asked))
+    plain = judge.verify(document._parse_certificate("c.json", content), Reader(**asked))
     assert plain.verified
     content["instance"]["reading"] |= {
         name: list(one) if isinstance(one, tuple) else one for name, one in said.items()
     }
-    found = judge.verify(document._document("c.json", content), Reader(**asked, **said))
+    found = judge.verify(document._parse_certificate("c.json", content), Reader(**asked, **said))
     (name,) = said
     assert [one for one in found.failures if one.startswith(f"{name}: a replay looks at all")]
 
@@ -233,6 +233,6 @@ def test_a_draw_that_no_certificate_would_name_is_refused(odd):
     evidence = event([(0, list(odd), "")], "all of", -1.0, False, "dataset")
     with pytest.raises(DpauditError, match="expected an event"):
         judge.verify(
-            document._document("c.json", file_of(laplace, evidence, (0.5, 0.0))),
+            document._parse_certificate("c.json", file_of(laplace, evidence, (0.5, 0.0))),
             Reader(mechanism=laplace, dataset=PAIR[0], neighbour=PAIR[1], seed=11),
         )

@@ -16,7 +16,7 @@ import dpaudit
 from dpaudit.errors import DataError
 from dpaudit.laws.code import code_of
 from dpaudit.reals import Real
-from dpaudit.records import fingerprint
+from dpaudit.records import compute_data_fingerprint
 from dpaudit.verification import Reader, replayed, rerun_replay
 
 SALT = bytes(range(16))
@@ -77,14 +77,18 @@ def here(monkeypatch):
     import cloudpickle
 
     monkeypatch.setattr(
-        replayed, "elsewhere", lambda blob, reader: rerun_replay.seen(cloudpickle.loads(blob))
+        replayed,
+        "run_task_elsewhere",
+        lambda blob, reader: rerun_replay.run_replay_task(cloudpickle.loads(blob)),
     )
-    monkeypatch.setattr(replayed, "disagreements", lambda *_: [])
+    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
 
 
 def document(mechanism, evidence, epsilon, delta=0.0):
     pair = {"salt": SALT.hex(), "declared": None}
-    pair["dataset"], pair["neighbour"] = (fingerprint(one, SALT) for one in (DATASET, NEIGHBOUR))
+    pair["dataset"], pair["neighbour"] = (
+        compute_data_fingerprint(one, SALT) for one in (DATASET, NEIGHBOUR)
+    )
     return {
         "format": "dpaudit-certificate", "version": 1, "claim": "f", "kind": "replay",
         "source": "the caller", "relation": "replace-record", "assumptions": [],
@@ -188,7 +192,8 @@ def test_an_event_that_no_sampler_reaches_shows_nothing(tmp_path):
 
 def laws(error, *kinds):
     return [
-        [replayed._Law(centre, 2.0, kind, "", error) for kind in kinds] for centre in (0.0, 1.0)
+        [replayed._OutputLaw(centre, 2.0, kind, "", error) for kind in kinds]
+        for centre in (0.0, 1.0)
     ]
 
 
@@ -207,7 +212,7 @@ def test_delta_and_rounding_count_against_an_event(kind, delta, slack):
     probable, other = 0.4, 0.02
     true = due(probable, other, delta, slack, uniform=kind == "uniform")
     for claimed, stands in ((true - 1e-6, True), (true + 1e-6, False)):
-        found = replayed._conclusion(
+        found = replayed._judge_event_probabilities(
             laws(1e-3, kind), Real(probable), Real(other), (claimed, delta), slack, (), False
         )
         assert (found.failures == ()) == stands
@@ -216,7 +221,7 @@ def test_delta_and_rounding_count_against_an_event(kind, delta, slack):
 
 @pytest.mark.parametrize(("delta", "stands"), [(0.0, True), (0.39, True), (0.4, False)])
 def test_what_never_happens_elsewhere_proves_any_epsilon(delta, stands):
-    found = replayed._conclusion(
+    found = replayed._judge_event_probabilities(
         laws(1e-3, "laplace"), Real(0.4), Real(0), (50.0, delta), 1e-9, (), False
     )
     assert (found.failures == ()) == stands
@@ -225,7 +230,9 @@ def test_what_never_happens_elsewhere_proves_any_epsilon(delta, stands):
 
 def test_of_uniform_noise_rounding_keeps_an_epsilon_finite_unless_nothing_is_there():
     p, slack = Real(0.25), 1e-6
-    tiny = replayed._conclusion(laws(0.0, "uniform"), p, Real(1e-30), (5.0, 0.0), slack, (), False)
+    tiny = replayed._judge_event_probabilities(
+        laws(0.0, "uniform"), p, Real(1e-30), (5.0, 0.0), slack, (), False
+    )
     assert tiny.ratio * 5.0 == pytest.approx(math.log((0.25 - slack) / slack) - slack, rel=1e-6)
 
 
@@ -248,7 +255,7 @@ def test_records_are_counted_where_many_differ(tmp_path):
     other = [1.0, 2.0]
     changed = document(plain, event("sum", "normal(0;)#0", steps=5.0), 2.0)
     changed["instance"]["pair"] |= {
-        "declared": "everything", "neighbour": fingerprint(other, SALT),
+        "declared": "everything", "neighbour": compute_data_fingerprint(other, SALT),
     }  # fmt: skip
     found = verdict(tmp_path, plain, changed, neighbour=other)
     assert "the two differ in 2 of 2 records" in found.reservations[0]

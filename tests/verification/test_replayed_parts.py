@@ -14,8 +14,14 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.reals import Real
 from dpaudit.verification import Document, Reader, replayed, reruns
 from dpaudit.verification.claimed import claim_of
-from dpaudit.verification.replayed import Judged, _Condition, _dependent, _Event, _Law
-from dpaudit.verification.stated_draws import entries_of, stated_draw, subtrahend
+from dpaudit.verification.replayed import (
+    Judged,
+    _Condition,
+    _Event,
+    _find_dependent_conditions,
+    _OutputLaw,
+)
+from dpaudit.verification.stated_draws import entries_of, parse_stated_draw, parse_subtrahend
 
 KEY = "laplace(0;)#0"
 READER = Reader(seed=1, mechanism=len, confidence=0.999)
@@ -91,17 +97,21 @@ def changed(**change):
 )
 def test_what_is_no_event_is_refused(stated):
     with pytest.raises(DataError, match=r"evidence\.event"):
-        replayed._event(document(), stated)
+        replayed._parse_replay_event(document(), stated)
 
 
 def test_an_event_is_read_as_it_stands():
-    found = replayed._event(
+    found = replayed._parse_replay_event(
         document(), changed(place=3, above=False, steps=-2.5, posts=["", "round"])
     )
     draw = (KEY, 0, "")
     assert found == _Event("all of", 0, (_Condition(3, False, -2.5, (draw, draw), ("", "round")),))
-    assert replayed._event(document(), EVENT | {"favours": "neighbour"}).favours == 1
-    assert len(replayed._event(document(), EVENT | {"conditions": [CONDITION] * 4096}).conditions)
+    assert replayed._parse_replay_event(document(), EVENT | {"favours": "neighbour"}).favours == 1
+    assert len(
+        replayed._parse_replay_event(
+            document(), EVENT | {"conditions": [CONDITION] * 4096}
+        ).conditions
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,9 +129,9 @@ def test_an_event_is_read_as_it_stands():
 def test_what_is_counted_is_one_part_of_one_side(stated, right):
     if right is None:
         with pytest.raises(DataError, match=r"evidence\.counted"):
-            replayed._counted(document(), stated)
+            replayed._parse_counted_part(document(), stated)
     else:
-        assert replayed._counted(document(), stated) == right
+        assert replayed._parse_counted_part(document(), stated) == right
 
 
 PAIR = SimpleNamespace(relation=None)
@@ -137,15 +147,17 @@ def test_one_kind_of_evidence_is_handed_to_its_judge(monkeypatch):
         ({"counted": counted}, "counts"),
         ({"declared": {"draw": KEY}}, "declaration"),
     ):
-        found = replayed.replayed_by_reader(document(evidence), READER, PAIR, ["other records"])
+        found = replayed.replay_reader_mechanism(
+            document(evidence), READER, PAIR, ["other records"]
+        )
         assert found.failures == ("other records", name)
         assert (found.summary, found.reservations) == (name, ("reserved",))
         assert found.bound == document(evidence).instance["claimed"]["epsilon"]
     for evidence in ({"event": EVENT, "counted": counted}, {"said": {}}):
         with pytest.raises(DataError, match="event, counted or declared"):
-            replayed.replayed_by_reader(document(evidence), READER, PAIR, [])
+            replayed.replay_reader_mechanism(document(evidence), READER, PAIR, [])
     with pytest.raises(DataError, match="--mechanism"):
-        replayed.replayed_by_reader(document(), Reader(seed=1), None, [])
+        replayed.replay_reader_mechanism(document(), Reader(seed=1), None, [])
 
 
 @pytest.mark.parametrize("name", ["observe", "ignore", "fresh"])
@@ -156,12 +168,15 @@ def test_what_no_replay_heeds_is_told(name):
 
 
 def test_the_parts_that_are_looked_at():
-    assert replayed._looked_at({"conditions": [[3, [], []], [5, [], []]]}) == [
+    assert replayed._list_observed_parts({"conditions": [[3, [], []], [5, [], []]]}) == [
         ["number", 3], ["number", 5],
     ]  # fmt: skip
-    assert replayed._looked_at({"counted": ("text", 2), "count": 9}) == [["text", 2]]
-    assert replayed._looked_at({"contrast": [4, 6, 0.5, 1e-7]}) == [["number", 4], ["number", 6]]
-    assert replayed._looked_at({"declared": KEY}) == []
+    assert replayed._list_observed_parts({"counted": ("text", 2), "count": 9}) == [["text", 2]]
+    assert replayed._list_observed_parts({"contrast": [4, 6, 0.5, 1e-7]}) == [
+        ["number", 4],
+        ["number", 6],
+    ]
+    assert replayed._list_observed_parts({"declared": KEY}) == []
 
 
 SEEN = {"sha256": "own", "copies": False, "keeps_state": False, "kept_files": []}
@@ -187,11 +202,11 @@ SEEN = {"sha256": "own", "copies": False, "keeps_state": False, "kept_files": []
 def test_code_that_is_another_or_may_keep_noise_fails(monkeypatch, seen, unmoved, said):
     asked = []
     monkeypatch.setattr(replayed, "task_of", lambda *_: b"")
-    monkeypatch.setattr(replayed, "elsewhere", lambda *_: json.dumps(SEEN | seen))
+    monkeypatch.setattr(replayed, "run_task_elsewhere", lambda *_: json.dumps(SEEN | seen))
     monkeypatch.setattr(replayed, "is_unmoved", lambda *given: asked.append(given[2:]) or unmoved)
-    found = replayed._runs(document(), (1.0, 0.0), READER, None, {"counted": ["text", 2]})[
-        "failures"
-    ]
+    found = replayed._run_reader_code(
+        document(), (1.0, 0.0), READER, None, {"counted": ["text", 2]}
+    )["failures"]
     assert len(found) == len(said)
     assert all(words in one for words, one in zip(said, found, strict=True))
     assert asked == ([([["text", 2]], 1.0)] if seen.get("keeps_state") else [])
@@ -213,12 +228,12 @@ def pair_of(first, second):
 @pytest.mark.parametrize("shared", [(0, ""), (3, f"less 0 of {KEY}"), (0, "-log(u)")])
 def test_conditions_that_share_a_draw_on_either_dataset_are_dependent(side, shared):
     second = [(1, ""), (1, "")]
-    assert _dependent(event(pair_of((0, ""), (0, "")), pair_of(*second))) == []
+    assert _find_dependent_conditions(event(pair_of((0, ""), (0, "")), pair_of(*second))) == []
     second[side] = shared
     draws = pair_of((0, ""), (0, "")), pair_of(*second)
-    assert len(_dependent(event(*draws))) == 1
-    assert len(_dependent(event(*draws, kind="sum"))) == 1
-    assert _dependent(event(*draws, kind="equal")) == []
+    assert len(_find_dependent_conditions(event(*draws))) == 1
+    assert len(_find_dependent_conditions(event(*draws, kind="sum"))) == 1
+    assert _find_dependent_conditions(event(*draws, kind="equal")) == []
 
 
 @pytest.mark.parametrize(
@@ -227,16 +242,16 @@ def test_conditions_that_share_a_draw_on_either_dataset_are_dependent(side, shar
 )
 def test_a_draw_is_written_in_one_way(made):
     with pytest.raises(ValueError, match="draw"):
-        stated_draw([KEY, 0, made])
+        parse_stated_draw([KEY, 0, made])
 
 
 def test_the_entries_of_a_draw_are_its_own_and_what_is_taken_away():
-    assert subtrahend("less 12 of a b") == ("a b", 12)
+    assert parse_subtrahend("less 12 of a b") == ("a b", 12)
     assert entries_of((KEY, 3, "less 3 of other")) == {(KEY, 3), ("other", 3)}
     assert entries_of((KEY, 3, "-log(1-u)")) == {(KEY, 3)}
     for odd in ([KEY, 0], [3, 0, ""], [KEY, 0, None], [KEY, 1.0, ""], [KEY, -1, ""]):
         with pytest.raises((ValueError, TypeError)):
-            stated_draw(odd)
+            parse_stated_draw(odd)
 
 
 # Events
@@ -249,8 +264,10 @@ def told(problem=None, centre=0.0, **given):
 
 
 def by_event(monkeypatch, laws, favours=0, kind="all of", steps=0.0, agree=(), epsilon=0.5):
-    monkeypatch.setattr(replayed, "_runs", lambda *_: {"failures": ["state"], "laws": laws})
-    monkeypatch.setattr(replayed, "disagreements", lambda *_: list(agree))
+    monkeypatch.setattr(
+        replayed, "_run_reader_code", lambda *_: {"failures": ["state"], "laws": laws}
+    )
+    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: list(agree))
     draws = ((KEY, 0, ""), (KEY, 0, ""))
     one = _Event(kind, favours, (_Condition(0, False, steps, draws, ("", "")),))
     return replayed._by_event(document(), one, (epsilon, 0.0), READER, None)
@@ -298,9 +315,9 @@ def test_rounding_of_either_dataset_is_in_scales_of_its_noise(monkeypatch, side,
 
 
 def test_an_end_is_infinite_where_there_is_none():
-    law = replayed._law(told(centre=2.0, low=-1.0), [])
+    law = replayed._convert_stated_law(told(centre=2.0, low=-1.0), [])
     assert (law.centre, law.low, law.high) == (2.0, -1.0, math.inf)
-    law = replayed._law(told(high=0.0), [])
+    law = replayed._convert_stated_law(told(high=0.0), [])
     assert (law.low, law.high) == (-math.inf, 0.0)
 
 
@@ -329,7 +346,7 @@ def test_a_sum_of_what_is_none_fails(monkeypatch):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_sum_has_numbers_of_unrounded_gaussian_noise_of_one_scale(given, fits, sign):
     plain = {"centre": 0.0, "factor": 2.0 * sign, "kind": "normal", "post": "", "error": 0.0}
-    usual, odd = _Law(**plain), _Law(**plain | given)
+    usual, odd = _OutputLaw(**plain), _OutputLaw(**plain | given)
     for own in ([[odd], [usual]], [[usual], [odd]], [[usual, odd], [usual, usual]]):
         assert (replayed._no_sum(own) is None) is fits
 
@@ -337,12 +354,12 @@ def test_a_sum_has_numbers_of_unrounded_gaussian_noise_of_one_scale(given, fits,
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_half_space_is_as_far_apart_as_all_of_its_numbers(sign):
     def law(centre, factor):
-        return _Law(centre, factor, "normal", "", 0.0)
+        return _OutputLaw(centre, factor, "normal", "", 0.0)
 
     own = [[law(1.0, 2.0), law(0.0, -4.0)], [law(0.0, 2.0 * sign), law(3.0, -4.0)]]
     draw = ((KEY, 0, ""), (KEY, 0, ""))
     conditions = tuple(_Condition(n, True, -0.5, draw, ("", "")) for n in range(2))
-    probable, other = replayed._sum(_Event("sum", 0, conditions), own)
+    probable, other = replayed._compute_half_space_probability(_Event("sum", 0, conditions), own)
     apart = math.hypot(1.0 / 2.0, 3.0 / 4.0)
     assert float(probable) == pytest.approx(NormalDist().cdf(0.5), rel=1e-12)
     assert float(other) == pytest.approx(NormalDist().cdf(0.5 - apart), rel=1e-12)
@@ -352,20 +369,28 @@ def test_a_half_space_is_as_far_apart_as_all_of_its_numbers(sign):
     ("probable", "fails"), [(1e-9, False), (0.9995e-9, False), (0.998e-9, True), (1e-12, True)]
 )
 def test_an_event_is_no_rarer_than_a_billionth(probable, fails):
-    own = [[_Law(0.0, 1.0, "laplace", "", 0.0)]] * 2
+    own = [[_OutputLaw(0.0, 1.0, "laplace", "", 0.0)]] * 2
     other = Real(probable) / 100
-    found = replayed._conclusion(own, Real(probable), other, (1.0, 0.0), 1e-12, ("f",), False)
+    found = replayed._judge_event_probabilities(
+        own, Real(probable), other, (1.0, 0.0), 1e-12, ("f",), False
+    )
     assert found.failures[0] == "f"
     assert (len(found.failures) > 1) is fails
 
 
 def test_a_claim_of_0_has_the_largest_ratio_and_has_to_be_passed_all_the_same():
-    own = [[_Law(0.0, 1.0, "laplace", "", 0.0)]] * 2
-    found = replayed._conclusion(own, Real(0.5), Real(0.25), (0.0, 0.0), 1e-12, (), False)
+    own = [[_OutputLaw(0.0, 1.0, "laplace", "", 0.0)]] * 2
+    found = replayed._judge_event_probabilities(
+        own, Real(0.5), Real(0.25), (0.0, 0.0), 1e-12, (), False
+    )
     assert (found.failures, found.ratio) == ((), 1e6)
-    even = replayed._conclusion(own, Real(0.5), Real(0.5), (0.0, 0.0), 0.0, (), False)
+    even = replayed._judge_event_probabilities(
+        own, Real(0.5), Real(0.5), (0.0, 0.0), 0.0, (), False
+    )
     assert len(even.failures) == 1
-    sure = replayed._conclusion(own, Real(0.5), Real(0), (1.0, 0.0), 1e-12, (), False)
+    sure = replayed._judge_event_probabilities(
+        own, Real(0.5), Real(0), (1.0, 0.0), 1e-12, (), False
+    )
     assert sure.ratio == 1e6
 
 
@@ -379,10 +404,10 @@ def counts(monkeypatch, hits, epsilon=1.0, delta=0.0, asked=None, agree=(), fail
         tasks.append(what)
         return {"failures": list(failures), "hits": hits(what["count"]) if callable(hits) else hits}
 
-    monkeypatch.setattr(replayed, "_runs", runs)
-    monkeypatch.setattr(replayed, "disagreements", lambda *_: list(agree))
+    monkeypatch.setattr(replayed, "_run_reader_code", runs)
+    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: list(agree))
     asked = asked or {"counted": ["text", 0], "favours": 0}
-    found = replayed._counts(document(), (epsilon, delta), READER, None, asked)
+    found = replayed._judge_event_counts(document(), (epsilon, delta), READER, None, asked)
     return found, tasks[0]["count"]
 
 
@@ -421,10 +446,10 @@ def test_another_process_is_asked_about_a_difference_and_the_data_about_all_coun
     monkeypatch.setattr(replayed, "beyond_data", lambda *_: ["kept outside"])
     for failures, due in (((), ("kept outside",)), (("weak",), ("weak",))):
         judged = Judged(failures, 2.0, "")
-        monkeypatch.setattr(replayed, "_counts", lambda *_, judged=judged: judged)
+        monkeypatch.setattr(replayed, "_judge_event_counts", lambda *_, judged=judged: judged)
         counted = replayed._by_counts(document(), ("text", 0, 0), (1.0, 0.0), READER, None)
         assert counted.failures == due
-        law = [_Law(1.0, 2.0, "laplace", "", 0.0), _Law(5.0, -4.0, "laplace", "", 0.0)]
+        law = [_OutputLaw(1.0, 2.0, "laplace", "", 0.0), _OutputLaw(5.0, -4.0, "laplace", "", 0.0)]
         two = event(pair_of((0, ""), (0, "")), pair_of((0, ""), (0, "")), kind="equal")
         found = replayed._by_contrast(document(), two, [law, law], (1.0, 0.0), READER, None)
         assert found.failures == due
@@ -432,8 +457,10 @@ def test_another_process_is_asked_about_a_difference_and_the_data_about_all_coun
 
 def test_a_difference_has_the_weight_in_which_its_noise_cancels(monkeypatch):
     asked = []
-    monkeypatch.setattr(replayed, "_counts", lambda *g: asked.append(g[4]) or Judged(("f",), 1, ""))
-    law = [_Law(1.0, 2.0, "laplace", "", 0.0), _Law(50.0, -4.0, "laplace", "", 0.0)]
+    monkeypatch.setattr(
+        replayed, "_judge_event_counts", lambda *g: asked.append(g[4]) or Judged(("f",), 1, "")
+    )
+    law = [_OutputLaw(1.0, 2.0, "laplace", "", 0.0), _OutputLaw(50.0, -4.0, "laplace", "", 0.0)]
     two = event(pair_of((0, ""), (0, "")), pair_of((0, ""), (0, "")), kind="equal", favours=1)
     replayed._by_contrast(document(), two, [law, law], (1.0, 0.0), READER, None)
     assert asked == [{"contrast": [0, 1, 0.5, pytest.approx(25e-7)], "favours": 1}]
@@ -452,14 +479,14 @@ def judged_of(stated, apart=1.0):
 )
 def test_a_declaration_is_broken_by_more_than_it_says(monkeypatch, moved, declared, fails, ratio):
     seen = {"failures": [], "declaration": (moved, declared)}
-    monkeypatch.setattr(replayed, "_runs", lambda *_: seen)
-    monkeypatch.setattr(replayed, "disagreements", lambda *_: [])
+    monkeypatch.setattr(replayed, "_run_reader_code", lambda *_: seen)
+    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
     found = judged_of({"draw": KEY})
     assert (len(found.failures), found.ratio) == (fails, ratio)
     assert len(found.reservations) == 1
     far = judged_of({"draw": KEY}, apart=4.0)  # what is declared is of a unit of distance
     assert far.ratio == (ratio / 4 if declared else ratio)
-    monkeypatch.setattr(replayed, "disagreements", lambda *_: ["another"])
+    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: ["another"])
     assert "another" in judged_of({"draw": KEY}).failures
     seen["declaration"] = None
     found = judged_of({"draw": KEY})
@@ -474,8 +501,8 @@ def test_a_declaration_is_broken_by_more_than_it_says(monkeypatch, moved, declar
 
 def agree(monkeypatch, seen, again):
     monkeypatch.setattr(reruns, "task_of", lambda reader, pair, asked: asked)
-    monkeypatch.setattr(reruns, "elsewhere", lambda *_: json.dumps(again))
-    return reruns.disagreements(READER, None, {"count": 64}, seen) == []
+    monkeypatch.setattr(reruns, "run_task_elsewhere", lambda *_: json.dumps(again))
+    return reruns.find_rerun_disagreements(READER, None, {"count": 64}, seen) == []
 
 
 @pytest.mark.parametrize(
@@ -509,9 +536,9 @@ def test_two_processes_show_the_same(monkeypatch, seen, again, same):
 def test_another_process_is_asked_at_another_time_with_another_seed(monkeypatch):
     asked = []
     monkeypatch.setattr(reruns, "task_of", lambda reader, pair, task: asked.append(task))
-    monkeypatch.setattr(reruns, "elsewhere", lambda *_: "{}")
-    reruns.disagreements(READER, None, {"count": 64}, {})
-    reruns.disagreements(READER, None, {"declared": KEY}, {})
+    monkeypatch.setattr(reruns, "run_task_elsewhere", lambda *_: "{}")
+    reruns.find_rerun_disagreements(READER, None, {"count": 64}, {})
+    reruns.find_rerun_disagreements(READER, None, {"declared": KEY}, {})
     assert asked[0] == {"count": 8, "ahead": 1, "seed": READER.seed + 1}
     assert asked[1] == {"declared": KEY, "count": 0, "ahead": 1, "seed": READER.seed + 1}
 

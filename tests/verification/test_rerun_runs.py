@@ -43,14 +43,15 @@ def call(kind="laplace", draw=0.5, key=KEY, **given):
     ],
 )
 def test_a_draw_is_made_as_the_file_says(kind, made, found):
-    given = rerun_replay._draw(run(call(kind, np.array([0.3, 0.8]))), KEY, 0, made)
+    given = rerun_replay._find_standard_draw(run(call(kind, np.array([0.3, 0.8]))), KEY, 0, made)
     assert given == (None if found is None else (pytest.approx(found[0]), found[1]))
 
 
 def test_the_inverse_of_a_uniform_draw_is_symmetric():
     for u in (0.1, 0.4, 0.49):
         low, high = (
-            rerun_replay._draw(run(call("uniform", x)), KEY, 0, "inverted")[0] for x in (u, 1 - u)
+            rerun_replay._find_standard_draw(run(call("uniform", x)), KEY, 0, "inverted")[0]
+            for x in (u, 1 - u)
         )
         assert low == pytest.approx(math.log(2 * u))
         assert high == pytest.approx(-low)
@@ -58,15 +59,15 @@ def test_the_inverse_of_a_uniform_draw_is_symmetric():
 
 def test_a_draw_of_two_sorts_or_beyond_its_entries_is_none():
     sorts = run(call("exponential", 0.3), call("uniform", 0.8, key="b"))
-    assert rerun_replay._draw(sorts, KEY, 0, "less 0 of b") is None
+    assert rerun_replay._find_standard_draw(sorts, KEY, 0, "less 0 of b") is None
     one = run(call(draw=np.array([0.3, 0.8])), call(key="b", draw=None))
-    assert rerun_replay._raw(one, KEY, 1) == (0.8, "laplace")
-    assert rerun_replay._raw(one, KEY, 2) is None
-    assert rerun_replay._raw(one, KEY, -1) is None
-    assert rerun_replay._raw(one, "b", 0) is None
+    assert rerun_replay._find_raw_draw(one, KEY, 1) == (0.8, "laplace")
+    assert rerun_replay._find_raw_draw(one, KEY, 2) is None
+    assert rerun_replay._find_raw_draw(one, KEY, -1) is None
+    assert rerun_replay._find_raw_draw(one, "b", 0) is None
     declared = {"epsilon": 0.5, "sensitivity": 2.0, "delta": 0.0}
     of_package = run(call("diffprivlib.Laplace", 3.0, declared=declared))
-    assert rerun_replay._raw(of_package, KEY, 0) == (0.75, "laplace")
+    assert rerun_replay._find_raw_draw(of_package, KEY, 0) == (0.75, "laplace")
 
 
 @pytest.mark.parametrize(
@@ -75,20 +76,20 @@ def test_a_draw_of_two_sorts_or_beyond_its_entries_is_none():
      ({"epsilon": 1.0}, False), ({"epsilon": 1.0, "sensitivity": 1.0}, True)],
 )  # fmt: skip
 def test_a_mechanism_without_numbers_has_no_law(said, known):
-    assert (rerun_replay._documented("diffprivlib.Laplace", said) is not None) is known
-    assert rerun_replay._documented("another.Laplace", said) is None
+    assert (rerun_replay._get_documented_law("diffprivlib.Laplace", said) is not None) is known
+    assert rerun_replay._get_documented_law("another.Laplace", said) is None
 
 
 def test_a_hint_is_the_last_sum_or_the_place_of_the_entry():
     place = call(location=np.array([1.0, 2.0]), scale=3.0, draw=np.zeros(2))
-    assert rerun_replay._hint(run(place), (KEY, 1, "")) == (2.0, 3.0)
+    assert rerun_replay._get_draw_hint(run(place), (KEY, 1, "")) == (2.0, 3.0)
     place.meetings = [Meeting("p", 9.0, 9.0), Meeting("p", 5.0, -2.0)]
-    assert rerun_replay._hint(run(place), (KEY, 1, "")) == (5.0, -6.0)
-    assert rerun_replay._hint(run(call(draw=np.zeros(2))), (KEY, 1, "")) is None
-    assert rerun_replay._hint(run(call(key="b")), (KEY, 0, "")) is None
-    assert rerun_replay._hint(run(call(location=4.0)), (KEY, 0, "")) == (4.0, 1.0)
-    assert rerun_replay._hinted({(1.0, 2.0)}) == (1.0, 2.0)
-    assert rerun_replay._hinted({(1.0, 2.0), (1.0, 3.0)}) is None
+    assert rerun_replay._get_draw_hint(run(place), (KEY, 1, "")) == (5.0, -6.0)
+    assert rerun_replay._get_draw_hint(run(call(draw=np.zeros(2))), (KEY, 1, "")) is None
+    assert rerun_replay._get_draw_hint(run(call(key="b")), (KEY, 0, "")) is None
+    assert rerun_replay._get_draw_hint(run(call(location=4.0)), (KEY, 0, "")) == (4.0, 1.0)
+    assert rerun_replay._get_single_hint({(1.0, 2.0)}) == (1.0, 2.0)
+    assert rerun_replay._get_single_hint({(1.0, 2.0), (1.0, 3.0)}) is None
 
 
 Z = np.random.default_rng(3).laplace(size=30)
@@ -117,7 +118,7 @@ def test_the_line_of_most_runs_is_found_past_those_that_are_clipped():
     ],
 )
 def test_what_is_beyond_an_end_is_that_end_in_several_runs(value, ends):
-    assert rerun_replay._ends((0.0, 1.0), value(Z), Z, "") == ends
+    assert rerun_replay._find_clip_ends((0.0, 1.0), value(Z), Z, "") == ends
 
 
 def test_every_run_is_on_its_line_or_at_the_end_of_the_clip():
@@ -125,7 +126,7 @@ def test_every_run_is_on_its_line_or_at_the_end_of_the_clip():
     right = 3.0 - 2.0 * Z
 
     def accounted(o, ends=none, post="", line=line):
-        return rerun_replay._accounted(line, ends, o, Z, post)
+        return rerun_replay._is_line_accounted(line, ends, o, Z, post)
 
     assert accounted(right)
     assert accounted(np.clip(right, 1.0, 5.0), (1.0, 5.0))
@@ -154,16 +155,18 @@ def test_every_run_is_on_its_line_or_at_the_end_of_the_clip():
 def test_a_number_is_off_by_so_much_of_its_scale(off, post, due):
     z = np.zeros(3)
     line, none = (0.0, -2.0), (None, None)
-    assert rerun_replay._accounted(line, none, z + off, z, post) is due
+    assert rerun_replay._is_line_accounted(line, none, z + off, z, post) is due
     far = np.array([1.0, -3.0])
     missed = off * (1 + np.abs(far))
-    assert rerun_replay._accounted(line, none, -2.0 * far + missed, far, "") is (abs(off) < 2e-8)
+    assert rerun_replay._is_line_accounted(line, none, -2.0 * far + missed, far, "") is (
+        abs(off) < 2e-8
+    )
 
 
 def test_single_precision_is_seen_and_whole_numbers_are_none():
-    assert rerun_replay._unit(Z) == 1e-13
-    assert rerun_replay._unit(Z.astype(np.float32).astype(float)) == 6e-8
-    assert rerun_replay._unit(np.array([1.0, 2.0])) == 1e-13
+    assert rerun_replay._estimate_rounding_unit(Z) == 1e-13
+    assert rerun_replay._estimate_rounding_unit(Z.astype(np.float32).astype(float)) == 6e-8
+    assert rerun_replay._estimate_rounding_unit(np.array([1.0, 2.0])) == 1e-13
 
 
 @pytest.mark.parametrize(("share", "explained"), [(0.5, True), (0.3, False)])
@@ -171,12 +174,12 @@ def test_a_line_explains_so_many_of_the_ordinary_runs(share, explained):
     o = 3.0 - 2.0 * Z
     wrong = o.copy()
     wrong[round(24 * share) :] += 100.0
-    assert rerun_replay._explained((3.0, -2.0), wrong, Z, "") is explained
+    assert rerun_replay._is_line_explaining((3.0, -2.0), wrong, Z, "") is explained
     whole = np.round(o)
     whole[round(24 * share) :] += 100.0
-    assert rerun_replay._explained((3.0, -2.0), whole, Z, "round") is explained
-    assert not rerun_replay._explained((3.0, 0.0), o, Z, "")
-    assert not rerun_replay._explained((math.inf, -2.0), o, Z, "")
+    assert rerun_replay._is_line_explaining((3.0, -2.0), whole, Z, "round") is explained
+    assert not rerun_replay._is_line_explaining((3.0, 0.0), o, Z, "")
+    assert not rerun_replay._is_line_explaining((math.inf, -2.0), o, Z, "")
 
 
 @pytest.mark.parametrize("first", [1, 2, 25, 2**40])
@@ -187,10 +190,10 @@ def test_runs_of_far_noise_are_others_than_those_that_spare_a_draw(monkeypatch, 
         asked.append((data, seed, spared))
         return run(call()), flattened([1.0])
 
-    monkeypatch.setattr(rerun_replay, "_run", once)
+    monkeypatch.setattr(rerun_replay, "_run_recorded", once)
     both = [KEY, 0, ""], [KEY, 1, ""]
     task = {"data": ("own", "other"), "conditions": [[0, list(both), ["", ""]]]}
-    rerun_replay._laws(None, task, first)
+    rerun_replay._fit_condition_laws(None, task, first)
     for n, data in enumerate(("own", "other")):
         plain = [seed for d, seed, spared in asked if d == data and not spared]
         sparing = [seed for d, seed, spared in asked if d == data and spared]
@@ -217,8 +220,8 @@ def declared(monkeypatch, *centres, said=1.0):
         calls = [call(location=one, declared={"sensitivity": said}) for one in value]
         return run(*calls), None
 
-    monkeypatch.setattr(rerun_replay, "_run", once)
-    return rerun_replay._declaration(None, {"declared": KEY, "data": (0, 1)}, 1)
+    monkeypatch.setattr(rerun_replay, "_run_recorded", once)
+    return rerun_replay._measure_declared_movement(None, {"declared": KEY, "data": (0, 1)}, 1)
 
 
 def test_a_declaration_is_of_one_call_whose_value_no_noise_moves(monkeypatch):
@@ -237,7 +240,7 @@ def test_a_declaration_is_of_one_call_whose_value_no_noise_moves(monkeypatch):
 
 def hits(function, favours=0, count=40, **task):
     given = {"data": (0, 1), "favours": favours, "seed": 3, "count": count, "seconds": 60.0}
-    return rerun_replay._hits(function, given | {"counted": ["number", 0]} | task)
+    return rerun_replay._count_fresh_hits(function, given | {"counted": ["number", 0]} | task)
 
 
 @pytest.mark.parametrize("favours", [0, 1])
@@ -274,15 +277,15 @@ def test_what_every_other_call_returns_is_no_event():
 
 
 def test_the_commonest_value_is_counted_whatever_the_first_run_gave():
-    assert rerun_replay._commonest([1.0, 2.0, 2.0]) == 2.0
-    assert rerun_replay._commonest(["a"]) == "a"
+    assert rerun_replay._find_commonest_value([1.0, 2.0, 2.0]) == 2.0
+    assert rerun_replay._find_commonest_value(["a"]) == "a"
 
 
 def test_values_are_of_their_place_and_a_missing_number_is_itself():
     output = flattened([1.0, float("nan"), "a", 4.0])
 
     def value(**task):
-        return rerun_replay._value(output, task)
+        return rerun_replay._get_counted_value(output, task)
 
     assert value(counted=["number", 0]) == 1.0
     assert value(counted=["number", 1]) == "nan"
@@ -294,11 +297,11 @@ def test_values_are_of_their_place_and_a_missing_number_is_itself():
     assert value(contrast=[0, 3, 1.0, 1e-7]) is None
     assert value(contrast=[3, 0, 1.0, 1e-7]) is None
     close = {"contrast": [0, 2, 1.0, 1e-7]}
-    assert rerun_replay._equal(1.0, 1.0 + 0.9e-7, close)
-    assert not rerun_replay._equal(1.0, 1.0 + 1.1e-7, close)
-    assert not rerun_replay._equal(1.0, 1.0 - 1.1e-7, close)
-    assert not rerun_replay._equal(None, 1.0, close)
-    assert not rerun_replay._equal(1.0, 1.0 + 1e-15, {"counted": ["number", 0]})
+    assert rerun_replay._is_counted_equal(1.0, 1.0 + 0.9e-7, close)
+    assert not rerun_replay._is_counted_equal(1.0, 1.0 + 1.1e-7, close)
+    assert not rerun_replay._is_counted_equal(1.0, 1.0 - 1.1e-7, close)
+    assert not rerun_replay._is_counted_equal(None, 1.0, close)
+    assert not rerun_replay._is_counted_equal(1.0, 1.0 + 1e-15, {"counted": ["number", 0]})
 
 
 def test_a_law_keeps_its_problem_and_gets_one_where_other_noise_moves_it():
@@ -306,7 +309,7 @@ def test_a_law_keeps_its_problem_and_gets_one_where_other_noise_moves_it():
 
     def still(values, **given):
         runs = [(run(call(draw=float(z))), flattened([v])) for z, v in zip(Z, values, strict=True)]
-        return rerun_replay._still(law | given, runs, 0, (KEY, 0, ""))["problem"]
+        return rerun_replay._require_unmoved_law(law | given, runs, 0, (KEY, 0, ""))["problem"]
 
     right = (3.0 - 2.0 * Z).tolist()
     assert still(right) is None
@@ -315,9 +318,9 @@ def test_a_law_keeps_its_problem_and_gets_one_where_other_noise_moves_it():
     assert "other noise" in still(right, low=1.0)
     assert still(np.clip(right, 1.0, np.inf).tolist(), low=1.0) is None
     gone = [(run(), flattened([1.0]))]
-    assert rerun_replay._still(law, gone, 0, (KEY, 0, ""))["problem"]
+    assert rerun_replay._require_unmoved_law(law, gone, 0, (KEY, 0, ""))["problem"]
     short = [(run(call()), flattened([]))]
-    assert rerun_replay._still(law, short, 0, (KEY, 0, ""))["problem"]
+    assert rerun_replay._require_unmoved_law(law, short, 0, (KEY, 0, ""))["problem"]
 
 
 def test_a_law_is_that_of_every_run():
@@ -326,7 +329,7 @@ def test_a_law_is_that_of_every_run():
             (run(call(draw=float(z), location=3.0, scale=2.0)), flattened([v]))
             for z, v in zip(draws, values, strict=True)
         ]
-        return rerun_replay._law(runs, place, (KEY, 0, ""), post)
+        return rerun_replay._fit_number_law(runs, place, (KEY, 0, ""), post)
 
     right = 3.0 + 2.0 * Z
     found = of(right)
@@ -365,7 +368,7 @@ def test_where_outputs_have_to_be_unmoved_they_are_looked_at_after_others_and_no
         "code": noisy, "form": None, "read": None, "unmoved": [["text", 2]], "own": 3,
         "data": [[1.0], [2.0]], "seed": 2**40 + 6,
     }  # fmt: skip
-    found = json.loads(rerun_replay.seen(task))
+    found = json.loads(rerun_replay.run_replay_task(task))
     assert found == {"values": [[0.5], [None]]}
     due = 3.0 + np.random.default_rng(0).laplace()
     assert asked == [(due, ([1.0], [2.0]), 3, 7, [["text", 2]])]

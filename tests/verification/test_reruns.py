@@ -11,7 +11,7 @@ import pytest
 import dpaudit
 from dpaudit.replaying.api import replay
 from dpaudit.verification import Reader
-from dpaudit.verification.reruns import _close, _same_laws
+from dpaudit.verification.reruns import _is_number_close, _same_laws
 
 PAIR = np.zeros(3), np.array([0.0, 0.0, 1.0])
 RELEASE = """
@@ -80,8 +80,8 @@ def test_laws_of_two_processes_agree_in_every_number_of_either_side(moved, side)
 
 
 def test_what_rounding_moves_is_the_same():
-    assert _close(1e6, 1e6 * (1 + 1e-8))
-    assert _close(0.0, 1e-9, 1.0)
-    assert not _close(0.0, 1e-6, 1.0)
-    assert _close(None, None)
-    assert not _close(None, 1.0)
+    assert _is_number_close(1e6, 1e6 * (1 + 1e-8))
+    assert _is_number_close(0.0, 1e-9, 1.0)
+    assert not _is_number_close(0.0, 1e-6, 1.0)
+    assert _is_number_close(None, None)
+    assert not _is_number_close(None, 1.0)

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing.canary_table import Table
+from dpaudit.auditing.canary_table import CanaryTable
 from dpaudit.errors import DataError
 from dpaudit.estimation import canaries as plans
 from dpaudit.reals import Real
 from dpaudit.verification import Document, Reader, canaries
-from dpaudit.verification.canaries import _chosen_plan, _other_plan, _stated, p_value
+from dpaudit.verification.canaries import _chosen_plan, _other_plan, _read_stated_canaries, p_value
 
 PARAMETERS = {
     "canaries": 10, "included": 5, "coins": 10, "design": "independent", "delta": 0.0,
@@ -32,7 +32,7 @@ def document(parameters=(), instance=(), **given):
 
 
 def test_a_certificate_is_read_as_it_stands():
-    found = _stated(document())
+    found = _read_stated_canaries(document())
     assert (found.coins, found.rows, found.included, found.design) == (10, 10, 5, "independent")
     assert (found.guesses, found.correct, found.shares) == ((4, 6), (3, 6), (0.5, 0.5))
     assert (float(found.claimed), float(found.delta), float(found.alpha)) == (1.0, 0.0, 0.05)
@@ -47,7 +47,7 @@ def test_a_certificate_is_read_as_it_stands():
 )  # fmt: skip
 def test_a_parameter_outside_its_range_is_refused(parameters):
     with pytest.raises(DataError, match=f"parameters.{next(iter(parameters))}"):
-        _stated(document(parameters))
+        _read_stated_canaries(document(parameters))
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def test_a_parameter_outside_its_range_is_refused(parameters):
 )
 def test_an_entry_outside_its_range_is_refused(instance, name):
     with pytest.raises(DataError, match=f"instance.{name}"):
-        _stated(document(instance=instance))
+        _read_stated_canaries(document(instance=instance))
     ends = {"guesses": [4, 10], "correct": [4, 0], "shares": [0.5, 1.0]}
-    assert _stated(document(instance=ends)).correct == (4, 0)
+    assert _read_stated_canaries(document(instance=ends)).correct == (4, 0)
 
 
 def test_only_certificates_of_canaries_are_read_so():
     with pytest.raises(DataError, match="claim"):
-        _stated(document(claim="another"))
+        _read_stated_canaries(document(claim="another"))
     with pytest.raises(DataError, match="kind"):
-        _stated(Document(**vars(document()) | {"kind": "sensitivity"}))
+        _read_stated_canaries(Document(**vars(document()) | {"kind": "sensitivity"}))
 
 
 def exact(correct, guesses, coins, epsilon, delta):
@@ -103,12 +103,12 @@ def test_a_p_value_is_the_theorems(correct, epsilon, delta):
     ("guesses", "other"), [(None, False), ((4, 6), False), ((6, 4), False), ((4,), True)]
 )
 def test_a_plan_is_the_readers_in_any_order_or_a_reservation(guesses, other):
-    usual = [one.share for one in plans.planned([4, 6])]
-    stated = _stated(document(instance={"shares": usual}))
+    usual = [one.share for one in plans.make_plans([4, 6])]
+    stated = _read_stated_canaries(document(instance={"shares": usual}))
     reader = Reader(seed=1, guesses=guesses)
     assert bool(_other_plan(stated, reader)) is other
     assert bool(_chosen_plan(stated, reader)) is (guesses is None)
-    uneven = _stated(document(instance={"shares": [0.4, 0.6]}))
+    uneven = _read_stated_canaries(document(instance={"shares": [0.4, 0.6]}))
     assert _other_plan(uneven, Reader(seed=1, guesses=(4, 6)))
 
 
@@ -125,18 +125,18 @@ def test_a_plan_is_the_readers_in_any_order_or_a_reservation(guesses, other):
     ],
 )
 def test_the_last_of_the_first_guesses_may_be_tied(game, size, least, most):
-    assert canaries._right(game, size) == (least, most)
+    assert canaries._bound_right_guesses(game, size) == (least, most)
 
 
 def test_counts_that_are_not_those_of_the_scores_are_told():
     table = SimpleNamespace(
         scores=list(range(10)), included=SimpleNamespace(sum=lambda: 5), digest="d"
     )
-    stated = _stated(document())
+    stated = _read_stated_canaries(document())
 
     def told(parameters=(), instance=(), ranges=((2, 4), (5, 6))):
         given = document(parameters, {"sha256": "d"} | dict(instance))
-        found = canaries._differences(given, stated, table, list(ranges))
+        found = canaries._compare_canary_statements(given, stated, table, list(ranges))
         return [one.partition(":")[0] for one in found]
 
     assert told() == []
@@ -151,21 +151,21 @@ def test_counts_that_are_not_those_of_the_scores_are_told():
 
 @pytest.mark.parametrize("guesses", [(4, 11), (11, 4), (11,), (10, 11, 9)])
 def test_no_plan_has_more_guesses_than_the_scores_have_coins(guesses):
-    scores = Table(scores=np.arange(10.0), included=np.arange(10) % 2 == 0, group=None)
+    scores = CanaryTable(scores=np.arange(10.0), included=np.arange(10) % 2 == 0, group=None)
     ends = tuple(min(10, size) for size in guesses)
-    stated = replace(_stated(document()), guesses=ends)
-    assert len(canaries._ranges(document(), stated, scores)) == len(guesses)
+    stated = replace(_read_stated_canaries(document()), guesses=ends)
+    assert len(canaries._count_plan_ranges(document(), stated, scores)) == len(guesses)
     with pytest.raises(DataError, match=r"instance\.guesses: .*at most 10, as"):
-        canaries._ranges(document(), replace(stated, guesses=guesses), scores)
+        canaries._count_plan_ranges(document(), replace(stated, guesses=guesses), scores)
 
 
 def test_pairs_have_a_coin_for_two_scores():
     coins = np.arange(10) % 2 == 0
-    scores = Table(scores=np.arange(10.0), included=coins, group=np.arange(10) // 2)
-    stated = replace(_stated(document()), design="pairs", guesses=(5,))
-    assert canaries._ranges(document(), stated, scores) == [(0, 0)]
+    scores = CanaryTable(scores=np.arange(10.0), included=coins, group=np.arange(10) // 2)
+    stated = replace(_read_stated_canaries(document()), design="pairs", guesses=(5,))
+    assert canaries._count_plan_ranges(document(), stated, scores) == [(0, 0)]
     with pytest.raises(DataError, match="expected at most 5"):
-        canaries._ranges(document(), replace(stated, guesses=(5, 6)), scores)
+        canaries._count_plan_ranges(document(), replace(stated, guesses=(5, 6)), scores)
     alone = replace(scores, group=None)
     with pytest.raises(DataError, match="has no pairs"):
-        canaries._ranges(document(), stated, alone)
+        canaries._count_plan_ranges(document(), stated, alone)

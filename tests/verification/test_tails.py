@@ -12,8 +12,12 @@ from dpaudit.errors import DataError
 from dpaudit.reals import Real
 from dpaudit.replaying.laws import KINDS
 from dpaudit.verification import replayed
-from dpaudit.verification.replayed import _Condition, _Event, _half_line, _Law, _no_sum
-from dpaudit.verification.tails import less, more, unrounded
+from dpaudit.verification.replayed import _Condition, _Event, _half_line, _no_sum, _OutputLaw
+from dpaudit.verification.tails import (
+    compute_lower_tail,
+    compute_upper_tail,
+    find_unrounded_threshold,
+)
 
 LAWS = {
     "laplace": stats.laplace,
@@ -30,8 +34,10 @@ POSTS = {"round": np.round, "floor": np.floor, "ceil": np.ceil, "trunc": np.trun
 @pytest.mark.parametrize("z", [-3.5, -1.0, -0.25, 0.0, 0.3, 0.75, 1.0, 2.5, 12.0])
 def test_tails_are_those_of_the_law_in_both_directions(kind, z):
     law = LAWS[kind]
-    assert float(more(kind, Real(z))) == pytest.approx(law.sf(z), rel=1e-9, abs=1e-15)
-    assert float(less(kind, Real(z))) == pytest.approx(law.cdf(z), rel=1e-9, abs=1e-15)
+    assert float(compute_upper_tail(kind, Real(z))) == pytest.approx(law.sf(z), rel=1e-9, abs=1e-15)
+    assert float(compute_lower_tail(kind, Real(z))) == pytest.approx(
+        law.cdf(z), rel=1e-9, abs=1e-15
+    )
     above, below = KINDS[kind]  # as replays know them
     assert above(z) == pytest.approx(law.sf(z), rel=1e-9, abs=1e-15)
     assert below(z) == pytest.approx(law.cdf(z), rel=1e-9, abs=1e-15)
@@ -39,7 +45,7 @@ def test_tails_are_those_of_the_law_in_both_directions(kind, z):
 
 def test_a_law_without_a_verifier_is_none():
     with pytest.raises(DataError, match="a law that has a verifier"):
-        more("cauchy", Real(1))
+        compute_upper_tail("cauchy", Real(1))
 
 
 @pytest.mark.parametrize("post", POSTS)
@@ -47,8 +53,8 @@ def test_a_law_without_a_verifier_is_none():
 def test_an_edge_parts_numbers_as_their_rounding_does(post, threshold):
     numbers = np.arange(-400, 401) / 100 + 0.0013  # at no edge
     made = POSTS[post](numbers)
-    at_least = numbers >= unrounded(post, threshold, above=True)
-    at_most = numbers <= unrounded(post, threshold, above=False)
+    at_least = numbers >= find_unrounded_threshold(post, threshold, above=True)
+    at_most = numbers <= find_unrounded_threshold(post, threshold, above=False)
     assert np.array_equal(at_least, made >= threshold)
     assert np.array_equal(at_most, made <= threshold)
 
@@ -58,7 +64,7 @@ def test_an_edge_parts_numbers_as_their_rounding_does(post, threshold):
 @pytest.mark.parametrize("above", [True, False])
 @pytest.mark.parametrize("threshold", [-2.5, -1.0, 0.0, 1.0, 3.5])
 def test_a_half_line_has_the_share_of_draws_that_are_in_it(post, factor, above, threshold):
-    law = _Law(0.2, factor, "gumbel", post, 0.0, -2.0, 3.0)
+    law = _OutputLaw(0.2, factor, "gumbel", post, 0.0, -2.0, 3.0)
     draws = stats.gumbel_r.ppf((np.arange(40_000) + 0.5) / 40_000)
     made = law.centre + factor * draws
     made = np.clip(POSTS[post](made) if post else made, law.low, law.high)
@@ -71,7 +77,7 @@ def test_a_half_line_has_the_share_of_draws_that_are_in_it(post, factor, above, 
 
 def told(law, above, steps, favours, side):
     """Return what is said of three runs whose numbers are right, and where one of them is not."""
-    other = _Law(law.centre + 1.0, law.factor, law.kind, law.post, 0.0, law.low, law.high)
+    other = _OutputLaw(law.centre + 1.0, law.factor, law.kind, law.post, 0.0, law.low, law.high)
     own = [[law], [other]]
     condition = _Condition(0, above, steps, (("a", 0, ""), ("a", 0, "")), ("", ""))
     event = _Event("all of", favours, (condition,))
@@ -100,7 +106,7 @@ def told(law, above, steps, favours, side):
 def test_a_run_that_is_not_where_its_noise_says_is_seen_on_either_side(
     side, above, favours, factor
 ):
-    right, wrong = told(_Law(0.0, factor, "normal", "", 0.0), above, 0.7, favours, side)
+    right, wrong = told(_OutputLaw(0.0, factor, "normal", "", 0.0), above, 0.7, favours, side)
     assert right == []
     assert wrong == ["event: a run is in it, or not, against what its noise says"]
 
@@ -108,7 +114,7 @@ def test_a_run_that_is_not_where_its_noise_says_is_seen_on_either_side(
 @pytest.mark.parametrize("steps", [-3.0, 3.0])
 @pytest.mark.parametrize("above", [True, False])
 def test_beyond_the_ends_of_a_clip_all_runs_are_in_an_event_or_none(above, steps):
-    law = _Law(0.0, 1.0, "normal", "", 0.0, -1.5, 2.5)
+    law = _OutputLaw(0.0, 1.0, "normal", "", 0.0, -1.5, 2.5)
     right, wrong = told(law, above, steps, 0, 0)
     assert right == []
     assert wrong != []
@@ -122,7 +128,7 @@ def test_a_run_at_an_edge_may_be_on_either_side_by_what_rounding_moves(
     factor, threshold, above, share, seen
 ):
     """By 1e-7 of scale and edge together, and no more."""
-    law = _Law(0.0, factor, "normal", "", 0.0)
+    law = _OutputLaw(0.0, factor, "normal", "", 0.0)
     steps = threshold / factor if factor > 0 else -threshold / factor
     condition = _Condition(0, above, steps, (("a", 0, ""), ("a", 0, "")), ("", ""))
     event = _Event("all of", 0, (condition,))
@@ -151,7 +157,7 @@ def test_a_run_at_an_edge_may_be_on_either_side_by_what_rounding_moves(
 def test_one_number_of_one_side_that_is_no_line_makes_no_sum(side, change, words):
     def law(**given):
         plain = {"centre": 0.0, "factor": 1.0, "kind": "normal", "post": "", "error": 0.0}
-        return _Law(**plain | given)
+        return _OutputLaw(**plain | given)
 
     own = [[law(), law()], [law(centre=1.0, factor=-1.0), law(centre=1.0)]]
     assert _no_sum(own) is None
@@ -161,9 +167,11 @@ def test_one_number_of_one_side_that_is_no_line_makes_no_sum(side, change, words
 
 @pytest.mark.parametrize("centres", [(0.0, 1.0), (1.0, 0.0), (-2.0, 3.0)])
 def test_a_sum_is_as_far_as_its_numbers_are_together(centres):
-    first, second = ([_Law(c, f, "normal", "", 0.0) for f in (0.5, -4.0)] for c in centres)
+    first, second = ([_OutputLaw(c, f, "normal", "", 0.0) for f in (0.5, -4.0)] for c in centres)
     condition = _Condition(0, True, 0.8, (("a", 0, ""), ("a", 0, "")), ("", ""))
-    probable, other = replayed._sum(_Event("sum", 0, (condition,)), [first, second])
+    probable, other = replayed._compute_half_space_probability(
+        _Event("sum", 0, (condition,)), [first, second]
+    )
     apart = abs(centres[0] - centres[1]) * math.hypot(1 / 0.5, 1 / 4.0)
     assert float(probable) == pytest.approx(stats.norm.sf(0.8))
     assert float(other) == pytest.approx(stats.norm.sf(0.8 + apart))

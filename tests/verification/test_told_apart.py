@@ -9,7 +9,7 @@ from dpaudit.auditing.drawn import audit_outputs
 from dpaudit.extension.settings import Settings
 from dpaudit.reals import DIGITS, precision
 from dpaudit.verification import Outcome, Reader, drawn, judge
-from dpaudit.verification.reals import Real, exp, told_apart
+from dpaudit.verification.reals import Real, exp, format_distinct_numbers
 
 
 @pytest.mark.parametrize("apart", ["1e-3", "1e-9", "1e-14", "3e-17", "1e-40", "1e-200"])
@@ -18,20 +18,20 @@ def test_what_differs_is_shown_to_differ(apart, size):
     low = Fraction(size)
     high = low * (1 + Fraction(apart))
     with precision(DIGITS[1]):
-        shown = told_apart(high, low)
+        shown = format_distinct_numbers(high, low)
         assert Fraction(shown[0]) > Fraction(shown[1])
         for text, number in zip(shown, (high, low), strict=True):
             assert abs(Fraction(text) / number - 1) <= Fraction(apart)
 
 
 def test_no_more_digits_are_shown_than_are_needed():
-    assert told_apart(Real(1) / 3, 0.5) == ("0.3333333333", "0.5")
-    assert told_apart(0.1, 0.1) == ("0.1", "0.1")
-    assert told_apart(0.0, 1e-320)[0] == "0"
+    assert format_distinct_numbers(Real(1) / 3, 0.5) == ("0.3333333333", "0.5")
+    assert format_distinct_numbers(0.1, 0.1) == ("0.1", "0.1")
+    assert format_distinct_numbers(0.0, 1e-320)[0] == "0"
 
 
 def test_what_no_digits_tell_apart_is_shown_once_over():
-    assert len(set(told_apart(Real(1) / 3 * 3, 1.0))) == 1
+    assert len(set(format_distinct_numbers(Real(1) / 3 * 3, 1.0))) == 1
 
 
 def failures(value, limit, ratio=2.0):

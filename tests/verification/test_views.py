@@ -79,7 +79,7 @@ def averaged():
 
 
 def judged(content, **reader):
-    return judge.verify(document._document("c.json", content), Reader(**reader))
+    return judge.verify(document._parse_certificate("c.json", content), Reader(**reader))
 
 
 # --- the oracle -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dpaudit.errors import DataError, DpauditError
 from dpaudit.reals import Real
 from dpaudit.verification import Document, Outcome, Reader, data, judge
 from dpaudit.verification.document import Verdict, read
-from dpaudit.verification.drawn import Drawn
+from dpaudit.verification.drawn import FreshAudit
 from dpaudit.verification.judge import _stricter, _too_small, verifier_of
 from dpaudit.verification.replayed import Judged
 
@@ -32,7 +32,7 @@ def outcome_of(assumptions, quantities, summary=None, **given):
 
 def drawn(*failures):
     outcome = outcome_of({}, NUMBERS, "drawn", reservations=("of the audit",))
-    return Drawn(outcome, failures)
+    return FreshAudit(outcome, failures)
 
 
 # Fresh draws of an installed claim
@@ -182,7 +182,7 @@ def test_a_verifier_is_where_the_claim_has_its_home(home, verifier):
 def test_canaries_say_all_that_fails(monkeypatch):
     outcome = outcome_of({"norm": (2, 1)}, {"ratio": 2, "bound": 2}, "s", reservations=("r",))
     rechecked = SimpleNamespace(outcome=outcome, ratio=Real(7), failures=("too likely",))
-    monkeypatch.setattr("dpaudit.verification.canaries.rechecked", lambda *_: rechecked)
+    monkeypatch.setattr("dpaudit.verification.canaries.verify_canary_scores", lambda *_: rechecked)
     found = judge.verify(document("canaries"), Reader(seed=1))
     assert [one.partition(":")[0] for one in found.failures] == [
         "norm", "norm", "ratio", "too likely",
@@ -222,7 +222,7 @@ def test_a_replay_says_all_that_fails_and_what_the_file_alone_says(monkeypatch):
         given.append((pair, same))
         return Judged(("weak",), 1.5, "seen", ("declared",), bound=2.0)
 
-    monkeypatch.setattr(judge, "replayed_by_reader", judged)
+    monkeypatch.setattr(judge, "replay_reader_mechanism", judged)
     found = judge.verify(replace(of_mechanism(), kind="replay"), Reader(seed=1, mechanism=len))
     assert given == [(pair, ["other records"])]
     assert found.failures == ("weak",)
@@ -264,7 +264,7 @@ def test_an_audit_of_the_readers_mechanism_says_all_that_differs(monkeypatch, re
         "other_distance": ["other distance"],
         "judged": drawn("not refuted"),
         "own_settings": "own settings",
-        "differences": ("another number",),
+        "compare_stated_numbers": ("another number",),
         "_chosen_relation": ("the file's relation",),
     }.items():
         monkeypatch.setattr(mechanism, name, lambda *_, answer=answer: answer)
@@ -353,14 +353,14 @@ def test_a_claim_is_one_and_of_numbers(claimed, kind):
 def test_both_datasets_are_the_readers_or_the_files():
     held = {"data": [{"list": [1.0, 2.0]}, {"array": [[1.0], [3.0]]}]}
     given = of_mechanism(pair=held)
-    first, second = data._data(given)
+    first, second = data._parse_stated_data(given)
     assert (first, second.tolist()) == ([1.0, 2.0], [[1.0], [3.0]])
     for own in ({"dataset": [1.0, 2.0]}, {"neighbour": [1.0, 2.0]}):
         with pytest.raises(DataError, match="both datasets"):
             mechanism._pair(given, Reader(seed=1, **own))
     for odd in ([], [{"list": []}], [{"list": 3}, {"list": []}], [{"rows": []}] * 2, {"a": 1}):
         with pytest.raises(DataError, match=r"pair\.data"):
-            data._data(of_mechanism(pair={"data": odd}))
+            data._parse_stated_data(of_mechanism(pair={"data": odd}))
 
 
 def test_the_relation_is_the_readers_then_what_the_file_declares_then_its_name():

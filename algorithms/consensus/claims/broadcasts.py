@@ -34,18 +34,18 @@ class BroadcastsParameters(Parameters):
     regulariser_weight: float = Field(1.0, gt=0, description="rho")
 
 
-def prepare(settings: Settings, parameters: BroadcastsParameters) -> PrivacyCase:
+def prepare_broadcasts_audit(settings: Settings, parameters: BroadcastsParameters) -> PrivacyCase:
     """Return the audit of all broadcasts of penalty perturbation.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), BroadcastsParameters())
+    >>> case = prepare_broadcasts_audit(Settings(), BroadcastsParameters())
     >>> round(case.claimed.at_epsilon, 4), case.at_delta
     (15.0875, 1e-05)
     """
     from dpaudit.algorithms.consensus.claims.composition import run_of
-    from dpaudit.algorithms.consensus.claims.section4 import outcomes
+    from dpaudit.algorithms.consensus.claims.section4 import check_section4_assumptions
     from dpaudit.extension.case import PrivacyCase
     from dpaudit.extension.settings import WORST_CASE
     from dpaudit.guarantees.kinds import PureDP
@@ -63,7 +63,9 @@ def prepare(settings: Settings, parameters: BroadcastsParameters) -> PrivacyCase
         data=run.data,
         default_trials=2_000 if settings.data == WORST_CASE else 500,
         parameters=parameters.model_dump(mode="json") | run.public,
-        assumptions=outcomes(parameters, run.algorithm, unit=unit, eta="least eta"),
+        assumptions=check_section4_assumptions(
+            parameters, run.algorithm, unit=unit, eta="least eta"
+        ),
         proved=run.proof(settings.delta),
         pair_ceiling=run.pair_proof(settings.delta),
         notes=(
@@ -88,7 +90,7 @@ CLAIM = Claim(
     kind="privacy",
     relation="replace-record",
     assumptions=SECTION_4,
-    prepare=prepare,
+    prepare=prepare_broadcasts_audit,
     parameters=BroadcastsParameters,
     question=True,
     scope="Tried on real records at one delta.",

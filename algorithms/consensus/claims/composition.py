@@ -46,7 +46,7 @@ _PAIR_PROOF = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class CompositionInstance:
     """The algorithm, the pair it runs on, and where the records come from."""
 
     algorithm: ConsensusADMM
@@ -82,7 +82,7 @@ class Run:
         d = self.pair.dataset.dimension
         events = [run_event("penalty", node, d) for node in set(self.updates)]
         worst = max(events, key=lambda event: proved_guarantee(event).epsilon(delta))
-        return Proof(guarantee=_tabulated(worst), source=_PROOF)
+        return Proof(guarantee=_tabulate_event_guarantee(worst), source=_PROOF)
 
     def pair_proof(self, delta: float) -> Proof | None:
         """Return what is proved for a record and its opposite; None for another pair."""
@@ -108,7 +108,7 @@ class Run:
 
 
 @lru_cache(maxsize=8)
-def _tabulated(event: Event) -> TabulatedDP:
+def _tabulate_event_guarantee(event: Event) -> TabulatedDP:
     """Return what is proved of an event; a table takes seconds, and audits ask for it again."""
     return TabulatedDP(proved_guarantee(event))
 
@@ -118,7 +118,7 @@ def run_of(
     settings: Settings,
     graph: str,
     dimension: int,
-) -> Run:
+) -> CompositionInstance:
     """Return the run on two opposite records of ``dimension`` features, or on real records."""
     worst, nodes = settings.data == WORST_CASE, public.nodes
     sizes = (public.records,) * nodes
@@ -133,7 +133,7 @@ def run_of(
         else f"{pair.dataset.name}: {len(pair.dataset.labels)} records drawn, "
         f"{pair.dataset.dimension} features, {nodes} nodes"
     )
-    return Run(algorithm=algorithm, pair=pair, data=words)
+    return CompositionInstance(algorithm=algorithm, pair=pair, data=words)
 
 
 def _worst_pair(settings: Settings, sizes: tuple[int, ...], dimension: int) -> Pair[Dataset]:

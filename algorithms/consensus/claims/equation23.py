@@ -39,13 +39,13 @@ class RateParameters(Parameters):
     budget: int = Field(2_000, ge=100, description="evaluated networks, unless --trials is given")
 
 
-def prepare(settings: Settings, parameters: RateParameters) -> SearchCase:
+def prepare_equation23_search(settings: Settings, parameters: RateParameters) -> SearchCase:
     """Return the audit: a search over networks and directions.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), RateParameters()).quantity
+    >>> prepare_equation23_search(Settings(), RateParameters()).quantity
     'left form of (22) over the right one'
     """
     from dpaudit.algorithms.consensus.claims import rates, steps
@@ -95,7 +95,7 @@ CLAIM = Claim(
         "strongly convex": "O_i is m_i-strongly convex with M_i-Lipschitz gradients",
         "mu above 1": "mu is any number above 1",
     },
-    prepare=prepare,
+    prepare=prepare_equation23_search,
     parameters=RateParameters,
     scope="It would stand with 2 m_o in place of 2 m_o + 2 sigma-_min, for one penalty of all.",
     published={

@@ -47,7 +47,7 @@ class FootnoteParameters(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Node:
+class IntegerNode:
     """Records of whole numbers and public parameters; the loss is squared, L'' = 1."""
 
     features: Array
@@ -56,12 +56,14 @@ class Node:
     ridge: float
 
 
-def determinant(node: Node) -> float:
+def compute_inverse_jacobian(node: IntegerNode) -> float:
     """Return ``|det J(g^-1)|``, the same at every f.
 
     Examples
     --------
-    >>> determinant(Node(features=np.ones((1, 1)), stretch=2.0, loss_weight=1.0, ridge=1.0))
+    >>> compute_inverse_jacobian(
+    ...     IntegerNode(features=np.ones((1, 1)), stretch=2.0, loss_weight=1.0, ridge=1.0)
+    ... )
     2.0
     """
     count, dimension = node.features.shape
@@ -69,14 +71,14 @@ def determinant(node: Node) -> float:
     return float(np.linalg.det((1 + node.ridge / node.stretch) * np.eye(dimension) + curved))
 
 
-def prepare(settings: Settings, parameters: FootnoteParameters) -> SearchCase:
+def prepare_footnote4_search(settings: Settings, parameters: FootnoteParameters) -> SearchCase:
     """Return the audit: a search over records and parameters of small whole numbers.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), FootnoteParameters()).attain(200, default_rng(0)).ratio
+    >>> prepare_footnote4_search(Settings(), FootnoteParameters()).attain(200, default_rng(0)).ratio
     1.0
     """
     from dpaudit.algorithms.problems.records import refuse_data
@@ -84,12 +86,12 @@ def prepare(settings: Settings, parameters: FootnoteParameters) -> SearchCase:
     from dpaudit.refutation import searched
 
     refuse_data(settings)
-    claim = inequality(parameters)
+    claim = make_density_total_inequality(parameters)
     return SearchCase(
         bound=0.0,
         attain=lambda trials, rng: searched(
             claim,
-            lambda budget, draws: worst(parameters, budget, draws),
+            lambda budget, draws: find_worst_density_node(parameters, budget, draws),
             trials,
             rng,
             seed=settings.seed,
@@ -110,22 +112,22 @@ def prepare(settings: Settings, parameters: FootnoteParameters) -> SearchCase:
 _PROOF = "substitute e = g^-1(f) in the integral over f"
 
 
-def off(parameters: FootnoteParameters, node: Node) -> float:
+def measure_total_deviation(parameters: FootnoteParameters, node: IntegerNode) -> float:
     """Return by how much the integral over all f differs from 1; 0 up to rounding."""
-    found = abs(determinant(node) ** (parameters.power - 1) - 1)
+    found = abs(compute_inverse_jacobian(node) ** (parameters.power - 1) - 1)
     return 0.0 if found <= _ROUNDING else found
 
 
-def inequality(parameters: FootnoteParameters) -> Inequality[Node]:
+def make_density_total_inequality(parameters: FootnoteParameters) -> Inequality[IntegerNode]:
     """Return the statement as an inequality: the difference from 1 is at most 0."""
     from dpaudit.refutation import Evidence, Inequality
 
-    def evidence(node: Node) -> Evidence:
-        total = determinant(node) ** (parameters.power - 1)
+    def evidence(node: IntegerNode) -> Evidence:
+        total = compute_inverse_jacobian(node) ** (parameters.power - 1)
         return Evidence(
             parameters=parameters.model_dump(include={"records", "dimension", "power"}),
             instance=vars(node),
-            quantities={"determinant": determinant(node), "total": total},
+            quantities={"determinant": compute_inverse_jacobian(node), "total": total},
             kind="property",
             relation=CLAIM.relation,
         )
@@ -133,23 +135,26 @@ def inequality(parameters: FootnoteParameters) -> Inequality[Node]:
     return Inequality(
         name=CLAIM.name,
         source=CLAIM.source,
-        sides=lambda node: (off(parameters, node), 0.0),
+        sides=lambda node: (measure_total_deviation(parameters, node), 0.0),
         conditions=lambda node: (),
         scale=lambda node: 1.0,
         words=lambda node: (
             f"records {node.features.astype(int).tolist()}, 2 eta V = {node.stretch:g}, C = "
-            f"{node.loss_weight:g}, rho/N = {node.ridge:g}: |det J| = {determinant(node):.4g}"
+            f"{node.loss_weight:g}, rho/N = {node.ridge:g}: |det J| = "
+            f"{compute_inverse_jacobian(node):.4g}"
         ),
         because=lambda node: "With this power the formula does not integrate to 1.",
         evidence=evidence,
     )
 
 
-def worst(parameters: FootnoteParameters, budget: int, rng: Generator) -> Node:
+def find_worst_density_node(
+    parameters: FootnoteParameters, budget: int, rng: Generator
+) -> IntegerNode:
     """Return the node whose total is farthest from 1."""
     shape = parameters.records, parameters.dimension
     drawn = (
-        Node(
+        IntegerNode(
             features=rng.integers(-_LARGEST, _LARGEST + 1, size=shape).astype(np.float64),
             stretch=float(rng.integers(1, 9)),
             loss_weight=float(rng.integers(1, 9)),
@@ -157,7 +162,7 @@ def worst(parameters: FootnoteParameters, budget: int, rng: Generator) -> Node:
         )
         for _ in range(budget)
     )
-    return max(drawn, key=lambda node: off(parameters, node))
+    return max(drawn, key=lambda node: measure_total_deviation(parameters, node))
 
 
 CLAIM = Claim(
@@ -175,7 +180,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions={},
-    prepare=prepare,
+    prepare=prepare_footnote4_search,
     parameters=FootnoteParameters,
     scope="Tried with squared losses, whose Jacobian is constant; of the formula it has a proof.",
     published={

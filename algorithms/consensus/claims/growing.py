@@ -56,13 +56,13 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.claims.networks import (
     Searchable,
     adjacency_of,
-    components,
-    conditions,
+    count_graph_components,
     edges_of,
-    rows,
-    shown,
+    format_row_numbers,
+    make_conditions,
+    make_row_strategy,
 )
-from dpaudit.algorithms.consensus.quadratics import laplacians
+from dpaudit.algorithms.consensus.quadratics import build_laplacians
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.claim import Statement
@@ -85,7 +85,7 @@ GENERATED = 40  # instances, for the smallest one
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class GrowingPenaltyRun:
     """Common to all instances of a search; penalties too, if ``first`` or ``growth`` is given.
 
     Raises
@@ -104,15 +104,15 @@ class Run:
     growth: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        check.integer("nodes", self.nodes, least=2)
-        check.integer("iterations", self.iterations, least=1)
-        check.positive("ridge", self.ridge)
-        if not check.real("dual_step", self.dual_step) >= LEAST_THETA:
+        check.require_integer("nodes", self.nodes, least=2)
+        check.require_integer("iterations", self.iterations, least=1)
+        check.require_positive("ridge", self.ridge)
+        if not check.require_real("dual_step", self.dual_step) >= LEAST_THETA:
             raise InvalidArgument(
                 "dual_step", self.dual_step, f"a number of at least {LEAST_THETA}"
             )
         for name, least in (("first", self.dual_step), ("growth", 1 + 1e-6)):
-            _each(name, getattr(self, name), self.nodes, least)
+            _require_node_numbers(name, getattr(self, name), self.nodes, least)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -129,7 +129,7 @@ class Stall:
     distance: Array
 
 
-def stalled(run: Run, batch: Batch) -> Stall:
+def bound_stalled_distance(run: GrowingPenaltyRun, batch: Batch) -> Stall:
     """Return what the module docstring proves about a batch of instances.
 
     Examples
@@ -139,13 +139,15 @@ def stalled(run: Run, batch: Batch) -> Stall:
     ...     "adjacency": np.array([[[0.0, 1.0], [1.0, 0.0]]]),
     ...     "records": np.ones((1, 2)), "first": np.ones((1, 2)), "growth": np.full((1, 2), 2.0),
     ... }
-    >>> stalled(Run(nodes=2, loss=LINEAR, dual_step=1.0), batch).distance.round(4)
+    >>> bound_stalled_distance(
+    ...     GrowingPenaltyRun(nodes=2, loss=LINEAR, dual_step=1.0), batch
+    ... ).distance.round(4)
     array([0.4194])
     """
-    models, duals, penalty = _run(run, batch)
+    models, duals, penalty = _run_growing_penalties(run, batch)
     degrees = batch["adjacency"].sum(axis=2)
     mean = np.sum(degrees * models, axis=1) / degrees.sum(axis=1)
-    best = optimum(run, batch["records"])
+    best = find_network_optimum(run, batch["records"])
     q = batch["growth"].min(axis=1)
     reach = np.abs(models).max(axis=1) + 1
     slope = np.abs(batch["records"]).max(axis=1) * run.loss.lipschitz + run.ridge * reach
@@ -157,20 +159,24 @@ def stalled(run: Run, batch: Batch) -> Stall:
     return Stall(mean=mean, best=best, tail=tail, distance=np.maximum(distance, 0.0))
 
 
-def _run(run: Run, batch: Batch) -> tuple[Array, Array, Array]:
+def _run_growing_penalties(run: GrowingPenaltyRun, batch: Batch) -> tuple[Array, Array, Array]:
     """Return models, ``2 lambda`` and penalties after T iterations of (10) and (11)."""
-    laplacian, signless = laplacians(batch["adjacency"])
+    laplacian, signless = build_laplacians(batch["adjacency"])
     records, degrees = batch["records"], batch["adjacency"].sum(axis=2)
     models, duals, penalty = np.zeros_like(records), np.zeros_like(records), batch["first"]
     for t in range(run.iterations):
         penalty = batch["first"] * batch["growth"] ** t
         pull = penalty * (signless @ models[:, :, None])[:, :, 0] - duals
-        models = _minimiser(run, records, run.ridge + 2 * penalty * degrees, pull, models)
+        models = _find_growing_minimiser(
+            run, records, run.ridge + 2 * penalty * degrees, pull, models
+        )
         duals = duals + run.dual_step * (laplacian @ models[:, :, None])[:, :, 0]
     return models, duals, penalty
 
 
-def _minimiser(run: Run, records: Array, curvature: Array, pull: Array, guess: Array) -> Array:
+def _find_growing_minimiser(
+    run: GrowingPenaltyRun, records: Array, curvature: Array, pull: Array, guess: Array
+) -> Array:
     """Return the root of ``u l'(u x) + curvature x - pull``, entry by entry, by Newton's method."""
     x = guess
     for _ in range(_NEWTON if run.loss.strictly_convex else 1):
@@ -179,13 +185,15 @@ def _minimiser(run: Run, records: Array, curvature: Array, pull: Array, guess: A
     return x
 
 
-def optimum(run: Run, records: Array) -> Array:
+def find_network_optimum(run: GrowingPenaltyRun, records: Array) -> Array:
     """Return f*, the minimiser of ``sum_i O_i``, shape ``(R,)``, by bisection.
 
     Examples
     --------
     >>> from dpaudit.algorithms.problems.smooth_losses import LINEAR
-    >>> optimum(Run(nodes=2, loss=LINEAR, ridge=2.0), np.array([[1.0, 0.5]])).round(12)
+    >>> find_network_optimum(
+    ...     GrowingPenaltyRun(nodes=2, loss=LINEAR, ridge=2.0), np.array([[1.0, 0.5]])
+    ... ).round(12)
     array([0.375])
     """
     total = run.ridge * run.nodes
@@ -199,30 +207,30 @@ def optimum(run: Run, records: Array) -> Array:
     return np.asarray((low + high) / 2)
 
 
-def space(run: Run, claimed: float) -> Space:
+def build_growing_space(run: GrowingPenaltyRun, claimed: float) -> Space:
     """Return the search space; ratios are of the proved distance to ``claimed``.
 
     Examples
     --------
     >>> from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
     >>> from dpaudit.refutation import maximise
-    >>> small = space(Run(nodes=2, loss=LOGISTIC), 1.0)
+    >>> small = build_growing_space(GrowingPenaltyRun(nodes=2, loss=LOGISTIC), 1.0)
     >>> 0.1 < maximise(small, 64, np.random.default_rng(0)).ratio < 1
     True
     """
 
     def evaluate(batch: Batch) -> tuple[Batch, Array]:
-        inside = _inside(run, batch)
-        return inside, stalled(run, inside).distance / claimed
+        inside = _clip_growing_instances(run, batch)
+        return inside, bound_stalled_distance(run, inside).distance / claimed
 
     return Space(
-        start=lambda count, rng: _start(run, count, rng),
-        move=_move,
+        start=lambda count, rng: _draw_growing_starts(run, count, rng),
+        move=_move_growing_instances,
         evaluate=evaluate,
     )
 
 
-def _start(run: Run, count: int, rng: Generator) -> Batch:
+def _draw_growing_starts(run: GrowingPenaltyRun, count: int, rng: Generator) -> Batch:
     shape = (count, run.nodes)
     return {
         "parents": np.floor(rng.random(shape) * np.arange(run.nodes)),
@@ -233,7 +241,7 @@ def _start(run: Run, count: int, rng: Generator) -> Batch:
     }
 
 
-def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
+def _move_growing_instances(batch: Batch, step: Array, rng: Generator) -> Batch:
     moved, size = dict(batch), step[:, None]
     for name in ("records", "first", "growth"):
         noise = size * rng.standard_normal(batch[name].shape)
@@ -241,7 +249,7 @@ def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
     return moved
 
 
-def _inside(run: Run, batch: Batch) -> Batch:
+def _clip_growing_instances(run: GrowingPenaltyRun, batch: Batch) -> Batch:
     theta, one = run.dual_step, np.ones_like(batch["first"])
     first = np.clip(batch["first"], theta, LARGEST_FIRST * theta)
     growth = np.clip(batch["growth"], *GROWTH)
@@ -253,7 +261,9 @@ def _inside(run: Run, batch: Batch) -> Batch:
     }
 
 
-def _each(name: str, values: tuple[float, ...] | None, nodes: int, least: float) -> None:
+def _require_node_numbers(
+    name: str, values: tuple[float, ...] | None, nodes: int, least: float
+) -> None:
     if values is not None and not (len(values) == nodes and min(values) >= least):
         expected = f"one number of at least {least:.7g} for each of {nodes} nodes"
         raise InvalidArgument(name, list(values), expected)
@@ -266,13 +276,13 @@ def _each(name: str, values: tuple[float, ...] | None, nodes: int, least: float)
 class Ending:
     """A run on one network, a batch of one, and where it ends."""
 
-    run: Run
+    run: GrowingPenaltyRun
     batch: Batch
 
     @cached_property
     def stall(self) -> Stall:
         """The proved distance of its limit."""
-        return stalled(self.run, self.batch)
+        return bound_stalled_distance(self.run, self.batch)
 
     @property
     def distance(self) -> float:
@@ -281,18 +291,20 @@ class Ending:
 
     def conditions(self) -> tuple[Condition, ...]:
         """Return the theorem's assumptions as numbers."""
-        return conditions(
+        return make_conditions(
             {
                 "penalties at least theta": (self.run.dual_step, self.batch["first"].min()),
                 "penalties do not fall": (1.0, self.batch["growth"].min()),
-                "connected graph": (components(self.batch["adjacency"][0]), 1),
+                "connected graph": (count_graph_components(self.batch["adjacency"][0]), 1),
             }
         )
 
     def words(self) -> str:
         """Return the instance as words for people."""
         run, stall = self.run, self.stall
-        records, first, growth = (shown(self.batch[n][0]) for n in ("records", "first", "growth"))
+        records, first, growth = (
+            format_row_numbers(self.batch[n][0]) for n in ("records", "first", "growth")
+        )
         return (
             f"edges {edges_of(self.batch['adjacency'][0])}; {run.loss.name} loss, ridge "
             f"{run.ridge:.4g}, theta {run.dual_step:.4g}, records {records}, eta_i(1) {first}, "
@@ -303,7 +315,7 @@ class Ending:
 
 
 def little_is_left(
-    claim: Statement, run: Run, tolerance: float, factor: float
+    claim: Statement, run: GrowingPenaltyRun, tolerance: float, factor: float
 ) -> Searchable[Ending]:
     """Return that at most a share ``tolerance factor`` of the distance at the start is left.
 
@@ -311,7 +323,7 @@ def little_is_left(
     --------
     >>> from dpaudit.algorithms.consensus.claims.theorem31 import CLAIM
     >>> from dpaudit.algorithms.problems.smooth_losses import LINEAR
-    >>> run = Run(nodes=2, loss=LINEAR)
+    >>> run = GrowingPenaltyRun(nodes=2, loss=LINEAR)
     >>> inequality, climb = little_is_left(CLAIM, run, tolerance=0.01, factor=1.0)
     >>> inequality.ratio(climb(200, np.random.default_rng(0))) > 50
     True
@@ -319,7 +331,7 @@ def little_is_left(
     allowed = tolerance * factor
 
     def climb(budget: int, rng: Generator) -> Ending:
-        found = maximise(space(run, allowed), budget, rng).instance
+        found = maximise(build_growing_space(run, allowed), budget, rng).instance
         return Ending(run, {name: values[None] for name, values in found.items()})
 
     def evidence(ending: Ending) -> Evidence:
@@ -354,16 +366,16 @@ def little_is_left(
     return inequality, climb
 
 
-def simplest(run: Run) -> SearchStrategy[Ending]:
+def make_short_run_strategy(run: GrowingPenaltyRun) -> SearchStrategy[Ending]:
     """Return short runs on few nodes with penalties that grow by whole factors, smallest first."""
     theta, short = run.dual_step, replace(run, iterations=_SHORT, first=None, growth=None)
 
     def sized(nodes: int) -> SearchStrategy[Ending]:
         instance = {
             "adjacency": just(adjacency_of(np.zeros((1, nodes)), np.zeros((1, nodes, nodes)))),
-            "records": rows(nodes, 1.0, 0.5),
-            "first": rows(nodes, theta, 2 * theta, 4 * theta),
-            "growth": rows(nodes, 2.0, 3.0, 4.0),
+            "records": make_row_strategy(nodes, 1.0, 0.5),
+            "first": make_row_strategy(nodes, theta, 2 * theta, 4 * theta),
+            "growth": make_row_strategy(nodes, 2.0, 3.0, 4.0),
         }
         sized_run = replace(short, nodes=nodes)
         return fixed_dictionaries(instance).map(lambda batch: Ending(sized_run, batch))

@@ -47,14 +47,14 @@ class Family:
     shared: bool = True
 
 
-def space(family: Family, ratios: Ratios) -> Space:
+def build_network_space(family: Family, ratios: Ratios) -> Space:
     """Return the search space; ``ratios`` gets batches that are inside the assumptions.
 
     Examples
     --------
     >>> from dpaudit.refutation import maximise
     >>> found = maximise(
-    ...     space(Family(nodes=3), lambda batch: batch["penalty"][:, 0] / 101.0),
+    ...     build_network_space(Family(nodes=3), lambda batch: batch["penalty"][:, 0] / 101.0),
     ...     400,
     ...     np.random.default_rng(0),
     ... )
@@ -63,17 +63,17 @@ def space(family: Family, ratios: Ratios) -> Space:
     """
 
     def evaluate(batch: Batch) -> tuple[Batch, Array]:
-        found = inside(family, batch)
+        found = clip_network_instances(family, batch)
         return found, ratios(found)
 
     return Space(
-        start=lambda count, rng: _start(family, count, rng),
-        move=_move,
+        start=lambda count, rng: _draw_network_starts(family, count, rng),
+        move=_move_network_instances,
         evaluate=evaluate,
     )
 
 
-def _start(family: Family, count: int, rng: Generator) -> Batch:
+def _draw_network_starts(family: Family, count: int, rng: Generator) -> Batch:
     n, theta = family.nodes, family.dual_step
     below = rng.random((count, n)) * np.arange(n)
     same = rng.random((count, 1)) < 0.5  # structured: all nodes start at one place
@@ -89,7 +89,7 @@ def _start(family: Family, count: int, rng: Generator) -> Batch:
     }
 
 
-def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
+def _move_network_instances(batch: Batch, step: Array, rng: Generator) -> Batch:
     """Change some of the numbers of every instance, now and then an edge."""
     moved = dict(batch)
     for name in ("excess", "curvature", "over", "slope", "start"):
@@ -104,7 +104,7 @@ def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
     return moved
 
 
-def inside(family: Family, batch: Batch) -> Batch:
+def clip_network_instances(family: Family, batch: Batch) -> Batch:
     """Return the instances within the limits, with penalty, mu and adjacency spelled out."""
     theta, found = family.dual_step, dict(batch)
     excess = batch["excess"][:, :1] if family.shared else batch["excess"]
@@ -117,7 +117,7 @@ def inside(family: Family, batch: Batch) -> Batch:
     return found
 
 
-def small(family: Family) -> SearchStrategy[Batch]:
+def make_small_network_strategy(family: Family) -> SearchStrategy[Batch]:
     """Return batches of one instance with few nodes and round numbers, smallest first.
 
     Penalties of the nodes' own are not all the same.
@@ -130,21 +130,25 @@ def small(family: Family) -> SearchStrategy[Batch]:
                 {
                     "parents": just(np.zeros((1, nodes))),
                     "extra": just(np.zeros((1, nodes, nodes))),
-                    "excess": rows(nodes, *(theta * x for x in (1.0, 0.5, 0.25, 4.0, 16.0, 0.01))),
-                    "curvature": rows(nodes, *(theta * x for x in (1.0, 0.1, 0.01))),
-                    "slope": rows(nodes, 0.0, 1.0, -1.0).map(lambda slopes: theta * slopes),
-                    "start": rows(nodes, 0.0, 1.0, -1.0),
+                    "excess": make_row_strategy(
+                        nodes, *(theta * x for x in (1.0, 0.5, 0.25, 4.0, 16.0, 0.01))
+                    ),
+                    "curvature": make_row_strategy(nodes, *(theta * x for x in (1.0, 0.1, 0.01))),
+                    "slope": make_row_strategy(nodes, 0.0, 1.0, -1.0).map(
+                        lambda slopes: theta * slopes
+                    ),
+                    "start": make_row_strategy(nodes, 0.0, 1.0, -1.0),
                     "over": sampled_from((1.0, 0.5, 0.25, 0.1)).map(lambda x: np.array([x])),
                 }
             )
-            .map(lambda batch: inside(replace(family, nodes=nodes), batch))
+            .map(lambda batch: clip_network_instances(replace(family, nodes=nodes), batch))
             .filter(lambda batch: family.shared or bool(np.ptp(batch["penalty"]) > 0))
         )
 
     return integers(2, min(family.nodes, 3)).flatmap(sized)
 
 
-def rows(nodes: int, *values: float) -> SearchStrategy[Array]:
+def make_row_strategy(nodes: int, *values: float) -> SearchStrategy[Array]:
     """Return batches of one row: one of the values for every node, earlier ones first."""
     entries = lists(sampled_from(values), min_size=nodes, max_size=nodes)
     return entries.map(lambda numbers: np.array([numbers]))
@@ -166,12 +170,12 @@ def adjacency_of(parents: Array, extra: Array) -> Array:
     return np.asarray(np.minimum(edges + edges.transpose(0, 2, 1), 1.0))
 
 
-def components(adjacency: Array) -> int:
+def count_graph_components(adjacency: Array) -> int:
     """Return how many parts a graph falls into.
 
     Examples
     --------
-    >>> components(np.zeros((3, 3))), components(np.ones((3, 3)))
+    >>> count_graph_components(np.zeros((3, 3))), count_graph_components(np.ones((3, 3)))
     (3, 1)
     """
     nodes = len(adjacency)
@@ -179,7 +183,7 @@ def components(adjacency: Array) -> int:
     return len(np.unique(reached, axis=0))
 
 
-def conditions(pairs: Mapping[str, tuple[float, float]]) -> tuple[Condition, ...]:
+def make_conditions(pairs: Mapping[str, tuple[float, float]]) -> tuple[Condition, ...]:
     """Return assumptions from values and limits."""
     return tuple(
         Condition(name=name, value=float(value), limit=float(limit))
@@ -192,7 +196,7 @@ def edges_of(adjacency: Array) -> str:
     return ", ".join(f"{i}-{j}" for i, j in zip(*np.nonzero(np.triu(adjacency)), strict=True))
 
 
-def shown(row: Array) -> str:
+def format_row_numbers(row: Array) -> str:
     """Return the numbers of a row as words."""
     return np.array2string(row, precision=4, separator=", ")
 

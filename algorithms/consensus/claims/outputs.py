@@ -33,7 +33,11 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.claims.networks import Searchable, conditions, shown
+from dpaudit.algorithms.consensus.claims.networks import (
+    Searchable,
+    format_row_numbers,
+    make_conditions,
+)
 from dpaudit.algorithms.consensus.guarantees import node_updates
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
@@ -41,7 +45,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.laws.exponential_norm import norm_gain
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.refutation import Condition, Evidence, Inequality, Space, maximise
-from dpaudit.refutation.inequality import broken
+from dpaudit.refutation.inequality import find_broken_conditions
 from dpaudit.refutation.search import Batch
 
 _INSIDE = 1 - 1e-12  # keeps norms of records at most 1 whatever rounding does
@@ -94,15 +98,15 @@ class Outputs:
 
     def _start(self, count: int, rng: Generator) -> Batch:
         t, d = self.algorithm.iterations, self.dimension
-        old = _ball(rng.standard_normal((count, d)) * 10)
+        old = _clip_rows_to_ball(rng.standard_normal((count, d)) * 10)
         tilt = 10 ** rng.uniform(-3, 0, (count, 1)) * rng.standard_normal((count, d))
         long = 10 ** rng.uniform(-1, 2.5, (count, t, 1))
-        new = _ball(10 * (tilt - old))
+        new = _clip_rows_to_ball(10 * (tilt - old))
         return {
-            "others": _ball(rng.standard_normal((count, self.records - 1, d)) * 2),
+            "others": _clip_rows_to_ball(rng.standard_normal((count, self.records - 1, d)) * 2),
             "old": old,
             "new": new,
-            "models": -long * _unit(old + new)[:, None, :],
+            "models": -long * _scale_rows_to_unit(old + new)[:, None, :],
             "noise": 0.1 * rng.standard_normal((count, t, d)) * rng.choice([0, 1], (count, t, 1)),
         }
 
@@ -121,8 +125,8 @@ class Outputs:
     def _evaluate(self, claimed: float, batch: Batch) -> tuple[Batch, Array]:
         inside = dict(batch)
         for name in ("others", "old", "new"):
-            inside[name] = _ball(batch[name])
-        inside["models"] = _shorter(batch["models"], _LONGEST)
+            inside[name] = _clip_rows_to_ball(batch[name])
+        inside["models"] = _clip_rows_to_limit(batch["models"], _LONGEST)
         loss, inside["neighbours"] = self._loss(inside)
         return inside, loss / claimed
 
@@ -232,7 +236,7 @@ class Outputs:
 _INSTANCE = ("others", "old", "new", "models", "noise")
 
 
-def bounded_loss(
+def make_bounded_loss_search(
     claim: Statement,
     outputs: Outputs,
     factor: float,
@@ -245,7 +249,7 @@ def bounded_loss(
     certified, whatever is found. ``parameters`` are what the verifier has to know.
     """
     allowed = outputs.published * factor
-    holds = not broken(conditions(public))
+    holds = not find_broken_conditions(make_conditions(public))
 
     def climb(budget: int, rng: Generator) -> Batch:
         return maximise(outputs.space(allowed), budget, rng).instance
@@ -264,14 +268,14 @@ def bounded_loss(
         name=claim.name,
         source=claim.source,
         sides=lambda instance: (outputs.exact_loss(instance), allowed),
-        conditions=partial(_conditions, outputs, public if holds else {}),
-        words=partial(_words, outputs),
+        conditions=partial(_compute_output_conditions, outputs, public if holds else {}),
+        words=partial(_format_output_instance, outputs),
         evidence=evidence if holds else None,
     )
     return inequality, climb
 
 
-def _conditions(
+def _compute_output_conditions(
     outputs: Outputs, public: Mapping[str, tuple[float, float]], instance: Batch
 ) -> tuple[Condition, ...]:
     loss, ends = outputs.algorithm.loss, [instance[name][None] for name in ("old", "new")]
@@ -284,31 +288,32 @@ def _conditions(
         "curvature above 0": (0.0, curvatures.min()),
         "curvature at most c_1": (curvatures.max(), loss.largest_curvature),
     }
-    return conditions({**found, **public})
+    return make_conditions({**found, **public})
 
 
-def _words(outputs: Outputs, instance: Batch) -> str:
+def _format_output_instance(outputs: Outputs, instance: Batch) -> str:
     slopes, models = outputs.algorithm.loss.margin.slope, instance["models"]
     old, new = instance["old"], instance["new"]
     moved = slopes(models @ old)[:, None] * old - slopes(models @ new)[:, None] * new
     loss = outputs.exact_loss(instance)
     return (
-        f"records that differ {shown(old)} and {shown(new)}, models of norms "
-        f"{shown(np.linalg.norm(models, axis=1))}; gradients differ by "
-        f"{shown(np.linalg.norm(moved, axis=1))} of at most 2; exact loss {loss:.6g}, "
+        f"records that differ {format_row_numbers(old)} and {format_row_numbers(new)}, models of "
+        "norms "
+        f"{format_row_numbers(np.linalg.norm(models, axis=1))}; gradients differ by "
+        f"{format_row_numbers(np.linalg.norm(moved, axis=1))} of at most 2; exact loss {loss:.6g}, "
         f"{loss / outputs.proved:.1%} of the proved bound"
     )
 
 
-def _unit(rows: Array) -> Array:
+def _scale_rows_to_unit(rows: Array) -> Array:
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
 
 
-def _ball(rows: Array) -> Array:
-    return _shorter(rows, _INSIDE)
+def _clip_rows_to_ball(rows: Array) -> Array:
+    return _clip_rows_to_limit(rows, _INSIDE)
 
 
-def _shorter(rows: Array, limit: float) -> Array:
+def _clip_rows_to_limit(rows: Array, limit: float) -> Array:
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     return np.asarray(rows * (limit / np.maximum(lengths, limit)))

@@ -10,8 +10,8 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.claims.networks import EXCESS, Family, Searchable
-from dpaudit.algorithms.consensus.claims.steps import relative, searchable_on
-from dpaudit.algorithms.consensus.quadratics import forms_22, rate
+from dpaudit.algorithms.consensus.claims.steps import divide_by_sizes, searchable_on
+from dpaudit.algorithms.consensus.quadratics import compute_contraction_rate, forms_22
 from dpaudit.extension.claim import Statement
 from dpaudit.refutation.search import Batch
 
@@ -35,11 +35,11 @@ def condition_22(
     """
 
     def sides(batch: Batch) -> tuple[Array, Array]:
-        delta = rate(batch, family.dual_step, proved=proved)
+        delta = compute_contraction_rate(batch, family.dual_step, proved=proved)
         left, right, size = forms_22(batch, family.dual_step)
         if not family.shared:
-            return relative(delta * left, size), factor * relative(right, size)
-        ratio = relative(delta * left, right)
+            return divide_by_sizes(delta * left, size), factor * divide_by_sizes(right, size)
+        ratio = divide_by_sizes(delta * left, right)
         return ratio, np.full_like(ratio, factor)
 
     return searchable_on(
@@ -48,7 +48,9 @@ def condition_22(
         sides,
         ("adjacency", "penalty", "curvature", "start", "mu"),
         parameters={"rate": "proved" if proved else "printed", "factor": factor},
-        quantities=lambda batch: {"rate": float(rate(batch, family.dual_step, proved=proved)[0])},
+        quantities=lambda batch: {
+            "rate": float(compute_contraction_rate(batch, family.dual_step, proved=proved)[0])
+        },
         because=_BECAUSE_22,
         difference=not family.shared,
     )
@@ -60,7 +62,7 @@ _BECAUSE_22 = (
 )
 
 
-def grown(family: Family, batch: Batch) -> Batch:
+def grow_penalties(family: Family, batch: Batch) -> Batch:
     """Return instances with penalties that grew by ``|start|`` of themselves, within the limits."""
     growth = np.abs(batch["start"])
     growth = growth[:, :1] * np.ones_like(growth) if family.shared else growth
@@ -69,23 +71,27 @@ def grown(family: Family, batch: Batch) -> Batch:
     return {**batch, "later": later}
 
 
-def falling(claim: Statement, family: Family, factor: float, *, proved: bool) -> Searchable[Batch]:
+def make_falling_rate_search(
+    claim: Statement, family: Family, factor: float, *, proved: bool
+) -> Searchable[Batch]:
     """Return that the delta of (23), or the one that is proved, is no larger for larger penalties.
 
     Examples
     --------
     >>> from dpaudit.algorithms.consensus.claims.section3 import CLAIM
     >>> for proved in (False, True):
-    ...     inequality, climb = falling(CLAIM, Family(nodes=2), 1.0, proved=proved)
+    ...     inequality, climb = make_falling_rate_search(CLAIM, Family(nodes=2), 1.0, proved=proved)
     ...     print(inequality.ratio(climb(1_000, np.random.default_rng(0))) > 1)
     True
     False
     """
 
     def rates(batch: Batch) -> tuple[Array, Array]:
-        later = {**batch, "penalty": grown(family, batch)["later"]}
+        later = {**batch, "penalty": grow_penalties(family, batch)["later"]}
         theta = family.dual_step
-        return rate(later, theta, proved=proved), rate(batch, theta, proved=proved)
+        return compute_contraction_rate(later, theta, proved=proved), compute_contraction_rate(
+            batch, theta, proved=proved
+        )
 
     def sides(batch: Batch) -> tuple[Array, Array]:
         after, before = rates(batch)
@@ -102,7 +108,7 @@ def falling(claim: Statement, family: Family, factor: float, *, proved: bool) ->
             "rate before": float(rates(batch)[1][0]),
         },
         because=_BECAUSE_FALLING,
-        further=lambda batch: grown(family, batch),
+        further=lambda batch: grow_penalties(family, batch),
     )
 
 

@@ -40,13 +40,13 @@ class RateParameters(Parameters):
     budget: int = Field(2_000, ge=100, description="evaluated networks, unless --trials is given")
 
 
-def prepare(settings: Settings, parameters: RateParameters) -> SearchCase:
+def prepare_section3_search(settings: Settings, parameters: RateParameters) -> SearchCase:
     """Return the audit: a search over networks, and penalties before and after they grow.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), RateParameters()).quantity
+    >>> prepare_section3_search(Settings(), RateParameters()).quantity
     '1 + delta with larger penalties, over 1 + delta'
     """
     from dpaudit.algorithms.consensus.claims import rates, steps
@@ -57,7 +57,7 @@ def prepare(settings: Settings, parameters: RateParameters) -> SearchCase:
     shared, proved = parameters.penalties == "shared", parameters.rate == "proved"
     family = Family(nodes=parameters.nodes, dual_step=parameters.dual_step, shared=shared)
     return steps.step_case(
-        rates.falling(CLAIM, family, parameters.factor, proved=proved),
+        rates.make_falling_rate_search(CLAIM, family, parameters.factor, proved=proved),
         family,
         settings.seed,
         (*steps.ASSUMPTIONS, "mu above 1"),
@@ -94,7 +94,7 @@ CLAIM = Claim(
         "strongly convex": "O_i is m_i-strongly convex with M_i-Lipschitz gradients",
         "mu above 1": "mu is any number above 1",
     },
-    prepare=prepare,
+    prepare=prepare_section3_search,
     parameters=RateParameters,
     scope="It would stand of the upper bound that the paper draws on, for equal smallest singular "
     "values, and of the rate with 2 m_o in place of 2 m_o + 2 sigma-_min.",

@@ -56,7 +56,7 @@ def public_conditions(p: Public, algorithm: ConsensusADMM) -> dict[str, tuple[fl
     }
 
 
-def outcomes(
+def check_section4_assumptions(
     p: Public, algorithm: ConsensusADMM, *, unit: tuple[bool, str], eta: str
 ) -> tuple[AssumptionOutcome, ...]:
     """Return which assumptions hold.

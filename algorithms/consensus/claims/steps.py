@@ -18,15 +18,20 @@ from dpaudit.algorithms.consensus.claims.networks import (
     Family,
     Ratios,
     Searchable,
-    components,
-    conditions,
+    build_network_space,
+    count_graph_components,
     edges_of,
+    format_row_numbers,
+    make_conditions,
+    make_small_network_strategy,
     network_case,
-    shown,
-    small,
-    space,
 )
-from dpaudit.algorithms.consensus.quadratics import first_step, iteration_map, rate, spectral_radius
+from dpaudit.algorithms.consensus.quadratics import (
+    compute_contraction_rate,
+    first_step,
+    iteration_map,
+    spectral_radius,
+)
 from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Condition, Evidence, Inequality, maximise
@@ -66,7 +71,7 @@ def inequality_19(claim: Statement, family: Family, factor: float) -> Searchable
 
     def sides(batch: Batch) -> tuple[Array, Array]:
         step = first_step(batch, family.dual_step)
-        product = relative(step.product, step.size)
+        product = divide_by_sizes(step.product, step.size)
         return product, np.full_like(product, factor - 1)
 
     return searchable_on(
@@ -84,13 +89,13 @@ def inequality_19(claim: Statement, family: Family, factor: float) -> Searchable
     )
 
 
-def bounded_modes(claim: Statement, family: Family, factor: float) -> Searchable[Batch]:
+def make_bounded_modes_search(claim: Statement, family: Family, factor: float) -> Searchable[Batch]:
     """Return that no mode of M-ADMM with settled penalties leaves the unit circle.
 
     Examples
     --------
     >>> from dpaudit.algorithms.consensus.claims.theorem31 import CLAIM
-    >>> inequality, climb = bounded_modes(CLAIM, Family(nodes=2, shared=False), 1.0)
+    >>> inequality, climb = make_bounded_modes_search(CLAIM, Family(nodes=2, shared=False), 1.0)
     >>> 0.99 < inequality.ratio(climb(1_000, np.random.default_rng(0))) < 1
     True
     """
@@ -136,16 +141,18 @@ def contraction(
 
     def sides(batch: Batch) -> tuple[Array, Array]:
         step = first_step(batch, family.dual_step)
-        grown = (1 + rate(batch, family.dual_step, proved=proved)) * step.after
+        grown = (1 + compute_contraction_rate(batch, family.dual_step, proved=proved)) * step.after
         if not family.shared:
-            return relative(grown, step.size), factor * relative(step.before, step.size)
+            return divide_by_sizes(grown, step.size), factor * divide_by_sizes(
+                step.before, step.size
+            )
         clear = step.before > _CLEAR * step.size
-        ratio = relative(grown, np.where(clear, step.before, 0.0))
+        ratio = divide_by_sizes(grown, np.where(clear, step.before, 0.0))
         return ratio, np.full_like(ratio, factor)
 
     def quantities(batch: Batch) -> Mapping[str, float]:
         step = first_step(batch, family.dual_step)
-        delta = float(rate(batch, family.dual_step, proved=proved)[0])
+        delta = float(compute_contraction_rate(batch, family.dual_step, proved=proved)[0])
         named = {"before": step.before, "after": step.after, "size": step.size}
         return {name: float(values[0]) for name, values in named.items()} | {"rate": delta}
 
@@ -180,7 +187,13 @@ def step_case(
 ) -> SearchCase:
     """Return the audit of one of the statements."""
     return network_case(
-        searchable, small(family), _SHRINKING, seed, assumptions, data=QUADRATICS, **particular
+        searchable,
+        make_small_network_strategy(family),
+        _SHRINKING,
+        seed,
+        assumptions,
+        data=QUADRATICS,
+        **particular,
     )
 
 
@@ -242,46 +255,52 @@ def searchable_on(
         name=claim.name,
         source=claim.source,
         sides=of_one,
-        conditions=partial(_conditions, family, arrays),
+        conditions=partial(_compute_step_conditions, family, arrays),
         scale=(lambda batch: 1.0) if difference else None,
-        words=lambda batch: _words(family, arrays, further(batch)),
+        words=lambda batch: _format_network_instance(family, arrays, further(batch)),
         because=lambda batch: because if parameters["factor"] >= 1 else None,
         evidence=evidence,
     )
-    return inequality, partial(_climbed, family, ratios, hint)
+    return inequality, partial(_find_climbed_batch, family, ratios, hint)
 
 
-def _climbed(
+def _find_climbed_batch(
     family: Family, ratios: Ratios, hint: Ratios | None, budget: int, rng: Generator
 ) -> Batch:
     """Return the best batch of one instance, over searches that climb the ratio or the hint."""
     shares = {ratios: budget} if hint is None else {ratios: budget - budget // 2, hint: budget // 2}
-    found = [maximise(space(family, climb), share, rng) for climb, share in shares.items()]
+    found = [
+        maximise(build_network_space(family, climb), share, rng) for climb, share in shares.items()
+    ]
     batches = [{name: values[None] for name, values in one.instance.items()} for one in found]
     return max(batches, key=lambda batch: float(ratios(batch)[0]))
 
 
-def _conditions(family: Family, arrays: tuple[str, ...], batch: Batch) -> tuple[Condition, ...]:
+def _compute_step_conditions(
+    family: Family, arrays: tuple[str, ...], batch: Batch
+) -> tuple[Condition, ...]:
     penalty, theta = batch["penalty"][0], family.dual_step
     pairs = {
         "penalties at least theta": (theta, penalty.min()),
-        "connected graph": (components(batch["adjacency"][0]), 1),
+        "connected graph": (count_graph_components(batch["adjacency"][0]), 1),
         "strongly convex": (0.0, batch["curvature"].min()),
     }
     if "mu" in arrays:
         pairs["mu above 1"] = (1.0, batch["mu"][0])
     if family.shared:
         pairs["one penalty"] = (np.ptp(penalty), 0.0)
-    return conditions(pairs)
+    return make_conditions(pairs)
 
 
-def _words(family: Family, arrays: tuple[str, ...], batch: Batch) -> str:
+def _format_network_instance(family: Family, arrays: tuple[str, ...], batch: Batch) -> str:
     named = {"penalty": "penalties", "curvature": "curvatures", "slope": "slopes"}
-    numbers = [f"{named.get(n, n)} {shown(batch[n][0])}" for n in arrays if n != "adjacency"]
+    numbers = [
+        f"{named.get(n, n)} {format_row_numbers(batch[n][0])}" for n in arrays if n != "adjacency"
+    ]
     edges = edges_of(batch["adjacency"][0])
     return f"edges {edges}; theta {family.dual_step:.4g}; {'; '.join(numbers)}"
 
 
-def relative(numbers: Array, sizes: Array) -> Array:
+def divide_by_sizes(numbers: Array, sizes: Array) -> Array:
     """Return numbers over sizes, 0 where the size is 0."""
     return np.asarray(np.divide(numbers, sizes, out=np.zeros_like(numbers), where=sizes > 0))

@@ -49,34 +49,36 @@ class Theorem31Parameters(Parameters):
     budget: int = Field(1_000, ge=100, description="evaluated runs, unless --trials is given")
 
 
-def prepare(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
+def prepare_theorem31_search(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
     """Return the audit of a part of Theorem 3.1.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), Theorem31Parameters()).bound
+    >>> prepare_theorem31_search(Settings(), Theorem31Parameters()).bound
     0.01
-    >>> prepare(Settings(), Theorem31Parameters(part="bounded")).quantity
+    >>> prepare_theorem31_search(Settings(), Theorem31Parameters(part="bounded")).quantity
     'modulus of a mode'
     """
     from dpaudit.algorithms.problems.records import refuse_data
 
     refuse_data(settings)
-    return (_growing if parameters.part == "growing" else _step)(settings, parameters)
+    return (_prepare_growing_case if parameters.part == "growing" else _prepare_step_case)(
+        settings, parameters
+    )
 
 
-def _growing(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
+def _prepare_growing_case(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
     from dpaudit.algorithms.consensus.claims import growing
     from dpaudit.algorithms.consensus.claims.networks import network_case
     from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
 
     loss, allowed = smooth_loss_called(parameters.loss), parameters.tolerance * parameters.factor
     names = {"nodes", "dual_step", "ridge", "iterations", "first", "growth"}
-    run = growing.Run(loss=loss, **parameters.model_dump(include=names))
+    run = growing.GrowingPenaltyRun(loss=loss, **parameters.model_dump(include=names))
     return network_case(
         growing.little_is_left(CLAIM, run, parameters.tolerance, parameters.factor),
-        growing.simplest(run),
+        growing.make_short_run_strategy(run),
         growing.GENERATED,
         settings.seed,
         (
@@ -105,14 +107,14 @@ def _growing(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
     )
 
 
-def _step(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
+def _prepare_step_case(settings: Settings, parameters: Theorem31Parameters) -> SearchCase:
     from dpaudit.algorithms.consensus.claims import steps
     from dpaudit.algorithms.consensus.claims.networks import Family
 
     shared, factor = parameters.penalties == "shared", parameters.factor
     family = Family(nodes=parameters.nodes, dual_step=parameters.dual_step, shared=shared)
     if parameters.part == "bounded":
-        searchable, bound = steps.bounded_modes(CLAIM, family, factor), factor
+        searchable, bound = steps.make_bounded_modes_search(CLAIM, family, factor), factor
         view = "the iteration (13), (14) with penalties that have settled"
         quantity, effort = "modulus of a mode", "evaluated networks"
         proved: tuple[float, str] | None = (1.0, steps.SETTLED_PROOF)
@@ -172,7 +174,7 @@ CLAIM = Claim(
         "convex and differentiable": "O_i is convex and continuously differentiable",
         "strongly convex": "O_i is strongly convex, beyond what the theorem asks",
     },
-    prepare=prepare,
+    prepare=prepare_theorem31_search,
     parameters=Theorem31Parameters,
     scope="It would stand for penalties that stay bounded; of quadratics that is proved (below).",
     published={

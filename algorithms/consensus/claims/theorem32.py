@@ -32,13 +32,13 @@ class Theorem32Parameters(Parameters):
 _LEFT = "(1 + delta(1)) ||Z(1) - Z*||^2"
 
 
-def prepare(settings: Settings, parameters: Theorem32Parameters) -> SearchCase:
+def prepare_theorem32_search(settings: Settings, parameters: Theorem32Parameters) -> SearchCase:
     """Return the audit of Theorem 3.2.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), Theorem32Parameters()).quantity
+    >>> prepare_theorem32_search(Settings(), Theorem32Parameters()).quantity
     '(1 + delta(1)) ||Z(1) - Z*||^2 / ||Z(0) - Z*||^2'
     """
     from dpaudit.algorithms.consensus.claims import steps
@@ -88,7 +88,7 @@ CLAIM = Claim(
         "strongly convex": "O_i is m_i-strongly convex with M_i-Lipschitz gradients",
         "mu above 1": "mu is any number above 1",
     },
-    prepare=prepare,
+    prepare=prepare_theorem32_search,
     parameters=Theorem32Parameters,
     scope="It would stand with the smaller rate of the variant proved-rate.",
     published={

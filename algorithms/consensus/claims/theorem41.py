@@ -66,18 +66,21 @@ class Theorem41Parameters(Parameters):
     budget: int = Field(12_000, ge=100, description="evaluated outputs, unless --trials is given")
 
 
-def prepare(settings: Settings, parameters: Theorem41Parameters) -> SearchCase:
+def prepare_theorem41_search(settings: Settings, parameters: Theorem41Parameters) -> SearchCase:
     """Return the audit of Theorem 4.1 on a complete graph: the largest exact loss of an output.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Theorem41Parameters())
+    >>> case = prepare_theorem41_search(Settings(), Theorem41Parameters())
     >>> round(case.bound, 4), round(case.proved[0], 4), case.at_delta
     (9.164, 8.5289, 0.0)
     """
-    from dpaudit.algorithms.consensus.claims.outputs import bounded_loss
-    from dpaudit.algorithms.consensus.claims.section4 import outcomes, public_conditions
+    from dpaudit.algorithms.consensus.claims.outputs import make_bounded_loss_search
+    from dpaudit.algorithms.consensus.claims.section4 import (
+        check_section4_assumptions,
+        public_conditions,
+    )
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.extension.case import SearchCase
     from dpaudit.refutation import searched
@@ -86,7 +89,7 @@ def prepare(settings: Settings, parameters: Theorem41Parameters) -> SearchCase:
     p, outputs = parameters, outputs_of(parameters)
     stated = p.model_dump(mode="json", exclude={"budget", "start"}) | {"loss": "logistic"}
     public = public_conditions(p, outputs.algorithm)
-    inequality, climb = bounded_loss(CLAIM, outputs, p.factor, public, stated)
+    inequality, climb = make_bounded_loss_search(CLAIM, outputs, p.factor, public, stated)
     enforced = (True, "enforced, and checked on the output found")
     return SearchCase(
         bound=outputs.published * p.factor,
@@ -99,7 +102,7 @@ def prepare(settings: Settings, parameters: Theorem41Parameters) -> SearchCase:
         parameters=p.model_dump(mode="json"),
         at_delta=0.0,
         effort="evaluated outputs",
-        assumptions=outcomes(p, outputs.algorithm, unit=enforced, eta="eta"),
+        assumptions=check_section4_assumptions(p, outputs.algorithm, unit=enforced, eta="eta"),
         proved=(
             outputs.proved,
             "alpha s + ln(1 + a) per update, s = C / (eta V B) and a = C c_1 / (B (rho/N + 2 eta "
@@ -148,7 +151,7 @@ CLAIM = Claim(
     kind="privacy",
     relation="replace-record",
     assumptions=SECTION_4,
-    prepare=prepare,
+    prepare=prepare_theorem41_search,
     parameters=Theorem41Parameters,
     scope="Tried over outputs and neighbours of a few records, from any start.",
     published={

@@ -26,7 +26,7 @@ from dpaudit.algorithms.consensus.figures.runs import (
     NOTE,
     REGULARISERS,
     WEIGHTS,
-    Setting,
+    ConsensusFigureSetting,
     average_losses,
     by_iteration,
 )
@@ -34,22 +34,22 @@ from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Silent, stream
 from dpaudit.extension.figure import Figure
 from dpaudit.reproduction.judgement import (
-    Finding,
     Findings,
-    Judgement,
+    SettingFinding,
+    StatementJudgement,
     all_held,
-    judgements,
-    sweep,
+    judge_all_settings,
+    make_judgements,
     with_tried,
 )
-from dpaudit.reproduction.result import MOST_RUNS, Reproduction, Request
-from dpaudit.reproduction.spread import Mean, clearly, in_errors
+from dpaudit.reproduction.result import MOST_RUNS, FigureRequest, Reproduction
+from dpaudit.reproduction.spread import Mean, in_errors, is_clearly_ahead
 
 OUTSIDE = "Theorem 4.1 does not apply"
 _ROOM = 0.9  # of the largest C, for the one that is tried
 
 
-def largest_weight(setting: Setting) -> float:
+def largest_weight(setting: ConsensusFigureSetting) -> float:
     """Return the C below which Theorem 4.1 applies."""
     algorithm = setting.algorithm(1.0)
     stretch = 2 * algorithm.dual_steps.min(axis=0) * setting.graph.degrees
@@ -58,29 +58,29 @@ def largest_weight(setting: Setting) -> float:
     return least / (2 * algorithm.loss.largest_curvature)
 
 
-def applies(setting: Setting) -> bool:
+def is_theorem41_applicable(setting: ConsensusFigureSetting) -> bool:
     """Return whether Theorem 4.1 applies; q1 of at least 1 and q2 do not matter."""
     return setting.algorithm(1.0).meets_theorem41(setting.data)
 
 
-def fitting_weight(setting: Setting) -> float:
+def fitting_weight(setting: ConsensusFigureSetting) -> float:
     """Return a C of two digits, somewhat below the largest."""
     aim = _ROOM * largest_weight(setting)
     unit = 10.0 ** (math.floor(math.log10(aim)) - 1)
     return float(f"{math.floor(aim / unit) * unit:.6g}")
 
 
-def bound_parameters(setting: Setting) -> dict[str, object]:
+def bound_parameters(setting: ConsensusFigureSetting) -> dict[str, object]:
     """Return whether the theorem applies, and up to which C it would."""
     return {
-        "meets_theorem41": applies(setting),
+        "meets_theorem41": is_theorem41_applicable(setting),
         "theorem41_holds_for_C_below": largest_weight(setting),
     }
 
 
-def outside_note(setting: Setting) -> tuple[str, ...]:
+def outside_note(setting: ConsensusFigureSetting) -> tuple[str, ...]:
     """Return what a reader must know of P(T) where Theorem 4.1 does not apply."""
-    if applies(setting):
+    if is_theorem41_applicable(setting):
         return ()
     return (
         f"{OUTSIDE} at C = {setting.loss_weight:g}: with {min(setting.data.node_sizes)} records at "
@@ -101,7 +101,7 @@ _SLOW_WEIGHTS = (50.0, 400.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Noisy:
+class PenaltyCurve:
     """One pair (q1, q2): losses ``(R, T)``, eq. (26) ``(T,)``, and whether Theorem 4.1 applies."""
 
     method: str
@@ -127,61 +127,65 @@ class Noisy:
         return float(self.bounds[-1])
 
 
-def figure2(request: Request) -> Reproduction:
+def figure2(request: FigureRequest) -> Reproduction:
     """Return Figure 2: accuracy and privacy on five nodes, at alpha(1) = 3 and 5."""
-    setting = Setting.of(request, nodes=5)
-    return _comparison(zhang2018.FIGURE_2, setting, (3.0, 5.0), request)
+    setting = ConsensusFigureSetting.of(request, nodes=5)
+    return _reproduce_noise_comparison(zhang2018.FIGURE_2, setting, (3.0, 5.0), request)
 
 
-def figure3(request: Request) -> Reproduction:
+def figure3(request: FigureRequest) -> Reproduction:
     """Return Figure 3: 100 nodes, evenly spread."""
-    return _comparison(zhang2018.FIGURE_3, Setting.large(request), (3.0,), request)
+    return _reproduce_noise_comparison(
+        zhang2018.FIGURE_3, ConsensusFigureSetting.large(request), (3.0,), request
+    )
 
 
-def figure4(request: Request) -> Reproduction:
+def figure4(request: FigureRequest) -> Reproduction:
     """Return Figure 4: 100 nodes, unevenly spread."""
-    setting, even = (Setting.large(request, even=even) for even in (False, True))
-    drawn = _comparison(zhang2018.FIGURE_4, setting, (3.0,), request)
+    setting, even = (ConsensusFigureSetting.large(request, even=even) for even in (False, True))
+    drawn = _reproduce_noise_comparison(zhang2018.FIGURE_4, setting, (3.0,), request)
     statements = zhang2018.FIGURE_4.statements
-    judged = judgements(statements, {"uneven costs": _uneven(setting, even)})
+    judged = make_judgements(statements, {"uneven costs": _judge_uneven_split(setting, even)})
     others = [
-        (other, {"uneven costs": _uneven(setting.at(other), even.at(other))})
-        for other in _fitting(setting)
+        (other, {"uneven costs": _judge_uneven_split(setting.at(other), even.at(other))})
+        for other in _list_fitting_weights(setting)
     ]
     judged = with_tried(judged, statements, others)
     return replace(drawn, judgements=(*drawn.judgements, *judged))
 
 
-def _uneven(setting: Setting, even: Setting) -> Finding:
+def _judge_uneven_split(
+    setting: ConsensusFigureSetting, even: ConsensusFigureSetting
+) -> SettingFinding:
     both = setting, even
     uneven, evenly = (
         float(each.algorithm(1.0, 3.0).published_bounds(each.data)[-1]) for each in both
     )
     limit = min(largest_weight(each) for each in both)
-    return Finding(
+    return SettingFinding(
         held=uneven > evenly,
         number=uneven / evenly,
         measure="P(T) unevenly, over P(T) evenly",
         evidence=f"P(T) of DVP, q2 = 1, C = {setting.loss_weight:g}: {uneven:.3g} unevenly, "
         f"{evenly:.3g} evenly; C and rho cancel from the ratio of these values of eq. (26), and "
         f"for C below {limit:.4g} Theorem 4.1 makes both a bound",
-        caveat="" if all(map(applies, both)) else OUTSIDE,
+        caveat="" if all(map(is_theorem41_applicable, both)) else OUTSIDE,
     )
 
 
-def _comparison(
-    card: Figure, setting: Setting, alphas: Sequence[float], request: Request
+def _reproduce_noise_comparison(
+    card: Figure, setting: ConsensusFigureSetting, alphas: Sequence[float], request: FigureRequest
 ) -> Reproduction:
     request.progress.start("running", len(alphas) * (len(_DVP) + len(_PP)) * setting.runs)
-    drawn = {alpha: _pairs(setting, alpha, request) for alpha in alphas}
+    drawn = {alpha: _run_noisy_pairs(setting, alpha, request) for alpha in alphas}
     panels: list[Panel] = []
-    judged: list[Judgement] = []
+    judged: list[StatementJudgement] = []
     for alpha, pairs in drawn.items():
-        panels += _panels(setting, alpha, pairs)
-        found = judgements(card.statements, _findings(alpha, pairs))
-        others = sweep(
-            _others(setting, found, request),
-            partial(_at, setting, alpha, replace(request, progress=Silent())),
+        panels += _make_noise_panels(setting, alpha, pairs)
+        found = make_judgements(card.statements, _judge_noise_findings(alpha, pairs))
+        others = judge_all_settings(
+            _list_tried_settings(setting, found, request),
+            partial(_judge_at_setting, setting, alpha, replace(request, progress=Silent())),
             request.progress,
         )
         judged += with_tried(found, card.statements, others)
@@ -196,7 +200,9 @@ def _comparison(
     )
 
 
-def _pairs(setting: Setting, alpha: float, request: Request) -> list[Noisy]:
+def _run_noisy_pairs(
+    setting: ConsensusFigureSetting, alpha: float, request: FigureRequest
+) -> list[PenaltyCurve]:
     found = []
     for method, pairs in (("DVP", _DVP), ("PP", _PP)):
         for q1, q2 in pairs:
@@ -205,7 +211,7 @@ def _pairs(setting: Setting, alpha: float, request: Request) -> list[Noisy]:
             losses = average_losses(algorithm, setting, rng)
             bounds = algorithm.published_bounds(setting.data)
             found.append(
-                Noisy(
+                PenaltyCurve(
                     method=method,
                     q1=q1,
                     q2=q2,
@@ -218,11 +224,11 @@ def _pairs(setting: Setting, alpha: float, request: Request) -> list[Noisy]:
     return found
 
 
-def _others(
-    setting: Setting, judged: Sequence[Judgement], request: Request
+def _list_tried_settings(
+    setting: ConsensusFigureSetting, judged: Sequence[StatementJudgement], request: FigureRequest
 ) -> list[dict[str, Any]]:
     """Return what else is tried: one parameter at a time, fewer of them where runs take long."""
-    slow, fitting = request.full or setting.is_large, _fitting(setting)
+    slow, fitting = request.full or setting.is_large, _list_fitting_weights(setting)
     if slow and all_held(judged):
         few = {"runs": min(setting.runs, _SLOW_RUNS)}
         weights = [] if request.full else [{"C": weight} for weight in _SLOW_WEIGHTS]
@@ -237,25 +243,27 @@ def _others(
     return others if all_held(judged) else [*others, {"runs": min(4 * setting.runs, MOST_RUNS)}]
 
 
-def _fitting(setting: Setting) -> list[dict[str, Any]]:
+def _list_fitting_weights(setting: ConsensusFigureSetting) -> list[dict[str, Any]]:
     """Return a C at which Theorem 4.1 applies, where it does not to the setting drawn."""
-    return [] if applies(setting) else [{"C": fitting_weight(setting)}]
+    return [] if is_theorem41_applicable(setting) else [{"C": fitting_weight(setting)}]
 
 
-def _at(setting: Setting, alpha: float, request: Request, at: Mapping[str, Any]) -> Findings:
-    return _findings(alpha, _pairs(setting.at(at), alpha, request))
+def _judge_at_setting(
+    setting: ConsensusFigureSetting, alpha: float, request: FigureRequest, at: Mapping[str, Any]
+) -> Findings:
+    return _judge_noise_findings(alpha, _run_noisy_pairs(setting.at(at), alpha, request))
 
 
-def _findings(alpha: float, pairs: Sequence[Noisy]) -> Findings:
+def _judge_noise_findings(alpha: float, pairs: Sequence[PenaltyCurve]) -> Findings:
     """Judge the two statements that all three figures share."""
     caveat = "" if all(each.applies for each in pairs) else OUTSIDE
     return {
-        "both at once": replace(_both(alpha, pairs), caveat=caveat),
+        "both at once": replace(_judge_both_at_once(alpha, pairs), caveat=caveat),
         "trade-off": replace(_trade_off(alpha, pairs), caveat=caveat),
     }
 
 
-def _both(alpha: float, pairs: Sequence[Noisy]) -> Finding:
+def _judge_both_at_once(alpha: float, pairs: Sequence[PenaltyCurve]) -> SettingFinding:
     dvp, pp = ([each for each in pairs if each.method == method] for method in ("DVP", "PP"))
     ahead, words = [], []
     for theirs in dvp:
@@ -265,8 +273,8 @@ def _both(alpha: float, pairs: Sequence[Noisy]) -> Finding:
         beside = f"{best.label}: {best.loss}, {best.bound:.3g}" if best else "no PP as private"
         words.append(f"{theirs.label}: {theirs.loss}, {theirs.bound:.3g} against {beside}")
     least = float(min(ahead))
-    return Finding(
-        held=clearly(least),
+    return SettingFinding(
+        held=is_clearly_ahead(least),
         number=least,
         measure="least lead of PP, in standard errors",
         evidence=f"alpha(1) = {alpha:g}; mean loss and P(T): {'; '.join(words)}; least lead "
@@ -274,7 +282,7 @@ def _both(alpha: float, pairs: Sequence[Noisy]) -> Finding:
     )
 
 
-def _trade_off(alpha: float, pairs: Sequence[Noisy]) -> Finding:
+def _trade_off(alpha: float, pairs: Sequence[PenaltyCurve]) -> SettingFinding:
     falls, words = [], []
     for q1 in sorted({each.q1 for each in pairs}):
         ranked = sorted((each for each in pairs if each.q1 == q1), key=lambda each: each.bound)
@@ -282,8 +290,8 @@ def _trade_off(alpha: float, pairs: Sequence[Noisy]) -> Finding:
         ends = " to ".join(f"{each.loss}, {each.bound:.3g}" for each in ranked)
         words.append(f"q1 = {q1:g}: {ends}")
     least = min(falls)
-    return Finding(
-        held=clearly(least),
+    return SettingFinding(
+        held=is_clearly_ahead(least),
         number=least,
         measure="least fall of the loss, in standard errors",
         evidence=f"alpha(1) = {alpha:g}; mean loss and P(T) at one penalty: {'; '.join(words)}; "
@@ -291,7 +299,9 @@ def _trade_off(alpha: float, pairs: Sequence[Noisy]) -> Finding:
     )
 
 
-def _panels(setting: Setting, alpha: float, pairs: Sequence[Noisy]) -> tuple[Panel, Panel]:
+def _make_noise_panels(
+    setting: ConsensusFigureSetting, alpha: float, pairs: Sequence[PenaltyCurve]
+) -> tuple[Panel, Panel]:
     losses = [Curve.over_runs(each.label, setting.time, each.losses) for each in pairs]
     bounds = [Curve(label=each.label, x=setting.time, y=each.bounds.tolist()) for each in pairs]
     outside = "" if all(each.applies for each in pairs) else f" ({OUTSIDE})"

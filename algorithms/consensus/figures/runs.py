@@ -19,9 +19,15 @@ from dpaudit.algorithms.problems.schedules import Geometric, Schedule
 from dpaudit.datasets import Dataset, adult, split_evenly, split_unevenly, subset
 from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Progress, Silent, stream
-from dpaudit.reproduction.judgement import Finding, Findings, judgements, sweep, with_tried
-from dpaudit.reproduction.result import Reproduction, Request
-from dpaudit.reproduction.spread import measured
+from dpaudit.reproduction.judgement import (
+    Findings,
+    SettingFinding,
+    judge_all_settings,
+    make_judgements,
+    with_tried,
+)
+from dpaudit.reproduction.result import FigureRequest, Reproduction
+from dpaudit.reproduction.spread import measure_in_blocks
 
 _THETA = 0.5
 _PRIVATE = Geometric((0.55, 0.65, 0.6, 0.55, 0.6), (1.01, 1.03, 1.1, 1.2, 1.02))
@@ -49,7 +55,7 @@ _NOTES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class ConsensusFigureSetting:
     """Data and parameters of a figure; the paper gives neither C nor rho nor the large graph."""
 
     data: Dataset
@@ -60,7 +66,7 @@ class Setting:
     regulariser_weight: float = 1.0
 
     @classmethod
-    def of(cls, request: Request, nodes: int, even: bool = True) -> Setting:
+    def of(cls, request: FigureRequest, nodes: int, even: bool = True) -> ConsensusFigureSetting:
         """Return the paper's size, or a part of the records and fewer iterations."""
         records = adult(request.data_path)
         rng = default_rng(stream(request.seed, "records"))
@@ -77,11 +83,11 @@ class Setting:
         )
 
     @classmethod
-    def large(cls, request: Request, even: bool = True) -> Setting:
+    def large(cls, request: FigureRequest, even: bool = True) -> ConsensusFigureSetting:
         """Return the large network."""
         return cls.of(request, _LARGE_NODES, even)
 
-    def at(self, other: Mapping[str, Any]) -> Setting:
+    def at(self, other: Mapping[str, Any]) -> ConsensusFigureSetting:
         """Return the same with another C, rho, number of iterations or of runs."""
         names = {"C": "loss_weight", "rho": "regulariser_weight"}
         return replace(self, **{names.get(name, name): value for name, value in other.items()})
@@ -147,7 +153,7 @@ class Losses:
             "slows down": self._slower(iterations),
         }
 
-    def _converged(self, steps: Sequence[str], iterations: int) -> Finding:
+    def _converged(self, steps: Sequence[str], iterations: int) -> SettingFinding:
         gaps = [self.gap(self.private[step], iterations) for step in steps]
         last = [self.private[step][iterations - 2 : iterations] for step in steps]
         words = "; ".join(
@@ -155,7 +161,7 @@ class Losses:
             "last iteration)"
             for step, losses, gap in zip(steps, last, gaps, strict=True)
         )
-        return Finding(
+        return SettingFinding(
             held=max(gaps) < _CLOSE,
             number=max(gaps),
             measure="relative distance to the loss at the minimum",
@@ -163,11 +169,11 @@ class Losses:
             f"{self.least:.5f}; within {_CLOSE:.0%} counts",
         )
 
-    def _slower(self, iterations: int) -> Finding:
+    def _slower(self, iterations: int) -> SettingFinding:
         gaps = {ratio: self.gap(losses, iterations) for ratio, losses in self.shared.items()}
         growth = min(later / earlier for earlier, later in pairwise(gaps.values()))
         words = ", ".join(f"q1 = {ratio:g}: {gap:.2%}" for ratio, gap in gaps.items())
-        return Finding(
+        return SettingFinding(
             held=growth > 1,
             number=growth,
             measure="least growth of the distance from one q1 to the next",
@@ -175,46 +181,50 @@ class Losses:
         )
 
 
-def figure1(request: Request) -> Reproduction:
+def figure1(request: FigureRequest) -> Reproduction:
     """Return Figure 1: M-ADMM with private penalties, and with faster and faster ones."""
-    setting, card = Setting.of(request, nodes=5), zhang2018.FIGURE_1
+    setting, card = ConsensusFigureSetting.of(request, nodes=5), zhang2018.FIGURE_1
     setting = replace(setting, runs=1)  # nothing is random without noise
     request.progress.start("running", len(_STEPS) + len(_RATIOS))
-    drawn = _run(setting, request.progress)
-    judged = judgements(card.statements, drawn.findings(setting.iterations))
+    drawn = _run_penalty_choices(setting, request.progress)
+    judged = make_judgements(card.statements, drawn.findings(setting.iterations))
     return Reproduction(
         figure=card.name,
         title=card.title,
         source=card.source,
-        panels=_panels(setting, drawn),
-        judgements=with_tried(judged, card.statements, _others(setting, request.progress)),
+        panels=_make_penalty_panels(setting, drawn),
+        judgements=with_tried(
+            judged, card.statements, _judge_other_settings(setting, request.progress)
+        ),
         parameters=setting.parameters() | {"C tried": WEIGHTS, "rho tried": REGULARISERS},
         notes=_NOTES,
     )
 
 
-def _others(setting: Setting, progress: Progress) -> list[tuple[Mapping[str, Any], Findings]]:
+def _judge_other_settings(
+    setting: ConsensusFigureSetting, progress: Progress
+) -> list[tuple[Mapping[str, Any], Findings]]:
     """Return what all of C, rho and T tried say; one run gives every T."""
     longest = max(*_ITERATIONS, setting.iterations)
 
     @cache
     def losses(weight: float, regulariser: float) -> Losses:
         values = {"C": weight, "rho": regulariser, "iterations": longest}
-        return _run(setting.at(values), Silent())
+        return _run_penalty_choices(setting.at(values), Silent())
 
     grid = [
         {"C": weight, "rho": regulariser, "iterations": iterations}
         for weight, regulariser, iterations in product(WEIGHTS, REGULARISERS, _ITERATIONS)
     ]
     drawn = [setting.loss_weight, setting.regulariser_weight, setting.iterations]
-    return sweep(
+    return judge_all_settings(
         [each for each in grid if list(each.values()) != drawn],
         lambda at: losses(at["C"], at["rho"]).findings(at["iterations"]),
         progress,
     )
 
 
-def _run(setting: Setting, progress: Progress) -> Losses:
+def _run_penalty_choices(setting: ConsensusFigureSetting, progress: Progress) -> Losses:
     plain = setting.algorithm(1.0)
     algorithms = [replace(plain, penalty=_PRIVATE, dual_step=step) for step in _STEPS.values()]
     algorithms += [setting.algorithm(ratio) for ratio in _RATIOS]
@@ -223,10 +233,12 @@ def _run(setting: Setting, progress: Progress) -> Losses:
         found.append(average_losses(algorithm, setting, default_rng(0))[0])
         progress.advance(1)
     private = dict(zip(_STEPS, found, strict=False))
-    return Losses(private, dict(zip(_RATIOS, found[len(_STEPS) :], strict=True)), _least(setting))
+    return Losses(
+        private, dict(zip(_RATIOS, found[len(_STEPS) :], strict=True)), _compute_least_loss(setting)
+    )
 
 
-def _least(setting: Setting) -> float:
+def _compute_least_loss(setting: ConsensusFigureSetting) -> float:
     """Return the average loss at the minimum of ``sum_i O_i``, all models equal."""
     from sklearn.linear_model import LogisticRegression
 
@@ -245,7 +257,9 @@ def _least(setting: Setting) -> float:
     return float(setting.algorithm(1.0).average_loss(models, data)[0])
 
 
-def average_losses(algorithm: ConsensusADMM, setting: Setting, rng: np.random.Generator) -> Array:
+def average_losses(
+    algorithm: ConsensusADMM, setting: ConsensusFigureSetting, rng: np.random.Generator
+) -> Array:
     """Return the average training loss after every iteration, shape ``(R, T)``."""
 
     def losses(seen: Array) -> Array:
@@ -253,10 +267,12 @@ def average_losses(algorithm: ConsensusADMM, setting: Setting, rng: np.random.Ge
         columns = [algorithm.average_loss(models, setting.data) for models in by_iteration]
         return np.stack(columns, axis=1)
 
-    return measured(algorithm.penalty_perturbation(), setting.data, setting.runs, rng, losses)
+    return measure_in_blocks(
+        algorithm.penalty_perturbation(), setting.data, setting.runs, rng, losses
+    )
 
 
-def _panels(setting: Setting, drawn: Losses) -> tuple[Panel, Panel]:
+def _make_penalty_panels(setting: ConsensusFigureSetting, drawn: Losses) -> tuple[Panel, Panel]:
     x = setting.time
     private = [Curve(label=step, x=x, y=y.tolist()) for step, y in drawn.private.items()]
     shared = [Curve(label=f"q1 = {r:g}", x=x, y=y.tolist()) for r, y in drawn.shared.items()]

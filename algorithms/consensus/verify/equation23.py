@@ -7,12 +7,12 @@ Singular values are roots of eigenvalues of Gram matrices. Notation in
 from __future__ import annotations
 
 from dpaudit.algorithms.consensus.verify.networks import (
-    laplacian,
-    quadratics,
-    row,
+    build_signed_laplacian,
+    read_node_numbers,
+    read_quadratic_network,
     singular_values,
 )
-from dpaudit.algorithms.consensus.verify.theorem32 import rate
+from dpaudit.algorithms.consensus.verify.theorem32 import compute_contraction_rate_real
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, diagonal, dot, total, vector
 
@@ -43,17 +43,19 @@ def recompute(document: Document) -> Outcome:
     2.6875
     """
     document.require_kind("property")
-    nodes, theta, adjacency, assumptions = quadratics(document)
+    nodes, theta, adjacency, assumptions = read_quadratic_network(document)
     factor, shared = document.positive("factor"), "one penalty" in assumptions
     printed = document.choice("rate", "printed", "proved") == "printed"
-    penalty, curvature = (row(document, name, nodes) for name in ("penalty", "curvature"))
+    penalty, curvature = (
+        read_node_numbers(document, name, nodes) for name in ("penalty", "curvature")
+    )
     mu = Real(document.array("mu", ()))
     if mu <= 1:
         raise document.refused("instance.mu", float(mu), "a number above 1")
-    along = row(document, "start", nodes)
+    along = read_node_numbers(document, "start", nodes)
     if not total(one * one for one in along) > 0:
         raise document.refused("instance.start", 0.0, "a direction")
-    lap, signless = laplacian(adjacency, -1), laplacian(adjacency, 1)
+    lap, signless = build_signed_laplacian(adjacency, -1), build_signed_laplacian(adjacency, 1)
     excess, line = diagonal([one - theta for one in penalty]) * lap, vector(along)
     largest = singular_values(excess)[0]
     reach = theta * singular_values(lap)[-2]
@@ -62,7 +64,7 @@ def recompute(document: Document) -> Outcome:
     mixed = dot(along, (diagonal(penalty) * signless * line).entries())
     held = dot(along, (excess * line).entries())
     own = total(m * x * x for m, x in zip(curvature, along, strict=True))
-    delta = rate(adjacency, theta, penalty, curvature, mu, printed)
+    delta = compute_contraction_rate_real(adjacency, theta, penalty, curvature, mu, printed)
     unit = 2 * held + 2 * own if shared else common + abs(mixed) + 2 * abs(held) + 2 * own
     if not unit > 0:
         raise document.refused("instance", float(unit), "a right side of (22) above 0")

@@ -46,7 +46,9 @@ def recompute(document: Document) -> Outcome:
     if stretch <= 0 or weight < 0 or ridge < 0:
         given = {name: document.instance[name] for name in ("stretch", "loss_weight", "ridge")}
         raise document.refused("instance", given, "a stretch above 0, weights of at least 0")
-    found = _determinant(_jacobian(document, sizes, stretch, weight, ridge))
+    found = _compute_exact_determinant(
+        _compute_inverse_jacobian_exactly(document, sizes, stretch, weight, ridge)
+    )
     total = found ** (int(power) - 1)
     return Outcome(
         assumptions={},
@@ -56,7 +58,7 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _jacobian(
+def _compute_inverse_jacobian_exactly(
     document: Document, sizes: dict[str, int], stretch: Fraction, weight: Fraction, ridge: Fraction
 ) -> list[list[Fraction]]:
     """Return minus the Jacobian of g^-1, for the squared loss."""
@@ -72,7 +74,7 @@ def _jacobian(
     ]
 
 
-def _determinant(matrix: list[list[Fraction]]) -> Fraction:
+def _compute_exact_determinant(matrix: list[list[Fraction]]) -> Fraction:
     """Return the determinant of a positive definite matrix, by elimination."""
     rows, product = [list(row) for row in matrix], Fraction(1)
     for k, pivot in enumerate(rows):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dpaudit.errors import Shown
+from dpaudit.errors import VerbatimText
 from dpaudit.verification import Document
 from dpaudit.verification.reals import (
     Matrix,
@@ -29,7 +29,7 @@ Assumptions: TypeAlias = dict[str, tuple[Number, Number]]
 
 
 @dataclass(frozen=True)
-class Step:
+class ContractionStep:
     """The numbers of (19) and of the contraction; ``size`` is above 0 away from the optimum."""
 
     before: Real
@@ -46,7 +46,9 @@ def node_count(document: Document) -> int:
     return nodes
 
 
-def row(document: Document, name: str, nodes: int, *, above: float | None = None) -> list[Real]:
+def read_node_numbers(
+    document: Document, name: str, nodes: int, *, above: float | None = None
+) -> list[Real]:
     """Return one number a node without error, above a limit where one is given."""
     values = document.array(name, (nodes,))
     if above is not None and not min(values) > above:
@@ -54,7 +56,7 @@ def row(document: Document, name: str, nodes: int, *, above: float | None = None
     return [Real(value) for value in values]
 
 
-def graph(document: Document, nodes: int) -> Matrix:
+def read_adjacency_matrix(document: Document, nodes: int) -> Matrix:
     """Return the adjacency matrix: symmetric, of zeros and ones, without loops."""
     entries = document.array("adjacency", (nodes, nodes))
     for i in range(nodes):
@@ -79,25 +81,31 @@ def component_count(adjacency: Matrix) -> int:
     return parts
 
 
-def degrees(adjacency: Matrix) -> list[Real]:
+def count_node_degrees(adjacency: Matrix) -> list[Real]:
     """Return how many neighbours every node has."""
     return [total(adjacency.row(i)) for i in range(adjacency.rows)]
 
 
-def network(document: Document, nodes: int) -> tuple[Matrix, list[Real], Assumptions]:
+def read_connected_network(
+    document: Document, nodes: int
+) -> tuple[Matrix, list[Real], Assumptions]:
     """Return a connected graph, its degrees, and the condition that says so."""
-    adjacency = graph(document, nodes)
+    adjacency = read_adjacency_matrix(document, nodes)
     parts = component_count(adjacency)
     if parts > 1:
-        raise document.refused("instance.adjacency", Shown(f"{parts} parts"), "a connected graph")
-    return adjacency, degrees(adjacency), {"connected graph": (parts, 1)}
+        raise document.refused(
+            "instance.adjacency", VerbatimText(f"{parts} parts"), "a connected graph"
+        )
+    return adjacency, count_node_degrees(adjacency), {"connected graph": (parts, 1)}
 
 
-def quadratics(document: Document) -> tuple[int, Real, Matrix, Assumptions]:
+def read_quadratic_network(document: Document) -> tuple[int, Real, Matrix, Assumptions]:
     """Return nodes, theta, graph and the assumptions of a step on quadratics."""
     nodes, theta = node_count(document), document.positive("dual_step")
-    adjacency, _, assumptions = network(document, nodes)
-    penalty, curvature = (row(document, name, nodes, above=0) for name in ("penalty", "curvature"))
+    adjacency, _, assumptions = read_connected_network(document, nodes)
+    penalty, curvature = (
+        read_node_numbers(document, name, nodes, above=0) for name in ("penalty", "curvature")
+    )
     assumptions |= {
         "penalties at least theta": (theta, min(penalty)),
         "strongly convex": (0, min(curvature)),
@@ -107,9 +115,9 @@ def quadratics(document: Document) -> tuple[int, Real, Matrix, Assumptions]:
     return nodes, theta, adjacency, assumptions
 
 
-def laplacian(adjacency: Matrix, sign: int) -> Matrix:
+def build_signed_laplacian(adjacency: Matrix, sign: int) -> Matrix:
     """Return ``D + sign A``."""
-    return diagonal(degrees(adjacency)) + sign * adjacency
+    return diagonal(count_node_degrees(adjacency)) + sign * adjacency
 
 
 def first_step(
@@ -119,10 +127,14 @@ def first_step(
     curvature: list[Real],
     slope: list[Real],
     start: list[Real],
-) -> Step:
+) -> ContractionStep:
     """Return the first step from ``f(0) = start``, ``Lambda(0) = 0`` on quadratics."""
     nodes, first = range(adjacency.rows), vector(start)
-    lap, signless, count = laplacian(adjacency, -1), laplacian(adjacency, 1), degrees(adjacency)
+    lap, signless, count = (
+        build_signed_laplacian(adjacency, -1),
+        build_signed_laplacian(adjacency, 1),
+        count_node_degrees(adjacency),
+    )
     best = total(slope) / total(curvature)
     wanted = vector([slope[i] - curvature[i] * best for i in nodes])
     spread = (signless * first).entries()
@@ -135,14 +147,14 @@ def first_step(
     duals = theta * (lap * models)
     weighted, inverse = diagonal(penalty) * signless, _pseudo_inverse(lap)
     far, near = (vector([f - best for f in one.entries()]) for one in (first, models))
-    old = _product(wanted, inverse(wanted)) / theta
+    old = _compute_entrywise_product(wanted, inverse(wanted)) / theta
     size = old + total(2 * penalty[i] * count[i] * far[i, 0] ** 2 for i in nodes)
-    return Step(
-        before=old + _product(far, weighted * far),
-        after=_product(duals - wanted, inverse(duals - wanted)) / theta
-        + _product(near, weighted * near),
-        product=_product(duals, inverse(duals - wanted)) / theta
-        + _product(near, weighted * (models - first)),
+    return ContractionStep(
+        before=old + _compute_entrywise_product(far, weighted * far),
+        after=_compute_entrywise_product(duals - wanted, inverse(duals - wanted)) / theta
+        + _compute_entrywise_product(near, weighted * near),
+        product=_compute_entrywise_product(duals, inverse(duals - wanted)) / theta
+        + _compute_entrywise_product(near, weighted * (models - first)),
         size=size,
     )
 
@@ -160,5 +172,5 @@ def _pseudo_inverse(lap: Matrix) -> Callable[[Matrix], Matrix]:
     return filled.solve
 
 
-def _product(one: Matrix, other: Matrix) -> Real:
+def _compute_entrywise_product(one: Matrix, other: Matrix) -> Real:
     return dot(one.entries(), other.entries())

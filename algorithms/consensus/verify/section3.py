@@ -6,8 +6,8 @@ Singular values are roots of eigenvalues of Gram matrices. Notation in
 
 from __future__ import annotations
 
-from dpaudit.algorithms.consensus.verify.networks import quadratics, row
-from dpaudit.algorithms.consensus.verify.theorem32 import rate
+from dpaudit.algorithms.consensus.verify.networks import read_node_numbers, read_quadratic_network
+from dpaudit.algorithms.consensus.verify.theorem32 import compute_contraction_rate_real
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real
 
@@ -39,11 +39,13 @@ def recompute(document: Document) -> Outcome:
     {'rate before': 0.1228, 'rate after': 0.3556, 'value': 1.3556, 'bound': 1.1228, 'ratio': 1.2073}
     """
     document.require_kind("property")
-    nodes, theta, adjacency, assumptions = quadratics(document)
+    nodes, theta, adjacency, assumptions = read_quadratic_network(document)
     factor = document.positive("factor")
     printed = document.choice("rate", "printed", "proved") == "printed"
-    penalty, curvature = (row(document, name, nodes) for name in ("penalty", "curvature"))
-    later = row(document, "later", nodes)
+    penalty, curvature = (
+        read_node_numbers(document, name, nodes) for name in ("penalty", "curvature")
+    )
+    later = read_node_numbers(document, "later", nodes)
     mu = Real(document.array("mu", ()))
     if mu <= 1:
         raise document.refused("instance.mu", float(mu), "a number above 1")
@@ -52,7 +54,8 @@ def recompute(document: Document) -> Outcome:
     if "one penalty" in assumptions and max(later) - min(later) > 0:
         raise document.refused("instance.later", list(map(float, later)), "one penalty of all")
     before, after = (
-        rate(adjacency, theta, one, curvature, mu, printed) for one in (penalty, later)
+        compute_contraction_rate_real(adjacency, theta, one, curvature, mu, printed)
+        for one in (penalty, later)
     )
     value, bound = 1 + after, factor * (1 + before)
     return Outcome(

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 
 from dpaudit.algorithms.consensus.verify.networks import (
     Assumptions,
+    build_signed_laplacian,
     first_step,
-    laplacian,
-    network,
     node_count,
-    quadratics,
-    row,
+    read_connected_network,
+    read_node_numbers,
+    read_quadratic_network,
 )
-from dpaudit.errors import Shown
+from dpaudit.errors import VerbatimText
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import (
     Matrix,
@@ -72,9 +72,9 @@ def recompute(document: Document) -> Outcome:
     """
     document.require_kind("property")
     parts: dict[str, Callable[[Document], Outcome]] = {
-        "growing": _growing,
-        "bounded": _bounded,
-        "inequality": _inequality,
+        "growing": _verify_growing_part,
+        "bounded": _verify_bounded_part,
+        "inequality": _verify_inequality_part,
     }
     return parts[document.choice("part", *parts)](document)
 
@@ -108,7 +108,10 @@ class _Growing:
         """Return where T iterations lead from zero."""
         nodes = range(self.nodes)
         models, duals, penalty = [Real(0)] * self.nodes, [Real(0)] * self.nodes, self.first
-        lap, signless = laplacian(self.adjacency, -1), laplacian(self.adjacency, 1)
+        lap, signless = (
+            build_signed_laplacian(self.adjacency, -1),
+            build_signed_laplacian(self.adjacency, 1),
+        )
         for t in range(self.iterations):
             penalty = [self.first[i] * self.growth[i] ** t for i in nodes]
             around = (signless * vector(models)).entries()
@@ -152,12 +155,12 @@ class _End:
     penalty: list[Real]
 
 
-def _growing(document: Document) -> Outcome:
-    stated, connected = _stated(document)
+def _verify_growing_part(document: Document) -> Outcome:
+    stated, connected = _read_growing_run(document)
     allowed = document.positive("tolerance") * document.positive("factor")
     if total(stated.records) == 0:  # both losses have slopes at 0 that are alike
         raise document.refused(
-            "instance.records", Shown("an optimum at the start"), "a distance above 0"
+            "instance.records", VerbatimText("an optimum at the start"), "a distance above 0"
         )
     end, best = stated.end(), stated.best()
     mean, tail = stated.mean(end.models), stated.tail(end)
@@ -177,39 +180,41 @@ def _growing(document: Document) -> Outcome:
     )
 
 
-def _stated(document: Document) -> tuple[_Growing, Assumptions]:
+def _read_growing_run(document: Document) -> tuple[_Growing, Assumptions]:
     """Return what the certificate states, and whether its network is connected."""
     nodes, iterations = node_count(document), document.count("iterations")
     if iterations > _MOST_ITERATIONS:
         expected = f"at most {_MOST_ITERATIONS}"
         raise document.refused("parameters.iterations", iterations, expected)
-    adjacency, count, connected = network(document, nodes)
+    adjacency, count, connected = read_connected_network(document, nodes)
     stated = _Growing(
         theta=document.positive("dual_step"),
         ridge=document.positive("ridge"),
         iterations=iterations,
-        slope=_slope(document.choice("loss", "linear", "logistic")),
+        slope=_get_growing_slope(document.choice("loss", "linear", "logistic")),
         adjacency=adjacency,
         count=count,
-        records=row(document, "records", nodes),
-        first=row(document, "first", nodes, above=0),
-        growth=row(document, "growth", nodes, above=1),
+        records=read_node_numbers(document, "records", nodes),
+        first=read_node_numbers(document, "first", nodes, above=0),
+        growth=read_node_numbers(document, "growth", nodes, above=1),
     )
     return stated, connected
 
 
-def _slope(loss: str) -> Callable[[Real], Number]:
+def _get_growing_slope(loss: str) -> Callable[[Real], Number]:
     return (lambda m: -1) if loss == "linear" else (lambda m: -sigmoid(-m))
 
 
 # --- penalties that have settled ---------------------------------------------------------------
 
 
-def _bounded(document: Document) -> Outcome:
-    nodes, theta, adjacency, assumptions = quadratics(document)
+def _verify_bounded_part(document: Document) -> Outcome:
+    nodes, theta, adjacency, assumptions = read_quadratic_network(document)
     factor = document.positive("factor")
-    penalty, curvature = (row(document, name, nodes) for name in ("penalty", "curvature"))
-    radius = _iteration(adjacency, theta, penalty, curvature).spectral_radius()
+    penalty, curvature = (
+        read_node_numbers(document, name, nodes) for name in ("penalty", "curvature")
+    )
+    radius = _build_iteration_map(adjacency, theta, penalty, curvature).spectral_radius()
     return Outcome(
         assumptions=assumptions,
         quantities={"value": radius, "bound": factor, "ratio": radius / factor},
@@ -217,12 +222,12 @@ def _bounded(document: Document) -> Outcome:
     )
 
 
-def _iteration(
+def _build_iteration_map(
     adjacency: Matrix, theta: Real, penalty: list[Real], curvature: list[Real]
 ) -> Matrix:
     """Return the linear map from models and duals to the next ones."""
     nodes = adjacency.rows
-    lap, signless = laplacian(adjacency, -1), laplacian(adjacency, 1)
+    lap, signless = build_signed_laplacian(adjacency, -1), build_signed_laplacian(adjacency, 1)
     inverse = diagonal([1 / (curvature[i] + 2 * penalty[i] * lap[i, i]) for i in range(nodes)])
     balance = identity(nodes) - Matrix([[Real(1) / nodes] * nodes] * nodes)
     models, duals = inverse * diagonal(penalty) * signless, -inverse * balance
@@ -235,13 +240,17 @@ def _iteration(
 # --- inequality (19) ---------------------------------------------------------------------------
 
 
-def _inequality(document: Document) -> Outcome:
-    nodes, theta, adjacency, assumptions = quadratics(document)
+def _verify_inequality_part(document: Document) -> Outcome:
+    nodes, theta, adjacency, assumptions = read_quadratic_network(document)
     factor = document.positive("factor")
-    rows = (row(document, n, nodes) for n in ("penalty", "curvature", "slope", "start"))
+    rows = (
+        read_node_numbers(document, n, nodes) for n in ("penalty", "curvature", "slope", "start")
+    )
     step = first_step(adjacency, theta, *rows)
     if not step.size > 0:
-        raise document.refused("instance", Shown("a start at the optimum"), "a distance above 0")
+        raise document.refused(
+            "instance", VerbatimText("a start at the optimum"), "a distance above 0"
+        )
     value, bound = step.product / step.size, factor - 1
     return Outcome(
         assumptions=assumptions,

@@ -10,10 +10,10 @@ the size of the start. Singular values are roots of eigenvalues of Gram matrices
 from __future__ import annotations
 
 from dpaudit.algorithms.consensus.verify.networks import (
+    build_signed_laplacian,
     first_step,
-    laplacian,
-    quadratics,
-    row,
+    read_node_numbers,
+    read_quadratic_network,
     singular_values,
 )
 from dpaudit.verification import Document, Outcome
@@ -46,16 +46,18 @@ def recompute(document: Document) -> Outcome:
     1.2761
     """
     document.require_kind("property")
-    nodes, theta, adjacency, assumptions = quadratics(document)
+    nodes, theta, adjacency, assumptions = read_quadratic_network(document)
     factor, shared = document.positive("factor"), "one penalty" in assumptions
     printed = document.choice("rate", "printed", "proved") == "printed"
-    penalty, curvature = (row(document, name, nodes) for name in ("penalty", "curvature"))
+    penalty, curvature = (
+        read_node_numbers(document, name, nodes) for name in ("penalty", "curvature")
+    )
     mu = Real(document.array("mu", ()))
     if mu <= 1:
         raise document.refused("instance.mu", float(mu), "a number above 1")
-    slope, start = (row(document, name, nodes) for name in ("slope", "start"))
+    slope, start = (read_node_numbers(document, name, nodes) for name in ("slope", "start"))
     step = first_step(adjacency, theta, penalty, curvature, slope, start)
-    delta = rate(adjacency, theta, penalty, curvature, mu, printed)
+    delta = compute_contraction_rate_real(adjacency, theta, penalty, curvature, mu, printed)
     unit = step.before if shared else step.size
     if not unit > 0:
         raise document.refused("instance", "a start at the optimum", "a distance above 0")
@@ -81,7 +83,7 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def rate(
+def compute_contraction_rate_real(
     adjacency: Matrix,
     theta: Real,
     penalty: list[Real],
@@ -90,7 +92,7 @@ def rate(
     printed: bool,
 ) -> Real:
     """Return delta of eq. (23), or the one that is proved for a shared penalty."""
-    lap, signless = laplacian(adjacency, -1), laplacian(adjacency, 1)
+    lap, signless = build_signed_laplacian(adjacency, -1), build_signed_laplacian(adjacency, 1)
     above = singular_values(diagonal([one - theta for one in penalty]) * lap)
     tilde = singular_values(diagonal(penalty) * signless)[0]
     reach = theta * singular_values(lap)[-2]

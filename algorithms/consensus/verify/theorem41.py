@@ -68,7 +68,7 @@ def recompute(document: Document) -> Outcome:
     """
     document.require_kind("pure-dp")
     document.choice("loss", "logistic")
-    sizes = {name: _count(document, name) for name in _MOST}
+    sizes = {name: _read_limited_count(document, name) for name in _MOST}
     nodes, count, d, last = sizes.values()
     if nodes < 2:
         raise document.refused("parameters.nodes", nodes, "at least 2")
@@ -80,22 +80,26 @@ def recompute(document: Document) -> Outcome:
         for broadcast in document.array("outputs", (last + 1, nodes, d))
     ]
     ridge, weight = p["regulariser_weight"] / nodes, p["loss_weight"] / count
-    loss, bound, dual = Real(0), Real(0), _zero(d)
+    loss, bound, dual = Real(0), Real(0), _make_zero_vector(d)
     for t in range(1, last + 1):
         eta = p["penalty"] * p["growth"] ** (t - 1)
         rate = p["noise_rate"] * p["noise_growth"] ** (t - 1)
         before, now = outputs[t - 1], outputs[t]
-        pull = eta * _sum([before[0] + other for other in before[1:]], d) - 2 * dual
+        pull = eta * _sum_model_vectors([before[0] + other for other in before[1:]], d) - 2 * dual
         stretch = 2 * eta * (nodes - 1)
-        behind = [_noise(now[0], pull, side, weight, ridge + stretch) for side in sides]
-        volumes = [_volume(now[0], side, weight, ridge + stretch) for side in sides]
+        behind = [
+            _compute_noise_length(now[0], pull, side, weight, ridge + stretch) for side in sides
+        ]
+        volumes = [
+            _compute_jacobian_volume(now[0], side, weight, ridge + stretch) for side in sides
+        ]
         loss += rate / stretch * (behind[1] - behind[0]) + log(volumes[0] / volumes[1])
         share = p["loss_weight"] / (eta * (nodes - 1) * count)
         bound += p["factor"] * share * (Fraction(14, 10) * _C1 + rate)
-        dual += p["dual_step"] / 2 * _sum([now[0] - other for other in now[1:]], d)
+        dual += p["dual_step"] / 2 * _sum_model_vectors([now[0] - other for other in now[1:]], d)
     ratio = loss / bound
     return Outcome(
-        assumptions=_assumptions(document, p, sizes, sides, outputs),
+        assumptions=_compute_output_assumptions(document, p, sizes, sides, outputs),
         quantities={"loss": loss, "bound": bound, "ratio": ratio},
         summary=(
             f"one output has an exact privacy loss of {float(loss):.6g}, where at most "
@@ -104,7 +108,7 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _assumptions(
+def _compute_output_assumptions(
     document: Document,
     p: dict[str, Real],
     sizes: dict[str, int],
@@ -115,13 +119,13 @@ def _assumptions(
         margin
         for broadcast in outputs[1:]
         for side in sides
-        for margin in _margins(side, broadcast[0])
+        for margin in _compute_record_margins(side, broadcast[0])
     ]
-    curvatures = [_curvature(m) for m in margins]
+    curvatures = [_compute_logistic_curvature(m) for m in margins]
     ends = [p["penalty"] * p["growth"] ** t for t in (0, sizes["iterations"] - 1)]
     return {
-        "unit records": (largest(norm(u) for side in sides for u in _rows(side)), 1),
-        "slopes within 1": (largest(map(_steepness, margins)), 1),
+        "unit records": (largest(norm(u) for side in sides for u in _list_matrix_rows(side)), 1),
+        "slopes within 1": (largest(map(_compute_slope_modulus, margins)), 1),
         "curvature above 0": (0, smallest(curvatures)),
         "curvature at most c_1": (largest(curvatures), _C1),
         "weight at most records": (p["loss_weight"], sizes["records"]),
@@ -140,45 +144,52 @@ def _least_curvature(document: Document, sizes: dict[str, int]) -> Fraction:
     return sizes["records"] / weight * (rho / nodes + 2 * theta * (nodes - 1))
 
 
-def _noise(model: Matrix, pull: Matrix, records: Matrix, weight: Real, curvature: Real) -> Real:
+def _compute_noise_length(
+    model: Matrix, pull: Matrix, records: Matrix, weight: Real, curvature: Real
+) -> Real:
     """Return the length of the noise, times ``2 eta V``."""
-    slopes = vector([-sigmoid(-margin) for margin in _margins(records, model)])
+    slopes = vector([-sigmoid(-margin) for margin in _compute_record_margins(records, model)])
     pushed = records.T * slopes
     return norm((pull - weight * pushed - curvature * model).entries())
 
 
-def _volume(model: Matrix, records: Matrix, weight: Real, curvature: Real) -> Real:
-    bends = [weight * _curvature(margin) for margin in _margins(records, model)]
-    scaled = Matrix([[bend * x for x in u] for bend, u in zip(bends, _rows(records), strict=True)])
+def _compute_jacobian_volume(model: Matrix, records: Matrix, weight: Real, curvature: Real) -> Real:
+    bends = [
+        weight * _compute_logistic_curvature(margin)
+        for margin in _compute_record_margins(records, model)
+    ]
+    scaled = Matrix(
+        [[bend * x for x in u] for bend, u in zip(bends, _list_matrix_rows(records), strict=True)]
+    )
     return (curvature * identity(records.cols) + records.T * scaled).det()
 
 
-def _curvature(margin: Real) -> Real:
+def _compute_logistic_curvature(margin: Real) -> Real:
     return sigmoid(margin) * sigmoid(-margin)
 
 
-def _steepness(margin: Real) -> Real:
+def _compute_slope_modulus(margin: Real) -> Real:
     """Return the modulus of a slope; where that is 1 but for 20 digits, 1, which is above it."""
     return Real(1) if margin < -_STEEP else sigmoid(-margin)
 
 
-def _margins(records: Matrix, model: Matrix) -> list[Real]:
+def _compute_record_margins(records: Matrix, model: Matrix) -> list[Real]:
     return (records * model).entries()
 
 
-def _rows(records: Matrix) -> list[list[Real]]:
+def _list_matrix_rows(records: Matrix) -> list[list[Real]]:
     return [records.row(i) for i in range(records.rows)]
 
 
-def _zero(d: int) -> Matrix:
+def _make_zero_vector(d: int) -> Matrix:
     return vector([0] * d)
 
 
-def _sum(vectors: Sequence[Matrix], d: int) -> Matrix:
-    return sum(vectors, _zero(d))
+def _sum_model_vectors(vectors: Sequence[Matrix], d: int) -> Matrix:
+    return sum(vectors, _make_zero_vector(d))
 
 
-def _count(document: Document, name: str) -> int:
+def _read_limited_count(document: Document, name: str) -> int:
     value = document.count(name)
     if value > _MOST[name]:
         raise document.refused(f"parameters.{name}", value, f"at most {_MOST[name]}")

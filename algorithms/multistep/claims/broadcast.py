@@ -32,7 +32,7 @@ class Broadcast(Deployment):
         return replace(found, message="last") if self.view == "last" else found
 
 
-def prepare(settings: Settings, parameters: Broadcast) -> PrivacyCase:
+def prepare_broadcast_audit(settings: Settings, parameters: Broadcast) -> PrivacyCase:
     """Return the audit on the settings' data.
 
     Raises
@@ -43,15 +43,15 @@ def prepare(settings: Settings, parameters: Broadcast) -> PrivacyCase:
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Broadcast())
+    >>> case = prepare_broadcast_audit(Settings(), Broadcast())
     >>> round(case.claimed.epsilon(1e-5), 4), round(case.pair_ceiling.guarantee.epsilon(1e-5), 4)
     (0.751, 0.7139)
     """
-    from dpaudit.algorithms.multistep.claims.observers import observed
+    from dpaudit.algorithms.multistep.claims.observers import make_observer_case
 
-    run = theorem6.prepare(settings, parameters)
+    run = theorem6.prepare_theorem6_audit(settings, parameters)
     algorithm = parameters.algorithm(settings)
-    return observed(run, algorithm, parameters.factor, parameters.view)
+    return make_observer_case(run, algorithm, parameters.factor, parameters.view)
 
 
 # 2 rho |V| = 0.8 and eta = 0.5: a contraction that hides what early steps leaked.
@@ -70,7 +70,7 @@ CLAIM = Claim(
     kind="privacy",
     relation="replace-record",
     assumptions=ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
-    prepare=prepare,
+    prepare=prepare_broadcast_audit,
     parameters=Broadcast,
     question=True,
     scope="Tried with linear losses, few inner steps and records made for the worst case.",

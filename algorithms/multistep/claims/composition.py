@@ -95,9 +95,9 @@ class Composed:
 
     def __post_init__(self) -> None:
         check.non_negative("epsilon", self.epsilon)
-        check.delta("delta", self.delta)
-        check.integer("count", self.count, least=1)
-        check.positive("c0", self.c0)
+        check.require_delta("delta", self.delta)
+        check.require_integer("count", self.count, least=1)
+        check.require_positive("c0", self.c0)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -131,12 +131,12 @@ def hockey_stick(one: Array, other: Array, epsilon: float) -> Array:
     return np.asarray(np.maximum(one - scaled, 0.0).sum(axis=-1))
 
 
-def randomised_response(epsilon: float, delta: float) -> tuple[Array, Array]:
+def make_randomised_response_pair(epsilon: float, delta: float) -> tuple[Array, Array]:
     """Return the pair that dominates every (epsilon, delta)-DP pair, each of shape ``(4,)``.
 
     Examples
     --------
-    >>> randomised_response(0.0, 0.5)
+    >>> make_randomised_response_pair(0.0, 0.5)
     (array([0.5 , 0.25, 0.25, 0.  ]), array([0.  , 0.25, 0.25, 0.5 ]))
     """
     high = (1 - delta) / (1 + math.exp(-epsilon))
@@ -144,13 +144,13 @@ def randomised_response(epsilon: float, delta: float) -> tuple[Array, Array]:
     return one, one[::-1].copy()
 
 
-def composed_delta(setting: Composed, one: Array, other: Array, epsilon: float) -> Array:
+def compute_composed_delta(setting: Composed, one: Array, other: Array, epsilon: float) -> Array:
     """Return the exact delta at ``epsilon`` after t draws of pairs of shape ``(..., 4)``.
 
     Examples
     --------
     >>> setting = Composed(epsilon=0.0, delta=0.5, count=2)
-    >>> float(composed_delta(setting, *randomised_response(0.0, 0.5), 0.0))
+    >>> float(compute_composed_delta(setting, *make_randomised_response_pair(0.0, 0.5), 0.0))
     0.75
     """
     counts, ways = setting.types
@@ -172,18 +172,25 @@ def gaussian_delta(setting: Composed, epsilon: float) -> float:
 
 def gaussian_mu(setting: Composed) -> float:
     """Return ``sqrt(t) epsilon / sqrt(2 ln(1.25 / delta))``."""
-    check.probability("delta", setting.delta)
+    check.require_probability("delta", setting.delta)
     unit = math.sqrt(2 * math.log(1.25 / setting.delta))
     return math.sqrt(setting.count) * setting.epsilon / unit
 
 
-def conditions(setting: Composed, one: Array, other: Array) -> tuple[Condition, ...]:
+def compute_composition_conditions(
+    setting: Composed, one: Array, other: Array
+) -> tuple[Condition, ...]:
     """Return that one algorithm is (epsilon, delta)-DP, in both directions.
 
     Examples
     --------
     >>> setting = Composed(epsilon=0.0, delta=0.25, count=2)
-    >>> [c.holds for c in conditions(setting, *randomised_response(0.0, 0.5))]
+    >>> [
+    ...     c.holds
+    ...     for c in compute_composition_conditions(
+    ...         setting, *make_randomised_response_pair(0.0, 0.5)
+    ...     )
+    ... ]
     [False, False]
     """
     pairs = {"delta of one": (one, other), "delta of one, exchanged": (other, one)}
@@ -200,32 +207,36 @@ def conditions(setting: Composed, one: Array, other: Array) -> tuple[Condition, 
 # --- the claim ------------------------------------------------------------------------------------
 
 
-def composed_laws(statement: Statement, setting: Composed, factor: float) -> Inequality[Laws]:
+def make_composed_laws_inequality(
+    statement: Statement, setting: Composed, factor: float
+) -> Inequality[Laws]:
     """Return Theorem 4 of pairs of laws on four outcomes."""
     claimed = setting.claimed_epsilon
     return Inequality(
         name=statement.name,
         source=statement.source,
         sides=lambda laws: (
-            float(composed_delta(setting, *laws, claimed)),
+            float(compute_composed_delta(setting, *laws, claimed)),
             factor * setting.delta,
         ),
-        conditions=lambda laws: conditions(setting, *laws),
+        conditions=lambda laws: compute_composition_conditions(setting, *laws),
         scale=None if factor * setting.delta > 0 else lambda laws: 1.0,
-        words=lambda laws: f"laws {shown(laws[0])} and {shown(laws[1])}",
+        words=lambda laws: f"laws {format_finite_law(laws[0])} and {format_finite_law(laws[1])}",
         because=lambda laws: _NO_CONSTANT if setting.delta > 0 else _PURE,
-        evidence=lambda laws: _evidence(
+        evidence=lambda laws: _make_theorem4_evidence(
             statement,
             setting,
             "all",
             factor,
-            float(composed_delta(setting, *laws, claimed)),
+            float(compute_composed_delta(setting, *laws, claimed)),
             dict(zip(("one", "other"), laws, strict=True)),
         ),
     )
 
 
-def composed_gaussian(statement: Statement, setting: Composed, factor: float) -> Inequality[Laws]:
+def make_composed_gaussian_inequality(
+    statement: Statement, setting: Composed, factor: float
+) -> Inequality[Laws]:
     """Return Theorem 4 of Gaussian mechanisms, which have one law: nothing is searched."""
     value = gaussian_delta(setting, setting.claimed_epsilon)
     return Inequality(
@@ -235,13 +246,18 @@ def composed_gaussian(statement: Statement, setting: Composed, factor: float) ->
         conditions=lambda laws: (gaussian_condition(setting),),
         words=lambda laws: f"N(0, 1) against N({gaussian_mu(setting):.6g}, 1) in all",
         because=lambda laws: _LARGE,
-        evidence=lambda laws: _evidence(statement, setting, "gaussian", factor, value, {}),
+        evidence=lambda laws: _make_theorem4_evidence(
+            statement, setting, "gaussian", factor, value, {}
+        ),
     )
 
 
-def computed(statement: Statement, setting: Composed, factor: float) -> Attained:
+def compute_gaussian_attained(statement: Statement, setting: Composed, factor: float) -> Attained:
     """Return what Gaussian mechanisms reach, also where one alone is not private enough."""
-    claim, nothing = composed_gaussian(statement, setting, factor), (np.zeros(0), np.zeros(0))
+    claim, nothing = (
+        make_composed_gaussian_inequality(statement, setting, factor),
+        (np.zeros(0), np.zeros(0)),
+    )
     value, bound = claim.sides(nothing)
     return Attained(
         value=value,
@@ -263,21 +279,21 @@ def most_revealing(
 ) -> Attained:
     """Return what the pair of laws reaches that a search finds, and the smallest one in words."""
     return searched(
-        composed_laws(statement, setting, factor),
+        make_composed_laws_inequality(statement, setting, factor),
         partial(worst_laws, setting),
         budget,
         rng,
         seed=seed,
-        smallest=lambda laws: _smallest(statement, setting, factor, seed),
+        smallest=lambda laws: _find_smallest_composition(statement, setting, factor, seed),
     )
 
 
-def proved(setting: Composed, *, gaussian: bool) -> tuple[float, str]:
+def compute_proved_delta(setting: Composed, *, gaussian: bool) -> tuple[float, str]:
     """Return the exact delta of the worst pair at the claimed epsilon, and what proves it."""
     if gaussian:
         exact = gaussian_delta(setting, setting.claimed_epsilon)
         return exact, "exact composition of Gaussian releases (Dong, Roth & Su 2022)"
-    return _worst(setting), _DOMINATES
+    return _compute_worst_delta(setting), _DOMINATES
 
 
 def gaussian_condition(setting: Composed) -> Condition:
@@ -287,7 +303,7 @@ def gaussian_condition(setting: Composed) -> Condition:
     return Condition(name="delta of one", value=value, limit=setting.delta)
 
 
-def _evidence(
+def _make_theorem4_evidence(
     statement: Statement,
     setting: Composed,
     algorithms: str,
@@ -308,23 +324,25 @@ def _evidence(
     )
 
 
-def shown(law: Array) -> str:
+def format_finite_law(law: Array) -> str:
     """Return a law to four digits.
 
     Examples
     --------
-    >>> shown(np.array([0.5, 0.5]))
+    >>> format_finite_law(np.array([0.5, 0.5]))
     '(0.5, 0.5)'
     """
     return "(" + ", ".join(f"{p:.4g}" for p in law) + ")"
 
 
-def _worst(setting: Composed) -> float:
-    pair = randomised_response(setting.epsilon, setting.delta)
-    return float(composed_delta(setting, *pair, setting.claimed_epsilon))
+def _compute_worst_delta(setting: Composed) -> float:
+    pair = make_randomised_response_pair(setting.epsilon, setting.delta)
+    return float(compute_composed_delta(setting, *pair, setting.claimed_epsilon))
 
 
-def _smallest(statement: Statement, setting: Composed, factor: float, seed: int) -> str | None:
+def _find_smallest_composition(
+    statement: Statement, setting: Composed, factor: float, seed: int
+) -> str | None:
     """Return the smallest t, epsilon and delta = 1/n that break the claim, in words."""
 
     def composed(instance: tuple[int, int, int]) -> Composed:
@@ -334,7 +352,7 @@ def _smallest(statement: Statement, setting: Composed, factor: float, seed: int)
     claim: Inequality[tuple[int, int, int]] = Inequality(
         name=statement.name,
         source=statement.source,
-        sides=lambda instance: (_worst(composed(instance)), factor / instance[2]),
+        sides=lambda instance: (_compute_worst_delta(composed(instance)), factor / instance[2]),
         conditions=lambda instance: (),
     )
     small = strategies.tuples(
@@ -359,14 +377,14 @@ def worst_laws(
     setting: Composed, budget: int, rng: Generator, revealed: Revealed | None = None
 ) -> Laws:
     """Return the best pair of laws of a search, in the direction that reveals more."""
-    revealed = revealed or partial(composed_delta, setting, epsilon=setting.claimed_epsilon)
-    found = maximise(space(setting, revealed), budget, rng).instance
+    revealed = revealed or partial(compute_composed_delta, setting, epsilon=setting.claimed_epsilon)
+    found = maximise(build_law_pair_space(setting, revealed), budget, rng).instance
     one, other = (found[name] / found[name].sum() for name in ("one", "other"))
     here, there = (float(revealed(p, q)) for p, q in ((one, other), (other, one)))
     return (one, other) if here >= there else (other, one)
 
 
-def space(setting: Composed, revealed: Revealed | None = None) -> Space:
+def build_law_pair_space(setting: Composed, revealed: Revealed | None = None) -> Space:
     """Return pairs on four outcomes that are (epsilon, delta)-DP; ratios are deltas.
 
     Starts are random pairs, some with impossible outcomes. A pair that is not private enough is
@@ -376,26 +394,30 @@ def space(setting: Composed, revealed: Revealed | None = None) -> Space:
     Examples
     --------
     >>> from dpaudit.refutation import maximise
-    >>> found = maximise(space(Composed(epsilon=0.0, delta=0.5, count=2)), 3000,
+    >>> found = maximise(build_law_pair_space(Composed(epsilon=0.0, delta=0.5, count=2)), 3000,
     ...     np.random.default_rng(0))
     >>> 0.74 < found.ratio < 0.75
     True
     """
-    delta = partial(composed_delta, setting, epsilon=setting.claimed_epsilon)
-    return Space(start=_start, move=_move, evaluate=partial(_evaluate, setting, revealed or delta))
+    delta = partial(compute_composed_delta, setting, epsilon=setting.claimed_epsilon)
+    return Space(
+        start=_draw_law_pairs,
+        move=_move_law_pairs,
+        evaluate=partial(_evaluate_law_pairs, setting, revealed or delta),
+    )
 
 
-def _start(count: int, rng: Generator) -> Batch:
+def _draw_law_pairs(count: int, rng: Generator) -> Batch:
     def weights() -> Array:
         raw = rng.exponential(size=(count, OUTCOMES)) ** rng.choice([1.0, 3.0], size=(count, 1))
         possible = rng.random(raw.shape) >= 0.25
         possible[np.arange(count), rng.integers(OUTCOMES, size=count)] = True
         return np.asarray(np.where(possible, raw + 1e-12, 0.0))
 
-    return {"one": _laws(weights()), "other": _laws(weights())}
+    return {"one": _normalise_laws(weights()), "other": _normalise_laws(weights())}
 
 
-def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
+def _move_law_pairs(batch: Batch, step: Array, rng: Generator) -> Batch:
     """Change both laws; or exchange probability between two outcomes; or make one impossible."""
     moved = {}
     for name in ("one", "other"):
@@ -405,23 +427,23 @@ def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
         touched = rng.random(law.shape) < 0.5
         new = np.where(touched, law * noise + 1e-3 * step[:, None] * rng.random(law.shape), law)
         gone[np.arange(len(law)), np.argmax(new, axis=1)] = False
-        moved[name] = _laws(np.where(gone, 0.0, new))
+        moved[name] = _normalise_laws(np.where(gone, 0.0, new))
     mirrored = rng.random((len(step), 1)) < 0.1
     moved["other"] = np.where(mirrored, moved["one"][:, ::-1], moved["other"])
     return moved
 
 
-def _laws(weights: Array) -> Array:
+def _normalise_laws(weights: Array) -> Array:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-def _evaluate(setting: Composed, revealed: Revealed, batch: Batch) -> tuple[Batch, Array]:
-    one, other = _private(setting, batch["one"], batch["other"])
+def _evaluate_law_pairs(setting: Composed, revealed: Revealed, batch: Batch) -> tuple[Batch, Array]:
+    one, other = _mix_to_private_pairs(setting, batch["one"], batch["other"])
     reached = np.maximum(revealed(one, other), revealed(other, one))
     return {"one": one, "other": other}, reached
 
 
-def _private(setting: Composed, one: Array, other: Array) -> tuple[Array, Array]:
+def _mix_to_private_pairs(setting: Composed, one: Array, other: Array) -> tuple[Array, Array]:
     """Return the pairs, mixed with what both laws share as far as privacy asks.
 
     Delta is convex along the way and 0 at its end; what one law cannot give stays impossible.

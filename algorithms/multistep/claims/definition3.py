@@ -30,7 +30,7 @@ class Meaning(Parameters):
     factor: float = Field(1.0, gt=0, description="the claimed probability is multiplied by this")
 
 
-def prepare(settings: Settings, parameters: Meaning) -> SearchCase:
+def prepare_definition3_search(settings: Settings, parameters: Meaning) -> SearchCase:
     """Return the audit at one epsilon and delta.
 
     Raises
@@ -41,7 +41,7 @@ def prepare(settings: Settings, parameters: Meaning) -> SearchCase:
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(delta=0.01), Meaning())
+    >>> case = prepare_definition3_search(Settings(delta=0.01), Meaning())
     >>> case.bound, round(case.proved[0], 4)
     (0.01, 0.7353)
     """
@@ -54,7 +54,7 @@ def prepare(settings: Settings, parameters: Meaning) -> SearchCase:
     )
     from dpaudit.extension.case import SearchCase
 
-    setting = _setting(settings, parameters)
+    setting = _make_definition3_setting(settings, parameters)
     gloss = Gloss(setting=setting, **parameters.model_dump(exclude={"multiple"}))
     gaussian = parameters.mechanism == "gaussian"
     return SearchCase(
@@ -80,7 +80,7 @@ def prepare(settings: Settings, parameters: Meaning) -> SearchCase:
     )
 
 
-def _setting(settings: Settings, parameters: Meaning) -> Composed:
+def _make_definition3_setting(settings: Settings, parameters: Meaning) -> Composed:
     from dpaudit.algorithms.multistep.claims.composition import Composed
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.errors import InvalidArgument
@@ -110,7 +110,7 @@ CLAIM = Claim(
     kind="property",
     relation="replace-record",
     assumptions={"private mechanism": "the mechanism is (epsilon, delta)-DP"},
-    prepare=prepare,
+    prepare=prepare_definition3_search,
     parameters=Meaning,
     scope="It would stand for delta = 0, and for Gaussian mechanisms with the noise of eq. (20) at "
     "a small epsilon; that the sentence implies Definition 3, its converse, is true.",

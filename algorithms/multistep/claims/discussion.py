@@ -16,8 +16,18 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.multistep.claims.star import SLACK, Sides, Star, certain_value, sides
-from dpaudit.algorithms.multistep.claims.utility import Found, conditions, space
+from dpaudit.algorithms.multistep.claims.star import (
+    SLACK,
+    StarBoundSides,
+    StarSetting,
+    certain_value,
+    compute_utility_sides,
+)
+from dpaudit.algorithms.multistep.claims.utility import (
+    Found,
+    build_star_space,
+    compute_utility_conditions,
+)
 from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Attained, Condition, Evidence, Inequality, Space, maximise, searched
 from dpaudit.refutation.search import Batch
@@ -39,7 +49,7 @@ def most_risk(found: Found) -> float:
 # The rate
 
 
-def over_t(star: Star, found: Sides) -> Array:
+def over_t(star: StarSetting, found: StarBoundSides) -> Array:
     """Return ``(D c_2 + sum_i |N_i| (rho D^2 + beta^2 / rho)) / t``, shape ``(B,)``.
 
     The last sum is what eq. (24) has over t.
@@ -48,21 +58,26 @@ def over_t(star: Star, found: Sides) -> Array:
     return np.asarray((1 + edges * (found.rho + found.beta**2 / found.rho)) / star.iterations)
 
 
-def _value(found: Found) -> float:
+def _compute_certain_value(found: Found) -> float:
     return certain_value(found.both, found.noise, found.star)
 
 
-def rate(statement: Statement, star: Star, constant: float) -> Inequality[Found]:
+def make_rate_inequality(
+    statement: Statement, star: StarSetting, constant: float
+) -> Inequality[Found]:
     """Return that the left side of eq. (24) is at most a constant times its terms over t."""
     return Inequality(
         name=statement.name,
         source=statement.source,
-        sides=lambda found: (_value(found), constant * float(over_t(star, found.both)[0])),
-        conditions=conditions,
+        sides=lambda found: (
+            _compute_certain_value(found),
+            constant * float(over_t(star, found.both)[0]),
+        ),
+        conditions=compute_utility_conditions,
         words=lambda found: (
             f"after {star.iterations} iterations the risk is {found.both.risk[0]:.4g}, the "
             f"violation {found.both.violation[0]:.4g}; beta = {found.both.beta[0]:.4g}, "
-            f"{_words(found)}"
+            f"{_format_star_instance(found)}"
         ),
         because=lambda found: (
             "Without privacy the first term of eq. (24) is left, sqrt(2) D c_2 / sqrt(t l), and "
@@ -71,26 +86,35 @@ def rate(statement: Statement, star: Star, constant: float) -> Inequality[Found]
         evidence=lambda found: Evidence(
             kind="property",
             relation=statement.relation,
-            parameters=_stated(found) | {"constant": constant, "beta": float(found.both.beta[0])},
-            instance=_arrays(found),
+            parameters=_get_star_parameters(found)
+            | {"constant": constant, "beta": float(found.both.beta[0])},
+            instance=_get_star_arrays(found),
             quantities={
-                "value": _value(found),
+                "value": _compute_certain_value(found),
                 "bound": constant * float(over_t(star, found.both)[0]),
             },
         ),
     )
 
 
-def attained_rate(
-    statement: Statement, star: Star, constant: float, trials: int, rng: Generator, *, seed: int
+def search_attained_rate(
+    statement: Statement,
+    star: StarSetting,
+    constant: float,
+    trials: int,
+    rng: Generator,
+    *,
+    seed: int,
 ) -> Attained:
     """Return what a search over losses and penalties attains."""
 
-    def ratio(found: Sides) -> Array:
+    def ratio(found: StarBoundSides) -> Array:
         return np.asarray(found.value / (constant * over_t(star, found)))
 
-    found = Found(star, _worst(space_of(star, ratio), trials, rng))
-    return _judged(rate(statement, star, constant), found, trials, rng, seed)
+    found = Found(star, _find_worst_batch(space_of(star, ratio), trials, rng))
+    return _search_judged_claim(
+        make_rate_inequality(statement, star, constant), found, trials, rng, seed
+    )
 
 
 # Larger l
@@ -101,7 +125,7 @@ class Both:
     """The same loss and penalty with more and with fewer inner steps."""
 
     many: Found
-    few: Star
+    few: StarSetting
 
     @cached_property
     def fewer(self) -> Found:
@@ -109,23 +133,23 @@ class Both:
         return Found(self.few, self.many.batch)
 
 
-def larger(statement: Statement, few: int, factor: float) -> Inequality[Both]:
+def make_larger_risk_inequality(statement: Statement, few: int, factor: float) -> Inequality[Both]:
     """Return that more inner steps have a risk that is at most ``factor`` times as large."""
     return Inequality(
         name=statement.name,
         source=statement.source,
         sides=lambda both: (least_risk(both.many), factor * most_risk(both.fewer)),
         conditions=lambda both: (
-            *_conditions(both.many),
+            *_compute_used_conditions(both.many),
             *(
                 replace(one, name=f"{one.name}, fewer steps")
-                for one in _conditions(both.fewer)
+                for one in _compute_used_conditions(both.fewer)
                 if one.name != "Lipschitz objective"
             ),
         ),
         words=lambda both: (
             f"with l = {both.many.star.inner_steps} the risk is {both.many.both.risk[0]:.4g}, with "
-            f"l = {few} it is {both.fewer.both.risk[0]:.4g}; {_words(both.many)}"
+            f"l = {few} it is {both.fewer.both.risk[0]:.4g}; {_format_star_instance(both.many)}"
         ),
         because=lambda both: (
             "That the bound of eq. (24) falls with l says nothing of the error below it."
@@ -133,8 +157,8 @@ def larger(statement: Statement, few: int, factor: float) -> Inequality[Both]:
         evidence=lambda both: Evidence(
             kind="property",
             relation=statement.relation,
-            parameters=_stated(both.many) | {"fewer_steps": few, "factor": factor},
-            instance=_arrays(both.many),
+            parameters=_get_star_parameters(both.many) | {"fewer_steps": few, "factor": factor},
+            instance=_get_star_arrays(both.many),
             quantities={
                 "risk with more": least_risk(both.many),
                 "risk with fewer": most_risk(both.fewer),
@@ -143,67 +167,71 @@ def larger(statement: Statement, few: int, factor: float) -> Inequality[Both]:
     )
 
 
-def attained_larger(
-    statement: Statement, star: Star, few: int, factor: float, trials: int, rng: Generator, *,
-    seed: int,
+def search_larger_risk(
+    statement: Statement, star: StarSetting, few: int, factor: float, trials: int, rng: Generator,
+    *, seed: int,
 ) -> Attained:  # fmt: skip
     """Return what a search over losses and penalties attains."""
     less = replace(star, inner_steps=few)
 
     def evaluate(batch: Batch) -> tuple[Batch, Array]:
-        inside, first = space(star).evaluate(batch)
-        one, other = sides(star, inside), sides(less, inside)
-        allowed = np.logical_and(_allowed(one), _allowed(other))
+        inside, first = build_star_space(star).evaluate(batch)
+        one, other = compute_utility_sides(star, inside), compute_utility_sides(less, inside)
+        allowed = np.logical_and(_select_allowed_instances(one), _select_allowed_instances(other))
         return inside, np.where(allowed, one.risk / (other.risk + SLACK), 1e-9 * first)
 
-    made = replace(space(star), evaluate=evaluate)
-    both = Both(Found(star, _worst(made, trials, rng)), less)
-    return _judged(larger(statement, few, factor), both, trials, rng, seed)
+    made = replace(build_star_space(star), evaluate=evaluate)
+    both = Both(Found(star, _find_worst_batch(made, trials, rng)), less)
+    return _search_judged_claim(
+        make_larger_risk_inequality(statement, few, factor), both, trials, rng, seed
+    )
 
 
 # What both share
 
 
-def space_of(star: Star, ratio: Callable[[Sides], Array]) -> Space:
+def space_of(star: StarSetting, ratio: Callable[[StarBoundSides], Array]) -> Space:
     """Return the search space with another ratio of the runs that stay inside."""
 
     def evaluate(batch: Batch) -> tuple[Batch, Array]:
-        inside, first = space(star).evaluate(batch)
-        found = sides(star, inside)
-        return inside, np.where(_allowed(found), ratio(found), 1e-9 * first)
+        inside, first = build_star_space(star).evaluate(batch)
+        found = compute_utility_sides(star, inside)
+        return inside, np.where(_select_allowed_instances(found), ratio(found), 1e-9 * first)
 
-    return replace(space(star), evaluate=evaluate)
+    return replace(build_star_space(star), evaluate=evaluate)
 
 
-def _allowed(found: Sides) -> Array:
+def _select_allowed_instances(found: StarBoundSides) -> Array:
     return np.asarray((found.diameter <= 1 - 2 * SLACK) & (found.gap >= 4 * SLACK))
 
 
-def _worst(made: Space, budget: int, rng: Generator) -> Batch:
+def _find_worst_batch(made: Space, budget: int, rng: Generator) -> Batch:
     instance = maximise(made, budget, rng).instance
     return {name: np.asarray(values)[None] for name, values in instance.items()}
 
 
-def _judged(claim: Inequality[Any], found: Any, trials: int, rng: Generator, seed: int) -> Attained:
+def _search_judged_claim(
+    claim: Inequality[Any], found: Any, trials: int, rng: Generator, seed: int
+) -> Attained:
     if claim.broken(found):  # nothing that the search saw stays inside: nothing to certify
         return Attained(value=0.0, bound=claim.sides(found)[1], instance=claim.words(found))
     return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
 
 
-def _conditions(found: Found) -> tuple[Condition, ...]:
-    return tuple(one for one in conditions(found) if one.name != _UNUSED)
+def _compute_used_conditions(found: Found) -> tuple[Condition, ...]:
+    return tuple(one for one in compute_utility_conditions(found) if one.name != _UNUSED)
 
 
-def _stated(found: Found) -> dict[str, Any]:
+def _get_star_parameters(found: Found) -> dict[str, Any]:
     own = {"penalty": float(found.batch["penalty"][0]), "slack": SLACK}
     return asdict(found.star) | own
 
 
-def _arrays(found: Found) -> dict[str, Array]:
+def _get_star_arrays(found: Found) -> dict[str, Array]:
     return {"target": found.batch["target"][0], "slopes": found.batch["slopes"][0]}
 
 
-def _words(found: Found) -> str:
+def _format_star_instance(found: Found) -> str:
     u, v = found.batch["target"][0]
     right, left, up = found.batch["slopes"][0]
     return (

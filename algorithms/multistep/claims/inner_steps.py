@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.algorithms.multistep.claims.theorem7 import checked, star_of
+from dpaudit.algorithms.multistep.claims.theorem7 import make_checked_assumptions, star_of
 from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
@@ -34,7 +34,7 @@ class InnerSteps(Parameters):
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
 
-def prepare(settings: Settings, parameters: InnerSteps) -> SearchCase:
+def prepare_inner_steps_search(settings: Settings, parameters: InnerSteps) -> SearchCase:
     """Return the audit on a star.
 
     Raises
@@ -45,13 +45,13 @@ def prepare(settings: Settings, parameters: InnerSteps) -> SearchCase:
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), InnerSteps()).quantity
+    >>> prepare_inner_steps_search(Settings(), InnerSteps()).quantity
     'expected excess risk with more inner steps'
     """
     from dataclasses import asdict
     from functools import partial
 
-    from dpaudit.algorithms.multistep.claims.discussion import attained_larger
+    from dpaudit.algorithms.multistep.claims.discussion import search_larger_risk
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.case import SearchCase
 
@@ -60,7 +60,7 @@ def prepare(settings: Settings, parameters: InnerSteps) -> SearchCase:
         raise InvalidArgument("fewer_steps", few, f"below inner_steps = {parameters.inner_steps}")
     return SearchCase(
         bound=parameters.factor,
-        attain=partial(attained_larger, CLAIM, star, few, parameters.factor, seed=settings.seed),
+        attain=partial(search_larger_risk, CLAIM, star, few, parameters.factor, seed=settings.seed),
         view="the models that eq. (22) averages, with either number of inner steps",
         data="records of norm 1 at the centre of a star, and of norm 0 at its leaves",
         relation=CLAIM.relation,
@@ -69,7 +69,7 @@ def prepare(settings: Settings, parameters: InnerSteps) -> SearchCase:
         parameters=parameters.model_dump(mode="json") | asdict(star),
         quantity="expected excess risk with more inner steps",
         effort="evaluated losses and penalties",
-        assumptions=checked(CLAIM),
+        assumptions=make_checked_assumptions(CLAIM),
         notes=(
             "Of more steps a certain lower bound is compared, of fewer a certain upper one; the "
             "bound shown is theirs.",
@@ -100,7 +100,7 @@ CLAIM = Claim(
         for name, words in _RUN.items()
         if name != "Lipschitz objective"
     },
-    prepare=prepare,
+    prepare=prepare_inner_steps_search,
     parameters=InnerSteps,
     scope='It would stand of the bound of eq. (24), or if "can" says that there are data on which '
     "it is so.",

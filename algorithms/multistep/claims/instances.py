@@ -34,7 +34,7 @@ ROUNDING = 1e-12  # of the norms of unit records
 
 
 @dataclass(frozen=True)
-class Instance:
+class MultiStepInstance:
     """The algorithm, the pair it runs on, and where the records come from."""
 
     algorithm: MultiStepADMM
@@ -153,7 +153,7 @@ def loss_outcomes(loss: MarginLoss) -> tuple[AssumptionOutcome, AssumptionOutcom
 
 def make_instances(
     settings: Settings, algorithm: MultiStepADMM, *, split: str, records: int | None
-) -> list[Instance]:
+) -> list[MultiStepInstance]:
     """Return the worst case of the class, or a deployment for each pair that is asked for.
 
     Of several pairs the first replaces the record that is furthest from another by that one, and
@@ -179,7 +179,10 @@ def make_instances(
     nodes = algorithm.graph.nodes
     if settings.data != WORST_CASE:
         pairs = _real_pairs(settings, nodes, split, records)
-        return [_instance(algorithm, pair, _described(pair.dataset, split)) for pair in pairs]
+        return [
+            _make_checked_instance(algorithm, pair, _format_dataset_size(pair.dataset, split))
+            for pair in pairs
+        ]
     given = {
         "pairs": settings.candidate_pairs,
         "data_path": settings.data_path,
@@ -190,16 +193,18 @@ def make_instances(
         if value is not None:
             raise InvalidArgument(name, value, "nothing: the worst case has records of its own")
     words = "two opposite unit records; with the linear loss every step moves by Lemma 5's bound"
-    return [_instance(algorithm, _worst_pair(nodes), words)]
+    return [_make_checked_instance(algorithm, _worst_pair(nodes), words)]
 
 
-def _instance(algorithm: MultiStepADMM, pair: Pair[Dataset], words: str) -> Instance:
+def _make_checked_instance(
+    algorithm: MultiStepADMM, pair: Pair[Dataset], words: str
+) -> MultiStepInstance:
     algorithm.check(pair.dataset)
     algorithm.check(pair.neighbour)
-    return Instance(algorithm, pair, words)
+    return MultiStepInstance(algorithm, pair, words)
 
 
-def _described(data: Dataset, split: str) -> str:
+def _format_dataset_size(data: Dataset, split: str) -> str:
     size = f"{len(data.labels)} records, {data.dimension} features, {data.nodes} nodes"
     return f"{data.name}: {size} ({split})"
 

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.multistep.claims.instances import Instance
+from dpaudit.algorithms.multistep.claims.instances import MultiStepInstance
 from dpaudit.errors import UnsupportedEvent
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
@@ -62,7 +62,7 @@ class Theorem6:
 def whole_run(
     statement: Statement,
     theorem: Theorem6,
-    instances: Sequence[Instance],
+    instances: Sequence[MultiStepInstance],
     *,
     seed: int,
     trials: int,
@@ -70,16 +70,18 @@ def whole_run(
 ) -> PrivacyCase:
     """Return the audit of the theorem on every instance; the first is the case."""
 
-    def case(instance: Instance) -> PrivacyCase:
-        found = _case(theorem, instance, trials, parameters)
-        return replace(found, certify=partial(_certificate, statement, theorem, instance, seed))
+    def case(instance: MultiStepInstance) -> PrivacyCase:
+        found = _make_leakage_case(theorem, instance, trials, parameters)
+        return replace(
+            found, certify=partial(_certify_exact_law, statement, theorem, instance, seed)
+        )
 
     cases = tuple(case(one) for one in instances)
     return replace(cases[0], candidates=cases) if len(cases) > 1 else cases[0]
 
 
-def _case(
-    theorem: Theorem6, instance: Instance, trials: int, parameters: dict[str, Any]
+def _make_leakage_case(
+    theorem: Theorem6, instance: MultiStepInstance, trials: int, parameters: dict[str, Any]
 ) -> PrivacyCase:
     algorithm, inner = instance.algorithm, theorem.view == "inner"
     seen = "every noisy inner model" if inner else "only the broadcast averages"
@@ -93,8 +95,8 @@ def _case(
         data=instance.data,
         default_trials=trials,
         parameters=parameters | instance.public(),
-        assumptions=(*instance.assumptions(), _published_noise(algorithm, theorem)),
-        proved=_proof(algorithm),
+        assumptions=(*instance.assumptions(), _check_published_noise(algorithm, theorem)),
+        proved=_make_gaussian_proof(algorithm),
         pair_ceiling=None if stochastic else _pair_proof(instance),
         notes=(
             *((_STOCHASTIC,) if stochastic else ()),
@@ -103,23 +105,23 @@ def _case(
     )
 
 
-def _proof(algorithm: MultiStepADMM) -> Proof | None:
+def _make_gaussian_proof(algorithm: MultiStepADMM) -> Proof | None:
     try:
         return Proof(guarantee=gaussian_guarantee(algorithm.event()), source=_COMPOSITION)
     except UnsupportedEvent:
         return None
 
 
-def _pair_proof(instance: Instance) -> Proof:
-    law = GaussianDP(_mu(instance))
+def _pair_proof(instance: MultiStepInstance) -> Proof:
+    law = GaussianDP(_compute_instance_mu(instance))
     return Proof(guarantee=law, source="largest gradient difference of this pair")
 
 
-def _mu(instance: Instance) -> float:
+def _compute_instance_mu(instance: MultiStepInstance) -> float:
     return float(np.sqrt(instance.algorithm.squared_shift_bounds(instance.pair)[1]))
 
 
-def _published_noise(algorithm: MultiStepADMM, theorem: Theorem6) -> AssumptionOutcome:
+def _check_published_noise(algorithm: MultiStepADMM, theorem: Theorem6) -> AssumptionOutcome:
     formula = theorem.c0 * np.sqrt(2 * algorithm.steps * np.log(1.25 / theorem.delta))
     return AssumptionOutcome(
         name="published noise",
@@ -157,8 +159,8 @@ def valid_up_to(delta: float, c0: float, factor: float = 1.0) -> tuple[str, ...]
 # --- the certificate: the exact law of a pair -----------------------------------------------------
 
 
-def _certificate(
-    statement: Statement, theorem: Theorem6, instance: Instance, seed: int, lower: float
+def _certify_exact_law(
+    statement: Statement, theorem: Theorem6, instance: MultiStepInstance, seed: int, lower: float
 ) -> Certificate | None:
     """Return the exact Gaussian law of a pair, if it alone refutes the claim.
 
@@ -170,11 +172,11 @@ def _certificate(
     if hidden or algorithm.loss.name != "linear":
         return None
     law = _exact_law(statement, theorem, instance)
-    return certified(law, GaussianDP(_mu(instance)), {"seed": seed})
+    return certified(law, GaussianDP(_compute_instance_mu(instance)), {"seed": seed})
 
 
 def _exact_law(
-    statement: Statement, theorem: Theorem6, instance: Instance
+    statement: Statement, theorem: Theorem6, instance: MultiStepInstance
 ) -> Inequality[GaussianDP]:
     """Return Theorem 6 of the Gaussian law of a pair, a little below its exact epsilon."""
     algorithm = instance.algorithm
@@ -195,7 +197,7 @@ def _exact_law(
                 "iterations": algorithm.iterations,
                 "inner_steps": algorithm.inner_steps,
             },
-            instance=instance.arrays() | _steps(instance),
+            instance=instance.arrays() | _compute_step_parameters(instance),
             quantities={
                 "bound": theorem.claimed,
                 "sigma": algorithm.noise_multiplier,
@@ -221,7 +223,7 @@ def _exact_law(
     )
 
 
-def _steps(instance: Instance) -> dict[str, Any]:
+def _compute_step_parameters(instance: MultiStepInstance) -> dict[str, Any]:
     """Return eta, shift norm and noise scale of every step at the node, and the graph."""
     algorithm, data, node = instance.algorithm, instance.pair.dataset, instance.record.node
     state = algorithm.start(data, 1)

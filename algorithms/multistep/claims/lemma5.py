@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Deployment) -> SearchCase:
+def prepare_lemma5_search(settings: Settings, parameters: Deployment) -> SearchCase:
     """Return the audit on the settings' data; the worst case tries the whole class."""
     from dataclasses import replace
     from functools import partial
 
-    from dpaudit.algorithms.multistep.claims.movement import attained, lemma5
+    from dpaudit.algorithms.multistep.claims.movement import make_lemma5_inequality, search_movement
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import WORST_CASE
 
@@ -27,8 +27,8 @@ def prepare(settings: Settings, parameters: Deployment) -> SearchCase:
     return SearchCase(
         bound=parameters.factor * bound,
         attain=partial(
-            attained,
-            lemma5(CLAIM, parameters.factor),
+            search_movement,
+            make_lemma5_inequality(CLAIM, parameters.factor),
             instance,
             whole_class=settings.data == WORST_CASE,
             seed=settings.seed,
@@ -58,7 +58,7 @@ CLAIM = Claim(
     kind="sensitivity",
     relation="replace-record",
     assumptions=ASSUMPTIONS,
-    prepare=prepare,
+    prepare=prepare_lemma5_search,
     parameters=Deployment,
     scope="Attained: a loss of slope c_1 on either side moves the update by all but rounding.",
 )

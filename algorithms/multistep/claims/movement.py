@@ -14,8 +14,8 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.multistep.algorithm import State
-from dpaudit.algorithms.multistep.claims.instances import Instance
+from dpaudit.algorithms.multistep.algorithm import MultiStepState
+from dpaudit.algorithms.multistep.claims.instances import MultiStepInstance
 from dpaudit.algorithms.problems.linearised import mean_shift
 from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.datasets.dataset import Dataset
@@ -26,9 +26,9 @@ from dpaudit.refutation import Attained, Evidence, Inequality, searched
 _SCALES = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
-def attained(
-    claim: Inequality[Moved],
-    instance: Instance,
+def search_movement(
+    claim: Inequality[UpdateMovement],
+    instance: MultiStepInstance,
     trials: int,
     rng: Generator,
     *,
@@ -39,7 +39,7 @@ def attained(
 
     In the whole class every loss is tried, and random unit records beside the pair's.
     """
-    found = farthest(instance, trials, rng, whole_class=whole_class)
+    found = find_farthest_movement(instance, trials, rng, whole_class=whole_class)
     if claim.broken(found):  # by a last digit of somebody's records: nothing to certify
         value, bound = claim.sides(found)
         return Attained(value=value, bound=bound, instance=found.where)
@@ -47,18 +47,18 @@ def attained(
 
 
 @dataclass(frozen=True)
-class Moved:
+class UpdateMovement:
     """A state in which the replaced record moves its node's update, and how far."""
 
     value: float
     bound: float
     where: str
-    instance: Instance
+    instance: MultiStepInstance
     model: Array
     eta: float
 
 
-def lemma5(statement: Statement, factor: float) -> Inequality[Moved]:
+def make_lemma5_inequality(statement: Statement, factor: float) -> Inequality[UpdateMovement]:
     """Return Lemma 5 times a factor, of the movement that the algorithm computes."""
     return Inequality(
         name=statement.name,
@@ -66,11 +66,11 @@ def lemma5(statement: Statement, factor: float) -> Inequality[Moved]:
         sides=lambda moved: (moved.value, factor * moved.bound),
         conditions=lambda moved: moved.instance.conditions(),
         words=lambda moved: moved.where,
-        evidence=lambda moved: _evidence(statement.relation, moved, factor),
+        evidence=lambda moved: _make_movement_evidence(statement.relation, moved, factor),
     )
 
 
-def _evidence(relation: str, moved: Moved, factor: float) -> Evidence:
+def _make_movement_evidence(relation: str, moved: UpdateMovement, factor: float) -> Evidence:
     """Return the movement in closed form, from ``model`` of shape ``(d,)``."""
     algorithm, data = moved.instance.algorithm, moved.instance.pair.dataset
     record = moved.instance.record
@@ -92,15 +92,19 @@ def _evidence(relation: str, moved: Moved, factor: float) -> Evidence:
     )
 
 
-def farthest(instance: Instance, trials: int, rng: Generator, *, whole_class: bool) -> Moved:
+def find_farthest_movement(
+    instance: MultiStepInstance, trials: int, rng: Generator, *, whole_class: bool
+) -> UpdateMovement:
     """Return the best of at least ``trials`` evaluated states."""
-    instances = list(_instances(instance, rng)) if whole_class else [instance]
+    instances = list(_generate_class_instances(instance, rng)) if whole_class else [instance]
     share = -(-trials // len(instances))
-    found = [_best(one, share, rng) for one in instances]
+    found = [_find_largest_movement(one, share, rng) for one in instances]
     return max(found, key=lambda moved: moved.value / moved.bound)
 
 
-def _instances(instance: Instance, rng: Generator) -> Iterator[Instance]:
+def _generate_class_instances(
+    instance: MultiStepInstance, rng: Generator
+) -> Iterator[MultiStepInstance]:
     yield instance
     for loss in LOSSES.values():
         same = replace(instance, algorithm=replace(instance.algorithm, loss=loss))
@@ -117,21 +121,27 @@ def _random_pair(data: Dataset, rng: Generator) -> Pair[Dataset]:
     return Pair(one, one.with_record(0, other / np.linalg.norm(other), -labels[0]), REPLACE_RECORD)
 
 
-def _best(instance: Instance, trials: int, rng: Generator) -> Moved:
+def _find_largest_movement(
+    instance: MultiStepInstance, trials: int, rng: Generator
+) -> UpdateMovement:
     """Return the largest movement over states of real runs and over states far from them."""
     algorithm, data = instance.algorithm, instance.pair.dataset
     runs = max(1, trials // (2 * algorithm.steps))
     state = algorithm.start(data, runs)
-    found = [_movement(instance, _far(instance, trials // 2 + 1, rng), "a far state")]
+    found = [
+        _compute_state_movement(
+            instance, _draw_far_states(instance, trials // 2 + 1, rng), "a far state"
+        )
+    ]
     for t in range(algorithm.steps):
-        found.append(_movement(instance, state, f"step {t + 1} of a run"))
+        found.append(_compute_state_movement(instance, state, f"step {t + 1} of a run"))
         step = algorithm.step(state, data)
         noise = step.scale * rng.standard_normal(step.mean.shape)
         state = algorithm.advance(state, step.mean + noise)
     return max(found, key=lambda moved: moved.value / moved.bound)
 
 
-def _far(instance: Instance, trials: int, rng: Generator) -> State:
+def _draw_far_states(instance: MultiStepInstance, trials: int, rng: Generator) -> MultiStepState:
     """Return random states of several scales, half of them along the differing record."""
     data = instance.pair.dataset
     state = instance.algorithm.start(data, trials)
@@ -142,16 +152,18 @@ def _far(instance: Instance, trials: int, rng: Generator) -> State:
     return replace(state, inner=scales * models)
 
 
-def _movement(instance: Instance, state: State, where: str) -> Moved:
+def _compute_state_movement(
+    instance: MultiStepInstance, state: MultiStepState, where: str
+) -> UpdateMovement:
     algorithm, pair = instance.algorithm, instance.pair
     here = algorithm.step(state, pair.dataset).mean
     there = algorithm.step(state, pair.neighbour).mean
     eta = algorithm.eta(pair.dataset, state.iteration, state.inner_step)
     bounds = algorithm.sensitivity(pair.dataset, eta)
-    rounding = _rounding(instance, state, eta)
+    rounding = _bound_movement_rounding(instance, state, eta)
     moved = np.maximum(np.linalg.norm(there - here, axis=2) - rounding, 0.0)
     trial, node = np.unravel_index(int(np.argmax(moved / bounds)), moved.shape)
-    return Moved(
+    return UpdateMovement(
         value=float(moved[trial, node]),
         bound=float(bounds[node]),
         where=f"{algorithm.loss.name} loss, {pair.dataset.name}, node {node}, {where}",
@@ -161,7 +173,9 @@ def _movement(instance: Instance, state: State, where: str) -> Moved:
     )
 
 
-def _rounding(instance: Instance, state: State, eta: Array) -> Array:
+def _bound_movement_rounding(
+    instance: MultiStepInstance, state: MultiStepState, eta: Array
+) -> Array:
     """Return the most that rounding may add to a movement, shape ``(R, n)``.
 
     Each mean is a sum of the terms below, divided by the curvature; the gradient's is a sum over

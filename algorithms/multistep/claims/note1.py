@@ -34,13 +34,13 @@ class Batches(Utility):
     batch_size: int = Field(1, ge=1, description="records of a batch: any number, they are equal")
 
 
-def prepare(settings: Settings, parameters: Batches) -> SearchCase:
+def prepare_note1_search(settings: Settings, parameters: Batches) -> SearchCase:
     """Return the audit on a star.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), Batches(nodes=4, iterations=4)).data
+    >>> prepare_note1_search(Settings(), Batches(nodes=4, iterations=4)).data
     'equal records of norm 1 at the centre of a star, and of norm 0 at its leaves'
     """
     case = theorem7.prepare_for(CLAIM, settings, parameters)
@@ -65,7 +65,7 @@ CLAIM = Claim(
     kind="property",
     relation="replace-record",
     assumptions=theorem7.CLAIM.assumptions,
-    prepare=prepare,
+    prepare=prepare_note1_search,
     parameters=Batches,
     scope="With c_2 read as a Lipschitz constant of every n L_i this search finds nothing.",
     published={

@@ -71,7 +71,7 @@ def of_averages(algorithm: MultiStepADMM, data: Dataset, node: int) -> tuple[flo
     """
     if algorithm.loss.name != "linear":
         return None
-    mu = averages_mu(InnerLoops.of(algorithm, data, node), _regulariser(algorithm))
+    mu = averages_mu(InnerLoops.of(algorithm, data, node), _get_node_convexity(algorithm))
     return mu, f"exact law of the averages of linear losses ({_HIDDEN})"
 
 
@@ -86,7 +86,7 @@ def of_last_models(algorithm: MultiStepADMM, data: Dataset, node: int) -> tuple[
     >>> of_last_models(one.algorithm, one.pair.dataset, 0) is None  # it has a kink
     True
     """
-    least = _regulariser(algorithm)
+    least = _get_node_convexity(algorithm)
     if not math.isfinite(algorithm.loss.curvature):
         return None
     loops = InnerLoops.of(algorithm, data, node)
@@ -107,26 +107,34 @@ def of_final_models(algorithm: MultiStepADMM, data: Dataset, node: int) -> tuple
     """
     if algorithm.loss.name != "linear":
         return None
-    mu = final_mu(algorithm, data, node, _regulariser(algorithm))
+    mu = final_mu(algorithm, data, node, _get_node_convexity(algorithm))
     return mu, "exact law of the final models of linear losses (dpaudit.algorithms.multistep.final)"
 
 
-def _regulariser(algorithm: MultiStepADMM) -> float:
+def _get_node_convexity(algorithm: MultiStepADMM) -> float:
     """Return ``lambda / n``: the convexity of every node's mean loss."""
     return algorithm.regulariser_weight / algorithm.graph.nodes
 
 
-def _sent(algorithm: MultiStepADMM) -> Any:
+def _make_broadcast_mechanism(algorithm: MultiStepADMM) -> Any:
     return algorithm.broadcast()
 
 
-def _sent_with_law(algorithm: MultiStepADMM) -> Any:
+def _make_broadcast_law(algorithm: MultiStepADMM) -> Any:
     return ExactBroadcast(Averages(algorithm))
 
 
 OBSERVERS = {
-    "broadcast": Observer("the averages", _sent, _sent_with_law, broadcast_mu, of_averages),
-    "last": Observer("the last models", _sent, _sent_with_law, broadcast_mu, of_last_models),
+    "broadcast": Observer(
+        "the averages", _make_broadcast_mechanism, _make_broadcast_law, broadcast_mu, of_averages
+    ),
+    "last": Observer(
+        "the last models",
+        _make_broadcast_mechanism,
+        _make_broadcast_law,
+        broadcast_mu,
+        of_last_models,
+    ),
     "final": Observer(
         "the final models",
         lambda algorithm: FinalView(algorithm.inner()),
@@ -137,7 +145,9 @@ OBSERVERS = {
 }
 
 
-def observed(run: PrivacyCase, algorithm: MultiStepADMM, factor: float, view: str) -> PrivacyCase:
+def make_observer_case(
+    run: PrivacyCase, algorithm: MultiStepADMM, factor: float, view: str
+) -> PrivacyCase:
     """Return the audit of what an observer sees; claimed is a factor times what all models leak.
 
     Parameters
@@ -165,16 +175,24 @@ def observed(run: PrivacyCase, algorithm: MultiStepADMM, factor: float, view: st
         mechanism=observer.mechanism(algorithm),
         view=f"{view}: {observer.seen} of every node, and no inner model",
         claimed=ApproximateDP(factor * inner, delta),
-        proved=_proved(observer, algorithm, run),
+        proved=_prove_observer_guarantee(observer, algorithm, run),
         certify=None,
         default_trials=2_000,
         notes=(f"What is proved of all inner models is epsilon = {inner:.6g}.",),
-        candidates=tuple(observed(one, algorithm, factor, view) for one in run.candidates),
+        candidates=tuple(
+            make_observer_case(one, algorithm, factor, view) for one in run.candidates
+        ),
     )
-    return _exact(question, algorithm, observer) if algorithm.loss.name == "linear" else question
+    return (
+        _add_exact_observer_law(question, algorithm, observer)
+        if algorithm.loss.name == "linear"
+        else question
+    )
 
 
-def _proved(observer: Observer, algorithm: MultiStepADMM, run: PrivacyCase) -> Proof:
+def _prove_observer_guarantee(
+    observer: Observer, algorithm: MultiStepADMM, run: PrivacyCase
+) -> Proof:
     """Return what is proved at the node that leaks most."""
     assert run.proved is not None
     nodes = range(algorithm.graph.nodes)
@@ -186,7 +204,9 @@ def _proved(observer: Observer, algorithm: MultiStepADMM, run: PrivacyCase) -> P
     return Proof(guarantee=GaussianDP(mu * (1 + ROUNDING)), source=source)
 
 
-def _exact(case: PrivacyCase, algorithm: MultiStepADMM, observer: Observer) -> PrivacyCase:
+def _add_exact_observer_law(
+    case: PrivacyCase, algorithm: MultiStepADMM, observer: Observer
+) -> PrivacyCase:
     """Return the case with the law of what is seen, and its exact epsilon on this pair."""
     law = GaussianDP(observer.pair_mu(algorithm, case.pair))
     exact, inner = law.epsilon(case.at_delta), case.claimed.epsilon(case.at_delta)

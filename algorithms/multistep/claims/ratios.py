@@ -40,10 +40,10 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.claims.composition import (
     Composed,
     Laws,
-    conditions,
+    compute_composition_conditions,
+    format_finite_law,
     gaussian_condition,
     gaussian_mu,
-    shown,
     worst_laws,
 )
 from dpaudit.extension.claim import Statement
@@ -57,13 +57,13 @@ _BECAUSE = (
 _LARGE = "The noise is calibrated with a theorem for epsilon below 1."
 
 
-def exceeded(setting: Composed, one: Array, other: Array) -> Array:
+def compute_exceeded_probability(setting: Composed, one: Array, other: Array) -> Array:
     """Return ``Pr_P[P > e^epsilon' Q]`` of laws of shape ``(..., k)``, shape ``(...)``.
 
     Examples
     --------
     >>> setting = Composed(epsilon=math.log(2), delta=0.01, count=1)
-    >>> float(exceeded(setting, np.array([0.6, 0.4]), np.array([0.299, 0.701])))
+    >>> float(compute_exceeded_probability(setting, np.array([0.6, 0.4]), np.array([0.299, 0.701])))
     0.6
     """
     above = one > _CLEAR * math.exp(min(setting.claimed_epsilon, 700.0)) * other
@@ -98,15 +98,15 @@ def least_upper_bound(setting: Composed) -> float:
         return 0.0
     grown, shrunk = math.exp(setting.epsilon), math.exp(-setting.claimed_epsilon)
     rest = (grown - 1 + setting.delta) / (grown - shrunk) if grown > shrunk else 1.0
-    return min(1.0, tail(setting), rest)
+    return min(1.0, bound_corrected_tail(setting), rest)
 
 
-def tail(setting: Composed) -> float:
+def bound_corrected_tail(setting: Composed) -> float:
     """Return the corrected bound ``delta / (1 - e^{epsilon - epsilon'})``; infinite if they agree.
 
     Examples
     --------
-    >>> round(tail(Composed(epsilon=math.log(2), delta=0.1, count=1, c0=2.0)), 6)
+    >>> round(bound_corrected_tail(Composed(epsilon=math.log(2), delta=0.1, count=1, c0=2.0)), 6)
     0.2
     """
     room = -math.expm1(setting.epsilon - setting.claimed_epsilon)
@@ -133,7 +133,9 @@ class Gloss:
     def bound(self) -> float:
         """What is claimed of the probability."""
         setting = self.setting
-        return self.factor * (tail(setting) if self.version == "corrected" else setting.delta)
+        return self.factor * (
+            bound_corrected_tail(setting) if self.version == "corrected" else setting.delta
+        )
 
     def inequality(self, statement: Statement) -> Inequality[Laws]:
         """Return the sentence as an inequality of a pair of laws; empty ones stand for Gaussian."""
@@ -143,7 +145,9 @@ class Gloss:
             source=statement.source,
             sides=lambda laws: (self._probability(laws), self.bound),
             conditions=lambda laws: (
-                (gaussian_condition(self.setting),) if gaussian else conditions(self.setting, *laws)
+                (gaussian_condition(self.setting),)
+                if gaussian
+                else compute_composition_conditions(self.setting, *laws)
             ),
             scale=None if self.bound > 0 else lambda laws: 1.0,
             words=self._words,
@@ -157,20 +161,22 @@ class Gloss:
         def climb(budget: int, rng: Generator) -> Laws:
             if self.mechanism == "gaussian":
                 return np.zeros(0), np.zeros(0)
-            return worst_laws(self.setting, budget, rng, partial(exceeded, self.setting))
+            return worst_laws(
+                self.setting, budget, rng, partial(compute_exceeded_probability, self.setting)
+            )
 
         return searched(self.inequality(statement), climb, budget, rng, seed=seed)
 
     def _probability(self, laws: Laws) -> float:
         if self.mechanism == "gaussian":
             return gaussian_exceeded(self.setting)
-        return float(exceeded(self.setting, *laws))
+        return float(compute_exceeded_probability(self.setting, *laws))
 
     def _words(self, laws: Laws) -> str:
         pair = (
             f"N(0, 1) and N({gaussian_mu(self.setting):.6g}, 1)"
             if self.mechanism == "gaussian"
-            else f"{shown(laws[0])} and {shown(laws[1])}"
+            else f"{format_finite_law(laws[0])} and {format_finite_law(laws[1])}"
         )
         return (
             f"laws {pair}: the first is above e^{self.setting.claimed_epsilon:.6g} times the other "

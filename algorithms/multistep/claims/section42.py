@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from dpaudit.algorithms.multistep.claims.theorem7 import checked, star_of
+from dpaudit.algorithms.multistep.claims.theorem7 import make_checked_assumptions, star_of
 from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
@@ -38,25 +38,25 @@ class Rate(Parameters):
     lipschitz: Literal["sum", "node"] = Field("sum", description="whose c_2: as in theorem7")
 
 
-def prepare(settings: Settings, parameters: Rate) -> SearchCase:
+def prepare_section42_search(settings: Settings, parameters: Rate) -> SearchCase:
     """Return the audit on a star.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), Rate()).bound
+    >>> prepare_section42_search(Settings(), Rate()).bound
     0.005
     """
     from dataclasses import asdict
     from functools import partial
 
-    from dpaudit.algorithms.multistep.claims.discussion import attained_rate
+    from dpaudit.algorithms.multistep.claims.discussion import search_attained_rate
     from dpaudit.extension.case import SearchCase
 
     star, constant = star_of(settings, parameters), parameters.constant
     return SearchCase(
         bound=constant / star.iterations,
-        attain=partial(attained_rate, CLAIM, star, constant, seed=settings.seed),
+        attain=partial(search_attained_rate, CLAIM, star, constant, seed=settings.seed),
         view="the models that eq. (22) averages",
         data="records of norm 1 at the centre of a star, and of norm 0 at its leaves",
         relation=CLAIM.relation,
@@ -65,7 +65,7 @@ def prepare(settings: Settings, parameters: Rate) -> SearchCase:
         parameters=parameters.model_dump(mode="json") | asdict(star),
         quantity="expected excess risk and consensus violation",
         effort="evaluated losses and penalties",
-        assumptions=checked(CLAIM),
+        assumptions=make_checked_assumptions(CLAIM),
         notes=("The value is a certain lower bound on the expectation.",),
     )
 
@@ -88,7 +88,7 @@ CLAIM = Claim(
         "clear of kinks": "noise within the bounded sets changes no gradient",
         "noise stays inside": "runs leave the bounded sets with a negligible probability",
     },
-    prepare=prepare,
+    prepare=prepare_section42_search,
     parameters=Rate,
     scope="It would stand with O(1 / sqrt(t)), or with a larger C up to some t; from t = "
     "(20 C + 6)^2 on every C fails, of one problem.",

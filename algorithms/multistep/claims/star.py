@@ -57,14 +57,16 @@ _X, _Y, _G, _BX, _BY, _SX, _SY, _AX, _AY = range(9)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Star:
+class StarSetting:
     """Public parameters of the run; the penalty and the loss belong to the instance.
 
     ``steepest`` is what c_2 is taken for: that of the sum (1), or n times that of a node.
 
     Examples
     --------
-    >>> star = Star(nodes=4, iterations=3, inner_steps=1, records=10**9, epsilon=1.0, delta=1e-5)
+    >>> star = StarSetting(
+    ...     nodes=4, iterations=3, inner_steps=1, records=10**9, epsilon=1.0, delta=1e-5
+    ... )
     >>> round(star.share, 6), star.schedule
     (0.25, ((1, 1), (2, 1), (3, 1)))
     """
@@ -107,7 +109,7 @@ class Star:
 
 
 @dataclass(frozen=True)
-class Run:
+class NoiseFreeRuns:
     """The noise-free runs of a batch.
 
     ``centre`` and ``leaf`` are the iterates w^{k,r}, shape ``(B, t l + 1, 2)``; ``dual`` the norms
@@ -120,14 +122,14 @@ class Run:
     gap: Array
 
 
-def run(star: Star, batch: Batch) -> Run:
+def run(star: StarSetting, batch: Batch) -> NoiseFreeRuns:
     """Return the noise-free runs: eq. (13a) in closed form, (15), from models and duals of 0."""
     count, degree = len(batch["penalty"]), star.nodes - 1
     rho = batch["penalty"][:, None]
     x = y = own = other = dual = total = total_leaf = np.zeros((count, FEATURES))
     centre, leaf, norms, gaps = [x], [y], [np.zeros(count)], []
     for k, r in star.schedule:
-        slope, gap = _slope(batch, x)
+        slope, gap = _compute_active_slope(batch, x)
         eta, pull = star.eta(k, r), rho * (own + other)
         x = (eta * x + degree * (2 * dual + pull) - slope) / (2 * rho * degree + eta)
         y = (eta * y - 2 * dual + pull) / (2 * rho + eta)
@@ -139,7 +141,7 @@ def run(star: Star, batch: Batch) -> Run:
             own, other = total / star.inner_steps, total_leaf / star.inner_steps
             dual = dual - rho / 2 * (own - other) if degree else dual
             norms.append(np.linalg.norm(dual, axis=1))
-    return Run(
+    return NoiseFreeRuns(
         np.stack(centre, axis=1),
         np.stack(leaf, axis=1),
         np.stack(norms, axis=1),
@@ -147,7 +149,7 @@ def run(star: Star, batch: Batch) -> Run:
     )
 
 
-def pieces(batch: Batch, models: Array) -> Array:
+def compute_loss_pieces(batch: Batch, models: Array) -> Array:
     """Return the four pieces of the centre's loss, shape ``(B, ..., 4)``."""
     extra = (1,) * (models.ndim - 2)
 
@@ -160,9 +162,9 @@ def pieces(batch: Batch, models: Array) -> Array:
     return np.stack([right * along, -left * along, up * across, 0 * along], axis=-1)
 
 
-def _slope(batch: Batch, models: Array) -> tuple[Array, Array]:
+def _compute_active_slope(batch: Batch, models: Array) -> tuple[Array, Array]:
     """Return the gradient of the active piece, shape ``(B, 2)``, and its lead."""
-    values = pieces(batch, models)
+    values = compute_loss_pieces(batch, models)
     active = np.argmax(values, axis=1)
     ordered = np.sort(values, axis=1)
     right, left, up = batch["slopes"].T
@@ -173,7 +175,7 @@ def _slope(batch: Batch, models: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Sides:
+class StarBoundSides:
     """Both sides of eq. (24) on noise-free runs, and what the assumptions are about, ``(B,)``."""
 
     risk: Array
@@ -190,16 +192,18 @@ class Sides:
         return np.asarray(self.risk + self.violation)
 
 
-def sides(star: Star, batch: Batch) -> Sides:
+def compute_utility_sides(star: StarSetting, batch: Batch) -> StarBoundSides:
     """Return both sides of eq. (24), with the beta that the run needs.
 
     Examples
     --------
-    >>> star = Star(nodes=3, iterations=2, inner_steps=1, records=10**9, epsilon=1.0, delta=1e-5)
+    >>> star = StarSetting(
+    ...     nodes=3, iterations=2, inner_steps=1, records=10**9, epsilon=1.0, delta=1e-5
+    ... )
     >>> batch = {
     ...     "penalty": np.ones(1), "target": np.array([[0.5, 0.0]]), "slopes": np.ones((1, 3)),
     ... }
-    >>> found = sides(star, batch)
+    >>> found = compute_utility_sides(star, batch)
     >>> round(float(found.risk[0]), 4), round(float(found.diameter[0]), 4)
     (0.3882, 0.5006)
     """
@@ -209,18 +213,18 @@ def sides(star: Star, batch: Batch) -> Sides:
     rho = batch["penalty"]
     bound = star.nodes * math.sqrt(2) * star.share / math.sqrt(star.steps)
     points = np.concatenate([done.centre, done.leaf, batch["target"][:, None]], axis=1)
-    return Sides(
-        risk=pieces(batch, mean).max(axis=1),
+    return StarBoundSides(
+        risk=compute_loss_pieces(batch, mean).max(axis=1),
         violation=2 * edges * beta * np.linalg.norm(mean - mean_leaf, axis=1),
         bound=bound + 2 * edges * (rho + beta**2 / rho) / star.iterations,
         beta=beta,
-        diameter=_diameter(points),
+        diameter=_bound_point_diameter(points),
         gap=done.gap,
         rho=rho,
     )
 
 
-def _diameter(points: Array) -> Array:
+def _bound_point_diameter(points: Array) -> Array:
     """Return a bound, tight to 0.2%, on the largest distance between points of shape (B, k, 2)."""
     along = points @ np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
     widest = (along.max(axis=1) - along.min(axis=1)).max(axis=1)
@@ -242,15 +246,17 @@ class Spread:
     leaf: float
 
 
-def spread(star: Star, penalty: float) -> Spread:
+def compute_noise_spread(star: StarSetting, penalty: float) -> Spread:
     """Return what the noise of eq. (14) and (20) does; a union bounds the probability.
 
     A deviation of two features with variance v each exceeds s with probability exp(-s^2 / 2v).
 
     Examples
     --------
-    >>> star = Star(nodes=3, iterations=2, inner_steps=1, records=10**9, epsilon=1.0, delta=1e-5)
-    >>> bool(spread(star, 1.0).probability < 1e-6)
+    >>> star = StarSetting(
+    ...     nodes=3, iterations=2, inner_steps=1, records=10**9, epsilon=1.0, delta=1e-5
+    ... )
+    >>> bool(compute_noise_spread(star, 1.0).probability < 1e-6)
     True
     """
     edges = star.nodes - 1
@@ -262,10 +268,16 @@ def spread(star: Star, penalty: float) -> Spread:
         noise = star.noise / math.sqrt(FEATURES)
         of_centre = (noise / (2 * penalty * edges + eta)) ** 2
         of_leaf = (noise / (2 * penalty + eta)) ** 2 if edges else 0.0
-        system = _step(system, star, penalty, (k, r), of_centre, of_leaf * share, centre=True)
-        alone = _step(alone, star, penalty, (k, r), 0.0, of_leaf * (1 - share), centre=False)
+        system = _update_star_covariance(
+            system, star, penalty, (k, r), of_centre, of_leaf * share, centre=True
+        )
+        alone = _update_star_covariance(
+            alone, star, penalty, (k, r), 0.0, of_leaf * (1 - share), centre=False
+        )
         both = system + alone
-        outside += _tail(both[_X, _X]) + edges * (_tail(both[_Y, _Y]) + _tail(both[_G, _G]))
+        outside += _bound_slack_tail(both[_X, _X]) + edges * (
+            _bound_slack_tail(both[_Y, _Y]) + _bound_slack_tail(both[_G, _G])
+        )
     both = (system + alone) / star.steps**2
     return Spread(
         probability=outside,
@@ -274,11 +286,11 @@ def spread(star: Star, penalty: float) -> Spread:
     )
 
 
-def _tail(variance: float) -> float:
+def _bound_slack_tail(variance: float) -> float:
     return math.exp(-(SLACK**2) / (2 * variance)) if variance > 0 else 0.0
 
 
-def certain_value(found: Sides, noise: Spread, star: Star) -> float:
+def certain_value(found: StarBoundSides, noise: Spread, star: StarSetting) -> float:
     """Return a lower bound on the left side of eq. (24), in expectation over the noise.
 
     With probability 1 - p the run has the noise-free gradients, and then the loss and every norm
@@ -289,9 +301,9 @@ def certain_value(found: Sides, noise: Spread, star: Star) -> float:
     return max((1 - noise.probability) * float(found.value[0]) - lost, 0.0)
 
 
-def _step(
+def _update_star_covariance(
     cov: Array,
-    star: Star,
+    star: StarSetting,
     rho: float,
     at: tuple[int, int],
     of_centre: float,
@@ -300,19 +312,19 @@ def _step(
     centre: bool,
 ) -> Array:
     """Return the covariance after one update, and after the dual's if it ends an iteration."""
-    update = _update(star, rho, at, centre)
+    update = _build_star_update(star, rho, at, centre)
     cov = update @ cov @ update.T
     noisy = np.zeros((9, 2))
     noisy[[_X, _SX], 0] = math.sqrt(of_centre)
     noisy[[_Y, _SY], 1] = math.sqrt(of_leaf)
     cov = cov + noisy @ noisy.T
     if at[1] == star.inner_steps:
-        ended = _ended(star, rho)
+        ended = _build_iteration_end(star, rho)
         cov = ended @ cov @ ended.T
     return np.asarray(cov)
 
 
-def _update(star: Star, rho: float, at: tuple[int, int], centre: bool) -> Array:
+def _build_star_update(star: StarSetting, rho: float, at: tuple[int, int], centre: bool) -> Array:
     """Return eq. (13a) without its gradient; a leaf's deviation does not reach the centre."""
     eta, edges, first = star.eta(*at), star.nodes - 1, at[1] == 1
     update = np.eye(9)
@@ -330,7 +342,7 @@ def _update(star: Star, rho: float, at: tuple[int, int], centre: bool) -> Array:
     return update
 
 
-def _ended(star: Star, rho: float) -> Array:
+def _build_iteration_end(star: StarSetting, rho: float) -> Array:
     """Return the broadcasts and eq. (15) at the end of an iteration."""
     ended = np.eye(9)
     ended[[_BX, _BY]] = 0.0

@@ -30,7 +30,7 @@ class Composition(Parameters):
     factor: float = Field(1.0, gt=0, description="the claimed delta is multiplied by this")
 
 
-def prepare(settings: Settings, parameters: Composition) -> SearchCase:
+def prepare_theorem4_search(settings: Settings, parameters: Composition) -> SearchCase:
     """Return the audit at one epsilon and delta, t and c_0.
 
     Raises
@@ -41,7 +41,7 @@ def prepare(settings: Settings, parameters: Composition) -> SearchCase:
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(epsilon=0.0, delta=0.1), Composition(count=2))
+    >>> case = prepare_theorem4_search(Settings(epsilon=0.0, delta=0.1), Composition(count=2))
     >>> case.bound, round(case.proved[0], 6)
     (0.1, 0.19)
     """
@@ -51,11 +51,14 @@ def prepare(settings: Settings, parameters: Composition) -> SearchCase:
     from dpaudit.algorithms.multistep.claims import composition
     from dpaudit.extension.case import AssumptionOutcome, SearchCase
 
-    setting, gaussian = _setting(settings, parameters), parameters.algorithms == "gaussian"
+    setting, gaussian = (
+        _make_composition_setting(settings, parameters),
+        parameters.algorithms == "gaussian",
+    )
     asked = CLAIM, setting, parameters.factor
     return SearchCase(
         bound=parameters.factor * setting.delta,
-        attain=(lambda trials, rng: composition.computed(*asked))
+        attain=(lambda trials, rng: composition.compute_gaussian_attained(*asked))
         if gaussian
         else partial(composition.most_revealing, *asked, seed=settings.seed),
         view=f"the outputs of {setting.count} algorithms, run independently",
@@ -76,7 +79,7 @@ def prepare(settings: Settings, parameters: Composition) -> SearchCase:
                 evidence="checked on the pair found, in both directions",
             ),
         ),
-        proved=composition.proved(setting, gaussian=gaussian),
+        proved=composition.compute_proved_delta(setting, gaussian=gaussian),
         notes=(
             f"The claimed epsilon of the composition is {setting.claimed_epsilon:.6g}.",
             "Basic composition, (t epsilon, t delta), and optimal composition hold.",
@@ -84,7 +87,7 @@ def prepare(settings: Settings, parameters: Composition) -> SearchCase:
     )
 
 
-def _setting(settings: Settings, parameters: Composition) -> Composed:
+def _make_composition_setting(settings: Settings, parameters: Composition) -> Composed:
     from dpaudit.algorithms.multistep.claims.composition import LONGEST, Composed
     from dpaudit.algorithms.multistep.guarantees import chosen_constant
     from dpaudit.errors import InvalidArgument
@@ -124,7 +127,7 @@ CLAIM = Claim(
     kind="property",
     relation="replace-record",
     assumptions={"private algorithms": "every algorithm is (epsilon, delta)-DP"},
-    prepare=prepare,
+    prepare=prepare_theorem4_search,
     parameters=Composition,
     scope="Another c_0 could suit this pair; at epsilon = 0, below, none does.",
     published={

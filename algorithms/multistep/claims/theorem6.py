@@ -11,7 +11,7 @@ from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
     from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-    from dpaudit.algorithms.multistep.claims.instances import Instance
+    from dpaudit.algorithms.multistep.claims.instances import MultiStepInstance
     from dpaudit.algorithms.problems.graphs import Graph
     from dpaudit.extension.case import PrivacyCase
     from dpaudit.extension.settings import Settings
@@ -45,7 +45,7 @@ class Deployment(Parameters):
     view: Literal["inner", "broadcast"] = Field("inner", description="what the observer sees")
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
-    def instances(self, settings: Settings) -> list[Instance]:
+    def instances(self, settings: Settings) -> list[MultiStepInstance]:
         """Return the pairs that are audited, each with the algorithm that runs on it."""
         from dpaudit.algorithms.multistep.claims.instances import make_instances
 
@@ -60,7 +60,7 @@ class Deployment(Parameters):
         from dpaudit.extension.settings import WORST_CASE
 
         steps = self.iterations * self.inner_steps
-        noise = algorithm.published_noise_multiplier(
+        noise = algorithm.compute_theorem6_multiplier(
             settings.epsilon, settings.delta, steps, self.constant(settings)
         )
         return algorithm.MultiStepADMM(
@@ -84,8 +84,8 @@ class Deployment(Parameters):
         import dpaudit._validate as check
         from dpaudit.algorithms.multistep.guarantees import chosen_constant
 
-        check.positive("epsilon", settings.epsilon)
-        check.probability("delta", settings.delta)
+        check.require_positive("epsilon", settings.epsilon)
+        check.require_probability("delta", settings.delta)
         return chosen_constant(settings.delta, self.c0, of_proof=self.c0_of_proof)
 
     def _graph(self, settings: Settings) -> Graph:
@@ -99,7 +99,7 @@ class Deployment(Parameters):
         return graph_called(self.graph, self.nodes, default_rng(stream(settings.seed, "graph")))
 
 
-def prepare(settings: Settings, parameters: Deployment) -> PrivacyCase:
+def prepare_theorem6_audit(settings: Settings, parameters: Deployment) -> PrivacyCase:
     """Return the audit on the settings' data."""
     from dpaudit.algorithms.multistep.claims.leakage import Theorem6, whole_run
     from dpaudit.extension.settings import WORST_CASE
@@ -141,7 +141,7 @@ CLAIM = Claim(
     kind="privacy",
     relation="replace-record",
     assumptions=ASSUMPTIONS | {"published noise": "sigma is the one of eq. (20)"},
-    prepare=prepare,
+    prepare=prepare_theorem6_audit,
     parameters=Deployment,
     scope="Tried at epsilon = 1, where the claim is loose; from 8.42 on it is false at this delta.",
     published={

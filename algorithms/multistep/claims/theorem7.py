@@ -10,7 +10,7 @@ from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.algorithms.multistep.claims.star import Star
+    from dpaudit.algorithms.multistep.claims.star import StarSetting
     from dpaudit.extension.case import AssumptionOutcome, SearchCase
     from dpaudit.extension.settings import Settings
 
@@ -29,7 +29,7 @@ class Utility(Parameters):
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
 
-def prepare(settings: Settings, parameters: Utility) -> SearchCase:
+def prepare_theorem7_search(settings: Settings, parameters: Utility) -> SearchCase:
     """Return the audit on a star.
 
     Raises
@@ -40,7 +40,7 @@ def prepare(settings: Settings, parameters: Utility) -> SearchCase:
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Utility(nodes=4, iterations=4))
+    >>> case = prepare_theorem7_search(Settings(), Utility(nodes=4, iterations=4))
     >>> case.quantity, round(case.bound, 4)
     ('expected excess risk and consensus violation', 0.7071)
     """
@@ -53,14 +53,18 @@ def prepare_for(claim: Claim, settings: Settings, parameters: Utility) -> Search
     from functools import partial
     from math import sqrt
 
-    from dpaudit.algorithms.multistep.claims.utility import OUTSIDE, attained, eq24
+    from dpaudit.algorithms.multistep.claims.utility import (
+        OUTSIDE,
+        make_utility_inequality,
+        search_utility_violation,
+    )
     from dpaudit.extension.case import SearchCase
 
     star = star_of(settings, parameters)
-    inequality = eq24(claim, star, parameters.factor)
+    inequality = make_utility_inequality(claim, star, parameters.factor)
     return SearchCase(
         bound=parameters.factor * star.nodes * sqrt(2 / star.steps) * star.share,
-        attain=partial(attained, inequality, star, seed=settings.seed),
+        attain=partial(search_utility_violation, inequality, star, seed=settings.seed),
         view="the models that eq. (22) averages",
         data="records of norm 1 at the centre of a star, and of norm 0 at its leaves",
         relation=claim.relation,
@@ -69,7 +73,7 @@ def prepare_for(claim: Claim, settings: Settings, parameters: Utility) -> Search
         parameters=parameters.model_dump(mode="json") | asdict(star),
         quantity="expected excess risk and consensus violation",
         effort="evaluated losses and penalties",
-        assumptions=checked(claim),
+        assumptions=make_checked_assumptions(claim),
         notes=(
             "The value is a certain lower bound on the expectation: noise-free gradients with the "
             "probability that noise leaves them so, nothing otherwise.",
@@ -81,7 +85,7 @@ def prepare_for(claim: Claim, settings: Settings, parameters: Utility) -> Search
     )
 
 
-def checked(claim: Claim) -> tuple[AssumptionOutcome, ...]:
+def make_checked_assumptions(claim: Claim) -> tuple[AssumptionOutcome, ...]:
     """Return that every assumption holds, of a search that checks them on what it finds."""
     from dpaudit.extension.case import AssumptionOutcome
 
@@ -101,21 +105,21 @@ class OnStar(Protocol):
     lipschitz: Literal["sum", "node"]
 
 
-def star_of(settings: Settings, parameters: OnStar) -> Star:
+def star_of(settings: Settings, parameters: OnStar) -> StarSetting:
     """Return the star of an audit; data are refused, and runs of more than 400 steps."""
     import dpaudit._validate as check
-    from dpaudit.algorithms.multistep.claims.star import Star
+    from dpaudit.algorithms.multistep.claims.star import StarSetting
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.settings import WORST_CASE
 
-    check.positive("epsilon", settings.epsilon)
-    check.probability("delta", settings.delta)
+    check.require_positive("epsilon", settings.epsilon)
+    check.require_probability("delta", settings.delta)
     if settings.data != WORST_CASE or settings.data_path is not None or settings.data_options:
         raise InvalidArgument("data", settings.data, f"{WORST_CASE}, without files or options")
     if parameters.iterations * parameters.inner_steps > 400:
         given = parameters.iterations * parameters.inner_steps
         raise InvalidArgument("iterations", given, "at most 400 with inner_steps multiplied")
-    return Star(
+    return StarSetting(
         nodes=parameters.nodes,
         iterations=parameters.iterations,
         inner_steps=parameters.inner_steps,
@@ -146,7 +150,7 @@ CLAIM = Claim(
         "clear of kinks": "noise within the bounded sets changes no gradient",
         "noise stays inside": "runs leave the bounded sets with a negligible probability",
     },
-    prepare=prepare,
+    prepare=prepare_theorem7_search,
     parameters=Utility,
     scope="With c_2 read as a Lipschitz constant of every n L_i, below, no search refutes it; for "
     "many inner steps one loss at one node does, under every reading (`dpaudit show "

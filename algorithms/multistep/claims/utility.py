@@ -13,13 +13,13 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.claims.star import (
     FEATURES,
     SLACK,
-    Sides,
     Spread,
-    Star,
+    StarBoundSides,
+    StarSetting,
     certain_value,
+    compute_noise_spread,
+    compute_utility_sides,
     run,
-    sides,
-    spread,
 )
 from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Attained, Condition, Evidence, Inequality, Space, maximise, searched
@@ -39,21 +39,23 @@ _BECAUSE = (
 class Found:
     """A loss and a penalty, as a batch of one, with its run and the run's noise."""
 
-    star: Star
+    star: StarSetting
     batch: Batch
 
     @cached_property
-    def both(self) -> Sides:
+    def both(self) -> StarBoundSides:
         """Both sides of eq. (24)."""
-        return sides(self.star, self.batch)
+        return compute_utility_sides(self.star, self.batch)
 
     @cached_property
     def noise(self) -> Spread:
         """The noise on the run."""
-        return spread(self.star, float(self.batch["penalty"][0]))
+        return compute_noise_spread(self.star, float(self.batch["penalty"][0]))
 
 
-def eq24(statement: Statement, star: Star, factor: float) -> Inequality[Found]:
+def make_utility_inequality(
+    statement: Statement, star: StarSetting, factor: float
+) -> Inequality[Found]:
     """Return Theorem 7, whose left side is a certain lower bound on an expectation."""
     return Inequality(
         name=statement.name,
@@ -62,14 +64,14 @@ def eq24(statement: Statement, star: Star, factor: float) -> Inequality[Found]:
             certain_value(found.both, found.noise, star),
             factor * float(found.both.bound[0]),
         ),
-        conditions=conditions,
-        words=_words,
+        conditions=compute_utility_conditions,
+        words=_format_utility_instance,
         because=lambda found: _BECAUSE,
-        evidence=partial(_evidence, statement.relation, factor),
+        evidence=partial(_make_utility_evidence, statement.relation, factor),
     )
 
 
-def conditions(found: Found) -> tuple[Condition, ...]:
+def compute_utility_conditions(found: Found) -> tuple[Condition, ...]:
     """Return the assumptions of Theorem 7 as numbers of one instance."""
     done, batch, both = run(found.star, found.batch), found.batch, found.both
     points = np.concatenate([done.centre[0], done.leaf[0], batch["target"]])
@@ -84,7 +86,7 @@ def conditions(found: Found) -> tuple[Condition, ...]:
     return tuple(Condition(name=n, value=float(v), limit=float(c)) for n, v, c in values)
 
 
-def _evidence(relation: str, factor: float, found: Found) -> Evidence:
+def _make_utility_evidence(relation: str, factor: float, found: Found) -> Evidence:
     batch, both = found.batch, found.both
     return Evidence(
         kind="property",
@@ -106,7 +108,7 @@ def _evidence(relation: str, factor: float, found: Found) -> Evidence:
     )
 
 
-def _words(found: Found) -> str:
+def _format_utility_instance(found: Found) -> str:
     batch, both = found.batch, found.both
     u, v = batch["target"][0]
     right, left, up = batch["slopes"][0]
@@ -121,31 +123,35 @@ def _words(found: Found) -> str:
 # --- the search -----------------------------------------------------------------------------------
 
 
-def attained(
-    claim: Inequality[Found], star: Star, trials: int, rng: Generator, *, seed: int
+def search_utility_violation(
+    claim: Inequality[Found], star: StarSetting, trials: int, rng: Generator, *, seed: int
 ) -> Attained:
     """Return the ratio of a search's best instance; 0 where noise leaves the bounded sets."""
-    found = _worst(star, trials, rng)
+    found = _find_worst_star_loss(star, trials, rng)
     if claim.broken(found):  # noise may leave the bounded sets everywhere: nothing to certify
         return Attained(value=0.0, bound=claim.sides(found)[1], instance=claim.words(found))
     return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
 
 
-def _worst(star: Star, budget: int, rng: Generator) -> Found:
+def _find_worst_star_loss(star: StarSetting, budget: int, rng: Generator) -> Found:
     """Return the loss and the penalty with the largest noise-free ratio of the two sides."""
-    found = maximise(space(star), budget, rng).instance
+    found = maximise(build_star_space(star), budget, rng).instance
     return Found(star, {name: np.asarray(values)[None] for name, values in found.items()})
 
 
-def space(star: Star) -> Space:
+def build_star_space(star: StarSetting) -> Space:
     """Return penalties, targets and slopes; one slope at least is 1.
 
     Runs that leave a set of diameter 1, or come close to a kink of the loss, count for nothing.
     """
-    return Space(start=partial(_start, star), move=_move, evaluate=partial(_evaluate, star))
+    return Space(
+        start=partial(_draw_star_starts, star),
+        move=_move_star_instances,
+        evaluate=partial(_evaluate_star_instances, star),
+    )
 
 
-def _start(star: Star, count: int, rng: Generator) -> Batch:
+def _draw_star_starts(star: StarSetting, count: int, rng: Generator) -> Batch:
     stiffness = np.exp(rng.uniform(math.log(0.1), math.log(100.0), count))
     return {
         "penalty": stiffness / (2 * max(star.nodes - 1, 1)),
@@ -154,7 +160,7 @@ def _start(star: Star, count: int, rng: Generator) -> Batch:
     }
 
 
-def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
+def _move_star_instances(batch: Batch, step: Array, rng: Generator) -> Batch:
     count = len(step)
     size = step[:, None] * (rng.random((count, 6)) < 0.4)
     change = size * rng.standard_normal((count, 6))
@@ -165,10 +171,10 @@ def _move(batch: Batch, step: Array, rng: Generator) -> Batch:
     }
 
 
-def _evaluate(star: Star, batch: Batch) -> tuple[Batch, Array]:
+def _evaluate_star_instances(star: StarSetting, batch: Batch) -> tuple[Batch, Array]:
     slopes = batch["slopes"] / batch["slopes"].max(axis=1, keepdims=True)
     inside = {**batch, "slopes": slopes}
-    found = sides(star, inside)
+    found = compute_utility_sides(star, inside)
     ratio = found.value / found.bound
     allowed = (found.diameter <= 1 - 2 * SLACK) & (found.gap >= 4 * SLACK)
     return inside, np.where(allowed, ratio, 1e-3 / (1 + found.diameter))

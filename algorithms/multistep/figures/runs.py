@@ -23,8 +23,8 @@ from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM
 from dpaudit.algorithms.multistep.algorithm import (
     MultiStepADMM,
+    compute_theorem6_multiplier,
     final_model,
-    published_noise_multiplier,
 )
 from dpaudit.algorithms.multistep.figures import cards as huang2020
 from dpaudit.algorithms.problems.graphs import complete
@@ -36,16 +36,23 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent, stream
 from dpaudit.extension.figure import Figure
 from dpaudit.reproduction.judgement import (
-    Finding,
     Findings,
-    Judgement,
+    SettingFinding,
+    StatementJudgement,
     all_held,
-    judgements,
-    sweep,
+    judge_all_settings,
+    make_judgements,
     with_tried,
 )
-from dpaudit.reproduction.result import MOST_RUNS, Reproduction, Request
-from dpaudit.reproduction.spread import Mean, Sampled, clearly, falling, in_errors, measured
+from dpaudit.reproduction.result import MOST_RUNS, FigureRequest, Reproduction
+from dpaudit.reproduction.spread import (
+    Mean,
+    Sampled,
+    in_errors,
+    is_clearly_ahead,
+    judge_falling_means,
+    measure_in_blocks,
+)
 
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _INNER_STEPS = (1, 2, 5, 10, 15, 20, 25)
@@ -54,7 +61,7 @@ DELTA, PENALTY, REGULARISER = 1e-5, 0.001, 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class MultiStepFigureSetting:
     """What the paper fixes, and what it leaves open: the iterations and the diameter."""
 
     data: Dataset
@@ -64,7 +71,7 @@ class Setting:
     runs: int = 10
 
     @classmethod
-    def of(cls, request: Request) -> Setting:
+    def of(cls, request: FigureRequest) -> MultiStepFigureSetting:
         """Return the paper's size, or a tenth of the records on ten of the hundred nodes."""
         records = adult(request.data_path)
         rng = default_rng(stream(request.seed, "records"))
@@ -73,7 +80,7 @@ class Setting:
         data = split_evenly(records, 100 if request.full else 10, rng)
         return cls(data=data, runs=request.runs or 10)
 
-    def at(self, other: Mapping[str, Any]) -> Setting:
+    def at(self, other: Mapping[str, Any]) -> MultiStepFigureSetting:
         """Return the same with other iterations, D, l or runs."""
         names = {"D": "diameter", "l": "inner_steps"}
         return replace(self, **{names.get(name, name): value for name, value in other.items()})
@@ -85,7 +92,7 @@ class Setting:
             graph=complete(self.data.nodes),
             iterations=self.iterations,
             inner_steps=inner_steps,
-            noise_multiplier=published_noise_multiplier(epsilon, DELTA, steps),
+            noise_multiplier=compute_theorem6_multiplier(epsilon, DELTA, steps),
             penalty=PENALTY,
             regulariser_weight=REGULARISER,
             step_size=DecayingStepSize(diameter=self.diameter),
@@ -116,42 +123,44 @@ class Varied:
     fixed: str
 
 
-def figure1(request: Request) -> Reproduction:
+def figure1(request: FigureRequest) -> Reproduction:
     """Return Figure 1: empirical risk of the final models against epsilon, at l = 10."""
     pairs = [(epsilon, 10) for epsilon in _EPSILONS]
     varied = Varied(label="epsilon", values=_EPSILONS, pairs=pairs, fixed="l = 10")
-    return _figure(huang2020.FIGURE_1, varied, request)
+    return _reproduce_risk_figure(huang2020.FIGURE_1, varied, request)
 
 
-def figure2(request: Request) -> Reproduction:
+def figure2(request: FigureRequest) -> Reproduction:
     """Return Figure 2: empirical risk of the final models against l, at epsilon 1."""
     pairs = [(1.0, inner_steps) for inner_steps in _INNER_STEPS]
     varied = Varied(label="inner steps l", values=_INNER_STEPS, pairs=pairs, fixed="epsilon = 1")
-    return _figure(huang2020.FIGURE_2, varied, request)
+    return _reproduce_risk_figure(huang2020.FIGURE_2, varied, request)
 
 
-def _figure(card: Figure, varied: Varied, request: Request) -> Reproduction:
-    setting = Setting.of(request)
+def _reproduce_risk_figure(card: Figure, varied: Varied, request: FigureRequest) -> Reproduction:
+    setting = MultiStepFigureSetting.of(request)
     runs = _final_risks(setting, varied, request)
-    judged = judgements(card.statements, _findings(card, varied, runs))
+    judged = make_judgements(card.statements, _judge_risk_findings(card, varied, runs))
     quiet = replace(request, progress=Silent())
-    others = sweep(
-        _others(setting, judged, request),
-        lambda other: _findings(card, varied, _final_risks(setting.at(other), varied, quiet)),
+    others = judge_all_settings(
+        _list_other_settings(setting, judged, request),
+        lambda other: _judge_risk_findings(
+            card, varied, _final_risks(setting.at(other), varied, quiet)
+        ),
         request.progress,
     )
     return Reproduction(
         figure=card.name,
         title=card.title,
         source=card.source,
-        panels=(_panel(varied, runs),),
+        panels=(_make_risk_panel(varied, runs),),
         judgements=with_tried(judged, card.statements, others),
         parameters=setting.parameters(),
         notes=("The paper gives neither the iterations nor the diameter D of eq. (23).",),
     )
 
 
-def _panel(varied: Varied, runs: Array) -> Panel:
+def _make_risk_panel(varied: Varied, runs: Array) -> Panel:
     curve = Curve.over_runs(f"multi-step DP-ADMM, {varied.fixed}", varied.values, runs)
     return Panel(
         title="after the last iteration",
@@ -161,18 +170,18 @@ def _panel(varied: Varied, runs: Array) -> Panel:
     )
 
 
-def _findings(card: Figure, varied: Varied, runs: Array) -> Findings:
+def _judge_risk_findings(card: Figure, varied: Varied, runs: Array) -> Findings:
     """Judge the figure's one statement: that the mean risk falls along its axis."""
     means = {
         f"{value:g}": Mean.of(column) for value, column in zip(varied.values, runs.T, strict=True)
     }
-    finding = falling(means)
+    finding = judge_falling_means(means)
     words = f"mean risk and standard error by {varied.label}: {finding.evidence}"
     return dict.fromkeys(card.statements, replace(finding, evidence=words))
 
 
-def _others(
-    setting: Setting, judged: Sequence[Judgement], request: Request
+def _list_other_settings(
+    setting: MultiStepFigureSetting, judged: Sequence[StatementJudgement], request: FigureRequest
 ) -> list[dict[str, Any]]:
     """Return what else is tried: everything where the statement did not hold, else a little."""
     drawn = {"D": setting.diameter, "iterations": setting.iterations}
@@ -184,7 +193,7 @@ def _others(
     return [*others, drawn | {"runs": min(4 * setting.runs, MOST_RUNS)}]
 
 
-def _final_risks(setting: Setting, varied: Varied, request: Request) -> Array:
+def _final_risks(setting: MultiStepFigureSetting, varied: Varied, request: FigureRequest) -> Array:
     """Return the risk of the final models, shape ``(runs, points of the axis)``."""
     request.progress.start("running", setting.runs * len(varied.pairs))
     columns = []
@@ -195,11 +204,11 @@ def _final_risks(setting: Setting, varied: Varied, request: Request) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _final_risk(setting: Setting, algorithm: MultiStepADMM, rng: Generator) -> Array:
+def _final_risk(setting: MultiStepFigureSetting, algorithm: MultiStepADMM, rng: Generator) -> Array:
     def risk(seen: Array) -> Array:
         return empirical_risk(algorithm, final_model(seen), setting.data)
 
-    return measured(algorithm.inner(), setting.data, setting.runs, rng, risk)
+    return measure_in_blocks(algorithm.inner(), setting.data, setting.runs, rng, risk)
 
 
 def empirical_risk(algorithm: MultiStepADMM, models: Array, data: Dataset) -> Array:
@@ -214,25 +223,34 @@ _OTHER_INNER_STEPS, _OTHER_ITERATIONS = (1, 5, 20), (20, 100)  # tried beside 10
 _OURS, _PLAIN = "multi-step DP-ADMM, l = 10", "ADMM without noise"
 
 
-def figure3(request: Request) -> Reproduction:
+def figure3(request: FigureRequest) -> Reproduction:
     """Return Figure 3: empirical risk of every algorithm after each iteration."""
-    setting, card = Setting.of(request), huang2020.FIGURE_3
+    setting, card = MultiStepFigureSetting.of(request), huang2020.FIGURE_3
     request.progress.start("running", len(_COMPARED_EPSILONS) * len(_METHODS) * setting.runs)
     panels: list[Panel] = []
-    judged: list[Judgement] = []
-    drawn = {epsilon: _compared(setting, epsilon, request) for epsilon in _COMPARED_EPSILONS}
+    judged: list[StatementJudgement] = []
+    drawn = {
+        epsilon: _run_compared_methods(setting, epsilon, request) for epsilon in _COMPARED_EPSILONS
+    }
     held = all(
-        each.held for risks in drawn.values() for each in _compared_findings(0.0, risks).values()
+        each.held
+        for risks in drawn.values()
+        for each in _judge_comparison_findings(0.0, risks).values()
     )
     settings = _other_steps(held, request)
     request.progress.start("other settings", len(settings) * len(_COMPARED_EPSILONS))
     for epsilon, risks in drawn.items():
         others = [
-            (other, _compared_findings(epsilon, _tried(setting, other, epsilon, risks, request)))
+            (
+                other,
+                _judge_comparison_findings(
+                    epsilon, _run_changed_methods(setting, other, epsilon, risks, request)
+                ),
+            )
             for other in settings
         ]
-        panels.append(_compared_panel(epsilon, risks))
-        found = judgements(card.statements, _compared_findings(epsilon, risks))
+        panels.append(_make_comparison_panel(epsilon, risks))
+        found = make_judgements(card.statements, _judge_comparison_findings(epsilon, risks))
         judged += with_tried(found, card.statements, others)
     return Reproduction(
         figure=card.name,
@@ -253,8 +271,11 @@ def figure3(request: Request) -> Reproduction:
     )
 
 
-def _compared(
-    setting: Setting, epsilon: float, request: Request, names: Iterable[str] | None = None
+def _run_compared_methods(
+    setting: MultiStepFigureSetting,
+    epsilon: float,
+    request: FigureRequest,
+    names: Iterable[str] | None = None,
 ) -> Risks:
     """Return every algorithm's risks, or those of some, each at its best setting."""
     risks = {}
@@ -265,7 +286,7 @@ def _compared(
     return risks
 
 
-def _other_steps(held: bool, request: Request) -> list[dict[str, int]]:
+def _other_steps(held: bool, request: FigureRequest) -> list[dict[str, int]]:
     """Return what else is tried: everything where a statement did not hold, else a little."""
     near = [{"l": inner_steps} for inner_steps in _OTHER_INNER_STEPS]
     if held:
@@ -273,84 +294,108 @@ def _other_steps(held: bool, request: Request) -> list[dict[str, int]]:
     return [*near, *({"iterations": iterations} for iterations in _OTHER_ITERATIONS)]
 
 
-def _tried(
-    setting: Setting, other: Mapping[str, int], epsilon: float, risks: Risks, request: Request
+def _run_changed_methods(
+    setting: MultiStepFigureSetting,
+    other: Mapping[str, int],
+    epsilon: float,
+    risks: Risks,
+    request: FigureRequest,
 ) -> Risks:
     """Return the risks at another setting; l is ours alone, so the rivals' stay."""
     quiet, at = replace(request, progress=Silent()), setting.at(other)
-    changed = _compared(at, epsilon, quiet, (_OURS,) if "l" in other else None)
+    changed = _run_compared_methods(at, epsilon, quiet, (_OURS,) if "l" in other else None)
     request.progress.advance(1)
     return risks | changed
 
 
-def _multistep(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
+def _run_multistep_risks(
+    setting: MultiStepFigureSetting, epsilon: float, rng: np.random.Generator
+) -> Array:
     found = []
     for diameter in _DIAMETERS:
         algorithm = replace(setting, diameter=diameter).algorithm(epsilon, setting.inner_steps)
-        found.append(_risks(setting, algorithm.broadcast(), rng))
-    return _best(found)
+        found.append(_measure_broadcast_risks(setting, algorithm.broadcast(), rng))
+    return _select_least_risks(found)
 
 
-def _dp_admm(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
+def _dp_admm(setting: MultiStepFigureSetting, epsilon: float, rng: np.random.Generator) -> Array:
     found = []
     for diameter in _DIAMETERS:
         algorithm = ServerADMM(
             nodes=setting.data.nodes,
             iterations=setting.iterations,
-            noise_multiplier=published_noise_multiplier(epsilon, DELTA, setting.iterations),
+            noise_multiplier=compute_theorem6_multiplier(epsilon, DELTA, setting.iterations),
             penalty=PENALTY,
             regulariser_weight=REGULARISER,
             step_size=DecayingStepSize(diameter=diameter),
         )
-        found.append(_risks(setting, algorithm.broadcast(), rng))
-    return _best(found)
+        found.append(_measure_broadcast_risks(setting, algorithm.broadcast(), rng))
+    return _select_least_risks(found)
 
 
-def _plain(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
-    algorithms = (_consensus(setting, eta).dual_variable_perturbation() for eta in _PENALTIES)
-    return _best([_risks(replace(setting, runs=1), each, rng) for each in algorithms])
+def _run_noiseless_consensus_risks(
+    setting: MultiStepFigureSetting, epsilon: float, rng: np.random.Generator
+) -> Array:
+    algorithms = (
+        _make_consensus_rival(setting, eta).dual_variable_perturbation() for eta in _PENALTIES
+    )
+    return _select_least_risks(
+        [_measure_broadcast_risks(replace(setting, runs=1), each, rng) for each in algorithms]
+    )
 
 
-def _dvp(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
+def _run_dual_perturbation_risks(
+    setting: MultiStepFigureSetting, epsilon: float, rng: np.random.Generator
+) -> Array:
     found = []
     for eta in _PENALTIES:
-        algorithm = _with_rates(setting, eta, _rates(setting, eta, epsilon, setting.iterations))
+        algorithm = _with_rates(
+            setting, eta, _compute_published_rates(setting, eta, epsilon, setting.iterations)
+        )
         if algorithm is not None:
-            found.append(_risks(setting, algorithm.dual_variable_perturbation(), rng))
-    return _best(found)
+            found.append(
+                _measure_broadcast_risks(setting, algorithm.dual_variable_perturbation(), rng)
+            )
+    return _select_least_risks(found)
 
 
-def _recycled(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
+def _run_recycled_risks(
+    setting: MultiStepFigureSetting, epsilon: float, rng: np.random.Generator
+) -> Array:
     found = []
     for eta in _PENALTIES:
         releases = -(-setting.iterations // 2)
-        algorithm = _with_rates(setting, eta, _rates(setting, eta, epsilon, releases))
+        algorithm = _with_rates(
+            setting, eta, _compute_published_rates(setting, eta, epsilon, releases)
+        )
         if algorithm is not None:
-            found.append(_risks(setting, algorithm.recycled(), rng))
-    return _best(found)
+            found.append(_measure_broadcast_risks(setting, algorithm.recycled(), rng))
+    return _select_least_risks(found)
 
 
-def _pvp(setting: Setting, epsilon: float, rng: np.random.Generator) -> Array:
+def _run_primal_perturbation_risks(
+    setting: MultiStepFigureSetting, epsilon: float, rng: np.random.Generator
+) -> Array:
     found, sizes = [], np.array(setting.data.node_sizes)
     for eta in _PENALTIES:
         strong = REGULARISER / setting.data.nodes + 2 * eta * (setting.data.nodes - 1)
         algorithm = _with_rates(setting, eta, epsilon / setting.iterations * sizes * strong / 2)
         if algorithm is not None:
-            found.append(_risks(setting, algorithm.primal_perturbation(), rng))
-    return _best(found)
+            found.append(_measure_broadcast_risks(setting, algorithm.primal_perturbation(), rng))
+    return _select_least_risks(found)
 
 
-_METHODS: dict[str, Callable[[Setting, float, np.random.Generator], Array]] = {
-    _OURS: _multistep,
+_METHODS: dict[str, Callable[[MultiStepFigureSetting, float, np.random.Generator], Array]] = {
+    _OURS: _run_multistep_risks,
     "DP-ADMM 2019": _dp_admm,
-    "DVP": _dvp,
-    "PVP": _pvp,
-    "R-ADMM": _recycled,
-    _PLAIN: _plain,
+    "DVP": _run_dual_perturbation_risks,
+    "PVP": _run_primal_perturbation_risks,
+    "R-ADMM": _run_recycled_risks,
+    _PLAIN: _run_noiseless_consensus_risks,
 }
 
 
-def _consensus(setting: Setting, eta: float) -> ConsensusADMM:
+def _make_consensus_rival(setting: MultiStepFigureSetting, eta: float) -> ConsensusADMM:
     return ConsensusADMM(
         graph=complete(setting.data.nodes),
         iterations=setting.iterations,
@@ -361,22 +406,26 @@ def _consensus(setting: Setting, eta: float) -> ConsensusADMM:
     )
 
 
-def _rates(setting: Setting, eta: float, epsilon: float, releases: int) -> Array:
+def _compute_published_rates(
+    setting: MultiStepFigureSetting, eta: float, epsilon: float, releases: int
+) -> Array:
     """Return the alpha at which eq. (26), over so many releases, gives epsilon at every node."""
     stretch = eta * (setting.data.nodes - 1) * np.array(setting.data.node_sizes)
     rates: Array = epsilon * stretch / releases - 1.4 * 0.25
     return rates
 
 
-def _with_rates(setting: Setting, eta: float, rates: Array) -> ConsensusADMM | None:
+def _with_rates(setting: MultiStepFigureSetting, eta: float, rates: Array) -> ConsensusADMM | None:
     """Return the algorithm with these noise rates, or None where epsilon cannot be reached."""
     if rates.min() <= 0:
         return None
     schedule = Given(np.broadcast_to(rates, (setting.iterations, len(rates))))
-    return replace(_consensus(setting, eta), noise_rate=schedule)
+    return replace(_make_consensus_rival(setting, eta), noise_rate=schedule)
 
 
-def _risks(setting: Setting, mechanism: Sampled, rng: np.random.Generator) -> Array:
+def _measure_broadcast_risks(
+    setting: MultiStepFigureSetting, mechanism: Sampled, rng: np.random.Generator
+) -> Array:
     """Return the risk of the models broadcast at every iteration, shape ``(R, T)``."""
     algorithm = setting.algorithm(1.0, 1)
 
@@ -385,17 +434,17 @@ def _risks(setting: Setting, mechanism: Sampled, rng: np.random.Generator) -> Ar
         columns = [empirical_risk(algorithm, models, setting.data) for models in by_iteration]
         return np.stack(columns, axis=1)
 
-    return measured(mechanism, setting.data, setting.runs, rng, risks)
+    return measure_in_blocks(mechanism, setting.data, setting.runs, rng, risks)
 
 
-def _best(found: list[Array]) -> Array:
+def _select_least_risks(found: list[Array]) -> Array:
     if not found:
         expected = "a penalty at which the published bound reaches it"
         raise InvalidArgument("epsilon", _COMPARED_EPSILONS, expected)
     return min(found, key=lambda risks: float(risks[:, -1].mean()))
 
 
-def _compared_panel(epsilon: float, risks: Risks) -> Panel:
+def _make_comparison_panel(epsilon: float, risks: Risks) -> Panel:
     curves = [
         Curve.over_runs(name, list(range(1, values.shape[1] + 1)), values)
         for name, values in risks.items()
@@ -409,31 +458,31 @@ def _compared_panel(epsilon: float, risks: Risks) -> Panel:
     )
 
 
-def _compared_findings(epsilon: float, risks: Risks) -> Findings:
+def _judge_comparison_findings(epsilon: float, risks: Risks) -> Findings:
     ends = {name: values[:, -1] for name, values in risks.items()}
     means = {name: Mean.of(values) for name, values in ends.items()}
     rivals = [name for name in risks if name not in (_OURS, _PLAIN)]
     ahead = min(means[_OURS].below(means[name]) for name in rivals)
     return {
-        "better": Finding(
-            held=clearly(ahead),
+        "better": SettingFinding(
+            held=is_clearly_ahead(ahead),
             number=ahead,
             measure="ahead of the best rival, in standard errors",
             evidence=f"epsilon = {epsilon:g}; mean risk and standard error at the end: "
             + ", ".join(f"{name}: {mean}" for name, mean in means.items())
             + f"; lead over the best rival {in_errors(ahead)}",
         ),
-        "steadier": _steadier(epsilon, ends, rivals),
+        "steadier": _judge_run_spread(epsilon, ends, rivals),
     }
 
 
-def _steadier(epsilon: float, ends: Risks, rivals: Sequence[str]) -> Finding:
+def _judge_run_spread(epsilon: float, ends: Risks, rivals: Sequence[str]) -> SettingFinding:
     """Judge whether our runs lie closer together than any rival's; one run cannot say."""
     several = len(ends[_OURS]) > 1
     spread = {name: float(np.ptp(values)) for name, values in ends.items()}
     ratio = spread[_OURS] / min(spread[name] for name in rivals) if several else None
     words = ", ".join(f"{name}: {each:.2g}" for name, each in spread.items())
-    return Finding(
+    return SettingFinding(
         held=None if ratio is None else ratio < 1,
         number=ratio,
         measure="range over runs, of the steadiest rival's",

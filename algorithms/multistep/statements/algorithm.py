@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.multistep.statements.causes import CLOSED, CONSTANT, LARGE, SIGN
-from dpaudit.algorithms.multistep.statements.evidence import counterexample, proof
+from dpaudit.algorithms.multistep.statements.evidence import (
+    make_multistep_counterexample,
+    make_multistep_proof,
+)
 from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
 
 _SIGN = (
@@ -20,7 +23,7 @@ _UPDATES = (
         place="section 3.2, eq. (11)",
         statement="L_i(w_i) is about L_i(w~) + <grad L_i(w~), w~ - w_i> + eta / 2 ||w_i - w~||^2.",
         standing="proof step",
-        evidence=counterexample("update:linear_term"),
+        evidence=make_multistep_counterexample("update:linear_term"),
         cause=SIGN.name,
         repair="<grad L_i(w~), w_i - w~> in place of <grad L_i(w~), w~ - w_i>",
         defence=_SIGN,
@@ -32,7 +35,7 @@ _UPDATES = (
         statement="eta controls the distance between an updated model and the one before: a larger "
         "eta makes it smaller.",
         standing="gloss",
-        evidence=proof("update:distance"),
+        evidence=make_multistep_proof("update:distance"),
     ),
     LedgerRow(
         name="huang2020-equation12",
@@ -49,7 +52,7 @@ _UPDATES = (
         statement="The primal update w_i^{k,r+1} = min of (12) over w_i is an inexact minimisation "
         "in place of (9a).",
         standing="proof step",
-        evidence=counterexample("update:ascent"),
+        evidence=make_multistep_counterexample("update:ascent"),
         cause=SIGN.name,
         repair="w_i^{k,r+1} = argmin of (12) with <grad L_i(w~), w_i - w~>",
         defence=_SIGN,
@@ -76,7 +79,7 @@ _UPDATES = (
         place="section 3.2, Note 1, first and second sentence; section 4.2",
         statement="A larger l costs more computation in each iteration, and batches need less.",
         standing="gloss",
-        evidence=proof("update:cost"),
+        evidence=make_multistep_proof("update:cost"),
     ),
     LedgerRow(
         name="huang2020-note1",
@@ -127,7 +130,7 @@ _SENSITIVITY = (
         statement="The update (13a) in closed form, with L_i(w~) in its numerator and "
         "2 rho |N_i| + eta_i^{k,r} in its denominator.",
         standing="proof step",
-        evidence=counterexample("update:closed_form"),
+        evidence=make_multistep_counterexample("update:closed_form"),
         cause=CLOSED.name,
         repair="grad L_i(w~) in the numerator and eta_i^{k,r+1} in the denominator",
         defence="It is a slip: (19) has the gradient and the index.",
@@ -141,7 +144,7 @@ _SENSITIVITY = (
         "(2 rho |N_i| + eta) m_i, at most twice the norm of one.",
         standing="proof step",
         privacy=True,
-        evidence=proof("update:movement"),
+        evidence=make_multistep_proof("update:movement"),
     ),
 )
 
@@ -171,7 +174,7 @@ _GUARANTEE = (
         "both, with which the noise of (20) makes Algorithm 1 (epsilon, delta)-DP.",
         standing="theorem",
         privacy=True,
-        evidence=proof("privacy:enough_noise"),
+        evidence=make_multistep_proof("privacy:enough_noise"),
         note="c_0 = (sqrt(ln(1/delta) + epsilon) + sqrt(ln(1/delta))) / (2 sqrt(ln(1.25/delta))) "
         "is one, whatever t and l are. At epsilon = 0 and at delta = 0 (20) is infinite.",
     ),
@@ -181,7 +184,7 @@ _GUARANTEE = (
         statement="There exists a constant c_0: one, which the bounds of section 4.2 leave out.",
         standing="theorem",
         privacy=True,
-        evidence=counterexample("privacy:no_constant_of_noise"),
+        evidence=make_multistep_counterexample("privacy:no_constant_of_noise"),
         cause=CONSTANT.name,
         repair=MORE_NOISE,
         defence="'There exists' stands after 'arbitrary': c_0 may depend on epsilon and delta, and "
@@ -197,7 +200,7 @@ _GUARANTEE = (
         "delta)-DP, as in the theorem for arbitrary epsilon: read of one number c_0.",
         standing="proof step",
         privacy=True,
-        evidence=counterexample("privacy:large_epsilon"),
+        evidence=make_multistep_counterexample("privacy:large_epsilon"),
         cause=LARGE.name,
         repair="the same where epsilon / (c_0 sqrt(t l)) is below 1",
         defence="With many iterations, or a c_0 above epsilon, epsilon / (c_0 sqrt(t l)) is below "

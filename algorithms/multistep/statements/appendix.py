@@ -11,7 +11,10 @@ from dpaudit.algorithms.multistep.statements.causes import (
     NODES,
     STRICT,
 )
-from dpaudit.algorithms.multistep.statements.evidence import counterexample, proof
+from dpaudit.algorithms.multistep.statements.evidence import (
+    make_multistep_counterexample,
+    make_multistep_proof,
+)
 from dpaudit.extension.ledger import Consequence, LedgerRow, OpenQuestion
 
 _SLIP = "So it is, and counts as one."
@@ -23,7 +26,7 @@ _FIRST = (
         statement="Expected risk plus beta times the violation is the maximum over duals of norm "
         "at most beta of the expectation of risk less <gamma_ij, w^_i - w^_j>.",
         standing="proof step",
-        evidence=counterexample("appendix:maximum_and_expectation"),
+        evidence=make_multistep_counterexample("appendix:maximum_and_expectation"),
         cause=EXPECTATION.name,
         repair="the expectation of the maximum",
         defence="It is right without noise, and for every run.",
@@ -36,14 +39,14 @@ _FIRST = (
         statement="By convexity this is at most the average over k and r of <grad L_i(w~), w~ - "
         "w*> less the products with gamma.",
         standing="proof step",
-        evidence=proof("appendix:convex_average"),
+        evidence=make_multistep_proof("appendix:convex_average"),
     ),
     LedgerRow(
         name="huang2020-equation29",
         place="appendix, eq. (29)",
         statement="The noise joins the gradient, and <xi_i, w* - w_i^{k,r+1}> is left over.",
         standing="proof step",
-        evidence=counterexample("appendix:noise_joins"),
+        evidence=make_multistep_counterexample("appendix:noise_joins"),
         cause=LEFT_OVER.name,
         repair="<xi_i, w* - w~_i^{k,r}> is left over",
         defence="Both have mean 0, and the text below (39) has w_i^{k,r}.",
@@ -56,7 +59,7 @@ _FIRST = (
         "xi_i with w~^{k,r+1} - w* is that of (2 rho |N_i| + eta) (w~^{k,r} - w~^{k,r+1}), plus "
         "the pull of duals and neighbours.",
         standing="proof step",
-        evidence=counterexample("appendix:noise_as_gradient"),
+        evidence=make_multistep_counterexample("appendix:noise_as_gradient"),
         cause=ADDED.name,
         repair="the same with xi_i = -(2 rho |N_i| + eta_i^{k,r+1}) xi_i^{k,r+1}",
         defence="(39) computes with the right size, and the sign does not matter to its law.",
@@ -67,7 +70,7 @@ _FIRST = (
         place="appendix, eq. (31)",
         statement="The product of w~^{k,r} - w~^{k,r+1} and w~^{k,r+1} - w* in three squares.",
         standing="proof step",
-        evidence=proof("appendix:three_points"),
+        evidence=make_multistep_proof("appendix:three_points"),
     ),
     LedgerRow(
         name="huang2020-equation32",
@@ -75,14 +78,14 @@ _FIRST = (
         statement="The pull of duals and neighbours, averaged over the inner steps, by the dual "
         "update (15).",
         standing="proof step",
-        evidence=proof("appendix:pull_of_neighbours"),
+        evidence=make_multistep_proof("appendix:pull_of_neighbours"),
     ),
     LedgerRow(
         name="huang2020-equation33",
         place="appendix, eq. (33)",
         statement="The sum of <w~^{k,r+1} - w~_i^k, w* - w~^{k,r+1}> is a double sum, and below 0.",
         standing="proof step",
-        evidence=counterexample("appendix:scatter"),
+        evidence=make_multistep_counterexample("appendix:scatter"),
         cause=STRICT.name,
         repair="at most 0 in place of below 0",
         defence="At most is meant, and is all that is used.",
@@ -94,7 +97,7 @@ _FIRST = (
         statement="The movement of what two neighbours agree on is bounded by a difference of "
         "squares and the movement of their dual.",
         standing="proof step",
-        evidence=proof("appendix:common_ground"),
+        evidence=make_multistep_proof("appendix:common_ground"),
     ),
     LedgerRow(
         name="huang2020-equation35",
@@ -102,7 +105,7 @@ _FIRST = (
         statement="By Young's inequality a product is at most a square over 2 eta and eta / 2 "
         "times a square.",
         standing="proof step",
-        evidence=proof("appendix:young"),
+        evidence=make_multistep_proof("appendix:young"),
     ),
 )
 
@@ -114,7 +117,7 @@ _SECOND = (
         "||w~^{k,r+1} - w*||^2, w_i^{k,r+1} in the left-over product and w~_i^{k+1} in the last "
         "term.",
         standing="proof step",
-        evidence=counterexample("appendix:gain"),
+        evidence=make_multistep_counterexample("appendix:gain"),
         cause=GAIN.name,
         repair="the same with a minus, w~_i^{k,r} and w~_i^k, and the xi_i that (30) needs",
         defence="(40) uses the right sign, and (37) cancels the last term with w~_i^k.",
@@ -126,7 +129,7 @@ _SECOND = (
         statement="The products with a dual are those with the algorithm's duals, and a product of "
         "differences.",
         standing="proof step",
-        evidence=proof("appendix:duals_of_pairs"),
+        evidence=make_multistep_proof("appendix:duals_of_pairs"),
         note="For duals that start at 0, or at opposite values of opposite pairs.",
     ),
     LedgerRow(
@@ -134,7 +137,7 @@ _SECOND = (
         place="appendix, eq. (38)",
         statement="That product of differences in three squares of duals, over 2 rho.",
         standing="proof step",
-        evidence=proof("appendix:dual_step"),
+        evidence=make_multistep_proof("appendix:dual_step"),
     ),
     LedgerRow(
         name="huang2020-equation39",
@@ -142,7 +145,7 @@ _SECOND = (
         statement="As L is c_2-Lipschitz, E ||grad L_i + xi_i||^2 = c_2^2 / n^2 + d c_0^2 c_1^2 t "
         "l 8 ln(1.25/delta) / (epsilon^2 m_i^2).",
         standing="proof step",
-        evidence=counterexample("rates:second_moment"),
+        evidence=make_multistep_counterexample("rates:second_moment"),
         cause=NODES.name,
         repair="at most that, if every n L_i is c_2-Lipschitz",
         defence="c_2 is meant as n times a Lipschitz constant of every L_i, and at most for equal.",
@@ -153,7 +156,7 @@ _SECOND = (
         place="appendix, below eq. (39)",
         statement="E <xi_i, w* - w_i^{k,r}> = 0.",
         standing="proof step",
-        evidence=proof("appendix:noise_without_mean"),
+        evidence=make_multistep_proof("appendix:noise_without_mean"),
     ),
     LedgerRow(
         name="huang2020-equation40-sum",
@@ -179,7 +182,7 @@ _SECOND = (
         statement="With (23) and (39) this is at most the right side of (24), whose first term has "
         "sqrt(2).",
         standing="proof step",
-        evidence=counterexample("rates:double_sum"),
+        evidence=make_multistep_counterexample("rates:double_sum"),
         cause=HARMONIC.name,
         repair="at most that with 3 / sqrt(2) in place of sqrt(2)",
         defence="For l = 1 it is right, and a constant matters little.",

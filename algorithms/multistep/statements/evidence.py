@@ -7,11 +7,11 @@ from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
 CHECKS = "dpaudit.algorithms.multistep.statements.checks."
 
 
-def proof(check: str) -> ProofEvidence:
+def make_multistep_proof(check: str) -> ProofEvidence:
     """Return that a check proves it: ``module:function``."""
     return ProofEvidence(CHECKS + check)
 
 
-def counterexample(check: str) -> CounterexampleEvidence:
+def make_multistep_counterexample(check: str) -> CounterexampleEvidence:
     """Return that a check refutes it: ``module:function``."""
     return CounterexampleEvidence(CHECKS + check)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.multistep.statements.causes import MOMENTS, RATIO, TAIL
-from dpaudit.algorithms.multistep.statements.evidence import counterexample, proof
+from dpaudit.algorithms.multistep.statements.evidence import (
+    make_multistep_counterexample,
+    make_multistep_proof,
+)
 from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
 
 _GAUSSIAN = (
@@ -56,7 +59,7 @@ _FRONT = (
         "privacy.",
         standing="gloss",
         privacy=True,
-        evidence=proof("privacy:enough_noise"),
+        evidence=make_multistep_proof("privacy:enough_noise"),
         note="It is that of (20) with a c_0 for each epsilon and delta (huang2020-theorem6-order).",
     ),
     LedgerRow(
@@ -113,7 +116,7 @@ _PROBLEM = (
         statement="Problem (1) can be written as (4a) with the constraints (4b), which make all "
         "local models equal.",
         standing="proof step",
-        evidence=proof("admm:consensus_problem"),
+        evidence=make_multistep_proof("admm:consensus_problem"),
     ),
     LedgerRow(
         name="huang2020-lagrangian",
@@ -129,7 +132,7 @@ _PROBLEM = (
         statement="Multipliers that start at 0 stay equal, gamma^1 = gamma^2, and then z_ij = "
         "(w_i + w_j) / 2.",
         standing="proof step",
-        evidence=proof("admm:equal_multipliers"),
+        evidence=make_multistep_proof("admm:equal_multipliers"),
     ),
     LedgerRow(
         name="huang2020-equation9",
@@ -137,7 +140,7 @@ _PROBLEM = (
         statement="With gamma_i = sum_j gamma_ij and (8), the updates (7) can be simplified to "
         "(9).",
         standing="proof step",
-        evidence=proof("admm:simple_updates"),
+        evidence=make_multistep_proof("admm:simple_updates"),
     ),
 )
 
@@ -179,7 +182,7 @@ _PRIVACY = (
         statement="A smaller epsilon or a smaller delta gives better protection.",
         standing="gloss",
         privacy=True,
-        evidence=proof("privacy:weaker_guarantees"),
+        evidence=make_multistep_proof("privacy:weaker_guarantees"),
     ),
     LedgerRow(
         name="huang2020-theorem4",
@@ -202,7 +205,7 @@ _PRIVACY = (
         statement="There is a constant c_0 for which this is so.",
         standing="theorem",
         privacy=True,
-        evidence=counterexample("privacy:no_constant_of_composition"),
+        evidence=make_multistep_counterexample("privacy:no_constant_of_composition"),
         cause=MOMENTS.name,
         defence=_GAUSSIAN,
         answer="Whatever c_0 is, it stands beside epsilon, and what is missing is missing in "
@@ -215,7 +218,7 @@ _PRIVACY = (
         "is at most t tau (tau + 1) epsilon^2 / (4 ln(1.25/delta)), where t = 1 is meant.",
         standing="proof step",
         privacy=True,
-        evidence=counterexample("privacy:log_moment"),
+        evidence=make_multistep_counterexample("privacy:log_moment"),
         cause=MOMENTS.name,
         repair="the same of Gaussian mechanisms with sigma = sqrt(2 ln(1.25/delta)) / epsilon",
         defence="It is computed for the mechanism that the paper uses.",
@@ -239,7 +242,7 @@ _PRIVACY = (
         "ln(1.25/delta)) epsilon on is enough.",
         standing="proof step",
         privacy=True,
-        evidence=counterexample("privacy:tail_bound"),
+        evidence=make_multistep_counterexample("privacy:tail_bound"),
         cause=TAIL.name,
         repair="t epsilon^2 / (4 ln(1.25/delta)) more than that is enough",
         defence="The dropped term is small where sqrt(t) epsilon is.",

@@ -12,7 +12,11 @@ from dpaudit.algorithms.multistep.statements.causes import (
     RATE,
     REGULARISER,
 )
-from dpaudit.algorithms.multistep.statements.evidence import CHECKS, counterexample, proof
+from dpaudit.algorithms.multistep.statements.evidence import (
+    CHECKS,
+    make_multistep_counterexample,
+    make_multistep_proof,
+)
 from dpaudit.extension.ledger import (
     AuditEvidence,
     Consequence,
@@ -46,7 +50,7 @@ _THEOREM = (
         statement="Models, with their noise, lie in a set of diameter D, and all duals have norm "
         "at most beta.",
         standing="hypothesis",
-        evidence=counterexample("rates:unbounded_noise"),
+        evidence=make_multistep_counterexample("rates:unbounded_noise"),
         cause=NOISE.name,
         defence="It is a customary assumption, and leaving a large set is improbable.",
         answer="Then the theorem holds with a probability, and D and beta grow with sigma, t and "
@@ -69,7 +73,7 @@ _THEOREM = (
         "sqrt(2) D / sqrt(t l) sqrt(c_2^2 / n^2 + d c_0^2 c_1^2 t l 8 ln(1.25/delta) / (epsilon^2 "
         "m_i^2)) + |N_i| (rho D^2 + beta^2 / rho) / t.",
         standing="theorem",
-        evidence=counterexample("one_node:utility"),
+        evidence=make_multistep_counterexample("one_node:utility"),
         cause=HARMONIC.name,
         defence="It is a matter of a constant: with 3 / sqrt(2) in place of sqrt(2) nothing is "
         "known against it, and for l = 1 no search refutes it if c_2 is meant of every n L_i.",
@@ -103,14 +107,14 @@ _DISCUSSION = (
         statement="Theorem 7 demonstrates the trade-off: with a smaller epsilon the utility that "
         "it promises decreases.",
         standing="gloss",
-        evidence=proof("rates:bound_and_epsilon"),
+        evidence=make_multistep_proof("rates:bound_and_epsilon"),
     ),
     LedgerRow(
         name="huang2020-section42",
         place="section 4.2, first paragraph, third sentence",
         statement="With epsilon extremely large the approach converges like O(1/t).",
         standing="gloss",
-        evidence=counterexample("rates:order"),
+        evidence=make_multistep_counterexample("rates:order"),
         cause=RATE.name,
         repair="O(1 / sqrt(t)), for one node and l = 1",
         defence="The terms of (24) with rho and beta are over t, as for ADMM.",
@@ -130,7 +134,7 @@ _DISCUSSION = (
         statement="'Theorem 7 demonstrates that our approach can be improved by allowing multiple "
         "approximate primal variable updates': read as, the bound (24) falls with l.",
         standing="gloss",
-        evidence=proof("rates:bound_and_steps"),
+        evidence=make_multistep_proof("rates:bound_and_steps"),
         note="It is about the formula (24), which for l > 1 no longer bounds the error "
         "(huang2020-theorem7).",
     ),
@@ -154,7 +158,7 @@ _DISCUSSION = (
         place="section 4.2, second paragraph, second sentence, with 'can' as it stands",
         statement="With a larger l the approach can achieve better accuracy: on some data it does.",
         standing="gloss",
-        evidence=proof("rates:steps_that_help"),
+        evidence=make_multistep_proof("rates:steps_that_help"),
     ),
     LedgerRow(
         name="huang2020-large-t",
@@ -173,7 +177,7 @@ _DISCUSSION = (
         statement="That bound is comparable to the best known, O(sqrt(d ln(1/delta)) / (N "
         "epsilon)) with N records in all.",
         standing="gloss",
-        evidence=counterexample("rates:sum_over_nodes"),
+        evidence=make_multistep_counterexample("rates:sum_over_nodes"),
         cause=NETWORK.name,
         repair="the same for a fixed number of nodes with as many records each",
         repair_check=CHECKS + "rates:fixed_network",
@@ -198,7 +202,7 @@ _EXPERIMENTS = (
         statement="Adult has 48,842 records of 14 attributes; after preprocessing 45,222 of 104 "
         "features, rows of norm at most 1, labels 1 and -1.",
         standing="gloss",
-        evidence=proof("rates:records_of_adult"),
+        evidence=make_multistep_proof("rates:records_of_adult"),
     ),
     LedgerRow(
         name="huang2020-baselines",
@@ -221,7 +225,7 @@ _EXPERIMENTS = (
         place="section 5.4, second sentence",
         statement="By preprocessing the objective is (n + mu D / n)-Lipschitz.",
         standing="gloss",
-        evidence=counterexample("rates:lipschitz_constant"),
+        evidence=make_multistep_counterexample("rates:lipschitz_constant"),
         cause=REGULARISER.name,
         repair="(n + mu D)-Lipschitz",
         defence="It is a slip, and of no consequence: mu is 0.0001.",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpaudit.algorithms.multistep.verify.node import law
+from dpaudit.algorithms.multistep.verify.node import read_probability_law
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Number, Real, exp, largest, log, ncdf, sqrt, total
 
@@ -60,9 +60,9 @@ def recompute(document: Document) -> Outcome:
     if version == "corrected" and (multiple <= 1 or epsilon <= 0):
         raise document.refused("parameters.version", version, "a ratio above e^epsilon")
     allowed = delta / (1 - exp(epsilon - multiple * epsilon)) if version == "corrected" else delta
-    found, assumptions = (_finite if mechanism == "finite" else _gaussian)(
-        document, epsilon, delta, multiple * epsilon
-    )
+    found, assumptions = (
+        _compute_finite_exceeding if mechanism == "finite" else _compute_gaussian_exceeding
+    )(document, epsilon, delta, multiple * epsilon)
     bound = factor * allowed
     return Outcome(
         assumptions=assumptions,
@@ -73,26 +73,26 @@ def recompute(document: Document) -> Outcome:
         },
         summary=f"the ratio is above e^{float(multiple * epsilon):.6g} with probability "
         f"{float(found):.6g}, where at most {float(bound):.6g} is claimed",
-        reservations=_reservations(version, mechanism, float(multiple)),
+        reservations=_list_ratio_reservations(version, mechanism, float(multiple)),
     )
 
 
-def _finite(
+def _compute_finite_exceeding(
     document: Document, epsilon: Real, delta: Real, larger: Real
 ) -> tuple[Real, dict[str, tuple[Number, Number]]]:
-    one, other = (law(document, name, _OUTCOMES) for name in ("one", "other"))
+    one, other = (read_probability_law(document, name, _OUTCOMES) for name in ("one", "other"))
     probability = total(p for p, q in zip(one, other, strict=True) if p > exp(larger) * q)
     return probability, {
-        "delta of one": (_above(one, other, epsilon), delta),
-        "delta of one, exchanged": (_above(other, one, epsilon), delta),
+        "delta of one": (_compute_finite_delta(one, other, epsilon), delta),
+        "delta of one, exchanged": (_compute_finite_delta(other, one, epsilon), delta),
     }
 
 
-def _above(one: list[Real], other: list[Real], epsilon: Real) -> Real:
+def _compute_finite_delta(one: list[Real], other: list[Real], epsilon: Real) -> Real:
     return total(largest((0, p - exp(epsilon) * q)) for p, q in zip(one, other, strict=True))
 
 
-def _gaussian(
+def _compute_gaussian_exceeding(
     document: Document, epsilon: Real, delta: Real, larger: Real
 ) -> tuple[Real, dict[str, tuple[Number, Number]]]:
     if epsilon <= 0 or delta <= 0:
@@ -103,7 +103,7 @@ def _gaussian(
     return ncdf(mu / 2 - larger / mu), {"delta of one": (alone, delta)}
 
 
-def _reservations(version: str, mechanism: str, multiple: float) -> tuple[str, ...]:
+def _list_ratio_reservations(version: str, mechanism: str, multiple: float) -> tuple[str, ...]:
     said = []
     if version == "corrected":
         said.append("a corrected probability")

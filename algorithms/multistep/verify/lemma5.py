@@ -11,9 +11,9 @@ from __future__ import annotations
 from dpaudit.algorithms.multistep.verify.node import (
     LAST_DIGIT,
     LIPSCHITZ,
-    gradient,
-    graph,
-    records,
+    compute_record_gradient,
+    read_node_graph,
+    read_record_pair,
 )
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, norm
@@ -50,10 +50,10 @@ def recompute(document: Document) -> Outcome:
     """
     document.require_kind("sensitivity")
     rho, eta, factor = document.positive("penalty", "eta", "factor")
-    degree, components = graph(document)
-    record, replacement, longest = records(document)
+    degree, components = read_node_graph(document)
+    record, replacement, longest = read_record_pair(document)
     model = [Real(x) for x in document.array("model", (len(record),))]
-    here, there = (gradient(document, one, model) for one in (record, replacement))
+    here, there = (compute_record_gradient(document, one, model) for one in (record, replacement))
     unit = (2 * rho * degree + eta) * document.count("node_size")
     moved = norm([one - other for one, other in zip(here, there, strict=True)]) / unit
     bound = factor * 2 * LIPSCHITZ / unit

@@ -27,7 +27,7 @@ LAST_DIGIT = Fraction(1, 10**12)
 LIPSCHITZ = 1  # c_1 of every loss below, for records of norm at most 1
 
 
-def share(document: Document, name: str) -> Real:
+def read_unit_share(document: Document, name: str) -> Real:
     """Return a parameter that is above 0 and below 1, or raise `DataError`."""
     value: Real = document.positive(name)
     if value >= 1:
@@ -46,7 +46,7 @@ def unusual_constant(c0: Real, delta: Real) -> tuple[str, ...]:
     return (f"c_0 = {float(c0):g}, below the {float(own):.6g} of the proof",)
 
 
-def law(document: Document, name: str, outcomes: int) -> list[Real]:
+def read_probability_law(document: Document, name: str, outcomes: int) -> list[Real]:
     """Return probabilities of the instance divided by their sum, which is 1 up to rounding."""
     weights = [Fraction(p) for p in document.array(name, (outcomes,))]
     whole = sum(weights, Fraction(0))
@@ -56,7 +56,7 @@ def law(document: Document, name: str, outcomes: int) -> list[Real]:
     return [Real(p / whole) for p in weights]
 
 
-def records(document: Document) -> tuple[list[Real], list[Real], Real]:
+def read_record_pair(document: Document) -> tuple[list[Real], list[Real], Real]:
     """Return the record, its replacement, and the longer norm as the file has it."""
     shape = (document.count("dimension"),)
     pair = [[Real(x) for x in document.array(name, shape)] for name in ("record", "replacement")]
@@ -68,7 +68,7 @@ def records(document: Document) -> tuple[list[Real], list[Real], Real]:
     return record, replacement, largest(lengths)
 
 
-def graph(document: Document) -> tuple[int, int]:
+def read_node_graph(document: Document) -> tuple[int, int]:
     """Return the degree of the certificate's node, and the number of connected components.
 
     Raises
@@ -79,11 +79,11 @@ def graph(document: Document) -> tuple[int, int]:
     nodes, node = document.count("nodes"), document.parameters.get("node")
     if type(node) is not int or not 0 <= node < nodes:
         raise document.refused("parameters.node", node, f"an integer from 0 to {nodes - 1}")
-    edges = _edges(document, nodes)
-    return sum(node in edge for edge in edges), _components(nodes, edges)
+    edges = _read_graph_edges(document, nodes)
+    return sum(node in edge for edge in edges), _count_components(nodes, edges)
 
 
-def _edges(document: Document, nodes: int) -> set[frozenset[int]]:
+def _read_graph_edges(document: Document, nodes: int) -> set[frozenset[int]]:
     count = document.parameters.get("edges")
     if type(count) is not int or count < 0:
         raise document.refused("parameters.edges", count, "an integer of at least 0")
@@ -98,7 +98,7 @@ def _edges(document: Document, nodes: int) -> set[frozenset[int]]:
     return edges
 
 
-def _components(nodes: int, edges: set[frozenset[int]]) -> int:
+def _count_components(nodes: int, edges: set[frozenset[int]]) -> int:
     near: dict[int, list[int]] = {node: [] for node in range(nodes)}
     for one, other in map(tuple, edges):
         near[one].append(other)
@@ -114,24 +114,26 @@ def _components(nodes: int, edges: set[frozenset[int]]) -> int:
     return found
 
 
-def _smoothed_hinge(margin: Real) -> Real:
+def _compute_hinge_slope_real(margin: Real) -> Real:
     return -smallest((largest((1 - margin, 0)), 1))
 
 
-def _absolute(margin: Real) -> int:
+def _compute_absolute_slope(margin: Real) -> int:
     return (margin > 1) - (margin < 1)
 
 
 _SLOPES: dict[str, Callable[[Real], Number]] = {
     "logistic": lambda margin: -sigmoid(-margin),
     "hinge": lambda margin: -1 if margin < 1 else 0,
-    "smoothed-hinge": _smoothed_hinge,
+    "smoothed-hinge": _compute_hinge_slope_real,
     "linear": lambda margin: -1,
-    "absolute": _absolute,
+    "absolute": _compute_absolute_slope,
 }
 
 
-def gradient(document: Document, record: list[Real], model: list[Real]) -> list[Real]:
+def compute_record_gradient(
+    document: Document, record: list[Real], model: list[Real]
+) -> list[Real]:
     """Return the (sub)gradient of the certificate's loss of one signed record at a model."""
     slope = _SLOPES[document.choice("loss", *_SLOPES)](dot(record, model))
     return [x * slope for x in record]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from dpaudit.algorithms.multistep.verify.star import (
     OUTSIDE,
-    Loss,
-    Star,
+    CentreLoss,
+    CertificateStar,
     average,
-    diameter,
+    compute_point_diameter,
     noise_free,
     noise_of,
 )
@@ -18,7 +18,7 @@ from dpaudit.verification.reals import Number, Real, largest
 
 
 @dataclass(frozen=True)
-class Risk:
+class RiskBounds:
     """Two bounds on the risk, and what the claims assume of the run."""
 
     least: Real
@@ -26,19 +26,19 @@ class Risk:
     assumptions: dict[str, tuple[Number, Number]]
 
 
-def risk_of(document: Document, inner_steps: str) -> tuple[Star, Risk]:
+def risk_of(document: Document, inner_steps: str) -> tuple[CertificateStar, RiskBounds]:
     """Return the star and its risk; ``inner_steps`` names the parameter that says l."""
-    star, loss = Star(document, inner_steps), Loss(document)
+    star, loss = CertificateStar(document, inner_steps), CentreLoss(document)
     centre, leaf, _, gap = noise_free(star, loss)
     outside, spread, _ = noise_of(star)
     found = largest(loss.pieces(average(centre[:-1])))
     points = [*centre, *(leaf if star.edges else []), loss.target]
-    risk = Risk(
+    risk = RiskBounds(
         least=largest(((1 - outside) * found - spread, 0)),
         most=found + spread + outside,
         assumptions={
             "Lipschitz objective": (max(loss.slopes), 1),
-            "bounded models": (diameter(points) + 2 * star.slack, 1),
+            "bounded models": (compute_point_diameter(points) + 2 * star.slack, 1),
             "clear of kinks": (2 * star.slack, gap),
             "noise stays inside": (outside, OUTSIDE),
         },

@@ -38,7 +38,7 @@ def recompute(document: Document) -> Outcome:
     (0.5, 0.25)
     """
     constant, rho, beta = document.positive("constant", "penalty", "beta")
-    found = theorem7.sides(document)
+    found = theorem7.verify_utility_sides(document)
     edges = 2 * (document.count("nodes") - 1)
     unit = (1 + edges * (rho + beta**2 / rho)) / Real(document.count("iterations"))
     value, bound = found.quantities["value"], constant * unit

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import TypeAlias
 
-from dpaudit.algorithms.multistep.verify.node import share
+from dpaudit.algorithms.multistep.verify.node import read_unit_share
 from dpaudit.verification import Document
 from dpaudit.verification.reals import (
     Matrix,
@@ -36,7 +36,7 @@ _State: TypeAlias = dict[str, Matrix]  # rows: a column for each coordinate, or 
 Point: TypeAlias = list[Real]
 
 
-class Star:
+class CertificateStar:
     """The public parameters, checked; ``inner_steps`` names the one that says l."""
 
     rho: Real
@@ -51,7 +51,7 @@ class Star:
             expected = f"at most {_LONGEST} steps"
             raise document.refused("parameters.iterations", self.steps, expected)
         self.rho, self.slack, epsilon = document.positive("penalty", "slack", "epsilon")
-        delta = share(document, "delta")
+        delta = read_unit_share(document, "delta")
         steepest = document.choice("steepest", "sum", "node")
         own = Real(1) / self.nodes if steepest == "sum" else Real(1)
         records = document.count("records")
@@ -67,7 +67,7 @@ class Star:
         ]
 
 
-class Loss:
+class CentreLoss:
     """The loss of the centre."""
 
     def __init__(self, document: Document) -> None:
@@ -93,8 +93,8 @@ class Loss:
         return gradients[active], values[active] - largest(others)
 
 
-def _advance(
-    star: Star,
+def _advance_star_columns(
+    star: CertificateStar,
     state: _State,
     eta: Real,
     first: bool,
@@ -128,19 +128,21 @@ def _advance(
     return new
 
 
-def _row(columns: int, entries: dict[int, Real]) -> Matrix:
+def _make_sparse_row(columns: int, entries: dict[int, Real]) -> Matrix:
     """Return a row of zeros but for these entries."""
     return Matrix([[entries.get(column, 0) for column in range(columns)]])
 
 
-def _zero(columns: int) -> _State:
+def _make_zero_state(columns: int) -> _State:
     names = ("x", "y", "z", "g", "h", "bx", "by", "bz", "sx", "sy", "sz")
-    return dict.fromkeys(names, _row(columns, {}))
+    return dict.fromkeys(names, _make_sparse_row(columns, {}))
 
 
-def noise_free(star: Star, loss: Loss) -> tuple[list[Point], list[Point], list[Real], Real]:
+def noise_free(
+    star: CertificateStar, loss: CentreLoss
+) -> tuple[list[Point], list[Point], list[Real], Real]:
     """Return the models of the centre and of a leaf, the norms of the duals, and the least lead."""
-    state, none = _zero(2), _row(2, {})
+    state, none = _make_zero_state(2), _make_sparse_row(2, {})
     start = [Real(0)] * 2
     centre, leaf, duals, gaps = [start], [start], [Real(0)], []
     for eta, first, last in star.schedule():
@@ -148,7 +150,7 @@ def noise_free(star: Star, loss: Loss) -> tuple[list[Point], list[Point], list[R
         gaps.append(gap)
         unit = 2 * star.rho * star.edges + eta
         moved = Matrix([[-slope / unit for slope in gradient]])
-        state = _advance(star, state, eta, first, last, (moved, none, none))
+        state = _advance_star_columns(star, state, eta, first, last, (moved, none, none))
         centre.append(state["x"].entries())
         leaf.append(state["y" if star.edges else "x"].entries())
         if star.edges:
@@ -156,7 +158,7 @@ def noise_free(star: Star, loss: Loss) -> tuple[list[Point], list[Point], list[R
     return centre, leaf, duals, smallest(gaps)
 
 
-def noise_of(star: Star) -> tuple[Real, Real, Real]:
+def noise_of(star: CertificateStar) -> tuple[Real, Real, Real]:
     """Return the probability that some deviation exceeds the slack, and spreads of both w^.
 
     Noise of the centre moves all leaves alike. Noise of a leaf moves the leaf itself, and all
@@ -167,9 +169,9 @@ def noise_of(star: Star) -> tuple[Real, Real, Real]:
     of_centre, of_leaf = Real(0), Real(0)
     for place in (0, 1) if edges else (0,):
         sources, others = (edges, edges - 1) if place else (1, 0)
-        mean = _followed(star, place, variances)
-        of_centre += sources * _square(mean["x"])
-        of_leaf += _square(mean["y"]) + others * _square(mean["z"])
+        mean = _add_noise_variances(star, place, variances)
+        of_centre += sources * _compute_row_square(mean["x"])
+        of_leaf += _compute_row_square(mean["y"]) + others * _compute_row_square(mean["z"])
     counts = {"x": 1, "y": edges, "g": edges}
     outside = total(
         counts[name] * exp(-(star.slack**2) / (2 * variance))
@@ -180,31 +182,33 @@ def noise_of(star: Star) -> tuple[Real, Real, Real]:
     return outside, length(2 * of_centre), length(2 * of_leaf)
 
 
-def _followed(star: Star, place: int, variances: list[dict[str, Real]]) -> _State:
+def _add_noise_variances(
+    star: CertificateStar, place: int, variances: list[dict[str, Real]]
+) -> _State:
     """Add the squares of all noise terms' effects to the variances; return those on the w^.
 
     The terms are those of the centre, or of one leaf: one a step, and one a column.
     """
-    state, edges, std = _zero(star.steps), star.edges, star.noise / sqrt(2)
+    state, edges, std = _make_zero_state(star.steps), star.edges, star.noise / sqrt(2)
     sums = {name: state[name] for name in ("x", "y", "z")}
     for step, (eta, first, last) in enumerate(star.schedule()):
         size = std / (2 * star.rho * (1 if place else edges) + eta)
-        push = [_row(star.steps, {})] * 3
-        push[place] = _row(star.steps, {step: size})
-        state = _advance(star, state, eta, first, last, (push[0], push[1], push[2]))
+        push = [_make_sparse_row(star.steps, {})] * 3
+        push[place] = _make_sparse_row(star.steps, {step: size})
+        state = _advance_star_columns(star, state, eta, first, last, (push[0], push[1], push[2]))
         if place == 0:
             state.update(z=state["y"], h=state["g"], bz=state["by"], sz=state["sy"])
         found, others = variances[step], edges - 1 if place else 0
-        found["x"] += (edges if place else 1) * _square(state["x"])
-        found["y"] += _square(state["y"]) + others * _square(state["z"])
-        found["g"] += _square(state["g"]) + others * _square(state["h"])
+        found["x"] += (edges if place else 1) * _compute_row_square(state["x"])
+        found["y"] += _compute_row_square(state["y"]) + others * _compute_row_square(state["z"])
+        found["g"] += _compute_row_square(state["g"]) + others * _compute_row_square(state["h"])
         if step < star.steps - 1:
             for name in sums:
                 sums[name] += Fraction(1, star.steps) * state[name]
     return sums
 
 
-def _square(row: Matrix) -> Real:
+def _compute_row_square(row: Matrix) -> Real:
     return (row * row.T)[0, 0]
 
 
@@ -213,11 +217,13 @@ def average(path: list[Point]) -> Point:
     return [total(column) / len(path) for column in zip(*path, strict=True)]
 
 
-def apart(one: Point, other: Point) -> Real:
+def compute_point_distance_square(one: Point, other: Point) -> Real:
     """Return the square of a distance."""
     return total((p - q) ** 2 for p, q in zip(one, other, strict=True))
 
 
-def diameter(points: list[Point]) -> Real:
+def compute_point_diameter(points: list[Point]) -> Real:
     """Return the largest distance."""
-    return length(largest(apart(one, other) for one, other in combinations(points, 2)))
+    return length(
+        largest(compute_point_distance_square(one, other) for one, other in combinations(points, 2))
+    )

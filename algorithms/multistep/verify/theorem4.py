@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpaudit.algorithms.multistep.verify.node import law, unusual_constant
+from dpaudit.algorithms.multistep.verify.node import read_probability_law, unusual_constant
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import (
     Number,
@@ -68,7 +68,7 @@ def recompute(document: Document) -> Outcome:
     c0, factor = document.positive("c0", "factor")
     count = document.count("count")
     claimed = c0 * sqrt(count) * epsilon
-    found, assumptions = _composed(document, epsilon, delta, count, claimed)
+    found, assumptions = _verify_composed_delta(document, epsilon, delta, count, claimed)
     bound = factor * delta
     ratio = found / bound if bound > 0 else 1 + found
     return Outcome(
@@ -80,7 +80,7 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _composed(
+def _verify_composed_delta(
     document: Document, epsilon: Real, delta: Real, count: int, claimed: Real
 ) -> tuple[Real, dict[str, tuple[Number, Number]]]:
     if document.choice("algorithms", "all", "gaussian") == "gaussian":
@@ -88,21 +88,23 @@ def _composed(
             expected = "'all' where epsilon or delta is 0"
             raise document.refused("parameters.algorithms", "gaussian", expected)
         mu = epsilon / sqrt(2 * log(Fraction(5, 4) / delta))
-        alone = _gaussian(mu, epsilon)
-        return _gaussian(sqrt(count) * mu, claimed), {"delta of one": (alone, delta)}
-    one, other = (law(document, name, _OUTCOMES) for name in ("one", "other"))
+        alone = _compute_gaussian_delta_real(mu, epsilon)
+        return _compute_gaussian_delta_real(sqrt(count) * mu, claimed), {
+            "delta of one": (alone, delta)
+        }
+    one, other = (read_probability_law(document, name, _OUTCOMES) for name in ("one", "other"))
     if count > _LONGEST:
         raise document.refused("parameters.count", count, f"at most {_LONGEST}")
     assumptions: dict[str, tuple[Number, Number]] = {
-        "delta of one": (_discrete(one, other, 1, epsilon), delta),
-        "delta of one, exchanged": (_discrete(other, one, 1, epsilon), delta),
+        "delta of one": (_compute_discrete_delta(one, other, 1, epsilon), delta),
+        "delta of one, exchanged": (_compute_discrete_delta(other, one, 1, epsilon), delta),
     }
-    return _discrete(one, other, count, claimed), assumptions
+    return _compute_discrete_delta(one, other, count, claimed), assumptions
 
 
-def _discrete(one: list[Real], other: list[Real], count: int, epsilon: Real) -> Real:
+def _compute_discrete_delta(one: list[Real], other: list[Real], count: int, epsilon: Real) -> Real:
     scale, terms = exp(epsilon), []
-    for counts in _counts(count, len(one)):
+    for counts in _generate_outcome_counts(count, len(one)):
         p, q, left = Real(1), Real(1), count
         for c, here, there in zip(counts, one, other, strict=True):
             ways = binomial(left, c)
@@ -111,14 +113,14 @@ def _discrete(one: list[Real], other: list[Real], count: int, epsilon: Real) -> 
     return total(terms)
 
 
-def _counts(total: int, outcomes: int) -> Iterator[tuple[int, ...]]:
+def _generate_outcome_counts(total: int, outcomes: int) -> Iterator[tuple[int, ...]]:
     if outcomes == 1:
         yield (total,)
         return
     for first in range(total + 1):
-        for rest in _counts(total - first, outcomes - 1):
+        for rest in _generate_outcome_counts(total - first, outcomes - 1):
             yield (first, *rest)
 
 
-def _gaussian(mu: Real, epsilon: Real) -> Real:
+def _compute_gaussian_delta_real(mu: Real, epsilon: Real) -> Real:
     return ncdf(-epsilon / mu + mu / 2) - exp(epsilon) * ncdf(-epsilon / mu - mu / 2)

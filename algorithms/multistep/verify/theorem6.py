@@ -17,9 +17,9 @@ from typing import Any
 from dpaudit.algorithms.multistep.verify.node import (
     LAST_DIGIT,
     LIPSCHITZ,
-    graph,
-    records,
-    share,
+    read_node_graph,
+    read_record_pair,
+    read_unit_share,
     unusual_constant,
 )
 from dpaudit.verification import Document, Outcome
@@ -56,16 +56,16 @@ def recompute(document: Document) -> Outcome:
     document.require_kind("approximate-dp")
     document.choice("loss", "linear")
     epsilon, c0, rho, factor = document.positive("epsilon", "c0", "penalty", "factor")
-    delta = share(document, "delta")
+    delta = read_unit_share(document, "delta")
     count = document.count("iterations") * document.count("inner_steps")
-    degree, components = graph(document)
-    record, replacement, longest = records(document)
+    degree, components = read_node_graph(document)
+    record, replacement, longest = read_record_pair(document)
     sigma = c0 * sqrt(count * 2 * log(Fraction(5, 4) / delta)) / epsilon
     moved = norm([one - other for one, other in zip(record, replacement, strict=True)])
     _check_steps(document, count, 2 * rho * degree, moved, sigma)
     mu = sqrt(count) * moved / (2 * LIPSCHITZ * sigma)
     reached = Real(document.number("quantities", "epsilon"))
-    exact, claimed = _delta(mu, reached), factor * epsilon
+    exact, claimed = _compute_exact_gaussian_delta(mu, reached), factor * epsilon
     return Outcome(
         assumptions={
             "bounded records": (longest, 1 + LAST_DIGIT),
@@ -87,7 +87,7 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _delta(mu: Real, epsilon: Real) -> Real:
+def _compute_exact_gaussian_delta(mu: Real, epsilon: Real) -> Real:
     """Return the exact delta; 0 where mu is: then nothing moves."""
     if mu == 0:
         return Real(0)

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from dpaudit.algorithms.multistep.verify.star import (
     OUTSIDE,
-    Loss,
-    Star,
-    apart,
+    CentreLoss,
+    CertificateStar,
     average,
-    diameter,
+    compute_point_diameter,
+    compute_point_distance_square,
     noise_free,
     noise_of,
 )
@@ -56,21 +56,21 @@ def recompute(document: Document) -> Outcome:
     >>> round(float(outcome.quantities["risk"]), 6), round(float(outcome.quantities["bound"]), 4)
     (0.5, 5.4142)
     """
-    return sides(document, document.positive("factor"))
+    return verify_utility_sides(document, document.positive("factor"))
 
 
-def sides(document: Document, factor: Real | int = 1) -> Outcome:
+def verify_utility_sides(document: Document, factor: Real | int = 1) -> Outcome:
     """Return every assumption, and both sides of eq. (24), the right one times a factor."""
     document.require_kind("property")
-    star = Star(document)
-    loss = Loss(document)
+    star = CertificateStar(document)
+    loss = CentreLoss(document)
     centre, leaf, duals, gap = noise_free(star, loss)
     outside, spread_centre, spread_leaf = noise_of(star)
     beta = document.positive("beta")
     slack, edges = star.slack, star.edges
     mean, mean_leaf = (average(path[:-1]) for path in (centre, leaf))
     risk = largest(loss.pieces(mean))
-    violation = 2 * edges * beta * length(apart(mean, mean_leaf))
+    violation = 2 * edges * beta * length(compute_point_distance_square(mean, mean_leaf))
     lost = spread_centre + 2 * edges * beta * (spread_centre + spread_leaf)
     value = largest(((1 - outside) * (risk + violation) - lost, 0))
     bound = factor * (
@@ -81,7 +81,7 @@ def sides(document: Document, factor: Real | int = 1) -> Outcome:
     return Outcome(
         assumptions={
             "Lipschitz objective": (max(loss.slopes), 1),
-            "bounded models": (diameter(points) + 2 * slack, 1),
+            "bounded models": (compute_point_diameter(points) + 2 * slack, 1),
             "bounded duals": (largest(duals) + slack, beta),
             "clear of kinks": (2 * slack, gap),
             "noise stays inside": (outside, OUTSIDE),

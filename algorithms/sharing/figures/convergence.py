@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dpaudit.algorithms.sharing.figures import cards
-from dpaudit.algorithms.sharing.figures.data import Problem, census, wide
+from dpaudit.algorithms.sharing.figures.data import FigureProblem, census, wide
 from dpaudit.algorithms.sharing.figures.runs import (
     A9A_NOTE,
     NOTES,
@@ -20,23 +20,23 @@ from dpaudit.algorithms.sharing.figures.runs import (
     Trace,
     common_parameters,
     epochs_of,
-    fastest,
-    panel,
-    rivals,
+    find_fastest_trace,
+    make_rival_panel,
+    search_rivals,
 )
 from dpaudit.drawing import Panel
 from dpaudit.execution import Silent, one_thread
 from dpaudit.extension.figure import Figure
 from dpaudit.reproduction.judgement import (
-    Finding,
     Findings,
     Setting,
+    SettingFinding,
     all_held,
-    judgements,
-    sweep,
+    judge_all_settings,
+    make_judgements,
     with_tried,
 )
-from dpaudit.reproduction.result import Reproduction, Request
+from dpaudit.reproduction.result import FigureRequest, Reproduction
 from dpaudit.reproduction.spread import Mean
 
 _GAPS = (0.1, 0.01, 0.001)  # share of the gap to the minimum at x = 0 that is left
@@ -46,14 +46,14 @@ _SAME = 0.005  # test log losses this close count as the same
 _EARLY = (5, 10, 20)  # epochs after which the ends are compared as well
 _WEIGHTS, _SEEDS = (0.1, 10.0), (1,)  # tried where a statement does not hold
 
-Ends = Callable[[Trace, Trace], Finding]
+Ends = Callable[[Trace, Trace], SettingFinding]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The runs of both on one problem, and what the statements about them rest on."""
 
-    problem: Problem
+    problem: FigureProblem
     rivals: Rivals
 
     def level(self, gap: float) -> float:
@@ -64,12 +64,12 @@ class Outcome:
     @property
     def admm_epochs(self) -> int | None:
         """Return the fewest epochs to the judged gap, over all of ADMM's parameters tried."""
-        return fastest(self.rivals.admm_tried, self.level(_JUDGED_GAP))[0]
+        return find_fastest_trace(self.rivals.admm_tried, self.level(_JUDGED_GAP))[0]
 
     @property
     def fdml_epochs(self) -> int | None:
         """Return the fewest epochs to the judged gap, over all of FDML's parameters tried."""
-        return fastest(self.rivals.fdml_tried, self.level(_JUDGED_GAP))[0]
+        return find_fastest_trace(self.rivals.fdml_tried, self.level(_JUDGED_GAP))[0]
 
     def speed(self) -> str:
         """Return the fewest epochs to each gap in words."""
@@ -81,7 +81,7 @@ class Outcome:
                 ("ADMM", self.rivals.admm_tried),
                 ("FDML", self.rivals.fdml_tried),
             ):
-                fewest, whose = fastest(tried, self.level(gap))
+                fewest, whose = find_fastest_trace(tried, self.level(gap))
                 both.append(f"{name} never" if fewest is None else f"{whose} {fewest}")
             parts.append(f"to {gap:.1%}: " + " against ".join(both))
         ends = ", ".join(
@@ -134,13 +134,14 @@ class Outcome:
             found.append(({"FDML step": step_size}, {name: judge(admm, best)}))
         for epochs in (each for each in _EARLY if each < admm.objective.shape[1]):
             pair = [
-                _first(tried, epochs) for tried in (self.rivals.admm_tried, self.rivals.fdml_tried)
+                _select_best_short_trace(tried, epochs)
+                for tried in (self.rivals.admm_tried, self.rivals.fdml_tried)
             ]
             found.append(({"epochs": epochs}, {name: judge(*pair)}))
         return found
 
 
-def _first(tried: tuple[Trace, ...], epochs: int) -> Trace:
+def _select_best_short_trace(tried: tuple[Trace, ...], epochs: int) -> Trace:
     """Return the best trace, were there only so many epochs."""
     cut = (
         replace(each, objective=each.objective[:, :epochs], test_loss=each.test_loss[:, :epochs])
@@ -149,19 +150,24 @@ def _first(tried: tuple[Trace, ...], epochs: int) -> Trace:
     return min(cut, key=lambda trace: trace.score)
 
 
-def faster(first: int | None, second: int | None, who: str, evidence: str) -> Finding:
+def judge_faster_finding(
+    first: int | None, second: int | None, who: str, evidence: str
+) -> SettingFinding:
     """Judge whether the first needs fewer epochs; None is never.
 
     Examples
     --------
-    >>> faster(3, 5, "A's, less B's", "").held, faster(3, None, "A's, less B's", "").number
+    >>> (
+    ...     judge_faster_finding(3, 5, "A's, less B's", "").held,
+    ...     judge_faster_finding(3, None, "A's, less B's", "").number,
+    ... )
     (True, None)
     """
     if first is None or second is None:
         held, number = first is not None, None
     else:
         held, number = first < second, float(first - second)
-    return Finding(
+    return SettingFinding(
         held=held,
         number=number,
         measure=f"fewest epochs to a gap of {_JUDGED_GAP:.0%}: {who}",
@@ -169,16 +175,20 @@ def faster(first: int | None, second: int | None, who: str, evidence: str) -> Fi
     )
 
 
-def slightly(slow: int | None, fast: int | None) -> Finding:
+def judge_slightly_slower_finding(slow: int | None, fast: int | None) -> SettingFinding:
     """Judge whether the slow one needs few more epochs, at most `_SLIGHTLY` times as many.
 
     Examples
     --------
-    >>> slightly(3, 2).held, slightly(10, 1).held, slightly(None, 1).held
+    >>> (
+    ...     judge_slightly_slower_finding(3, 2).held,
+    ...     judge_slightly_slower_finding(10, 1).held,
+    ...     judge_slightly_slower_finding(None, 1).held,
+    ... )
     (True, False, False)
     """
     ratio = None if slow is None or fast is None else slow / fast
-    return Finding(
+    return SettingFinding(
         held=slow is not None if ratio is None else ratio <= _SLIGHTLY,
         number=ratio,
         measure=f"fewest epochs to a gap of {_JUDGED_GAP:.0%}: ADMM's, over FDML's",
@@ -188,15 +198,15 @@ def slightly(slow: int | None, fast: int | None) -> Finding:
     )
 
 
-def better_end(admm: Trace, fdml: Trace) -> Finding:
+def better_end(admm: Trace, fdml: Trace) -> SettingFinding:
     """Judge whether ADMM's last test log loss is at most FDML's."""
     difference = admm.last_test_loss - fdml.last_test_loss
-    return Finding(
+    return SettingFinding(
         held=difference <= 0, number=difference, measure="last test log loss, ADMM's less FDML's"
     )
 
 
-def same_end(admm: Trace, fdml: Trace) -> Finding:
+def same_end(admm: Trace, fdml: Trace) -> SettingFinding:
     """Judge whether the last test log losses are the same."""
     difference = admm.last_test_loss - fdml.last_test_loss
     return replace(
@@ -209,50 +219,52 @@ def same_end(admm: Trace, fdml: Trace) -> Finding:
 # The figures
 
 
-def figure1(request: Request) -> Reproduction:
+def figure1(request: FigureRequest) -> Reproduction:
     """Return Figure 1: a9a, training objective and test log loss by epoch."""
     notes = (*NOTES, A9A_NOTE)
-    return _comparison(cards.FIGURE_1, lambda _: (census(request), notes), _findings1, request)
+    return _reproduce_comparison(
+        cards.FIGURE_1, lambda _: (census(request), notes), _judge_census_findings, request
+    )
 
 
-def figure2(request: Request) -> Reproduction:
+def figure2(request: FigureRequest) -> Reproduction:
     """Return Figure 2: gisette or its stand-in, training objective and test log loss by epoch."""
 
-    def records(asked: Request) -> tuple[Problem, tuple[str, ...]]:
+    def records(asked: FigureRequest) -> tuple[FigureProblem, tuple[str, ...]]:
         problem, notes = wide(asked)
         return problem, (*NOTES, *notes)
 
-    return _comparison(cards.FIGURE_2, records, _findings2, request)
+    return _reproduce_comparison(cards.FIGURE_2, records, _judge_wide_findings, request)
 
 
-def _findings1(outcome: Outcome) -> Findings:
+def _judge_census_findings(outcome: Outcome) -> Findings:
     fdml, admm = outcome.fdml_epochs, outcome.admm_epochs
     same = same_end(outcome.rivals.admm, outcome.rivals.fdml)
     return {
-        "slower on a9a": faster(fdml, admm, "FDML's, less ADMM's", outcome.speed()),
-        "only slightly": slightly(admm, fdml),
+        "slower on a9a": judge_faster_finding(fdml, admm, "FDML's, less ADMM's", outcome.speed()),
+        "only slightly": judge_slightly_slower_finding(admm, fdml),
         "same end": replace(same, evidence=f"{outcome.ends()}; {same.evidence}"),
     }
 
 
-def _findings2(outcome: Outcome) -> Findings:
+def _judge_wide_findings(outcome: Outcome) -> Findings:
     epochs = outcome.admm_epochs, outcome.fdml_epochs
     better = better_end(outcome.rivals.admm, outcome.rivals.fdml)
     return {
-        "fewer epochs": faster(*epochs, "ADMM's, less FDML's", outcome.speed()),
+        "fewer epochs": judge_faster_finding(*epochs, "ADMM's, less FDML's", outcome.speed()),
         "better end": replace(better, evidence=outcome.ends()),
     }
 
 
-def _comparison(
+def _reproduce_comparison(
     card: Figure,
-    records: Callable[[Request], tuple[Problem, tuple[str, ...]]],
+    records: Callable[[FigureRequest], tuple[FigureProblem, tuple[str, ...]]],
     judge: Callable[[Outcome], Findings],
-    request: Request,
+    request: FigureRequest,
 ) -> Reproduction:
     problem, notes = records(request)
-    outcome = _outcome(problem, request)
-    judged = judgements(card.statements, judge(outcome))
+    outcome = _run_rival_outcome(problem, request)
+    judged = make_judgements(card.statements, judge(outcome))
     last = list(card.statements)[-1]  # about the end, which runs at hand say more of
     others = outcome.other_ends(last, better_end if last == "better end" else same_end)
     if not all_held(judged):
@@ -261,21 +273,23 @@ def _comparison(
         figure=card.name,
         title=card.title,
         source=card.source,
-        panels=_panels(outcome),
+        panels=_make_rival_panels(outcome),
         judgements=with_tried(judged, card.statements, others),
         parameters=problem.parameters() | common_parameters(request) | {"tried": outcome.tried()},
         notes=notes,
     )
 
 
-def _outcome(problem: Problem, request: Request) -> Outcome:
-    return Outcome(problem, rivals(problem, epochs_of(request), request.runs or RUNS, request))
+def _run_rival_outcome(problem: FigureProblem, request: FigureRequest) -> Outcome:
+    return Outcome(
+        problem, search_rivals(problem, epochs_of(request), request.runs or RUNS, request)
+    )
 
 
 def _run_again(
-    records: Callable[[Request], tuple[Problem, tuple[str, ...]]],
+    records: Callable[[FigureRequest], tuple[FigureProblem, tuple[str, ...]]],
     judge: Callable[[Outcome], Findings],
-    request: Request,
+    request: FigureRequest,
 ) -> list[tuple[Setting, Findings]]:
     """Return what other regulariser weights, and other seeds, say: each is a whole comparison."""
     quiet = replace(request, progress=Silent())
@@ -284,27 +298,27 @@ def _run_again(
         asked = replace(quiet, seed=request.seed + other.get("seed, more by", 0))
         problem, _ = records(asked)
         weight = other.get("lambda, times 1/N", 1.0)
-        return judge(_outcome(replace(problem, regulariser=weight), asked))
+        return judge(_run_rival_outcome(replace(problem, regulariser=weight), asked))
 
     settings: list[Setting] = [{"lambda, times 1/N": weight} for weight in _WEIGHTS]
     settings += [{"seed, more by": more} for more in _SEEDS]
-    return sweep(settings, at, request.progress)
+    return judge_all_settings(settings, at, request.progress)
 
 
-def _panels(outcome: Outcome) -> tuple[Panel, Panel]:
+def _make_rival_panels(outcome: Outcome) -> tuple[Panel, Panel]:
     problem, both = outcome.problem, (outcome.rivals.admm, outcome.rivals.fdml)
     with one_thread():
         objectives = [problem.objective(model) for model in (problem.central, problem.alone)]
         losses = [problem.test_loss(model) for model in (problem.central, problem.alone)]
     return (
-        panel(
+        make_rival_panel(
             f"(a) training, {problem.title}",
             "training objective",
             [(trace.label, trace.objective) for trace in both],
             objectives,
             log_y=True,
         ),
-        panel(
+        make_rival_panel(
             f"(b) test, {problem.title}",
             "test log loss",
             [(trace.label, trace.test_loss) for trace in both],

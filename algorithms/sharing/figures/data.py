@@ -29,13 +29,13 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.fdml import centralised_logistic
+from dpaudit.algorithms.sharing.fdml import fit_centralised_logistic
 from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.datasets import Dataset, a9a, libsvm, subset
 from dpaudit.datasets.sources import DATA_VARIABLE, as_path
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import stream
-from dpaudit.reproduction.result import Request
+from dpaudit.reproduction.result import FigureRequest
 
 _A9A = ("a9a", "a9a.t")
 _GISETTE = ("gisette_scale", "gisette")
@@ -78,7 +78,7 @@ def census_place(data_path: str | None) -> str | None:
     return str(place.parent)
 
 
-def places(data_path: str | None) -> tuple[str | None, str | None]:
+def find_data_places(data_path: str | None) -> tuple[str | None, str | None]:
     """Return where a9a, and where gisette, is looked for by a figure that needs both."""
     place = None if data_path is None else as_path(data_path)
     if place is None or not place.is_file():
@@ -100,7 +100,7 @@ _PATTERNS, _PRESENT = 10, 0.13
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Problem:
+class FigureProblem:
     """Training and test records, split over parties, and the risk that is minimised.
 
     Parameters
@@ -142,12 +142,12 @@ class Problem:
     @cached_property
     def central(self) -> Array:
         """The model trained centrally on all features, shape ``(1, d)``."""
-        return centralised_logistic(self.train, self.risk)
+        return fit_centralised_logistic(self.train, self.risk)
 
     @cached_property
     def alone(self) -> Array:
         """The model trained on the first party's features, shape ``(1, d)``."""
-        return centralised_logistic(self.train, self.risk, slice(0, self.blocks[0]))
+        return fit_centralised_logistic(self.train, self.risk, slice(0, self.blocks[0]))
 
     def objective(self, models: Array) -> Array:
         """Return the training objective of models ``(R, d)``."""
@@ -170,18 +170,20 @@ class Problem:
         }
 
 
-def census(request: Request) -> Problem:
+def census(request: FigureRequest) -> FigureProblem:
     """Return a9a: the first 66 features and the other 57."""
     place = census_place(request.data_path)
     train, test = (a9a(place, split=split) for split in ("train", "test"))
-    return Problem(title="a9a", train=train, test=test, blocks=A9A_BLOCKS, batch_sizes=(16, 128))
+    return FigureProblem(
+        title="a9a", train=train, test=test, blocks=A9A_BLOCKS, batch_sizes=(16, 128)
+    )
 
 
-def wide(request: Request) -> tuple[Problem, tuple[str, ...]]:
+def wide(request: FigureRequest) -> tuple[FigureProblem, tuple[str, ...]]:
     """Return gisette where its file is, else a stand-in, and what a reader must know of it."""
     file = gisette_file(request.data_path)
     if file is not None:
-        return _gisette(file, request)
+        return _load_gisette_problem(file, request)
     samples, blocks = (6000, GISETTE_BLOCKS) if request.full else (_FEW, (400, 400, 200))
     rng = default_rng(stream(request.seed, "stand-in"))
     train, test = stand_in(samples, 1000, sum(blocks), rng)
@@ -194,7 +196,7 @@ def wide(request: Request) -> tuple[Problem, tuple[str, ...]]:
         f"the label; the other half follow {_PATTERNS} random patterns. The judgements on wide "
         "data are about these records."
     )
-    return Problem(title=title, train=train, test=test, blocks=blocks), (note,)
+    return FigureProblem(title=title, train=train, test=test, blocks=blocks), (note,)
 
 
 def stand_in(samples: int, tests: int, features: int, rng: Generator) -> tuple[Dataset, Dataset]:
@@ -226,7 +228,9 @@ def stand_in(samples: int, tests: int, features: int, rng: Generator) -> tuple[D
     )
 
 
-def _gisette(file: Path, request: Request) -> tuple[Problem, tuple[str, ...]]:
+def _load_gisette_problem(
+    file: Path, request: FigureRequest
+) -> tuple[FigureProblem, tuple[str, ...]]:
     features = sum(GISETTE_BLOCKS)
     train = libsvm(file, features, scaled=False)
     test_file = file.with_name(f"{file.name}.t")
@@ -243,4 +247,4 @@ def _gisette(file: Path, request: Request) -> tuple[Problem, tuple[str, ...]]:
     if not request.full and len(train.labels) > _FEW:
         train = subset(train, _FEW, default_rng(stream(request.seed, "gisette")))
         title = f"gisette, {_FEW:,} training records"
-    return Problem(title=title, train=train, test=test, blocks=GISETTE_BLOCKS), (note,)
+    return FigureProblem(title=title, train=train, test=test, blocks=GISETTE_BLOCKS), (note,)

@@ -7,22 +7,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dpaudit.algorithms.sharing.figures import cards
-from dpaudit.algorithms.sharing.figures.data import Problem, census, places, wide
+from dpaudit.algorithms.sharing.figures.data import FigureProblem, census, find_data_places, wide
 from dpaudit.algorithms.sharing.figures.runs import (
     A9A_NOTE,
     NOTES,
     RUNS,
     Trace,
-    admm,
     admm_search,
     common_parameters,
     epochs_of,
-    panel,
+    make_rival_panel,
+    run_admm_trace,
 )
 from dpaudit.drawing import Panel
 from dpaudit.execution import stream
-from dpaudit.reproduction.judgement import Finding, Findings, Setting, judgements, with_tried
-from dpaudit.reproduction.result import Reproduction, Request
+from dpaudit.reproduction.judgement import (
+    Findings,
+    Setting,
+    SettingFinding,
+    make_judgements,
+    with_tried,
+)
+from dpaudit.reproduction.result import FigureRequest, Reproduction
 
 _WIDE = "wide data"
 NOISE_LEVELS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -30,9 +36,9 @@ _SETTLED = 0.05  # relative change of the test log loss from one fifth of the ep
 _BOOSTED = 0.95  # of party 1's test log loss; the paper gives no number
 
 
-def figure3(request: Request) -> Reproduction:
+def figure3(request: FigureRequest) -> Reproduction:
     """Return Figure 3: test log loss by epoch with noise on the models, a9a and wide data."""
-    asked = [replace(request, data_path=place) for place in places(request.data_path)]
+    asked = [replace(request, data_path=place) for place in find_data_places(request.data_path)]
     census_problem, (wide_problem, notes) = census(asked[0]), wide(asked[1])
     epochs, card = epochs_of(request), cards.FIGURE_3
     noisy = {
@@ -53,17 +59,17 @@ def figure3(request: Request) -> Reproduction:
         title=card.title,
         source=card.source,
         panels=tuple(each.panel() for each in noisy.values()),
-        judgements=with_tried(judgements(card.statements, found), card.statements, levels),
+        judgements=with_tried(make_judgements(card.statements, found), card.statements, levels),
         parameters=parameters | common_parameters(request),
         notes=(*NOTES, A9A_NOTE, *notes),
     )
 
 
 @dataclass(frozen=True)
-class Noisy:
+class NoiseTraces:
     """ADMM sharing without noise, and with each level of it, at one penalty."""
 
-    problem: Problem
+    problem: FigureProblem
     penalty: float
     clean: Trace
     traces: tuple[tuple[float, Trace], ...]
@@ -79,7 +85,7 @@ class Noisy:
         runs += [(trace.label, trace.test_loss) for _, trace in self.traces]
         models = (self.problem.central, self.problem.alone)
         baselines = [self.problem.test_loss(model) for model in models]
-        return panel(self.problem.title, "test log loss", runs, baselines, log_y=True)
+        return make_rival_panel(self.problem.title, "test log loss", runs, baselines, log_y=True)
 
     def at(self, trace: Trace) -> Findings:
         """Judge one level: does it settle below party 1's loss, and is it worse than a model of 0.
@@ -90,13 +96,13 @@ class Noisy:
         settled = abs(after / before - 1) <= _SETTLED
         words = f"{after:.4f} ({after / before - 1:+.1%})"
         return {
-            "moderate noise": Finding(
+            "moderate noise": SettingFinding(
                 held=settled and after < self.alone,
                 number=after / self.alone,
                 measure="test log loss, over that of party 1 alone",
                 evidence=words,
             ),
-            "too much noise": Finding(
+            "too much noise": SettingFinding(
                 held=after > math.log(2),
                 number=after / math.log(2),
                 measure="test log loss, over that of a model of 0",
@@ -107,7 +113,10 @@ class Noisy:
     def by_level(self, data: str) -> list[tuple[Setting, Findings]]:
         """Return what every level says, of statements on these data."""
         return [
-            ({"data": self.problem.title, "noise": level}, _named(data, self.at(trace)))
+            (
+                {"data": self.problem.title, "noise": level},
+                _add_dataset_to_findings(data, self.at(trace)),
+            )
             for level, trace in self.traces
         ]
 
@@ -134,15 +143,15 @@ class Noisy:
             "more features": self._against("party 1 alone", self.alone, _BOOSTED),
         }
 
-    def against_central(self) -> Finding:
+    def against_central(self) -> SettingFinding:
         """Judge whether ADMM without noise ends below the centrally trained model's loss."""
         central = float(self.problem.test_loss(self.problem.central)[0])
         return self._against("all features centrally", central, 1.0)
 
-    def _against(self, name: str, other: float, share: float) -> Finding:
+    def _against(self, name: str, other: float, share: float) -> SettingFinding:
         """Judge whether the last test log loss without noise is below a share of another's."""
         found = self.clean.last_test_loss
-        return Finding(
+        return SettingFinding(
             held=found < share * other,
             number=found / other,
             measure=f"last test log loss without noise, over that of {name}, below {share:g}",
@@ -150,27 +159,27 @@ class Noisy:
         )
 
 
-def _on_both(noisy: Mapping[str, Noisy]) -> dict[str, Finding]:
+def _on_both(noisy: Mapping[str, NoiseTraces]) -> dict[str, SettingFinding]:
     """Return the findings on both data, by the names of the statements on them."""
-    named = [_named(data, each.findings()) for data, each in noisy.items()]
+    named = [_add_dataset_to_findings(data, each.findings()) for data, each in noisy.items()]
     return {name: found for findings in named for name, found in findings.items()}
 
 
-def _named(data: str, findings: Findings) -> Findings:
+def _add_dataset_to_findings(data: str, findings: Findings) -> Findings:
     return {f"{name} on {data}": found for name, found in findings.items()}
 
 
-def noisy_runs(problem: Problem, epochs: int, request: Request) -> Noisy:
+def noisy_runs(problem: FigureProblem, epochs: int, request: FigureRequest) -> NoiseTraces:
     """Return the runs of every noise level, at the penalty that is best without noise."""
     clean, penalty = admm_search(problem, epochs, request)[0]
     request.progress.start(f"noise, {problem.title}", len(NOISE_LEVELS))
     traces = []
     for level in NOISE_LEVELS:
         seed = stream(request.seed, problem.title, "noise", f"{level:g}")
-        trace = admm(problem, penalty, level, epochs, request.runs or RUNS, seed)
+        trace = run_admm_trace(problem, penalty, level, epochs, request.runs or RUNS, seed)
         traces.append((level, trace))
         request.progress.advance(1)
-    return Noisy(problem, penalty, clean, tuple(traces))
+    return NoiseTraces(problem, penalty, clean, tuple(traces))
 
 
 def _last_fifths(trace: Trace) -> tuple[float, float]:

@@ -18,11 +18,11 @@ from numpy.random import SeedSequence, default_rng
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.fdml import FDML
-from dpaudit.algorithms.sharing.figures.data import Problem
+from dpaudit.algorithms.sharing.figures.data import FigureProblem
 from dpaudit.algorithms.sharing.noise import NoNoise, ParameterNoise
 from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import one_thread, stream
-from dpaudit.reproduction.result import Request
+from dpaudit.reproduction.result import FigureRequest
 
 RUNS = 5
 PENALTIES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -40,13 +40,13 @@ NOTES = (
 A9A_NOTE = "Rows of a9a are divided by their norm, which the paper does not do."
 
 
-def epochs_of(request: Request) -> int:
+def epochs_of(request: FigureRequest) -> int:
     """Return the number of epochs."""
     return 200 if request.full else 50
 
 
 @dataclass(frozen=True)
-class Step:
+class FDMLSetting:
     """FDML's parameters."""
 
     batch_size: int
@@ -94,13 +94,13 @@ class Trace:
         return int(np.argmax(below)) + 1 if below.any() else None
 
 
-def fastest(traces: Iterable[Trace], level: float) -> tuple[int | None, str]:
+def find_fastest_trace(traces: Iterable[Trace], level: float) -> tuple[int | None, str]:
     """Return the fewest epochs to ``level`` of all traces, None if none gets there, and whose.
 
     Examples
     --------
     >>> slow, fast = (np.array([[3.0, y, 1.0]]) for y in (2.0, 1.0))
-    >>> fastest([Trace("slow", slow, slow), Trace("fast", fast, fast)], 1.5)
+    >>> find_fastest_trace([Trace("slow", slow, slow), Trace("fast", fast, fast)], 1.5)
     (2, 'fast')
     """
     reached = [(epochs, each.label) for each in traces if (epochs := each.epochs_to(level))]
@@ -116,7 +116,7 @@ class Rivals:
     admm_tried: tuple[Trace, ...]
     fdml_tried: tuple[Trace, ...]
     penalties: tuple[float, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[FDMLSetting, ...]
 
     @property
     def by_penalty(self) -> dict[float, Trace]:
@@ -129,42 +129,46 @@ class Rivals:
         return next(trace for step, trace in pairs if step.step_size == step_size)
 
 
-def rivals(problem: Problem, epochs: int, runs: int, request: Request) -> Rivals:
+def search_rivals(problem: FigureProblem, epochs: int, runs: int, request: FigureRequest) -> Rivals:
     """Return ADMM sharing and FDML, each with the best parameters of its grid.
 
     FDML's best is run again, ``runs`` times, from other starts and in other orders than those it
     was chosen by.
     """
     sharing = admm_search(problem, epochs, request)
-    steps = [Step(*each) for each in product(problem.batch_sizes, STEP_SIZES, DECAYS)]
+    steps = [FDMLSetting(*each) for each in product(problem.batch_sizes, STEP_SIZES, DECAYS)]
     request.progress.start(f"FDML, {problem.title}", len(steps) + 1)
     searched = []
     for number, step in enumerate(steps):
         seed = stream(request.seed, problem.title, "FDML", str(number))
-        searched.append((_fdml(problem, step, epochs, 1, seed), step))
+        searched.append((_run_fdml_trace(problem, step, epochs, 1, seed), step))
         request.progress.advance(1)
     searched.sort(key=lambda pair: pair[0].score)
     best = searched[0][1]
-    again = _fdml(problem, best, epochs, runs, stream(request.seed, problem.title, "FDML again"))
+    again = _run_fdml_trace(
+        problem, best, epochs, runs, stream(request.seed, problem.title, "FDML again")
+    )
     request.progress.advance(1)
     admm_tried, penalties = zip(*sharing, strict=True)
     fdml_tried, ranked = zip(*searched, strict=True)
     return Rivals(sharing[0][0], again, admm_tried, fdml_tried, penalties, ranked)
 
 
-def admm_search(problem: Problem, epochs: int, request: Request) -> list[tuple[Trace, float]]:
+def admm_search(
+    problem: FigureProblem, epochs: int, request: FigureRequest
+) -> list[tuple[Trace, float]]:
     """Return ADMM sharing without noise for every penalty, and the penalty, best first."""
     request.progress.start(f"ADMM, {problem.title}", len(PENALTIES))
     searched = []
     for penalty in PENALTIES:
         seed = stream(request.seed, problem.title, "ADMM")  # unused: nothing is random
-        searched.append((admm(problem, penalty, 0.0, epochs, 1, seed), penalty))
+        searched.append((run_admm_trace(problem, penalty, 0.0, epochs, 1, seed), penalty))
         request.progress.advance(1)
     return sorted(searched, key=lambda pair: pair[0].score)
 
 
-def admm(
-    problem: Problem, penalty: float, level: float, epochs: int, runs: int, seed: SeedSequence
+def run_admm_trace(
+    problem: FigureProblem, penalty: float, level: float, epochs: int, runs: int, seed: SeedSequence
 ) -> Trace:
     """Return ADMM sharing's trace; with noise, that of the perturbed models."""
     algorithm = SharingADMM(
@@ -177,10 +181,12 @@ def admm(
     with one_thread():
         iterates = algorithm.iterates(problem.train, runs, default_rng(seed))
         label = f"ADMM, rho {penalty:g}" + (f", noise {level:g}" if level else "")
-        return _trace(problem, label, (iterate.perturbed for iterate in iterates))
+        return _compute_model_trace(problem, label, (iterate.perturbed for iterate in iterates))
 
 
-def _fdml(problem: Problem, step: Step, epochs: int, runs: int, seed: SeedSequence) -> Trace:
+def _run_fdml_trace(
+    problem: FigureProblem, step: FDMLSetting, epochs: int, runs: int, seed: SeedSequence
+) -> Trace:
     algorithm = FDML(
         block_sizes=problem.blocks,
         epochs=epochs,
@@ -192,16 +198,16 @@ def _fdml(problem: Problem, step: Step, epochs: int, runs: int, seed: SeedSequen
     )
     with one_thread():
         models = algorithm.iterates(problem.train, runs, default_rng(seed))
-        return _trace(problem, f"FDML, {step}", models)
+        return _compute_model_trace(problem, f"FDML, {step}", models)
 
 
-def _trace(problem: Problem, label: str, models: Iterable[Array]) -> Trace:
+def _compute_model_trace(problem: FigureProblem, label: str, models: Iterable[Array]) -> Trace:
     scored = [(problem.objective(each), problem.test_loss(each)) for each in models]
     objective, test_loss = (np.stack(part, axis=1) for part in zip(*scored, strict=True))
     return Trace(label, objective, test_loss)
 
 
-def common_parameters(request: Request) -> dict[str, object]:
+def common_parameters(request: FigureRequest) -> dict[str, object]:
     """Return what was run and tried in every figure, with its units."""
     return {
         "epochs": epochs_of(request),
@@ -214,7 +220,7 @@ def common_parameters(request: Request) -> dict[str, object]:
     }
 
 
-def panel(
+def make_rival_panel(
     title: str,
     y_label: str,
     runs: Iterable[tuple[str, Array]],

@@ -63,7 +63,9 @@ class Join:
     there: Array
 
 
-def objectives(join: Join, predicted: Array, counts: Counts) -> tuple[list[float], list[float]]:
+def compute_update_objectives(
+    join: Join, predicted: Array, counts: Counts
+) -> tuple[list[float], list[float]]:
     """Return the terms of (34) and of (38), both times N and without the regulariser.
 
     Examples
@@ -73,7 +75,7 @@ def objectives(join: Join, predicted: Array, counts: Counts) -> tuple[list[float
     ...     penalty=2.0, mapping=np.array([0, 0]), dual=one, gap=0 * one, here=one[:1],
     ...     there=one[:1],
     ... )
-    >>> whole, reduced = objectives(join, one[:1], "published")
+    >>> whole, reduced = compute_update_objectives(join, one[:1], "published")
     >>> sum(whole), sum(reduced)
     (4.0, 4.0)
     """
@@ -89,7 +91,7 @@ def objectives(join: Join, predicted: Array, counts: Counts) -> tuple[list[float
     return list(map(float, whole)), list(map(float, reduced))
 
 
-def compared(join: Join, counts: Counts) -> tuple[float, float]:
+def compare_update_objectives(join: Join, counts: Counts) -> tuple[float, float]:
     """Return by how much the two differences between two models differ, and the size of it all.
 
     Examples
@@ -99,23 +101,27 @@ def compared(join: Join, counts: Counts) -> tuple[float, float]:
     ...     penalty=2.0, mapping=np.array([0, 0]), dual=one, gap=one, here=one[:1],
     ...     there=3 * one[:1],
     ... )
-    >>> [compared(join, counts)[0] for counts in ("published", "none")]
+    >>> [compare_update_objectives(join, counts)[0] for counts in ("published", "none")]
     [0.0, 8.0]
     """
-    found = [objectives(join, predicted, counts) for predicted in (join.here, join.there)]
+    found = [
+        compute_update_objectives(join, predicted, counts) for predicted in (join.here, join.there)
+    ]
     whole, reduced = (sum(there) - sum(here) for here, there in zip(*found, strict=True))
     size = 1 + sum(abs(term) for both in found for terms in both for term in terms)
     return abs(whole - reduced), size
 
 
-def prepare(settings: Settings, parameters: Equation38Parameters) -> SearchCase:
+def prepare_equation38_search(settings: Settings, parameters: Equation38Parameters) -> SearchCase:
     """Return the audit: a search over joins with entries of small whole numbers.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), Equation38Parameters()).attain(500, default_rng(0)).ratio
+    >>> prepare_equation38_search(Settings(), Equation38Parameters()).attain(
+    ...     500, default_rng(0)
+    ... ).ratio
     1.0
     """
     from dpaudit.algorithms.problems.records import refuse_data
@@ -123,12 +129,12 @@ def prepare(settings: Settings, parameters: Equation38Parameters) -> SearchCase:
     from dpaudit.refutation import searched
 
     refuse_data(settings)
-    claim = inequality(parameters)
+    claim = make_equation38_inequality(parameters)
     return SearchCase(
         bound=0.0,
         attain=lambda trials, rng: searched(
             claim,
-            lambda budget, draws: worst(parameters, budget, draws),
+            lambda budget, draws: find_worst_join(parameters, budget, draws),
             trials,
             rng,
             seed=settings.seed,
@@ -149,12 +155,12 @@ def prepare(settings: Settings, parameters: Equation38Parameters) -> SearchCase:
 _PROOF = "expand the square, and sum over the rows of a tuple first"
 
 
-def inequality(parameters: Equation38Parameters) -> Inequality[Join]:
+def make_equation38_inequality(parameters: Equation38Parameters) -> Inequality[Join]:
     """Return the statement as an inequality: the difference is at most 0."""
     from dpaudit.refutation import Evidence, Inequality
 
     def evidence(join: Join) -> Evidence:
-        difference, size = compared(join, parameters.counts)
+        difference, size = compare_update_objectives(join, parameters.counts)
         return Evidence(
             parameters=parameters.model_dump(include={"rows", "tuples", "classes", "counts"}),
             instance=vars(join),
@@ -166,25 +172,27 @@ def inequality(parameters: Equation38Parameters) -> Inequality[Join]:
     return Inequality(
         name=CLAIM.name,
         source=CLAIM.source,
-        sides=lambda join: (compared(join, parameters.counts)[0], 0.0),
+        sides=lambda join: (compare_update_objectives(join, parameters.counts)[0], 0.0),
         conditions=lambda join: (),
-        scale=lambda join: compared(join, parameters.counts)[1],
+        scale=lambda join: compare_update_objectives(join, parameters.counts)[1],
         words=lambda join: (
             f"rows of tuples {join.mapping.astype(int).tolist()}, rho = {join.penalty:g}: the "
-            f"differences differ by {compared(join, parameters.counts)[0]:g}"
+            f"differences differ by {compare_update_objectives(join, parameters.counts)[0]:g}"
         ),
         because=lambda join: "The counts are not those of (37).",
         evidence=evidence,
     )
 
 
-def worst(parameters: Equation38Parameters, budget: int, rng: Generator) -> Join:
+def find_worst_join(parameters: Equation38Parameters, budget: int, rng: Generator) -> Join:
     """Return the join with the largest difference for its size."""
-    drawn = (_drawn(parameters, rng) for _ in range(budget))
-    return max(drawn, key=lambda join: np.divide(*compared(join, parameters.counts)))
+    drawn = (_draw_integer_join(parameters, rng) for _ in range(budget))
+    return max(
+        drawn, key=lambda join: np.divide(*compare_update_objectives(join, parameters.counts))
+    )
 
 
-def _drawn(parameters: Equation38Parameters, rng: Generator) -> Join:
+def _draw_integer_join(parameters: Equation38Parameters, rng: Generator) -> Join:
     def whole(count: int) -> Array:
         shape = count, parameters.classes
         return rng.integers(-_LARGEST, _LARGEST + 1, size=shape).astype(np.float64)
@@ -212,7 +220,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions={},
-    prepare=prepare,
+    prepare=prepare_equation38_search,
     parameters=Equation38Parameters,
     scope="Tried on small joins, some tuples of which are in no row; it has a proof.",
     published={

@@ -128,7 +128,7 @@ def exact_loss(label: Array, other: Array, output: Array, deviation: float) -> A
     return np.asarray(nearer.sum(axis=-1) / (deviation / math.sqrt(2)))
 
 
-def inequality(statement: Statement, labels: Labels) -> Inequality[Released]:
+def make_label_inequality(statement: Statement, labels: Labels) -> Inequality[Released]:
     """Return Theorem 1: the loss of every output is at most the claimed epsilon."""
     return Inequality(
         name=statement.name,
@@ -137,17 +137,18 @@ def inequality(statement: Statement, labels: Labels) -> Inequality[Released]:
             float(exact_loss(one.label, one.other, one.output, one.deviation)),
             labels.claimed,
         ),
-        conditions=partial(conditions, labels),
-        words=_words,
+        conditions=partial(compute_label_conditions, labels),
+        words=_format_label_instance,
         because=lambda one: (
-            f"That is the exact loss of the output {_shown(one.output)}, and nearly that of all "
+            f"That is the exact loss of the output {_format_label_vector(one.output)}, and "
+            "nearly that of all "
             "outputs around it, which have a probability above 0."
         ),
-        evidence=partial(_evidence, statement.relation, labels),
+        evidence=partial(_make_label_evidence, statement.relation, labels),
     )
 
 
-def _evidence(relation: str, labels: Labels, one: Released) -> Evidence:
+def _make_label_evidence(relation: str, labels: Labels, one: Released) -> Evidence:
     return Evidence(
         kind="pure-dp",
         relation=relation,
@@ -166,7 +167,7 @@ def _evidence(relation: str, labels: Labels, one: Released) -> Evidence:
     )
 
 
-def conditions(labels: Labels, one: Released) -> tuple[Condition, ...]:
+def compute_label_conditions(labels: Labels, one: Released) -> tuple[Condition, ...]:
     """Return the assumptions as numbers of an instance."""
     kind = labels.encoding
     return (
@@ -196,7 +197,7 @@ def off_unit(kind: str, label: Array) -> float:
             return max(0.0, float(np.abs(label).sum()) - 1)
 
 
-def _stated(labels: Labels, found: Released) -> float:
+def _compute_stated_label_loss(labels: Labels, found: Released) -> float:
     """Return the loss as the mechanism itself states it; of other encodings, by the formula.
 
     The two differ by the excess of the deviation alone.
@@ -216,18 +217,19 @@ def _stated(labels: Labels, found: Released) -> float:
     return float(release.privacy_loss(found.output[None, None], pair)[0])
 
 
-def _words(found: Released) -> str:
+def _format_label_instance(found: Released) -> str:
     return (
-        f"label {_shown(found.label)} replaced by {_shown(found.other)}, output "
-        f"{_shown(found.output)}, deviation {found.deviation:.6g}"
+        f"label {_format_label_vector(found.label)} replaced by "
+        f"{_format_label_vector(found.other)}, output "
+        f"{_format_label_vector(found.output)}, deviation {found.deviation:.6g}"
     )
 
 
-def _shown(values: Array) -> str:
+def _format_label_vector(values: Array) -> str:
     return "(" + ", ".join(f"{value:.4g}" for value in values) + ")"
 
 
-def _smallest(statement: Statement, labels: Labels) -> str | None:
+def _find_smallest_label_pair(statement: Statement, labels: Labels) -> str | None:
     """Return the smallest one-hot pair and whole output that break the claim."""
     whole = st.integers(0, 2)
 
@@ -240,44 +242,46 @@ def _smallest(statement: Statement, labels: Labels) -> str | None:
     sizes = st.integers(2, 4)
     drawn = st.tuples(sizes, whole, whole, st.lists(whole, min_size=4, max_size=4)).map(released)
     one_hot = replace(labels, encoding="one-hot")
-    smallest = minimal(drawn, inequality(statement, one_hot), budget=300)
-    return None if smallest is None else _words(smallest)
+    smallest = minimal(drawn, make_label_inequality(statement, one_hot), budget=300)
+    return None if smallest is None else _format_label_instance(smallest)
 
 
 # --- the search -----------------------------------------------------------------------------------
 
 
-def attained(
+def search_label_loss(
     statement: Statement, labels: Labels, trials: int, rng: Generator, *, seed: int
 ) -> Attained:
     """Return the largest loss that is found, as the mechanism itself states it."""
     found = most_revealing(labels, trials, rng)
     reached = searched(
-        inequality(statement, labels),
+        make_label_inequality(statement, labels),
         lambda budget, rng: found,
         trials,
         rng,
         seed=seed,
-        smallest=lambda one: _smallest(statement, labels),
+        smallest=lambda one: _find_smallest_label_pair(statement, labels),
     )
-    return replace(reached, value=max(_stated(labels, found), 0.0))
+    return replace(reached, value=max(_compute_stated_label_loss(labels, found), 0.0))
 
 
 def most_revealing(labels: Labels, budget: int, rng: Generator) -> Released:
     """Return the best of ``budget`` evaluated instances."""
-    found = maximise(space(labels), budget, rng).instance
+    found = maximise(build_label_space(labels), budget, rng).instance
     kind = labels.encoding
-    label, other = (_written(kind, found[name][None])[0] for name in ("label", "other"))
+    label, other = (
+        _convert_scores_to_labels(kind, found[name][None])[0] for name in ("label", "other")
+    )
     return Released(label, other, found["output"], labels.deviation)
 
 
-def space(labels: Labels) -> Space:
+def build_label_space(labels: Labels) -> Space:
     """Return labels as scores, of which one-hot codes are the largest entries, and outputs.
 
     Examples
     --------
     >>> labels = Labels(epsilon=1.0, encoding="one-hot")
-    >>> best = maximise(space(labels), 2000, np.random.default_rng(0))
+    >>> best = maximise(build_label_space(labels), 2000, np.random.default_rng(0))
     >>> round(best.ratio, 9)
     1.0
     """
@@ -293,14 +297,14 @@ def space(labels: Labels) -> Space:
     def evaluate(batch: Batch) -> tuple[Batch, Array]:
         output = np.clip(batch["output"], -_FARTHEST, _FARTHEST)
         kind = labels.encoding
-        one, other = (_written(kind, batch[name]) for name in ("label", "other"))
+        one, other = (_convert_scores_to_labels(kind, batch[name]) for name in ("label", "other"))
         loss = exact_loss(one, other, output, labels.deviation)
         return {**batch, "output": output}, loss / labels.claimed
 
     return Space(start=start, move=move, evaluate=evaluate)
 
 
-def _written(kind: str, scores: Array) -> Array:
+def _convert_scores_to_labels(kind: str, scores: Array) -> Array:
     """Return the labels that scores stand for, ``(B, d_c)``."""
     match kind:
         case "one-hot":

@@ -91,7 +91,7 @@ def model_view(
         expected = "false where tuples are joined or drawn: what it proves is for one client"
         raise InvalidArgument("removed", True, expected)
     pair, algorithm = pair_of(theorem, joined, removed), theorem.algorithm(rate)
-    mechanism, seen = _mechanism(theorem, joined, algorithm)
+    mechanism, seen = _choose_model_mechanism(theorem, joined, algorithm)
     return PrivacyCase(
         mechanism=mechanism,
         pair=pair,
@@ -102,14 +102,14 @@ def model_view(
         default_trials=4_000,
         parameters=parameters
         | {"noise_multiplier": theorem.noise_multiplier, "learning_rate": rate},
-        assumptions=_outcomes(theorem, pair, removed),
-        proved=proof(theorem, joined, algorithm, removed),
-        notes=_notes(theorem, joined),
-        certify=lambda lower: certificate(statement, theorem, joined, rate, seed=seed),
+        assumptions=_check_bounded_tuples(theorem, pair, removed),
+        proved=make_model_view_proof(theorem, joined, algorithm, removed),
+        notes=_format_theorem2_notes(theorem, joined),
+        certify=lambda lower: certify_clipped_clients(statement, theorem, joined, rate, seed=seed),
     )
 
 
-def _mechanism(
+def _choose_model_mechanism(
     theorem: Theorem2, joined: int, algorithm: TablesADMM
 ) -> tuple[Mechanism[JoinedTables], str]:
     """Return what is released and when; across clients the law of batches is not known."""
@@ -147,7 +147,7 @@ def learning_rate(theorem: Theorem2, joined: int) -> float:
     return _QUIET * theorem.sampling_ratio / (one * math.sqrt(theorem.steps))
 
 
-def proof(
+def make_model_view_proof(
     theorem: Theorem2, joined: int, algorithm: TablesADMM, removed: bool = False
 ) -> Proof | None:
     """Return what is proved of the released models, if anything is.
@@ -155,7 +155,7 @@ def proof(
     Examples
     --------
     >>> theorem = Theorem2(epsilon=1.0, delta=1e-5)
-    >>> found = proof(theorem, 0, theorem.algorithm(1.0))
+    >>> found = make_model_view_proof(theorem, 0, theorem.algorithm(1.0))
     >>> round(found.guarantee.epsilon(1e-5), 2)
     0.52
     """
@@ -179,7 +179,7 @@ def proof(
     return Proof(guarantee=gaussian_guarantee(event), source=source)
 
 
-def certificate(
+def certify_clipped_clients(
     statement: Statement, theorem: Theorem2, joined: int, rate: float, *, seed: int
 ) -> Certificate | None:
     """Return the argument of the module docstring as numbers, or None where it does not apply.
@@ -187,16 +187,18 @@ def certificate(
     One client, several local steps, batches, and gradients that are not clipped have none.
     """
     single = theorem.local_steps == 1 and theorem.sampling_ratio == 1
-    reach = clipped_from(theorem)
+    reach = find_clipping_reach(theorem)
     if not (joined and single and theorem.iterations > 1) or reach is None:
         return None
-    claim = _across(statement, theorem, joined, rate)
+    claim = _make_cross_client_inequality(statement, theorem, joined, rate)
     if claim.sides(reach)[0] <= theorem.delta * (1 + 1e-6):
         return None
     return certified(claim, reach, {"seed": seed})
 
 
-def _across(statement: Statement, theorem: Theorem2, joined: int, rate: float) -> Inequality[float]:
+def _make_cross_client_inequality(
+    statement: Statement, theorem: Theorem2, joined: int, rate: float
+) -> Inequality[float]:
     """Return Theorem 2 of the lower bound on delta that H gives."""
     sigma, bound = theorem.noise_multiplier, theorem.claimed
     deviation = rate / joined * theorem.clip_norm * sigma
@@ -245,17 +247,17 @@ def _across(statement: Statement, theorem: Theorem2, joined: int, rate: float) -
         name=statement.name,
         source=statement.source,
         sides=lambda reach: (attained(reach), theorem.delta),
-        conditions=lambda reach: _certified_conditions(theorem, reach),
+        conditions=lambda reach: _compute_certified_conditions(theorem, reach),
         evidence=evidence,
     )
 
 
-def clipped_from(theorem: Theorem2) -> float | None:
+def find_clipping_reach(theorem: Theorem2) -> float | None:
     """Return H: beyond it all facts' gradients are clipped; None if there is none up to 40.
 
     Examples
     --------
-    >>> clipped_from(Theorem2(epsilon=1.0, delta=1e-5))
+    >>> find_clipping_reach(Theorem2(epsilon=1.0, delta=1e-5))
     2.0
     """
     slack = 1 + 1e-9
@@ -268,18 +270,21 @@ def clipped_from(theorem: Theorem2) -> float | None:
 def least_gradient(theorem: Theorem2, reach: float) -> float:
     """Return the smallest of ``f (2 lambda - lambda_0)`` at H and its negative at -H."""
     rho, targets = theorem.penalty, np.array([[[0.0], [1.0]]])
-    first = _dual(targets, 0 * targets, 0.0, rho)
-    slopes = [sign * (2 * _dual(targets, first, sign * reach, rho) - first) for sign in (1.0, -1.0)]
+    first = _compute_tables_dual(targets, 0 * targets, 0.0, rho)
+    slopes = [
+        sign * (2 * _compute_tables_dual(targets, first, sign * reach, rho) - first)
+        for sign in (1.0, -1.0)
+    ]
     return _SHORT * theorem.tuple_norm * float(np.min(slopes))
 
 
-def _dual(targets: Any, dual: Any, total: float, rho: float) -> Any:
+def _compute_tables_dual(targets: Any, dual: Any, total: float, rho: float) -> Any:
     """Return the dual after eq. (32) and (33): the loss's gradient at z."""
     auxiliary = LOGISTIC.minimise(targets + dual + rho * total, rho)
     return expit(auxiliary) - targets
 
 
-def _certified_conditions(theorem: Theorem2, reach: float) -> tuple[Condition, ...]:
+def _compute_certified_conditions(theorem: Theorem2, reach: float) -> tuple[Condition, ...]:
     """Return the theorem's assumptions and those of the argument."""
     norm, clipped = theorem.tuple_norm, least_gradient(theorem, reach)
     return (
@@ -294,7 +299,7 @@ def _certified_conditions(theorem: Theorem2, reach: float) -> tuple[Condition, .
     )
 
 
-def _outcomes(
+def _check_bounded_tuples(
     theorem: Theorem2, pair: Pair[JoinedTables], removed: bool
 ) -> tuple[AssumptionOutcome, ...]:
     norms = [
@@ -316,7 +321,7 @@ def _outcomes(
     )
 
 
-def _notes(theorem: Theorem2, joined: int) -> tuple[str, ...]:
+def _format_theorem2_notes(theorem: Theorem2, joined: int) -> tuple[str, ...]:
     constants = (
         "The theorem says that c_1 and c_2 exist, not what they are: c_1 = "
         f"{theorem.first_constant:g} and c_2 = {theorem.second_constant:g} are audited.",

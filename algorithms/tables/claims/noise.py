@@ -7,7 +7,7 @@ from typing import Any
 
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import LocalSGD
-from dpaudit.algorithms.tables.guarantees import ROUNDED_UP, published_noise_multiplier
+from dpaudit.algorithms.tables.guarantees import ROUNDED_UP, compute_published_multiplier
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import AssumptionOutcome
 from dpaudit.refutation import Condition
@@ -73,7 +73,7 @@ class Theorem2:
 
     @property
     def _least(self) -> float:
-        return published_noise_multiplier(
+        return compute_published_multiplier(
             epsilon=self.epsilon,
             delta=self.delta,
             steps=self.steps,

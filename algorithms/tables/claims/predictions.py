@@ -61,7 +61,7 @@ class Predicted:
     model: Array
 
 
-def outside(vectors: Array, spanning: Array) -> Array:
+def compute_outside_sines(vectors: Array, spanning: Array) -> Array:
     """Return which share of each vector lies outside a column space: a sine.
 
     Parameters
@@ -71,7 +71,7 @@ def outside(vectors: Array, spanning: Array) -> Array:
 
     Examples
     --------
-    >>> outside(np.array([[3.0, 4.0]]), np.array([[[1.0], [0.0]]]))
+    >>> compute_outside_sines(np.array([[3.0, 4.0]]), np.array([[[1.0], [0.0]]]))
     array([0.8])
     """
     left, values, _ = np.linalg.svd(spanning, full_matrices=False)
@@ -84,37 +84,37 @@ def outside(vectors: Array, spanning: Array) -> Array:
     )
 
 
-def inequality(statement: Statement, theorem: Theorem2) -> Inequality[Predicted]:
+def make_column_space_inequality(statement: Statement, theorem: Theorem2) -> Inequality[Predicted]:
     """Return what a finite epsilon needs: predictions inside the neighbour's column space."""
     return Inequality(
         name=statement.name,
         source=statement.source,
-        sides=lambda one: (_distance(one), LEAST_DISTANCE),
-        conditions=partial(conditions, theorem),
+        sides=lambda one: (_measure_prediction_distance(one), LEAST_DISTANCE),
+        conditions=partial(compute_prediction_conditions, theorem),
         scale=lambda one: 1.0,
-        words=_words,
+        words=_format_prediction_instance,
     )
 
 
-def revealed(
+def make_prediction_inequality(
     statement: Statement, theorem: Theorem2, learning_rate: float, seed: int
 ) -> Inequality[Predicted]:
     """Return Theorem 2 of the same: a delta of 1, at any epsilon, is more than the claimed one."""
-    inside = inequality(statement, theorem)
+    inside = make_column_space_inequality(statement, theorem)
     return replace(
         inside,
         sides=lambda one: (float(inside.refuted_by(one)), theorem.delta),
         scale=None,
-        because=partial(_because, theorem, learning_rate, seed),
-        evidence=partial(_evidence, statement.relation, theorem),
+        because=partial(_explain_prediction_leak, theorem, learning_rate, seed),
+        evidence=partial(_make_prediction_evidence, statement.relation, theorem),
     )
 
 
-def _distance(one: Predicted) -> float:
-    return float(outside((one.table @ one.model)[None], one.neighbour[None])[0])
+def _measure_prediction_distance(one: Predicted) -> float:
+    return float(compute_outside_sines((one.table @ one.model)[None], one.neighbour[None])[0])
 
 
-def conditions(theorem: Theorem2, one: Predicted) -> tuple[Condition, ...]:
+def compute_prediction_conditions(theorem: Theorem2, one: Predicted) -> tuple[Condition, ...]:
     """Return the theorem's assumptions as numbers of an instance."""
     norms = [float(np.linalg.norm(t, axis=1).max()) for t in (one.table, one.neighbour)]
     differing = float((one.table != one.neighbour).any(axis=1).sum())
@@ -126,7 +126,7 @@ def conditions(theorem: Theorem2, one: Predicted) -> tuple[Condition, ...]:
     )
 
 
-def _evidence(relation: str, theorem: Theorem2, found: Predicted) -> Evidence:
+def _make_prediction_evidence(relation: str, theorem: Theorem2, found: Predicted) -> Evidence:
     tuples, features = found.table.shape
     return Evidence(
         kind="support",
@@ -135,13 +135,13 @@ def _evidence(relation: str, theorem: Theorem2, found: Predicted) -> Evidence:
         instance=vars(found),
         quantities={
             "bound": theorem.claimed,
-            "distance": _distance(found),
+            "distance": _measure_prediction_distance(found),
             "attained delta": 1.0,
         },
     )
 
 
-def seen_on_a_run(
+def measure_server_view_sines(
     theorem: Theorem2, learning_rate: float, seed: int, found: Predicted
 ) -> tuple[float, float]:
     """Return the sines of what the server receives in a run on T, with col(T) and with col(T').
@@ -157,39 +157,46 @@ def seen_on_a_run(
     server = replace(algorithm, label_epsilon=theorem.epsilon).server()
     rng = np.random.default_rng(seed)
     seen = server.sample(pair.dataset, 1, rng)[:, 0, :n, 0]
-    here, there = (outside(seen, table[None]) for table in (found.table, found.neighbour))
+    here, there = (
+        compute_outside_sines(seen, table[None]) for table in (found.table, found.neighbour)
+    )
     return float(here[0]), float(there[0])
 
 
-def _because(theorem: Theorem2, learning_rate: float, seed: int, found: Predicted) -> str:
-    here, there = seen_on_a_run(theorem, learning_rate, seed, found)
+def _explain_prediction_leak(
+    theorem: Theorem2, learning_rate: float, seed: int, found: Predicted
+) -> str:
+    here, there = measure_server_view_sines(theorem, learning_rate, seed, found)
     return (
         "The server receives h = T theta without noise: always in the column space of T, and with "
         "probability 1 outside that of T'. In a run with the published noise the share of h "
-        f"outside them was {_share(here)} and {_share(there)}. So delta is 1 at every epsilon."
+        f"outside them was {_format_outside_share(here)} and {_format_outside_share(there)}. So "
+        "delta is 1 at every epsilon."
     )
 
 
-def _share(outside: float) -> str:
+def _format_outside_share(outside: float) -> str:
     """Return a share as it was computed, unless rounding alone may have made it."""
     return f"{outside:.3g}" if outside > _ROUNDING else "0 but for rounding"
 
 
-def _words(one: Predicted) -> str:
+def _format_prediction_instance(one: Predicted) -> str:
     return (
-        f"T = {_shown(one.table)}, first tuple replaced by {_shown(one.neighbour[0])}, theta = "
-        f"{_shown(one.model)}: {_distance(one):.4g} of |h| lies outside the column space of T'"
+        f"T = {_format_rounded_array(one.table)}, first tuple replaced by "
+        f"{_format_rounded_array(one.neighbour[0])}, theta = "
+        f"{_format_rounded_array(one.model)}: {_measure_prediction_distance(one):.4g} of |h| "
+        "lies outside the column space of T'"
     )
 
 
-def _shown(values: Array) -> str:
+def _format_rounded_array(values: Array) -> str:
     return np.array2string(values, precision=3, separator=", ").replace("\n", "")
 
 
-def _smallest(statement: Statement, theorem: Theorem2) -> str | None:
+def _find_smallest_prediction(statement: Statement, theorem: Theorem2) -> str | None:
     """Return the smallest column of 0, 1 and 2 (in half norms) that one h separates."""
     whole = st.integers(0, 2)
-    claim, unit = inequality(statement, theorem), theorem.tuple_norm / 2
+    claim, unit = make_column_space_inequality(statement, theorem), theorem.tuple_norm / 2
 
     def predicted(drawn: tuple[list[int], int]) -> Predicted:
         column, other = drawn
@@ -200,13 +207,13 @@ def _smallest(statement: Statement, theorem: Theorem2) -> str | None:
 
     drawn = st.tuples(st.lists(whole, min_size=2, max_size=3), whole).map(predicted)
     smallest = minimal(drawn, claim, budget=200)
-    return None if smallest is None else _words(smallest)
+    return None if smallest is None else _format_prediction_instance(smallest)
 
 
 # --- the search -----------------------------------------------------------------------------------
 
 
-def attained(
+def search_prediction_leak(
     statement: Statement,
     theorem: Theorem2,
     searched_space: Space,
@@ -218,12 +225,12 @@ def attained(
 ) -> Attained:
     """Return an infinite epsilon where a pair is found that one prediction separates, else 0."""
     reached = searched(
-        revealed(statement, theorem, learning_rate, seed),
+        make_prediction_inequality(statement, theorem, learning_rate, seed),
         partial(most_distant, searched_space),
         trials,
         rng,
         seed=seed,
-        smallest=lambda found: _smallest(statement, theorem),
+        smallest=lambda found: _find_smallest_prediction(statement, theorem),
     )
     epsilon = 0.0 if reached.certificate is None else math.inf
     return replace(reached, value=epsilon, bound=theorem.claimed)
@@ -237,12 +244,12 @@ def most_distant(searched_space: Space, budget: int, rng: Generator) -> Predicte
     return Predicted(found["table"], neighbour, found["model"])
 
 
-def space(tuples: int, features: int, norm: float = 1.0) -> Space:
+def build_prediction_space(tuples: int, features: int, norm: float = 1.0) -> Space:
     """Return tables, replacements of their first tuple, and models; the ratio is a sine.
 
     Examples
     --------
-    >>> small = space(tuples=3, features=1)
+    >>> small = build_prediction_space(tuples=3, features=1)
     >>> 0.5 < maximise(small, 500, np.random.default_rng(0)).ratio <= 1
     True
     """
@@ -262,18 +269,18 @@ def space(tuples: int, features: int, norm: float = 1.0) -> Space:
     def evaluate(batch: Batch) -> tuple[Batch, Array]:
         limit = norm * _INSIDE
         inside = {
-            "table": _shorter(batch["table"], limit),
-            "other": _shorter(batch["other"], limit),
+            "table": _clip_tuple_lengths(batch["table"], limit),
+            "other": _clip_tuple_lengths(batch["other"], limit),
             "model": batch["model"],
         }
         neighbour = inside["table"].copy()
         neighbour[:, 0] = inside["other"]
         seen = np.einsum("bnd,bd->bn", inside["table"], inside["model"])
-        return inside, outside(seen, neighbour)
+        return inside, compute_outside_sines(seen, neighbour)
 
     return Space(start=start, move=move, evaluate=evaluate)
 
 
-def _shorter(rows: Array, limit: float) -> Array:
+def _clip_tuple_lengths(rows: Array, limit: float) -> Array:
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     return np.asarray(rows * (limit / np.maximum(lengths, limit)))

@@ -27,7 +27,7 @@ class LabelParameters(Parameters):
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
 
-def prepare(settings: Settings, parameters: LabelParameters) -> SearchCase:
+def prepare_label_search(settings: Settings, parameters: LabelParameters) -> SearchCase:
     """Return the audit: a search over labels and outputs.
 
     Raises
@@ -38,7 +38,7 @@ def prepare(settings: Settings, parameters: LabelParameters) -> SearchCase:
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(epsilon=2.0), LabelParameters())
+    >>> case = prepare_label_search(Settings(epsilon=2.0), LabelParameters())
     >>> case.bound, case.at_delta
     (2.0, 0.0)
     """
@@ -46,15 +46,15 @@ def prepare(settings: Settings, parameters: LabelParameters) -> SearchCase:
 
     import dpaudit._validate as check
     from dpaudit.algorithms.problems.records import refuse_data
-    from dpaudit.algorithms.tables.claims.labels import PROOF, Labels, attained
+    from dpaudit.algorithms.tables.claims.labels import PROOF, Labels, search_label_loss
     from dpaudit.extension.case import SearchCase
 
     refuse_data(settings, "the audit makes its own")
-    check.positive("epsilon", settings.epsilon)
+    check.require_positive("epsilon", settings.epsilon)
     labels = Labels(epsilon=settings.epsilon, **parameters.model_dump(exclude={"budget"}))
     return SearchCase(
         bound=labels.claimed,
-        attain=partial(attained, CLAIM, labels, seed=settings.seed),
+        attain=partial(search_label_loss, CLAIM, labels, seed=settings.seed),
         view="the noisy labels, and so everything that is computed from them",
         data=f"{labels.encoding} labels of {labels.width} coordinates, found by the search",
         relation=CLAIM.relation,
@@ -63,13 +63,13 @@ def prepare(settings: Settings, parameters: LabelParameters) -> SearchCase:
         parameters=parameters.model_dump(mode="json") | {"deviation": labels.deviation},
         at_delta=0.0,
         effort="evaluated outputs",
-        assumptions=_outcomes(labels),
+        assumptions=_check_label_assumptions(labels),
         proved=(labels.proved, PROOF),
-        notes=_notes(labels),
+        notes=_format_label_notes(labels),
     )
 
 
-def _outcomes(labels: Labels) -> tuple[AssumptionOutcome, ...]:
+def _check_label_assumptions(labels: Labels) -> tuple[AssumptionOutcome, ...]:
     from dpaudit.extension.case import AssumptionOutcome
 
     enforced = "checked on the instance found"
@@ -82,7 +82,7 @@ def _outcomes(labels: Labels) -> tuple[AssumptionOutcome, ...]:
     )
 
 
-def _notes(labels: Labels) -> tuple[str, ...]:
+def _format_label_notes(labels: Labels) -> tuple[str, ...]:
     """Return what happens outside the assumption: several classes at once."""
     import numpy as np
 
@@ -113,7 +113,7 @@ CLAIM = Claim(
         "unit label of the neighbour": "so is the label that replaces it",
         "published noise": "the standard deviation is at least 2 sqrt(2) / epsilon",
     },
-    prepare=prepare,
+    prepare=prepare_label_search,
     parameters=LabelParameters,
     scope="Attained by one-hot labels: no smaller epsilon is true.",
 )

@@ -62,7 +62,7 @@ class FeatureParameters(Parameters):
         )
 
 
-def prepare(settings: Settings, parameters: FeatureParameters) -> Case:
+def prepare_feature_audit(settings: Settings, parameters: FeatureParameters) -> Case:
     """Return the audit in the view that the parameters name.
 
     Raises
@@ -74,9 +74,9 @@ def prepare(settings: Settings, parameters: FeatureParameters) -> Case:
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), FeatureParameters()).bound
+    >>> prepare_feature_audit(Settings(), FeatureParameters()).bound
     1.0
-    >>> case = prepare(Settings(), FeatureParameters(view="model", joined=40))
+    >>> case = prepare_feature_audit(Settings(), FeatureParameters(view="model", joined=40))
     >>> round(case.proved.guarantee.epsilon(1e-5), 3)
     25.798
     """
@@ -85,8 +85,8 @@ def prepare(settings: Settings, parameters: FeatureParameters) -> Case:
     from dpaudit.algorithms.tables.claims.models import learning_rate, model_view
 
     refuse_data(settings, "the audit makes its own")
-    check.positive("epsilon", settings.epsilon)
-    check.probability("delta", settings.delta)
+    check.require_positive("epsilon", settings.epsilon)
+    check.require_probability("delta", settings.delta)
     if parameters.view == "server":
         return _server_view(settings, parameters)
     theorem, joined = parameters.theorem(settings), parameters.joined
@@ -106,7 +106,10 @@ def _server_view(settings: Settings, parameters: FeatureParameters) -> SearchCas
     from functools import partial
 
     import dpaudit._validate as check
-    from dpaudit.algorithms.tables.claims.predictions import attained, space
+    from dpaudit.algorithms.tables.claims.predictions import (
+        build_prediction_space,
+        search_prediction_leak,
+    )
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.case import AssumptionOutcome, SearchCase
 
@@ -114,15 +117,15 @@ def _server_view(settings: Settings, parameters: FeatureParameters) -> SearchCas
     if n <= d:
         expected = f"more than the {d} features: else no column space is left out"
         raise InvalidArgument("tuples", n, expected)
-    check.integer("iterations", parameters.iterations, least=2)
+    check.require_integer("iterations", parameters.iterations, least=2)
     *enforced, _, _ = CLAIM.assumptions
     return SearchCase(
         bound=theorem.claimed,
         attain=partial(
-            attained,
+            search_prediction_leak,
             CLAIM,
             theorem,
-            space(n, d, parameters.tuple_norm),
+            build_prediction_space(n, d, parameters.tuple_norm),
             parameters.learning_rate or 1.0,
             seed=settings.seed,
         ),
@@ -151,7 +154,7 @@ def _server_view(settings: Settings, parameters: FeatureParameters) -> SearchCas
     )
 
 
-def _many(steps: int, scope: str, *, removed: bool = False) -> Variant:
+def _make_long_run_variant(steps: int, scope: str, *, removed: bool = False) -> Variant:
     """Return the audit of so many steps at the end of the range of epsilon."""
     own = {"view": "model", "iterations": steps, "removed": removed}
     settings = {"epsilon": float(steps), "trials": 1_000, "parameters": own}
@@ -177,7 +180,7 @@ CLAIM = Claim(
         "published noise": "sigma is at least c_2 r sqrt(tau ln(1/delta)) / epsilon",
         "range of epsilon": "epsilon is at most c_1 r^2 tau",
     },
-    prepare=prepare,
+    prepare=prepare_feature_audit,
     parameters=FeatureParameters,
     scope="In this run, of two steps, it would stand if nobody saw more than the models of one "
     "client; in longer ones, and of joined tables, these break it as well.",
@@ -194,15 +197,15 @@ CLAIM = Claim(
             printed=True,
         ),
         # At the end of the range of epsilon mu grows with tau: no c_1 and c_2 suit every tau.
-        "model, 200 steps": _many(
+        "model, 200 steps": _make_long_run_variant(
             200,
             "It would stand further below the end of the range of epsilon, and if the tuple were "
             "removed, as below.",
         ),
-        "model, 200 steps, a tuple removed": _many(
+        "model, 200 steps, a tuple removed": _make_long_run_variant(
             200, "Tried with tuples removed, as in Abadi et al. 2016, and 200 steps.", removed=True
         ),
-        "model, 400 steps, a tuple removed": _many(
+        "model, 400 steps, a tuple removed": _make_long_run_variant(
             400,
             "It would stand for fewer steps or a larger c_2: with r = 1 every c_1 and c_2 fail "
             "once tau exceeds 2 c_2^2 ln(1/delta) / c_1.",

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, Vector, unknowns, vectors
+from dpaudit.polynomials import Polynomial, Vector, make_unknowns, vectors
 
 _JOIN = (0, 1, 0, 2)  # the tuple in each of four rows; tuples 3 and 4 are in none
 _TUPLES = 5
@@ -36,13 +36,13 @@ def auxiliary_variables() -> tuple[Finding, ...]:
     join, with ``l(z) = ||z - y||^2 / 2``: (27) at ``z = S`` is the objective of (2).
     """
     s, multiplier, label = vectors("S lambda y")
-    rho, ridges = unknowns("rho R")
+    rho, ridges = make_unknowns("rho R")
 
     def lagrangian(z: Vector) -> Polynomial:
         gap = s - z
         return (z - label).square / 2 + ridges + multiplier @ gap + rho / 2 * gap.square
 
-    return (identity(lagrangian(s), (s - label).square / 2 + ridges, "z = S"),)
+    return (make_identity_finding(lagrangian(s), (s - label).square / 2 + ridges, "z = S"),)
 
 
 def minimum_over_multipliers() -> tuple[Finding, ...]:
@@ -87,7 +87,7 @@ def residual_of_all() -> tuple[Finding, ...]:
     """Prove that with f_k for f_i in (28) ``s_i + f_i`` is what (27) has: ``S - z``."""
     first, second, third, z = vectors("f1 f2 f3 z")
     rest = (first + third - z) + second - (first + second + third - z)
-    return (identity(rest.square, rest.square * 0, "three tables, i = 2"),)
+    return (make_identity_finding(rest.square, rest.square * 0, "three tables, i = 2"),)
 
 
 def models_apart() -> tuple[Finding, ...]:
@@ -98,10 +98,10 @@ def models_apart() -> tuple[Finding, ...]:
     another occurs, so that all clients may update at once.
     """
     f, s, multiplier = vectors("f s lambda")
-    (rho,) = unknowns("rho")
+    (rho,) = make_unknowns("rho")
     whole = multiplier @ (s + f) + rho / 2 * (s + f).square
     printed = multiplier @ f + rho / 2 * (s + f).square
-    return (identity(whole - printed, multiplier @ s, "one row of the join"),)
+    return (make_identity_finding(whole - printed, multiplier @ s, "one row of the join"),)
 
 
 def predictions_apart() -> tuple[Finding, ...]:
@@ -110,10 +110,10 @@ def predictions_apart() -> tuple[Finding, ...]:
     No two rows' z share a term, so that each is minimised by itself.
     """
     total, z, multiplier = vectors("S z lambda")
-    (rho,) = unknowns("rho")
+    (rho,) = make_unknowns("rho")
     whole = multiplier @ (total - z) + rho / 2 * (total - z).square
     printed = rho / 2 * (total - z).square - multiplier @ z
-    return (identity(whole - printed, multiplier @ total, "one row of the join"),)
+    return (make_identity_finding(whole - printed, multiplier @ total, "one row of the join"),)
 
 
 def dual_is_the_slope() -> tuple[Finding, ...]:
@@ -124,11 +124,11 @@ def dual_is_the_slope() -> tuple[Finding, ...]:
     z)/N``.
     """
     slope, multiplier, total, z = vectors("g lambda S z")
-    (rho,) = unknowns("rho")
+    (rho,) = make_unknowns("rho")
     new = multiplier + rho * (total - z)
     gradient = slope - multiplier - rho * (total - z)
     rest = new + gradient - slope
-    return (identity(rest.square, rest.square * 0, "one row of the join"),)
+    return (make_identity_finding(rest.square, rest.square * 0, "one row of the join"),)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def shifted_epochs() -> tuple[Finding, ...]:
     shifted = list(islice(server_first(printed[0].models, start.multiplier), 5))
     return tuple(
         Finding(
-            left=sum(map(abs, _differences(one, other)), Fraction(0)),
+            left=sum(map(abs, _compare_epochs(one, other)), Fraction(0)),
             relation="=",
             right=0,
             instance=f"difference of theta, z and lambda, epoch {t}",
@@ -167,23 +167,23 @@ def shifted_epochs() -> tuple[Finding, ...]:
 def models_first(epoch: Epoch) -> Iterator[Epoch]:
     """Yield the epochs of (29), (30) and (31)."""
     while True:
-        models = _models(epoch)
-        epoch = _served(models, epoch.multiplier)
+        models = _minimise_epoch_models(epoch)
+        epoch = _run_server_update(models, epoch.multiplier)
         yield epoch
 
 
 def server_first(models: tuple[Fraction, Fraction], multiplier: Fraction) -> Iterator[Epoch]:
     """Yield the epochs of (32), (33) and (34), each before its (34)."""
     while True:
-        epoch = _served(models, multiplier)
+        epoch = _run_server_update(models, multiplier)
         yield epoch
-        models, multiplier = _models(epoch), epoch.multiplier
+        models, multiplier = _minimise_epoch_models(epoch), epoch.multiplier
 
 
 _SLOPES = (1, 2)  # f_1 = theta, f_2 = 2 theta; beta R = theta^2 / 2, rho = 1, y = 1
 
 
-def _models(epoch: Epoch) -> tuple[Fraction, Fraction]:
+def _minimise_epoch_models(epoch: Epoch) -> tuple[Fraction, Fraction]:
     """Return both minimisers of ``theta^2/2 + lambda a theta + (s + a theta)^2/2``."""
     first, second = (a * theta for a, theta in zip(_SLOPES, epoch.models, strict=True))
     gaps = (second - epoch.z, first - epoch.z)
@@ -191,14 +191,14 @@ def _models(epoch: Epoch) -> tuple[Fraction, Fraction]:
     return new[0], new[1]
 
 
-def _served(models: tuple[Fraction, Fraction], multiplier: Fraction) -> Epoch:
+def _run_server_update(models: tuple[Fraction, Fraction], multiplier: Fraction) -> Epoch:
     """Return z, the minimiser of ``(z - 1)^2/2 - lambda z + (S - z)^2/2``, and the new lambda."""
     total = sum((a * theta for a, theta in zip(_SLOPES, models, strict=True)), Fraction(0))
     z = (1 + multiplier + total) / 2
     return Epoch(models, z, multiplier + total - z)
 
 
-def _differences(one: Epoch, other: Epoch) -> Iterator[Fraction]:
+def _compare_epochs(one: Epoch, other: Epoch) -> Iterator[Fraction]:
     yield from (a - b for a, b in zip(one.models, other.models, strict=True))
     yield from (one.z - other.z, one.multiplier - other.multiplier)
 
@@ -217,13 +217,13 @@ def reduced_update() -> tuple[Finding, ...]:
     the same minimisers.
     """
     f, first, second, one, two = vectors("f s1 s2 lambda1 lambda2")
-    (rho,) = unknowns("rho")
+    (rho,) = make_unknowns("rho")
     rows = ((one, first), (two, second))
     whole = sum((m @ f + rho / 2 * (s + f).square for m, s in rows), rho * 0)
     pull = one + rho * first + two + rho * second
     reduced = pull @ f + 2 * rho / 2 * f.square
     constant = rho / 2 * (first.square + second.square)
-    return (identity(whole, reduced + constant, "a tuple in two rows of the join"),)
+    return (make_identity_finding(whole, reduced + constant, "a tuple in two rows of the join"),)
 
 
 def fewer_terms() -> tuple[Finding, ...]:
@@ -247,10 +247,10 @@ def fewer_numbers() -> tuple[Finding, ...]:
     Before, lambda and s_i have ``N d_c`` numbers each and the sets G_i(j) name N rows; afterwards
     Y_i has ``n_i d_c`` and G_i n_i. The difference is ``(N - n_i)(d_c + 1) + N d_c``.
     """
-    rows, tuples, classes = unknowns("N n d_c")
+    rows, tuples, classes = make_unknowns("N n d_c")
     before, after = rows * (2 * classes + 1), tuples * (classes + 1)
     difference = (rows - tuples) * (classes + 1) + rows * classes
-    return (identity(before - after, difference, "numbers that are no longer sent"),)
+    return (make_identity_finding(before - after, difference, "numbers that are no longer sent"),)
 
 
 # --- privacy --------------------------------------------------------------------------------------
@@ -268,19 +268,21 @@ def labels() -> tuple[Finding, ...]:
     it. What is computed from noisy labels is so too, by post-processing. For one-hot labels and ``o
     = y`` the loss is epsilon: no smaller one is true.
     """
-    (epsilon,) = unknowns("epsilon")
+    (epsilon,) = make_unknowns("epsilon")
     scale = 2 / epsilon
     here, there = (1, 0), (0, 1)
     moved = sum(abs(o - b) - abs(o - a) for o, a, b in zip(here, here, there, strict=True))
     return (
-        identity(2 * scale**2, 8 / epsilon**2, "variance of a coordinate, any epsilon"),
-        identity(2 / scale, epsilon, "the largest loss"),
-        *_triangle(),
+        make_identity_finding(
+            2 * scale**2, 8 / epsilon**2, "variance of a coordinate, any epsilon"
+        ),
+        make_identity_finding(2 / scale, epsilon, "the largest loss"),
+        *_check_label_triangle(),
         Finding(left=moved, relation="=", right=2, instance="one-hot labels, o = y: attained"),
     )
 
 
-def _triangle() -> Iterator[Finding]:
+def _check_label_triangle() -> Iterator[Finding]:
     """Yield ``|o - y'| - |o - y| <= |y - y'|`` for o below, between and above ``y = 0, y' = 1``."""
     for output in (Fraction(-1), Fraction(1, 3), Fraction(2)):
         yield Finding(
@@ -302,7 +304,7 @@ def movement_of_another_client() -> tuple[Finding, ...]:
     ``x = 1`` and ``x' = -1`` their sum moves from 2 to -2. The accounting by client, which is
     Theorem 1 of [7] for each, has 0 for what happens at a client whose tuples do not change.
     """
-    here, there = (clipped_sum_of_another_client(Fraction(x), 2) for x in (1, -1))
+    here, there = (compute_clipped_client_sum(Fraction(x), 2) for x in (1, -1))
     return (
         Finding(
             left=abs(here - there),
@@ -313,7 +315,7 @@ def movement_of_another_client() -> tuple[Finding, ...]:
     )
 
 
-def clipped_sum_of_another_client(x: Fraction, joined: int) -> Fraction:
+def compute_clipped_client_sum(x: Fraction, joined: int) -> Fraction:
     """Return the sum over client 2's tuples that are joined with x, in units of C."""
     z = x / 2
     multiplier = x - z

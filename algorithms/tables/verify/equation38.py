@@ -49,13 +49,15 @@ def recompute(document: Document) -> Outcome:
     rho = Fraction(document.array("penalty", ()))
     if rho <= 0:
         raise document.refused("instance.penalty", float(rho), "a number above 0")
-    mapping = [_tuple(document, place, tuples) for place in document.array("mapping", (rows,))]
-    dual, gap = (_table(document, name, (rows, classes)) for name in ("dual", "gap"))
+    mapping = [
+        _read_tuple_number(document, place, tuples) for place in document.array("mapping", (rows,))
+    ]
+    dual, gap = (_read_fraction_table(document, name, (rows, classes)) for name in ("dual", "gap"))
     changes, size = [], Fraction(1)
     for name, sign in (("there", 1), ("here", -1)):
-        predicted = _table(document, name, (tuples, classes))
-        whole = _whole(rho, mapping, dual, gap, predicted)
-        reduced = _reduced(rho, mapping, dual, gap, predicted, counts)
+        predicted = _read_fraction_table(document, name, (tuples, classes))
+        whole = _compute_join_row_terms(rho, mapping, dual, gap, predicted)
+        reduced = _compute_reduced_terms(rho, mapping, dual, gap, predicted, counts)
         changes.append(sign * (sum(whole, Fraction(0)) - sum(reduced, Fraction(0))))
         size += sum(map(abs, (*whole, *reduced)), Fraction(0))
     difference = abs(sum(changes, Fraction(0)))
@@ -67,36 +69,41 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _tuple(document: Document, place: float, tuples: int) -> int:
+def _read_tuple_number(document: Document, place: float, tuples: int) -> int:
     if place != int(place) or not 0 <= place < tuples:
         raise document.refused("instance.mapping", place, f"numbers of tuples, 0 to {tuples - 1}")
     return int(place)
 
 
-def _table(document: Document, name: str, shape: tuple[int, int]) -> _Rows:
+def _read_fraction_table(document: Document, name: str, shape: tuple[int, int]) -> _Rows:
     return [[Fraction(entry) for entry in row] for row in document.array(name, shape)]
 
 
-def _dot(one: list[Fraction], other: list[Fraction]) -> Fraction:
+def _compute_fraction_dot(one: list[Fraction], other: list[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
-def _plus(one: list[Fraction], other: list[Fraction], times: Fraction) -> list[Fraction]:
+def _add_scaled_fractions(
+    one: list[Fraction], other: list[Fraction], times: Fraction
+) -> list[Fraction]:
     return [a + times * b for a, b in zip(one, other, strict=True)]
 
 
-def _whole(
+def _compute_join_row_terms(
     rho: Fraction, mapping: list[int], dual: _Rows, gap: _Rows, predicted: _Rows
 ) -> list[Fraction]:
     """Return the terms of (34), row by row of the join."""
     terms = []
     for row, place in enumerate(mapping):
-        apart = _plus(gap[row], predicted[place], Fraction(1))
-        terms += [_dot(dual[row], predicted[place]), rho / 2 * _dot(apart, apart)]
+        apart = _add_scaled_fractions(gap[row], predicted[place], Fraction(1))
+        terms += [
+            _compute_fraction_dot(dual[row], predicted[place]),
+            rho / 2 * _compute_fraction_dot(apart, apart),
+        ]
     return terms
 
 
-def _reduced(
+def _compute_reduced_terms(
     rho: Fraction, mapping: list[int], dual: _Rows, gap: _Rows, predicted: _Rows, counts: str
 ) -> list[Fraction]:
     """Return the terms of (38), tuple by tuple, with (36) and (37)."""
@@ -105,8 +112,13 @@ def _reduced(
         pull, number = [Fraction(0)] * len(prediction), 0
         for row, of in enumerate(mapping):
             if of == place:
-                pull = _plus(_plus(pull, dual[row], Fraction(1)), gap[row], rho)
+                pull = _add_scaled_fractions(
+                    _add_scaled_fractions(pull, dual[row], Fraction(1)), gap[row], rho
+                )
                 number += 1
         number = {"published": number, "none": 1, "squared": number**2}[counts]
-        terms += [_dot(pull, prediction), rho * number / 2 * _dot(prediction, prediction)]
+        terms += [
+            _compute_fraction_dot(pull, prediction),
+            rho * number / 2 * _compute_fraction_dot(prediction, prediction),
+        ]
     return terms

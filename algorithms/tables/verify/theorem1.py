@@ -52,8 +52,8 @@ def recompute(document: Document) -> Outcome:
     nearer = sum(abs(o - b) - abs(o - a) for a, b, o in zip(label, other, output, strict=True))
     loss, bound = sqrt(2) * Real(nearer) / deviation, factor * epsilon
     assumptions = {
-        "unit label": (_off(encoding, label), 0),
-        "unit label of the neighbour": (_off(encoding, other), 0),
+        "unit label": (_measure_label_deviation(encoding, label), 0),
+        "unit label of the neighbour": (_measure_label_deviation(encoding, other), 0),
         "published noise": (2 * sqrt(2) / epsilon, deviation),
     }
     return Outcome(
@@ -63,7 +63,7 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _off(encoding: str, label: list[Fraction]) -> Fraction:
+def _measure_label_deviation(encoding: str, label: list[Fraction]) -> Fraction:
     """Return how far a label is from being written as the theorem has it; 0 for one that is."""
     if encoding == "one-hot":
         entries = max(min(abs(entry), abs(entry - 1)) for entry in label)

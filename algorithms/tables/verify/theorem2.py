@@ -65,22 +65,22 @@ def share_outside(vector: Sequence[Fraction], columns: Sequence[Sequence[float]]
         return Real(0)
     basis: list[tuple[Vector, Fraction]] = []
     for column in columns:
-        rest = _without([Fraction(entry) for entry in column], basis)
+        rest = _remove_basis_components([Fraction(entry) for entry in column], basis)
         if any(rest):
-            basis.append((rest, _dot(rest, rest)))
-    rest = _without(list(vector), basis)
-    return sqrt(_dot(rest, rest) / _dot(vector, vector))
+            basis.append((rest, _compute_exact_dot(rest, rest)))
+    rest = _remove_basis_components(list(vector), basis)
+    return sqrt(_compute_exact_dot(rest, rest) / _compute_exact_dot(vector, vector))
 
 
-def _without(vector: Vector, basis: list[tuple[Vector, Fraction]]) -> Vector:
+def _remove_basis_components(vector: Vector, basis: list[tuple[Vector, Fraction]]) -> Vector:
     for direction, square in basis:
-        along = _dot(vector, direction) / square
+        along = _compute_exact_dot(vector, direction) / square
         if along:
             vector = [v - along * b for v, b in zip(vector, direction, strict=True)]
     return vector
 
 
-def _dot(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
+def _compute_exact_dot(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
@@ -117,15 +117,15 @@ def recompute(document: Document) -> Outcome:
     (0.894427, 100000)
     """
     if document.kind == "support":
-        return _support(document)
+        return _verify_prediction_support(document)
     document.require_kind("approximate-dp")
-    return _across(document)
+    return _verify_cross_client_delta(document)
 
 
 # --- the server -----------------------------------------------------------------------------------
 
 
-def _support(document: Document) -> Outcome:
+def _verify_prediction_support(document: Document) -> Outcome:
     n, d = document.count("tuples"), document.count("features")
     if n * d > _LARGEST:
         expected = f"at most {_LARGEST} numbers in a table"
@@ -134,9 +134,9 @@ def _support(document: Document) -> Outcome:
         raise document.refused("parameters.iterations", 1, "at least 2")
     table, other = (document.array(name, (n, d)) for name in ("table", "neighbour"))
     model = [Fraction(entry) for entry in document.array("model", (d,))]
-    seen = [_product(row, model) for row in table]
+    seen = [_compute_exact_prediction(row, model) for row in table]
     distance = share_outside(seen, list(zip(*other, strict=True)))
-    delta = _share(document, "delta")
+    delta = _read_open_probability(document, "delta")
     differing = sum(one != two for one, two in zip(table, other, strict=True))
     attained = int(distance > _DISTANCE)
     quantities = {
@@ -147,28 +147,31 @@ def _support(document: Document) -> Outcome:
     }
     return Outcome(
         assumptions={
-            "bounded tuples": (_longest(table), document.positive("tuple_norm")),
-            "bounded tuples of the neighbour": (_longest(other), document.positive("tuple_norm")),
+            "bounded tuples": (_find_longest_row(table), document.positive("tuple_norm")),
+            "bounded tuples of the neighbour": (
+                _find_longest_row(other),
+                document.positive("tuple_norm"),
+            ),
             "one tuple differs": (differing, 1),
-            **_noise(document),
+            **_compute_noise_assumptions(document),
         },
         quantities=quantities,
         summary="with probability 1 the server sees predictions that the neighbour cannot give",
     )
 
 
-def _product(row: Sequence[float], model: Sequence[Fraction]) -> Fraction:
+def _compute_exact_prediction(row: Sequence[float], model: Sequence[Fraction]) -> Fraction:
     return sum((Fraction(a) * b for a, b in zip(row, model, strict=True)), Fraction(0))
 
 
 # --- across clients -------------------------------------------------------------------------------
 
 
-def _across(document: Document) -> Outcome:
-    _covered(document)
+def _verify_cross_client_delta(document: Document) -> Outcome:
+    _require_covered_settings(document)
     n = document.count("rows")
     facts = document.array("facts", (n,))
-    labels = _labels(document, n)
+    labels = _read_fact_labels(document, n)
     (old,), (new,) = (document.array(name, (1,)) for name in ("tuple", "other"))
     rho, clip, sigma = document.positive("penalty", "clip_norm", "noise_multiplier")
     (most,), (least,) = (
@@ -179,14 +182,14 @@ def _across(document: Document) -> Outcome:
     reach = abs(old) * least - abs(facts[0]) * most
     inside = largest((0, 1 - 2 * ncdf(-most / deviation)))
     certain = inside * 2 * ncdf(-least / deviation)
-    quantities = _profile(document, certain, 2 * n / sigma)
+    quantities = _compute_certified_profile(document, certain, 2 * n / sigma)
     limit, constant = document.positive("tuple_norm", "second_constant")
     return Outcome(
         assumptions={
             "bounded tuples": (max(abs(old), *map(abs, facts)), limit),
             "bounded tuples of the neighbour": (max(abs(new), *map(abs, facts)), limit),
             "one tuple differs": (1, 1),
-            **_noise(document),
+            **_compute_noise_assumptions(document),
             "opposite tuples": (abs(Fraction(old) + Fraction(new)), 0),
             "equal facts": (Fraction(max(facts)) - Fraction(min(facts)), 0),
             "balanced labels": (abs(sum(labels)), 0),
@@ -200,7 +203,7 @@ def _across(document: Document) -> Outcome:
     )
 
 
-def _covered(document: Document) -> None:
+def _require_covered_settings(document: Document) -> None:
     """Refuse runs that the argument is not about."""
     steps, rounds = document.count("local_steps"), document.count("iterations")
     ratio = document.number("parameters", "sampling_ratio")
@@ -213,7 +216,7 @@ def _covered(document: Document) -> None:
             raise document.refused(f"parameters.{name}", given, expected)
 
 
-def _profile(document: Document, certain: Real, mu: Real) -> dict[str, Real]:
+def _compute_certified_profile(document: Document, certain: Real, mu: Real) -> dict[str, Real]:
     """Return delta at the claimed epsilon: at least that of a Gaussian, ``certain`` of the time."""
     bound = document.positive("factor") * document.positive("epsilon")
     certain = smallest((certain, 1))
@@ -224,7 +227,7 @@ def _profile(document: Document, certain: Real, mu: Real) -> dict[str, Real]:
         "probability": certain,
         "mu": mu,
         "attained delta": attained,
-        "ratio": attained / _share(document, "delta"),
+        "ratio": attained / _read_open_probability(document, "delta"),
     }
 
 
@@ -234,13 +237,15 @@ def _least_slope(rho: Real, reach: Real) -> Real:
         return Real(-2)  # the sign of h is open
     slopes = []
     for target in (0, 1):
-        first = _dual(target, Real(0), rho)
+        first = _solve_tables_dual(target, Real(0), rho)
         for sign in (1, -1):
-            slopes.append(sign * (2 * _dual(target, first + rho * sign * reach, rho) - first))
+            slopes.append(
+                sign * (2 * _solve_tables_dual(target, first + rho * sign * reach, rho) - first)
+            )
     return smallest(slopes)
 
 
-def _dual(target: int, right: Real, rho: Real) -> Real:
+def _solve_tables_dual(target: int, right: Real, rho: Real) -> Real:
     """Return ``sigmoid(z) - t`` at the z with ``sigmoid(z) - t + rho z = right``.
 
     The left side increases in z by at least rho.
@@ -249,7 +254,7 @@ def _dual(target: int, right: Real, rho: Real) -> Real:
     return sigmoid(z) - target
 
 
-def _labels(document: Document, n: int) -> list[int]:
+def _read_fact_labels(document: Document, n: int) -> list[int]:
     labels = document.array("labels", (n,))
     for row, label in enumerate(labels):
         if abs(label) != 1:
@@ -260,10 +265,10 @@ def _labels(document: Document, n: int) -> list[int]:
 # --- the theorem ----------------------------------------------------------------------------------
 
 
-def _noise(document: Document) -> dict[str, tuple[Number, Number]]:
+def _compute_noise_assumptions(document: Document) -> dict[str, tuple[Number, Number]]:
     """Return what the theorem asks of sigma and of epsilon."""
     tau = document.count("iterations") * document.count("local_steps")
-    epsilon, delta = document.positive("epsilon"), _share(document, "delta")
+    epsilon, delta = document.positive("epsilon"), _read_open_probability(document, "delta")
     ratio = document.positive("sampling_ratio")
     if ratio > 1:
         raise document.refused("parameters.sampling_ratio", float(ratio), "at most 1")
@@ -274,14 +279,14 @@ def _noise(document: Document) -> dict[str, tuple[Number, Number]]:
     }
 
 
-def _share(document: Document, name: str) -> Real:
+def _read_open_probability(document: Document, name: str) -> Real:
     value: Real = document.positive(name)
     if value >= 1:
         raise document.refused(f"parameters.{name}", float(value), "above 0 and below 1")
     return value
 
 
-def _longest(table: list[list[float]]) -> Real:
+def _find_longest_row(table: list[list[float]]) -> Real:
     return largest(norm(row) for row in table)
 
 

@@ -28,13 +28,13 @@ from dpaudit.attacks.distinguishers.learned.features import (
     FitMap,
     Scaling,
     clipped,
-    drift,
-    entries,
-    radial,
-    series,
-    summaries,
+    fit_drift,
+    fit_entries,
+    fit_radial,
+    fit_series,
+    fit_summaries,
 )
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import one_thread
 from dpaudit.extension.distinguisher import Distinguisher, Fit
 from dpaudit.laws.mechanism import Mechanism
@@ -52,7 +52,7 @@ class Model:
     most: int = 10**9
 
 
-def _logistic(strength: float) -> Callable[[int], Any]:
+def _make_logistic_factory(strength: float) -> Callable[[int], Any]:
     def make(seed: int) -> Any:
         from sklearn.linear_model import LogisticRegression
 
@@ -61,7 +61,7 @@ def _logistic(strength: float) -> Callable[[int], Any]:
     return make
 
 
-def _sparse(strength: float) -> Callable[[int], Any]:
+def _make_lasso_factory(strength: float) -> Callable[[int], Any]:
     def make(seed: int) -> Any:
         from sklearn.linear_model import Lasso
 
@@ -70,7 +70,7 @@ def _sparse(strength: float) -> Callable[[int], Any]:
     return make
 
 
-def _trees(seed: int) -> Any:
+def _make_tree_classifier(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return HistGradientBoostingClassifier(
@@ -78,19 +78,19 @@ def _trees(seed: int) -> Any:
     )
 
 
-def _network(seed: int) -> Any:
+def _make_network_classifier(seed: int) -> Any:
     from sklearn.neural_network import MLPClassifier
 
     return MLPClassifier((24, 12), alpha=1e-2, max_iter=15, random_state=seed)
 
 
-STRONG = Model("logistic regression, C = 0.001", _logistic(1e-3))
-MIDDLE = Model("logistic regression, C = 0.1", _logistic(0.1))
-WEAK = Model("logistic regression, C = 1", _logistic(1.0), 1000)
-SPARSE = Model("lasso on the labels, 0.02", _sparse(0.02), 2000)
-SPARSER = Model("lasso on the labels, 0.1", _sparse(0.1), 2000)
-TREES = Model("gradient-boosted trees", _trees, 100)
-NETWORK = Model("a small neural network", _network, 100)
+STRONG = Model("logistic regression, C = 0.001", _make_logistic_factory(1e-3))
+MIDDLE = Model("logistic regression, C = 0.1", _make_logistic_factory(0.1))
+WEAK = Model("logistic regression, C = 1", _make_logistic_factory(1.0), 1000)
+SPARSE = Model("lasso on the labels, 0.02", _make_lasso_factory(0.02), 2000)
+SPARSER = Model("lasso on the labels, 0.1", _make_lasso_factory(0.1), 2000)
+TREES = Model("gradient-boosted trees", _make_tree_classifier, 100)
+NETWORK = Model("a small neural network", _make_network_classifier, 100)
 
 
 def model_of(estimator: Any) -> Model:
@@ -121,14 +121,14 @@ def model_of(estimator: Any) -> Model:
     return Model(type(estimator).__name__, make)
 
 
-def fitted(model: Model, features: Array, labels: NDArray[np.int64], seed: int) -> Any:
+def fit_quietly(model: Model, features: Array, labels: NDArray[np.int64], seed: int) -> Any:
     """Return the fitted estimator; that it stopped early is no news.
 
     Examples
     --------
     >>> features, labels = np.array([[-1.0], [-2.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
-    >>> estimator = fitted(MIDDLE, features, labels, 0)
-    >>> decision(estimator, np.array([[-1.5], [1.5]])) > 0
+    >>> estimator = fit_quietly(MIDDLE, features, labels, 0)
+    >>> compute_decision_scores(estimator, np.array([[-1.5], [1.5]])) > 0
     array([False,  True])
     """
     from sklearn.base import is_regressor
@@ -141,14 +141,14 @@ def fitted(model: Model, features: Array, labels: NDArray[np.int64], seed: int) 
         return estimator.fit(features, targets)
 
 
-def decision(estimator: Any, features: Array) -> Array:
+def compute_decision_scores(estimator: Any, features: Array) -> Array:
     """Return log-odds or projections, shape ``(R,)``; higher means rather label 1.
 
     Examples
     --------
     >>> from sklearn.linear_model import Lasso
     >>> line = Lasso(alpha=1e-6).fit([[0.0], [1.0]], [-1, 1])
-    >>> decision(line, np.array([[0.5]])).round(3)
+    >>> compute_decision_scores(line, np.array([[0.5]])).round(3)
     array([0.])
     """
     if hasattr(estimator, "decision_function"):
@@ -179,12 +179,12 @@ LEARNED = Distinguisher(
 Candidates = Mapping[str, tuple[FitMap, tuple[Model, ...]]]
 
 CANDIDATES: Candidates = {
-    "entries": (entries, (STRONG, MIDDLE, SPARSE, SPARSER, TREES, NETWORK)),
-    "summaries": (summaries, (MIDDLE, SPARSE)),
-    "series": (series, (STRONG, MIDDLE, SPARSE, SPARSER)),
+    "entries": (fit_entries, (STRONG, MIDDLE, SPARSE, SPARSER, TREES, NETWORK)),
+    "summaries": (fit_summaries, (MIDDLE, SPARSE)),
+    "series": (fit_series, (STRONG, MIDDLE, SPARSE, SPARSER)),
     "clipped": (clipped, (STRONG, MIDDLE, SPARSE)),
-    "radial": (radial, (MIDDLE, WEAK, TREES)),
-    "drift": (drift, (MIDDLE, SPARSE, SPARSER)),
+    "radial": (fit_radial, (MIDDLE, WEAK, TREES)),
+    "drift": (fit_drift, (MIDDLE, SPARSE, SPARSER)),
 }
 
 _FOLDS, _LARGEST = 3, 1e307  # up to where differences are numbers
@@ -207,9 +207,9 @@ class LearnedScore:
     def __call__(self, transcripts: Array) -> Array:
         """Return decision values, shape ``(R,)``; higher means rather from the dataset."""
         if transcripts.shape[1:] != self.shape:
-            given = Shown(f"shape {transcripts.shape}")
+            given = VerbatimText(f"shape {transcripts.shape}")
             raise InvalidArgument("transcripts", given, f"shape (R, *{self.shape})")
-        return decision(self.estimator, self.scaling(self.features(transcripts)))
+        return compute_decision_scores(self.estimator, self.scaling(self.features(transcripts)))
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def fit(
     >>> bool(score(p).mean() > score(q).mean())
     True
     """
-    return _fit(CANDIDATES, on_dataset, on_neighbour, rng)
+    return _fit_best_candidate(CANDIDATES, on_dataset, on_neighbour, rng)
 
 
 def with_classifier(classifier: Any, features: Sequence[str] = ("entries",)) -> Fit:
@@ -283,12 +283,12 @@ def with_classifier(classifier: Any, features: Sequence[str] = ("entries",)) -> 
         on_neighbour: Array,
         rng: Generator,
     ) -> LearnedScore:
-        return _fit(candidates, on_dataset, on_neighbour, rng)
+        return _fit_best_candidate(candidates, on_dataset, on_neighbour, rng)
 
     return fit_own
 
 
-def _fit(
+def _fit_best_candidate(
     candidates: Candidates, on_dataset: Array, on_neighbour: Array, rng: Generator
 ) -> LearnedScore:
     import sklearn.ensemble  # noqa: F401  its threads can be limited once they are there
@@ -298,73 +298,81 @@ def _fit(
     labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
     seed = int(rng.integers(2**31))
     with one_thread():
-        best = _chosen(candidates, transcripts, labels, seed, rng)
+        best = _choose_candidate(candidates, transcripts, labels, seed, rng)
         if len(labels) > 2 * _LEARNED:
-            kept = _some(labels, _LEARNED, rng)
+            kept = _sample_balanced_rows(labels, _LEARNED, rng)
             transcripts, labels = transcripts[kept], labels[kept]
-        return _score(best, transcripts, labels, seed)
+        return _fit_candidate_score(best, transcripts, labels, seed)
 
 
 def _require(on_dataset: Array, on_neighbour: Array) -> None:
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if len(sample) < 20:
-            raise InvalidArgument(name, Shown(f"{len(sample)} transcripts"), "at least 20")
+            raise InvalidArgument(name, VerbatimText(f"{len(sample)} transcripts"), "at least 20")
         if not np.isfinite(sample).all() or np.abs(sample).max(initial=0.0) > _LARGEST:
-            raise InvalidArgument(name, Shown("NaN, or beyond 1e307"), "finite transcripts")
+            raise InvalidArgument(name, VerbatimText("NaN, or beyond 1e307"), "finite transcripts")
 
 
-def _score(candidate: _Candidate, transcripts: Array, labels: Labels, seed: int) -> LearnedScore:
+def _fit_candidate_score(
+    candidate: _Candidate, transcripts: Array, labels: Labels, seed: int
+) -> LearnedScore:
     features = candidate.fit_map(transcripts, labels)
     if features is None:
         raise InvalidArgument("features", candidate.name, "features that these transcripts have")
     table = features(transcripts)
-    scaling = _standard(table)
-    estimator = fitted(candidate.model, scaling(table), labels, seed)
+    scaling = _fit_standard_scaling(table)
+    estimator = fit_quietly(candidate.model, scaling(table), labels, seed)
     chosen = f"{candidate.model.name} on {candidate.name}"
     return LearnedScore(features, scaling, estimator, chosen, transcripts.shape[1:])
 
 
-def _standard(table: Array) -> Scaling:
+def _fit_standard_scaling(table: Array) -> Scaling:
     spread = table.std(axis=0)
     return Scaling(table.mean(axis=0), np.where(spread > 0, spread, 1.0))
 
 
-def _chosen(
+def _choose_candidate(
     candidates: Candidates, transcripts: Array, labels: Labels, seed: int, rng: Generator
 ) -> _Candidate:
     """Return the simplest candidate whose out-of-fold scores promise about most.
 
     Candidates come in the order of the table: what is nearly as good and comes first is chosen.
     """
-    kept, folds = _dealt(labels, rng)
+    kept, folds = _split_choice_folds(labels, rng)
     transcripts, labels = transcripts[kept], labels[kept]
     scores: dict[_Candidate, Array] = {}
     for fold in range(_FOLDS):
         train, test = folds != fold, folds == fold
-        for candidate, values in _tried(candidates, transcripts, labels, (train, test), seed):
+        for candidate, values in _score_candidates_on_fold(
+            candidates, transcripts, labels, (train, test), seed
+        ):
             scores.setdefault(candidate, np.zeros(len(labels)))[test] = values
-    merits = {candidate: _merit(values, labels) for candidate, values in scores.items()}
+    merits = {
+        candidate: _measure_score_merit(values, labels) for candidate, values in scores.items()
+    }
     if not merits:
-        raise InvalidArgument("features", Shown("none"), "features that these transcripts have")
+        raise InvalidArgument(
+            "features", VerbatimText("none"), "features that these transcripts have"
+        )
     promised = max(merit[0] for merit in merits.values())
     near = [candidate for candidate, merit in merits.items() if merit[0] >= _NEAR * promised]
     return near[0] if promised > 0 else max(merits, key=lambda candidate: merits[candidate])
 
 
-def _dealt(labels: Labels, rng: Generator) -> tuple[Labels, Labels]:
+def _split_choice_folds(labels: Labels, rng: Generator) -> tuple[Labels, Labels]:
     """Return which transcripts the choice is made on, and their folds."""
-    kept = _some(labels, _CHOOSING, rng)
+    kept = _sample_balanced_rows(labels, _CHOOSING, rng)
     sides = [np.arange((labels[kept] == side).sum()) % _FOLDS for side in (1, 0)]
     return kept, np.concatenate(sides)
 
 
-def _some(labels: Labels, most: int, rng: Generator) -> Labels:
+def _sample_balanced_rows(labels: Labels, most: int, rng: Generator) -> Labels:
     """Return which transcripts are taken: of either label so many at random, 1 first."""
     sides = [rng.permutation(np.flatnonzero(labels == side))[:most] for side in (1, 0)]
     return np.concatenate(sides)
 
 
-def _tried(
+def _score_candidates_on_fold(
     candidates: Candidates,
     transcripts: Array,
     labels: Labels,
@@ -378,22 +386,24 @@ def _tried(
         if features is None:
             continue
         seen = features(transcripts[train])
-        scaling = _standard(seen)
+        scaling = _fit_standard_scaling(seen)
         seen, unseen = scaling(seen), scaling(features(transcripts[test]))
         for model in models:
             if seen.shape[1] <= model.most:
-                estimator = fitted(model, seen, labels[train], seed)
-                yield _Candidate(name, fit_map, model), decision(estimator, unseen)
+                estimator = fit_quietly(model, seen, labels[train], seed)
+                yield _Candidate(name, fit_map, model), compute_decision_scores(estimator, unseen)
 
 
-def _merit(scores: Array, labels: Labels) -> tuple[float, float]:
+def _measure_score_merit(scores: Array, labels: Labels) -> tuple[float, float]:
     """Return what scores promise and, to decide a tie, how often one of label 1 is higher."""
     p, q = (np.sort(scores[labels == side]) for side in (1, 0))
     above = float(np.searchsorted(q, p).mean() + np.searchsorted(q, p, side="right").mean())
-    return max(_promised(p, q), _promised(-q[::-1], -p[::-1])), above
+    return max(
+        _estimate_log_ratio_promise(p, q), _estimate_log_ratio_promise(-q[::-1], -p[::-1])
+    ), above
 
 
-def _promised(favoured: Array, other: Array) -> float:
+def _estimate_log_ratio_promise(favoured: Array, other: Array) -> float:
     """Return the largest log-ratio of rates above a threshold, both a few errors worse than seen.
 
     The intervals are Wilson's (1927): an approximation is enough to compare candidates.

@@ -71,12 +71,12 @@ class Scaling:
         return np.asarray(np.clip(scaled, -_FARTHEST, _FARTHEST))
 
 
-def flat(transcripts: Array) -> Array:
+def flatten_feature_outputs(transcripts: Array) -> Array:
     """Return one row a transcript, as floats.
 
     Examples
     --------
-    >>> flat(np.ones((3, 2, 2), dtype=bool)).shape
+    >>> flatten_feature_outputs(np.ones((3, 2, 2), dtype=bool)).shape
     (3, 4)
     """
     values = np.asarray(transcripts, dtype=np.float64)
@@ -91,7 +91,7 @@ class Entries:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return entries, shape ``(R, F)``."""
-        scaled = self.scaling(flat(transcripts))
+        scaled = self.scaling(flatten_feature_outputs(transcripts))
         return np.hstack([scaled, scaled**2]) if scaled.shape[1] <= FEW else scaled
 
 
@@ -104,7 +104,7 @@ class Series:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return differences (with squares when few) and sums, shape ``(R, F)``."""
-        differences, running = _series(transcripts)
+        differences, running = _compute_series_columns(transcripts)
         steps, sums = self.differences(differences), self.sums(running)
         squares = [steps**2] if steps.shape[1] <= FEW else []
         return np.hstack([steps, sums, *squares])
@@ -119,7 +119,7 @@ class Clipped:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return sigmoids of a few sharpnesses, shape ``(R, F)``."""
-        scaled = self.scaling(_columns(transcripts, self.ordered))
+        scaled = self.scaling(_build_feature_columns(transcripts, self.ordered))
         return np.hstack([np.tanh(k * scaled) for k in _SHARPNESS])
 
 
@@ -133,10 +133,10 @@ class Summaries:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return summaries, shape ``(R, F)``."""
-        values = flat(transcripts)
-        scaled = self.scaling(_columns(transcripts, self.ordered))
+        values = flatten_feature_outputs(transcripts)
+        scaled = self.scaling(_build_feature_columns(transcripts, self.ordered))
         parts = [scaled[:, : self.size], scaled[:, self.size :]]
-        tables = [_summary(part) for part in parts if part.shape[1]]
+        tables = [_summarise_columns(part) for part in parts if part.shape[1]]
         ties = (np.diff(np.sort(values, axis=1), axis=1) == 0).sum(axis=1)
         return np.hstack([*tables, np.stack([(values == 0).sum(axis=1), ties], axis=1)])
 
@@ -150,35 +150,35 @@ class Radial:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return distances, logarithms and their differences, shape ``(R, 5 K)``."""
-        scaled = self.scaling(flat(transcripts))
-        near = np.stack([_distance(scaled, c) for c in self.centres], axis=1)
+        scaled = self.scaling(flatten_feature_outputs(transcripts))
+        near = np.stack([_compute_centre_distances(scaled, c) for c in self.centres], axis=1)
         logs = np.log(near + 1e-12)
         between = near[:, ::2] - near[:, 1::2], logs[:, ::2] - logs[:, 1::2]
         return np.hstack([near, logs, *between])
 
 
-def entries(transcripts: Array, labels: NDArray[np.int64]) -> Entries:
+def fit_entries(transcripts: Array, labels: NDArray[np.int64]) -> Entries:
     """Fit `Entries`.
 
     Examples
     --------
-    >>> entries(np.arange(4.0), np.array([0, 0, 1, 1]))(np.arange(3.0)).shape
+    >>> fit_entries(np.arange(4.0), np.array([0, 0, 1, 1]))(np.arange(3.0)).shape
     (3, 2)
     """
-    return Entries(Scaling.of(flat(transcripts)))
+    return Entries(Scaling.of(flatten_feature_outputs(transcripts)))
 
 
-def series(transcripts: Array, labels: NDArray[np.int64]) -> Series | None:
+def fit_series(transcripts: Array, labels: NDArray[np.int64]) -> Series | None:
     """Fit `Series`; None where transcripts have no axis to go along.
 
     Examples
     --------
-    >>> series(np.ones((4, 3)), np.array([0, 0, 1, 1]))(np.ones((2, 3))).shape
+    >>> fit_series(np.ones((4, 3)), np.array([0, 0, 1, 1]))(np.ones((2, 3))).shape
     (2, 8)
     """
-    if not _ordered(transcripts):
+    if not _has_output_axis(transcripts):
         return None
-    differences, sums = _series(transcripts)
+    differences, sums = _compute_series_columns(transcripts)
     return Series(Scaling.of(differences), Scaling.of(sums))
 
 
@@ -190,83 +190,91 @@ def clipped(transcripts: Array, labels: NDArray[np.int64]) -> Clipped | None:
     >>> clipped(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
     (2, 21)
     """
-    columns = _columns(transcripts, _ordered(transcripts))
+    columns = _build_feature_columns(transcripts, _has_output_axis(transcripts))
     if columns.shape[1] > 2 * FEW:
         return None
-    return Clipped(Scaling.of(columns), _ordered(transcripts))
+    return Clipped(Scaling.of(columns), _has_output_axis(transcripts))
 
 
-def summaries(transcripts: Array, labels: NDArray[np.int64]) -> Summaries | None:
+def fit_summaries(transcripts: Array, labels: NDArray[np.int64]) -> Summaries | None:
     """Fit `Summaries`; None for scalars, which are their own summary.
 
     Examples
     --------
-    >>> summaries(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
+    >>> fit_summaries(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
     (2, 22)
     """
-    size = flat(transcripts[:1]).shape[1]
+    size = flatten_feature_outputs(transcripts[:1]).shape[1]
     if size == 1:
         return None
-    columns = _columns(transcripts, _ordered(transcripts))
-    return Summaries(_common(Scaling.of(columns), size), size, _ordered(transcripts))
+    columns = _build_feature_columns(transcripts, _has_output_axis(transcripts))
+    return Summaries(
+        _make_common_scaling(Scaling.of(columns), size), size, _has_output_axis(transcripts)
+    )
 
 
-def radial(transcripts: Array, labels: NDArray[np.int64]) -> Radial | None:
+def fit_radial(transcripts: Array, labels: NDArray[np.int64]) -> Radial | None:
     """Fit `Radial`; None for scalars.
 
     Examples
     --------
-    >>> radial(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
+    >>> fit_radial(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
     (2, 18)
     """
-    if flat(transcripts[:1]).shape[1] == 1:
+    if flatten_feature_outputs(transcripts[:1]).shape[1] == 1:
         return None
-    scaling = Scaling.of(flat(transcripts))
-    sides = [scaling(flat(transcripts[labels == side])) for side in (1, 0)]
-    kinds = (lambda s: s.mean(axis=0), lambda s: np.median(s, axis=0), _mode)
+    scaling = Scaling.of(flatten_feature_outputs(transcripts))
+    sides = [scaling(flatten_feature_outputs(transcripts[labels == side])) for side in (1, 0)]
+    kinds = (lambda s: s.mean(axis=0), lambda s: np.median(s, axis=0), _estimate_mode)
     return Radial(scaling, np.stack([kind(side) for kind in kinds for side in sides]))
 
 
-def _mode(points: Array) -> Array:
+def _estimate_mode(points: Array) -> Array:
     """Return where points are densest: the median of the nearest half, again and again."""
     centre = np.median(points, axis=0)
     for _ in range(_HALVINGS):
         if len(points) < 8:
             break
-        distances = _distance(points, centre)
+        distances = _compute_centre_distances(points, centre)
         points = points[distances <= np.median(distances)]
         centre = np.median(points, axis=0)
     return np.asarray(centre)
 
 
-def _distance(points: Array, centre: Array) -> Array:
+def _compute_centre_distances(points: Array, centre: Array) -> Array:
     moved = points - centre
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", moved, moved)))
 
 
-def _ordered(transcripts: Array) -> bool:
+def _has_output_axis(transcripts: Array) -> bool:
     return transcripts.ndim > 1 and transcripts.shape[1] > 1
 
 
-def _series(transcripts: Array) -> tuple[Array, Array]:
+def _compute_series_columns(transcripts: Array) -> tuple[Array, Array]:
     values = np.asarray(transcripts, dtype=np.float64)
     start = np.zeros_like(values[:, :1])
-    return flat(np.diff(values, axis=1, prepend=start)), flat(np.cumsum(values, axis=1)[:, 1:])
+    return flatten_feature_outputs(np.diff(values, axis=1, prepend=start)), flatten_feature_outputs(
+        np.cumsum(values, axis=1)[:, 1:]
+    )
 
 
-def _columns(transcripts: Array, ordered: bool) -> Array:
+def _build_feature_columns(transcripts: Array, ordered: bool) -> Array:
     values = np.asarray(transcripts, dtype=np.float64)
-    return np.hstack([flat(values), flat(np.diff(values, axis=1))] if ordered else [flat(values)])
+    return np.hstack(
+        [flatten_feature_outputs(values), flatten_feature_outputs(np.diff(values, axis=1))]
+        if ordered
+        else [flatten_feature_outputs(values)]
+    )
 
 
-def _common(scaling: Scaling, size: int) -> Scaling:
+def _make_common_scaling(scaling: Scaling, size: int) -> Scaling:
     """Return one scale for all values, and one for all differences: they are to be compared."""
     parts = [part for part in np.split(scaling.spread, [size]) if part.size]
     spread = np.concatenate([np.full_like(part, np.median(part)) for part in parts])
     return Scaling(scaling.centre, spread)
 
 
-def _summary(part: Array) -> Array:
+def _summarise_columns(part: Array) -> Array:
     absolute = np.abs(part)
     columns = [
         part.mean(axis=1),
@@ -295,9 +303,13 @@ class Drift:
 
     def __call__(self, transcripts: Array) -> Array:
         """Return sums of innovations, shape ``(R, 4 m)`` for steps of m entries."""
-        steps = _steps(self.scaling, transcripts)
+        steps = _scale_output_steps(self.scaling, transcripts)
         left = np.stack(
-            [steps[:, t] - _past(steps, t) @ c for t, c in enumerate(self.coefficients)], axis=1
+            [
+                steps[:, t] - _build_past_regressors(steps, t) @ c
+                for t, c in enumerate(self.coefficients)
+            ],
+            axis=1,
         )
         left /= self.spread
         half = len(self.coefficients) // 2
@@ -306,36 +318,42 @@ class Drift:
         return np.asarray(np.hstack([*tables, (left**2 - 1).sum(axis=1)]) / count)
 
 
-def drift(transcripts: Array, labels: NDArray[np.int64]) -> Drift | None:
+def fit_drift(transcripts: Array, labels: NDArray[np.int64]) -> Drift | None:
     """Fit `Drift`; None where there is no time axis, or too little to learn a regression from.
 
     Examples
     --------
     >>> walks = np.random.default_rng(0).normal(size=(400, 5, 2)).cumsum(axis=1)
-    >>> drift(walks, np.repeat([1, 0], 200))(walks[:3]).shape
+    >>> fit_drift(walks, np.repeat([1, 0], 200))(walks[:3]).shape
     (3, 8)
     """
     if transcripts.ndim < 2 or transcripts.shape[1] < 2:
         return None
-    width = flat(transcripts[:1, 0]).shape[1]
+    width = flatten_feature_outputs(transcripts[:1, 0]).shape[1]
     if 3 * width * _PER_COEFFICIENT > len(transcripts):
         return None
-    scaling = Scaling.of(flat(transcripts))
-    steps = _steps(scaling, transcripts)
+    scaling = Scaling.of(flatten_feature_outputs(transcripts))
+    steps = _scale_output_steps(scaling, transcripts)
     for side in (0, 1):
         steps[labels == side] -= steps[labels == side].mean(axis=0)
-    coefficients = tuple(_regression(_past(steps, t), steps[:, t]) for t in range(steps.shape[1]))
-    left = [(steps[:, t] - _past(steps, t) @ c).std(axis=0) for t, c in enumerate(coefficients)]
+    coefficients = tuple(
+        _fit_ridge_coefficients(_build_past_regressors(steps, t), steps[:, t])
+        for t in range(steps.shape[1])
+    )
+    left = [
+        (steps[:, t] - _build_past_regressors(steps, t) @ c).std(axis=0)
+        for t, c in enumerate(coefficients)
+    ]
     spread = np.stack(left)
     return Drift(scaling, coefficients, np.where(spread > 1e-6, spread, 1.0))
 
 
-def _steps(scaling: Scaling, transcripts: Array) -> Array:
-    scaled = scaling(flat(transcripts))
+def _scale_output_steps(scaling: Scaling, transcripts: Array) -> Array:
+    scaled = scaling(flatten_feature_outputs(transcripts))
     return scaled.reshape(len(transcripts), transcripts.shape[1], -1)
 
 
-def _past(steps: Array, time: int) -> Array:
+def _build_past_regressors(steps: Array, time: int) -> Array:
     """Return what step ``time`` is regressed on, shape ``(R, columns)``; nothing at first."""
     if time == 0:
         return np.zeros((len(steps), 1))
@@ -343,7 +361,7 @@ def _past(steps: Array, time: int) -> Array:
     return np.hstack([*recent, steps[:, :time].mean(axis=1)])
 
 
-def _regression(past: Array, step: Array) -> Array:
+def _fit_ridge_coefficients(past: Array, step: Array) -> Array:
     gram = past.T @ past
     ridge = _RIDGE * max(float(np.trace(gram)), 1e-290) / len(gram)
     return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), past.T @ step))

@@ -64,16 +64,16 @@ class RunParameters(Parameters):
         return Setting(**given | ({} if self.noise else {"noise_rate": None}))
 
 
-def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
+def prepare_appendix_e_search(settings: Settings, parameters: RunParameters) -> SearchCase:
     """Return the audit of Appendix E: how often the averaged direction is not the record's.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), RunParameters(runs=150)).bound
+    >>> prepare_appendix_e_search(Settings(), RunParameters(runs=150)).bound
     104.0
     """
-    from dpaudit.attacks.stationarity.claims.chance import attack_case, averaging
+    from dpaudit.attacks.stationarity.claims.chance import attack_case, make_averaging_attack
 
     if not parameters.noise:
         raise InvalidArgument("noise", False, "true: without noise there is nothing to average out")
@@ -82,7 +82,7 @@ def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
         settings,
         setting,
         parameters.runs,
-        averaging(setting, parameters.cosine, parameters.factor),
+        make_averaging_attack(setting, parameters.cosine, parameters.factor),
         parameters.model_dump(mode="json"),
         quantity="runs in which the average misses the record",
         view="all broadcasts and the node's penalties",
@@ -111,7 +111,7 @@ CLAIM = Claim(
     kind="property",
     relation="replace-record",
     assumptions=ASSUMPTIONS,
-    prepare=prepare,
+    prepare=prepare_appendix_e_search,
     parameters=RunParameters,
     scope="Tried at alpha = 30 with penalties that grow by at most a two-hundredth an iteration.",
     published={

@@ -34,7 +34,14 @@ from dpaudit.attacks.stationarity.measures import (
     most_by_chance,
     rarely_more,
 )
-from dpaudit.attacks.stationarity.runs import AVERAGED, EXACT, MEAN, UNIFORM, Setting, measured
+from dpaudit.attacks.stationarity.runs import (
+    AVERAGED,
+    EXACT,
+    MEAN,
+    UNIFORM,
+    Setting,
+    measure_estimator_closeness,
+)
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import stream
 from dpaudit.extension.case import AssumptionOutcome, SearchCase
@@ -46,27 +53,27 @@ Bound = Callable[[int], float]
 Attain = Callable[[int, Generator], Attained]
 
 
-def averaging(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Attain]:
+def make_averaging_attack(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Attain]:
     """Return how often an average that finds half of the records misses, and how often it does."""
 
     def allowed(runs: int) -> float:
         return factor * rarely_more(runs, 1 / 2, _HALF)
 
     def attain(trials: int, rng: Generator) -> Attained:
-        close = _attacked(setting, (AVERAGED, MEAN, UNIFORM), trials, rng)
-        cosines = _cosines(close[AVERAGED])
+        close = _attack_drawn_runs(setting, (AVERAGED, MEAN, UNIFORM), trials, rng)
+        cosines = _get_cosines(close[AVERAGED])
         missed = int(np.sum(cosines <= cosine))
         return Attained(
             value=missed,
             bound=allowed(len(cosines)),
-            instance=_words(close),
+            instance=_format_median_cosines(close),
             confidence=1 - _HALF,
         )
 
     return allowed, attain
 
 
-def finding(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Attain]:
+def make_finding_attack(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Attain]:
     """Return how often guesses find the record, and how often an estimate without penalties."""
     noisy = setting.noise_rate is not None
     estimator = INTEGRATED if noisy else EXACT
@@ -76,8 +83,8 @@ def finding(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Atta
         return factor * most_by_chance(runs, cosine, setting.dimension, _INDEPENDENT)
 
     def attain(trials: int, rng: Generator) -> Attained:
-        close = _attacked(setting, (estimator, *others), trials, rng)
-        cosines = _cosines(close[estimator])
+        close = _attack_drawn_runs(setting, (estimator, *others), trials, rng)
+        cosines = _get_cosines(close[estimator])
         found, bound = int(np.sum(cosines > cosine)), allowed(len(cosines))
         guess = chance_above(cosine, setting.dimension)
         because = (
@@ -87,7 +94,7 @@ def finding(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Atta
         return Attained(
             value=found,
             bound=bound,
-            instance=_words(close),
+            instance=_format_median_cosines(close),
             because=because if found > bound else None,
             confidence=1 - _INDEPENDENT,
         )
@@ -122,17 +129,17 @@ def attack_case(
         effort="broadcasts of the node",
         default_trials=runs * setting.iterations,
         parameters=parameters,
-        assumptions=_assumed(setting),
-        notes=_notes(setting),
+        assumptions=_check_attack_assumptions(setting),
+        notes=_format_attack_notes(setting),
     )
 
 
-def theorem41(setting: Setting) -> tuple[float, float]:
+def compute_theorem41_betas(setting: Setting) -> tuple[float, float]:
     """Return Theorem 4.1's beta for the largest and for the least penalties that may be drawn.
 
     Examples
     --------
-    >>> least, most = theorem41(Setting(noise_rate=30.0, iterations=200))
+    >>> least, most = compute_theorem41_betas(Setting(noise_rate=30.0, iterations=200))
     >>> round(least), round(most)
     (1375, 3035)
     """
@@ -143,30 +150,32 @@ def theorem41(setting: Setting) -> tuple[float, float]:
     return one * slowest / setting.spread, one * setting.iterations
 
 
-def _attacked(
+def _attack_drawn_runs(
     setting: Setting, estimators: tuple[str, ...], trials: int, rng: Generator
 ) -> dict[str, list[Closeness]]:
     """Attack as many runs as there are broadcasts for."""
     entropy = int(rng.integers(2**63))
-    return measured(setting, estimators, trials // setting.iterations, stream(entropy, "attack"))
+    return measure_estimator_closeness(
+        setting, estimators, trials // setting.iterations, stream(entropy, "attack")
+    )
 
 
-def _cosines(close: list[Closeness]) -> Array:
+def _get_cosines(close: list[Closeness]) -> Array:
     return np.array([each.cosine for each in close])
 
 
-def _words(close: dict[str, list[Closeness]]) -> str:
+def _format_median_cosines(close: dict[str, list[Closeness]]) -> str:
     """Return every estimate's median cosine, and error of the norm where it estimates one."""
     medians = []
     for name, each in close.items():
         off = np.median([one.norm_error for one in each])
         norm = "" if name in (AVERAGED, MEAN, UNIFORM) else f" (norm {off:.1%} off)"
-        medians.append(f"{name} {np.median(_cosines(each)):.3f}{norm}")
+        medians.append(f"{name} {np.median(_get_cosines(each)):.3f}{norm}")
     runs = len(next(iter(close.values())))
     return f"median cosine with the record over {runs} runs: " + ", ".join(medians)
 
 
-def _assumed(setting: Setting) -> tuple[AssumptionOutcome, ...]:
+def _check_attack_assumptions(setting: Setting) -> tuple[AssumptionOutcome, ...]:
     """Return the assumptions, those on numbers checked on the parameters of the audit."""
     degree, weight = setting.nodes - 1, setting.loss_weight / setting.records
     ridge = setting.regulariser_weight / setting.nodes
@@ -187,12 +196,12 @@ def _assumed(setting: Setting) -> tuple[AssumptionOutcome, ...]:
     )
 
 
-def _notes(setting: Setting) -> tuple[str, ...]:
+def _format_attack_notes(setting: Setting) -> tuple[str, ...]:
     notes = ["Runs are drawn from the seed; the error probability is part of the claim's bound."]
     if not setting.participates:
         notes.append("Control: the missing record takes no part in the runs.")
     if setting.noise_rate is not None:
-        least, most = theorem41(setting)
+        least, most = compute_theorem41_betas(setting)
         notes.append(
             f"Theorem 4.1 promises these runs a beta between {least:.4g} and {most:.4g}, by their "
             "penalties: pure differential privacy with so large an epsilon hides nothing."

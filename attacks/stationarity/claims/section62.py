@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
+def prepare_section62_search(settings: Settings, parameters: RunParameters) -> SearchCase:
     """Return the audit of section 6.2: how often the record is found without the penalties.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), RunParameters()).bound
+    >>> prepare_section62_search(Settings(), RunParameters()).bound
     8.0
     """
-    from dpaudit.attacks.stationarity.claims.chance import attack_case, finding
+    from dpaudit.attacks.stationarity.claims.chance import attack_case, make_finding_attack
 
     setting = parameters.setting()
     return attack_case(
         settings,
         setting,
         parameters.runs,
-        finding(setting, parameters.cosine, parameters.factor),
+        make_finding_attack(setting, parameters.cosine, parameters.factor),
         parameters.model_dump(mode="json"),
         quantity="runs in which the record is found",
         view="all broadcasts; the penalties are private",
@@ -49,7 +49,7 @@ CLAIM = Claim(
     kind="property",
     relation="replace-record",
     assumptions=ASSUMPTIONS,
-    prepare=prepare,
+    prepare=prepare_section62_search,
     parameters=RunParameters,
     scope="It would stand with more noise: at alpha = 30 Theorem 4.1 promises hardly anything.",
     published={

@@ -6,7 +6,7 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     PoissonSubsampledGaussian,
 )
-from dpaudit.accounting.proved import proved_bracket
+from dpaudit.accounting.proved import bound_proved_epsilon
 
 
 def event_of(part):
@@ -27,7 +27,7 @@ def event_of(part):
 def bracket(question):
     """Return the two ends of epsilon, and the middle as an estimate."""
     (part,) = question["release"]
-    found = proved_bracket(event_of(part), question["at"])
+    found = bound_proved_epsilon(event_of(part), question["at"])
     return found.lower, (found.lower + found.upper) / 2, found.upper
 
 

@@ -70,7 +70,7 @@ class Rounded:
         return spacing * max(abs(cells.first), abs(cells.first + len(cells.masses)))
 
 
-def rounded(
+def round_loss_law(
     pair: DominatingPair, window: tuple[float, float], spacing: float, order: float
 ) -> Rounded:
     """Return the law within a window; what lies outside is for the caller to account for."""
@@ -85,14 +85,14 @@ def rounded(
     offset = float(log_p.max())
     masses = np.exp(log_p - offset)
     return Rounded(
-        above=_split(masses, cells, within, first, size, spacing, order, offset),
-        cells_p=_binned(masses * np.exp(-order * within), cells, first, size, offset),
-        cells_q=_binned(masses * np.exp(-(order + 1) * within), cells, first, size, offset),
+        above=_split_masses(masses, cells, within, first, size, spacing, order, offset),
+        cells_p=_bin_masses(masses * np.exp(-order * within), cells, first, size, offset),
+        cells_q=_bin_masses(masses * np.exp(-(order + 1) * within), cells, first, size, offset),
         drift=float(masses @ within / masses.sum() / spacing),
     )
 
 
-def _split(
+def _split_masses(
     masses: Array,
     cells: NDArray[np.intp],
     within: Array,
@@ -106,15 +106,17 @@ def _split(
     lower = masses * (1 - up) * np.exp(-order * within)
     upper = masses * up * np.exp(order * (spacing - within))
     total = np.bincount(cells, lower, size) + np.bincount(cells + 1, upper, size)
-    return _normalised(np.asarray(total, dtype=np.float64), first, offset)
+    return _normalise_tilted(np.asarray(total, dtype=np.float64), first, offset)
 
 
-def _binned(masses: Array, cells: NDArray[np.intp], first: int, size: int, offset: float) -> Tilted:
+def _bin_masses(
+    masses: Array, cells: NDArray[np.intp], first: int, size: int, offset: float
+) -> Tilted:
     total = np.asarray(np.bincount(cells, masses, size), dtype=np.float64)
-    return _normalised(total, first, offset)
+    return _normalise_tilted(total, first, offset)
 
 
-def _normalised(masses: Array, first: int, offset: float) -> Tilted:
+def _normalise_tilted(masses: Array, first: int, offset: float) -> Tilted:
     total = float(masses.sum())
     return Tilted(masses / total, first, offset + float(np.log(total)))
 
@@ -163,7 +165,7 @@ class Convolved:
 
     def suffix_sums(self, order: float) -> Array:
         """Return ``sum_{j >= k} masses_j exp(-order (x_j - x_k))`` for every k."""
-        return _filtered(self.masses, order * self.spacing)
+        return _filter_masses(self.masses, order * self.spacing)
 
     def suffix_profile(self, order: float) -> Array:
         """Return ``sum_{j >= k} masses_j exp(-order t) (1 - exp(-t))``, ``t = x_j - x_k``.
@@ -172,7 +174,7 @@ class Convolved:
         """
         h = self.spacing
         following = np.append(self.suffix_sums(order)[1:], 0.0)
-        return _filtered(-math.expm1(-h) * math.exp(-order * h) * following, (order + 1) * h)
+        return _filter_masses(-math.expm1(-h) * math.exp(-order * h) * following, (order + 1) * h)
 
     def slack(self, order: float) -> float:
         """Return how far the logarithm of an untilted mass may be off: powers lose digits."""
@@ -188,7 +190,7 @@ class Convolved:
     def profile_errors(self, order: float, profile: Array) -> Array:
         """Return how far the suffix profile may be off: its weights are smaller."""
         t = self.spacing * np.arange(len(self.masses), dtype=np.float64)
-        norm = _norm(np.exp(-order * t) * np.expm1(-t))
+        norm = _compute_l2_norm(np.exp(-order * t) * np.expm1(-t))
         top = math.exp(-order * math.log1p(1 / order)) / (1 + order)  # of the weights, at any t
         filtering = 2 * self._filtering(order, top, profile)
         return _UNDERFLOW + self.astray * top + self.noise * norm + filtering
@@ -204,23 +206,23 @@ class Convolved:
         return np.asarray(4 * _ROUNDING * np.minimum(many * top, own))
 
 
-def _folded(masses: Array, size: int) -> Array:
+def _fold_masses(masses: Array, size: int) -> Array:
     folded = np.bincount(np.arange(len(masses)) % size, masses, size)
     return np.asarray(folded, dtype=np.float64)
 
 
-def _norm(values: Array) -> float:
+def _compute_l2_norm(values: Array) -> float:
     return math.sqrt(float(np.sum(values * values)))  # no threads for so little
 
 
-def _filtered(masses: Array, rate: float) -> Array:
+def _filter_masses(masses: Array, rate: float) -> Array:
     bands = np.ones((2, len(masses)))
     bands[1] = -math.exp(-rate)
     sums: Array = dtbtrs(bands, masses[::-1], uplo="L")[0][::-1]
     return sums
 
 
-def convolved(
+def convolve_laws(
     parts: list[tuple[Tilted, int]],
     first: int,
     size: int,
@@ -245,31 +247,31 @@ def convolved(
         1 if the masses are to err upwards, -1 downwards, by what quadrature may be off.
     """
     if len(parts) == 1 and parts[0][1] == 1:
-        return _alone(parts[0][0], spacing, left_out, side)
+        return _convert_single_law(parts[0][0], spacing, left_out, side)
     spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
     start, total, norm, count_all = 0, 0.0, 0.0, 0
     for part, count in parts:
-        folded = _folded(part.masses, size)
+        folded = _fold_masses(part.masses, size)
         spectrum *= rfft(folded) ** count
         start += count * part.first
         total += count * part.log_total
-        norm += count * _norm(folded)
+        norm += count * _compute_l2_norm(folded)
         count_all += count
     masses = np.roll(irfft(spectrum, size), start - first)
     one = _TRANSFORM * math.log2(size)
-    noise = one * norm + (one + 4 * _ROUNDING * count_all) * _norm(masses)
-    astray = left_out + _beyond(parts, first, size, spacing, tails)
+    noise = one * norm + (one + 4 * _ROUNDING * count_all) * _compute_l2_norm(masses)
+    astray = left_out + _bound_mass_outside_grid(parts, first, size, spacing, tails)
     total += side * count_all * _QUADRATURE
     return Convolved(masses, first, spacing, total, astray, noise)
 
 
-def _alone(part: Tilted, spacing: float, left_out: float, side: int) -> Convolved:
+def _convert_single_law(part: Tilted, spacing: float, left_out: float, side: int) -> Convolved:
     """Return the law of a single release, which needs no transform: nothing wraps around."""
     total = part.log_total + side * _QUADRATURE
     return Convolved(part.masses, part.first, spacing, total, left_out, 0.0)
 
 
-def _beyond(
+def _bound_mass_outside_grid(
     parts: list[tuple[Tilted, int]],
     first: int,
     size: int,
@@ -277,10 +279,14 @@ def _beyond(
     tails: tuple[float, float],
 ) -> float:
     low, high = first * spacing, (first + size) * spacing
-    return _chernoff(parts, -tails[0], low, spacing) + _chernoff(parts, tails[1], high, spacing)
+    return _bound_mass_by_chernoff(parts, -tails[0], low, spacing) + _bound_mass_by_chernoff(
+        parts, tails[1], high, spacing
+    )
 
 
-def _chernoff(parts: list[tuple[Tilted, int]], order: float, at: float, spacing: float) -> float:
+def _bound_mass_by_chernoff(
+    parts: list[tuple[Tilted, int]], order: float, at: float, spacing: float
+) -> float:
     """Return a bound on the mass beyond a point: above it for orders above 0, else below.
 
     The order is that of the law itself. Rounded, the law may be far wider than it was: then smaller

@@ -30,7 +30,7 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event
-from dpaudit.accounting.grid.convolution import Convolved, Rounded, convolved, rounded
+from dpaudit.accounting.grid.convolution import Convolved, Rounded, convolve_laws, round_loss_law
 from dpaudit.accounting.pairs.composition import MANY, Bracket, Composition
 from dpaudit.accounting.pairs.pair import DominatingPair
 from dpaudit.errors import ConvergenceError
@@ -42,7 +42,7 @@ _FARTHEST = 1e12
 _STEEPEST = 500.0  # logarithm of what a tilt may change by within a cell: doubles end at 709
 
 
-def lowest(
+def search_valley_minimum(
     function: Callable[[float], float], start: float, factor: float, gain: float, farthest: float
 ) -> float:
     """Return about where a function with one valley is least, by multiplying with ``factor``.
@@ -85,7 +85,7 @@ def window_of(
         return lambda h: (log_mgf(order + sign * h) - here + room) / h
 
     up, down = (
-        lowest(beyond(about or log_mgf, sign), LEAST_ORDER, 2.0, 0.02, _FARTHEST)
+        search_valley_minimum(beyond(about or log_mgf, sign), LEAST_ORDER, 2.0, 0.02, _FARTHEST)
         for sign in (1, -1)
     )
     return Window(-beyond(log_mgf, -1)(down), beyond(log_mgf, 1)(up), down, up)
@@ -262,8 +262,8 @@ def numerical_epsilon(event: Event, delta: float, cells: int | None = None) -> B
     >>> round(bracket.lower, 3), round(bracket.upper, 3)
     (17.787, 17.787)
     """
-    delta = check.delta("delta", delta)
-    found = _worst(event, partial(_epsilon, delta=delta), cells)
+    delta = check.require_delta("delta", delta)
+    found = _bound_worst_direction(event, partial(_bound_grid_epsilon, delta=delta), cells)
     return found.outward(Composition.of(event).largest)
 
 
@@ -278,7 +278,9 @@ def numerical_delta(event: Event, epsilon: float, cells: int | None = None) -> B
     (0.126937, 0.126937)
     """
     epsilon = check.non_negative("epsilon", epsilon)
-    return _worst(event, partial(_delta, epsilon=epsilon), cells).outward(1.0)
+    return _bound_worst_direction(
+        event, partial(_bound_grid_delta, epsilon=epsilon), cells
+    ).outward(1.0)
 
 
 def chernoff_delta(event: Event, epsilon: float) -> float:
@@ -291,34 +293,40 @@ def chernoff_delta(event: Event, epsilon: float) -> float:
     >>> chernoff_delta(release, 6.0) / numerical_delta(release, 6.0).upper < 7
     True
     """
-    return max(_chernoff(pairs, epsilon) for pairs in Composition.of(event).directions)
+    return max(
+        _bound_delta_by_chernoff(pairs, epsilon) for pairs in Composition.of(event).directions
+    )
 
 
-def _chernoff(pairs: Composition, epsilon: float) -> float:
+def _bound_delta_by_chernoff(pairs: Composition, epsilon: float) -> float:
     if epsilon >= pairs.largest:
         return pairs.infinite_mass
     if pairs.out_of_range:
         return 1.0
 
     def bound(order: float) -> float:
-        return pairs.log_moment(order) + _saddle(order) - order * epsilon
+        return pairs.log_moment(order) + _compute_log_hinge_peak(order) - order * epsilon
 
-    return min(1.0, pairs.infinite_mass + math.exp(min(bound(_order(pairs, bound)), 0.0)))
+    return min(
+        1.0, pairs.infinite_mass + math.exp(min(bound(_choose_chernoff_order(pairs, bound)), 0.0))
+    )
 
 
-def attained_epsilon(event: Event, delta: float) -> float:
+def bound_attained_epsilon(event: Event, delta: float) -> float:
     """Return a lower bound on the epsilon that some neighbours attain."""
-    return _bracket(Composition.attained(event), partial(_epsilon, delta=delta), None).lower
+    return _bound_on_grids(
+        Composition.attained(event), partial(_bound_grid_epsilon, delta=delta), None
+    ).lower
 
 
 def from_attained_epsilon(event: Event, delta: float, found: Bracket) -> Bracket:
     """Return the upper end, with a lower end of what is attained where that is something else."""
-    return _from_attained(event, partial(_epsilon, delta=delta), found)
+    return _from_attained(event, partial(_bound_grid_epsilon, delta=delta), found)
 
 
 def from_attained_delta(event: Event, epsilon: float, found: Bracket) -> Bracket:
     """Return the same for a bracket of delta."""
-    return _from_attained(event, partial(_delta, epsilon=epsilon), found)
+    return _from_attained(event, partial(_bound_grid_delta, epsilon=epsilon), found)
 
 
 def _from_attained(
@@ -327,18 +335,22 @@ def _from_attained(
     attained = Composition.attained(event)
     if attained == Composition.of(event):
         return found
-    return _ordered(_bracket(attained, answer, cells).lower, found.upper)
+    return _make_ordered_bracket(_bound_on_grids(attained, answer, cells).lower, found.upper)
 
 
-def _worst(event: Event, answer: Callable[..., Bracket], cells: int | None) -> Bracket:
+def _bound_worst_direction(
+    event: Event, answer: Callable[..., Bracket], cells: int | None
+) -> Bracket:
     """Return the larger of both directions' answers, from a finer grid where that is needed."""
     if cells is not None:
-        check.integer("cells", cells, least=LEAST_CELLS)
-    found = _bracket(Composition.of(event), answer, cells)
+        check.require_integer("cells", cells, least=LEAST_CELLS)
+    found = _bound_on_grids(Composition.of(event), answer, cells)
     return _from_attained(event, answer, found, cells)
 
 
-def _bracket(composed: Composition, answer: Callable[..., Bracket], cells: int | None) -> Bracket:
+def _bound_on_grids(
+    composed: Composition, answer: Callable[..., Bracket], cells: int | None
+) -> Bracket:
     ways = composed.directions
     attempts = [(CELLS, _SHARE), (MORE_CELLS, _SHARE)] if cells is None else [(cells, _SHARE)]
     if cells is None and any(pairs.trimmed(_LARGER_SHARE) != pairs for pairs in ways):
@@ -351,15 +363,15 @@ def _bracket(composed: Composition, answer: Callable[..., Bracket], cells: int |
         upper = min(upper, max(bracket.upper for bracket in brackets))
         if upper - lower <= _NARROW * upper or upper == math.inf:
             break
-    return _ordered(lower, upper)
+    return _make_ordered_bracket(lower, upper)
 
 
 def epsilon_of(pairs: Composition, delta: float, cells: int = CELLS) -> Bracket:
     """Return a bracket of the epsilon of one direction."""
-    return _epsilon(pairs, delta, cells, _SHARE)
+    return _bound_grid_epsilon(pairs, delta, cells, _SHARE)
 
 
-def _epsilon(pairs: Composition, delta: float, cells: int, share: float) -> Bracket:
+def _bound_grid_epsilon(pairs: Composition, delta: float, cells: int, share: float) -> Bracket:
     betrayed, most = pairs.infinite_mass, pairs.largest
     if most == 0 or delta <= betrayed * (1 + _ULPS) or delta == 0:
         least = most if delta >= betrayed * (1 - _ULPS) else math.inf
@@ -375,15 +387,15 @@ def _epsilon(pairs: Composition, delta: float, cells: int, share: float) -> Brac
     log_delta = math.log(delta - lost)
 
     def bound(order: float, of: Composition = pairs) -> float:
-        return (of.log_moment(order) + _saddle(order) - log_delta) / order
+        return (of.log_moment(order) + _compute_log_hinge_peak(order) - log_delta) / order
 
-    order = _order(pairs, partial(bound, of=pairs.some))
-    above, below = _curves(pairs, order, cells, (lost, betrayed))
+    order = _choose_chernoff_order(pairs, partial(bound, of=pairs.some))
+    above, below = _build_delta_curves(pairs, order, cells, (lost, betrayed))
     upper = max(0.0, min(above.epsilon(delta), bound(order), most))
-    return _ordered(max(0.0, below.epsilon(delta)), upper)
+    return _make_ordered_bracket(max(0.0, below.epsilon(delta)), upper)
 
 
-def _delta(pairs: Composition, epsilon: float, cells: int, share: float) -> Bracket:
+def _bound_grid_delta(pairs: Composition, epsilon: float, cells: int, share: float) -> Bracket:
     betrayed = pairs.infinite_mass
     if epsilon >= pairs.largest:
         return Bracket.exactly(betrayed)
@@ -403,58 +415,63 @@ def _delta_without_tails(
     pairs: Composition, epsilon: float, cells: int, betrayed: float
 ) -> Bracket:
     def bound(order: float, of: Composition = pairs) -> float:
-        return of.log_moment(order) + _saddle(order) - order * epsilon
+        return of.log_moment(order) + _compute_log_hinge_peak(order) - order * epsilon
 
-    order = _order(pairs, partial(bound, of=pairs.some))
+    order = _choose_chernoff_order(pairs, partial(bound, of=pairs.some))
     lost = betrayed + pairs.trimmed_mass
     if bound(order) < _UNDERFLOW:
         return Bracket(betrayed, min(lost + _SMALLEST, 1.0))
-    above, below = _curves(pairs, order, cells, (lost, betrayed))
+    above, below = _build_delta_curves(pairs, order, cells, (lost, betrayed))
     upper = min(above.delta(epsilon), lost + math.exp(min(bound(order), 0.0)), 1.0)
-    return _ordered(max(0.0, below.delta(epsilon)), max(upper, _SMALLEST))
+    return _make_ordered_bracket(max(0.0, below.delta(epsilon)), max(upper, _SMALLEST))
 
 
-def _ordered(lower: float, upper: float) -> Bracket:
+def _make_ordered_bracket(lower: float, upper: float) -> Bracket:
     """Return the bracket; ends that cross by more than rounding are an error of this module."""
     if lower > upper * (1 + 1e-9) + _SMALLEST:
         raise ConvergenceError(f"numerical: got ends {lower} and {upper}, expected them in order")
     return Bracket(min(lower, upper), upper)
 
 
-def _saddle(order: float) -> float:
+def _compute_log_hinge_peak(order: float) -> float:
     """Return ``log max_x exp(-order x) (1 - exp(-x))``."""
     if order < 1:  # 1 / order may overflow
         return (order * math.log(order) if order > 0 else 0.0) - (1 + order) * math.log1p(order)
     return -order * math.log1p(1 / order) - math.log1p(order)
 
 
-def _order(pairs: Composition, bound: Callable[[float], float]) -> float:
+def _choose_chernoff_order(pairs: Composition, bound: Callable[[float], float]) -> float:
     """Return about the order whose Chernoff bound is least."""
     most = pairs.largest  # beyond 1e7 / most the tilt sees nothing but its last digits
     farthest = 1e7 / most if math.isfinite(most) else _FARTHEST
     farthest = min(farthest, pairs.farthest_order)
-    near = lowest(bound, LEAST_ORDER, 2.0, 1e-3, farthest)
+    near = search_valley_minimum(bound, LEAST_ORDER, 2.0, 1e-3, farthest)
     orders = np.minimum(np.geomspace(near / 1.7, near * 1.7, 7), farthest)
     return float(min(orders.tolist(), key=bound))
 
 
-def _curves(
+def _build_delta_curves(
     pairs: Composition, order: float, cells: int, lost: tuple[float, float]
 ) -> tuple[UpperCurve, LowerCurve]:
     some, tried = pairs.some, 8 if len(pairs) <= MANY else 2
     window = window_of(pairs.log_moment, order, some.log_moment)
     spacing = spacing_of(pairs, (window.high - window.low) / (cells - 32))
     if order * spacing > _STEEPEST:
-        return _curves(pairs, _STEEPEST / (2 * spacing), cells, lost)
+        return _build_delta_curves(pairs, _STEEPEST / (2 * spacing), cells, lost)
     steps: list[tuple[Rounded, int]] = [
-        (rounded(pair, step_window(pair, order, window, pairs.steps, tried), spacing, order), count)
+        (
+            round_loss_law(
+                pair, step_window(pair, order, window, pairs.steps, tried), spacing, order
+            ),
+            count,
+        )
         for pair, count in pairs
     ]
     first, tails = math.floor(window.low / spacing) - 16, (window.down, window.up)
 
     def law(part: str, start: int, side: int, left_out: float = 0.0) -> Convolved:
         tilted = [(getattr(step, part), count) for step, count in steps]
-        return convolved(tilted, start, cells, spacing, tails, left_out, side)
+        return convolve_laws(tilted, start, cells, spacing, tails, left_out, side)
 
     start = first - round(sum(count * step.drift for step, count in steps))
     p, q = law("cells_p", start, -1), law("cells_q", start, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flint import fmpq, fmpq_mat
 
 
-def squared_distance(weights: fmpq_mat, covariance: fmpq_mat) -> fmpq | None:
+def compute_squared_mahalanobis(weights: fmpq_mat, covariance: fmpq_mat) -> fmpq | None:
     """Return ``c' S^-1 c``, or None where S is not symmetric and positive definite.
 
     ``N(a, S)`` and ``N(a + q c, S)`` are told apart as ``N(0, 1)`` and ``N(mu, 1)`` are, with ``mu
@@ -21,9 +21,9 @@ def squared_distance(weights: fmpq_mat, covariance: fmpq_mat) -> fmpq | None:
 
     Examples
     --------
-    >>> squared_distance(fmpq_mat([[1], [1]]), fmpq_mat([[2, 1], [1, 2]]))
+    >>> compute_squared_mahalanobis(fmpq_mat([[1], [1]]), fmpq_mat([[2, 1], [1, 2]]))
     2/3
-    >>> squared_distance(fmpq_mat([[1], [1]]), fmpq_mat([[1, 2], [2, 1]])) is None
+    >>> compute_squared_mahalanobis(fmpq_mat([[1], [1]]), fmpq_mat([[1, 2], [2, 1]])) is None
     True
     """
     if covariance != covariance.transpose() or not _is_positive(covariance):

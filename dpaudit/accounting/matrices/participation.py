@@ -166,7 +166,7 @@ or none
             uses.append([False] * rounds)
             for one in reversed(range(rounds)):
                 with_it = weights[one] + (best if unlimited else fewer)[one + self.separation]
-                best[one], uses[-1][one] = _larger(with_it, best[one + 1])
+                best[one], uses[-1][one] = _select_larger_sum(with_it, best[one + 1])
             fewer = best
         return fewer[0], self._followed(uses, rounds, unlimited=unlimited)
 
@@ -184,7 +184,7 @@ or none
         return tuple(found)
 
 
-def _larger(with_it: Any, without: Any) -> tuple[Any, bool]:
+def _select_larger_sum(with_it: Any, without: Any) -> tuple[Any, bool]:
     """Return the larger of two sums, and whether it is the first."""
     if with_it >= without:
         return with_it, True

@@ -39,8 +39,8 @@ from flint import arb, fmpq
 
 from dpaudit._typing import Array
 from dpaudit.accounting.matrices.participation import Participation, Pattern
-from dpaudit.accounting.matrices.strategies import Entry, Strategy, size
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.accounting.matrices.strategies import Entry, Strategy, compute_entry_size
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees import rounding
 
 _MOST_PATTERNS = 5_000  # that are gone through one by one
@@ -72,7 +72,7 @@ class Squared:
         return cls(value, value, pattern)
 
 
-def squared_sensitivity(strategy: Strategy, participation: Participation) -> Squared:
+def compute_squared_sensitivity(strategy: Strategy, participation: Participation) -> Squared:
     """Return the square of the sensitivity to a record of rows of norm at most 1.
 
     Raises
@@ -83,10 +83,10 @@ def squared_sensitivity(strategy: Strategy, participation: Participation) -> Squ
     Examples
     --------
     >>> from dpaudit.accounting.matrices.strategies import Toeplitz, Tree
-    >>> squared_sensitivity(Tree(8), Participation()).upper
+    >>> compute_squared_sensitivity(Tree(8), Participation()).upper
     4
     >>> thrice = Participation(kind="cyclic", separation=2)
-    >>> squared_sensitivity(Toeplitz(6, [fmpq(1), fmpq(1)]), thrice)
+    >>> compute_squared_sensitivity(Toeplitz(6, [fmpq(1), fmpq(1)]), thrice)
     Squared(lower=6, upper=6, pattern=(0, 2, 4))
     """
     epochs = participation.epochs(strategy.rounds)
@@ -96,10 +96,10 @@ def squared_sensitivity(strategy: Strategy, participation: Participation) -> Squ
         cycles = (participation.cycle(strategy.rounds, start) for start in starts)
         return square_of_patterns(strategy, cycles)
     if epochs == 1:
-        return _largest(_of_pattern(strategy, (start,)) for start in strategy.longest)
+        return _merge_largest_squares(_of_pattern(strategy, (start,)) for start in strategy.longest)
     if strategy.is_decreasing:
         return _of_pattern(strategy, first)
-    return _separated(strategy, participation)
+    return _compute_separated_square(strategy, participation)
 
 
 def square_of_patterns(strategy: Strategy, patterns: Iterable[Pattern]) -> Squared:
@@ -111,25 +111,27 @@ def square_of_patterns(strategy: Strategy, patterns: Iterable[Pattern]) -> Squar
     >>> square_of_patterns(Tree(4), [(0, 1), (3,)]).upper
     10
     """
-    return _largest(_of_pattern(strategy, one) for one in patterns)
+    return _merge_largest_squares(_of_pattern(strategy, one) for one in patterns)
 
 
-def _separated(strategy: Strategy, participation: Participation) -> Squared:
+def _compute_separated_square(strategy: Strategy, participation: Participation) -> Squared:
     """Return it for a minimum separation, of a strategy whose G is not known to fall."""
     rounds = strategy.rounds
     most = _MOST_ROUNDS if strategy.is_nonnegative else _MOST_SIGNED
     if rounds > most:
-        return _enclosed_by_strategy(strategy, participation, most)
+        return _bound_square_by_strategy(strategy, participation, most)
     if participation.number(rounds) <= _MOST_PATTERNS:
         patterns = participation.separated(rounds, strategy.starts)
         return square_of_patterns(strategy, patterns)
     if strategy.is_orthogonal(participation.separation):
         squares = [strategy.inner(one, one) for one in range(rounds)]
         return Squared.exactly(*participation.heaviest(squares, participation.epochs(rounds)))
-    return _enclosed(strategy, participation)
+    return _bound_square_by_patterns(strategy, participation)
 
 
-def _enclosed_by_strategy(strategy: Strategy, participation: Participation, most: int) -> Squared:
+def _bound_square_by_strategy(
+    strategy: Strategy, participation: Participation, most: int
+) -> Squared:
     """Return a bracket from what a strategy knows of its patterns, or raise `InvalidArgument`."""
     first = participation.cycle(strategy.rounds, 0)
     upper = strategy.separated_square(participation.separation, len(first))
@@ -147,7 +149,10 @@ def _of_pattern(strategy: Strategy, pattern: Pattern) -> Squared:
         return Squared.exactly(strategy.square(pattern), pattern)
     gram = strategy.gram(pattern)
     entries = [entry for row in gram for entry in row]
-    upper = sum((one if one >= 0 else -one if one < 0 else size(one) for one in entries), fmpq(0))
+    upper = sum(
+        (one if one >= 0 else -one if one < 0 else compute_entry_size(one) for one in entries),
+        fmpq(0),
+    )
     return Squared(strategy.square(pattern, best_signs(gram)), upper, pattern)
 
 
@@ -161,7 +166,7 @@ def best_signs(gram: Sequence[Sequence[Entry]]) -> list[int]:
     """
     table = np.array([[float(entry) for entry in row] for row in gram])
     np.fill_diagonal(table, 0.0)
-    signs = _linked_signs(table)
+    signs = _find_component_signs(table)
     for _ in range(len(signs)):
         gains = signs * (table @ signs)
         if not gains.min() < 0:
@@ -170,7 +175,7 @@ def best_signs(gram: Sequence[Sequence[Entry]]) -> list[int]:
     return [int(sign) for sign in signs * signs[0]]
 
 
-def _linked_signs(table: Array) -> Array:
+def _find_component_signs(table: Array) -> Array:
     """Return signs that follow the links of a graph from its first node, component by component."""
     signs = np.zeros(len(table))
     for start in range(len(table)):
@@ -185,7 +190,7 @@ def _linked_signs(table: Array) -> Array:
     return signs
 
 
-def _enclosed(strategy: Strategy, participation: Participation) -> Squared:
+def _bound_square_by_patterns(strategy: Strategy, participation: Participation) -> Squared:
     """Return a bracket where patterns are many and columns far apart are not orthogonal."""
     rounds, gap = strategy.rounds, participation.separation
     epochs = participation.epochs(rounds)
@@ -197,19 +202,19 @@ def _enclosed(strategy: Strategy, participation: Participation) -> Squared:
     total = float(participation.largest_sums(weights[None], epochs)[0])
     if not math.isfinite(total):
         expected = "entries whose squares doubles have room for, where patterns are many"
-        raise InvalidArgument("strategy", Shown("larger entries"), expected)
+        raise InvalidArgument("strategy", VerbatimText("larger entries"), expected)
     upper = Fraction(total)
     upper *= 1 + (2 * epochs + 4) / Fraction(_ULPS)
     starts = [weights, table.sum(axis=1), table[0] + 1]
-    patterns = {_ascended(table, participation, start) for start in starts}
-    patterns |= {_grown(table, participation), participation.cycle(rounds, 0)}
+    patterns = {_search_heavy_pattern(table, participation, start) for start in starts}
+    patterns |= {_build_heavy_pattern(table, participation), participation.cycle(rounds, 0)}
     best = square_of_patterns(strategy, sorted(patterns))
     known = strategy.separated_square(gap, epochs)
     above = fmpq(upper.numerator, upper.denominator)
     return Squared(best.lower, above if known is None else min(above, known), best.pattern)
 
 
-def _ascended(table: Array, participation: Participation, weights: Array) -> Pattern:
+def _search_heavy_pattern(table: Array, participation: Participation, weights: Array) -> Pattern:
     """Return a pattern that is the heaviest by what its own rounds add to each round.
 
     ``sum_{i, j in P} G_ij`` is convex in the indicator of P: no step to such a pattern lowers it.
@@ -223,7 +228,7 @@ def _ascended(table: Array, participation: Participation, weights: Array) -> Pat
     return found
 
 
-def _grown(table: Array, participation: Participation) -> Pattern:
+def _build_heavy_pattern(table: Array, participation: Participation) -> Pattern:
     """Return a pattern that takes, one by one, the round that adds most."""
     free, gain = np.ones(len(table), dtype=np.bool_), np.diagonal(table).copy()
     found: list[int] = []
@@ -235,17 +240,21 @@ def _grown(table: Array, participation: Participation) -> Pattern:
     return tuple(sorted(found))
 
 
-def _largest(squares: Iterable[Squared]) -> Squared:
+def _merge_largest_squares(squares: Iterable[Squared]) -> Squared:
     """Return the largest of several, which may overlap."""
-    return reduce(_joined, squares)
+    return reduce(_merge_two_squares, squares)
 
 
-def _joined(one: Squared, other: Squared) -> Squared:
+def _merge_two_squares(one: Squared, other: Squared) -> Squared:
     pattern = one.pattern if float(one.lower) >= float(other.lower) else other.pattern
-    return Squared(_max(one.lower, other.lower), _max(one.upper, other.upper), pattern)
+    return Squared(
+        _compute_larger_entry(one.lower, other.lower),
+        _compute_larger_entry(one.upper, other.upper),
+        pattern,
+    )
 
 
-def _max(one: Entry, other: Entry) -> Entry:
+def _compute_larger_entry(one: Entry, other: Entry) -> Entry:
     if one >= other:
         return one
     if one < other:
@@ -257,11 +266,11 @@ def root_up(square: Entry) -> float:
     """Return a double that stands for no less than the square root."""
     if isinstance(square, fmpq):
         return rounding.root_up(Fraction(int(square.p), int(square.q)))
-    return rounding.ceiling(square.upper().sqrt())
+    return rounding.round_ball_up(square.upper().sqrt())
 
 
 def root_down(square: Entry) -> float:
     """Return a double that stands for no more than the square root of a number at least 0."""
     if isinstance(square, fmpq):
         return rounding.root_down(Fraction(int(square.p), int(square.q)))
-    return rounding.floor(square.nonnegative_part().lower().sqrt())
+    return rounding.round_ball_down(square.nonnegative_part().lower().sqrt())

@@ -30,7 +30,7 @@ import numpy as np
 from flint import arb, arb_poly, fmpq, fmpq_mat
 
 from dpaudit._typing import Array
-from dpaudit.guarantees.rounding import ceiling
+from dpaudit.guarantees.rounding import round_ball_up
 
 Entry: TypeAlias = "fmpq | arb"
 _ULP = 2.0**-52  # of doubles: twice what one operation is off
@@ -113,7 +113,9 @@ class Strategy(ABC):
     def magnitudes(self) -> Array:
         """Return ``|G|`` in doubles that are not below it, shape ``(rounds, rounds)``."""
         rows = self.gram(range(self.rounds))
-        return np.array([[ceiling(size(entry)) for entry in row] for row in rows])
+        return np.array(
+            [[round_ball_up(compute_entry_size(entry)) for entry in row] for row in rows]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,13 +189,15 @@ class Toeplitz(Strategy):
         for start, sign in zip(rounds, signs or [1] * len(rounds), strict=True):
             for row, one in enumerate(self.used[: self.rounds - start], start=start):
                 total[row] = total[row] + sign * one
-        return _sum(one * one for one in total)
+        return _sum_entries(one * one for one in total)
 
     def inner(self, one: int, other: int) -> Entry:
         """Return ``<c_i, c_j>``."""
         early, late = min(one, other), max(one, other)
         shifted = self.used[late - early :]
-        return _sum(a * b for a, b in zip(self.used[: self.rounds - late], shifted, strict=False))
+        return _sum_entries(
+            a * b for a, b in zip(self.used[: self.rounds - late], shifted, strict=False)
+        )
 
     def gram(self, rounds: Sequence[int]) -> list[list[Entry]]:
         """Return G; of all rounds, along the diagonals, each entry from the one after it."""
@@ -213,7 +217,7 @@ class Toeplitz(Strategy):
         if not self.is_nonnegative:
             return super().magnitudes()
         c = np.zeros(self.rounds)
-        c[: len(self.used)] = [ceiling(size(entry)) for entry in self.used]
+        c[: len(self.used)] = [round_ball_up(compute_entry_size(entry)) for entry in self.used]
         table = np.zeros((self.rounds, self.rounds))
         for gap in range(self.rounds):
             late = np.arange(gap, self.rounds)
@@ -258,8 +262,8 @@ class Dense(Strategy):
         """Return ``|| sum_j s_j c_j ||^2``."""
         signed = list(zip(rounds, signs or [1] * len(rounds), strict=True))
         rows = range(self.matrix.nrows())
-        sums = (_sum(sign * self.matrix[row, one] for one, sign in signed) for row in rows)
-        return _sum(one * one for one in sums)
+        sums = (_sum_entries(sign * self.matrix[row, one] for one, sign in signed) for row in rows)
+        return _sum_entries(one * one for one in sums)
 
     def is_orthogonal(self, gap: int) -> bool:
         """Return whether columns at least so far apart have an inner product of 0."""
@@ -375,12 +379,12 @@ class Tree(Strategy):
         return table
 
 
-def size(entry: Entry) -> arb:
+def compute_entry_size(entry: Entry) -> arb:
     """Return the size of an entry, a ball."""
     return abs(arb(entry))
 
 
-def _sum(values: Iterable[Entry]) -> Entry:
+def _sum_entries(values: Iterable[Entry]) -> Entry:
     start: Entry = fmpq(0)
     return reduce(operator.add, values, start)
 
@@ -424,7 +428,7 @@ def _one_power(rounds: int, base: Fraction, *, is_root: bool) -> list[Entry]:
     return found
 
 
-def whitened(rows: fmpq_mat, noise: fmpq_mat) -> fmpq_mat | None:
+def whiten_rows(rows: fmpq_mat, noise: fmpq_mat) -> fmpq_mat | None:
     """Return C with ``A = B C`` for the release ``A x + B z``; None where B has no inverse."""
     try:
         return noise.solve(rows)

@@ -37,7 +37,7 @@ from scipy.special import ndtri_exp
 
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.mixtures import Mixture, MixturePair
-from dpaudit.accounting.pairs.ratios import Ratios, between
+from dpaudit.accounting.pairs.ratios import Ratios, round_cells_to_ratios
 
 _LEAST_NOISE, _MOST_NOISE = 0.1, 1e4
 _NODES = 1024
@@ -112,7 +112,7 @@ class Allocated:
         log_p, log_q = pair.p.log_masses(outputs), pair.q.log_masses(outputs)
         with np.errstate(divide="ignore"):
             ends = np.append(np.log(nodes), np.inf)
-        law = between(log_p, log_q, ends, upper=self.upper)
+        law = round_cells_to_ratios(log_p, log_q, ends, upper=self.upper)
         values, at = np.unique(np.exp(law.log_ratios), return_inverse=True)
         masses = np.bincount(at, np.exp(law.log_masses), len(values))
         return _Mean(1, masses.astype(np.float64), values, law.infinite)

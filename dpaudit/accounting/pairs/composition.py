@@ -34,7 +34,7 @@ from dpaudit.accounting.events import (
     Release,
     Sequence,
     ShuffledGaussian,
-    releases,
+    get_releases,
 )
 from dpaudit.accounting.pairs.allocation import Allocated, within_reach
 from dpaudit.accounting.pairs.exponential_norm import ObjectivePerturbationPair, pair_of
@@ -49,9 +49,9 @@ from dpaudit.accounting.pairs.mixtures import (
     FixedSizeReplaced,
     LargestOfShuffled,
     MixturePair,
-    drawn_with_replacement,
-    fixed_size,
-    fixed_size_with_replacement,
+    make_fixed_size_pair,
+    make_fixed_size_redraw_pair,
+    make_replacement_draw_pair,
     poisson_replaced,
 )
 from dpaudit.accounting.pairs.pair import DominatingPair
@@ -99,12 +99,12 @@ class Composition:
             Two parameters together pass what a number can hold.
         """
         gaussian, pairs = [], []
-        for part in releases(event):
+        for part in get_releases(event):
             whole = _whole_sample(part)
             if isinstance(whole, GaussianRelease):
                 gaussian.append(whole)
             else:
-                pairs.append((_pair(replace(part, count=1)), part.count))
+                pairs.append((_build_dominating_pair(replace(part, count=1)), part.count))
         mu = gaussian_guarantee(Sequence(tuple(gaussian))).mu
         if mu > 0:
             pairs.insert(0, (GaussianPair(mu), 1))
@@ -117,11 +117,11 @@ class Composition:
         They are the dominating ones wherever these are attained themselves.
         """
         dominating = cls.of(event)
-        parts = releases(event)
+        parts = get_releases(event)
         enclosed = (AllocatedGaussian, BatchedGaussian, ShuffledGaussian, *FINITE)
         if not any(isinstance(part, enclosed) for part in parts):
             return dominating
-        pairs = [(_attained(replace(part, count=1)), part.count) for part in parts]
+        pairs = [(_build_attained_pair(replace(part, count=1)), part.count) for part in parts]
         return cls(tuple((pair, count) for pair, count in pairs if pair is not None))
 
     def __iter__(self) -> Iterator[tuple[DominatingPair, int]]:
@@ -273,17 +273,17 @@ def _whole_sample(part: Release) -> Release:
 
 
 @lru_cache(maxsize=256)  # pairs keep what they worked out about themselves
-def _pair(part: Release) -> DominatingPair | None:
+def _build_dominating_pair(part: Release) -> DominatingPair | None:
     match part:
         case LaplaceRelease():
             ratio = rounding.quotient_up(part.sensitivity, part.noise_scale)
-            shift = _finite("sensitivity / noise_scale", ratio)
+            shift = _require_finite_ratio("sensitivity / noise_scale", ratio)
             return LaplacePair(shift) if shift else None
         case ExponentialNormRelease():
-            shift = _rate(part)
+            shift = _compute_norm_shift(part)
             return pair_of(shift, part.dimension) if shift else None
         case ObjectivePerturbation():
-            return _objective(part)
+            return _build_objective_pair(part)
         case ApproximateRelease():
             if part.epsilon == part.delta == 0:
                 return None
@@ -295,7 +295,7 @@ def _pair(part: Release) -> DominatingPair | None:
         case AllocatedGaussian():
             return RatioPair(Allocated(part.batches, part.noise_multiplier))
         case BatchedGaussian():
-            return _batched(part)
+            return _build_batched_pair(part)
         case (
             RandomizedResponse()
             | DiscreteLaplaceRelease()
@@ -313,35 +313,37 @@ def _pair(part: Release) -> DominatingPair | None:
             )
 
 
-def _batched(part: BatchedGaussian) -> DominatingPair:
+def _build_batched_pair(part: BatchedGaussian) -> DominatingPair:
     records, batch, noise = part.records, part.batch_size, part.noise_multiplier
     twice = _shift(2.0, noise)
     match part.sampling, part.relation == REPLACE, part.relation == ADD_REMOVE:
         case "poisson", True, _:
             return RatioPair(poisson_replaced(part.ratio, twice / 2))
         case "poisson", False, _:
-            return _sampled(part.ratio, noise)
+            return _build_sampled_gaussian_pair(part.ratio, noise)
         case "fixed", _, True:
-            return _sampled(part.ratio, noise / 2)
+            return _build_sampled_gaussian_pair(part.ratio, noise / 2)
         case "fixed", replaced, False if batch == records:  # nobody's place is taken
             return GaussianPair(twice if replaced else _shift(1.0, noise))
         case "fixed", _, False:
-            return RatioPair(fixed_size(records, batch, twice))
+            return RatioPair(make_fixed_size_pair(records, batch, twice))
         case _, _, True:
-            return RatioPair(drawn_with_replacement(records, batch, twice))
-    return RatioPair(fixed_size_with_replacement(records, batch, twice))
+            return RatioPair(make_replacement_draw_pair(records, batch, twice))
+    return RatioPair(make_fixed_size_redraw_pair(records, batch, twice))
 
 
-def _sampled(ratio: float, noise: float) -> DominatingPair:
+def _build_sampled_gaussian_pair(ratio: float, noise: float) -> DominatingPair:
     return GaussianPair(_shift(1.0, noise)) if ratio == 1 else SubsampledGaussianPair(ratio, noise)
 
 
 def _shift(sensitivity: float, noise: float) -> float:
-    return _finite("sensitivity / noise_multiplier", rounding.quotient_up(sensitivity, noise))
+    return _require_finite_ratio(
+        "sensitivity / noise_multiplier", rounding.quotient_up(sensitivity, noise)
+    )
 
 
 @lru_cache(maxsize=256)
-def _attained(part: Release) -> DominatingPair | None:
+def _build_attained_pair(part: Release) -> DominatingPair | None:
     match part:
         case AllocatedGaussian() if not within_reach(part.noise_multiplier):
             shift = _shift(1.0, part.noise_multiplier)
@@ -360,10 +362,10 @@ def _attained(part: Release) -> DominatingPair | None:
             | GaussianMixtureRelease()
         ):
             return finite_pair(part, upper=False)
-        case BatchedGaussian() if part.relation == ADD_REMOVE and not _displaces(part):
+        case BatchedGaussian() if part.relation == ADD_REMOVE and not _is_replacing_records(part):
             return GaussianPair(_shift(1.0, part.noise_multiplier))
         case BatchedGaussian():
-            source = getattr(_batched(part), "source", None)
+            source = getattr(_build_batched_pair(part), "source", None)
             match source:
                 case FixedSizeReplaced():
                     return RatioPair(source.attained(zeroed=part.relation == ZERO_OUT))
@@ -373,7 +375,7 @@ def _attained(part: Release) -> DominatingPair | None:
     return pair
 
 
-def _displaces(part: BatchedGaussian) -> bool:
+def _is_replacing_records(part: BatchedGaussian) -> bool:
     """Return whether a record that is drawn takes the place of another one.
 
     It does not where the smaller dataset has too few records for a batch: whatever a loader makes
@@ -387,19 +389,19 @@ def _displaces(part: BatchedGaussian) -> bool:
     return True
 
 
-def _objective(part: ObjectivePerturbation) -> DominatingPair | None:
-    shift = _rate(part)
+def _build_objective_pair(part: ObjectivePerturbation) -> DominatingPair | None:
+    shift = _compute_norm_shift(part)
     if shift:
         return ObjectivePerturbationPair(shift, part.dimension, part.log_determinant)
     return RandomizedResponsePair(part.log_determinant) if part.log_determinant else None
 
 
-def _rate(part: ExponentialNormRelease | ObjectivePerturbation) -> float:
+def _compute_norm_shift(part: ExponentialNormRelease | ObjectivePerturbation) -> float:
     product = rounding.product_up(part.sensitivity, part.noise_rate)
-    return _finite("sensitivity * noise_rate", product)
+    return _require_finite_ratio("sensitivity * noise_rate", product)
 
 
-def _finite(name: str, value: float) -> float:
+def _require_finite_ratio(name: str, value: float) -> float:
     if not math.isfinite(value):
         raise InvalidArgument(name, value, "a finite number")
     return value
@@ -430,11 +432,13 @@ class Bracket:
     def outward(self, most: float = math.inf) -> Bracket:
         """Return ends, of at most ``most``, that hold though they were rounded to the nearest."""
         if self.upper == math.inf:
-            lower = rounding.below(self.lower, 0.0) if self.lower < math.inf else self.lower
+            lower = rounding.bound_below(self.lower, 0.0) if self.lower < math.inf else self.lower
             return Bracket(lower, math.inf)
-        upper = min(rounding.above(self.upper, 0.0) if self.upper < most else self.upper, most)
+        upper = min(
+            rounding.bound_above(self.upper, 0.0) if self.upper < most else self.upper, most
+        )
         known = self.lower == most and rounding.is_short(most)
-        lower = self.lower if known else rounding.below(self.lower, 0.0)
+        lower = self.lower if known else rounding.bound_below(self.lower, 0.0)
         return Bracket(min(lower, upper), upper)
 
     @classmethod

@@ -102,11 +102,11 @@ from dpaudit.accounting.pairs.pair import (
     Continuous,
     DominatingPair,
     characteristic_of,
+    compute_tilted_log_moments,
     farthest_moment,
     joined,
     log_mgf_of,
-    resolving,
-    tilted_moments,
+    make_resolving_edges,
 )
 
 _MARGIN = 1.01  # of a maximum found numerically
@@ -115,8 +115,8 @@ _FAR = 1e9  # beyond it the library has no value
 
 def pair_of(shift: float, dimension: int) -> ExponentialNormPair | LaplacePair:
     """Return the pair for ``alpha ||v||`` and the dimension; in one dimension it is Laplace's."""
-    check.positive("shift", shift)
-    check.integer("dimension", dimension, least=1)
+    check.require_positive("shift", shift)
+    check.require_integer("dimension", dimension, least=1)
     return LaplacePair(shift) if dimension == 1 else ExponentialNormPair(shift, dimension)
 
 
@@ -208,7 +208,9 @@ class ExponentialNormPair(Continuous):
         y = np.asarray(y0 + 1j * frequencies * self.shift, dtype=np.complex128)
         second = _log_beta(self.dimension + 2) + float(_log_0f1(half + 1, np.array(y0)))
         share = math.exp(second - float(self._log_g(np.array(y0))))
-        return (1 - share) * _ratio(half, y, y0) + share * _ratio(half + 1, y, y0)
+        return (1 - share) * _compute_bessel_ratio(half, y, y0) + share * _compute_bessel_ratio(
+            half + 1, y, y0
+        )
 
     def variation(self, order: float) -> float:
         """Return twice the maximum of a density that is log-concave from three dimensions on."""
@@ -273,7 +275,7 @@ def _log_series(b: float, y: float) -> float:
     return float(logsumexp(terms))
 
 
-def _ratio(b: float, y: Complex, y0: float) -> Complex:
+def _compute_bessel_ratio(b: float, y: Complex, y0: float) -> Complex:
     """Return ``0F1(b; y^2/4) / 0F1(b; y0^2/4)`` for ``y`` with real part ``y0 > 0``."""
     ratio: Complex = (y0 / y) ** (b - 1) * (ive(b - 1, y) / ive(b - 1, y0))
     return ratio
@@ -351,7 +353,7 @@ class ObjectivePerturbationPair(DominatingPair):
 
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log E_P[exp(order L)]``, same shape."""
-        return tilted_moments(self, -self.largest, self.largest, orders)
+        return compute_tilted_log_moments(self, -self.largest, self.largest, orders)
 
     @property
     def farthest_order(self) -> float:
@@ -375,5 +377,5 @@ class ObjectivePerturbationPair(DominatingPair):
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]``."""
-        edges = resolving(-self.largest, self.largest, order, frequencies)
+        edges = make_resolving_edges(-self.largest, self.largest, order, frequencies)
         return characteristic_of(self.atoms(edges), order, frequencies)

@@ -34,7 +34,7 @@ from dpaudit.accounting.discrete_events import (
 from dpaudit.accounting.events import PoissonSubsampledLaplace
 from dpaudit.accounting.pairs.mixtures import Mixture, MixturePair
 from dpaudit.accounting.pairs.pair import Atoms, DominatingPair
-from dpaudit.accounting.pairs.ratios import RatioPair, Ratios, between
+from dpaudit.accounting.pairs.ratios import RatioPair, Ratios, round_cells_to_ratios
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import rounding
 
@@ -137,7 +137,7 @@ class SampledLaplaceRatios:
         log_q = np.concatenate([[math.log(0.5)], inner - y[:-1], [-s - math.log(2)]])
         log_s = np.concatenate([[-s - math.log(2)], inner + y[1:] - s, [math.log(0.5)]])
         edges = self._level(np.concatenate([[-s], 2 * y - s, [s]]))
-        found = between(self._mixed(log_q, log_s), log_q, edges, upper=self.upper)
+        found = round_cells_to_ratios(self._mixed(log_q, log_s), log_q, edges, upper=self.upper)
         return Ratios(found.log_masses, found.log_ratios, slack=_SLACK * (1 + s))
 
     def _level(self, log_ratio: Array) -> Array:
@@ -179,23 +179,23 @@ def finite_pair(part: _Finite, *, upper: bool = True) -> DominatingPair | None:
         case DiscreteGaussianRelease(sensitivity=shift, noise_scale=scale) if shift:
             return RatioPair(DiscreteGaussianRatios(shift, scale, upper))
         case PoissonSubsampledLaplace() if part.sensitivity:
-            return _sampled_laplace(part, upper)
+            return _build_sampled_laplace_pair(part, upper)
         case GaussianMixtureRelease() if max(part.sensitivities) > 0:
-            return _mixture(part, upper)
+            return _build_gaussian_mixture_pair(part, upper)
     return None
 
 
-def _sampled_laplace(part: PoissonSubsampledLaplace, upper: bool) -> DominatingPair:
+def _build_sampled_laplace_pair(part: PoissonSubsampledLaplace, upper: bool) -> DominatingPair:
     shift = rounding.quotient_up(part.sensitivity, part.noise_scale)
     if not shift <= _MOST_LAPLACE:
         expected = f"at most {_MOST_LAPLACE:g}"
         raise InvalidArgument("sensitivity / noise_scale", shift, expected)
     source = SampledLaplaceRatios(part.sampling_ratio, shift, upper)
-    lost = rounding.above(-float(source._level(np.array(-shift))), shift)
+    lost = rounding.bound_above(-float(source._level(np.array(-shift))), shift)
     return BoundedRatioPair(source, ends=(pure_epsilon(part), lost))
 
 
-def _mixture(part: GaussianMixtureRelease, upper: bool) -> DominatingPair:
+def _build_gaussian_mixture_pair(part: GaussianMixtureRelease, upper: bool) -> DominatingPair:
     shifts = (rounding.quotient_up(s, part.noise_scale) for s in part.sensitivities)
     there = [(p, m) for p, m in zip(part.probabilities, shifts, strict=True) if p]
     mixture = Mixture(tuple(p for p, _ in there), tuple(m for _, m in there))

@@ -89,7 +89,7 @@ class GaussianPair(Continuous):
 
     def characteristic_error(self, order: float, frequencies: Array) -> Array:
         """Return what the rounding of its exponent makes of it."""
-        return rounded_waves(frequencies * (2 * abs(order) + 1) * self.mu**2 / 2)
+        return bound_wave_rounding(frequencies * (2 * abs(order) + 1) * self.mu**2 / 2)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class LaplacePair(Continuous):
 
     def characteristic_error(self, order: float, frequencies: Array) -> Array:
         """Return what the rounding of its exponents makes of it."""
-        return rounded_waves(frequencies * self.shift)
+        return bound_wave_rounding(frequencies * self.shift)
 
     def variation(self, order: float) -> float:
         """Return twice the density at the upper end, for orders of at least -1/2."""
@@ -235,10 +235,10 @@ class RandomizedResponsePair(DominatingPair):
 
     def characteristic_error(self, order: float, frequencies: Array) -> Array:
         """Return what the rounding of its exponents makes of it."""
-        return rounded_waves(frequencies * self.epsilon)
+        return bound_wave_rounding(frequencies * self.epsilon)
 
 
-def rounded_waves(phases: Array) -> Array:
+def bound_wave_rounding(phases: Array) -> Array:
     """Return how far waves of size 1 at most may be off whose phases were rounded."""
     return np.asarray(4 * rounding.UNIT * (1 + np.abs(phases)))
 
@@ -372,7 +372,7 @@ class SubsampledGaussianPair(Continuous):
 
     def variation(self, order: float) -> float:
         """Return the variation of the loss's tilted density, with a margin."""
-        return float(_parts(self, order)[1][0])
+        return float(_bound_tilted_parts(self, order)[1][0])
 
     def envelope(self, order: float, frequency: float) -> float:
         """Return a bound on the size of `characteristic` from this frequency on.
@@ -382,7 +382,7 @@ class SubsampledGaussianPair(Continuous):
         is above or below some loss: a record that is rarely drawn hardly ever moves the loss from
         ``log(1 - q)``, where its density is so high that nothing is gained by the whole.
         """
-        masses, variations = _parts(self, order)
+        masses, variations = _bound_tilted_parts(self, order)
         return min(1.0, float(np.min(1 - masses + variations / frequency)))
 
     def tilted(self, order: float) -> tuple[Array, Array, Array]:
@@ -412,7 +412,7 @@ class SubsampledGaussianPair(Continuous):
 
 
 @lru_cache(maxsize=64)
-def _parts(pair: SubsampledGaussianPair, order: float) -> tuple[Array, Array]:
+def _bound_tilted_parts(pair: SubsampledGaussianPair, order: float) -> tuple[Array, Array]:
     """Return masses that parts of the tilted law have at least, and their densities' variations.
 
     The first is all of it; the others begin, or end, at one of the points of a grid.

@@ -43,7 +43,7 @@ import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtri_exp
 
 from dpaudit._typing import Array
-from dpaudit.accounting.pairs.ratios import Ratios, between, mirrored
+from dpaudit.accounting.pairs.ratios import Ratios, mirror_ratio_laws, round_cells_to_ratios
 from dpaudit.errors import ConvergenceError
 
 _CELLS, _MOST_CELLS, _WIDEST = 2**13, 2**15, 2.0**-5
@@ -87,7 +87,7 @@ class Mixture:
 ORIGIN = Mixture((1.0,), (0.0,))
 
 
-def _cut(low: float, high: float) -> Array:
+def _make_narrow_cell_edges(low: float, high: float) -> Array:
     """Return edges of cells that are small beside the noise's deviation, 1, or raise."""
     cells = max(_CELLS, math.ceil(min((high - low) / _WIDEST, 1e300)))
     if cells > _MOST_CELLS:
@@ -121,7 +121,7 @@ class MixturePair:
         """Return edges of cells; all but tails of this mass lies between."""
         reach = -float(ndtri_exp(math.log(tail)))
         means = (*self.p.means, *self.q.means)
-        return _cut(min(means) - reach, max(means) + reach)
+        return _make_narrow_cell_edges(min(means) - reach, max(means) + reach)
 
     def law(self, tail: float) -> Ratios:
         """Return the ratio's law, above or below."""
@@ -129,11 +129,11 @@ class MixturePair:
         at = self.p.log_density(edges) - self.q.log_density(edges)
         ends = np.concatenate([[-np.inf], at, [np.inf]])
         log_p, log_q = self.p.log_masses(edges), self.q.log_masses(edges)
-        found = between(log_p, log_q, ends, upper=self.upper)
+        found = round_cells_to_ratios(log_p, log_q, ends, upper=self.upper)
         return replace(found, infinite=found.infinite + self.lost)
 
 
-def sampled_pair(ratio: float, shift: float) -> MixturePair:
+def make_sampled_mixture_pair(ratio: float, shift: float) -> MixturePair:
     """Return ``(1-q) N(0, 1) + q N(shift, 1)`` against N(0, 1)."""
     if ratio == 1:
         return MixturePair(Mixture((1.0,), (shift,)))
@@ -148,13 +148,13 @@ def poisson_replaced(ratio: float, shift: float) -> MixturePair:
     return MixturePair(Mixture(weights, (0.0, shift)), Mixture(weights, (0.0, -shift)))
 
 
-def drawn_with_replacement(records: int, batch: int, shift: float) -> MixturePair:
+def make_replacement_draw_pair(records: int, batch: int, shift: float) -> MixturePair:
     """Return ``sum_k p_k N(k shift, 1)`` against N(0, 1), k drawn as often as a record is."""
-    weights, lost = _draws(records, batch)
-    return MixturePair(_multiples(weights, shift), lost=lost)
+    weights, lost = _compute_draw_probabilities(records, batch)
+    return MixturePair(_make_multiples_mixture(weights, shift), lost=lost)
 
 
-def _multiples(weights: tuple[float, ...], shift: float) -> Mixture:
+def _make_multiples_mixture(weights: tuple[float, ...], shift: float) -> Mixture:
     """Return the mixture of shifts 0, 1, 2, ... times one, as far as they have a weight."""
     means = [k * shift for k in range(len(weights))]
     there = [(weight, mean) for weight, mean in zip(weights, means, strict=True) if weight]
@@ -164,7 +164,7 @@ def _multiples(weights: tuple[float, ...], shift: float) -> Mixture:
 _LEAST_WEIGHT, _MOST_DRAWS = 1e-60, 64
 
 
-def _draws(records: int, batch: int) -> tuple[tuple[float, ...], float]:
+def _compute_draw_probabilities(records: int, batch: int) -> tuple[tuple[float, ...], float]:
     """Return the probabilities of being drawn 0, 1, ... times, and of being drawn more often."""
     from scipy.stats import binom  # takes half a second: for those alone who need it
 
@@ -200,7 +200,7 @@ class FixedSizeReplaced:
     def law(self, tail: float) -> Ratios:
         """Return the law."""
         sampled = 1 - self.weights[0]
-        return mirrored(
+        return mirror_ratio_laws(
             [
                 (weight / sampled, self._beyond_one(sampled, k * self.shift, tail))
                 for k, weight in enumerate(self.weights)
@@ -210,18 +210,18 @@ class FixedSizeReplaced:
 
     def _beyond_one(self, sampled: float, shift: float, tail: float) -> Ratios:
         """Return the law above of the ratios of at least 1, whose outputs are beyond the middle."""
-        pair = sampled_pair(sampled, shift)
+        pair = make_sampled_mixture_pair(sampled, shift)
         edges = pair.edges(tail)
         edges = np.concatenate([[shift / 2], edges[edges > shift / 2]])
         at = pair.p.log_density(edges) - pair.q.log_density(edges)
         at[0] = 0.0
         log_p, log_q = (side.log_masses(edges)[1:] for side in (pair.p, pair.q))
-        return between(log_p, log_q, np.append(at, np.inf), upper=True)
+        return round_cells_to_ratios(log_p, log_q, np.append(at, np.inf), upper=True)
 
     def attained(self, *, zeroed: bool) -> MixturePair:
         """Return one direction as some neighbours attain it, or as some with a zeroed record do."""
-        q = _multiples(self.weights, self.shift / 2) if zeroed else ORIGIN
-        return MixturePair(_multiples(self.weights, self.shift), q, upper=False)
+        q = _make_multiples_mixture(self.weights, self.shift / 2) if zeroed else ORIGIN
+        return MixturePair(_make_multiples_mixture(self.weights, self.shift), q, upper=False)
 
 
 @dataclass(frozen=True)
@@ -249,9 +249,9 @@ class LargestOfShuffled:
         """Return the law."""
         reach = -float(ndtri_exp(math.log(tail)))
         low = min(-float(ndtri_exp(math.log(tail) / self.batches)), 0.0)
-        edges = _cut(-reach + low, reach + self.shift)
+        edges = _make_narrow_cell_edges(-reach + low, reach + self.shift)
         log_p, log_q = (self._log_masses(edges, mean) for mean in (self.shift, self.other))
-        return between(log_p, log_q, np.zeros(len(edges) + 1), upper=False)
+        return round_cells_to_ratios(log_p, log_q, np.zeros(len(edges) + 1), upper=False)
 
     def _log_masses(self, edges: Array, mean: float) -> Array:
         """Return the logarithms of the masses of cells and beyond: densities have two terms."""
@@ -269,13 +269,13 @@ class LargestOfShuffled:
         return np.concatenate([[low], logsumexp(logs, axis=1), [high]])
 
 
-def fixed_size(records: int, batch: int, shift: float) -> FixedSizeReplaced:
+def make_fixed_size_pair(records: int, batch: int, shift: float) -> FixedSizeReplaced:
     """Return what replaces a record of a batch drawn without replacement."""
     ratio = batch / records
     return FixedSizeReplaced((1 - ratio, ratio), shift)
 
 
-def fixed_size_with_replacement(records: int, batch: int, shift: float) -> FixedSizeReplaced:
+def make_fixed_size_redraw_pair(records: int, batch: int, shift: float) -> FixedSizeReplaced:
     """Return what replaces a record of a batch drawn with replacement."""
-    weights, lost = _draws(records, batch)
+    weights, lost = _compute_draw_probabilities(records, batch)
     return FixedSizeReplaced(weights, shift, lost)

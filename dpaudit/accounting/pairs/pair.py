@@ -210,7 +210,7 @@ class Continuous(DominatingPair):
 
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log E_P[exp(order L)]`` by quadrature, same shape."""
-        return tilted_moments(self, *self._ends, orders)
+        return compute_tilted_log_moments(self, *self._ends, orders)
 
     def characteristic(self, order: float, frequencies: Array) -> Complex:
         """Return ``E_P[exp((order + i u) L)] / E_P[exp(order L)]`` by quadrature.
@@ -218,7 +218,7 @@ class Continuous(DominatingPair):
         Near frequency 0 it is close to 1, and all that many steps make of it is in the difference:
         there that is summed up.
         """
-        edges = resolving(*self._where(order), order, frequencies)
+        edges = make_resolving_edges(*self._where(order), order, frequencies)
         values = characteristic_of(self.atoms(edges), order, frequencies)
         if _from_zero(frequencies):
             first = _less_one(*_near_zero(self, order, float(frequencies[1])), frequencies[1])
@@ -240,7 +240,7 @@ class Continuous(DominatingPair):
         low, high = self._ends
         if abs(order) > self.farthest_order:
             return low, high
-        atoms = _resolved(self, low, high, _power(order))
+        atoms = _build_resolved_atoms(self, low, high, _round_order_to_power(order))
         tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
         first = int(np.searchsorted(np.cumsum(tilted), _ASIDE))
         last = len(tilted) - int(np.searchsorted(np.cumsum(tilted[::-1]), _ASIDE))
@@ -248,7 +248,7 @@ class Continuous(DominatingPair):
         return float(low), float(high)
 
 
-def cut(low: float, high: float, cells: int) -> Array:
+def make_equal_cell_edges(low: float, high: float, cells: int) -> Array:
     """Return the edges of equal cells between two ends, the outermost of which keep what is beyond.
 
     A loss that bends too little for floating-point numbers has the same value at many outputs: the
@@ -259,7 +259,7 @@ def cut(low: float, high: float, cells: int) -> Array:
     return edges
 
 
-def resolving(low: float, high: float, order: float, frequencies: Array) -> Array:
+def make_resolving_edges(low: float, high: float, order: float, frequencies: Array) -> Array:
     """Return edges so close that a rule between them resolves tilt and waves, or raise."""
     top = float(np.max(np.abs(frequencies), initial=0.0))
     cells = (high - low) * max(top / _PHASE, abs(order) / _GROWTH) + 1
@@ -268,12 +268,12 @@ def resolving(low: float, high: float, order: float, frequencies: Array) -> Arra
             f"characteristic function: {len(frequencies)} frequencies up to {top:.1e} take "
             f"{cells:.1e} cells, which is too much work; use the numerical accountant"
         )
-    return cut(low, high, math.ceil(cells))
+    return make_equal_cell_edges(low, high, math.ceil(cells))
 
 
 def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex:
     """Return ``sum mass exp((order + i u) loss)`` over its value at ``u = 0``."""
-    losses, tilted = tilted_of(atoms, order)
+    losses, tilted = tilt_atoms(atoms, order)
     if _from_zero(frequencies):
         return fourier_sums(losses, tilted, float(frequencies[1]), len(frequencies))
     count, steps = len(frequencies), np.diff(frequencies)
@@ -293,7 +293,9 @@ def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex
 def _near_zero(pair: Continuous, order: float, step: float) -> tuple[Array, Array]:
     """Return losses and probabilities of a tilted law, close enough for the first frequencies."""
     frequencies = step * np.arange(_FIRST, dtype=np.float64)
-    return tilted_of(pair.atoms(resolving(*pair._where(order), order, frequencies)), order)
+    return tilt_atoms(
+        pair.atoms(make_resolving_edges(*pair._where(order), order, frequencies)), order
+    )
 
 
 def _less_one(losses: Array, masses: Array, step: float) -> Complex:
@@ -317,7 +319,7 @@ def _less_one(losses: Array, masses: Array, step: float) -> Complex:
     return np.asarray((both + alone).sum(axis=0)).ravel()
 
 
-def tilted_of(atoms: Atoms, order: float) -> tuple[Array, Array]:
+def tilt_atoms(atoms: Atoms, order: float) -> tuple[Array, Array]:
     """Return losses and their probabilities, tilted by ``exp(order L)``, but for the faintest."""
     tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
     keep = tilted > 1e-22 * tilted.max()
@@ -338,7 +340,9 @@ def log_mgf_of(atoms: Atoms, orders: Array) -> Array:
     return np.array(sums).reshape(np.shape(orders))
 
 
-def tilted_moments(pair: DominatingPair, low: float, high: float, orders: Array) -> Array:
+def compute_tilted_log_moments(
+    pair: DominatingPair, low: float, high: float, orders: Array
+) -> Array:
     """Return ``log E_P[exp(order L)]`` of a loss between two ends, at any orders, same shape.
 
     The tilt must not grow by much within a panel, or the rule would miss it. Beyond the order of
@@ -350,7 +354,7 @@ def tilted_moments(pair: DominatingPair, low: float, high: float, orders: Array)
     def moment(order: float) -> float:
         if abs(order) > farthest:
             return max(order * high, order * low, 0.0)
-        return log_sum(_resolved(pair, low, high, _power(order)), order)
+        return log_sum(_build_resolved_atoms(pair, low, high, _round_order_to_power(order)), order)
 
     sums = [moment(order) for order in np.asarray(orders, dtype=float).ravel().tolist()]
     return np.array(sums).reshape(np.shape(orders))
@@ -362,14 +366,16 @@ def farthest_moment(low: float, high: float) -> float:
     return 2.0 ** math.floor(math.log2(most)) if most >= 1 else 0.0
 
 
-def _power(order: float) -> float:
+def _round_order_to_power(order: float) -> float:
     """Return a power of 2 that is no smaller than the order, for which laws are kept."""
     return 2.0 ** math.ceil(math.log2(max(abs(order), 1.0)))
 
 
 @lru_cache(maxsize=4096)
-def _resolved(pair: DominatingPair, low: float, high: float, order: float) -> Atoms:
-    return pair.atoms(cut(low, high, math.ceil((high - low) * order / _GROWTH) + 1))
+def _build_resolved_atoms(pair: DominatingPair, low: float, high: float, order: float) -> Atoms:
+    return pair.atoms(
+        make_equal_cell_edges(low, high, math.ceil((high - low) * order / _GROWTH) + 1)
+    )
 
 
 def log_sum(atoms: Atoms, order: float) -> float:

@@ -17,7 +17,7 @@ Of a P and a Q that are known for ratios above 1 alone (a relation that is symme
 of which is proved for ``a >= 1``) the rest follows: ``H_a(P || Q) = 1 - a + a H_{1/a}(Q || P)``
 with ``H(Q || P)`` bounded by the same f. The pair with this profile has, besides the ratios above
 1, each of them once more as ``1/S`` with P- and Q-mass exchanged, and what is left at 1
-(`mirrored`; Zhu, Dong & Wang 2022, Theorem 11, for fixed batches).
+(`mirror_ratio_laws`; Zhu, Dong & Wang 2022, Theorem 11, for fixed batches).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Ratios:
         return replace(self, log_masses=self.log_masses[keep], log_ratios=self.log_ratios[keep])
 
 
-class Source(Protocol):
+class RatioSource(Protocol):
     """A law that encloses a pair's ratio from one side; hashable, so that what it finds is kept."""
 
     @property
@@ -91,11 +91,11 @@ class Source(Protocol):
 
 
 @lru_cache(maxsize=64)
-def _law(source: Source, tail: float) -> Ratios:
+def _compute_ratio_law(source: RatioSource, tail: float) -> Ratios:
     return source.law(tail)
 
 
-def between(log_p: Array, log_q: Array, edges: Array, *, upper: bool) -> Ratios:
+def round_cells_to_ratios(log_p: Array, log_q: Array, edges: Array, *, upper: bool) -> Ratios:
     """Return the law of cells with these masses, ratios at whose edges are ascending.
 
     Parameters
@@ -111,7 +111,9 @@ def between(log_p: Array, log_q: Array, edges: Array, *, upper: bool) -> Ratios:
     Examples
     --------
     >>> halves = np.log([0.5, 0.5])
-    >>> law = between(np.log([0.25, 0.75]), halves, np.log([0.2, 1.0, 2.0]), upper=True)
+    >>> law = round_cells_to_ratios(
+    ...     np.log([0.25, 0.75]), halves, np.log([0.2, 1.0, 2.0]), upper=True
+    ... )
     >>> np.exp(law.log_masses).round(4).tolist()  # at .2 and 1, and at 1 and 2
     [0.3125, 0.1875, 0.25, 0.25]
     """
@@ -122,7 +124,7 @@ def between(log_p: Array, log_q: Array, edges: Array, *, upper: bool) -> Ratios:
     low, high = edges[:-1], edges[1:]
     mean = np.clip(mean, low, high)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        share = _share(mean, low, high)
+        share = _compute_upper_end_share(mean, low, high)
         masses = np.stack([log_q + np.log1p(-share), log_q + np.log(share)])
     infinite = np.isposinf(high)
     lost = np.exp(log_p[infinite]) - np.exp(log_q[infinite] + low[infinite])
@@ -133,7 +135,7 @@ def between(log_p: Array, log_q: Array, edges: Array, *, upper: bool) -> Ratios:
     return Ratios(masses.T.ravel()[order], values.T.ravel()[order], max(float(lost.sum()), 0.0))
 
 
-def _share(mean: Array, low: Array, high: Array) -> Array:
+def _compute_upper_end_share(mean: Array, low: Array, high: Array) -> Array:
     """Return the share of a cell's mass that goes to its upper end."""
     width = np.where(np.isneginf(low), np.inf, high - low)
     part = np.exp(mean - high) - np.where(np.isneginf(low), 0.0, np.exp(low - high))
@@ -141,7 +143,7 @@ def _share(mean: Array, low: Array, high: Array) -> Array:
     return np.asarray(np.where(width > 0, np.clip(share, 0.0, 1.0), 1.0))
 
 
-def mirrored(laws: list[tuple[float, Ratios]]) -> Ratios:
+def mirror_ratio_laws(laws: list[tuple[float, Ratios]]) -> Ratios:
     """Return the symmetric law of a mixture of laws, each known for ratios above 1 alone.
 
     Parameters
@@ -177,7 +179,7 @@ class RatioPair(DominatingPair):
         Mass of tails that need not be resolved.
     """
 
-    source: Source
+    source: RatioSource
     removal: bool = True
     tail: float = _ORDINARY
 
@@ -205,7 +207,7 @@ class RatioPair(DominatingPair):
         """What a law above leaves without a finite loss."""
         if not self.source.upper:
             return 0.0
-        law = _law(self.source, self.tail)
+        law = _compute_ratio_law(self.source, self.tail)
         return law.infinite if self.removal else law.vanishing
 
     def atoms(self, edges: Array) -> Atoms:
@@ -229,8 +231,8 @@ class RatioPair(DominatingPair):
 
 
 @lru_cache(maxsize=64)
-def _atoms_of(source: Source, removal: bool, tail: float) -> Atoms:
-    law = _law(source, tail).kept()
+def _atoms_of(source: RatioSource, removal: bool, tail: float) -> Atoms:
+    law = _compute_ratio_law(source, tail).kept()
     slack = law.slack if source.upper else -law.slack
     if removal:
         return Atoms(law.log_ratios + slack, law.log_masses + law.log_ratios)

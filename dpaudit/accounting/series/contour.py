@@ -68,11 +68,13 @@ def contour_epsilon(event: Event, delta: float) -> float:
     >>> round(contour_epsilon(release, 1e-5), 6)
     1.319479
     """
-    log_delta = math.log(check.positive("delta", check.delta("delta", delta)))
-    return max(_epsilon(pairs, log_delta) for pairs in Composition.of(event).directions)
+    log_delta = math.log(check.require_positive("delta", check.require_delta("delta", delta)))
+    return max(
+        _estimate_contour_epsilon(pairs, log_delta) for pairs in Composition.of(event).directions
+    )
 
 
-def _epsilon(pairs: Composition, log_delta: float) -> float:
+def _estimate_contour_epsilon(pairs: Composition, log_delta: float) -> float:
     betrayed = _log_betrayed(pairs)
     if betrayed >= log_delta:
         return math.inf
@@ -81,7 +83,7 @@ def _epsilon(pairs: Composition, log_delta: float) -> float:
     pairs = pairs.trimmed(1e-13 * math.exp(log_delta))
     epsilon = pairs.chernoff(log_delta)
     for _ in range(_MOST_STEPS):  # Newton's method, on the line that suits the last epsilon
-        line = _Line.through(pairs, pairs.saddle(epsilon))
+        line = _ContourLine.through(pairs, pairs.saddle(epsilon))
         value, slope = line.log_delta(epsilon)
         step = (float(np.logaddexp(betrayed, value)) - log_delta) / -slope
         epsilon = max(epsilon + step, epsilon / 2)
@@ -96,7 +98,9 @@ def _log_delta(pairs: Composition, epsilon: float) -> float:
         return betrayed
     order = pairs.saddle(epsilon)
     about = pairs.log_moment(order) - order * epsilon
-    line = _Line.through(pairs.trimmed(1e-13 * math.exp(min(max(about, -690.0), 0.0))), order)
+    line = _ContourLine.through(
+        pairs.trimmed(1e-13 * math.exp(min(max(about, -690.0), 0.0))), order
+    )
     return float(np.logaddexp(betrayed, line.log_delta(epsilon)[0]))
 
 
@@ -106,7 +110,7 @@ def _log_betrayed(pairs: Composition) -> float:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _ContourLine:
     """Values on the line of integration, without the factor ``exp(-i u epsilon)``."""
 
     order: float
@@ -116,19 +120,19 @@ class _Line:
     values: Complex
 
     @classmethod
-    def through(cls, pairs: Composition, order: float) -> _Line:
+    def through(cls, pairs: Composition, order: float) -> _ContourLine:
         """Return the line through an order, long enough, or raise `ConvergenceError`."""
-        step = _step(pairs, order)
-        _refuse(_least_tail(pairs, order, step))
+        step = _choose_contour_step(pairs, order)
+        _require_small_remainder(_least_tail(pairs, order, step))
         parts: list[Complex] = []
         for block in range(_MOST_BLOCKS):
             u: Array = step * np.arange(block * _NODES, (block + 1) * _NODES, dtype=np.float64)
-            values, envelope = _integrand(pairs, order, u)
+            values, envelope = _compute_contour_integrand(pairs, order, u)
             parts.append(values)
             tail = envelope * order * (order + 1) / (step * len(parts) * _NODES) / step
             if tail < _SETTLED:
                 break
-        _refuse(tail)
+        _require_small_remainder(tail)
         frequencies = step * np.arange(len(parts) * _NODES, dtype=np.float64)
         moment = pairs.log_moment(order)
         return cls(order, moment, step, frequencies, np.concatenate(parts))
@@ -147,7 +151,7 @@ class _Line:
         return scale + math.log(integral), slope / integral
 
 
-def _refuse(tail: float) -> None:
+def _require_small_remainder(tail: float) -> None:
     if not tail < _TOLERATED:
         raise ConvergenceError(
             f"contour: the rest of the integral may be {tail:.1e} of it, expected at most "
@@ -161,7 +165,7 @@ def _least_tail(pairs: Composition, order: float, step: float) -> float:
     return share * order * (order + 1) / (step * _MOST_BLOCKS * _NODES) / step
 
 
-def _step(pairs: Composition, order: float) -> float:
+def _choose_contour_step(pairs: Composition, order: float) -> float:
     """Return a step that resolves the pole next to the line and the peak on it."""
     h = order / 50
     above, here, below = (pairs.log_moment(order + h * k) for k in (1, 0, -1))
@@ -169,7 +173,7 @@ def _step(pairs: Composition, order: float) -> float:
     return min(order / 6, 1 / (12 * math.sqrt(variance)) if variance else math.inf)
 
 
-def _integrand(pairs: Composition, order: float, u: Array) -> tuple[Complex, float]:
+def _compute_contour_integrand(pairs: Composition, order: float, u: Array) -> tuple[Complex, float]:
     """Return values relative to that at 0, and what bounds their size from here on."""
     at = order + 1j * u
     values: Complex = (order / at) * ((order + 1) / (at + 1))

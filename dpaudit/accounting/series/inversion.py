@@ -83,7 +83,7 @@ _COARSE, _FAR_OFF, _ROUGH = 2**12, 1.1, 1e-3
 _SLOPES = np.geomspace(0.05, 20, 25)
 
 
-def inverted_epsilon(event: Event, delta: float) -> Bracket:
+def bound_epsilon_by_inversion(event: Event, delta: float) -> Bracket:
     """Return a bracket of the smallest epsilon at which the dominating pairs compose to ``delta``.
 
     Parameters
@@ -104,47 +104,47 @@ def inverted_epsilon(event: Event, delta: float) -> Bracket:
     --------
     >>> from dpaudit.accounting.events import LaplaceRelease
     >>> release = LaplaceRelease(sensitivity=0.01, noise_scale=1.0, count=10_000)
-    >>> bracket = inverted_epsilon(release, 1e-5)
+    >>> bracket = bound_epsilon_by_inversion(release, 1e-5)
     >>> f"{bracket.lower:.8f}", f"{bracket.upper:.8f}"
     ('4.36799392', '4.36799392')
     """
-    check.positive("delta", check.delta("delta", delta))
+    check.require_positive("delta", check.require_delta("delta", delta))
     ways = [_Inverse(pairs, delta) for pairs in Composition.of(event).directions]
     least = max(way.about.lower for way in ways)  # a direction that stays below decides nothing
     brackets = [way.bracket() for way in ways if way.about.upper >= least]
     return from_attained_epsilon(event, delta, Bracket.largest(brackets)).outward()
 
 
-def inverted_delta(event: Event, epsilon: float) -> Bracket:
+def bound_delta_by_inversion(event: Event, epsilon: float) -> Bracket:
     """Return a bracket of the delta to which the dominating pairs compose at ``epsilon >= 0``.
 
     Raises
     ------
     UnsupportedEvent, ConvergenceError
-        As `inverted_epsilon`.
+        As `bound_epsilon_by_inversion`.
 
     Examples
     --------
     >>> from dpaudit.accounting.events import GaussianRelease
-    >>> bracket = inverted_delta(GaussianRelease(sensitivity=1.0, noise_scale=1.0), 1.0)
+    >>> bracket = bound_delta_by_inversion(GaussianRelease(sensitivity=1.0, noise_scale=1.0), 1.0)
     >>> f"{bracket.lower:.11f}", f"{bracket.upper:.11f}"  # exact: .126936737507
     ('0.12693673751', '0.12693673751')
     """
     epsilon = check.non_negative("epsilon", epsilon)
-    brackets = [_delta(pairs, epsilon) for pairs in Composition.of(event).directions]
+    brackets = [_bound_series_delta(pairs, epsilon) for pairs in Composition.of(event).directions]
     return from_attained_delta(event, epsilon, Bracket.largest(brackets)).outward(1.0)
 
 
-def _delta(pairs: Composition, epsilon: float) -> Bracket:
+def _bound_series_delta(pairs: Composition, epsilon: float) -> Bracket:
     if not pairs or epsilon >= pairs.largest:
         return Bracket.exactly(pairs.infinite_mass)
     about = _delta_about(pairs, epsilon)
-    return _close(pairs, epsilon, about).delta(epsilon)
+    return _build_close_series(pairs, epsilon, about).delta(epsilon)
 
 
 def _delta_about(pairs: Composition, epsilon: float) -> float:
     order = pairs.saddle(epsilon)
-    about = pairs.log_moment(order) - order * epsilon - _height(order)
+    about = pairs.log_moment(order) - order * epsilon - _compute_log_pole_height(order)
     return math.exp(min(max(about, -690.0), 0.0))
 
 
@@ -172,12 +172,12 @@ class _Inverse:
         for _ in range(_MOST_STEPS):
             if epsilon == math.inf:  # deltas so small that their quotients are none
                 break
-            series = _close(pairs, epsilon, delta, _ROUGH if far else narrow)
-            near, epsilon = epsilon, _newton(series, epsilon, delta)
+            series = _build_close_series(pairs, epsilon, delta, _ROUGH if far else narrow)
+            near, epsilon = epsilon, _find_epsilon_by_newton(series, epsilon, delta)
             settled = abs(epsilon - near) * series.order < 1  # the series is still good there
             if settled and not (far and series.added):
-                upper = min(pairs.largest, _first(series, epsilon, delta))
-                return Bracket(min(_last(series, epsilon, delta), upper), upper)
+                upper = min(pairs.largest, _find_sufficient_epsilon(series, epsilon, delta))
+                return Bracket(min(_find_exceeded_epsilon(series, epsilon, delta), upper), upper)
             far = far and not settled
         raise ConvergenceError("inversion: Newton's method does not settle")
 
@@ -188,7 +188,7 @@ class _Inverse:
         return self.pairs.chernoff(math.log(self.delta))
 
 
-def _newton(series: _Series, epsilon: float, delta: float) -> float:
+def _find_epsilon_by_newton(series: _Series, epsilon: float, delta: float) -> float:
     """Return about the epsilon with this delta, moving no further than the series is good for."""
     start, slope = epsilon, series.slope(epsilon)
     for _ in range(_MOST_STEPS):
@@ -205,24 +205,26 @@ def _newton(series: _Series, epsilon: float, delta: float) -> float:
     return epsilon
 
 
-def _first(series: _Series, epsilon: float, delta: float) -> float:
+def _find_sufficient_epsilon(series: _Series, epsilon: float, delta: float) -> float:
     """Return an epsilon from which on delta is certainly not passed."""
-    for step in _steps(series, epsilon, math.log(series.delta(epsilon).upper / delta)):
+    for step in _make_epsilon_steps(series, epsilon, math.log(series.delta(epsilon).upper / delta)):
         if series.delta(epsilon + step).upper <= delta:
             return epsilon + step
     raise ConvergenceError("inversion: no epsilon nearby is certain to be enough")
 
 
-def _last(series: _Series, epsilon: float, delta: float) -> float:
+def _find_exceeded_epsilon(series: _Series, epsilon: float, delta: float) -> float:
     """Return an epsilon at which delta is certainly still passed, or 0."""
     lower = series.delta(epsilon).lower
-    for step in _steps(series, epsilon, math.log(delta / lower) if lower > 0 else math.inf):
+    for step in _make_epsilon_steps(
+        series, epsilon, math.log(delta / lower) if lower > 0 else math.inf
+    ):
         if step >= epsilon or series.delta(epsilon - step).lower >= delta:
             return max(epsilon - step, 0.0)
     return 0.0
 
 
-def _steps(series: _Series, epsilon: float, excess: float) -> Iterator[float]:
+def _make_epsilon_steps(series: _Series, epsilon: float, excess: float) -> Iterator[float]:
     """Yield steps that make up for an excess of log delta: what the slope says, and ever more."""
     least, slope = 1e-14 * epsilon, series.slope(epsilon)
     said = excess / slope if excess < 1 else 0.0
@@ -232,7 +234,9 @@ def _steps(series: _Series, epsilon: float, excess: float) -> Iterator[float]:
         step *= 1.1 if step < 2 * said else 2.0
 
 
-def _close(pairs: Composition, epsilon: float, delta: float, narrow: float = _NARROW) -> _Series:
+def _build_close_series(
+    pairs: Composition, epsilon: float, delta: float, narrow: float = _NARROW
+) -> _Series:
     """Return a series whose ends are close: without an added release, if that is short enough.
 
     Delta need only be about what it is at epsilon.
@@ -261,7 +265,7 @@ class _Series:
     """
 
     pairs: Composition
-    line: _Line
+    line: _InversionLine
     terms: Complex
     errors: Array  # of the terms, at most
     cut: float  # of what is left out, relative to M(c)
@@ -289,18 +293,20 @@ class _Series:
             about which delta is to be told then.
         """
         most = pairs.largest
-        pairs, decided, doubt = _undecided(pairs, epsilon)
-        line = _Line.at(pairs, _order(pairs, epsilon, most), epsilon)
+        pairs, decided, doubt = _split_off_decided_outputs(pairs, epsilon)
+        line = _InversionLine.at(pairs, _choose_series_order(pairs, epsilon, most), epsilon)
         mu = 0.0
         if added is not None:
-            line, mu = _shortest(line.order, pairs, epsilon, added)
+            line, mu = _choose_shortest_line(line.order, pairs, epsilon, added)
             pairs = Composition(((GaussianPair(mu), 1), *pairs.parts))
-            line = _Line.at(pairs, line.order, epsilon, math.log(_AIM_ADDED) + math.log(added[1]))
+            line = _InversionLine.at(
+                pairs, line.order, epsilon, math.log(_AIM_ADDED) + math.log(added[1])
+            )
         h = line.step
-        count = math.ceil(_FAR / (h * mu)) + 1 if mu else _length(pairs, line.order, h)
+        count = math.ceil(_FAR / (h * mu)) + 1 if mu else _count_needed_terms(pairs, line.order, h)
         u: Array = h * np.arange(count, dtype=np.float64)
-        terms, errors = _transform(pairs, line.order, u)
-        cut = _cut(pairs, line.order, h * (count - 1))
+        terms, errors = _compute_damped_transform(pairs, line.order, u)
+        cut = _bound_truncated_terms(pairs, line.order, h * (count - 1))
         return cls(pairs, line, terms, errors, cut, mu * mu, decided, doubt)
 
     def delta(self, epsilon: float) -> Bracket:
@@ -352,7 +358,7 @@ class _Series:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _InversionLine:
     """An order, and the period that is good there: what the sum holds besides delta is small."""
 
     order: float
@@ -363,13 +369,15 @@ class _Line:
     @classmethod
     def at(
         cls, pairs: Composition, order: float, epsilon: float, log_copies: float | None = None
-    ) -> _Line:
+    ) -> _InversionLine:
         """Return the line through an order, for copies of so much at most, about."""
         moment = pairs.log_moment(order)
         farther = tuple((c, pairs.log_moment(c)) for c in order * (1 + _SLOPES))
         if log_copies is None:
-            log_copies = moment - order * epsilon - _height(order) + math.log(_AIM)
-        return cls(order, moment, farther, _period(order, farther, epsilon, log_copies))
+            log_copies = moment - order * epsilon - _compute_log_pole_height(order) + math.log(_AIM)
+        return cls(
+            order, moment, farther, _choose_series_period(order, farther, epsilon, log_copies)
+        )
 
     @property
     def step(self) -> float:
@@ -378,7 +386,7 @@ class _Line:
 
     def log_bound(self, epsilon: float) -> float:
         """Return about the logarithm of what delta is small against, if this line is a bad one."""
-        return self.log_moment - self.order * epsilon - _height(self.order)
+        return self.log_moment - self.order * epsilon - _compute_log_pole_height(self.order)
 
     def copies(self, epsilon: float) -> float:
         """Return a bound on the copies of delta that the series holds besides the one here."""
@@ -388,9 +396,9 @@ class _Line:
         return left + math.exp(min(right, 0.0))
 
 
-def _shortest(
+def _choose_shortest_line(
     order: float, pairs: Composition, epsilon: float, added: tuple[float, float]
-) -> tuple[_Line, float]:
+) -> tuple[_InversionLine, float]:
     """Return the line on which the ends come closest, and the mu that so many terms allow there.
 
     Where losses far beyond epsilon weigh at the saddle, a smaller order has a shorter period.
@@ -398,17 +406,22 @@ def _shortest(
     mu, log_delta = added[0], math.log(added[1])
     error = 2 * NEAR_ONE * sum(n for pair, n in pairs if pair.quadrature)
 
-    def apart(candidate: _Line, needed: float) -> float:
+    def apart(candidate: _InversionLine, needed: float) -> float:
         lost = min(candidate.log_bound(epsilon) - log_delta, 700.0)
         return needed**2 * (1 + candidate.order) + error * math.exp(lost) / candidate.order
 
     orders = [share * order for share in _GENTLER]
-    lines = [_Line.at(pairs, order, epsilon, log_delta + math.log(_AIM_ADDED)) for order in orders]
+    lines = [
+        _InversionLine.at(pairs, order, epsilon, log_delta + math.log(_AIM_ADDED))
+        for order in orders
+    ]
     fitted = [(one, max(mu, _FAR / (one.step * (_MOST_ADDED - 1)))) for one in lines]
     return min(fitted, key=lambda one: (apart(*one), one[0].period))
 
 
-def _undecided(pairs: Composition, epsilon: float) -> tuple[Composition, float, float]:
+def _split_off_decided_outputs(
+    pairs: Composition, epsilon: float
+) -> tuple[Composition, float, float]:
     """Return pairs without outputs that decide by themselves, up to which epsilon, and the doubt.
 
     Bounds of losses are powers of the root of 2, so that laws need not be worked out too often.
@@ -422,13 +435,15 @@ def _undecided(pairs: Composition, epsilon: float) -> tuple[Composition, float, 
         passing = math.fsum(count * pair.beyond[1] for pair, count in cut)
         if not passing:
             break
-        doubt = math.exp(min(decided + math.log(passing) + _taken(pairs, most - decided), 700.0))
+        doubt = math.exp(
+            min(decided + math.log(passing) + _bound_log_loss_removal(pairs, most - decided), 700.0)
+        )
         if doubt <= _DOUBT * cut.beyond[0]:
             return cut, decided, doubt
     return pairs, 0.0, 0.0
 
 
-def _taken(pairs: Composition, loss: float) -> float:
+def _bound_log_loss_removal(pairs: Composition, loss: float) -> float:
     """Return a bound on the log-probability under Q that the losses take so much away."""
     if pairs.steps == 1:
         return -math.inf if loss > 0 else 0.0
@@ -437,7 +452,7 @@ def _taken(pairs: Composition, loss: float) -> float:
     return min(0.0, pairs.log_moment(-1 - best) - best * loss)
 
 
-def _order(pairs: Composition, epsilon: float, most: float) -> float:
+def _choose_series_order(pairs: Composition, epsilon: float, most: float) -> float:
     """Return the order of a series at an epsilon, or raise `ConvergenceError`."""
     order = pairs.saddle(epsilon)
     if math.isfinite(most) and order * most > _MOST_TILT:
@@ -453,11 +468,11 @@ def _order(pairs: Composition, epsilon: float, most: float) -> float:
     return order
 
 
-def _height(order: float) -> float:
+def _compute_log_pole_height(order: float) -> float:
     return math.log(order) + math.log1p(order)
 
 
-def _period(
+def _choose_series_period(
     order: float, farther: tuple[tuple[float, float], ...], epsilon: float, log_copies: float
 ) -> float:
     """Return a period whose copies of delta are at most ``exp(log_copies)``, about."""
@@ -465,13 +480,15 @@ def _period(
     return max(-log_copies / order, right)
 
 
-def _length(pairs: Composition, order: float, h: float) -> int:
+def _count_needed_terms(pairs: Composition, order: float, h: float) -> int:
     """Return how many terms are enough, or raise `ConvergenceError`."""
-    width = h * math.exp(-_height(order))  # of the first term, relative to M(c)
+    width = h * math.exp(-_compute_log_pole_height(order))  # of the first term, relative to M(c)
     count = _FEWEST_TERMS
-    while _cut(pairs, order, h * (count - 1)) > _AIM * width and count < _MOST_TERMS:
+    while (
+        _bound_truncated_terms(pairs, order, h * (count - 1)) > _AIM * width and count < _MOST_TERMS
+    ):
         count *= 2
-    left = _cut(pairs, order, h * (count - 1)) / width
+    left = _bound_truncated_terms(pairs, order, h * (count - 1)) / width
     if not left <= _WORST:
         raise _TooLong(
             f"inversion: what is left out may be {left:.1e} of the series, expected at most "
@@ -480,7 +497,7 @@ def _length(pairs: Composition, order: float, h: float) -> int:
     return count
 
 
-def _transform(pairs: Composition, order: float, u: Array) -> tuple[Complex, Array]:
+def _compute_damped_transform(pairs: Composition, order: float, u: Array) -> tuple[Complex, Array]:
     """Return ``F(u) / M(c)`` of the finite losses, and how far each may be off."""
     at = order - 1j * u
     values = np.asarray(1 / (at * (at + 1)), dtype=np.complex128)
@@ -492,7 +509,7 @@ def _transform(pairs: Composition, order: float, u: Array) -> tuple[Complex, Arr
     return values, np.maximum(sizes - np.abs(values), 0.0)
 
 
-def _cut(pairs: Composition, order: float, u: float) -> float:
+def _bound_truncated_terms(pairs: Composition, order: float, u: float) -> float:
     """Return a bound on the terms beyond u, relative to M(c)."""
     envelope = 1.0
     for pair, count in pairs:

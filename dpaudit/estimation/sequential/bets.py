@@ -97,7 +97,7 @@ def fair_bets(
     >>> bool(bets.hit[0, 0] > 0), float(bets.hit[0, 1].round(9))
     (True, 0.0)
     """
-    p1, q1 = _inside(rate)[..., None], _inside(other_rate)[..., None]
+    p1, q1 = _clip_rates(rate)[..., None], _clip_rates(other_rate)[..., None]
     p0, q0 = nearest_allowed(p1, q1, epsilon, delta)
     k = np.asarray(stake, dtype=np.float64)[..., None]
     a, b = k * (p1 - p0) / (p0 * (1 - p0)), k * (q1 - q0) / (q0 * (1 - q0))
@@ -145,18 +145,18 @@ def nearest_allowed(
     high = np.clip(np.maximum((p1 - delta) / grown, 1 - delta - (1 - p1) * grown), q1, 1 - _EDGE)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        p = _boundary(middle, grown, delta)
+        p = _compute_claim_boundary(middle, grown, delta)
         slope = np.where(middle < crossing, grown, 1 / grown)
         rises = slope * (p - p1) / (p * (1 - p)) + (middle - q1) / (middle * (1 - middle)) > 0
         low, high = np.where(rises, low, middle), np.where(rises, middle, high)
     q0 = (low + high) / 2
-    allowed = p1 <= _boundary(q1, grown, delta)
-    p0 = np.minimum(_boundary(q0, grown, delta), p1)
+    allowed = p1 <= _compute_claim_boundary(q1, grown, delta)
+    p0 = np.minimum(_compute_claim_boundary(q0, grown, delta), p1)
     return np.where(allowed, p1, p0), np.where(allowed, q1, q0)
 
 
-def _boundary(q: Array, grown: Array, delta: float) -> Array:
-    return _inside(np.minimum(grown * q + delta, 1 - (1 - q - delta) / grown))
+def _compute_claim_boundary(q: Array, grown: Array, delta: float) -> Array:
+    return _clip_rates(np.minimum(grown * q + delta, 1 - (1 - q - delta) / grown))
 
 
 def growth(rate: Array, other_rate: Array, epsilon: Array, delta: float) -> Array:
@@ -167,9 +167,9 @@ def growth(rate: Array, other_rate: Array, epsilon: Array, delta: float) -> Arra
     >>> bool(growth(np.array([0.9]), np.array([0.1]), np.array([1.0]), 0.0)[0] > 0.1)
     True
     """
-    p1, q1 = _inside(rate), _inside(other_rate)
+    p1, q1 = _clip_rates(rate), _clip_rates(other_rate)
     p0, q0 = nearest_allowed(p1, q1, epsilon, delta)
-    return _divergence(p1, p0) + _divergence(q1, q0)
+    return _compute_bernoulli_divergence(p1, p0) + _compute_bernoulli_divergence(q1, q0)
 
 
 def _log_left(lost: Array) -> Array:
@@ -177,9 +177,9 @@ def _log_left(lost: Array) -> Array:
     return np.log(np.maximum(1 - lost, 1e-300))
 
 
-def _inside(rate: Array) -> Array:
+def _clip_rates(rate: Array) -> Array:
     return np.clip(rate, _EDGE, 1 - _EDGE)
 
 
-def _divergence(one: Array, other: Array) -> Array:
+def _compute_bernoulli_divergence(one: Array, other: Array) -> Array:
     return np.asarray(one * np.log(one / other) + (1 - one) * (np.log1p(-one) - np.log1p(-other)))

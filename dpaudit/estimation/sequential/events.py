@@ -49,7 +49,7 @@ class Tallies:
         2
         """
         pooled = np.sort(np.concatenate([favoured, other], axis=-1), axis=-1)
-        thresholds = pooled[..., _places(pooled.shape[-1])]
+        thresholds = pooled[..., _choose_threshold_indices(pooled.shape[-1])]
         empty = np.zeros(thresholds.shape, dtype=np.int64)
         return cls(thresholds, empty, empty, 0).with_more(favoured, other)
 
@@ -57,12 +57,12 @@ class Tallies:
         """Return the counts with more scores, shape ``(..., n)`` each."""
         return replace(
             self,
-            hits=self.hits + _reaching(favoured, self.thresholds),
-            other_hits=self.other_hits + _reaching(other, self.thresholds),
+            hits=self.hits + _count_reaching_scores(favoured, self.thresholds),
+            other_hits=self.other_hits + _count_reaching_scores(other, self.thresholds),
             pairs=self.pairs + favoured.shape[-1],
         )
 
-    def choose(self, epsilons: Array, delta: float) -> Chosen:
+    def choose(self, epsilons: Array, delta: float) -> EventChoices:
         """Return the event that promises most against the largest epsilon it can hope to exclude.
 
         Parameters
@@ -84,7 +84,7 @@ class Tallies:
         threshold, rate, other, promise = (
             np.take_along_axis(values, at, axis=-1)[..., 0] for values in of_each
         )
-        return Chosen(threshold, rate, other, promise, aim)
+        return EventChoices(threshold, rate, other, promise, aim)
 
     def _cautious(self) -> tuple[Array, Array]:
         """Return rates a standard error worse than was seen, shape ``(..., C, 1)``."""
@@ -95,7 +95,7 @@ class Tallies:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class EventChoices:
     """An event ``score >= threshold`` and what earlier scores say about it, shape ``(...)`` each.
 
     ``promise`` is the growth of the wealth to expect against the epsilon numbered ``aim``.
@@ -153,13 +153,13 @@ def first_shares(promise: Array, stakes: int) -> Array:
     return np.repeat(shares / stakes, stakes, axis=-1)
 
 
-def _places(size: int) -> Counts:
+def _choose_threshold_indices(size: int) -> Counts:
     """Return which of so many ordered scores become thresholds."""
     ends = np.geomspace(1, max(size / 4, 1), _ENDS).round().astype(np.int64) - 1
     middle = np.linspace(0, size - 1, _MIDDLE).round().astype(np.int64)
     return np.sort(np.concatenate([ends, size - 1 - ends, middle]))
 
 
-def _reaching(scores: Array, thresholds: Array) -> Counts:
+def _count_reaching_scores(scores: Array, thresholds: Array) -> Counts:
     reached = scores[..., None, :] >= thresholds[..., :, None]
     return np.asarray(reached.sum(axis=-1), dtype=np.int64)

@@ -33,7 +33,12 @@ from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.betting import log_sum
 from dpaudit.estimation.sequential.bets import Bets, Hits, fair_bets
-from dpaudit.estimation.sequential.events import Chosen, Tallies, both_directions, first_shares
+from dpaudit.estimation.sequential.events import (
+    EventChoices,
+    Tallies,
+    both_directions,
+    first_shares,
+)
 
 _SLICE = 256  # pairs whose path is held at a time
 
@@ -176,7 +181,7 @@ _FAR = np.geomspace(0.05, 20.0, 30)  # further points, where the claim is small
 
 
 @dataclass(frozen=True)
-class Target:
+class BettingTarget:
     """The claim to be refuted, and the error probability.
 
     Parameters
@@ -194,8 +199,8 @@ class Target:
 
     def __post_init__(self) -> None:
         check.non_negative("epsilon", self.epsilon)
-        check.delta("delta", self.delta)
-        check.probability("alpha", self.alpha)
+        check.require_delta("delta", self.delta)
+        check.require_probability("alpha", self.alpha)
 
     @property
     def epsilons(self) -> Array:
@@ -245,7 +250,7 @@ class BetCounts:
 
 
 @dataclass(frozen=True)
-class Game:
+class BettingGame:
     """Bets of several scores, in both directions, and what they have won.
 
     Leading axes of all arrays are audits that run side by side; J scores make 2 J events and, with
@@ -256,7 +261,7 @@ class Game:
     claim: int
     delta: float
     tallies: Tallies
-    chosen: Chosen
+    chosen: EventChoices
     bets: Bets
     wealth: Wealth
 
@@ -270,7 +275,7 @@ class Game:
         claim: int,
         delta: float,
         alpha: float,
-    ) -> Game:
+    ) -> BettingGame:
         """Return the game after a pilot that is learned from and not bet on.
 
         Parameters
@@ -280,16 +285,16 @@ class Game:
         epsilons, claim
             What is bet against, ascending, and which of them refutes the claim.
         delta, alpha
-            As in `Target`.
+            As in `BettingTarget`.
         """
-        tallies = Tallies.of(*both_directions(_scores(on_p), _scores(on_q)))
+        tallies = Tallies.of(*both_directions(_require_no_nan(on_p), _require_no_nan(on_q)))
         chosen = tallies.choose(epsilons[: claim + 1], delta)
         shares = first_shares(chosen.promise, len(STAKES))
         wealth = Wealth.start(shares, len(epsilons), alpha)
-        bets = _bets(chosen, epsilons, delta)
+        bets = _make_fair_bets(chosen, epsilons, delta)
         return cls(epsilons, claim, delta, tallies, chosen, bets, wealth)
 
-    def play(self, on_p: Array, on_q: Array) -> tuple[Game, Array]:
+    def play(self, on_p: Array, on_q: Array) -> tuple[BettingGame, Array]:
         """Bet on pairs of fresh scores; return the game and the path of the log-wealth.
 
         Formal guarantee: over all calls, against a true claim the wealth ever reaches ``1/alpha``
@@ -305,7 +310,7 @@ class Game:
         game, path
             The path is against the claim, shape ``(..., n)``.
         """
-        favoured, other = both_directions(_scores(on_p), _scores(on_q))
+        favoured, other = both_directions(_require_no_nan(on_p), _require_no_nan(on_q))
         hits = np.repeat(self.chosen.hits(favoured), len(STAKES), axis=-2)
         other_hits = np.repeat(self.chosen.hits(other), len(STAKES), axis=-2)
         wealth, path = self.wealth.after(self.bets, hits, other_hits)
@@ -332,7 +337,7 @@ class Game:
             found = (one[:, start:stop].sum(axis=-1) for one in (hits, other_hits))
             yield BetCounts(stop - start, self.chosen.rate, self.chosen.other_rate, *found)
 
-    def learn(self, on_p: Array, on_q: Array, *, anew: bool = False) -> Game:
+    def learn(self, on_p: Array, on_q: Array, *, anew: bool = False) -> BettingGame:
         """Choose the next bets, from scores that were bet on and all before them.
 
         Parameters
@@ -342,10 +347,10 @@ class Game:
         anew
             Forget the counts so far: the scores are new ones, of other attacks.
         """
-        scores = both_directions(_scores(on_p), _scores(on_q))
+        scores = both_directions(_require_no_nan(on_p), _require_no_nan(on_q))
         tallies = Tallies.of(*scores) if anew else self.tallies.with_more(*scores)
         chosen = tallies.choose(self.epsilons[: self.claim + 1], self.delta)
-        bets = _bets(chosen, self.epsilons, self.delta)
+        bets = _make_fair_bets(chosen, self.epsilons, self.delta)
         return replace(self, tallies=tallies, chosen=chosen, bets=bets)
 
     @property
@@ -359,13 +364,13 @@ class Game:
         return lower_bound(self.wealth, self.epsilons)
 
 
-def boundaries(pilot: int = PILOT) -> Iterator[int]:
+def make_bet_boundaries(pilot: int = PILOT) -> Iterator[int]:
     """Yield after how many pairs the bets are chosen, the pilot's first.
 
     Examples
     --------
     >>> from itertools import islice
-    >>> list(islice(boundaries(), 4))
+    >>> list(islice(make_bet_boundaries(), 4))
     [50, 60, 70, 80]
     """
     pairs = pilot
@@ -374,13 +379,13 @@ def boundaries(pilot: int = PILOT) -> Iterator[int]:
         pairs = max(pairs + 10, int(_GROWTH * pairs))
 
 
-def _bets(chosen: Chosen, epsilons: Array, delta: float) -> Bets:
+def _make_fair_bets(chosen: EventChoices, epsilons: Array, delta: float) -> Bets:
     rate, other = (np.repeat(r, len(STAKES), axis=-1) for r in (chosen.rate, chosen.other_rate))
     stakes = np.tile(STAKES, chosen.rate.shape[-1])
     return fair_bets(rate, other, epsilons, delta, stakes)
 
 
-def _scores(scores: Array) -> Array:
+def _require_no_nan(scores: Array) -> Array:
     if np.isnan(scores).any():
         raise InvalidArgument("scores", np.nan, "no NaN")
     return scores

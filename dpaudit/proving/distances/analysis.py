@@ -22,8 +22,8 @@ from dpaudit.proving.distances.refinements import REFINEMENTS
 from dpaudit.proving.distances.rules import RULES
 from dpaudit.proving.distances.rules.patterns import PATTERNS
 from dpaudit.proving.program import Node, Program
-from dpaudit.proving.refusals import Refusal
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.refusals import ProofRefusal
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import NOWHERE_APART, Distance, Universe
 
 _NARROW = frozenset({"float16", "float32", "complex64", "complex128", "object"})
@@ -62,7 +62,7 @@ class Analysis:
     """
 
     def __init__(
-        self, program: Program, universe: Universe, kinds: Sequence[Kind] | None = None
+        self, program: Program, universe: Universe, kinds: Sequence[NodeKind] | None = None
     ) -> None:
         self.program = program
         self.universe = universe
@@ -106,7 +106,7 @@ class Analysis:
 
     def _bound(self, node: Node) -> Facts:
         kind = self.kinds[node.index]
-        if kind is Kind.NOISY:
+        if kind is NodeKind.NOISY:
             return RELEASED
         if 0 in node.shape:
             return EMPTY
@@ -114,7 +114,7 @@ class Analysis:
         found = None if pattern is None else pattern(self, node)
         return self._finish(node, kind, found) if found is not None else self._recall(node, kind)
 
-    def _recall(self, node: Node, kind: Kind) -> Facts:
+    def _recall(self, node: Node, kind: NodeKind) -> Facts:
         """Return the facts that rules give, from memory where operands are known alike."""
         key = key_of(self, node, kind)
         found = None if key is None else self.memory.get(key)
@@ -134,13 +134,13 @@ class Analysis:
             return of_nothing(_refuse_square(node))
         return RULES[node.operation](self, node)
 
-    def _finish(self, node: Node, kind: Kind, facts: Facts) -> Facts:
+    def _finish(self, node: Node, kind: NodeKind, facts: Facts) -> Facts:
         """Return facts of numbers that fit in their type, and that may be public."""
-        is_noise = kind is Kind.NOISE or node.operation == "draw"
+        is_noise = kind is NodeKind.NOISE or node.operation == "draw"
         wrong = None if facts.refusal or is_noise else _refuse_type(node, facts)
         facts = of_nothing(wrong) if wrong else self._spare(facts)
-        is_private = kind is Kind.PRIVATE or counts_records(self.program, node)
-        return facts if is_private else _publish(facts)
+        is_private = kind is NodeKind.PRIVATE or counts_records(self.program, node)
+        return facts if is_private else _remove_secrecy(facts)
 
     def _spare(self, facts: Facts) -> Facts:
         """Return facts that hold no numbers by record where a program would have too many."""
@@ -164,20 +164,20 @@ def counts_records(program: Program, node: Node) -> bool:
     return None not in node.shape and any(None in shape for shape in shapes)
 
 
-def depend_on_data(program: Program) -> list[Kind]:
+def depend_on_data(program: Program) -> list[NodeKind]:
     """Return PRIVATE for what depends on data, PUBLIC for the rest."""
-    kinds: list[Kind] = []
+    kinds: list[NodeKind] = []
     for node in program.nodes:
         is_private = (
             node.operation in {"data", "size"}
             or counts_records(program, node)
-            or any(kinds[one] is Kind.PRIVATE for one in node.operands)
+            or any(kinds[one] is NodeKind.PRIVATE for one in node.operands)
         )
-        kinds.append(Kind.PRIVATE if is_private else Kind.PUBLIC)
+        kinds.append(NodeKind.PRIVATE if is_private else NodeKind.PUBLIC)
     return kinds
 
 
-def _publish(facts: Facts) -> Facts:
+def _remove_secrecy(facts: Facts) -> Facts:
     """Return the facts of a value that is no secret: neighbours have it in common."""
     if facts.distance.linf == 0.0:
         return facts
@@ -185,27 +185,27 @@ def _publish(facts: Facts) -> Facts:
     return replace(facts, change=none, distance=NOWHERE_APART, moves=UNMOVED, rows=None)
 
 
-def _refuse_square(node: Node) -> Refusal:
+def _refuse_square(node: Node) -> ProofRefusal:
     """Return why nothing is known of a value with an entry for each pair of records."""
-    return Refusal(
+    return ProofRefusal(
         node.place,
         "makes an entry for each pair of records, whose number is not public",
         "give the number of records",
     )
 
 
-def _refuse_type(node: Node, facts: Facts) -> Refusal | None:
+def _refuse_type(node: Node, facts: Facts) -> ProofRefusal | None:
     """Return why numbers of a type are no real numbers: they wrap around, or are rounded."""
     if node.dtype == "float64":
         return None
     if node.dtype in _NARROW:
-        return Refusal(node.place, f"computes with {node.dtype}", 'use .astype("float64")')
+        return ProofRefusal(node.place, f"computes with {node.dtype}", 'use .astype("float64")')
     if not facts.is_integer and node.dtype.startswith(("int", "uint", "bool")):
-        return Refusal(node.place, f"turns numbers into {node.dtype}", "use np.trunc before")
+        return ProofRefusal(node.place, f"turns numbers into {node.dtype}", "use np.trunc before")
     lowest, highest = _range_of(node.dtype)
     if bool(np.all(facts.low >= lowest) and np.all(facts.high <= highest)):
         return None
-    return Refusal(
+    return ProofRefusal(
         node.place,
         f"makes numbers of {node.dtype} that may be too large for it and wrap around",
         'use .astype("float64") or clip the numbers before',

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import NOWHERE_APART, UNBOUNDED, Distance
 
 Ends = NDArray[np.float64]
@@ -19,7 +19,7 @@ ANYHOW: Ends = np.full((3, 1), math.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowOrigins:
     """Which records stand in each row of an array.
 
     Parameters
@@ -69,9 +69,9 @@ class Facts:
     change: Ends
     distance: Distance
     is_integer: bool = False
-    rows: Rows | None = None
+    rows: RowOrigins | None = None
     norms: Mapping[int, float] = field(default_factory=dict)
-    refusal: Refusal | None = None
+    refusal: ProofRefusal | None = None
     moves: Ends = field(default_factory=lambda: UNMOVED)
 
 
@@ -80,7 +80,7 @@ def of_public(low: Ends, high: Ends, *, is_integer: bool = False) -> Facts:
     return Facts(low, high, np.zeros(()), NOWHERE_APART, is_integer)
 
 
-def of_nothing(refusal: Refusal) -> Facts:
+def of_nothing(refusal: ProofRefusal) -> Facts:
     """Return the facts of a value of which no rule says anything."""
     end = np.asarray(math.inf)
     return Facts(-end, end, end, UNBOUNDED, refusal=refusal, moves=ANYHOW)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from dpaudit.proving.distances.facts import Facts, of_public
-from dpaudit.proving.distances.rules.contract import Knowledge
+from dpaudit.proving.distances.rules.contract import RuleKnowledge
 from dpaudit.proving.distances.rules.matrices import is_gram, is_weighted_gram
 from dpaudit.proving.distances.standing import is_fixed
 from dpaudit.proving.program import Node
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 
 _MOST_NUMBERS = 64
 _UNSEEN = frozenset({"data", "size", "take", "assign", "bin_counts", "decide", "within"})
@@ -25,7 +25,7 @@ _UNSEEN = frozenset({"data", "size", "take", "assign", "bin_counts", "decide", "
 Key = tuple[Any, ...]
 
 
-def key_of(knowledge: Knowledge, node: Node, kind: Kind) -> Key | None:
+def key_of(knowledge: RuleKnowledge, node: Node, kind: NodeKind) -> Key | None:
     """Return what decides the facts of a node; None where it is more than is compared.
 
     Parameters
@@ -78,7 +78,7 @@ def _key_of_constant(node: Node) -> Key | None:
     return ("constant", value.dtype.str, value.shape, value.tobytes(), node.dtype)
 
 
-def _structure_of(knowledge: Knowledge, node: Node) -> Any:
+def _structure_of(knowledge: RuleKnowledge, node: Node) -> Any:
     """Return what rules see of how operands are made."""
     if node.operation == "sum":
         inner = knowledge.program.nodes[node.operands[0]]
@@ -88,7 +88,7 @@ def _structure_of(knowledge: Knowledge, node: Node) -> Any:
     return is_gram(knowledge, node), is_weighted_gram(knowledge, node)
 
 
-def _facts_of_square(knowledge: Knowledge, node: Node) -> Any:
+def _facts_of_square(knowledge: RuleKnowledge, node: Node) -> Any:
     if node.operation not in {"multiply", "power"}:
         return None
     facts = tuple(id(knowledge.facts(one)) for one in node.operands)

@@ -34,7 +34,7 @@ def up(value: Any) -> Any:
     return np.where(value == 0, value, np.nextafter(value, math.inf))
 
 
-def down(value: Any) -> Any:
+def round_array_down(value: Any) -> Any:
     """Return the doubles below those of results that were rounded; 0 is exact."""
     if isinstance(value, float):
         return value if value == 0 else np.float64(math.nextafter(value, -math.inf))
@@ -49,7 +49,7 @@ def add_up(one: Any, other: Any) -> Any:
     return (one + other) * _ABOVE
 
 
-def multiply(one: Any, other: Any) -> Any:
+def multiply_bounds(one: Any, other: Any) -> Any:
     """Return products of real numbers and infinite bounds: 0 times any bound is 0, unrounded."""
     with np.errstate(all="ignore"):
         product = np.multiply(one, other)
@@ -69,14 +69,14 @@ def multiply_up(one: Any, other: Any) -> Any:
             return 0.0
         return float(one) * float(other) * _ABOVE + _LEAST
     if isinstance(one, float) and 0 < one < math.inf and isinstance(other, np.ndarray):
-        return _scale(one, other)
+        return _scale_sizes_up(one, other)
     is_zero = (np.asarray(one) == 0) | (np.asarray(other) == 0)
     with np.errstate(all="ignore"):
         product = np.nextafter(np.multiply(one, other), math.inf)
     return np.where(is_zero, 0.0, product)
 
 
-def _scale(factor: float, sizes: Any) -> Any:
+def _scale_sizes_up(factor: float, sizes: Any) -> Any:
     """Return at least sizes times a factor; of results that are very small the next double."""
     found = sizes * (factor * _ABOVE)
     is_small = found < _SMALL
@@ -130,6 +130,6 @@ def sum_ends(low: Any, high: Any, axis: Any, copies: float = 1.0) -> tuple[Any, 
         loss = np.sum(np.abs(low), axis=axis) * slack
         gain = np.sum(np.abs(high), axis=axis) * slack
         return (
-            np.where(np.isfinite(loss), down(below - loss), -math.inf),
+            np.where(np.isfinite(loss), round_array_down(below - loss), -math.inf),
             np.where(np.isfinite(gain), up(above + gain), math.inf),
         )

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, Rows
+from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, RowOrigins
 from dpaudit.proving.distances.rounding import add_up, multiply_up, sqrt_up, sum_up, up
 from dpaudit.proving.program import Shape
 from dpaudit.proving.universe import NOWHERE_APART, UNBOUNDED, Distance, Universe
@@ -29,12 +29,12 @@ _TINY = 1e-280
 _ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
 
 
-def entries(shape: Shape) -> float:
+def count_shape_entries(shape: Shape) -> float:
     """Return how many entries a shape has, infinite where records are not counted."""
     return math.inf if None in shape else float(math.prod(one or 0 for one in shape))
 
 
-def spread(ends: Any, dimensions: int) -> Ends:
+def add_leading_axes(ends: Any, dimensions: int) -> Ends:
     """Return an array with as many axes as it is broadcast to."""
     array = np.asarray(ends)
     if array.ndim == dimensions:
@@ -42,18 +42,18 @@ def spread(ends: Any, dimensions: int) -> Ends:
     return array.reshape((1,) * (dimensions - array.ndim) + array.shape)
 
 
-def width(low: Any, high: Any) -> Any:
+def compute_width_up(low: Any, high: Any) -> Any:
     """Return how far two numbers between ends may be apart."""
     apart = high - low
     return apart * ABOVE if isinstance(apart, float) else np.asarray(apart) * ABOVE
 
 
-def magnitude(facts: Facts) -> Any:
+def compute_magnitude(facts: Facts) -> Any:
     """Return how large entries may be."""
     return np.maximum(np.abs(facts.low), np.abs(facts.high))
 
 
-def lengths(sizes: Any, copies: float = 1.0) -> tuple[float, float, float]:
+def compute_lengths_up(sizes: Any, copies: float = 1.0) -> tuple[float, float, float]:
     """Return the L1 and Euclidean length and the largest of numbers that stand `copies` times."""
     array = np.asarray(sizes)
     if array.size == 1:
@@ -85,13 +85,13 @@ def lengths_of_rows(sizes: Any, shape: Shape, axis: int) -> Ends:
 
     Rows that are alike are one: ``(3, 1)``.
     """
-    array = spread(sizes, len(shape))
+    array = add_leading_axes(sizes, len(shape))
     others = [one for at, one in enumerate(shape) if at != axis]
     if None in others:
         return _lengths_of_any_number(array, axis)
     inner = math.prod([one or 0 for one in others])
     if array.shape[axis] == 1:
-        found = lengths(array, inner / array.size if array.size else 0.0)
+        found = compute_lengths_up(array, inner / array.size if array.size else 0.0)
         return np.array(found).reshape(3, 1)
     length = array.shape[axis]
     first = array if axis == 0 else np.moveaxis(array, axis, 0)
@@ -134,14 +134,14 @@ def row_movements(facts: Facts, shape: Shape, universe: Universe) -> Ends:
     """
     axis = facts.rows.axis if facts.rows else 0
     is_apart = universe.change == "replace"
-    sizes = facts.change if is_apart else magnitude(facts)
+    sizes = facts.change if is_apart else compute_magnitude(facts)
     found = lengths_of_rows(sizes, shape, axis)
     if facts.norms:
         found = np.minimum(found, bounds_of_norms(facts, is_apart))
     return found
 
 
-def gather(movements: Ends, rows: Rows, universe: Universe, *, is_sum: bool) -> Ends:
+def merge_row_moves(movements: Ends, rows: RowOrigins, universe: Universe, *, is_sum: bool) -> Ends:
     """Return of each record what its rows do together, added up or beside each other.
 
     Parameters
@@ -175,15 +175,15 @@ def _gather_column(total: Ends, each: Ends, column: Any, is_sum: bool) -> None:
     slack = 1.0 + (len(column) + 8) * 2.0**-52
     with np.errstate(over="ignore"):
         length = each[1, stand] if is_sum else np.square(each[1, stand])
-    total[0] = (total[0] + _bincount(records, each[0, stand], n)) * slack
-    total[1] = (total[1] + _bincount(records, length, n)) * slack
+    total[0] = (total[0] + _count_weighted_records(records, each[0, stand], n)) * slack
+    total[1] = (total[1] + _count_weighted_records(records, length, n)) * slack
     if is_sum:
-        total[2] = (total[2] + _bincount(records, each[2, stand], n)) * slack
+        total[2] = (total[2] + _count_weighted_records(records, each[2, stand], n)) * slack
     else:
         np.maximum.at(total[2], records, each[2, stand])
 
 
-def _bincount(records: Any, weights: Any, n: int) -> Ends:
+def _count_weighted_records(records: Any, weights: Any, n: int) -> Ends:
     return np.bincount(records, weights=weights, minlength=n).astype(float)
 
 
@@ -202,16 +202,16 @@ def total(moves: Ends, universe: Universe, *, are_apart: bool = False) -> Distan
     most = moves if moves.shape[1] == 1 else np.maximum.reduce(moves, axis=1, initial=0.0)
     l1, l2, linf = (float(one) for one in most.ravel().tolist())
     if universe.count > 1:
-        largest = _largest(moves, universe)
+        largest = _select_largest_moves(moves, universe)
         l1 = float(sum_up(largest[0]))
         if are_apart:
-            l2 = lengths(largest[1])[1]
+            l2 = compute_lengths_up(largest[1])[1]
         else:
             l2, linf = float(sum_up(largest[1])), float(sum_up(largest[2]))
-    return coherent(l1, l2, linf)
+    return make_coherent_distance(l1, l2, linf)
 
 
-def _largest(moves: Ends, universe: Universe) -> Ends:
+def _select_largest_moves(moves: Ends, universe: Universe) -> Ends:
     """Return the largest of each norm, as many as records differ."""
     records = universe.records if universe.records is not None else universe.count
     count = min(universe.count, records)
@@ -220,7 +220,7 @@ def _largest(moves: Ends, universe: Universe) -> Ends:
     return np.sort(moves, axis=1)[:, moves.shape[1] - min(count, moves.shape[1]) :]
 
 
-def coherent(l1: float, l2: float, linf: float, size: float = math.inf) -> Distance:
+def make_coherent_distance(l1: float, l2: float, linf: float, size: float = math.inf) -> Distance:
     """Return three norms, each no larger than the others and the number of entries allow."""
     if l1 == 0.0 or l2 == 0.0 or linf == 0.0:
         return NOWHERE_APART
@@ -238,7 +238,7 @@ def coherent(l1: float, l2: float, linf: float, size: float = math.inf) -> Dista
     return Distance(l1, l2, linf)
 
 
-def settle(
+def settle_facts(
     shape: Shape,
     universe: Universe,
     low: Any,
@@ -246,7 +246,7 @@ def settle(
     change: Any,
     *,
     is_integer: bool = False,
-    rows: Rows | None = None,
+    rows: RowOrigins | None = None,
     norms: dict[int, float] | None = None,
     moves: Ends = ANYHOW,
     distance: Distance = UNBOUNDED,
@@ -275,9 +275,9 @@ def settle(
         low, high, change = np.ceil(low), np.floor(high), np.floor(change)
     if shape == ():
         return _settle_number(
-            universe, low, high, change, is_integer, _bounded(moves, norms), distance
+            universe, low, high, change, is_integer, _bound_moves_by_norms(moves, norms), distance
         )
-    change = np.minimum(change, width(low, high))
+    change = np.minimum(change, compute_width_up(low, high))
     known = Facts(low, high, change, distance, is_integer, rows, norms or {})
     if None in shape:
         return _of_records(known)
@@ -288,7 +288,7 @@ def settle(
     return Facts(low, high, change, whole, is_integer, rows, known.norms, None, moves)
 
 
-def _bounded(moves: Ends, norms: dict[int, float] | None) -> Ends:
+def _bound_moves_by_norms(moves: Ends, norms: dict[int, float] | None) -> Ends:
     """Return what one record does to a number whose size is bounded."""
     return np.minimum(moves, 2 * min(norms.values())) if norms else moves
 
@@ -304,7 +304,7 @@ def _settle_number(
 ) -> Facts:
     """Return the facts of one number, of which all three norms are alike."""
     low, high = np.float64(low), np.float64(high)
-    most = min(float(largest), width(float(low), float(high)))
+    most = min(float(largest), compute_width_up(float(low), float(high)))
     if moves.shape[1] == 1:
         least = min(*moves.ravel().tolist(), most)
         whole_moves = is_integer and least < math.inf
@@ -337,12 +337,16 @@ def _of_records(facts: Facts) -> Facts:
 
 
 def _best_moves(facts: Facts, shape: Shape, universe: Universe, moves: Ends) -> Ends:
-    size = entries(shape)
+    size = count_shape_entries(shape)
     if facts.rows is not None:
-        of_rows = gather(row_movements(facts, shape, universe), facts.rows, universe, is_sum=False)
+        of_rows = merge_row_moves(
+            row_movements(facts, shape, universe), facts.rows, universe, is_sum=False
+        )
         moves = np.minimum(moves, of_rows)
     else:
-        whole = np.array(lengths(facts.change, _copies(facts.change, size))).reshape(3, 1)
+        whole = np.array(
+            compute_lengths_up(facts.change, _count_copies_of_sizes(facts.change, size))
+        ).reshape(3, 1)
         if facts.norms:
             whole = np.minimum(whole, bounds_of_norms(facts, is_apart=True))
         moves = np.minimum(moves, whole)
@@ -359,16 +363,16 @@ def _best_distance(facts: Facts, shape: Shape, universe: Universe, moves: Ends) 
     rows = facts.rows
     are_apart = rows is not None and (rows.records is None or len(rows.records) == 1)
     best = facts.distance.tighten(total(moves, universe, are_apart=are_apart))
-    size = entries(shape)
+    size = count_shape_entries(shape)
     if universe.count > 1:
-        most = lengths(facts.change, _copies(facts.change, size))
+        most = compute_lengths_up(facts.change, _count_copies_of_sizes(facts.change, size))
         best = best.tighten(Distance(*most))
     if facts.is_integer and math.isfinite(best.l1):
         best = Distance(float(math.floor(best.l1)), best.l2, float(math.floor(best.linf)))
-    return coherent(best.l1, best.l2, best.linf, size)
+    return make_coherent_distance(best.l1, best.l2, best.linf, size)
 
 
-def _copies(sizes: Any, size: float) -> float:
+def _count_copies_of_sizes(sizes: Any, size: float) -> float:
     return size / np.size(sizes) if np.size(sizes) else 0.0
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.events.draft import write_parameters
 from dpaudit.proving.program import Node, Program
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Distance, Universe
 
 
 @dataclass(eq=False)
-class Memory:
+class DistanceMemory:
     """Distances of one universe, by the number of a value's making."""
 
     numbers: dict[Hashable, int] = field(default_factory=dict)
@@ -40,7 +40,11 @@ class SharedAnalysis(Analysis):
     """
 
     def __init__(
-        self, program: Program, universe: Universe, kinds: Sequence[Kind], memory: Memory
+        self,
+        program: Program,
+        universe: Universe,
+        kinds: Sequence[NodeKind],
+        memory: DistanceMemory,
     ) -> None:
         super().__init__(program, universe, kinds)
         self._shared = memory

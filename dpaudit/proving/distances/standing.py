@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.proving.distances.facts import Facts, Rows
+from dpaudit.proving.distances.facts import Facts, RowOrigins
 from dpaudit.proving.program import Shape
 from dpaudit.proving.universe import UNBOUNDED
 
@@ -26,15 +26,15 @@ def rows_if_counted(facts: Facts, shape: Shape) -> Facts:
     """Return public rows of records as rows that come and go with their records."""
     if None not in shape or not is_fixed(facts):
         return facts
-    return replace(facts, rows=Rows(None, shape.index(None)), distance=UNBOUNDED)
+    return replace(facts, rows=RowOrigins(None, shape.index(None)), distance=UNBOUNDED)
 
 
-def records_of(rows: Rows, length: int) -> Records:
+def records_of(rows: RowOrigins, length: int) -> Records:
     """Return the records of each row as numbers."""
     return (np.arange(length),) if rows.records is None else rows.records
 
 
-def unite(one: Records, other: Records) -> Records | None:
+def merge_row_records(one: Records, other: Records) -> Records | None:
     """Return the records of rows that depend on the rows of two values; None if they are many."""
     united = list(one)
     for column in other:
@@ -46,7 +46,7 @@ def unite(one: Records, other: Records) -> Records | None:
     return tuple(united) if len(united) <= _MOST_OF_A_ROW else None
 
 
-def have_common(one: Rows, other: Rows, length: int) -> bool:
+def have_common(one: RowOrigins, other: RowOrigins, length: int) -> bool:
     """Return whether a record stands in the same row of both."""
     if one.records is None and other.records is None:
         return True
@@ -57,7 +57,7 @@ def have_common(one: Rows, other: Rows, length: int) -> bool:
     )
 
 
-def support(facts: Facts) -> NDArray[np.int64] | None:
+def find_moving_records(facts: Facts) -> NDArray[np.int64] | None:
     """Return the records that move a value, where they are few; None where they are not known."""
     if facts.moves.shape[1] == 1:
         return np.zeros(0, dtype=np.int64) if not facts.moves[2, 0] else None
@@ -65,15 +65,15 @@ def support(facts: Facts) -> NDArray[np.int64] | None:
     return found if len(found) <= _MOST_OF_A_ROW else None
 
 
-def rows_of_support(facts: Facts, axis: int, length: int) -> Rows | None:
+def rows_of_support(facts: Facts, axis: int, length: int) -> RowOrigins | None:
     """Return rows that all depend on the few records that move a value."""
-    records = support(facts)
+    records = find_moving_records(facts)
     if records is None:
         return None
-    return Rows(tuple(np.full(length, one) for one in records), axis)
+    return RowOrigins(tuple(np.full(length, one) for one in records), axis)
 
 
-def join(operands: Sequence[Facts], shape: Shape) -> Rows | None:
+def find_entrywise_rows(operands: Sequence[Facts], shape: Shape) -> RowOrigins | None:
     """Return which records stand in the rows of an entrywise function of operands of a shape."""
     moving = [one for one in operands if not is_fixed(one)]
     known = [one.rows for one in moving if one.rows is not None]
@@ -86,11 +86,11 @@ def join(operands: Sequence[Facts], shape: Shape) -> Rows | None:
     return None if length is None else _join_known(moving, axis, length)
 
 
-def _join_known(moving: Sequence[Facts], axis: int, length: int) -> Rows | None:
+def _join_known(moving: Sequence[Facts], axis: int, length: int) -> RowOrigins | None:
     records: Records | None = ()
     for one in moving:
         rows = rows_of_support(one, axis, length) if one.rows is None else one.rows
         if rows is None or records is None:
             return None
-        records = unite(records, records_of(rows, length))
-    return None if records is None else Rows(records, axis)
+        records = merge_row_records(records, records_of(rows, length))
+    return None if records is None else RowOrigins(records, axis)

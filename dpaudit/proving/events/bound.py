@@ -22,34 +22,34 @@ from dpaudit.guarantees.kinds import (
     ZeroConcentratedDP,
 )
 from dpaudit.proving.distances.analysis import Analysis
-from dpaudit.proving.distances.shared_analysis import Memory, SharedAnalysis
+from dpaudit.proving.distances.shared_analysis import DistanceMemory, SharedAnalysis
 from dpaudit.proving.events import drawings
 from dpaudit.proving.events.coin_paths import join_coin_paths
 from dpaudit.proving.events.composition import PathCost, Stacks, add_up
 from dpaudit.proving.events.infinities import without_infinities
 from dpaudit.proving.events.inverse_cdf import with_plain_laws
-from dpaudit.proving.events.kinds import Reader
-from dpaudit.proving.events.release_forms import Additive, Drawing, Selection
-from dpaudit.proving.events.releases import AdditivePlan, Bounds, Spent
+from dpaudit.proving.events.kinds import ReleaseReader
+from dpaudit.proving.events.release_forms import Additive, RecordDraw, Selection
+from dpaudit.proving.events.releases import AdditivePlan, Bounds, ReleaseCost
 from dpaudit.proving.events.responses import Response, claim_responses
 from dpaudit.proving.events.sampling import SampledPlan, sample_of
 from dpaudit.proving.events.selection import SelectionPlan
-from dpaudit.proving.events.sparse_vector import Comparisons, claim_comparisons
+from dpaudit.proving.events.sparse_vector import ThresholdComparisons, claim_comparisons
 from dpaudit.proving.events.tournaments import join_tournament
 from dpaudit.proving.events.types import require_real_types
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Kind, Path, Trace
+from dpaudit.proving.trace import FunctionTrace, NodeKind, Path
 from dpaudit.proving.universe import Universe
 
 TOLERANCE = 1e-9  # of a claim, whose constants are rounded in the code
 _MOST_KINDS = 64  # of releases that accountants are asked about
 
 
-class Plan(Protocol):
+class ReleasePlan(Protocol):
     """Nodes of a draft whose distances bound what a release costs."""
 
-    def measure(self, bounds: Bounds) -> Spent:
+    def measure(self, bounds: Bounds) -> ReleaseCost:
         """Return what it costs."""
 
 
@@ -165,7 +165,7 @@ class Bound:
         return f"{what} for all datasets{size} and all neighbours by {self.universe.relation}"
 
 
-def bound_trace(trace: Trace) -> Bound:
+def bound_trace(trace: FunctionTrace) -> Bound:
     """Return what a function costs, from all its paths.
 
     Raises
@@ -184,7 +184,7 @@ def bound_trace(trace: Trace) -> Bound:
     >>> noise = program.add("draw", shape=(), law="laplace", number=0)
     >>> program.outputs = (program.add("add", [total, noise], shape=()),)
     >>> part = Part("", (3,), np.array(0.0), np.array(1.0))
-    >>> bound = bound_trace(Trace(Universe((part,), 3, "replace"), (Path(program),)))
+    >>> bound = bound_trace(FunctionTrace(Universe((part,), 3, "replace"), (Path(program),)))
     >>> round(bound.epsilon(), 12)
     1.0
     """
@@ -203,7 +203,7 @@ def bound_trace(trace: Trace) -> Bound:
     return found if whole is None or found.pure <= whole.pure else whole
 
 
-def _bound_selection(trace: Trace) -> Bound | None:
+def _bound_selection(trace: FunctionTrace) -> Bound | None:
     """Return the bound of a function that says which of its scores is the largest, if it is one."""
     joined = join_tournament(trace.paths, trace.skeletons)
     if joined is not None:
@@ -212,7 +212,7 @@ def _bound_selection(trace: Trace) -> Bound | None:
     return None
 
 
-def _bound_joined(trace: Trace) -> Bound | None:
+def _bound_joined(trace: FunctionTrace) -> Bound | None:
     """Return the bound where paths that part at a coin are one, None where there is none."""
     joined = join_coin_paths(trace.paths, trace.skeletons)
     if len(joined) < len(trace.paths):
@@ -241,11 +241,13 @@ def is_whole_tree(ways: SequenceOf[tuple[bool, ...]]) -> bool:
 
 
 def _bound_paths(universe: Universe, paths: SequenceOf[Path]) -> Bound:
-    memory = Memory() if len(paths) > 1 else None
+    memory = DistanceMemory() if len(paths) > 1 else None
     return Bound(universe, tuple(cost_of_path(one.program, universe, memory) for one in paths))
 
 
-def cost_of_path(program: Program, universe: Universe, memory: Memory | None = None) -> PathCost:
+def cost_of_path(
+    program: Program, universe: Universe, memory: DistanceMemory | None = None
+) -> PathCost:
     """Return what the releases of one program cost.
 
     Parameters
@@ -261,13 +263,13 @@ def cost_of_path(program: Program, universe: Universe, memory: Memory | None = N
         It shows what no release covers, or nothing bounds one of its releases.
     """
     plain = with_plain_laws(program)
-    reader = Reader(plain)
+    reader = ReleaseReader(plain)
     if not claim_comparisons(reader):
-        return _cost(reader, universe, memory)
-    memory = memory or Memory()
-    alone = _cost_or_none(Reader(plain), universe, memory)
+        return _compute_path_cost(reader, universe, memory)
+    memory = memory or DistanceMemory()
+    alone = _cost_or_none(ReleaseReader(plain), universe, memory)
     try:
-        found = _cost(reader, universe, memory)
+        found = _compute_path_cost(reader, universe, memory)
     except NotProved:
         if alone is None:
             raise
@@ -275,33 +277,37 @@ def cost_of_path(program: Program, universe: Universe, memory: Memory | None = N
     return alone if alone is not None and alone.is_below(found) else found
 
 
-def _cost_or_none(reader: Reader, universe: Universe, memory: Memory) -> PathCost | None:
+def _cost_or_none(
+    reader: ReleaseReader, universe: Universe, memory: DistanceMemory
+) -> PathCost | None:
     with suppress(NotProved):
-        return _cost(reader, universe, memory)
+        return _compute_path_cost(reader, universe, memory)
     return None
 
 
-def _cost(reader: Reader, universe: Universe, memory: Memory | None) -> PathCost:
+def _compute_path_cost(
+    reader: ReleaseReader, universe: Universe, memory: DistanceMemory | None
+) -> PathCost:
     """Return what a program costs, with what was claimed of it before."""
     claim_responses(reader, universe)
     reading = reader.read()
-    plans = [_plan(reader, one) for one in reading.releases]
+    plans = [_make_release_plan(reader, one) for one in reading.releases]
     stacks = Stacks.of(reading.draft, plans)
     kinds = tuple(reader.all_kinds())
-    bounds = _analysis(reading.draft.program, universe, kinds, memory)
+    bounds = _make_analysis(reading.draft.program, universe, kinds, memory)
     require_real_types(reading.draft.program, reader.live, kinds[: reader.draft.own], bounds)
     return add_up([one.measure(bounds) for one in plans], stacks, bounds)
 
 
-def _analysis(
-    program: Program, universe: Universe, kinds: tuple[Kind, ...], memory: Memory | None
+def _make_analysis(
+    program: Program, universe: Universe, kinds: tuple[NodeKind, ...], memory: DistanceMemory | None
 ) -> Bounds:
     if memory is None:
         return Analysis(program, universe, kinds)
     return SharedAnalysis(program, universe, kinds, memory)
 
 
-def _plan(reader: Reader, release: object) -> Plan:
+def _make_release_plan(reader: ReleaseReader, release: object) -> ReleasePlan:
     draft = reader.draft
     match release:
         case Additive():
@@ -309,8 +315,8 @@ def _plan(reader: Reader, release: object) -> Plan:
             return whole if sample is None else SampledPlan(whole, sample)
         case Selection():
             return SelectionPlan.of(draft, release)
-        case Drawing():
+        case RecordDraw():
             return drawings.plan_of(draft, release)
-        case Comparisons() | Response():
+        case ThresholdComparisons() | Response():
             return release
     raise AssertionError(f"a {type(release).__name__} has no plan")

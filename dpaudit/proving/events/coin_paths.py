@@ -52,14 +52,14 @@ def _join_from(paths: list[Path], depth: int) -> list[Path]:
         if any(one.decisions[depth] is outcome for one in paths)
     ]
     if len(sides) == 2 and len(sides[0]) == len(sides[1]) == 1:
-        joined = _join(sides[0][0], sides[1][0], depth)
+        joined = _merge_coin_paths(sides[0][0], sides[1][0], depth)
         if joined is not None:
             return [joined]
     return [one for side in sides for one in side]
 
 
-def _join(one: Path, other: Path, depth: int) -> Path | None:
-    at, also = (_decision(path.program, depth) for path in (one, other))
+def _merge_coin_paths(one: Path, other: Path, depth: int) -> Path | None:
+    at, also = (_find_decision_node(path.program, depth) for path in (one, other))
     if at is None or at != also or not _is_alike(one.program, other.program, at):
         return None
     condition = one.program.nodes[at].operands[0]
@@ -72,7 +72,7 @@ def _join(one: Path, other: Path, depth: int) -> Path | None:
     return None if program is None else Path(program, one.decisions[:depth])
 
 
-def _decision(program: Program, depth: int) -> int | None:
+def _find_decision_node(program: Program, depth: int) -> int | None:
     """Return the node of the decision that is the ``depth``-th, from 0."""
     found = [one.index for one in program.nodes if one.operation == "decide"]
     return found[depth] if depth < len(found) else None

@@ -33,7 +33,7 @@ from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import GaussianRelease, Sequence
 from dpaudit.guarantees import rounding
 from dpaudit.proving.events.draft import Draft, size_of
-from dpaudit.proving.events.releases import STACKED, AdditivePlan, Bounds, Spent
+from dpaudit.proving.events.releases import STACKED, AdditivePlan, Bounds, ReleaseCost
 from dpaudit.proving.events.responses import Response
 from dpaudit.proving.events.sampling import SampledPlan
 
@@ -58,7 +58,7 @@ class PathCost:
         Whether each release is pure or Gaussian, so that epsilon and mu say all.
     """
 
-    releases: tuple[Spent, ...]
+    releases: tuple[ReleaseCost, ...]
     epsilon: float
     mu: float
     rho: float
@@ -99,10 +99,15 @@ class Stacks:
             elif isinstance(plan, AdditivePlan) and plan.release.noise.law in STACKED:
                 found = normal if plan.release.noise.law == "normal" else pure
                 found[place] = plan
-        return cls(_stack(draft, pure), _stack(draft, normal), frozenset(pure), frozenset(normal))
+        return cls(
+            _add_stacked_node(draft, pure),
+            _add_stacked_node(draft, normal),
+            frozenset(pure),
+            frozenset(normal),
+        )
 
 
-def _stack(draft: Draft, plans: dict[int, AdditivePlan | Response]) -> int | None:
+def _add_stacked_node(draft: Draft, plans: dict[int, AdditivePlan | Response]) -> int | None:
     sizes = [size_of(one.shape) for one in plans.values()]
     if not 1 < len(plans) <= _MOST_STACKED or sum(sizes) > _MOST_ENTRIES:
         return None
@@ -110,7 +115,7 @@ def _stack(draft: Draft, plans: dict[int, AdditivePlan | Response]) -> int | Non
     return draft.program.add("concatenate", rows, shape=(sum(sizes),), axis=0)
 
 
-def add_up(releases: SequenceOf[Spent], stacks: Stacks, bounds: Bounds) -> PathCost:
+def add_up(releases: SequenceOf[ReleaseCost], stacks: Stacks, bounds: Bounds) -> PathCost:
     """Return what the releases of a path cost together."""
     epsilon = _sum_of_epsilons(dict(enumerate(releases)), stacks, bounds)
     mu = _mu_of(dict(enumerate(releases)), stacks, bounds)
@@ -118,7 +123,7 @@ def add_up(releases: SequenceOf[Spent], stacks: Stacks, bounds: Bounds) -> PathC
     return PathCost(tuple(releases), epsilon, mu, _rho_of(releases, epsilon, mu), is_whole)
 
 
-def _sum_of_epsilons(releases: dict[int, Spent], stacks: Stacks, bounds: Bounds) -> float:
+def _sum_of_epsilons(releases: dict[int, ReleaseCost], stacks: Stacks, bounds: Bounds) -> float:
     known = {n: one.epsilon for n, one in releases.items() if one.epsilon < math.inf}
     plain = rounding.sum_up((1, one) for one in known.values())
     if stacks.pure is None:
@@ -128,7 +133,7 @@ def _sum_of_epsilons(releases: dict[int, Spent], stacks: Stacks, bounds: Bounds)
     return min(plain, rounding.sum_up((1, one) for one in [*others, together]))
 
 
-def _mu_of(releases: dict[int, Spent], stacks: Stacks, bounds: Bounds) -> float:
+def _mu_of(releases: dict[int, ReleaseCost], stacks: Stacks, bounds: Bounds) -> float:
     known = [one.mu for one in releases.values() if one.mu < math.inf]
     normal = [GaussianRelease(sensitivity=one, noise_scale=1.0) for one in known]
     plain = gaussian_guarantee(Sequence(tuple(normal))).mu if normal else 0.0
@@ -137,7 +142,7 @@ def _mu_of(releases: dict[int, Spent], stacks: Stacks, bounds: Bounds) -> float:
     return min(plain, bounds.distance(stacks.normal).l2)
 
 
-def _rho_of(releases: SequenceOf[Spent], epsilon: float, mu: float) -> float:
+def _rho_of(releases: SequenceOf[ReleaseCost], epsilon: float, mu: float) -> float:
     """Return the sum of rho, that of the pure ones together where that is less."""
     others = [one.rho for one in releases if min(one.epsilon, one.mu) == math.inf]
     each = [one.rho for one in releases if one.epsilon < math.inf]

@@ -23,9 +23,14 @@ from dataclasses import dataclass
 
 from dpaudit.guarantees import rounding
 from dpaudit.proving.events.draft import Draft, size_of
-from dpaudit.proving.events.release_forms import Drawing
-from dpaudit.proving.events.releases import Bounds, Spent, pure, unbounded
-from dpaudit.proving.events.responses import changed_entries
+from dpaudit.proving.events.release_forms import RecordDraw
+from dpaudit.proving.events.releases import (
+    Bounds,
+    ReleaseCost,
+    make_pure_spending,
+    make_unbounded_error,
+)
+from dpaudit.proving.events.responses import count_changed_entries
 from dpaudit.proving.events.selection import differences_of, range_of
 from dpaudit.proving.program import Node
 from dpaudit.proving.refusals import NotProved
@@ -52,7 +57,7 @@ class ChoicePlan:
     differences: int | None
 
     @classmethod
-    def of(cls, draft: Draft, release: Drawing) -> ChoicePlan:
+    def of(cls, draft: Draft, release: RecordDraw) -> ChoicePlan:
         """Append what is asked to a draft.
 
         Raises
@@ -67,7 +72,7 @@ class ChoicePlan:
             raise NotProved.at(node.place, reason, "divide exponentials of scores by their sum")
         return cls(node, scores, differences_of(draft, scores, node.place))
 
-    def measure(self, bounds: Bounds) -> Spent:
+    def measure(self, bounds: Bounds) -> ReleaseCost:
         """Return what the draw costs.
 
         Raises
@@ -77,9 +82,11 @@ class ChoicePlan:
         """
         epsilon = range_of(bounds, self.scores, self.differences)
         if epsilon == math.inf:
-            raise unbounded(bounds, self.scores, self.node.place)
+            raise make_unbounded_error(bounds, self.scores, self.node.place)
         count = max(1, size_of(self.node.shape))
-        return pure(self.node, "exponential mechanism", rounding.times_up(count, epsilon))
+        return make_pure_spending(
+            self.node, "exponential mechanism", rounding.times_up(count, epsilon)
+        )
 
 
 def softmax_scores(draft: Draft, index: int) -> int | None:
@@ -87,7 +94,7 @@ def softmax_scores(draft: Draft, index: int) -> int | None:
     node = draft.node(index)
     if node.operation != "divide" or len(node.shape) != 1:
         return None
-    top, bottom = (_narrow(draft, one) for one in node.operands)
+    top, bottom = (_find_narrow_node(draft, one) for one in node.operands)
     total = draft.node(bottom)
     if total.operation != "sum" or draft.shape(bottom) != () or total.operands != (top,):
         return None
@@ -99,7 +106,7 @@ def softmax_scores(draft: Draft, index: int) -> int | None:
     return _without_shift(draft, weights.operands[0])
 
 
-def _narrow(draft: Draft, index: int) -> int:
+def _find_narrow_node(draft: Draft, index: int) -> int:
     """Return the node of which another one is a copy that is spread out, if it is one number."""
     while draft.node(index).operation in _WIDENING:
         before = draft.node(index).operands[0]
@@ -114,7 +121,7 @@ def _without_shift(draft: Draft, index: int) -> int:
     node = draft.node(index)
     if node.operation != "subtract" or draft.shape(node.operands[0]) != node.shape:
         return index
-    shift = _narrow(draft, node.operands[1])
+    shift = _find_narrow_node(draft, node.operands[1])
     return node.operands[0] if size_of(draft.shape(shift)) == 1 else index
 
 
@@ -137,7 +144,7 @@ class CoinsPlan:
     tries: int
 
     @classmethod
-    def of(cls, draft: Draft, release: Drawing) -> CoinsPlan:
+    def of(cls, draft: Draft, release: RecordDraw) -> CoinsPlan:
         """Append what is asked to a draft."""
         node = release.node
         p = draft.broadcast(node.operands[0], node.shape)
@@ -145,7 +152,7 @@ class CoinsPlan:
         both = [draft.apply("log", [one], place=node.place) for one in (p, other)]
         return cls(node, both, int(node.parameters.get("n", 1)))
 
-    def measure(self, bounds: Bounds) -> Spent:
+    def measure(self, bounds: Bounds) -> ReleaseCost:
         """Return what the coins cost.
 
         Raises
@@ -157,14 +164,16 @@ class CoinsPlan:
         largest = max(one.linf for one in distances)
         each = math.inf
         if largest < math.inf:
-            each = rounding.times_up(changed_entries(bounds, self.logarithms[0]), largest)
+            each = rounding.times_up(count_changed_entries(bounds, self.logarithms[0]), largest)
         epsilon = min(each, rounding.sum_up((1, one.l1) for one in distances))
         if epsilon == math.inf:
-            raise unbounded(bounds, self.logarithms[0], self.node.place)
-        return pure(self.node, "private coins", rounding.times_up(self.tries, epsilon))
+            raise make_unbounded_error(bounds, self.logarithms[0], self.node.place)
+        return make_pure_spending(
+            self.node, "private coins", rounding.times_up(self.tries, epsilon)
+        )
 
 
-def plan_of(draft: Draft, release: Drawing) -> ChoicePlan | CoinsPlan:
+def plan_of(draft: Draft, release: RecordDraw) -> ChoicePlan | CoinsPlan:
     """Append what a draw from records asks to a draft.
 
     Raises

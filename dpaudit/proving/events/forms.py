@@ -25,7 +25,7 @@ NONE = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class NoiseTerm:
     """One atom in each entry of a value, times a public number.
 
     Parameters
@@ -44,7 +44,7 @@ class Term:
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class NoiseForm:
     """A value that is a centre plus terms of noise.
 
     Parameters
@@ -56,7 +56,7 @@ class Form:
     """
 
     centre: int | None
-    terms: tuple[Term, ...] = ()
+    terms: tuple[NoiseTerm, ...] = ()
 
     def atoms(self) -> Atoms:
         """Return the atoms of all terms, those that occur twice twice."""
@@ -73,14 +73,14 @@ class Atlas:
     draws: list[int] = field(default_factory=list)
     size: int = 0
 
-    def enter(self, node: Node) -> Form:
+    def enter(self, node: Node) -> NoiseForm:
         """Give the entries of a draw their numbers, and return the form of that noise."""
         count = size_of(node.shape)
         self.starts.append(self.size)
         self.draws.append(node.index)
         atoms = np.arange(self.size, self.size + count).reshape([one or 0 for one in node.shape])
         self.size += count
-        return Form(None, (Term(atoms),))
+        return NoiseForm(None, (NoiseTerm(atoms),))
 
     def draws_of(self, atoms: Atoms) -> list[int]:
         """Return the nodes of the draws from which atoms stem, in order."""
@@ -88,18 +88,20 @@ class Atlas:
         return [self.draws[one] for one in dict.fromkeys(places.tolist())]
 
 
-Rule = Callable[[Draft, Node, Sequence[Form]], "Form | None"]
+Rule = Callable[[Draft, Node, Sequence[NoiseForm]], "NoiseForm | None"]
 
 
-def _add(draft: Draft, node: Node, forms: Sequence[Form]) -> Form:
+def _add_noise_forms(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm:
     centres = [one.centre for one in forms]
     negative = node.operation == "subtract"
-    left, right = (_spread(one, node.shape) for one in forms)
-    terms = (*left, *(_negate(one) if negative else one for one in right))
-    return Form(_sum(draft, node, centres, negative), terms)
+    left, right = (_broadcast_terms(one, node.shape) for one in forms)
+    terms = (*left, *(_negate_term(one) if negative else one for one in right))
+    return NoiseForm(_add_centres(draft, node, centres, negative), terms)
 
 
-def _sum(draft: Draft, node: Node, centres: Sequence[int | None], is_negative: bool) -> int | None:
+def _add_centres(
+    draft: Draft, node: Node, centres: Sequence[int | None], is_negative: bool
+) -> int | None:
     left, right = centres
     if left is None and right is None:
         return None
@@ -112,26 +114,28 @@ def _sum(draft: Draft, node: Node, centres: Sequence[int | None], is_negative: b
     return draft.apply("negative", [found], place=node.place) if is_negative else found
 
 
-def _spread(form: Form, shape: Shape) -> list[Term]:
+def _broadcast_terms(form: NoiseForm, shape: Shape) -> list[NoiseTerm]:
     """Return terms whose atoms have the shape of a result; scales broadcast as they are."""
-    return [replace(one, atoms=np.broadcast_to(one.atoms, _lengths(shape))) for one in form.terms]
+    return [
+        replace(one, atoms=np.broadcast_to(one.atoms, _to_plain_shape(shape))) for one in form.terms
+    ]
 
 
-def _lengths(shape: Shape) -> tuple[int, ...]:
+def _to_plain_shape(shape: Shape) -> tuple[int, ...]:
     return tuple(one or 0 for one in shape)
 
 
-def _negate(term: Term) -> Term:
+def _negate_term(term: NoiseTerm) -> NoiseTerm:
     return replace(term, is_negative=not term.is_negative)
 
 
-def _negative(draft: Draft, node: Node, forms: Sequence[Form]) -> Form:
+def _negate_form(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm:
     (form,) = forms
     centre = None if form.centre is None else draft.apply("negative", [form.centre])
-    return Form(centre, tuple(_negate(one) for one in form.terms))
+    return NoiseForm(centre, tuple(_negate_term(one) for one in form.terms))
 
 
-def _multiply(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None:
+def _multiply_noise_form(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm | None:
     """Return noise times public numbers; a centre only times one constant."""
     by_terms = [bool(one.terms) for one in forms]
     if all(by_terms) or (node.operation == "divide" and by_terms[1]):
@@ -144,8 +148,10 @@ def _multiply(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None:
     if centre is not None:
         centre = draft.apply(node.operation, [centre, public.centre], place=node.place)
         centre = draft.broadcast(centre, node.shape)
-    terms = (_scale(draft, node, one, public.centre) for one in _spread(noisy, node.shape))
-    return Form(centre, tuple(terms))
+    terms = (
+        _scale_term(draft, node, one, public.centre) for one in _broadcast_terms(noisy, node.shape)
+    )
+    return NoiseForm(centre, tuple(terms))
 
 
 def _is_one_factor(value: NDArray[Any] | None) -> bool:
@@ -156,14 +162,14 @@ def _is_one_factor(value: NDArray[Any] | None) -> bool:
     return bool(np.isfinite(first) and first != 0 and np.all(value == first))
 
 
-def _scale(draft: Draft, node: Node, term: Term, factor: int) -> Term:
+def _scale_term(draft: Draft, node: Node, term: NoiseTerm, factor: int) -> NoiseTerm:
     if term.scale is None and node.operation == "multiply":
         return replace(term, scale=factor)
     before = draft.constant(1.0) if term.scale is None else term.scale
     return replace(term, scale=draft.apply(node.operation, [before, factor], place=node.place))
 
 
-def _move(draft: Draft, node: Node, forms: Sequence[Form]) -> Form:
+def _move_form(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm:
     """Return what a reshape, a transpose, a broadcast or a take makes of one form."""
     (form,) = forms
     before = draft.shape(node.operands[0])
@@ -171,10 +177,10 @@ def _move(draft: Draft, node: Node, forms: Sequence[Form]) -> Form:
     if form.centre is not None:
         whole = draft.broadcast(form.centre, before)
         centre = draft.move(node, [whole], node.shape)
-    return Form(centre, tuple(_move_term(draft, node, one, before) for one in form.terms))
+    return NoiseForm(centre, tuple(_move_term(draft, node, one, before) for one in form.terms))
 
 
-def _move_term(draft: Draft, node: Node, term: Term, before: Shape) -> Term:
+def _move_term(draft: Draft, node: Node, term: NoiseTerm, before: Shape) -> NoiseTerm:
     atoms = _MOVES[node.operation](term.atoms, node)
     scale = term.scale
     if scale is not None and draft.shape(scale):
@@ -183,14 +189,14 @@ def _move_term(draft: Draft, node: Node, term: Term, before: Shape) -> Term:
 
 
 _MOVES: Mapping[str, Callable[[Atoms, Node], Atoms]] = {
-    "reshape": lambda atoms, node: atoms.reshape(_lengths(node.shape)),
-    "broadcast": lambda atoms, node: np.broadcast_to(atoms, _lengths(node.shape)),
+    "reshape": lambda atoms, node: atoms.reshape(_to_plain_shape(node.shape)),
+    "broadcast": lambda atoms, node: np.broadcast_to(atoms, _to_plain_shape(node.shape)),
     "transpose": lambda atoms, node: np.transpose(atoms, node.parameters["axes"]),
     "take": lambda atoms, node: atoms[open_mesh(node.parameters["key"], atoms.shape)],
 }
 
 
-def _concatenate(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None:
+def _concatenate_forms(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm | None:
     if any(not one.terms for one in forms):
         return None
     shapes = [draft.shape(one) for one in node.operands]
@@ -199,10 +205,10 @@ def _concatenate(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None
     def join(arrays: Sequence[Atoms]) -> Atoms:
         return np.concatenate(arrays, axis=axis)
 
-    return _join(draft, node, forms, shapes, join)
+    return _join_forms(draft, node, forms, shapes, join)
 
 
-def _assign(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None:
+def _assign_form(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm | None:
     shapes = [draft.shape(node.operands[0]), draft.shape(node.operands[1])]
 
     def join(arrays: Sequence[Atoms]) -> Atoms:
@@ -210,18 +216,20 @@ def _assign(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None:
         found[open_mesh(node.parameters["key"], found.shape)] = arrays[1]
         return found
 
-    return _join(draft, node, forms, shapes, join)
+    return _join_forms(draft, node, forms, shapes, join)
 
 
-def _join(
+def _join_forms(
     draft: Draft,
     node: Node,
-    forms: Sequence[Form],
+    forms: Sequence[NoiseForm],
     shapes: Sequence[Shape],
     join: Callable[[Sequence[Atoms]], Atoms],
-) -> Form | None:
+) -> NoiseForm | None:
     """Return the form of what is put together: first terms with first terms, and so on."""
-    centres = [_whole(draft, one.centre, shape) for one, shape in zip(forms, shapes, strict=True)]
+    centres = [
+        _broadcast_node(draft, one.centre, shape) for one, shape in zip(forms, shapes, strict=True)
+    ]
     centre = (
         draft.move(node, centres, node.shape)
         if any(one.centre is not None for one in forms)
@@ -231,10 +239,10 @@ def _join(
     for k in range(max(len(one.terms) for one in forms)):
         pieces = [one.terms[k] if k < len(one.terms) else None for one in forms]
         terms.append(_join_terms(draft, node, pieces, shapes, join))
-    return Form(centre, tuple(terms))
+    return NoiseForm(centre, tuple(terms))
 
 
-def _whole(draft: Draft, index: int | None, shape: Shape, otherwise: float = 0.0) -> int:
+def _broadcast_node(draft: Draft, index: int | None, shape: Shape, otherwise: float = 0.0) -> int:
     found = draft.constant(otherwise) if index is None else index
     return draft.broadcast(found, shape)
 
@@ -242,26 +250,26 @@ def _whole(draft: Draft, index: int | None, shape: Shape, otherwise: float = 0.0
 def _join_terms(
     draft: Draft,
     node: Node,
-    pieces: Sequence[Term | None],
+    pieces: Sequence[NoiseTerm | None],
     shapes: Sequence[Shape],
     join: Callable[[Sequence[Atoms]], Atoms],
-) -> Term:
-    empty = [np.full(_lengths(shape), NONE) for shape in shapes]
+) -> NoiseTerm:
+    empty = [np.full(_to_plain_shape(shape), NONE) for shape in shapes]
     atoms = join([e if one is None else one.atoms for e, one in zip(empty, pieces, strict=True)])
     known = [one for one in pieces if one is not None]
     if all(is_same(draft, one, known[0]) for one in known[1:]):
         return replace(known[0], atoms=atoms)
-    signed = [None if one is None else signed_scale(draft, one) for one in pieces]
-    wholes = [_whole(draft, one, s, 1.0) for one, s in zip(signed, shapes, strict=True)]
-    return Term(atoms, draft.move(node, wholes, node.shape))
+    signed = [None if one is None else get_signed_scale(draft, one) for one in pieces]
+    wholes = [_broadcast_node(draft, one, s, 1.0) for one, s in zip(signed, shapes, strict=True)]
+    return NoiseTerm(atoms, draft.move(node, wholes, node.shape))
 
 
-def is_same(draft: Draft, one: Term, other: Term) -> bool:
+def is_same(draft: Draft, one: NoiseTerm, other: NoiseTerm) -> bool:
     """Return whether two terms have one scalar for their scale, and one sign."""
     return one.is_negative == other.is_negative and is_same_scale(draft, one, other)
 
 
-def is_same_scale(draft: Draft, one: Term, other: Term) -> bool:
+def is_same_scale(draft: Draft, one: NoiseTerm, other: NoiseTerm) -> bool:
     """Return whether two terms have one scalar for their scale."""
     if one.scale == other.scale:
         return one.scale is None or not draft.shape(one.scale)
@@ -275,28 +283,28 @@ def is_same_scale(draft: Draft, one: Term, other: Term) -> bool:
     )
 
 
-def signed_scale(draft: Draft, term: Term) -> int:
+def get_signed_scale(draft: Draft, term: NoiseTerm) -> int:
     """Return the node of a term's scale with its sign."""
     scale = draft.constant(1.0) if term.scale is None else term.scale
     return draft.apply("negative", [scale]) if term.is_negative else scale
 
 
 _RULES: Mapping[str, Rule] = {
-    "add": _add,
-    "subtract": _add,
-    "negative": _negative,
-    "multiply": _multiply,
-    "divide": _multiply,
-    "reshape": _move,
-    "transpose": _move,
-    "take": _move,
-    "broadcast": _move,
-    "concatenate": _concatenate,
-    "assign": _assign,
+    "add": _add_noise_forms,
+    "subtract": _add_noise_forms,
+    "negative": _negate_form,
+    "multiply": _multiply_noise_form,
+    "divide": _multiply_noise_form,
+    "reshape": _move_form,
+    "transpose": _move_form,
+    "take": _move_form,
+    "broadcast": _move_form,
+    "concatenate": _concatenate_forms,
+    "assign": _assign_form,
 }
 
 
-def form_of(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None:
+def form_of(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm | None:
     """Return a node's centre and noise from those of its operands, None where no rule has them.
 
     Parameters
@@ -314,7 +322,7 @@ def form_of(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None:
     return rule(draft, node, forms)
 
 
-def check_complete(form: Form, node: Node) -> None:
+def check_complete(form: NoiseForm, node: Node) -> None:
     """Refuse noise that leaves an entry out, or hides two.
 
     Raises

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpaudit.proving.events.draft import Draft
 from dpaudit.proving.program import Node, Program
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 
 _COMPARISONS = frozenset({"less", "less_equal"})
 
@@ -25,7 +25,7 @@ class _Settled:
     is_possible: bool
 
 
-def without_infinities(trace: Trace) -> Trace:
+def without_infinities(trace: FunctionTrace) -> FunctionTrace:
     """Return a trace without decisions by infinity, and without paths that nobody takes.
 
     Examples
@@ -40,20 +40,20 @@ def without_infinities(trace: Trace) -> Trace:
     ...     _ = program.add("decide", [above], shape=(), outcome=outcome)
     ...     program.outputs = (noise,)
     ...     paths.append(Path(program, (outcome,)))
-    >>> found = without_infinities(Trace(Universe((), 1, "replace"), tuple(paths)))
+    >>> found = without_infinities(FunctionTrace(Universe((), 1, "replace"), tuple(paths)))
     >>> [(one.decisions, one.program.nodes[3].operation) for one in found.paths]
     [((), 'constant')]
     """
-    settled = [_settle(one.program) for one in trace.paths]
+    settled = [_find_settled_decisions(one.program) for one in trace.paths]
     if not any(one.nodes for one in settled):
         return trace
     possible = [n for n, one in enumerate(settled) if one.is_possible]
-    paths = tuple(_without(trace.paths[n], settled[n].nodes) for n in possible)
+    paths = tuple(_remove_decisions(trace.paths[n], settled[n].nodes) for n in possible)
     skeletons = tuple(trace.skeletons[n] for n in possible) if trace.skeletons else ()
-    return Trace(trace.universe, paths, trace.compared, trace.source, skeletons)
+    return FunctionTrace(trace.universe, paths, trace.compared, trace.source, skeletons)
 
 
-def _settle(program: Program) -> _Settled:
+def _find_settled_decisions(program: Program) -> _Settled:
     """Return the decisions of a path that compare a value with infinity."""
     draft, nodes, is_possible = Draft(program), set[int](), True
     for node in program.nodes:
@@ -62,14 +62,14 @@ def _settle(program: Program) -> _Settled:
         outcome, condition = bool(node.parameters["outcome"]), draft.node(node.operands[0])
         while condition.operation == "logical_not":
             outcome, condition = not outcome, draft.node(condition.operands[0])
-        known = _outcome(draft, condition)
+        known = _find_infinite_outcome(draft, condition)
         if known is not None:
             nodes.add(node.index)
             is_possible = is_possible and known is outcome
     return _Settled(frozenset(nodes), is_possible)
 
 
-def _outcome(draft: Draft, condition: Node) -> bool | None:
+def _find_infinite_outcome(draft: Draft, condition: Node) -> bool | None:
     """Return how a comparison with infinity ends; None for any other condition."""
     if condition.operation not in _COMPARISONS:
         return None
@@ -81,10 +81,10 @@ def _outcome(draft: Draft, condition: Node) -> bool | None:
     return None
 
 
-def _without(path: Path, nodes: frozenset[int]) -> Path:
+def _remove_decisions(path: Path, nodes: frozenset[int]) -> Path:
     """Return a path without some of its decisions."""
     program = Program(
-        [_number(one) if one.index in nodes else one for one in path.program.nodes],
+        [_make_zero_node(one) if one.index in nodes else one for one in path.program.nodes],
         path.program.outputs,
     )
     decided = [one.index for one in path.program.nodes if one.operation == "decide"]
@@ -92,5 +92,5 @@ def _without(path: Path, nodes: frozenset[int]) -> Path:
     return Path(program, tuple(outcome for one, outcome in pairs if one not in nodes))
 
 
-def _number(node: Node) -> Node:
+def _make_zero_node(node: Node) -> Node:
     return Node(node.index, "constant", (), {"value": 0.0}, (), "float64", node.place)

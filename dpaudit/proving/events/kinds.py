@@ -27,13 +27,13 @@ import numpy as np
 
 import dpaudit.faults.codes as faults
 from dpaudit.proving.events.draft import Draft, is_known
-from dpaudit.proving.events.forms import Atlas, Atoms, Form, check_complete, form_of
-from dpaudit.proving.events.noise_laws import Noise, noise_of
-from dpaudit.proving.events.release_forms import Additive, Claim, Drawing, Selection
+from dpaudit.proving.events.forms import Atlas, Atoms, NoiseForm, check_complete, form_of
+from dpaudit.proving.events.noise_laws import IndependentNoise, noise_of
+from dpaudit.proving.events.release_forms import Additive, RecordDraw, ReleaseMatch, Selection
 from dpaudit.proving.events.usage import check_draws, count_uses, live_nodes
 from dpaudit.proving.program import Node, Program, Shape
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 
 _FRESH, _SEEN, _HIDES = 0, 1, 2  # what an atom does
 _OF_SCALE, _CURE_OF_SCALE = "the scale of noise depends on records", "use bounds that are public"
@@ -42,7 +42,7 @@ _CHOICES = frozenset({"argmax", "argmin"})
 
 
 @dataclass(eq=False)
-class Reading:
+class ReleaseReading:
     """What a program releases.
 
     Parameters
@@ -56,11 +56,11 @@ class Reading:
     """
 
     draft: Draft
-    kinds: list[Kind]
+    kinds: list[NodeKind]
     releases: list[object] = field(default_factory=list)
 
 
-def classify(program: Program) -> tuple[Kind, ...]:
+def classify_nodes(program: Program) -> tuple[NodeKind, ...]:
     """Return what each node depends on.
 
     Raises
@@ -75,13 +75,13 @@ def classify(program: Program) -> tuple[Kind, ...]:
     >>> noise = program.add("draw", shape=(), law="laplace", number=0)
     >>> total = program.add("sum", [x], shape=(), axis=None)
     >>> program.outputs = (program.add("add", [total, noise], shape=()),)
-    >>> [one.value for one in classify(program)]
+    >>> [one.value for one in classify_nodes(program)]
     ['private', 'noise', 'private', 'noisy']
     """
-    return tuple(Reader(program).read().kinds[: len(program.nodes)])
+    return tuple(ReleaseReader(program).read().kinds[: len(program.nodes)])
 
 
-class Reader:
+class ReleaseReader:
     """A pass over a program that finds its releases.
 
     Parameters
@@ -96,8 +96,8 @@ class Reader:
         self.live = live_nodes(program)
         self.users = program.uses()
         self.counts = count_uses(program, self.live)
-        self.kinds: list[Kind] = []
-        self.forms: dict[int, Form] = {}
+        self.kinds: list[NodeKind] = []
+        self.forms: dict[int, NoiseForm] = {}
         self.public: set[int] = set()
         self.atlas = Atlas()
         self.releases: list[object] = []
@@ -107,17 +107,17 @@ class Reader:
             if one.index in self.live and _is_noise(one)
         }
         self._states = np.zeros(self.atlas.size, dtype=np.int8)
-        self._heads: dict[int, Claim] = {}
+        self._heads: dict[int, ReleaseMatch] = {}
         self._hidden: set[int] = set()
         self._claimed_before: set[int] = set()
 
-    def claim(self, claims: Iterable[Claim]) -> None:
+    def claim(self, claims: Iterable[ReleaseMatch]) -> None:
         """Have parts of the program be releases by theorems of their own."""
         for claim in claims:
             self._heads.update(dict.fromkeys(claim.heads, claim))
             self._hidden |= claim.hidden
 
-    def read(self) -> Reading:
+    def read(self) -> ReleaseReading:
         """Return the releases and kinds.
 
         Raises
@@ -127,32 +127,32 @@ class Reader:
         """
         for node in self.draft.program.nodes[: self.draft.own]:
             self.kinds.append(self._kind_of(node))
-            is_pending = self.kinds[-1] is Kind.NOISY and node.index in self.forms
+            is_pending = self.kinds[-1] is NodeKind.NOISY and node.index in self.forms
             if is_pending and self.counts[node.index] > 1:
                 self.publish(node.index)
         for one in self.draft.program.outputs:
             self.publish(one)
-        return Reading(self.draft, self.all_kinds(), self.releases)
+        return ReleaseReading(self.draft, self.all_kinds(), self.releases)
 
-    def _kind_of(self, node: Node) -> Kind:
+    def _kind_of(self, node: Node) -> NodeKind:
         if node.index not in self.live:
-            return Kind.PRIVATE if node.operation in ("data", "size") else Kind.PUBLIC
+            return NodeKind.PRIVATE if node.operation in ("data", "size") else NodeKind.PUBLIC
         if node.index in self._heads:
             return self._claimed(node)
         if node.index in self._hidden:
-            return Kind.NOISY
+            return NodeKind.NOISY
         if any(one in self._hidden and one not in self.public for one in node.operands):
             raise NotProved.at(node.place, "a value is used that a release hides")
         if node.operation == "draw":
             return self._draw(node)
         if node.operation in ("data", "size"):
-            return Kind.PRIVATE
+            return NodeKind.PRIVATE
         if not any(one in self.forms for one in node.operands):
             return self._without_noise(node)
         ways = self._travel, self._choose, self._toss, self._look
         return next(kind for way in ways if (kind := way(node)) is not None)
 
-    def _draw(self, node: Node) -> Kind:
+    def _draw(self, node: Node) -> NodeKind:
         for one in node.operands:
             self._publish_noisy(one)
         if not is_known(node.shape):  # one for each record: how many there are is no public fact
@@ -160,16 +160,16 @@ class Reader:
                 raise NotProved.at(
                     node.place, "the odds of a draw for each record depend on others"
                 )
-            return Kind.PRIVATE
-        if any(self.kinds[one] is Kind.PRIVATE for one in node.operands):
-            self.releases.append(Drawing(node))
+            return NodeKind.PRIVATE
+        if any(self.kinds[one] is NodeKind.PRIVATE for one in node.operands):
+            self.releases.append(RecordDraw(node))
             return self._open(node.index)
         if node.index not in self.noise:
             return self._open(node.index)
         self.forms[node.index] = self.noise[node.index]
-        return Kind.NOISE
+        return NodeKind.NOISE
 
-    def _claimed(self, node: Node) -> Kind:
+    def _claimed(self, node: Node) -> NodeKind:
         claim = self._heads[node.index]
         if id(claim) not in self._claimed_before:
             self._claimed_before.add(id(claim))
@@ -177,13 +177,13 @@ class Reader:
             self.releases.append(claim.release)
         return self._open(node.index)
 
-    def _open(self, index: int) -> Kind:
+    def _open(self, index: int) -> NodeKind:
         """Have a node be public from here on."""
         self.public.add(index)
         self.forms.pop(index, None)
-        return Kind.PUBLIC
+        return NodeKind.PUBLIC
 
-    def _without_noise(self, node: Node) -> Kind:
+    def _without_noise(self, node: Node) -> NodeKind:
         is_private = any(self.is_private(one) for one in node.operands)
         if node.operation == "decide" and is_private:
             cure = "add noise before you compare"
@@ -191,30 +191,30 @@ class Reader:
                 node.place, "a branch on a record", cure, fault=faults.BRANCH_ON_RECORD
             )
         if is_private or not is_known(node.shape):
-            return Kind.PRIVATE
+            return NodeKind.PRIVATE
         return self._open(node.index)
 
     def is_private(self, index: int) -> bool:
         """Return whether a node depends on records that no release covers."""
-        return index not in self.public and self.kinds[index] is not Kind.NOISE
+        return index not in self.public and self.kinds[index] is not NodeKind.NOISE
 
-    def _travel(self, node: Node) -> Kind | None:
+    def _travel(self, node: Node) -> NodeKind | None:
         """Return the kind of a value to which the noise of its operands travels."""
         if not self._may_travel(node):
             return None
-        forms = [self.forms.get(one, Form(one)) for one in node.operands]
+        forms = [self.forms.get(one, NoiseForm(one)) for one in node.operands]
         found = form_of(self.draft, node, forms)
         if found is None:
             return None
         self.forms[node.index] = found
-        return Kind.NOISE if self._is_free(found.centre) else Kind.NOISY
+        return NodeKind.NOISE if self._is_free(found.centre) else NodeKind.NOISY
 
     def _may_travel(self, node: Node) -> bool:
         if node.operation not in ("multiply", "divide"):
             return True
         kinds = [self.kinds[one] for one in node.operands if one in self.forms]
         if sorted(one.value for one in kinds) == ["noise", "noisy"]:  # a scale that is released
-            self.publish(node.operands[kinds.index(Kind.NOISY)])
+            self.publish(node.operands[kinds.index(NodeKind.NOISY)])
         return all(one in self.public for one in node.operands if one not in self.forms)
 
     def _is_free(self, centre: int | None) -> bool:
@@ -233,9 +233,9 @@ class Reader:
             pending.extend(fresh)
         return True
 
-    def _choose(self, node: Node) -> Kind | None:
+    def _choose(self, node: Node) -> NodeKind | None:
         """Return that the place of the largest of noisy values is public, if it is a release."""
-        if node.operation not in _CHOICES or self.kinds[node.operands[0]] is not Kind.NOISY:
+        if node.operation not in _CHOICES or self.kinds[node.operands[0]] is not NodeKind.NOISY:
             return None
         scores = node.operands[0]
         if not is_along_one_axis(node, self.draft.shape(scores)):
@@ -246,7 +246,7 @@ class Reader:
             self.releases[-1] = Selection(node, last)
         return self._open(node.index)
 
-    def _toss(self, node: Node) -> Kind | None:
+    def _toss(self, node: Node) -> NodeKind | None:
         """Return that a uniform draw below private odds is public, where somebody looks at that."""
         draws = [one for one in node.operands if self._is_uniform(one)]
         if node.operation not in ("less", "less_equal") or len(draws) != 1:
@@ -262,7 +262,7 @@ class Reader:
         self.use(self.forms[draws[0]].atoms(), node)
         given = {"law": "bernoulli", "number": -1}
         made = Node(node.index, "draw", (odds,), given, node.shape, "bool", node.place)
-        self.releases.append(Drawing(made))
+        self.releases.append(RecordDraw(made))
         return self._open(node.index)
 
     def _is_uniform(self, index: int) -> bool:
@@ -275,7 +275,7 @@ class Reader:
         laws = {self.draft.node(one).parameters["law"] for one in draws}
         return laws == {"uniform"} and term.scale is None and not term.is_negative
 
-    def _look(self, node: Node) -> Kind:
+    def _look(self, node: Node) -> NodeKind:
         for one in node.operands:
             self._publish_noisy(one)
         return self._without_noise(node)
@@ -297,13 +297,13 @@ class Reader:
         node, form = self.draft.node(index), self.forms.get(index)
         if form is None:
             raise self._shown_without_noise(node)
-        if self.kinds[index] is Kind.NOISE:
+        if self.kinds[index] is NodeKind.NOISE:
             self._see_coin(node, form)
         else:
             self._release(node, form)
         self._open(index)
-        if self.kinds[index] is Kind.NOISE:
-            self.kinds[index] = Kind.PUBLIC
+        if self.kinds[index] is NodeKind.NOISE:
+            self.kinds[index] = NodeKind.PUBLIC
 
     def _shown_without_noise(self, node: Node) -> NotProved:
         """Return the error of a private value that is shown, at noise whose scale is private."""
@@ -343,7 +343,7 @@ class Reader:
         laws = [one.parameters["law"] for one in draws if one.operation == "draw"]
         return any(one in _ADDITIVE for one in laws) and any(map(self.is_private, node.operands))
 
-    def _see_coin(self, node: Node, form: Form) -> None:
+    def _see_coin(self, node: Node, form: NoiseForm) -> None:
         atoms = form.atoms()
         if (self._states[atoms] == _HIDES).any():
             raise NotProved.at(
@@ -354,7 +354,7 @@ class Reader:
             )
         self._states[atoms] = _SEEN
 
-    def _release(self, node: Node, form: Form) -> None:
+    def _release(self, node: Node, form: NoiseForm) -> None:
         """Append the release of a noisy value, or of the noisy values of which it is made."""
         try:
             check_complete(form, node)
@@ -375,7 +375,7 @@ class Reader:
         for one in node.operands:
             self._publish_noisy(one)
 
-    def _check_scale(self, noise: Noise, node: Node) -> None:
+    def _check_scale(self, noise: IndependentNoise, node: Node) -> None:
         if not self._is_free(noise.scale):
             raise _of_scale(node)
 
@@ -394,18 +394,20 @@ class Reader:
             )
         self._states[atoms] = _HIDES
 
-    def all_kinds(self) -> list[Kind]:
+    def all_kinds(self) -> list[NodeKind]:
         """Return the kinds, those of centres and scales included."""
         for node in self.draft.program.nodes[len(self.kinds) :]:
             own = [one for one in node.operands if one < self.draft.own]
             hidden = [one for one in own if one not in self.public]
-            if any(self.kinds[one] in (Kind.NOISE, Kind.NOISY) for one in hidden):
+            if any(self.kinds[one] in (NodeKind.NOISE, NodeKind.NOISY) for one in hidden):
                 raise NotProved.at(node.place, "noise that is not released is part of a centre")
             is_private = any(
-                self.is_private(one) if one < self.draft.own else self.kinds[one] is Kind.PRIVATE
+                self.is_private(one)
+                if one < self.draft.own
+                else self.kinds[one] is NodeKind.PRIVATE
                 for one in node.operands
             )
-            self.kinds.append(Kind.PRIVATE if is_private else Kind.PUBLIC)
+            self.kinds.append(NodeKind.PRIVATE if is_private else NodeKind.PUBLIC)
         return self.kinds
 
 

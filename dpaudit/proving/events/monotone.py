@@ -18,7 +18,7 @@ import numpy as np
 
 from dpaudit.proving.distances.facts import Facts
 from dpaudit.proving.program import Node, Program
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Universe
 
 _MOVING = frozenset("add take reshape transpose broadcast concatenate".split())
@@ -27,14 +27,14 @@ _RISING = frozenset(
 )
 
 
-class Known(Protocol):
+class MonotoneKnowledge(Protocol):
     """What is known of the values of a program, of which universe, and what they depend on."""
 
     program: Program
     universe: Universe
 
     @property
-    def kinds(self) -> Sequence[Kind]:
+    def kinds(self) -> Sequence[NodeKind]:
         """What each value depends on."""
 
     def facts(self, index: int) -> Facts:
@@ -42,7 +42,7 @@ class Known(Protocol):
 
 
 @dataclass(frozen=True)
-class Direction:
+class EntryDirection:
     """Whether added records may raise an entry, and whether they may lower one."""
 
     rises: bool
@@ -53,19 +53,23 @@ class Direction:
         """Whether no two entries move in opposite directions."""
         return not (self.rises and self.falls)
 
-    def turned(self) -> Direction:
+    def turned(self) -> EntryDirection:
         """Return the direction of the negative."""
-        return Direction(self.falls, self.rises)
+        return EntryDirection(self.falls, self.rises)
 
-    def joined(self, other: Direction) -> Direction:
+    def joined(self, other: EntryDirection) -> EntryDirection:
         """Return what either may do."""
-        return Direction(self.rises or other.rises, self.falls or other.falls)
+        return EntryDirection(self.rises or other.rises, self.falls or other.falls)
 
 
-_STILL, _UP, _ANY = Direction(False, False), Direction(True, False), Direction(True, True)
+_STILL, _UP, _ANY = (
+    EntryDirection(False, False),
+    EntryDirection(True, False),
+    EntryDirection(True, True),
+)
 
 
-def direction_of(known: Known, index: int) -> Direction:
+def direction_of(known: MonotoneKnowledge, index: int) -> EntryDirection:
     """Return how added records move a value.
 
     Parameters
@@ -77,59 +81,61 @@ def direction_of(known: Known, index: int) -> Direction:
     """
     kinds = known.kinds
     if known.universe.change != "add-remove":
-        return _STILL if kinds[index] is not Kind.PRIVATE else _ANY
-    found: dict[int, Direction] = {}
+        return _STILL if kinds[index] is not NodeKind.PRIVATE else _ANY
+    found: dict[int, EntryDirection] = {}
     for one in _private_slice(known.program, kinds, index):
         node = known.program.nodes[one]
         operands = [found.get(k, _STILL) for k in node.operands]
-        found[one] = _direction(known, node, operands)
+        found[one] = _find_node_direction(known, node, operands)
     return found.get(index, _STILL)
 
 
-def _private_slice(program: Program, kinds: Sequence[Kind], index: int) -> list[int]:
+def _private_slice(program: Program, kinds: Sequence[NodeKind], index: int) -> list[int]:
     """Return the private nodes that a value depends on through private ones, in order."""
-    if kinds[index] is not Kind.PRIVATE:
+    if kinds[index] is not NodeKind.PRIVATE:
         return []
     needed, pending = {index}, [index]
     while pending:
         for one in program.nodes[pending.pop()].operands:
-            if one not in needed and kinds[one] is Kind.PRIVATE:
+            if one not in needed and kinds[one] is NodeKind.PRIVATE:
                 needed.add(one)
                 pending.append(one)
     return sorted(needed)
 
 
-def _direction(known: Known, node: Node, operands: list[Direction]) -> Direction:
+def _find_node_direction(
+    known: MonotoneKnowledge, node: Node, operands: list[EntryDirection]
+) -> EntryDirection:
     if node.operation == "size":
         return _UP
     if any(None in known.program.nodes[k].shape for k in (node.index, *node.operands)):
         return _of_records(known, node)
     if node.operation in _MOVING or node.operation in _RISING or node.operation == "sum":
-        return _join(operands)
+        return _merge_directions(operands)
     if node.operation == "subtract":
         return operands[0].joined(operands[1].turned())
     if node.operation == "negative":
         return operands[0].turned()
     if node.operation in ("multiply", "divide"):
-        return _scaled(known, node, operands)
+        return _find_scaled_direction(known, node, operands)
     return _ANY
 
 
-def _of_records(known: Known, node: Node) -> Direction:
+def _of_records(known: MonotoneKnowledge, node: Node) -> EntryDirection:
     """Return the direction of a sum or of counts over records, any of anything else."""
     if node.operation not in ("sum", "bin_counts") or not _is_of_records(known, node):
         return _ANY
     return _UP if node.operation == "bin_counts" else _of_sum(known.facts(node.operands[0]))
 
 
-def _join(directions: list[Direction]) -> Direction:
+def _merge_directions(directions: list[EntryDirection]) -> EntryDirection:
     found = _STILL
     for one in directions:
         found = found.joined(one)
     return found
 
 
-def _is_of_records(known: Known, node: Node) -> bool:
+def _is_of_records(known: MonotoneKnowledge, node: Node) -> bool:
     """Return whether a reduction goes over rows of which each is of a record alone."""
     facts = known.facts(node.operands[0])
     if facts.refusal is not None or facts.rows is None or facts.rows.records is not None:
@@ -142,11 +148,13 @@ def _is_of_records(known: Known, node: Node) -> bool:
     return facts.rows.axis in [one % rank for one in axes]
 
 
-def _of_sum(facts: Facts) -> Direction:
-    return Direction(rises=bool(np.any(facts.high > 0)), falls=bool(np.any(facts.low < 0)))
+def _of_sum(facts: Facts) -> EntryDirection:
+    return EntryDirection(rises=bool(np.any(facts.high > 0)), falls=bool(np.any(facts.low < 0)))
 
 
-def _scaled(known: Known, node: Node, operands: list[Direction]) -> Direction:
+def _find_scaled_direction(
+    known: MonotoneKnowledge, node: Node, operands: list[EntryDirection]
+) -> EntryDirection:
     """Return the direction of a product with public numbers, or of a quotient by such."""
     moving = [place for place, one in enumerate(operands) if one != _STILL]
     if not moving:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from dpaudit.proving.events.draft import Draft
-from dpaudit.proving.events.forms import Atlas, Form, Term
+from dpaudit.proving.events.forms import Atlas, NoiseForm, NoiseTerm
 from dpaudit.proving.program import Node
 from dpaudit.proving.refusals import NotProved
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class IndependentNoise:
     """The law of independent noise in each entry of a value.
 
     Parameters
@@ -73,19 +73,19 @@ _TAILS = {
 }
 
 
-def tails_of(noise: Noise) -> Tails:
+def tails_of(noise: IndependentNoise) -> Tails:
     """Return the slopes of a law at scale 1, infinite where no bound is known.
 
     Examples
     --------
-    >>> tails_of(Noise("gumbel", is_negative=True))
+    >>> tails_of(IndependentNoise("gumbel", is_negative=True))
     Tails(density=inf, right=inf, left=1.0)
     """
     found = _TAILS.get(noise.law, _NONE)
     return found.negated() if noise.is_negative else found
 
 
-def noise_of(draft: Draft, atlas: Atlas, form: Form, node: Node) -> Noise:
+def noise_of(draft: Draft, atlas: Atlas, form: NoiseForm, node: Node) -> IndependentNoise:
     """Return the law of the noise of a value.
 
     * A sum of independent normal noise is normal, and variances add up.
@@ -106,28 +106,28 @@ def noise_of(draft: Draft, atlas: Atlas, form: Form, node: Node) -> Noise:
         return parts[0]
     laws = {one.law for one in parts}
     if laws == {"normal"}:
-        return Noise("normal", _root_of_squares(draft, parts))
+        return IndependentNoise("normal", _root_of_squares(draft, parts))
     if len(parts) == 2 and laws <= {"exponential", "geometric"} and _are_opposite(draft, *parts):
-        return _difference(parts[0])
+        return _make_difference_noise(parts[0])
     raise NotProved.at(node.place, "a sum of noise whose law no rule knows", "add noise once")
 
 
-def _law_of(draft: Draft, atlas: Atlas, term: Term, node: Node) -> Noise:
-    found = [_parameters(draft.node(one)) for one in atlas.draws_of(term.atoms)]
+def _law_of(draft: Draft, atlas: Atlas, term: NoiseTerm, node: Node) -> IndependentNoise:
+    found = [_get_law_parameters(draft.node(one)) for one in atlas.draws_of(term.atoms)]
     if any(one != found[0] for one in found[1:]):
         raise NotProved.at(node.place, "entries have noise of several laws")
     given = dict(found[0])
     law = given.pop("law")
     if law == "exponential-norm" and (len(found) > 1 or term.atoms.size != given["dimension"]):
         raise NotProved.at(node.place, "noise of a vector is taken apart")
-    return _with_positive_scale(draft, Noise(law, term.scale, term.is_negative, given))
+    return _with_positive_scale(draft, IndependentNoise(law, term.scale, term.is_negative, given))
 
 
-def _parameters(node: Node) -> dict[str, Any]:
+def _get_law_parameters(node: Node) -> dict[str, Any]:
     return {name: one for name, one in node.parameters.items() if name != "number"}
 
 
-def _with_positive_scale(draft: Draft, noise: Noise) -> Noise:
+def _with_positive_scale(draft: Draft, noise: IndependentNoise) -> IndependentNoise:
     """Move the sign of a public scale to the noise."""
     if noise.scale is None or (value := draft.value(noise.scale)) is None:
         return noise
@@ -137,7 +137,7 @@ def _with_positive_scale(draft: Draft, noise: Noise) -> Noise:
     return replace(noise, scale=positive, is_negative=not noise.is_negative)
 
 
-def _root_of_squares(draft: Draft, parts: list[Noise]) -> int:
+def _root_of_squares(draft: Draft, parts: list[IndependentNoise]) -> int:
     scales = [draft.constant(1.0) if one.scale is None else one.scale for one in parts]
     total = draft.apply("multiply", [scales[0], scales[0]])
     for one in scales[1:]:
@@ -145,14 +145,14 @@ def _root_of_squares(draft: Draft, parts: list[Noise]) -> int:
     return draft.apply("sqrt", [total])
 
 
-def _are_opposite(draft: Draft, one: Noise, other: Noise) -> bool:
+def _are_opposite(draft: Draft, one: IndependentNoise, other: IndependentNoise) -> bool:
     """Return whether noise of one law is subtracted from its like of the same scale."""
     if (one.law, one.parameters) != (other.law, other.parameters):
         return False
     return one.is_negative != other.is_negative and _have_one_scale(draft, one, other)
 
 
-def _have_one_scale(draft: Draft, one: Noise, other: Noise) -> bool:
+def _have_one_scale(draft: Draft, one: IndependentNoise, other: IndependentNoise) -> bool:
     if one.scale == other.scale:
         return True
     first, second = (
@@ -162,9 +162,9 @@ def _have_one_scale(draft: Draft, one: Noise, other: Noise) -> bool:
     return first is not None and second is not None and bool(np.array_equal(first, second))
 
 
-def _difference(noise: Noise) -> Noise:
+def _make_difference_noise(noise: IndependentNoise) -> IndependentNoise:
     if noise.law == "exponential":
-        return Noise("laplace", noise.scale)
+        return IndependentNoise("laplace", noise.scale)
     assert noise.parameters is not None
     rate = math.nextafter(-math.log1p(-noise.parameters["p"]) * (1 + 1e-15), math.inf)
-    return Noise("discrete-laplace", noise.scale, parameters={"rate": rate})
+    return IndependentNoise("discrete-laplace", noise.scale, parameters={"rate": rate})

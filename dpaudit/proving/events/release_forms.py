@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpaudit.proving.events.forms import Atoms
-from dpaudit.proving.events.noise_laws import Noise
+from dpaudit.proving.events.noise_laws import IndependentNoise
 from dpaudit.proving.program import Node
 
 
@@ -25,7 +25,7 @@ class Additive:
 
     node: Node
     centre: int
-    noise: Noise
+    noise: IndependentNoise
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawing:
+class RecordDraw:
     """A draw whose law depends on records: an item chosen with probabilities, a coin of one's own.
 
     Parameters
@@ -58,7 +58,7 @@ class Drawing:
 
 
 @dataclass(eq=False)
-class Claim:
+class ReleaseMatch:
     """A part of a program that is one release by a theorem of its own.
 
     Parameters

@@ -42,11 +42,11 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import rounding
 from dpaudit.proving.distances.facts import Facts
 from dpaudit.proving.events.draft import Draft, size_of
-from dpaudit.proving.events.noise_laws import Noise
+from dpaudit.proving.events.noise_laws import IndependentNoise
 from dpaudit.proving.events.release_forms import Additive
 from dpaudit.proving.program import Node, Program, Shape
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Distance, Universe
 
 
@@ -57,7 +57,7 @@ class Bounds(Protocol):
     universe: Universe
 
     @property
-    def kinds(self) -> Sequence[Kind]:
+    def kinds(self) -> Sequence[NodeKind]:
         """What each value depends on."""
 
     def facts(self, index: int) -> Facts:
@@ -68,7 +68,7 @@ class Bounds(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spent:
+class ReleaseCost:
     """What a release costs.
 
     Parameters
@@ -99,12 +99,14 @@ class Spent:
     is_by_path: bool = False
 
 
-def pure(node: Node, mechanism: str, epsilon: float, event: Release | None = None) -> Spent:
+def make_pure_spending(
+    node: Node, mechanism: str, epsilon: float, event: Release | None = None
+) -> ReleaseCost:
     """Return what a release costs that is epsilon-differentially private.
 
     It is ``epsilon^2 / 2`` zero-concentrated (Bun & Steinke 2016, Proposition 1.4).
     """
-    return Spent(
+    return ReleaseCost(
         node=node.index,
         place=node.place,
         mechanism=mechanism,
@@ -143,7 +145,7 @@ class AdditivePlan:
         ratio = draft.apply("divide", [release.centre, release.noise.scale], place=place)
         return cls(release, ratio, 1.0)
 
-    def measure(self, bounds: Bounds) -> Spent:
+    def measure(self, bounds: Bounds) -> ReleaseCost:
         """Return what the release costs.
 
         Raises
@@ -157,7 +159,7 @@ class AdditivePlan:
             raise NotProved.at(node.place, *_why_nothing_is_hidden(self.release.noise))
         distance = bounds.distance(self.asked)
         if math.inf in (distance.l1, distance.l2, distance.linf):
-            raise unbounded(bounds, self.asked, node.place)
+            raise make_unbounded_error(bounds, self.asked, node.place)
         if self.release.noise.law in _WHOLE:
             self._check_whole(bounds)
         return rule(self, distance)
@@ -178,13 +180,13 @@ class AdditivePlan:
     def stacked(self, draft: Draft) -> int:
         """Append the centre, in a row, in the unit in which an L1 distance of 1 costs 1."""
         row = draft.flatten(draft.broadcast(self.asked, self.release.node.shape))
-        rate = _rate(self.release.noise)
+        rate = _get_noise_rate(self.release.noise)
         if rate != 1:
             row = draft.apply("multiply", [row, draft.constant(rate)])
         return row if self.unit == 1 else draft.apply("divide", [row, draft.constant(self.unit)])
 
 
-def common_scale(draft: Draft, noise: Noise) -> float | None:
+def common_scale(draft: Draft, noise: IndependentNoise) -> float | None:
     """Return the scale of all entries, where that is one public number above 0."""
     if noise.scale is None:
         return 1.0
@@ -195,7 +197,7 @@ def common_scale(draft: Draft, noise: Noise) -> float | None:
     return found if 0 < found < math.inf else None
 
 
-def unbounded(bounds: Bounds, index: int, place: str) -> NotProved:
+def make_unbounded_error(bounds: Bounds, index: int, place: str) -> NotProved:
     """Return the error of a value of which no rule bounds how far it moves."""
     refusal = bounds.facts(index).refusal
     if refusal is not None:
@@ -204,28 +206,28 @@ def unbounded(bounds: Bounds, index: int, place: str) -> NotProved:
     return NotProved.at(place, reason, "clip records", fault=faults.NOT_BOUNDED)
 
 
-def _rate(noise: Noise) -> float:
+def _get_noise_rate(noise: IndependentNoise) -> float:
     if noise.law != "discrete-laplace":
         return 1.0
     assert noise.parameters is not None
     return float(noise.parameters["rate"])
 
 
-def _laplace(plan: AdditivePlan, distance: Distance) -> Spent:
+def _compute_laplace_spending(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
     event = LaplaceRelease(sensitivity=distance.l1, noise_scale=plan.unit)
     epsilon = rounding.quotient_up(distance.l1, plan.unit)
-    return pure(plan.release.node, "Laplace noise", epsilon, event)
+    return make_pure_spending(plan.release.node, "Laplace noise", epsilon, event)
 
 
-def _logistic(plan: AdditivePlan, distance: Distance) -> Spent:
-    epsilon = _quotient(distance.l1, plan.unit)
-    return pure(plan.release.node, "logistic noise", epsilon)
+def _compute_logistic_spending(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
+    epsilon = _divide_up(distance.l1, plan.unit)
+    return make_pure_spending(plan.release.node, "logistic noise", epsilon)
 
 
-def _normal(plan: AdditivePlan, distance: Distance) -> Spent:
-    node, mu = plan.release.node, _quotient(distance.l2, plan.unit)
+def _compute_normal_spending(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
+    node, mu = plan.release.node, _divide_up(distance.l2, plan.unit)
     sensitivity = 0.0 if mu == math.inf else distance.l2
-    return Spent(
+    return ReleaseCost(
         node=node.index,
         place=node.place,
         mechanism="Gaussian noise",
@@ -235,18 +237,20 @@ def _normal(plan: AdditivePlan, distance: Distance) -> Spent:
     )
 
 
-def _cauchy(plan: AdditivePlan, distance: Distance) -> Spent:
+def _compute_cauchy_spending(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
     count = size_of(plan.release.node.shape)
     most = min(distance.l1 / max(count, 1), distance.linf) / plan.unit
-    epsilon = rounding.above(2 * count * math.asinh(most / 2), 0.0, 32.0)
-    return pure(plan.release.node, "Cauchy noise", epsilon)
+    epsilon = rounding.bound_above(2 * count * math.asinh(most / 2), 0.0, 32.0)
+    return make_pure_spending(plan.release.node, "Cauchy noise", epsilon)
 
 
-def _discrete_laplace(plan: AdditivePlan, distance: Distance) -> Spent:
+def _discrete_laplace(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
     noise, node = plan.release.noise, plan.release.node
-    rate = _rate(noise)
+    rate = _get_noise_rate(noise)
     epsilon = rounding.product_up(distance.l1, rate)
-    return pure(node, "discrete Laplace noise", epsilon, _discrete_event(node, distance, rate))
+    return make_pure_spending(
+        node, "discrete Laplace noise", epsilon, _discrete_event(node, distance, rate)
+    )
 
 
 def _discrete_event(node: Node, distance: Distance, rate: float) -> Release | None:
@@ -260,11 +264,11 @@ def _discrete_event(node: Node, distance: Distance, rate: float) -> Release | No
         return None
 
 
-def _discrete_gaussian(plan: AdditivePlan, distance: Distance) -> Spent:
+def _discrete_gaussian(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
     node, noise = plan.release.node, plan.release.noise
     assert noise.parameters is not None
-    rho = rounding.half_square_up(_quotient(distance.l2, float(noise.parameters["sigma"])))
-    return Spent(
+    rho = rounding.half_square_up(_divide_up(distance.l2, float(noise.parameters["sigma"])))
+    return ReleaseCost(
         node=node.index,
         place=node.place,
         mechanism="discrete Gaussian noise",
@@ -273,11 +277,11 @@ def _discrete_gaussian(plan: AdditivePlan, distance: Distance) -> Spent:
     )
 
 
-def _exponential_norm(plan: AdditivePlan, distance: Distance) -> Spent:
+def _exponential_norm(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
     """Return the cost of noise that falls with its Euclidean length, of one scale."""
     noise, node = plan.release.noise, plan.release.node
     if plan.asked != plan.release.centre or distance.l2 == math.inf:
-        return pure(node, "exponential-norm noise", math.inf)
+        return make_pure_spending(node, "exponential-norm noise", math.inf)
     assert noise.parameters is not None
     event = ExponentialNormRelease(
         sensitivity=distance.l2,
@@ -285,10 +289,10 @@ def _exponential_norm(plan: AdditivePlan, distance: Distance) -> Spent:
         dimension=int(noise.parameters["dimension"]),
     )
     epsilon = rounding.quotient_up(distance.l2, plan.unit)
-    return pure(node, "exponential-norm noise", epsilon, event)
+    return make_pure_spending(node, "exponential-norm noise", epsilon, event)
 
 
-def _quotient(numerator: float, denominator: float) -> float:
+def _divide_up(numerator: float, denominator: float) -> float:
     if numerator == math.inf:
         return numerator
     return rounding.quotient_up(numerator, denominator)
@@ -297,18 +301,18 @@ def _quotient(numerator: float, denominator: float) -> float:
 STACKED = frozenset({"laplace", "logistic", "discrete-laplace", "normal"})
 """Laws of noise that cost by the distance of centre over scale, L2 for normal noise and else L1."""
 _WHOLE = frozenset({"discrete-laplace", "discrete-gaussian"})
-_RULES: Mapping[str, Callable[[AdditivePlan, Distance], Spent]] = {
-    "laplace": _laplace,
-    "logistic": _logistic,
-    "normal": _normal,
-    "cauchy": _cauchy,
+_RULES: Mapping[str, Callable[[AdditivePlan, Distance], ReleaseCost]] = {
+    "laplace": _compute_laplace_spending,
+    "logistic": _compute_logistic_spending,
+    "normal": _compute_normal_spending,
+    "cauchy": _compute_cauchy_spending,
     "discrete-laplace": _discrete_laplace,
     "discrete-gaussian": _discrete_gaussian,
     "exponential-norm": _exponential_norm,
 }
 
 
-def _why_nothing_is_hidden(noise: Noise) -> tuple[str, str]:
+def _why_nothing_is_hidden(noise: IndependentNoise) -> tuple[str, str]:
     if noise.law in ("exponential", "geometric", "uniform"):
         reason = "noise with an end tells which values cannot be, so that some outputs tell all"
         return reason, "use Laplace or Gaussian noise"

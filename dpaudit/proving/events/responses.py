@@ -28,11 +28,16 @@ from numpy.typing import NDArray
 
 from dpaudit.guarantees import rounding
 from dpaudit.proving.distances.analysis import Analysis
-from dpaudit.proving.distances.facts import Rows
+from dpaudit.proving.distances.facts import RowOrigins
 from dpaudit.proving.events.draft import Draft, is_known, size_of
-from dpaudit.proving.events.kinds import Reader
-from dpaudit.proving.events.release_forms import Claim
-from dpaudit.proving.events.releases import Bounds, Spent, pure, unbounded
+from dpaudit.proving.events.kinds import ReleaseReader
+from dpaudit.proving.events.release_forms import ReleaseMatch
+from dpaudit.proving.events.releases import (
+    Bounds,
+    ReleaseCost,
+    make_pure_spending,
+    make_unbounded_error,
+)
 from dpaudit.proving.program import EVALUATORS, Node, Program, Shape
 from dpaudit.proving.universe import Universe
 
@@ -82,7 +87,7 @@ class Response:
         row = draft.flatten(draft.broadcast(self.truth, self.shape))
         return draft.apply("multiply", [row, draft.constant(slope)], place=self.node.place)
 
-    def measure(self, bounds: Bounds) -> Spent:
+    def measure(self, bounds: Bounds) -> ReleaseCost:
         """Return what it costs.
 
         Raises
@@ -92,11 +97,11 @@ class Response:
         """
         moved = bounds.distance(self.truth)
         copies = size_of(self.shape) // max(size_of(bounds.program.nodes[self.truth].shape), 1)
-        changed = copies * min(changed_entries(bounds, self.truth), moved.l1)
+        changed = copies * min(count_changed_entries(bounds, self.truth), moved.l1)
         epsilon = epsilon_of(self.laws, moved.linf)
         if epsilon == math.inf:
-            raise unbounded(bounds, self.truth, self.node.place)
-        return pure(
+            raise make_unbounded_error(bounds, self.truth, self.node.place)
+        return make_pure_spending(
             self.node, "randomised response", rounding.times_up(math.floor(changed), epsilon)
         )
 
@@ -107,7 +112,7 @@ def slope_of(laws: Mapping[int, Law]) -> float:
     return max((epsilon_of(laws, by) / by for by in apart), default=0.0)
 
 
-def changed_entries(bounds: Bounds, index: int) -> int:
+def count_changed_entries(bounds: Bounds, index: int) -> int:
     """Return in how many entries of a value neighbours differ at most, by where records stand."""
     shape = bounds.program.nodes[index].shape
     rows, count = bounds.facts(index).rows, size_of(shape)
@@ -117,7 +122,7 @@ def changed_entries(bounds: Bounds, index: int) -> int:
     return min(count, count // length * _rows_of_records(rows) * bounds.universe.count)
 
 
-def _rows_of_records(rows: Rows) -> int:
+def _rows_of_records(rows: RowOrigins) -> int:
     """Return in how many rows one record stands at most."""
     if rows.records is None:
         return 1
@@ -143,23 +148,23 @@ def epsilon_of(laws: Mapping[int, Law], reach: float) -> float:
                 return math.inf
             ratios = (p / laws[other][value] for value, p in laws[one].items())
             found = max(found, *ratios)
-    return 0.0 if found == 1 else rounding.above(math.log(found), 1.0)
+    return 0.0 if found == 1 else rounding.bound_above(math.log(found), 1.0)
 
 
-def claim_responses(reader: Reader, universe: Universe) -> None:
+def claim_responses(reader: ReleaseReader, universe: Universe) -> None:
     """Have entries that are told by coins be releases, where their odds are bounded."""
     nodes = reader.draft.program.nodes
     if any(nodes[one].parameters["law"] in _LAWS for one in reader.noise):
-        for claim in _Finder(reader, universe).claims():
+        for claim in _ResponseFinder(reader, universe).claims():
             reader.claim([claim])
 
 
 def find_responses(program: Program, universe: Universe) -> dict[int, Response]:
     """Return the entries of a program that are told by coins, by their node."""
-    reader = Reader(program)
+    reader = ReleaseReader(program)
     if not any(program.nodes[one].parameters["law"] in _LAWS for one in reader.noise):
         return {}
-    claims = [one.release for one in _Finder(reader, universe).claims()]
+    claims = [one.release for one in _ResponseFinder(reader, universe).claims()]
     return {one.node.index: one for one in claims if isinstance(one, Response)}
 
 
@@ -182,19 +187,19 @@ class _Cone:
     truth: int
 
 
-class _Finder:
+class _ResponseFinder:
     """Values that are functions of a private entry and of coins of their own."""
 
-    def __init__(self, reader: Reader, universe: Universe) -> None:
+    def __init__(self, reader: ReleaseReader, universe: Universe) -> None:
         self.reader = reader
         self.draft = reader.draft
         self.program = Program(list(reader.draft.program.nodes[: reader.draft.own]))
         self.users = self.program.uses()
         self.analysis = Analysis(self.program, universe)
-        self.is_random, self.is_secret = _origins(self.program)
+        self.is_random, self.is_secret = _find_node_origins(self.program)
         self.used: set[int] = set()
 
-    def claims(self) -> Iterator[Claim]:
+    def claims(self) -> Iterator[ReleaseMatch]:
         """Yield the first values of finite odds, in order."""
         for node in self.program.nodes:
             is_mixed = self.is_random[node.index] and self.is_secret[node.index]
@@ -205,7 +210,7 @@ class _Finder:
                 self.used.update(claim.hidden, claim.heads)
                 yield claim
 
-    def _claim(self, node: Node) -> Claim | None:
+    def _claim(self, node: Node) -> ReleaseMatch | None:
         cone = self._cone(node)
         if cone is None or self.used & {*cone.inside, *cone.coins}:
             return None
@@ -217,7 +222,7 @@ class _Finder:
         atoms = np.concatenate([self._atoms(one).reshape(-1) for one in cone.coins])
         inside = {one for one in cone.inside if self.is_random[one]}
         hidden = frozenset({*inside, *cone.coins} - {node.index})
-        return Claim(
+        return ReleaseMatch(
             (node.index,),
             hidden,
             atoms,
@@ -343,10 +348,10 @@ class _Finder:
             if node.operation not in ("less", "less_equal") or value is None or value.size != 1:
                 return None
             edges.add(min(max(Fraction(float(value.item())), Fraction(0)), Fraction(1)))
-        return _lengths(sorted(edges))
+        return _compute_interval_law(sorted(edges))
 
 
-def _lengths(edges: Sequence[Fraction]) -> Law | None:
+def _compute_interval_law(edges: Sequence[Fraction]) -> Law | None:
     """Return a law with a number between each two edges, of the probability to lie there."""
     found = {float((a + b) / 2): b - a for a, b in itertools.pairwise(edges) if a < b}
     inner = [float(one) for one in edges[1:-1]]
@@ -400,7 +405,7 @@ def _laws_of_entry(
     for value in values:
         numbers = {one: np.array([w[n][0] for w in ways]) for n, one in enumerate(cone.coins)}
         numbers[cone.truth] = np.full(len(ways), float(value))
-        told = _evaluate(draft, node, cone, numbers)
+        told = _compute_coin_entry(draft, node, cone, numbers)
         if told is None:
             return None
         law: dict[float, Fraction] = {}
@@ -410,14 +415,14 @@ def _laws_of_entry(
     return found
 
 
-def _evaluate(
+def _compute_coin_entry(
     draft: Draft, node: Node, cone: _Cone, numbers: dict[int, NDArray[Any]]
 ) -> NDArray[Any] | None:
     """Return an entry for all values of coins; None where it is rounded, or entries differ."""
     with np.errstate(all="ignore"):
         for index in cone.inside:
             one = draft.node(index)
-            operands = [numbers.get(k, _number(draft, k)) for k in one.operands]
+            operands = [numbers.get(k, _get_uniform_constant(draft, k)) for k in one.operands]
             if any(k is None for k in operands):
                 return None
             told = EVALUATORS[one.operation](*operands, **one.parameters)
@@ -434,7 +439,7 @@ def _is_exact(numbers: NDArray[Any]) -> bool:
     return bool(np.all(np.isfinite(scaled) & (scaled == np.rint(scaled)) & (abs(scaled) < 2.0**40)))
 
 
-def _number(draft: Draft, index: int) -> NDArray[Any] | None:
+def _get_uniform_constant(draft: Draft, index: int) -> NDArray[Any] | None:
     """Return a constant that is the same for all entries."""
     value = draft.value(index)
     if value is None or not value.size or not np.all(value == value.flat[0]):
@@ -442,7 +447,7 @@ def _number(draft: Draft, index: int) -> NDArray[Any] | None:
     return np.asarray(value.flat[0])
 
 
-def _origins(program: Program) -> tuple[list[bool], list[bool]]:
+def _find_node_origins(program: Program) -> tuple[list[bool], list[bool]]:
     """Return which nodes depend on draws, and which on data."""
     is_random, is_secret = list[bool](), list[bool]()
     for node in program.nodes:

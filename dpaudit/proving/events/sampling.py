@@ -30,9 +30,9 @@ from dpaudit.accounting.composition import pure_epsilon
 from dpaudit.accounting.events import PoissonSubsampledGaussian, PoissonSubsampledLaplace
 from dpaudit.guarantees import rounding
 from dpaudit.proving.events.draft import Draft
-from dpaudit.proving.events.kinds import Reader
+from dpaudit.proving.events.kinds import ReleaseReader
 from dpaudit.proving.events.release_forms import Additive
-from dpaudit.proving.events.releases import AdditivePlan, Bounds, Spent
+from dpaudit.proving.events.releases import AdditivePlan, Bounds, ReleaseCost
 from dpaudit.proving.program import Node
 
 _COPIES = frozenset({"reshape", "broadcast", "transpose"})
@@ -70,7 +70,7 @@ class SampledPlan:
     whole: AdditivePlan
     sample: Sample
 
-    def measure(self, bounds: Bounds) -> Spent:
+    def measure(self, bounds: Bounds) -> ReleaseCost:
         """Return what the release costs: that for fixed coins where the theorem does not apply.
 
         Raises
@@ -83,9 +83,9 @@ class SampledPlan:
         if not is_one_more or not all(_is_by_record(bounds, one) for one in self.sample.rows):
             return spent
         if self.whole.release.noise.law == "normal":
-            return _sampled_gaussian(spent, self.sample.rate)
+            return _compute_sampled_gaussian(spent, self.sample.rate)
         if self.whole.release.noise.law == "laplace":
-            return _sampled_laplace(spent, self.sample.rate)
+            return _compute_sampled_laplace(spent, self.sample.rate)
         return spent
 
 
@@ -95,11 +95,11 @@ def _is_by_record(bounds: Bounds, index: int) -> bool:
     return rows is not None and rows.records is None and rows.axis == 0
 
 
-def _sampled_gaussian(spent: Spent, rate: float) -> Spent:
+def _compute_sampled_gaussian(spent: ReleaseCost, rate: float) -> ReleaseCost:
     """Return the cost with the event of a sample; mu and rho hold without one."""
     if not 0 < spent.mu < math.inf:
         return spent
-    multiplier = round_down(-rounding.up(-1 / rounding.most(spent.mu)))
+    multiplier = round_down(-rounding.up(-1 / rounding.to_larger_fraction(spent.mu)))
     event = PoissonSubsampledGaussian(sampling_ratio=rate, noise_multiplier=multiplier)
     return replace(spent, mechanism="Gaussian noise on a Poisson sample", event=event)
 
@@ -117,7 +117,7 @@ def round_down(value: float) -> float:
     return found if found <= value else math.nextafter(found, 0.0)
 
 
-def _sampled_laplace(spent: Spent, rate: float) -> Spent:
+def _compute_sampled_laplace(spent: ReleaseCost, rate: float) -> ReleaseCost:
     event = PoissonSubsampledLaplace(sampling_ratio=rate, sensitivity=spent.epsilon)
     epsilon = pure_epsilon(event)
     rho = rounding.half_square_up(epsilon)
@@ -125,15 +125,15 @@ def _sampled_laplace(spent: Spent, rate: float) -> Spent:
     return replace(spent, mechanism=mechanism, event=event, epsilon=epsilon, rho=rho)
 
 
-def sample_of(reader: Reader, release: Additive) -> Sample | None:
+def sample_of(reader: ReleaseReader, release: Additive) -> Sample | None:
     """Return the sample of which a release's centre is a sum, None where it is of no one sample."""
-    return _Walk(reader, release).sample()
+    return _ReleaseWalk(reader, release).sample()
 
 
-class _Walk:
+class _ReleaseWalk:
     """The nodes between a release and what is public."""
 
-    def __init__(self, reader: Reader, release: Additive) -> None:
+    def __init__(self, reader: ReleaseReader, release: Additive) -> None:
         self.reader, self.release = reader, release
         self.draft: Draft = reader.draft
         self.users = reader.users

@@ -31,9 +31,15 @@ import numpy as np
 from dpaudit.guarantees import rounding
 from dpaudit.proving.events.draft import Draft
 from dpaudit.proving.events.monotone import direction_of
-from dpaudit.proving.events.noise_laws import Noise, tails_of
+from dpaudit.proving.events.noise_laws import IndependentNoise, tails_of
 from dpaudit.proving.events.release_forms import Selection
-from dpaudit.proving.events.releases import AdditivePlan, Bounds, Spent, common_scale, pure
+from dpaudit.proving.events.releases import (
+    AdditivePlan,
+    Bounds,
+    ReleaseCost,
+    common_scale,
+    make_pure_spending,
+)
 from dpaudit.proving.refusals import NotProved
 
 _MOST_PAIRS = 64  # scores of which all differences are asked for
@@ -69,7 +75,7 @@ class SelectionPlan:
         pairs = differences_of(draft, row, release.node.place) if is_one else None
         return cls(release, whole, is_one, pairs)
 
-    def measure(self, bounds: Bounds) -> Spent:
+    def measure(self, bounds: Bounds) -> ReleaseCost:
         """Return the least of what the rules prove.
 
         Raises
@@ -86,7 +92,7 @@ class SelectionPlan:
         else:
             if epsilon >= every.epsilon:
                 return every
-        return pure(self.release.node, "noisy argmax", epsilon)
+        return make_pure_spending(self.release.node, "noisy argmax", epsilon)
 
     def _epsilon(self, bounds: Bounds) -> float:
         slope = self._slope(bounds) if self.has_one_scale else math.inf
@@ -107,14 +113,14 @@ class SelectionPlan:
         tails = tails_of(noise)
         return tails.right if self.release.node.operation == "argmax" else tails.left
 
-    def _discrete_slope(self, bounds: Bounds, noise: Noise) -> float:
+    def _discrete_slope(self, bounds: Bounds, noise: IndependentNoise) -> float:
         if noise.scale is not None or not bounds.facts(self.whole.asked).is_integer:
             return math.inf
         assert noise.parameters is not None
         return float(noise.parameters["rate"])
 
 
-def _has_one_scale(draft: Draft, noise: Noise) -> bool:
+def _has_one_scale(draft: Draft, noise: IndependentNoise) -> bool:
     """Return whether all scores have noise of one scale, above 0 as far as its sign counts."""
     if common_scale(draft, noise) is not None:
         return True

@@ -50,12 +50,18 @@ from numpy.typing import NDArray
 
 from dpaudit.guarantees import rounding
 from dpaudit.proving.events.draft import size_of
-from dpaudit.proving.events.forms import Form, form_of, is_same_scale
-from dpaudit.proving.events.kinds import Reader
+from dpaudit.proving.events.forms import NoiseForm, form_of, is_same_scale
+from dpaudit.proving.events.kinds import ReleaseReader
 from dpaudit.proving.events.monotone import direction_of
-from dpaudit.proving.events.noise_laws import Noise, noise_of, tails_of
-from dpaudit.proving.events.release_forms import Claim
-from dpaudit.proving.events.releases import Bounds, Spent, common_scale, pure, unbounded
+from dpaudit.proving.events.noise_laws import IndependentNoise, noise_of, tails_of
+from dpaudit.proving.events.release_forms import ReleaseMatch
+from dpaudit.proving.events.releases import (
+    Bounds,
+    ReleaseCost,
+    common_scale,
+    make_pure_spending,
+    make_unbounded_error,
+)
 from dpaudit.proving.program import Node
 from dpaudit.proving.refusals import NotProved
 
@@ -65,7 +71,7 @@ _MOST_TOGETHER = 8  # comparisons above whose differences from those below are a
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class ThresholdComparison:
     """The sign of a centre plus threshold noise plus noise of its own.
 
     Parameters
@@ -101,7 +107,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons:
+class ThresholdComparisons:
     """All comparisons of a path with one noisy threshold.
 
     Parameters
@@ -115,11 +121,11 @@ class Comparisons:
         for comparisons above, and for those below. None where signs differ or they are many.
     """
 
-    parts: tuple[Comparison, ...]
+    parts: tuple[ThresholdComparison, ...]
     scale: float
     together: tuple[dict[int, int] | None, dict[int, int] | None]
 
-    def measure(self, bounds: Bounds) -> Spent:
+    def measure(self, bounds: Bounds) -> ReleaseCost:
         """Return what this path's comparisons cost.
 
         Raises
@@ -132,8 +138,10 @@ class Comparisons:
         ways += [self._together(bounds, moved, outcome) for outcome in (1, -1)]
         if (epsilon := min(ways)) == math.inf:
             first = self.parts[int(np.argmax(moved))]
-            raise unbounded(bounds, first.centre, first.head.place)
-        spent = pure(self.parts[0].head, "sparse vector", rounding.above(epsilon, 0.0, 64.0))
+            raise make_unbounded_error(bounds, first.centre, first.head.place)
+        spent = make_pure_spending(
+            self.parts[0].head, "sparse vector", rounding.bound_above(epsilon, 0.0, 64.0)
+        )
         return replace(spent, is_by_path=True)
 
     def _shifts(self, moved: Sequence[float]) -> list[float]:
@@ -165,7 +173,7 @@ class Comparisons:
         return not (any(one.rises for one in ways) and any(one.falls for one in ways))
 
 
-def claim_comparisons(reader: Reader) -> bool:
+def claim_comparisons(reader: ReleaseReader) -> bool:
     """Have comparisons with one noisy threshold be releases by the theorem, where it applies.
 
     Returns
@@ -173,7 +181,7 @@ def claim_comparisons(reader: Reader) -> bool:
     bool
         Whether it does anywhere. It may cost more than to release all that is compared.
     """
-    finder = _Finder(reader)
+    finder = _ComparisonFinder(reader)
     claims = [one for one in map(finder.claim, finder.groups()) if one is not None]
     reader.claim(claims)
     return bool(claims)
@@ -194,7 +202,7 @@ class _Difference:
     """
 
     node: Node
-    form: Form
+    form: NoiseForm
     outcome: int
 
     def atoms(self) -> tuple[int, ...]:
@@ -202,13 +210,13 @@ class _Difference:
         return tuple(int(one.atoms.reshape(-1)[0]) for one in self.form.terms)
 
 
-class _Finder:
+class _ComparisonFinder:
     """Comparisons on noise of which an atom occurs in several."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ReleaseReader) -> None:
         self.reader = reader
         self.draft = reader.draft
-        self.forms: dict[int, Form | None] = {}
+        self.forms: dict[int, NoiseForm | None] = {}
         self.users = reader.draft.program.uses()
         self.outputs = set(reader.draft.program.outputs)
         self.differences = [one for one in self._differences() if self._is_simple(one)]
@@ -225,7 +233,7 @@ class _Finder:
                 if form is not None:
                     yield _Difference(condition, form, 1 if outcome else -1)
 
-    def _difference(self, node: Node) -> Form | None:
+    def _difference(self, node: Node) -> NoiseForm | None:
         """Return the form of the right side less the left one, for one number each."""
         if any(size_of(self.draft.shape(one)) != 1 for one in node.operands):
             return None
@@ -233,11 +241,11 @@ class _Finder:
         forms = [self._form(one) for one in (right, left)]
         if all(one is None for one in forms):
             return None
-        known = [f or Form(k) for f, k in zip(forms, (right, left), strict=True)]
+        known = [f or NoiseForm(k) for f, k in zip(forms, (right, left), strict=True)]
         minus = Node(node.index, "subtract", (right, left), {}, node.shape, "float64", node.place)
         return form_of(self.draft, minus, known)
 
-    def _form(self, index: int) -> Form | None:
+    def _form(self, index: int) -> NoiseForm | None:
         """Return a node's centre and noise; None where it has none that travels."""
         pending = [index]
         while pending:
@@ -251,7 +259,7 @@ class _Finder:
                 pending.extend(missing)
         return self.forms[index]
 
-    def _own_form(self, node: Node) -> Form | None:
+    def _own_form(self, node: Node) -> NoiseForm | None:
         if node.index in self.reader.noise:
             return self.reader.noise[node.index]
         known = [self.forms[one] for one in node.operands]
@@ -260,7 +268,7 @@ class _Finder:
         if sum(len(one.terms) for one in known if one is not None) > _MOST_TERMS:
             return None
         return form_of(
-            self.draft, node, [f or Form(k) for f, k in zip(known, node.operands, strict=True)]
+            self.draft, node, [f or NoiseForm(k) for f, k in zip(known, node.operands, strict=True)]
         )
 
     def _is_simple(self, difference: _Difference) -> bool:
@@ -278,7 +286,7 @@ class _Finder:
             if len(one.atoms()) == 2 and not shared & set(one.atoms()):
                 yield one.atoms()[0], [one]
 
-    def claim(self, group: tuple[int, list[_Difference]]) -> Claim | None:
+    def claim(self, group: tuple[int, list[_Difference]]) -> ReleaseMatch | None:
         """Return the release of a group of comparisons, None where the theorem does not apply."""
         atom, differences = group
         own = Counter(a for one in differences for a in one.atoms() if a != atom)
@@ -294,10 +302,10 @@ class _Finder:
         (scale,) = scales if len(scales) == 1 else (None,)
         if scale is None or len(known) < len(parts):
             return None
-        release = Comparisons(tuple(known), scale, self._together(known))
+        release = ThresholdComparisons(tuple(known), scale, self._together(known))
         public = {one.head.index for one in known} | shown.keys()
         atoms = np.array(sorted({atom, *own}))
-        return Claim(tuple(sorted(public)), frozenset(carriers - public), atoms, release)
+        return ReleaseMatch(tuple(sorted(public)), frozenset(carriers - public), atoms, release)
 
     def _carriers(self, atoms: set[int]) -> set[int]:
         """Return the nodes of which some entry has one of these atoms, and noise that travels."""
@@ -312,7 +320,7 @@ class _Finder:
                     pending.extend(self.users[one])
         return found & self.reader.live
 
-    def _has(self, form: Form | None, atoms: NDArray[np.int64]) -> bool:
+    def _has(self, form: NoiseForm | None, atoms: NDArray[np.int64]) -> bool:
         return form is not None and bool(np.isin(form.atoms(), atoms).any())
 
     def _shown(
@@ -367,7 +375,9 @@ class _Finder:
                 found[at] += times
         return {one: times for one, times in found.items() if times}
 
-    def _part(self, difference: _Difference, atom: int, *, is_shown: bool) -> Comparison | None:
+    def _part(
+        self, difference: _Difference, atom: int, *, is_shown: bool
+    ) -> ThresholdComparison | None:
         signs = self._signs(difference)
         if signs is None or difference.form.centre is None:
             return None
@@ -377,7 +387,9 @@ class _Finder:
                 rate = self._rate(difference, n, is_shown=is_shown)
         threshold = signs[difference.atoms().index(atom)]
         centre = difference.form.centre
-        return Comparison(difference.node, centre, difference.outcome, threshold, rate, is_shown)
+        return ThresholdComparison(
+            difference.node, centre, difference.outcome, threshold, rate, is_shown
+        )
 
     def _signs(self, difference: _Difference) -> list[int] | None:
         noises = [self._noise(difference, n) for n in range(len(difference.form.terms))]
@@ -385,8 +397,8 @@ class _Finder:
             return None
         return [-1 if one is not None and one.is_negative else 1 for one in noises]
 
-    def _noise(self, difference: _Difference, n: int) -> Noise | None:
-        alone = Form(None, (difference.form.terms[n],))
+    def _noise(self, difference: _Difference, n: int) -> IndependentNoise | None:
+        alone = NoiseForm(None, (difference.form.terms[n],))
         try:
             return noise_of(self.draft, self.reader.atlas, alone, difference.node)
         except NotProved:
@@ -400,7 +412,7 @@ class _Finder:
             return math.inf
         tails = tails_of(noise)
         slope = tails.right if difference.outcome == 1 else tails.left
-        return rounding.above((tails.density if is_shown else slope) / scale, 0.0)
+        return rounding.bound_above((tails.density if is_shown else slope) / scale, 0.0)
 
     def _scale_of(self, difference: _Difference, atom: int) -> float | None:
         """Return the scale of the threshold's noise where its law is one of the theorem's."""
@@ -410,13 +422,13 @@ class _Finder:
         return common_scale(self.draft, noise)
 
     def _together(
-        self, parts: Sequence[Comparison]
+        self, parts: Sequence[ThresholdComparison]
     ) -> tuple[dict[int, int] | None, dict[int, int] | None]:
         if len({one.threshold for one in parts}) > 1:
             return None, None
         return self._apart(parts, 1), self._apart(parts, -1)
 
-    def _apart(self, parts: Sequence[Comparison], costly: int) -> dict[int, int] | None:
+    def _apart(self, parts: Sequence[ThresholdComparison], costly: int) -> dict[int, int] | None:
         """Append the differences of each part that costs and all that are free."""
         costs = [n for n, one in enumerate(parts) if one.is_shown or one.outcome == costly]
         free = [n for n in range(len(parts)) if n not in costs]
@@ -424,7 +436,9 @@ class _Finder:
             return None
         return {n: self._from_all(parts, n, free) for n in costs}
 
-    def _from_all(self, parts: Sequence[Comparison], one: int, others: Sequence[int]) -> int:
+    def _from_all(
+        self, parts: Sequence[ThresholdComparison], one: int, others: Sequence[int]
+    ) -> int:
         row = self._row([parts[n].centre for n in others])
         own = self.draft.broadcast(self._row([parts[one].centre]), (len(others),))
         return self.draft.apply("subtract", [row, own], place=parts[one].head.place)

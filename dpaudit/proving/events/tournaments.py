@@ -94,24 +94,24 @@ def join_tournament(
     if len(paths) < 2:
         return None
     known = dict[Hashable, int]()
-    found = [_outcomes(one.program, known) for one in paths]
+    found = [_find_comparison_outcomes(one.program, known) for one in paths]
     outcomes = [one for one in found if one is not None]
     if len(outcomes) < len(paths):
         return None
-    told = [_told(one.draft, n, skeletons) for n, one in enumerate(outcomes)]
+    told = [_format_public_output(one.draft, n, skeletons) for n, one in enumerate(outcomes)]
     for operation, turned in (("argmax", False), ("argmin", True)):
         ways = [one.turned() if turned else one for one in outcomes]
         if _is_tournament(ways, told):
-            return (Path(_choice(ways[0], operation)),)
+            return (Path(_build_choice_program(ways[0], operation)),)
     return None
 
 
-def _outcomes(program: Program, known: dict[Hashable, int]) -> _Outcomes | None:
+def _find_comparison_outcomes(program: Program, known: dict[Hashable, int]) -> _Outcomes | None:
     """Return the outcomes of a path on which nothing but two scores is ever compared."""
     draft = Draft(program)
-    names = _names(program, known)
+    names = _number_node_forms(program, known)
     found = _Outcomes(draft, names, {}, {})
-    for above, below in _pairs(draft):
+    for above, below in _find_compared_nodes(draft):
         if above is None or below is None:
             return None
         for one in (above, below):
@@ -130,7 +130,7 @@ def _is_continuous(program: Program, scores: Iterable[int]) -> bool:
     return all(draws) and laws <= _CONTINUOUS
 
 
-def _pairs(draft: Draft) -> Iterator[tuple[int, int] | tuple[None, None]]:
+def _find_compared_nodes(draft: Draft) -> Iterator[tuple[int, int] | tuple[None, None]]:
     """Yield the node that is above and the one below for each decision, None for another one."""
     for node in draft.program.nodes:
         if node.operation != "decide":
@@ -146,7 +146,7 @@ def _pairs(draft: Draft) -> Iterator[tuple[int, int] | tuple[None, None]]:
         yield (right, left) if outcome else (left, right)
 
 
-def _names(program: Program, known: dict[Hashable, int]) -> list[int]:
+def _number_node_forms(program: Program, known: dict[Hashable, int]) -> list[int]:
     """Return numbers of what nodes are made of, alike for what is alike."""
     names: list[int] = []
     for node in program.nodes:
@@ -156,7 +156,7 @@ def _names(program: Program, known: dict[Hashable, int]) -> list[int]:
     return names
 
 
-def _told(draft: Draft, number: int, skeletons: Sequence[object]) -> str | None:
+def _format_public_output(draft: Draft, number: int, skeletons: Sequence[object]) -> str | None:
     """Return what a path returns, as text, where that is public from the start."""
     values = [draft.value(one) for one in draft.program.outputs]
     if any(one is None for one in values):
@@ -180,7 +180,7 @@ def _is_tournament(ways: Sequence[_Outcomes], told: Sequence[str | None]) -> boo
     return True
 
 
-def _choice(way: _Outcomes, operation: str) -> Program:
+def _build_choice_program(way: _Outcomes, operation: str) -> Program:
     """Return the program that puts the scores in a row and returns the place of one."""
     program = Program([_without_decision(one) for one in way.draft.program.nodes])
     first = next(iter(way.nodes.values()))

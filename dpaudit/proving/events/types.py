@@ -14,7 +14,7 @@ import numpy as np
 from dpaudit.proving.events.releases import Bounds
 from dpaudit.proving.program import Node, Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 
 _REAL = frozenset(("float64", "int64", "bool"))
 _GIVEN = frozenset(("data", "constant", "draw", "decide", "size"))
@@ -24,7 +24,7 @@ _MOST = 2.0**53
 
 
 def require_real_types(
-    program: Program, live: Collection[int], kinds: Sequence[Kind], bounds: Bounds
+    program: Program, live: Collection[int], kinds: Sequence[NodeKind], bounds: Bounds
 ) -> None:
     """Refuse a program whose noise goes through numbers that wrap around before it is released.
 
@@ -37,8 +37,8 @@ def require_real_types(
     for node in program.nodes[: len(kinds)]:
         if node.operation == "draw" or any(one in drawn for one in node.operands):
             drawn.add(node.index)
-        hidden = [one for one in node.operands if kinds[one] is Kind.NOISY]
-        if kinds[node.index] is Kind.PUBLIC and (hidden or shown.intersection(node.operands)):
+        hidden = [one for one in node.operands if kinds[one] is NodeKind.NOISY]
+        if kinds[node.index] is NodeKind.PUBLIC and (hidden or shown.intersection(node.operands)):
             shown.add(node.index)
         if node.index in live and node.index in drawn and node.index not in shown:
             _require_real(node, bounds)

@@ -12,7 +12,7 @@ from dpaudit.proving.lowering.scalars import NotAlike, NotLowered, Scalar
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class ScalarBlock:
     """Numbers in the order of C.
 
     Parameters
@@ -29,17 +29,17 @@ class Block:
     items: tuple[Scalar, ...]
     axis: int | None = None
 
-    def moved(self, places: Iterable[int], shape: Sequence[int], axis: int | None) -> Block:
+    def moved(self, places: Iterable[int], shape: Sequence[int], axis: int | None) -> ScalarBlock:
         """Return items at places, in another shape."""
-        return Block(tuple(shape), tuple(self.items[i] for i in places), axis)
+        return ScalarBlock(tuple(shape), tuple(self.items[i] for i in places), axis)
 
 
-def strides(shape: Sequence[int]) -> list[int]:
+def compute_strides(shape: Sequence[int]) -> list[int]:
     """Return by how many items an array steps along each axis."""
     return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
 
 
-def places(key: Iterable[Iterable[int]], steps: Sequence[int]) -> list[int]:
+def compute_flat_places(key: Iterable[Iterable[int]], steps: Sequence[int]) -> list[int]:
     """Return the items at the product of positions of each axis."""
     along = ([i * step for i in at] for at, step in zip(key, steps, strict=True))
     return [sum(one) for one in product(*along)]
@@ -57,7 +57,7 @@ class Arranger:
 
     count: int | None
 
-    def together(self, blocks: Sequence[Block]) -> list[Block]:
+    def together(self, blocks: Sequence[ScalarBlock]) -> list[ScalarBlock]:
         """Return arrays broadcast to one shape."""
         rank = max(len(one.shape) for one in blocks)
         axes = {one.axis + rank - len(one.shape) for one in blocks if one.axis is not None}
@@ -70,7 +70,7 @@ class Arranger:
         target = [max(ns, key=lambda n: (n != 1, n)) for ns in zip(*shapes, strict=True)]
         return [self.stretched(one, target, axis) for one in blocks]
 
-    def _with_axis(self, block: Block, axis: int) -> Block:
+    def _with_axis(self, block: ScalarBlock, axis: int) -> ScalarBlock:
         """Return an array as one that has the axis of records, on which it is alike."""
         if axis < 0 or block.axis is not None or block.shape[axis] == 1:
             return block
@@ -78,25 +78,31 @@ class Arranger:
         rows = [self.picked(block, [*key[:axis], [i], *key[axis + 1 :]]).items for i in key[axis]]
         if len(rows) != self.count or any(row != rows[0] for row in rows):
             raise NotAlike("records meet rows of an array")
-        return Block((*block.shape[:axis], 1, *block.shape[axis + 1 :]), rows[0], axis)
+        return ScalarBlock((*block.shape[:axis], 1, *block.shape[axis + 1 :]), rows[0], axis)
 
-    def stretched(self, block: Block, target: Sequence[int], axis: int | None) -> Block:
+    def stretched(self, block: ScalarBlock, target: Sequence[int], axis: int | None) -> ScalarBlock:
         """Return an array broadcast to a shape."""
         shape = (1,) * (len(target) - len(block.shape)) + block.shape
         if len(shape) != len(target) or any(
             n not in (1, m) for n, m in zip(shape, target, strict=True)
         ):
             raise NotAlike("shapes do not fit together")
-        steps = [0 if n == 1 else step for n, step in zip(shape, strides(shape), strict=True)]
-        return block.moved(places(map(range, target), steps), target, axis)
+        steps = [
+            0 if n == 1 else step for n, step in zip(shape, compute_strides(shape), strict=True)
+        ]
+        return block.moved(compute_flat_places(map(range, target), steps), target, axis)
 
-    def picked(self, block: Block, key: Sequence[Sequence[int]]) -> Block:
+    def picked(self, block: ScalarBlock, key: Sequence[Sequence[int]]) -> ScalarBlock:
         """Return the items at the product of positions."""
-        return block.moved(places(key, strides(block.shape)), list(map(len, key)), block.axis)
+        return block.moved(
+            compute_flat_places(key, compute_strides(block.shape)), list(map(len, key)), block.axis
+        )
 
-    def arranged(self, name: str, given: Mapping[str, Any], blocks: Sequence[Block]) -> Block:
+    def arranged(
+        self, name: str, given: Mapping[str, Any], blocks: Sequence[ScalarBlock]
+    ) -> ScalarBlock:
         """Return entries in another order or shape."""
-        ways: dict[str, Callable[..., Block]] = {
+        ways: dict[str, Callable[..., ScalarBlock]] = {
             "take": self._take,
             "transpose": self._transpose,
             "broadcast": self._broadcast,
@@ -106,7 +112,7 @@ class Arranger:
         }
         return ways[name](given, *blocks)
 
-    def _positions(self, key: Sequence[Any], block: Block) -> list[list[int]]:
+    def _positions(self, key: Sequence[Any], block: ScalarBlock) -> list[list[int]]:
         if len(key) != len(block.shape) or (block.axis is not None and key[block.axis] is not None):
             raise NotAlike("rows are chosen")
         return [
@@ -114,18 +120,20 @@ class Arranger:
             for at, n in zip(key, block.shape, strict=True)
         ]
 
-    def _take(self, given: Mapping[str, Any], block: Block) -> Block:
+    def _take(self, given: Mapping[str, Any], block: ScalarBlock) -> ScalarBlock:
         return self.picked(block, self._positions(given["key"], block))
 
-    def _transpose(self, given: Mapping[str, Any], block: Block) -> Block:
+    def _transpose(self, given: Mapping[str, Any], block: ScalarBlock) -> ScalarBlock:
         rank = len(block.shape)
         axes = range(rank)[::-1] if given["axes"] is None else given["axes"]
         order = [range(rank)[i] for i in axes]
-        shape, steps = [block.shape[i] for i in order], strides(block.shape)
+        shape, steps = [block.shape[i] for i in order], compute_strides(block.shape)
         axis = None if block.axis is None else order.index(block.axis)
-        return block.moved(places(map(range, shape), [steps[i] for i in order]), shape, axis)
+        return block.moved(
+            compute_flat_places(map(range, shape), [steps[i] for i in order]), shape, axis
+        )
 
-    def _broadcast(self, given: Mapping[str, Any], block: Block) -> Block:
+    def _broadcast(self, given: Mapping[str, Any], block: ScalarBlock) -> ScalarBlock:
         target, axis = list(given["shape"]), block.axis
         if None in target:
             axis = target.index(None)
@@ -135,7 +143,7 @@ class Arranger:
             target[axis] = 1
         return self.stretched(block, target, axis)
 
-    def _reshape(self, given: Mapping[str, Any], block: Block) -> Block:
+    def _reshape(self, given: Mapping[str, Any], block: ScalarBlock) -> ScalarBlock:
         """Return an array of another shape; what is before and after records keeps its size."""
         shape, axis = list(given["shape"]), block.axis
         if axis is not None:
@@ -151,19 +159,23 @@ class Arranger:
             shape[axis] = 1
         if math.prod(shape) != len(block.items):
             raise NotLowered("another number of entries")
-        return Block(tuple(shape), block.items, axis)
+        return ScalarBlock(tuple(shape), block.items, axis)
 
-    def _assign(self, given: Mapping[str, Any], block: Block, value: Block) -> Block:
+    def _assign(
+        self, given: Mapping[str, Any], block: ScalarBlock, value: ScalarBlock
+    ) -> ScalarBlock:
         if block.axis is not None or value.axis is not None:
             raise NotAlike("rows are written")
         key = self._positions(given["key"], block)
         known = self.stretched(value, [len(at) for at in key], None)
         items = list(block.items)
-        for at, one in zip(places(key, strides(block.shape)), known.items, strict=True):
+        for at, one in zip(
+            compute_flat_places(key, compute_strides(block.shape)), known.items, strict=True
+        ):
             items[at] = one
-        return Block(block.shape, tuple(items))
+        return ScalarBlock(block.shape, tuple(items))
 
-    def _concatenate(self, given: Mapping[str, Any], *blocks: Block) -> Block:
+    def _concatenate(self, given: Mapping[str, Any], *blocks: ScalarBlock) -> ScalarBlock:
         first = blocks[0]
         (along,) = axes_of(given["axis"], len(first.shape))
         if any(one.axis != first.axis or one.axis == along for one in blocks):
@@ -173,9 +185,9 @@ class Arranger:
         items = [one for i in outer for part, n in rows for one in part[i * n : (i + 1) * n]]
         length = sum(one.shape[along] for one in blocks)
         shape = (*first.shape[:along], length, *first.shape[along + 1 :])
-        return Block(shape, tuple(items), first.axis)
+        return ScalarBlock(shape, tuple(items), first.axis)
 
 
-def replaced(block: Block, items: Sequence[Scalar]) -> Block:
+def replace_items(block: ScalarBlock, items: Sequence[Scalar]) -> ScalarBlock:
     """Return an array of the same shape with other numbers."""
-    return Block(block.shape, tuple(items), block.axis)
+    return ScalarBlock(block.shape, tuple(items), block.axis)

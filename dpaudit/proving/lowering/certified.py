@@ -18,7 +18,12 @@ def with_hints(instance: dict[str, Any]) -> dict[str, Any]:
     """
     known = {**instance, "universe": checker.universe_of(instance["universe"])}
     paths = [
-        {**path, "hints": [hints_of(known, path, changed) for changed in checker.changes(known)]}
+        {
+            **path,
+            "hints": [
+                hints_of(known, path, changed) for changed in checker.get_possible_changes(known)
+            ],
+        }
         for path in instance["paths"]
     ]
     return {**instance, "paths": paths}

@@ -23,7 +23,7 @@ Tree = list[Any]
 Variable = tuple[int, int]
 
 
-class Searching(checker.Reading):
+class Searching(checker.CheckerReading):
     """A reading that searches where the checker follows hints."""
 
     def __init__(self, instance: Any, changed: Any) -> None:
@@ -31,7 +31,7 @@ class Searching(checker.Reading):
         self.found: list[Any] = []
         self._known: dict[int, Any] = {}
 
-    def sharpened(self, entry: checker.Entry) -> checker.Entry:
+    def sharpened(self, entry: checker.CheckerEntry) -> checker.CheckerEntry:
         """Return an entry that moves no further than a search finds, and note the cuts."""
         if entry.key not in self._known:
             self._known[entry.key] = self._hint(entry)
@@ -40,7 +40,7 @@ class Searching(checker.Reading):
         self.hints = iter([hint])
         return super().sharpened(entry)
 
-    def _hint(self, entry: checker.Entry) -> Any:
+    def _hint(self, entry: checker.CheckerEntry) -> Any:
         if not entry.moves or entry.ends is None:
             return None
         used = dict.fromkeys(one for _, ones in self.terms(entry) for one in ones)
@@ -61,7 +61,7 @@ class Searching(checker.Reading):
             self.work = work
         return searches
 
-    def _is_curved(self, entry: checker.Entry) -> bool:
+    def _is_curved(self, entry: checker.CheckerEntry) -> bool:
         """Return whether a number is no sum of numbers of records."""
         terms = [ones for _, ones in self.terms(entry)]
         return any(sum(ones.values()) > 1 or one.op != "leaf" for ones in terms for one in ones)
@@ -69,7 +69,7 @@ class Searching(checker.Reading):
     def _ends(self, key: int) -> checker.Interval:
         return self.entries[key].ends or checker.ANY
 
-    def _variables(self, entry: checker.Entry) -> Iterator[Variable]:
+    def _variables(self, entry: checker.CheckerEntry) -> Iterator[Variable]:
         """Yield the numbers that decide an entry, once for each side where they move."""
         ends, is_sum = self._ends(entry.key), not entry.local and any(a.local for a in entry.args)
         if entry.op != "weight" and (not entry.args or is_sum or not entry.moves):
@@ -79,7 +79,7 @@ class Searching(checker.Reading):
             for one in entry.args:
                 yield from self._variables(one)
 
-    def _tree(self, entry: checker.Entry, variables: list[Variable], sign: Any) -> Tree:
+    def _tree(self, entry: checker.CheckerEntry, variables: list[Variable], sign: Any) -> Tree:
         """Return the cuts after which the largest move is known to eleven digits."""
         tree: Tree = []
         first = {v: self._ends(v[0]) for v in variables}
@@ -105,12 +105,12 @@ class Searching(checker.Reading):
             halves = checker.Interval(low, middle), checker.Interval(middle, high)
             pending = [({**box, wide: half}, leaf[k + 1]) for k, half in enumerate(halves)]
 
-    def _by_rules(self, entry: checker.Entry, sign: Any) -> Any:
+    def _by_rules(self, entry: checker.CheckerEntry, sign: Any) -> Any:
         """Return how far an entry moves by rules, less what does not count."""
         known = entry.move.high if sign > 0 else -entry.move.low
         return known - abs(known) / _NEAR
 
-    def _is_worth(self, entry: checker.Entry, first: Any, sign: Any) -> bool:
+    def _is_worth(self, entry: checker.CheckerEntry, first: Any, sign: Any) -> bool:
         """Return whether no corner moves as far as rules say."""
         known = self._by_rules(entry, sign)
         for ends in itertools.islice(itertools.product(*first.values()), _CORNERS):
@@ -123,7 +123,7 @@ class Searching(checker.Reading):
     def _widest(self, box: Any, slopes: Any) -> Variable:
         def weight(v: Variable) -> Any:
             steep = min(slopes.get(v, checker.STILL).size, 10**9)
-            return checker.times(box[v].high - box[v].low, steep)
+            return checker.multiply_extended(box[v].high - box[v].low, steep)
 
         variables: list[Variable] = list(box)
         return max(variables, key=weight)

@@ -17,13 +17,20 @@ import numpy as np
 
 from dpaudit.proving.events.inverse_cdf import with_plain_laws
 from dpaudit.proving.events.responses import Response, find_responses
-from dpaudit.proving.lowering.arrays import Arranger, Block, replaced
+from dpaudit.proving.lowering.arrays import Arranger, ScalarBlock, replace_items
 from dpaudit.proving.lowering.entrywise import ENTRYWISE, sampled
 from dpaudit.proving.lowering.reductions import Reducer
-from dpaudit.proving.lowering.scalars import Core, NotAlike, NotLowered, NotSampled, Scalar, written
+from dpaudit.proving.lowering.scalars import (
+    Core,
+    NotAlike,
+    NotLowered,
+    NotSampled,
+    Scalar,
+    to_json_number,
+)
 from dpaudit.proving.program import Node, Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Trace
+from dpaudit.proving.trace import FunctionTrace
 from dpaudit.proving.universe import Universe
 
 _ONE = Fraction(1)
@@ -62,7 +69,7 @@ class Lowered:
 
 
 @dataclass(eq=False)
-class _Draws:
+class _DrawNumbering:
     """The draws of all paths: each entry of one has a number."""
 
     laws: list[dict[str, Any]] = field(default_factory=list)
@@ -78,7 +85,7 @@ class _Draws:
         return self._known[key]
 
 
-def lower(trace: Trace) -> Lowered:
+def lower_trace(trace: FunctionTrace) -> Lowered:
     """Return programs of all paths: where records are alike, if that is possible.
 
     Parameters
@@ -92,11 +99,11 @@ def lower(trace: Trace) -> Lowered:
         The checker has no such program.
     """
     programs = [with_plain_laws(one.program) for one in trace.paths]
-    wanted = needed_nodes(programs)
+    wanted = find_needed_nodes(programs)
     is_small = (trace.universe.records or math.inf) <= _MOST_ROWS
     ways = [(True, True), (True, False), *([(False, False)] if is_small else [])]
     for alike, samples in ways[trace.universe.change == "replace" :]:
-        draws = _Draws()
+        draws = _DrawNumbering()
         try:
             paths = [
                 _Lowering(trace.universe, program, needed, draws, alike, samples).path()
@@ -109,7 +116,7 @@ def lower(trace: Trace) -> Lowered:
     raise NotLowered(f"no rule knows how it treats records: {reason}")
 
 
-def needed_nodes(programs: Sequence[Program]) -> list[set[int]]:
+def find_needed_nodes(programs: Sequence[Program]) -> list[set[int]]:
     """Return of each path the nodes that it, or another one that is the same so far, needs."""
     found: dict[tuple[bool, ...], set[int]] = {}
     parts = []
@@ -135,7 +142,7 @@ class _Lowering:
         universe: Universe,
         program: Program,
         needed: set[int],
-        draws: _Draws,
+        draws: _DrawNumbering,
         alike: bool,
         samples: bool,
     ) -> None:
@@ -145,7 +152,7 @@ class _Lowering:
         self.core = Core(records=universe.records)
         self.arranger = Arranger(universe.records)
         self.reducer = Reducer(self.core, self.arranger)
-        self.blocks: dict[int, Block] = {}
+        self.blocks: dict[int, ScalarBlock] = {}
         self.failures: dict[int, NotLowered] = {}
         self.responses = self._responses()
         self.uniform: dict[int, tuple[int, int]] = {}
@@ -184,7 +191,7 @@ class _Lowering:
             raise self.failures[index]
         return [one.node for one in self._shown(self.blocks[index]).items]
 
-    def _typed(self, node: Node, block: Block) -> Block:
+    def _typed(self, node: Node, block: ScalarBlock) -> ScalarBlock:
         """Return numbers of a type that holds whole numbers of some size only."""
         if node.dtype not in _CHECKED:
             raise NotLowered(f"no rule knows numbers of {node.dtype}")
@@ -198,7 +205,7 @@ class _Lowering:
         found = tuple(self._fitted(one, low, high) for one in block.items)
         if node.dtype == "bool":
             self.core.truths.update(one.node for one in found)
-        return replaced(block, found)
+        return replace_items(block, found)
 
     def _is_only_moved(self, node: Node) -> bool:
         """Return whether all numbers are some of others of the same type."""
@@ -213,7 +220,7 @@ class _Lowering:
 
     # operations
 
-    def _value(self, node: Node, blocks: list[Block]) -> Block:
+    def _value(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         name, given = node.operation, node.parameters
         if node.index in self.responses:
             return self._respond(node, self.responses[node.index])
@@ -229,7 +236,7 @@ class _Lowering:
         if coins and name in ENTRYWISE:
             both = self.arranger.together(blocks)
             groups = zip(*(one.items for one in both), strict=True)
-            return replaced(both[0], [sampled(self.core, name, one) for one in groups])
+            return replace_items(both[0], [sampled(self.core, name, one) for one in groups])
         if name in ("argmax", "argmin") and (chosen := self._chosen(node, blocks[0])) is not None:
             return chosen
         noisy = any(one.noise for block in blocks for one in block.items)
@@ -237,18 +244,18 @@ class _Lowering:
             return sums
         return self._plain(node, [self._shown(one) for one in blocks] if noisy else blocks)
 
-    def _plain(self, node: Node, blocks: list[Block]) -> Block:
+    def _plain(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         """Return what is done to numbers without noise."""
         name, given = node.operation, node.parameters
         if name == "decide":
             (one,) = blocks[0].items
             decided = self.core.add("decide", [one], outcome=bool(given["outcome"]))
             self.core.truths.add(decided.node)
-            return replaced(blocks[0], [decided])
+            return replace_items(blocks[0], [decided])
         if name == "within":
             low, high = (Fraction(float(given[k])) if math.isfinite(given[k]) else given[k]
                          for k in ("low", "high"))  # fmt: skip
-            return replaced(
+            return replace_items(
                 blocks[0],
                 [self.core.within(one, low, high, whole=False) for one in blocks[0].items],
             )
@@ -267,17 +274,19 @@ class _Lowering:
             raise NotLowered(f"no rule knows {name}")
         both = self.arranger.together(blocks)
         groups = zip(*(one.items for one in both), strict=True)
-        return replaced(both[0], [ENTRYWISE[name](self.core, *one) for one in groups])
+        return replace_items(both[0], [ENTRYWISE[name](self.core, *one) for one in groups])
 
-    def _given(self, node: Node) -> Block:
+    def _given(self, node: Node) -> ScalarBlock:
         if node.operation == "size":
             one = self.core.number(1)
             if not self.alike:
-                return Block((), (self.core.number(self.universe.records or 0),))
-            return Block((), (self.core.total(one),))
+                return ScalarBlock((), (self.core.number(self.universe.records or 0),))
+            return ScalarBlock((), (self.core.total(one),))
         if node.operation == "constant":
             value = np.asarray(node.parameters["value"])
-            return Block(value.shape, tuple(self._constant(one) for one in value.ravel().tolist()))
+            return ScalarBlock(
+                value.shape, tuple(self._constant(one) for one in value.ravel().tolist())
+            )
         return self._data(node.parameters["part"])
 
     def _constant(self, value: Any) -> Scalar:
@@ -285,7 +294,7 @@ class _Lowering:
             return self.core.add("broken", [self.core.number(0)])
         return self.core.number(Fraction(value))
 
-    def _data(self, name: str) -> Block:
+    def _data(self, name: str) -> ScalarBlock:
         part = self.universe.part(name)
         cells = math.prod(n or 1 for n in part.shape[1:])
         rows: Sequence[int | None] = [None] if self.alike else range(self.universe.records or 0)
@@ -295,11 +304,11 @@ class _Lowering:
             for cell in range(cells)
         ]
         shape = (len(rows), *(n or 1 for n in part.shape[1:]))
-        return Block(shape, tuple(items), 0 if self.alike else None)
+        return ScalarBlock(shape, tuple(items), 0 if self.alike else None)
 
     # noise
 
-    def _drawn(self, node: Node, blocks: list[Block]) -> Block:
+    def _drawn(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         if blocks:
             raise NotLowered("no rule knows a draw whose law is a value")
         given, shape = node.parameters, list(node.shape)
@@ -314,9 +323,9 @@ class _Lowering:
             draw = self.draws.number(given["number"], entry, law, each=rows)
             self.uniform[draw] = (given["number"], entry)
             items.append(Scalar(zero.node, zero.number, rows, ((draw, _ONE),)))
-        return Block(tuple(one or 1 for one in shape), tuple(items), 0 if rows else None)
+        return ScalarBlock(tuple(one or 1 for one in shape), tuple(items), 0 if rows else None)
 
-    def _coins(self, node: Node, blocks: list[Block]) -> Block | None:
+    def _coins(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock | None:
         """Return the coins of a Poisson sample, one for each record that there may be."""
         draws, edges = (block.items for block in blocks)
         if not self.samples or len(draws) != 1 or len(edges) != 1 or blocks[0].axis is None:
@@ -325,10 +334,10 @@ class _Lowering:
         if edge.number is None or not 0 < edge.number <= 1 or not self._is_uniform(one):
             return None
         number, entry = self.uniform[one.noise[0][0]]
-        law = {"law": "sample", "rate": written(edge.number)}
+        law = {"law": "sample", "rate": to_json_number(edge.number)}
         draw = self.draws.number(number, entry, law, each=True)
         sure = self.core.number(1)
-        return replaced(blocks[0], [Scalar(sure.node, None, True, (), draw)])
+        return replace_items(blocks[0], [Scalar(sure.node, None, True, (), draw)])
 
     def _is_uniform(self, one: Scalar) -> bool:
         if one.number != 0 or len(one.noise) != 1 or one.noise[0][1] != 1:
@@ -336,7 +345,7 @@ class _Lowering:
         law = self.draws.laws[one.noise[0][0]]
         return law["law"] == "uniform" and bool(law["each"])
 
-    def _linear(self, node: Node, blocks: list[Block]) -> Block | None:
+    def _linear(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock | None:
         """Return sums with noise, and public multiples of noise; None if there is more."""
         name = node.operation
         is_free = all(self._is_used_once(one) for one in node.operands)
@@ -347,7 +356,7 @@ class _Lowering:
             if one is None and any(s.noise for s in group):
                 return None
             found.append(one or ENTRYWISE[name](self.core, *group))
-        return replaced(both[0], found)
+        return replace_items(both[0], found)
 
     def _is_used_once(self, index: int) -> bool:
         return len(self.users[index]) == 1 and index not in self.program.outputs
@@ -382,9 +391,9 @@ class _Lowering:
         local = any(one.is_local for _, one in terms)
         return replace(centre, noise=kept, is_local=local if kept else centre.is_local)
 
-    def _shown(self, block: Block) -> Block:
+    def _shown(self, block: ScalarBlock) -> ScalarBlock:
         """Return what an array is once somebody has looked at it."""
-        return replaced(block, [self._released(one) for one in block.items])
+        return replace_items(block, [self._released(one) for one in block.items])
 
     def _released(self, one: Scalar) -> Scalar:
         if one.sample is not None:
@@ -397,12 +406,12 @@ class _Lowering:
             "release",
             [centre],
             draws=list(draws),
-            factors=list(map(written, factors)),
+            factors=list(map(to_json_number, factors)),
             each=one.is_local,
             local=one.is_local,
         )
 
-    def _chosen(self, node: Node, block: Block) -> Block | None:
+    def _chosen(self, node: Node, block: ScalarBlock) -> ScalarBlock | None:
         """Return the place of the largest score with noise of its own; None if it is none."""
         sign = _ONE if node.operation == "argmax" else -_ONE
         noise = [one.noise for one in block.items]
@@ -417,17 +426,17 @@ class _Lowering:
         if laws == {"laplace"}:
             factor = abs(factor)
         scores = [self.core.sum([(sign, replace(one, noise=()))]) for one in block.items]
-        known = {"draws": draws, "factor": written(factor), "each": False, "local": False}
-        return Block((), (self.core.add("choose", scores, **known),))
+        known = {"draws": draws, "factor": to_json_number(factor), "each": False, "local": False}
+        return ScalarBlock((), (self.core.add("choose", scores, **known),))
 
-    def _respond(self, node: Node, response: Response) -> Block:
+    def _respond(self, node: Node, response: Response) -> ScalarBlock:
         """Return answers that are drawn by the odds of a whole number."""
         truth = self.arranger.together(
             [self.blocks[response.truth], self.blocks[response.coins[0]]]
         )
         coins = [self.blocks[one].items for one in response.coins]
         odds = [
-            [value, written(Fraction(answer)), written(share)]
+            [value, to_json_number(Fraction(answer)), to_json_number(share)]
             for value, law in sorted(response.laws.items())
             for answer, share in sorted(law.items())
         ]
@@ -438,9 +447,9 @@ class _Lowering:
             items.append(
                 self.core.add("respond", [one], draws=draws, odds=odds, each=each, local=each)
             )
-        return replaced(truth[1], items)
+        return replace_items(truth[1], items)
 
-    def _called(self, node: Node, blocks: list[Block]) -> Block:
+    def _called(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         """Return what a function makes of public numbers."""
         if any(one.axis is not None for one in blocks):
             raise NotAlike("a function of all records")
@@ -448,4 +457,4 @@ class _Lowering:
         count = math.prod(n or 1 for n in node.shape)
         name = repr(sorted((k, repr(v)) for k, v in node.parameters.items()))
         items = [self.core.add("other", parts, function=name, entry=k) for k in range(count)]
-        return Block(tuple(n or 1 for n in node.shape), tuple(items))
+        return ScalarBlock(tuple(n or 1 for n in node.shape), tuple(items))

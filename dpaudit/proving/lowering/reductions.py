@@ -10,9 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.lowering.arrays import Arranger, Block, axes_of, places, replaced, strides
+from dpaudit.proving.lowering.arrays import (
+    Arranger,
+    ScalarBlock,
+    axes_of,
+    compute_flat_places,
+    compute_strides,
+    replace_items,
+)
 from dpaudit.proving.lowering.entrywise import sampled
-from dpaudit.proving.lowering.scalars import Core, NotAlike, NotLowered, NotSampled, Scalar, written
+from dpaudit.proving.lowering.scalars import (
+    Core,
+    NotAlike,
+    NotLowered,
+    NotSampled,
+    Scalar,
+    to_json_number,
+)
 from dpaudit.proving.program import Node
 
 _ONE = Fraction(1)
@@ -31,18 +45,20 @@ class Reducer:
         """How many there are."""
         return self.arranger.count
 
-    def _split(self, block: Block, axes: Iterable[int]) -> tuple[list[int], list[list[Scalar]]]:
+    def _split(
+        self, block: ScalarBlock, axes: Iterable[int]
+    ) -> tuple[list[int], list[list[Scalar]]]:
         """Return the axes that are left, and for each entry there the items that become one."""
-        rank, steps = len(block.shape), strides(block.shape)
+        rank, steps = len(block.shape), compute_strides(block.shape)
         along = [*axes]
         left = [i for i in range(rank) if i not in along]
         outer, inner = (
-            places([range(block.shape[i]) for i in group], [steps[i] for i in group])
+            compute_flat_places([range(block.shape[i]) for i in group], [steps[i] for i in group])
             for group in (left, along)
         )
         return left, [[block.items[start + i] for i in inner] for start in outer]
 
-    def reduced(self, name: str, given: Mapping[str, Any], block: Block) -> Block:
+    def reduced(self, name: str, given: Mapping[str, Any], block: ScalarBlock) -> ScalarBlock:
         """Return sums, means, products, extremes or quantiles along axes."""
         axes = axes_of(given["axis"], len(block.shape))
         left, groups = self._split(block, axes)
@@ -55,7 +71,7 @@ class Reducer:
             raise NotSampled("the coins of a sample are seen")
         items = [self._of_group(name, given, group, number, records) for group in groups]
         axis = None if records or block.axis is None else left.index(block.axis)
-        return Block(tuple(block.shape[i] for i in left), tuple(items), axis)
+        return ScalarBlock(tuple(block.shape[i] for i in left), tuple(items), axis)
 
     def _of_group(
         self, name: str, given: Mapping[str, Any], group: list[Scalar], number: int, records: bool
@@ -94,7 +110,7 @@ class Reducer:
         q = given.get("q", 0.5)
         if given.get("method", "linear") != "linear" or np.ndim(q):
             raise NotLowered("no rule knows this quantile")
-        by = written(Fraction(float(q)))
+        by = to_json_number(Fraction(float(q)))
         if records and len(group) > 1:
             raise NotAlike("a quantile of several numbers of each record")
         return self._over_records(group[0], by) if records else self._ordered(group, by)
@@ -102,16 +118,18 @@ class Reducer:
     def _ordered(self, group: list[Scalar], by: Any) -> Scalar:
         return self.core.add("order", sorted(group, key=lambda one: one.node), by=by)
 
-    def sorted_values(self, node: Node, blocks: list[Block]) -> Block:
+    def sorted_values(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         """Return each of sorted numbers, as a quantile of them all."""
 
         def ordered(group: list[Scalar]) -> list[Scalar]:
             most = max(len(group) - 1, 1)
-            return [self._ordered(group, written(Fraction(k, most))) for k in range(len(group))]
+            return [
+                self._ordered(group, to_json_number(Fraction(k, most))) for k in range(len(group))
+            ]
 
         return self._along(node, blocks[0], ordered)
 
-    def cumulated(self, node: Node, blocks: list[Block]) -> Block:
+    def cumulated(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         """Return sums of all numbers so far."""
 
         def sums(group: list[Scalar]) -> list[Scalar]:
@@ -119,10 +137,10 @@ class Reducer:
 
         block = blocks[0]
         if node.parameters["axis"] is None and block.axis is None:
-            block = Block((len(block.items),), block.items)
+            block = ScalarBlock((len(block.items),), block.items)
         return self._along(node, block, sums)
 
-    def _along(self, node: Node, block: Block, function: Any) -> Block:
+    def _along(self, node: Node, block: ScalarBlock, function: Any) -> ScalarBlock:
         """Return what a function makes of the numbers along an axis."""
         axis = node.parameters["axis"]
         along = range(len(block.shape))[-1 if axis is None else axis]
@@ -132,12 +150,13 @@ class Reducer:
         found = [function(group) for group in groups]
         order = [*left, along]
         items = [one for group in found for one in group]
-        moved = Block(tuple(block.shape[i] for i in order), tuple(items), None if block.axis is None
+        moved = ScalarBlock(tuple(block.shape[i] for i in order), tuple(items), None if block.axis
+        is None
                       else order.index(block.axis))  # fmt: skip
         back = [order.index(i) for i in range(len(order))]
         return self.arranger.arranged("transpose", {"axes": back}, [moved])
 
-    def multiplied(self, node: Node, blocks: list[Block]) -> Block:
+    def multiplied(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         """Return a product of matrices or vectors: a sum of products along a new last axis."""
         a, b = blocks
         m, n = len(a.shape), len(b.shape)
@@ -145,24 +164,24 @@ class Reducer:
             raise NotLowered("matmul: no rule knows more than two axes")
         b = self.arranger.arranged("transpose", {"axes": None}, [b])
         axis = None if a.axis is None else a.axis + (n - 1) * (a.axis == m - 1)
-        left = Block((*a.shape[:-1], *[1] * (n - 1), a.shape[-1]), a.items, axis)
+        left = ScalarBlock((*a.shape[:-1], *[1] * (n - 1), a.shape[-1]), a.items, axis)
         both = self.arranger.together([left, b])
         pairs = list(zip(both[0].items, both[1].items, strict=True))
         if any(one.sample is not None for pair in pairs for one in pair):
             cells = [sampled(self.core, "multiply", pair) for pair in pairs]
         else:
             cells = [self.core.multiply(*pair) for pair in pairs]
-        return self.reduced("sum", {"axis": -1}, replaced(both[0], cells))
+        return self.reduced("sum", {"axis": -1}, replace_items(both[0], cells))
 
-    def counted(self, node: Node, blocks: list[Block]) -> Block:
+    def counted(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         """Return how many numbers lie in each bin."""
         edges = [Fraction(float(one)) for one in node.parameters["edges"]]
-        family, bins = [written(one) for one in edges], len(edges) - 1
+        family, bins = [to_json_number(one) for one in edges], len(edges) - 1
         block = blocks[0]
         items = [
             self.core.inside(one, *edges[n : n + 2], closed=n == bins - 1, family=family)
             for one in block.items
             for n in range(bins)
         ]
-        cells = Block((*block.shape, bins), tuple(items), block.axis)
+        cells = ScalarBlock((*block.shape, bins), tuple(items), block.axis)
         return self.reduced("sum", {"axis": list(range(len(block.shape)))}, cells)

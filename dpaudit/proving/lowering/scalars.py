@@ -63,7 +63,7 @@ class Scalar:
 
 
 @dataclass(frozen=True)
-class Limit:
+class ClipFactor:
     """``scale * min(1, most / (length + margin))``, or without the minimum where most is None."""
 
     scale: Fraction
@@ -103,7 +103,7 @@ class Core:
     _polynomials: dict[int, Polynomial] = field(default_factory=dict)
     _lengths: dict[int, tuple[Fraction, Fraction, tuple[int, ...]]] = field(default_factory=dict)
     _floors: dict[int, tuple[Fraction, int]] = field(default_factory=dict)
-    _limits: dict[int, Limit] = field(default_factory=dict)
+    _limits: dict[int, ClipFactor] = field(default_factory=dict)
 
     def add(self, operation: str, operands: Sequence[Scalar] = (), **parameters: Any) -> Scalar:
         """Return a node, which is written where there is none like it."""
@@ -130,7 +130,7 @@ class Core:
     def number(self, value: Fraction | int) -> Scalar:
         """Return a public constant."""
         exact = Fraction(value)
-        found = replace(self.add("number", value=written(exact)), number=exact)
+        found = replace(self.add("number", value=to_json_number(exact)), number=exact)
         self._polynomials[found.node] = {(): exact}
         return found
 
@@ -141,7 +141,7 @@ class Core:
 
         Intervals of a family are disjoint.
         """
-        ends = [written(low), written(high)]
+        ends = [to_json_number(low), to_json_number(high)]
         given = {"low": ends[0], "high": ends[1], "closed": closed}
         found = self.add("inside", [one], **given, family=family or [*ends, closed])
         self.truths.add(found.node)
@@ -173,8 +173,10 @@ class Core:
         if len(polynomial) <= _TERMS:
             found = self._multiplied_out(polynomial)
         else:
-            terms: list[Any] = [[written(f), [[k, 1]]] for k, f in enumerate(factors.values())]
-            terms += [[written(constant), []]] if constant else []
+            terms: list[Any] = [
+                [to_json_number(f), [[k, 1]]] for k, f in enumerate(factors.values())
+            ]
+            terms += [[to_json_number(constant), []]] if constant else []
             found = self.add("poly", list(factors), terms=terms)
         if min(constant, *factors.values()) >= 0 and self._positive.issuperset(
             one.node for one in factors
@@ -238,17 +240,17 @@ class Core:
             return self._scalars[next(iter(kept))[0]]
         operands = sorted({node for nodes in kept for node in nodes})
         terms = [
-            [written(f), [[operands.index(k), nodes.count(k)] for k in dict.fromkeys(nodes)]]
+            [to_json_number(f), [[operands.index(k), nodes.count(k)] for k in dict.fromkeys(nodes)]]
             for nodes, f in kept.items()
         ]
         found = self.add("poly", [self._scalars[k] for k in operands], terms=terms)
         self._polynomials[found.node] = kept
         return found
 
-    def _shortened(self, one: Scalar, limit: Limit) -> Scalar:
+    def _shortened(self, one: Scalar, limit: ClipFactor) -> Scalar:
         assert limit.most is not None
         rest = [Scalar(k, is_local=one.is_local) for k in limit.vector if k != one.node]
-        by, margin = written(limit.most), written(limit.margin)
+        by, margin = to_json_number(limit.most), to_json_number(limit.margin)
         found = self.add("clip", [one, *rest], by=by, margin=margin)
         return self.sum([(limit.scale, found)])
 
@@ -279,11 +281,11 @@ class Core:
         """Remember what one over a length is, or over the larger of a length and a number."""
         if node in self._lengths:
             a, b, vector = self._lengths[node]
-            self._limits[found] = Limit(1 / a, vector, b / a)
+            self._limits[found] = ClipFactor(1 / a, vector, b / a)
         if node in self._floors:
             least, other = self._floors[node]
             a, b, vector = self._lengths[other]
-            self._limits[found] = Limit(1 / least, vector, b / a, least / a)
+            self._limits[found] = ClipFactor(1 / least, vector, b / a, least / a)
 
     def extreme(self, name: str, parts: Iterable[Scalar]) -> Scalar:
         """Return the largest or smallest of numbers."""
@@ -339,7 +341,9 @@ class Core:
         if one.number is not None:
             is_inside = low <= one.number <= high and (not whole or one.number.denominator == 1)
             return one if is_inside else self.add("broken", [one])
-        found = self.add("within", [one], low=written(low), high=written(high), whole=whole)
+        found = self.add(
+            "within", [one], low=to_json_number(low), high=to_json_number(high), whole=whole
+        )
         for known in (
             self._squares,
             self._lengths,
@@ -364,12 +368,17 @@ def _times(one: Polynomial, other: Polynomial) -> Polynomial:
     return found
 
 
-def written(value: Any) -> Any:
+def to_json_number(value: Any) -> Any:
     """Return a number as JSON has it, exactly.
 
     Examples
     --------
-    >>> written(Fraction(1, 3)), written(0.5), written(Fraction(2)), written(-float("inf"))
+    >>> (
+    ...     to_json_number(Fraction(1, 3)),
+    ...     to_json_number(0.5),
+    ...     to_json_number(Fraction(2)),
+    ...     to_json_number(-float("inf")),
+    ... )
     ('1/3', 0.5, 2, '-Infinity')
     """
     if value in (float("inf"), float("-inf")):

@@ -9,34 +9,36 @@ from dataclasses import asdict
 from typing import Any
 
 from dpaudit._references import load_reference
-from dpaudit.laws.calling import Form, form_of
-from dpaudit.laws.observed import Observed
+from dpaudit.laws.calling import CallForm, form_of
+from dpaudit.laws.observed import CodeMechanism
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.runs.request import Request, name_of, reference_of
+from dpaudit.proving.runs.request import TraceRequest, name_of, reference_of
 from dpaudit.proving.transport import write_traces
 
 _OTHERWISE = "what an audit reads, observes, ignores or makes anew is no output of the code"
 
 
-def read_reference(reference: str, request: Request, form: str | None) -> str:
+def read_reference(reference: str, request: TraceRequest, form: str | None) -> str:
     """Return what is read of ``module:name``, which is imported here."""
     with redirect_stdout(sys.stderr):  # standard output is for results
         function = load_reference("function", reference)
-        return _answer(function, form_of(function, form), request)
+        return _make_trace_answer(function, form_of(function, form), request)
 
 
-def read_mechanism(mechanism: Any, request: Request) -> str:
+def read_mechanism(mechanism: Any, request: TraceRequest) -> str:
     """Return what is read of a mechanism of an audit."""
-    if not isinstance(mechanism, Observed):
-        return _refusal("mechanism", "the mechanism states its law itself, and is no plain code")
+    if not isinstance(mechanism, CodeMechanism):
+        return _make_refusal_answer(
+            "mechanism", "the mechanism states its law itself, and is no plain code"
+        )
     calls = mechanism.calls
     if mechanism.watched or mechanism.ignored or calls.fresh is not None or calls.read is not None:
-        return _refusal("mechanism", _OTHERWISE)
+        return _make_refusal_answer("mechanism", _OTHERWISE)
     with redirect_stdout(sys.stderr):
-        return _answer(calls.function, calls.form, request)
+        return _make_trace_answer(calls.function, calls.form, request)
 
 
-def _answer(function: Any, form: Form, request: Request) -> str:
+def _make_trace_answer(function: Any, form: CallForm, request: TraceRequest) -> str:
     name = name_of(function)
     try:
         traces = write_traces(request.read(function, form))
@@ -45,5 +47,5 @@ def _answer(function: Any, form: Form, request: Request) -> str:
     return json.dumps({"name": name, "reference": reference_of(function), "traces": traces})
 
 
-def _refusal(name: str, reason: str) -> str:
+def _make_refusal_answer(name: str, reason: str) -> str:
     return json.dumps({"name": name, "refused": asdict(NotProved.at("the audit", reason).refusal)})

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from dpaudit.affine.messages import is_constant, is_number, items_of
 from dpaudit.freezing import primitives, recorder
-from dpaudit.proving.program import OtherPath, Program, evaluate
+from dpaudit.proving.program import OtherPath, Program, evaluate_program
 from dpaudit.proving.runs.datasets import datasets_of
-from dpaudit.proving.runs.domain_parts import Layout
+from dpaudit.proving.runs.domain_parts import DatasetLayout
 from dpaudit.proving.runs.draws import NotFollowed
-from dpaudit.proving.runs.noise import Draw, PlainState
-from dpaudit.proving.runs.steps import Steps, followed, least_followed
+from dpaudit.proving.runs.noise import PlainState, RunDraw
+from dpaudit.proving.runs.steps import Steps, least_followed, record_steps
 from dpaudit.proving.symbols.labels import Labels, Vocabulary
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 _ENOUGH, _FEWEST = 400_000, 3  # operations of all runs, beyond which there are fewer runs
 _FOLLOWED = 20_000  # operations of runs whose instructions are followed
@@ -32,7 +32,7 @@ _NO_PATH = "on plain data, noise decides otherwise than on any path"
 
 
 @dataclass(eq=False)
-class Output:
+class PathOutput:
     """What a path returns: containers and constants, with the number of an output for each part.
 
     Parameters
@@ -51,10 +51,10 @@ class Output:
     skeleton: Any = None
     nodes: list[int] = field(default_factory=list)
     vocabularies: dict[int, Vocabulary] = field(default_factory=dict)
-    tracing: Tracing | None = None
+    tracing: SymbolTracing | None = None
 
 
-def outline_symbols(value: Any, found: Output, constant: Callable[[Any], int]) -> Any:
+def outline_symbols(value: Any, found: PathOutput, constant: Callable[[Any], int]) -> Any:
     """Return the skeleton of what a run on symbols returned, and note its outputs.
 
     Parameters
@@ -82,28 +82,32 @@ def outline_symbols(value: Any, found: Output, constant: Callable[[Any], int]) -
         found.nodes.append(value.index)
         return ["output", len(found.nodes) - 1]
     if isinstance(value, set | frozenset):
-        return ["set", sorted(repr(_member(one)) for one in value), []]
+        return ["set", sorted(repr(_to_plain_member(one)) for one in value), []]
     items = list(items_of(value))
     if items or isinstance(value, list | tuple | dict):
         parts = [outline_symbols(one, found, constant) for _, one in items]
-        return [type(value).__name__.replace("Records", "list"), _names(items), parts]
+        return [
+            type(value).__name__.replace("RecordSymbols", "list"),
+            _get_item_names(items),
+            parts,
+        ]
     if not is_number(value) and is_constant(value):
         return ["constant", repr(value)]
     found.nodes.append(constant(value))
     return ["output", len(found.nodes) - 1]
 
 
-def _member(value: Any) -> Any:
+def _to_plain_member(value: Any) -> Any:
     """Return a member of a set: of a symbol the number that it is on this path."""
     if isinstance(value, Symbol):
         if value.is_public:
-            return _member(value.plain("")[()])
+            return _to_plain_member(value.plain("")[()])
         hash(value)
         return getattr(value.tracing, "positions", {}).get(value.index)
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _names(items: Sequence[tuple[Any, Any]]) -> list[str]:
+def _get_item_names(items: Sequence[tuple[Any, Any]]) -> list[str]:
     return [repr(name) for name, _ in items]
 
 
@@ -117,13 +121,13 @@ def outline_plain(value: Any, skeleton: Any, found: list[Any]) -> bool:
         return not is_number(value) and bool(repr(value) == skeleton[1])
     if kind == "set":
         known = isinstance(value, set | frozenset)
-        return known and sorted(repr(_member(one)) for one in value) == skeleton[1]
+        return known and sorted(repr(_to_plain_member(one)) for one in value) == skeleton[1]
     if hasattr(value, "to_numpy"):
         return False
     items = list(items_of(value))
     return (
         type(value).__name__ == kind
-        and _names(items) == skeleton[1]
+        and _get_item_names(items) == skeleton[1]
         and all(
             outline_plain(one, part, found)
             for (_, one), part in zip(items, skeleton[2], strict=True)
@@ -137,7 +141,7 @@ class Way:
 
     program: Program
     decisions: tuple[bool, ...]
-    output: Output
+    output: PathOutput
     steps: Steps = field(default_factory=Steps)
 
     def draws(self) -> list[Any]:
@@ -146,7 +150,7 @@ class Way:
 
 
 @dataclass(eq=False)
-class Comparison:
+class PathComparison:
     """Plain runs of a function, each held against the path that its noise takes.
 
     Parameters
@@ -160,7 +164,7 @@ class Comparison:
     """
 
     ways: Sequence[Way]
-    layout: Layout
+    layout: DatasetLayout
     call: Callable[[Any, Any], Any]
 
     def __post_init__(self) -> None:
@@ -190,7 +194,7 @@ class Comparison:
         state = PlainState(seed)
         try:
             data = self.layout.build(numbers)
-            with nullcontext() if steps is None else followed(steps):
+            with nullcontext() if steps is None else record_steps(steps):
                 run = recorder.record(state, self.call, data, primitives.generator())
         except NotFollowed:
             return _OTHER_DRAWS
@@ -200,7 +204,7 @@ class Comparison:
         return self._held(run, given, state.drawn, steps)
 
     def _held(
-        self, run: recorder.Run, numbers: dict[str, Any], drawn: list[Draw], steps: Steps | None
+        self, run: recorder.Run, numbers: dict[str, Any], drawn: list[RunDraw], steps: Steps | None
     ) -> str | None:
         """Return why an output is none that a path gives."""
         found = self._followed(numbers, drawn)
@@ -223,14 +227,16 @@ class Comparison:
                 return UNLIKE
         return None
 
-    def _followed(self, numbers: dict[str, Any], drawn: list[Draw]) -> tuple[Way, list[Any]] | str:
+    def _followed(
+        self, numbers: dict[str, Any], drawn: list[RunDraw]
+    ) -> tuple[Way, list[Any]] | str:
         """Return the path that draws take, and the values of its nodes."""
         at = 0
         while True:
             way = self.ways[at]
-            usable = _usable(way.draws(), drawn)
+            usable = _select_usable_draws(way.draws(), drawn)
             try:
-                return way, evaluate(way.program, numbers, usable, needed=way.output.nodes)
+                return way, evaluate_program(way.program, numbers, usable, needed=way.output.nodes)
             except OtherPath as error:
                 node = error.args[0] if error.args else -1
             except (IndexError, ValueError):
@@ -244,7 +250,7 @@ class Comparison:
                 return _NO_PATH
 
 
-def _usable(nodes: Sequence[Any], drawn: Sequence[Draw]) -> list[Any]:
+def _select_usable_draws(nodes: Sequence[Any], drawn: Sequence[RunDraw]) -> list[Any]:
     """Return draws as far as they are those of a path."""
     found = list[Any]()
     for node, one in zip(nodes, drawn, strict=False):
@@ -254,12 +260,12 @@ def _usable(nodes: Sequence[Any], drawn: Sequence[Draw]) -> list[Any]:
     return found
 
 
-def _are_same_draws(nodes: Sequence[Any], drawn: Sequence[Draw], *, exactly: bool) -> bool:
+def _are_same_draws(nodes: Sequence[Any], drawn: Sequence[RunDraw], *, exactly: bool) -> bool:
     pairs = zip(nodes, drawn, strict=False)
     return len(nodes) == len(drawn) and all(_is_same_draw(*both) for both in pairs)
 
 
-def _is_same_draw(node: Any, draw: Draw) -> bool:
+def _is_same_draw(node: Any, draw: RunDraw) -> bool:
     known = {name: one for name, one in node.parameters.items() if name not in ("law", "number")}
     own = {name: one for name, one in draw.parameters.items() if name in known}
     same = node.parameters["law"] == draw.law and len(node.shape) == draw.numbers.ndim
@@ -267,7 +273,7 @@ def _is_same_draw(node: Any, draw: Draw) -> bool:
     return bool(same) and own == known and all(one in (None, n) for one, n in pairs)
 
 
-def _largest(values: Sequence[Any]) -> float:
+def _find_largest_finite(values: Sequence[Any]) -> float:
     """Return the largest finite number that was formed."""
     found = 0.0
     for one in values:
@@ -283,7 +289,7 @@ def _largest(values: Sequence[Any]) -> float:
 def _is_same(plain: Any, value: Any, values: Sequence[Any], vocabulary: Vocabulary | None) -> bool:
     """Return whether a plain output is a node's value, within the rounding of all values."""
     if vocabulary is not None:
-        plain = _codes(plain, vocabulary)
+        plain = _encode_plain_values(plain, vocabulary)
     elif not is_number(plain):
         plain = plain.to_numpy() if hasattr(plain, "to_numpy") else None
     if plain is None:
@@ -294,11 +300,11 @@ def _is_same(plain: Any, value: Any, values: Sequence[Any], vocabulary: Vocabula
     one, other = one.astype(float), other.astype(float)
     if np.allclose(one, other, rtol=_CLOSE, atol=0.0, equal_nan=True):
         return True
-    rounding = _ROUNDING * _largest(values)
+    rounding = _ROUNDING * _find_largest_finite(values)
     return np.allclose(one, other, rtol=_CLOSE, atol=rounding, equal_nan=True)
 
 
-def _codes(plain: Any, vocabulary: Vocabulary) -> Any:
+def _encode_plain_values(plain: Any, vocabulary: Vocabulary) -> Any:
     """Return the numbers that stand for plain values."""
     flat = np.asarray(plain, dtype=object)
     found = [vocabulary.places.get(one, -1) for one in flat.ravel().tolist()]

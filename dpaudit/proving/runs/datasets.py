@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpaudit.proving.runs.domain_parts import Layout
+from dpaudit.proving.runs.domain_parts import DatasetLayout
 from dpaudit.proving.universe import Part
 
 Numbers = dict[str, NDArray[np.float64]]
@@ -17,7 +17,7 @@ _STEPS = 16  # in which ends are apart, for numbers whose sums are exact
 _STYLES = ("low", "high", "halves", "steps", "uniform", "ties", "odd", "middle")
 
 
-def datasets_of(layout: Layout, count: int, rng: Generator) -> Iterator[Numbers]:
+def datasets_of(layout: DatasetLayout, count: int, rng: Generator) -> Iterator[Numbers]:
     """Yield so many datasets, as the numbers of each part by its name.
 
     Parameters
@@ -37,40 +37,43 @@ def datasets_of(layout: Layout, count: int, rng: Generator) -> Iterator[Numbers]
     >>> [one[""].tolist() for one in datasets_of(layout, 2, np.random.default_rng(0))]
     [[0.0, 0.0], [2.0, 2.0]]
     """
-    low, high = _sizes(layout)
+    low, high = _get_neighbour_sizes(layout)
     for number in range(count):
         records = int(rng.integers(low, high + 1))
         style = _STYLES[number % len(_STYLES)]
         yield {
-            part.name: _rows(layout, part, records, style, rng) for part in layout.universe.parts
+            part.name: _draw_part_rows(layout, part, records, style, rng)
+            for part in layout.universe.parts
         }
 
 
-def _sizes(layout: Layout) -> tuple[int, int]:
+def _get_neighbour_sizes(layout: DatasetLayout) -> tuple[int, int]:
     """Return the fewest and the most records of two neighbours."""
     low, high = layout.sizes
     is_fixed = layout.universe.records is not None or low < high
     return (low, high) if is_fixed else (max(low - 1, 0), high + 1)
 
 
-def _rows(
-    layout: Layout, part: Part, records: int, style: str, rng: Generator
+def _draw_part_rows(
+    layout: DatasetLayout, part: Part, records: int, style: str, rng: Generator
 ) -> NDArray[np.float64]:
     shape = (records, *(one or 1 for one in part.shape[1:]))
     if part.categories is None and part.name in layout.values:
         values = np.array([float(one) for one in layout.values[part.name]])
-        return np.asarray(values[_shares(style, shape, rng, len(values) - 1)])
-    low, high = _near(part)
-    found = _numbers(low, high, shape, style, rng, is_whole=part.is_integer)
-    return _shortened(found, part.norm)
+        return np.asarray(values[_draw_value_indices(style, shape, rng, len(values) - 1)])
+    low, high = _get_finite_ends(part)
+    found = _draw_styled_numbers(low, high, shape, style, rng, is_whole=part.is_integer)
+    return _clip_row_norms(found, part.norm)
 
 
-def _shares(style: str, shape: tuple[int, ...], rng: Generator, most: int) -> NDArray[np.int64]:
+def _draw_value_indices(
+    style: str, shape: tuple[int, ...], rng: Generator, most: int
+) -> NDArray[np.int64]:
     low, high = np.zeros(()), np.asarray(float(most))
-    return _numbers(low, high, shape, style, rng, is_whole=True).astype(np.int64)
+    return _draw_styled_numbers(low, high, shape, style, rng, is_whole=True).astype(np.int64)
 
 
-def _near(part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _get_finite_ends(part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return ends that are finite."""
     low, high = np.asarray(part.low, dtype=float), np.asarray(part.high, dtype=float)
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0) - _FAR)
@@ -78,7 +81,7 @@ def _near(part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return low, high
 
 
-def _numbers(
+def _draw_styled_numbers(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     shape: tuple[int, ...],
@@ -88,13 +91,13 @@ def _numbers(
     is_whole: bool,
 ) -> NDArray[np.float64]:
     """Return numbers between two ends, as a style has them."""
-    share = _share(style, shape, rng)
+    share = _draw_styled_shares(style, shape, rng)
     found = low + share * (high - low)
     found = np.rint(found) if is_whole else found
     return np.asarray(np.clip(found, low, high))
 
 
-def _share(style: str, shape: tuple[int, ...], rng: Generator) -> NDArray[np.float64]:
+def _draw_styled_shares(style: str, shape: tuple[int, ...], rng: Generator) -> NDArray[np.float64]:
     """Return how far between the ends each number is."""
     if style in ("low", "high", "middle"):
         return np.full(shape, {"low": 0.0, "high": 1.0, "middle": 0.5}[style])
@@ -115,7 +118,7 @@ def _share(style: str, shape: tuple[int, ...], rng: Generator) -> NDArray[np.flo
     return np.asarray(steps)
 
 
-def _shortened(rows: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
+def _clip_row_norms(rows: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
     """Return rows of at most a length: longer ones are made shorter."""
     if not np.isfinite(norm) or rows.ndim < 2:
         return rows

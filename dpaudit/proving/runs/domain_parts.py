@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.domains.columns import Booleans, Categories, Column, Dates, Integers, Numbers, Seen
+from dpaudit.domains.columns import Booleans, Categories, Column, Dates, Integers, Numbers, ValueSet
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Unit, of_user
 from dpaudit.domains.relations import REMOVING, relation_in
@@ -28,7 +28,7 @@ _SIZES = (1, 8)
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class DatasetLayout:
     """What datasets of a universe are to a function, and what makes one of numbers.
 
     Parameters
@@ -71,7 +71,7 @@ class Layout:
         whole = given.astype(self.dtypes[part.name])
         return [column.tolist() for column in (whole.T if whole.ndim > 1 else [whole])]
 
-    def with_values(self, name: str, values: tuple[Any, ...]) -> Layout:
+    def with_values(self, name: str, values: tuple[Any, ...]) -> DatasetLayout:
         """Return a layout of which a part may hold other values, as code asks for them."""
         parts = tuple(
             _of_categories(one, values) if one.name == name else one for one in self.universe.parts
@@ -113,7 +113,9 @@ def universe_of(
     return layout_of(domain, relation, records=records).universe
 
 
-def layout_of(domain: Domain, relation: Relation | str, *, records: int | None = None) -> Layout:
+def layout_of(
+    domain: Domain, relation: Relation | str, *, records: int | None = None
+) -> DatasetLayout:
     """Return what `universe_of` does, and what datasets of it are to a function."""
     named = relation_in(domain, relation)
     if domain.frame is not None:
@@ -126,7 +128,7 @@ def layout_of(domain: Domain, relation: Relation | str, *, records: int | None =
     example = domain.example()
     form = _form_of(example)
     size = _public_size(domain, named.name, form, records)
-    parts, dtypes = _parts(domain, form, example, size, named.name)
+    parts, dtypes = _make_universe_parts(domain, form, example, size, named.name)
     change: Any = "add-remove" if named.name in REMOVING else "replace"
     universe = Universe(
         tuple(parts),
@@ -138,7 +140,7 @@ def layout_of(domain: Domain, relation: Relation | str, *, records: int | None =
     )
     sizes = domain.sizes if size is None else (size, size)
     values = _values_by_part(domain, parts)
-    return Layout(universe, form, dtypes, values, sizes, _assembler(domain, named))
+    return DatasetLayout(universe, form, dtypes, values, sizes, _make_assembler(domain, named))
 
 
 def _form_of(example: Any) -> Form:
@@ -182,34 +184,37 @@ def _public_size(domain: Domain, relation: str, form: Form, records: int | None)
 # --- parts -----------------------------------------------------------------------------------
 
 
-def _parts(
+def _make_universe_parts(
     domain: Domain, form: Form, example: Any, size: int | None, relation: str
 ) -> tuple[list[Part], dict[str, np.dtype[Any]]]:
     layout = domain.layout
-    columns = [_known(domain, n, column) for n, column in enumerate(layout.columns)]
+    columns = [_require_known_column(domain, n, column) for n, column in enumerate(layout.columns)]
     norm = math.inf if layout.norm is None else float(layout.norm)
     if form == "labelled":
-        features = _matrix("X", columns[:-1], size, norm)
-        labels = _labels(columns[-1], size)
+        features = _make_matrix_part("X", columns[:-1], size, norm)
+        labels = _make_label_part(columns[-1], size)
         of_labels = relation == "replace-label"
-        features = features if not of_labels else _unchanged(features)
+        features = features if not of_labels else _make_unchanged_part(features)
         return [features, labels], {"X": example[0].dtype, "y": _number_type(example[1])}
     if form == "array":
         if example.ndim == 2:
-            return [_matrix("", columns, size, norm)], {"": example.dtype}
-        return [_column("", columns[0], size)], {"": _number_type(example)}
+            return [_make_matrix_part("", columns, size, norm)], {"": example.dtype}
+        return [_make_column_part("", columns[0], size)], {"": _number_type(example)}
     if form in ("list", "value"):
-        only = _column("", columns[0], size)
+        only = _make_column_part("", columns[0], size)
         return [only], {"": _type_of(columns[0])}
-    found = [_column(str(name), one, size) for name, one in zip(layout.names, columns, strict=True)]
+    found = [
+        _make_column_part(str(name), one, size)
+        for name, one in zip(layout.names, columns, strict=True)
+    ]
     return found, {
         str(name): _type_of(one) for name, one in zip(layout.names, columns, strict=True)
     }
 
 
-def _known(domain: Domain, place: int, column: Column) -> Column:
+def _require_known_column(domain: Domain, place: int, column: Column) -> Column:
     """Return a column, or refuse one whose values may be missing."""
-    if column.missing and not isinstance(column, Seen):
+    if column.missing and not isinstance(column, ValueSet):
         raise NotProved.at(
             _PLACE, "values may be missing", "say that none is: missing=False, or fill them before"
         )
@@ -228,7 +233,7 @@ class _Unbounded(Column):
         object.__setattr__(self, "is_integer", isinstance(column, Integers))
 
 
-def _ends(column: Column) -> tuple[float, float, bool, tuple[str, ...] | None]:
+def _get_domain_column_ends(column: Column) -> tuple[float, float, bool, tuple[str, ...] | None]:
     """Return ends, whether numbers are whole, and the categories that they stand for."""
     match column:
         case _Unbounded():
@@ -243,19 +248,19 @@ def _ends(column: Column) -> tuple[float, float, bool, tuple[str, ...] | None]:
             return 0.0, 1.0, True, None
         case Categories(values=values):
             return 0.0, len(values) - 1.0, True, tuple(map(str, values))
-        case Seen(values=values):
+        case ValueSet(values=values):
             return OTHER, len(values) - 1.0, True, tuple(map(str, values))
     return OTHER, OTHER, True, ()
 
 
-def _column(name: str, column: Column, size: int | None) -> Part:
-    low, high, is_integer, categories = _ends(column)
+def _make_column_part(name: str, column: Column, size: int | None) -> Part:
+    low, high, is_integer, categories = _get_domain_column_ends(column)
     shape: tuple[int | None, ...] = (size,)
     return Part(name, shape, np.asarray(low), np.asarray(high), is_integer, categories=categories)
 
 
-def _matrix(name: str, columns: Sequence[Column], size: int | None, norm: float) -> Part:
-    ends = [_ends(one) for one in columns]
+def _make_matrix_part(name: str, columns: Sequence[Column], size: int | None, norm: float) -> Part:
+    ends = [_get_domain_column_ends(one) for one in columns]
     if any(categories is not None for *_, categories in ends):
         raise NotProved.at(_PLACE, "an array holds more than numbers", "give a table")
     low, high = (np.array([one[n] for one in ends], dtype=float) for n in (0, 1))
@@ -263,10 +268,10 @@ def _matrix(name: str, columns: Sequence[Column], size: int | None, norm: float)
     return Part(name, shape, low, high, all(one[2] for one in ends), norm=norm)
 
 
-def _labels(column: Column, size: int | None) -> Part:
+def _make_label_part(column: Column, size: int | None) -> Part:
     """Return labels: as the numbers that they are, or as numbers that stand for them."""
     if not isinstance(column, Categories) or not all(map(_is_number, column.values)):
-        return _column("y", column, size)
+        return _make_column_part("y", column, size)
     values = [float(one) for one in column.values]
     whole = all(one.is_integer() for one in values)
     return Part("y", (size,), np.asarray(min(values)), np.asarray(max(values)), whole)
@@ -276,7 +281,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating | np.bool_)
 
 
-def _unchanged(part: Part) -> Part:
+def _make_unchanged_part(part: Part) -> Part:
     return Part(
         part.name, part.shape, part.low, part.high, part.is_integer, part.norm, is_changed=False
     )
@@ -311,7 +316,7 @@ def _values_by_part(domain: Domain, parts: Sequence[Part]) -> dict[str, tuple[An
     }
 
 
-def _assembler(domain: Domain, relation: Relation) -> Callable[[list[list[Any]]], Any]:
+def _make_assembler(domain: Domain, relation: Relation) -> Callable[[list[list[Any]]], Any]:
     user = relation.user if isinstance(relation, Declared) else None
     layout = of_user(domain.layout, user) if domain.users is not None else domain.layout
     days = [one.first if isinstance(one, Dates) else None for one in layout.columns]
@@ -321,19 +326,19 @@ def _assembler(domain: Domain, relation: Relation) -> Callable[[list[list[Any]]]
             column if day is None else [day] * len(column)
             for column, day in zip(cells, days, strict=True)
         ]
-        return layout.build(_units(list(zip(*columns, strict=True)), domain.users or 1))
+        return layout.build(_split_into_units(list(zip(*columns, strict=True)), domain.users or 1))
 
     return assemble
 
 
-def _units(records: Sequence[tuple[Any, ...]], most: int) -> list[Unit]:
+def _split_into_units(records: Sequence[tuple[Any, ...]], most: int) -> list[Unit]:
     return [tuple(records[n : n + most]) for n in range(0, len(records), most)]
 
 
 # --- of a universe alone ---------------------------------------------------------------------
 
 
-def layout_of_universe(universe: Universe) -> Layout:
+def layout_of_universe(universe: Universe) -> DatasetLayout:
     """Return datasets of a universe as arrays: one, two with labels, or the columns of a table."""
     names = [one.name for one in universe.parts]
     form: Form = "array" if names == [""] else "labelled" if names == ["X", "y"] else "table"
@@ -351,7 +356,7 @@ def layout_of_universe(universe: Universe) -> Layout:
             arrays.append(np.array(columns[0] if width is None else columns).T)
         return _as_form(form, names, arrays)
 
-    return Layout(universe, form, dtypes, values, sizes, assemble)
+    return DatasetLayout(universe, form, dtypes, values, sizes, assemble)
 
 
 def _as_form(form: Form, names: Sequence[str], arrays: Sequence[Array]) -> Any:

@@ -1,8 +1,8 @@
 """Draws of laws without location and scale: what a call asks for, and what it returns of a draw.
 
 A run on symbols and a run on plain numbers read a call alike, so that the draws of one are those of
-the other: `Asked` has a law, its parameters and a shape, and says what the caller is given for a
-draw, which is an array of numbers or the symbol of one.
+the other: `DrawRequest` has a law, its parameters and a shape, and says what the caller is given
+for a draw, which is an array of numbers or the symbol of one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class NotFollowed(Exception):
         super().__init__(reason)
 
 
-def _itself(draw: Any) -> Any:
+def _get_same_draw(draw: Any) -> Any:
     return draw
 
 
@@ -48,7 +48,7 @@ _LEAST_ODDS = 1e-15  # of a success: below, whole numbers of 64 bits end before 
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class DrawRequest:
     """One draw as a caller asks for it.
 
     Parameters
@@ -68,12 +68,12 @@ class Asked:
     shape: Shape
     sample: Callable[..., Any]
     operands: tuple[Any, ...] = ()
-    present: Callable[[Any], Any] = _itself
+    present: Callable[[Any], Any] = _get_same_draw
     dtype: str = "int64"
     is_weak: bool = False
 
 
-def read_call(call: Call, given: Given) -> Asked:
+def read_call(call: Call, given: Given) -> DrawRequest:
     """Return what a call of a primitive asks for.
 
     Raises
@@ -87,7 +87,7 @@ def read_call(call: Call, given: Given) -> Asked:
     is_python = call.name.startswith(("random.", "secrets."))
     is_scipy = call.name.startswith("scipy.")
     arguments = Arguments(given, call.name, is_python=is_python, is_scipy=is_scipy)
-    asked: Asked = reader(arguments)
+    asked: DrawRequest = reader(arguments)
     arguments.refuse_others()
     return asked
 
@@ -152,7 +152,7 @@ class Arguments:
 # --- whole numbers ---------------------------------------------------------------------------
 
 
-def _of_range(low: int, high: int, shape: Any, *, is_python: bool) -> Asked:
+def _of_range(low: int, high: int, shape: Any, *, is_python: bool) -> DrawRequest:
     """Return what asks for whole numbers from ``low`` to ``high``, without it."""
     if not low < high:
         raise NotFollowed("there is no whole number to be drawn")
@@ -163,17 +163,19 @@ def _of_range(low: int, high: int, shape: Any, *, is_python: bool) -> Asked:
         return rng.integers(low, high, size=shape or None)
 
     given = {"low": low, "high": high}
-    return Asked("integers", given, shape, sample, present=_as_of(is_python), is_weak=is_python)
+    return DrawRequest(
+        "integers", given, shape, sample, present=_as_of(is_python), is_weak=is_python
+    )
 
 
 def _as_of(is_python: bool) -> Callable[[Any], Any]:
     """Return what makes a number of Python's of a draw that is none of a symbol."""
     if not is_python:
-        return _itself
+        return _get_same_draw
     return lambda draw: draw if isinstance(draw, Symbol) else draw.item()
 
 
-def _integers(given: Arguments) -> Asked:
+def _parse_integers_call(given: Arguments) -> DrawRequest:
     if given.is_scipy:
         low, high = given.whole(0, "low"), given.whole(1, "high")
         given.refuse_location(2)
@@ -188,7 +190,7 @@ def _integers(given: Arguments) -> Asked:
     return _of_range(low, high + more, shape, is_python=given.is_python)
 
 
-def _random_range(given: Arguments) -> Asked:
+def _random_range(given: Arguments) -> DrawRequest:
     start, stop, step = given.whole(0, "start"), given.number(1, "stop"), given.whole(2, "step", 1)
     if step != 1:
         raise NotFollowed(f"{given.title} is given a step", "multiply what it draws")
@@ -196,21 +198,21 @@ def _random_range(given: Arguments) -> Asked:
     return _of_range(low, high, (), is_python=True)
 
 
-def _random_integer(given: Arguments) -> Asked:
+def _random_integer(given: Arguments) -> DrawRequest:
     if not given.is_python:
-        return _integers(given)
+        return _parse_integers_call(given)
     return _of_range(given.whole(0, "a"), given.whole(1, "b") + 1, (), is_python=True)
 
 
-def _below(given: Arguments) -> Asked:
+def _parse_randbelow_call(given: Arguments) -> DrawRequest:
     return _of_range(0, given.whole(0, "exclusive_upper_bound"), (), is_python=True)
 
 
-def _bits(given: Arguments) -> Asked:
+def _parse_randbits_call(given: Arguments) -> DrawRequest:
     return _of_range(0, 1 << given.whole(0, "k"), (), is_python=True)
 
 
-def _probability(given: Arguments, value: Any, name: str = "p") -> tuple[Any, ...]:
+def _get_probability_operand(given: Arguments, value: Any, name: str = "p") -> tuple[Any, ...]:
     """Return an operand where records or noise decide a probability, nothing elsewhere."""
     if isinstance(value, Symbol) and not value.is_public:
         return (value,)
@@ -219,25 +221,27 @@ def _probability(given: Arguments, value: Any, name: str = "p") -> tuple[Any, ..
     return ()
 
 
-def _counted(law: str, count_place: int | None, count: int | None) -> Callable[..., Asked]:
+def _make_count_parser(
+    law: str, count_place: int | None, count: int | None
+) -> Callable[..., DrawRequest]:
     """Return what reads a count of successes: of ``n`` tries, or of one."""
 
-    def read(given: Arguments) -> Asked:
+    def read(given: Arguments) -> DrawRequest:
         tries = given.whole(count_place, "n") if count is None else count
         place = 0 if count_place is None else count_place + 1
         p = given.get(place, "p", 0.5 if given.is_python else None)
         if given.is_scipy:
             given.refuse_location(place + 1)
         shape = given.shape(place + 1)
-        operands = _probability(given, p)
-        known = {} if operands else {"p": _probabilities(given.public(p, "p"))}
+        operands = _get_probability_operand(given, p)
+        known = {} if operands else {"p": _to_plain_probabilities(given.public(p, "p"))}
         of_one = {} if law == "bernoulli" else {"n": tries}
         shape = shape or np.broadcast_shapes(*(one.dims for one in operands))
 
         def sample(rng: Generator, *by: Any) -> Any:
             return rng.binomial(tries, by[0] if by else known["p"], size=shape or None)
 
-        return Asked(
+        return DrawRequest(
             law, {**of_one, **known}, shape, sample, operands, _as_of(given.is_python),
             is_weak=given.is_python,
         )  # fmt: skip
@@ -245,18 +249,20 @@ def _counted(law: str, count_place: int | None, count: int | None) -> Callable[.
     return read
 
 
-def _probabilities(p: Any) -> Any:
+def _to_plain_probabilities(p: Any) -> Any:
     found = np.asarray(p, dtype=float)
     return float(found) if not found.ndim else found.tolist()
 
 
-def _geometric(given: Arguments) -> Asked:
-    p = _probabilities(given.number(0, "p"))
+def _parse_geometric_call(given: Arguments) -> DrawRequest:
+    p = _to_plain_probabilities(given.number(0, "p"))
     if given.is_scipy:
         given.refuse_location(1)
     _require_noise(given, p)
     shape = given.shape(1)
-    return Asked("geometric", {"p": p}, shape, lambda rng: rng.geometric(p, size=shape or None))
+    return DrawRequest(
+        "geometric", {"p": p}, shape, lambda rng: rng.geometric(p, size=shape or None)
+    )
 
 
 def _require_noise(given: Arguments, p: Any) -> None:
@@ -265,15 +271,15 @@ def _require_noise(given: Arguments, p: Any) -> None:
         raise NotFollowed(f"{given.title} draws no noise of these odds", "give odds from 0 to 1")
 
 
-def _poisson(given: Arguments) -> Asked:
-    mean = _probabilities(given.number(0, "mu" if given.is_scipy else "lam", 1.0))
+def _parse_poisson_call(given: Arguments) -> DrawRequest:
+    mean = _to_plain_probabilities(given.number(0, "mu" if given.is_scipy else "lam", 1.0))
     shape = given.shape(1)
-    return Asked(
+    return DrawRequest(
         "poisson", {"mean": mean}, shape, lambda rng: rng.poisson(mean, size=shape or None)
     )
 
 
-def _discrete_laplace(given: Arguments) -> Asked:
+def _discrete_laplace(given: Arguments) -> DrawRequest:
     rate = float(given.number(0, "a"))
     given.refuse_location(1)
     _require_noise(given, -np.expm1(-rate))
@@ -283,23 +289,23 @@ def _discrete_laplace(given: Arguments) -> Asked:
         p = -np.expm1(-rate)
         return rng.geometric(p, size=shape or None) - rng.geometric(p, size=shape or None)
 
-    return Asked("discrete-laplace", {"rate": rate}, shape, sample)
+    return DrawRequest("discrete-laplace", {"rate": rate}, shape, sample)
 
 
-def _gamma(given: Arguments) -> Asked:
+def _parse_gamma_call(given: Arguments) -> DrawRequest:
     if given.is_scipy:
         raise NotFollowed(f"{given.title} is not followed", "draw with a generator of numpy")
     order, scale = float(given.number(0, "shape")), given.number(1, "scale", 1.0)
     return _of_order(given, order, scale, 2)
 
 
-def _standard_gamma(given: Arguments) -> Asked:
+def _standard_gamma(given: Arguments) -> DrawRequest:
     return _of_order(given, float(given.number(0, "shape")), 1.0, 1)
 
 
-def _of_order(given: Arguments, order: float, scale: Any, place: int) -> Asked:
+def _of_order(given: Arguments, order: float, scale: Any, place: int) -> DrawRequest:
     shape = given.shape(place)
-    return Asked(
+    return DrawRequest(
         "gamma", {"order": order}, shape, lambda rng: rng.standard_gamma(order, size=shape or None),
         present=lambda draw: draw * scale, dtype="float64",
     )  # fmt: skip
@@ -308,12 +314,12 @@ def _of_order(given: Arguments, order: float, scale: Any, place: int) -> Asked:
 # --- choices ---------------------------------------------------------------------------------
 
 
-def _choice(given: Arguments) -> Asked:
+def _parse_choice_call(given: Arguments) -> DrawRequest:
     options = given.get(0, "seq" if given.is_python else "a")
-    count, present = _options(given, options)
+    count, present = _parse_options(given, options)
     if given.is_python:
         asked = _of_range(0, count, (), is_python=True)
-        return Asked(asked.law, asked.parameters, (), asked.sample, present=present)
+        return DrawRequest(asked.law, asked.parameters, (), asked.sample, present=present)
     shape = given.shape(1)
     again = bool(given.number(2, "replace", default=True))
     p = given.get(3, "p")
@@ -322,8 +328,8 @@ def _choice(given: Arguments) -> Asked:
     return _of_options(given, count, shape, p, present, again=again)
 
 
-def _choices(given: Arguments) -> Asked:
-    count, present = _options(given, given.get(0, "population"))
+def _parse_choices_call(given: Arguments) -> DrawRequest:
+    count, present = _parse_options(given, given.get(0, "population"))
     weights, shape = given.get(1, "weights"), (given.whole(None, "k", 1),)
     if isinstance(weights, list) and holds_symbol(weights):
         total = weights[0].tracing.symbol_of(weights)
@@ -333,7 +339,7 @@ def _choices(given: Arguments) -> Asked:
         weights = weights / weights.sum()
     asked = _of_options(given, count, shape, weights, present, again=True)
     one_by_one = lambda draw: [present(draw[n]) for n in range(shape[0])]  # noqa: E731
-    return Asked(asked.law, asked.parameters, shape, asked.sample, asked.operands, one_by_one)
+    return DrawRequest(asked.law, asked.parameters, shape, asked.sample, asked.operands, one_by_one)
 
 
 def _of_options(
@@ -344,12 +350,12 @@ def _of_options(
     present: Callable[[Any], Any],
     *,
     again: bool,
-) -> Asked:
-    operands = () if p is None else _probability(given, p)
-    known = None if p is None or operands else _probabilities(given.public(p, "p"))
+) -> DrawRequest:
+    operands = () if p is None else _get_probability_operand(given, p)
+    known = None if p is None or operands else _to_plain_probabilities(given.public(p, "p"))
     if p is None and again:
         asked = _of_range(0, count, shape, is_python=False)
-        return Asked(asked.law, asked.parameters, shape, asked.sample, present=present)
+        return DrawRequest(asked.law, asked.parameters, shape, asked.sample, present=present)
     if not again and (operands or known is not None):
         raise NotFollowed(f"{given.title} draws without replacement by probabilities")
 
@@ -362,13 +368,13 @@ def _of_options(
     parameters: dict[str, Any] = {"count": count, "replace": again}
     if known is not None:
         parameters["p"] = known
-    return Asked("choice", parameters, shape, sample, operands, present)
+    return DrawRequest("choice", parameters, shape, sample, operands, present)
 
 
-def _options(given: Arguments, options: Any) -> tuple[int, Callable[[Any], Any]]:
+def _parse_options(given: Arguments, options: Any) -> tuple[int, Callable[[Any], Any]]:
     """Return how many options there are, and what makes one of its number."""
     if isinstance(options, int | np.integer):
-        return int(options), _itself
+        return int(options), _get_same_draw
     if isinstance(options, Symbol) and options.is_public:
         options = options.plain("").copy()
     if isinstance(options, Symbol) or holds_symbol(options):
@@ -379,10 +385,10 @@ def _options(given: Arguments, options: Any) -> tuple[int, Callable[[Any], Any]]
         raise NotFollowed(f"{given.title} chooses from a {type(options).__name__}")
     if isinstance(options, np.ndarray) and options.ndim != 1:
         raise NotFollowed(f"{given.title} chooses rows of an array", "choose a public position")
-    return len(options), lambda draw: _option(options, draw)
+    return len(options), lambda draw: _get_option(options, draw)
 
 
-def _option(options: Any, draw: Any) -> Any:
+def _get_option(options: Any, draw: Any) -> Any:
     """Return the option of a number: itself, or a symbol that stands for all."""
     if not isinstance(draw, Symbol):
         if np.ndim(draw):
@@ -391,7 +397,7 @@ def _option(options: Any, draw: Any) -> Any:
     return label_of(draw, list(options))
 
 
-def _permutation(given: Arguments) -> Asked:
+def _parse_permutation_call(given: Arguments) -> DrawRequest:
     count = given.get(0, "x")
     if not isinstance(count, int | np.integer):
         raise NotFollowed(
@@ -399,36 +405,36 @@ def _permutation(given: Arguments) -> Asked:
             "draw a permutation of positions",
         )
     size = int(count)
-    return Asked("permutation", {"count": size}, (size,), lambda rng: rng.permutation(size))
+    return DrawRequest("permutation", {"count": size}, (size,), lambda rng: rng.permutation(size))
 
 
-def _in_place(given: Arguments) -> Asked:
+def _in_place(given: Arguments) -> DrawRequest:
     raise NotFollowed(
         f"{given.title} puts what it is given into another order",
         "take entries at a permutation of positions: x[rng.permutation(n)]",
     )
 
 
-_READERS: dict[str, Callable[[Arguments], Asked]] = {
-    "integers": _integers,
+_READERS: dict[str, Callable[[Arguments], DrawRequest]] = {
+    "integers": _parse_integers_call,
     "randint": _random_integer,
-    "random_integers": _integers,
+    "random_integers": _parse_integers_call,
     "randrange": _random_range,
-    "_randbelow": _below,
-    "getrandbits": _bits,
-    "binomial": _counted("binomial", 0, None),
-    "binomialvariate": _counted("binomial", 0, None),
-    "binom": _counted("binomial", 0, None),
-    "bernoulli": _counted("bernoulli", None, 1),
-    "geometric": _geometric,
-    "geom": _geometric,
-    "poisson": _poisson,
+    "_randbelow": _parse_randbelow_call,
+    "getrandbits": _parse_randbits_call,
+    "binomial": _make_count_parser("binomial", 0, None),
+    "binomialvariate": _make_count_parser("binomial", 0, None),
+    "binom": _make_count_parser("binomial", 0, None),
+    "bernoulli": _make_count_parser("bernoulli", None, 1),
+    "geometric": _parse_geometric_call,
+    "geom": _parse_geometric_call,
+    "poisson": _parse_poisson_call,
     "dlaplace": _discrete_laplace,
-    "gamma": _gamma,
+    "gamma": _parse_gamma_call,
     "standard_gamma": _standard_gamma,
-    "choice": _choice,
-    "choices": _choices,
-    "permutation": _permutation,
+    "choice": _parse_choice_call,
+    "choices": _parse_choices_call,
+    "permutation": _parse_permutation_call,
     "permuted": _in_place,
     "shuffle": _in_place,
 }

@@ -33,7 +33,7 @@ import numpy as np
 
 import dpaudit
 from dpaudit.freezing import primitives, tracked
-from dpaudit.proving.runs.names import names_in, stored_in
+from dpaudit.proving.runs.names import find_stored_attributes, names_in
 
 _MOST = 100_000  # values that are looked at
 _UNREADABLE = (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError)
@@ -45,7 +45,7 @@ _HOME = str(Path(dpaudit.__file__).parent)
 
 
 @dataclass(eq=False)
-class State:
+class CodeState:
     """What code reaches, as it was at one time.
 
     Parameters
@@ -69,7 +69,7 @@ class State:
     values: list[Any] = field(default_factory=list)
 
 
-def kept_state(function: Any) -> State:
+def find_kept_state(function: Any) -> CodeState:
     """Return what code reaches by its names.
 
     Examples
@@ -77,15 +77,15 @@ def kept_state(function: Any) -> State:
     >>> calls = []
     >>> def count():
     ...     calls.append(0)
-    >>> before = kept_state(count)
+    >>> before = find_kept_state(count)
     >>> count()
-    >>> changed_name(before, kept_state(count))
+    >>> find_changed_name(before, find_kept_state(count))
     'calls'
     """
-    return _Walk().of(function)
+    return _CodeWalk().of(function)
 
 
-def changed_name(before: State, after: State) -> str | None:
+def find_changed_name(before: CodeState, after: CodeState) -> str | None:
     """Return a name of what is another one, or nothing."""
     for key, content in before.content.items():
         if key in after.content and after.content[key] != content:
@@ -93,30 +93,30 @@ def changed_name(before: State, after: State) -> str | None:
     return None
 
 
-def unread_name(state: State) -> str | None:
+def unread_name(state: CodeState) -> str | None:
     """Return a name of what nobody can look into, or nothing.
 
     Examples
     --------
     >>> import threading
     >>> held = threading.Lock()
-    >>> unread_name(kept_state(lambda: held))
+    >>> unread_name(find_kept_state(lambda: held))
     'held'
     """
     return state.unread or None
 
 
-class _Walk:
+class _CodeWalk:
     """A way through all that is reached."""
 
     def __init__(self) -> None:
-        self.state = State()
+        self.state = CodeState()
         self.names, self.stored = set[str](), set[str]()
         self.pending = list[Any]()
         self.by_names = list[Any]()  # of which only what code has names for is looked at
         self.label = ""
 
-    def of(self, function: Any) -> State:
+    def of(self, function: Any) -> CodeState:
         """Return what is reached, once there are no more names."""
         name = getattr(function, "__name__", type(function).__name__)
         self.visit(function, name)
@@ -214,13 +214,15 @@ class _Walk:
             return self._library_function(function)
         code = function.__code__
         self.names |= names_in(code)
-        self.stored |= stored_in(code)
+        self.stored |= find_stored_attributes(code)
         self.state.codes |= {*_codes_in(code)}
         self.by_names.append(function)
         return [(n, self.visit(one, n.rpartition(" ")[2])) for n, one in self._names_of(function)]
 
     def _library_function(self, function: FunctionType) -> Any:
-        for one in _of_people_in([*vars(function).values(), *map(_content, _cells(function))]):
+        for one in _of_people_in(
+            [*vars(function).values(), *map(_get_kept_cell_content, _get_function_cells(function))]
+        ):
             self.visit(one)
         self.by_names.append(function)
         own = vars(function)
@@ -231,17 +233,21 @@ class _Walk:
         for name in sorted(names):
             if name in held:
                 yield name, held[name]
-            for module in _imported(name, held):
+            for module in _find_importable_modules(name, held):
                 yield f"import {name}", module
         yield from ((f"default {n}", one) for n, one in enumerate(function.__defaults__ or ()))
         yield from (function.__kwdefaults__ or {}).items()
         yield from vars(function).items()
-        yield from zip(function.__code__.co_freevars, map(_content, _cells(function)), strict=False)
+        yield from zip(
+            function.__code__.co_freevars,
+            map(_get_kept_cell_content, _get_function_cells(function)),
+            strict=False,
+        )
 
     def _module(self, module: ModuleType) -> Any:
         """Return what code has names for; of a library's what it may set, and other modules."""
         self.by_names.append(module)
-        is_of_others = _is_ours(module.__name__) or tracked.is_installed(_file(module))
+        is_of_others = _is_ours(module.__name__) or tracked.is_installed(_get_module_file(module))
         held = vars(module)
         return [
             (name, self.visit(held[name], name))
@@ -285,20 +291,20 @@ class _Walk:
     )  # fmt: skip
 
 
-def _array(walk: _Walk, value: Any) -> Any:
+def _convert_array_content(walk: _CodeWalk, value: Any) -> Any:
     if value.dtype.hasobject:
         return (value.shape, [walk.visit(one) for one in value.ravel().tolist()])
     content = hashlib.sha256(value.tobytes()).hexdigest()
     return (value.shape, value.strides, str(value.dtype), content)
 
 
-def _dictionary(walk: _Walk, value: Any) -> Any:
+def _convert_dictionary_content(walk: _CodeWalk, value: Any) -> Any:
     return [(walk.visit(key), walk.visit(one)) for key, one in list(dict.items(value))]
 
 
-_ENTRIES: tuple[tuple[Any, Callable[[_Walk, Any], Any]], ...] = (
-    (np.ndarray, _array),
-    (dict, _dictionary),
+_ENTRIES: tuple[tuple[Any, Callable[[_CodeWalk, Any], Any]], ...] = (
+    (np.ndarray, _convert_array_content),
+    (dict, _convert_dictionary_content),
     ((list, tuple, set, frozenset), lambda walk, value: [*map(walk.visit, value)]),
     ((int, float, complex, str, bytes), lambda walk, value: _plain_text(value)),
 )
@@ -332,7 +338,7 @@ def _of_people_in(values: list[Any], depth: int = 3) -> Iterator[Any]:
             yield from _of_people_in(inner, depth - 1)
 
 
-def _imported(name: str, held: dict[str, Any]) -> Iterator[ModuleType]:
+def _find_importable_modules(name: str, held: dict[str, Any]) -> Iterator[ModuleType]:
     """Yield modules that code may import under a name."""
     around = str(held.get("__package__") or "")
     for title in (name, f"{around}.{name}" if around else name):
@@ -347,11 +353,11 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
             yield from _codes_in(one)
 
 
-def _cells(function: FunctionType) -> Any:
+def _get_function_cells(function: FunctionType) -> Any:
     return function.__closure__ or ()
 
 
-def _content(cell: Any) -> Any:
+def _get_kept_cell_content(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # empty
@@ -370,8 +376,8 @@ def _is_ours(module: Any) -> bool:
 
 def is_of_library(kind: Any) -> bool:
     """Return whether a class is of Python's or of an installed package."""
-    return tracked.is_installed(_file(sys.modules.get(str(kind.__module__))))
+    return tracked.is_installed(_get_module_file(sys.modules.get(str(kind.__module__))))
 
 
-def _file(module: ModuleType | None) -> str:
+def _get_module_file(module: ModuleType | None) -> str:
     return getattr(module, "__file__", None) or "<frozen"

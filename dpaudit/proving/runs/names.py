@@ -90,12 +90,12 @@ def names_in(code: CodeType) -> set[str]:
     return found
 
 
-def stored_in(code: CodeType) -> set[str]:
+def find_stored_attributes(code: CodeType) -> set[str]:
     """Return the names of attributes that code sets or deletes."""
     found = {one.argval for one in dis.get_instructions(code) if one.opname in _STORING}
     for one in code.co_consts:
         if isinstance(one, CodeType):
-            found |= stored_in(one)
+            found |= find_stored_attributes(one)
     return found
 
 
@@ -115,23 +115,27 @@ def asking_name(code: CodeType, held: Mapping[str, Any]) -> str:
     >>> asking_name((lambda: clock()).__code__, {"clock": clock})
     'clock'
     """
-    return _told(code) or next(_asked(code, held), "") or next(_compared(code, held), "")
+    return (
+        _find_telling_name(code)
+        or next(_find_asked_names(code, held), "")
+        or next(_find_identity_comparisons(code, held), "")
+    )
 
 
 @lru_cache(maxsize=8192)
-def _told(code: CodeType) -> str:
+def _find_telling_name(code: CodeType) -> str:
     """Return a name of code that asks, whatever it stands for and whether it is executed."""
     found = next((one for one in (*code.co_names, *code.co_consts) if one in _TELLING), "")
     found = found or next((one for one in code.co_names if one in _SURROUNDINGS), "")
-    found = found or next(filter(_is_asking_dunder, _attributes(code)), "")
+    found = found or next(filter(_is_asking_dunder, _find_attribute_names(code)), "")
     if found or _CLOCKS.isdisjoint(code.co_names):
         return found
     return next((one for one in ("now", "today") if one in code.co_consts), "")
 
 
-def _asked(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
+def _find_asked_names(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
     """Yield names of builtins, of modules and of what is of them, by which code asks."""
-    for name, attribute in _loaded(code):
+    for name, attribute in _find_loaded_globals(code):
         if name.removeprefix("import ").partition(".")[0] in _MODULES and name not in held:
             yield name
         value = held.get(name, getattr(builtins, name, None))
@@ -145,7 +149,7 @@ def _asked(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def _attributes(code: CodeType) -> Iterator[str]:
+def _find_attribute_names(code: CodeType) -> Iterator[str]:
     return (one.argval for one in dis.get_instructions(code) if one.opname in _ATTRIBUTE)
 
 
@@ -155,9 +159,9 @@ def _is_asking_dunder(name: str) -> bool:
     return (is_dunder and name not in _HARMLESS_DUNDERS) or name in ("is_", "is_not")
 
 
-def _compared(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
+def _find_identity_comparisons(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
     """Yield ``is`` where it asks whether a number is another one, which no symbol is."""
-    for path in _identities(code):
+    for path in _find_is_operands(code):
         value = held.get(path[0], getattr(builtins, path[0], False)) if path else False
         for name in path[1:]:
             value = getattr(value, name, False)
@@ -166,7 +170,7 @@ def _compared(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
 
 
 @lru_cache(maxsize=8192)
-def _identities(code: CodeType) -> tuple[tuple[str, ...], ...]:
+def _find_is_operands(code: CodeType) -> tuple[tuple[str, ...], ...]:
     """Return the names of what ``is`` compares with, but None; no names for anything else."""
     found, steps = list[tuple[str, ...]](), list(dis.get_instructions(code))
     for at, one in enumerate(steps):
@@ -182,7 +186,7 @@ def _identities(code: CodeType) -> tuple[tuple[str, ...], ...]:
 
 
 @lru_cache(maxsize=8192)
-def _loaded(code: CodeType) -> tuple[tuple[str, str], ...]:
+def _find_loaded_globals(code: CodeType) -> tuple[tuple[str, str], ...]:
     """Return the names that code loads from globals or imports, each with the attribute of it."""
     found, steps = list[tuple[str, str]](), list(dis.get_instructions(code))
     for one, after in zip(steps, [*steps[1:], None], strict=True):

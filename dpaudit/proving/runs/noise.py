@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dpaudit.freezing import recorder, tracked
 from dpaudit.freezing.tracked import Call
 from dpaudit.proving.program import Shape
-from dpaudit.proving.runs.draws import Asked, NotFollowed, read_call
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.runs.draws import DrawRequest, NotFollowed, read_call
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 CORRELATED = "multivariate_normal"
 _WHY_NOT_SEEDED = "a generator of a fixed seed draws no noise"
@@ -21,7 +21,7 @@ _OTHER_GENERATOR = "use the generator that is given"
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class RunDraw:
     """What a plain run drew: the law, its parameters, and the numbers."""
 
     law: str
@@ -43,7 +43,10 @@ class SymbolicState(recorder.State):
     """
 
     def __init__(
-        self, tracing: Tracing, seed: int, seeded_line: Callable[[], str | None] = lambda: None
+        self,
+        tracing: SymbolTracing,
+        seed: int,
+        seeded_line: Callable[[], str | None] = lambda: None,
     ) -> None:
         super().__init__(seed)
         self.tracing, self.seeded_line = tracing, seeded_line
@@ -115,12 +118,12 @@ class PlainState(recorder.State):
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.rng = self.fresh("")
-        self.drawn = list[Draw]()
+        self.drawn = list[RunDraw]()
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
         """Return what a call of a law with location and scale draws, as numbers."""
         numbers = np.asarray(recorder.standard_draw(call.kind, self.rng, call.shape), dtype=float)
-        self.drawn.append(Draw(call.kind, {}, numbers))
+        self.drawn.append(RunDraw(call.kind, {}, numbers))
         value = np.asarray(location + scale * numbers, dtype=float)
         return value if value.ndim else float(value)
 
@@ -130,17 +133,17 @@ class PlainState(recorder.State):
             return self._correlated(call, given)
         asked = read_call(call, given)
         numbers = np.asarray(asked.sample(self.rng, *map(np.asarray, asked.operands)))
-        self.drawn.append(Draw(asked.law, dict(asked.parameters), numbers))
+        self.drawn.append(RunDraw(asked.law, dict(asked.parameters), numbers))
         return asked.present(numbers if numbers.ndim else numbers[()])
 
     def _correlated(self, call: Call, given: dict[str, Any]) -> Any:
         noise = _covariance_of(given)
         numbers = self.rng.standard_normal(noise.shape)
-        self.drawn.append(Draw("normal", {}, numbers))
+        self.drawn.append(RunDraw("normal", {}, numbers))
         return noise.of(numbers)
 
 
-__all__ = ["CORRELATED", "Asked", "Draw", "PlainState", "SymbolicState", "tracked"]
+__all__ = ["CORRELATED", "DrawRequest", "PlainState", "RunDraw", "SymbolicState", "tracked"]
 
 
 def _covariance_of(given: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.proving.program import Node, Program
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 MOST_PATHS = 1000
 _MOST_POSITIONS = 64
@@ -22,7 +22,7 @@ _MOVING = ("reshape", "take", "trunc", "rint")
 
 
 @dataclass(eq=False)
-class PathTracing(Tracing):
+class PathTracing(SymbolTracing):
     """A run that follows a script wherever noise decides.
 
     Parameters
@@ -104,7 +104,7 @@ class PathTracing(Tracing):
         return range(int(np.prod(known))) if len(known) == len(of_axis) else None
 
 
-def explore(
+def explore_paths(
     tracing: PathTracing, run: Callable[[], Any], most: int = MOST_PATHS
 ) -> Iterator[tuple[Program, tuple[bool, ...], Any]]:
     """Yield program, decisions and result of every path.
@@ -135,10 +135,10 @@ def explore(
         tracing.start(script)
         result = run()
         yield tracing.program, tuple(tracing.outcomes), result
-        script, count = _next(tracing.outcomes), count + 1
+        script, count = _make_next_script(tracing.outcomes), count + 1
 
 
-def _next(outcomes: list[bool]) -> tuple[bool, ...] | None:
+def _make_next_script(outcomes: list[bool]) -> tuple[bool, ...] | None:
     """Return the script of the next path, depth first; None after the last one."""
     last = next((n for n in reversed(range(len(outcomes))) if outcomes[n]), None)
     return None if last is None else (*outcomes[:last], False)

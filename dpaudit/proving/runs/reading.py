@@ -28,18 +28,18 @@ from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.runs.comparison import UNLIKE, Comparison, Output, Way, outline_symbols
-from dpaudit.proving.runs.domain_parts import Layout, layout_of, layout_of_universe
-from dpaudit.proving.runs.kept import State, changed_name, kept_state, unread_name
+from dpaudit.proving.runs.comparison import UNLIKE, PathComparison, PathOutput, Way, outline_symbols
+from dpaudit.proving.runs.domain_parts import DatasetLayout, layout_of, layout_of_universe
+from dpaudit.proving.runs.kept import CodeState, find_changed_name, find_kept_state, unread_name
 from dpaudit.proving.runs.noise import SymbolicState
-from dpaudit.proving.runs.paths import MOST_PATHS, PathTracing, explore
-from dpaudit.proving.runs.seeding import seeded_line
-from dpaudit.proving.runs.steps import Steps, followed
+from dpaudit.proving.runs.paths import MOST_PATHS, PathTracing, explore_paths
+from dpaudit.proving.runs.seeding import find_seeding_line
+from dpaudit.proving.runs.steps import Steps, record_steps
 from dpaudit.proving.symbols.constructors import own_constructors
 from dpaudit.proving.symbols.numpy_rules import NUMPY
 from dpaudit.proving.symbols.records import Data
 from dpaudit.proving.symbols.shadows import own_builtins
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Universe
 
 RUNS = 200
@@ -57,14 +57,14 @@ _GENERATORS = ("rng", "generator", "random_state")
 
 def read_trace(
     function: Callable[..., Any],
-    given: Domain | Universe | Layout,
+    given: Domain | Universe | DatasetLayout,
     relation: Relation | str = "replace-record",
     *,
     records: int | None = None,
     seed: int = 0,
     runs: int = RUNS,
     most_paths: int = MOST_PATHS,
-) -> Trace:
+) -> FunctionTrace:
     """Return what a function does on all datasets.
 
     Parameters
@@ -95,7 +95,7 @@ def read_trace(
     """
     layout = _layout_of(given, relation, records)
     data, tracing = Data(layout), PathTracing(NUMPY)
-    reader = _Reader(function, data, tracing, seed)
+    reader = _SymbolReader(function, data, tracing, seed)
     with one_thread(), patching.patched(function):
         try:
             ways = reader.read_ways(most_paths)
@@ -107,11 +107,11 @@ def read_trace(
         raise NotProved.at(place_of(function), reason)
     paths = tuple(Path(way.program, way.decisions) for way in ways)
     skeletons = tuple(way.output.skeleton for way in ways)
-    return Trace(grown.universe, paths, compared, source_of(function), skeletons)
+    return FunctionTrace(grown.universe, paths, compared, source_of(function), skeletons)
 
 
-def _layout_of(given: Any, relation: Relation | str, records: int | None) -> Layout:
-    if isinstance(given, Layout):
+def _layout_of(given: Any, relation: Relation | str, records: int | None) -> DatasetLayout:
+    if isinstance(given, DatasetLayout):
         return given
     if isinstance(given, Universe):
         return layout_of_universe(given)
@@ -119,7 +119,7 @@ def _layout_of(given: Any, relation: Relation | str, records: int | None) -> Lay
 
 
 @dataclass(eq=False)
-class _Reader:
+class _SymbolReader:
     """A function that is run on symbols.
 
     Parameters
@@ -136,7 +136,7 @@ class _Reader:
     seed: int
 
     def __post_init__(self) -> None:
-        self.call = calling(self.function)
+        self.call = make_data_call(self.function)
 
     def read_ways(self, most: int) -> list[Way]:
         """Return all paths; the first is run twice, as nothing may be kept between calls.
@@ -145,10 +145,10 @@ class _Reader:
         """
         function = self.function
         with own_constructors(self.tracing, function), own_builtins(function), self._alone():
-            before = kept_state(self.function)
+            before = find_kept_state(self.function)
             ways = [
                 Way(program, decisions, *found)
-                for program, decisions, found in explore(self.tracing, self._run, most)
+                for program, decisions, found in explore_paths(self.tracing, self._run, most)
             ]
             self._refuse_state(before, {code for way in ways for code in way.steps.codes})
             if len(ways[0].program.nodes) > _MOST_TWICE:
@@ -159,27 +159,27 @@ class _Reader:
             raise NotProved.at(place_of(self.function), UNLIKE)
         return ways
 
-    def _refuse_state(self, before: State, codes: Collection[CodeType]) -> None:
+    def _refuse_state(self, before: CodeState, codes: Collection[CodeType]) -> None:
         """Refuse what may be another one for the next call, and code that nobody looked for."""
-        place, after = place_of(self.function), kept_state(self.function)
+        place, after = place_of(self.function), find_kept_state(self.function)
         if (name := unread_name(before)) is not None:
             raise NotProved.at(place, _NOT_READ.format(name), _CURE_OF_KEPT)
-        if (name := changed_name(before, after)) is not None:
+        if (name := find_changed_name(before, after)) is not None:
             raise NotProved.at(place, _KEPT.format(name), _CURE_OF_KEPT)
         if (code := next(filter(partial(_is_lost, after), codes), None)) is not None:
             line = f"{File(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
             raise NotProved.at(line, _LOST, "call it by a name of a module, a class or a list")
 
-    def compare(self, ways: list[Way], layout: Layout, runs: int) -> tuple[int, str | None]:
+    def compare(self, ways: list[Way], layout: DatasetLayout, runs: int) -> tuple[int, str | None]:
         """Return how many plain runs do what paths say, and why another one does not.
 
         What the first ones leave in caches, no later one may change.
         """
-        comparison = Comparison(ways, layout, self.call)
+        comparison = PathComparison(ways, layout, self.call)
         count, reason = comparison.run(1, self.seed)
         if reason is not None:
             return count, reason
-        before = kept_state(self.function)
+        before = find_kept_state(self.function)
         found = comparison.run(runs, self.seed)
         self._refuse_state(before, ())
         return found
@@ -198,21 +198,21 @@ class _Reader:
         finally:
             threading.Thread.start = start  # type: ignore[method-assign]
 
-    def _run(self) -> tuple[Output, Steps]:
+    def _run(self) -> tuple[PathOutput, Steps]:
         tracing, steps = self.tracing, Steps()
-        state = SymbolicState(tracing, self.seed, partial(seeded_line, self.function))
+        state = SymbolicState(tracing, self.seed, partial(find_seeding_line, self.function))
 
         def called(_: None, rng: Any) -> Any:
             return self.call(self.data.symbols(tracing), rng)
 
-        with followed(steps):
+        with record_steps(steps):
             run = recorder.record(state, called, None, primitives.generator(recorder.GIVEN))
         self._check(run, state)
         if steps.asks:
             raise NotProved.at(place_of(self.function), f"{_ASKS} ({steps.asks})", _CURE_OF_ASKING)
         if steps.catches:
             raise NotProved.at(steps.catches, _CATCHES, _CURE_OF_CATCHING)
-        output = Output(tracing=tracing)
+        output = PathOutput(tracing=tracing)
         if run.raised is not None:
             output.skeleton = ["raises", str(run.error), []]
         else:
@@ -246,13 +246,13 @@ class _Reader:
         return self.tracing.constant_node(np.asarray(value))
 
 
-def _is_lost(state: State, code: CodeType) -> bool:
+def _is_lost(state: CodeState, code: CodeType) -> bool:
     """Return whether code of a file was found by no name; what loads a module is no function."""
     is_of_file = not code.co_filename.startswith("<") and code.co_name != "<module>"
     return is_of_file and code not in state.codes
 
 
-def calling(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+def make_data_call(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """Return a function of data and a generator, which it passes on if it is asked for one."""
     names = _parameters_of(function)
     asked = [one.name for one in names if one.name in _GENERATORS]

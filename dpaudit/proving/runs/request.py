@@ -12,12 +12,12 @@ from typing import Any
 
 from dpaudit.domains import Domain
 from dpaudit.domains.relations import REMOVING, relation_in
-from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.calling import Form
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.laws.calling import CallForm
 from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.reading import RUNS, read_trace
-from dpaudit.proving.trace import Trace
+from dpaudit.proving.trace import FunctionTrace
 
 _MOST_SIZES = 32  # of datasets, each of which is read by itself
 _FEWEST = 25  # plain runs of datasets of one size among several
@@ -25,7 +25,7 @@ _A_FUNCTION = "give a function that fits it and returns what is released"
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class TraceRequest:
     """Of which datasets a function is read.
 
     Parameters
@@ -51,7 +51,7 @@ class Request:
         """The fewest and the most records of a dataset; None where their number is not public."""
         return None if self.relation_name in REMOVING else self.domain.sizes
 
-    def read(self, function: Any, form: Form) -> list[Trace]:
+    def read(self, function: Any, form: CallForm) -> list[FunctionTrace]:
         """Return the traces of a function that is called so, one for each size of a dataset.
 
         Raises
@@ -90,7 +90,7 @@ def name_of(function: Any) -> str:
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 
-def call_as(function: Any, form: Form) -> Callable[[Any, Any], Any]:
+def call_as(function: Any, form: CallForm) -> Callable[[Any, Any], Any]:
     """Return a function of a dataset and a generator that calls another as its form says.
 
     Raises
@@ -101,7 +101,7 @@ def call_as(function: Any, form: Form) -> Callable[[Any, Any], Any]:
     odd = [one.name for one in form.arguments if one.name in ("seed", "random_state")]
     if odd:
         expected = "a function that takes a numpy.random.Generator, or draws from one of its own"
-        raise InvalidArgument("function", Shown(f"one that takes {odd[0]}"), expected)
+        raise InvalidArgument("function", VerbatimText(f"one that takes {odd[0]}"), expected)
 
     def call(data: Any, rng: Any) -> Any:
         made = function() if form.made else function

@@ -20,9 +20,9 @@ from dpaudit.freezing import tracked
 _SEEDING = frozenset(("seed", "Random", "RandomState"))
 
 
-def seeded_line(function: Any) -> str | None:
+def find_seeding_line(function: Any) -> str | None:
     """Return the line that seeds a generator while a module that a function reaches is loaded."""
-    for names in _reached(getattr(inspect.unwrap(function), "__globals__", {})):
+    for names in _find_reached_namespaces(getattr(inspect.unwrap(function), "__globals__", {})):
         file = names.get("__file__")
         if isinstance(file, str) and file.endswith(".py") and not tracked.is_installed(file):
             try:
@@ -34,7 +34,7 @@ def seeded_line(function: Any) -> str | None:
     return None
 
 
-def _reached(names: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _find_reached_namespaces(names: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the names of a module, and those of all modules of no library that it has names of."""
     pending, seen = [names], {id(names)}
     while pending:
@@ -57,7 +57,7 @@ def _home_of(value: Any) -> ModuleType | None:
 @lru_cache(maxsize=4096)
 def _line_of_seed(file: str, time: float) -> int | None:
     tree = ast.parse(Path(file).read_bytes())
-    return next(filter(None, map(_seeding, _run_on_import(tree))), None)
+    return next(filter(None, map(_find_seeding_call_line, _run_on_import(tree))), None)
 
 
 def _run_on_import(node: ast.AST) -> Iterator[ast.AST]:
@@ -68,7 +68,7 @@ def _run_on_import(node: ast.AST) -> Iterator[ast.AST]:
             yield from _run_on_import(child)
 
 
-def _seeding(node: ast.AST) -> int | None:
+def _find_seeding_call_line(node: ast.AST) -> int | None:
     """Return the line of a call that seeds a generator."""
     if not isinstance(node, ast.Call) or not (node.args or node.keywords):
         return None

@@ -71,7 +71,7 @@ def least_followed(all_steps: Iterable[Steps]) -> int:
 
 
 @contextmanager
-def followed(steps: Steps) -> Iterator[None]:
+def record_steps(steps: Steps) -> Iterator[None]:
     """Note what frames of people's code execute inside the block."""
     before, held = sys.gettrace(), dict[FrameType, tuple[int, int]]()
 
@@ -81,12 +81,12 @@ def followed(steps: Steps) -> Iterator[None]:
             return None
         steps.codes.add(code)
         steps.asks = steps.asks or asking_name(code, frame.f_globals)
-        if not steps.catches and (_catches(code) or _is_caught_around(frame)):
+        if not steps.catches and (_has_exception_handler(code) or _is_caught_around(frame)):
             steps.catches = f"{Path(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
         if not steps.is_whole:  # what code says is read also where nobody follows it
             return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        return _follower(code, held.pop(frame, (0, 0)), steps, held)
+        return _make_step_follower(code, held.pop(frame, (0, 0)), steps, held)
 
     sys.settrace(enter)
     try:
@@ -95,7 +95,7 @@ def followed(steps: Steps) -> Iterator[None]:
         sys.settrace(before)
 
 
-def _follower(
+def _make_step_follower(
     code: CodeType, known: tuple[int, int], steps: Steps, held: dict[FrameType, tuple[int, int]]
 ) -> Any:
     """Return what is called for each instruction of a frame, and where it returns or yields."""
@@ -135,7 +135,7 @@ def _is_caught_around(frame: FrameType) -> bool:
         return False
     around = frame.f_back
     while around is not None and _is_of_others(around):
-        if _catches(around.f_code) and around.f_code.co_name not in _HANDING_ON:
+        if _has_exception_handler(around.f_code) and around.f_code.co_name not in _HANDING_ON:
             return True
         around = around.f_back
     return False
@@ -147,6 +147,6 @@ def _is_of_others(frame: FrameType) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def _catches(code: CodeType) -> bool:
+def _has_exception_handler(code: CodeType) -> bool:
     """Return whether code goes on after what was raised: by ``except``, ``finally`` or ``with``."""
     return any(one.opname == "PUSH_EXC_INFO" for one in dis.get_instructions(code))

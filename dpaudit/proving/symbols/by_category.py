@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from dpaudit.proving.symbols.columns import METHODS, Column, joined
+from dpaudit.proving.symbols.columns import METHODS, ColumnSymbol, joined
 from dpaudit.proving.symbols.labels import label_of
 from dpaudit.proving.symbols.symbol import Symbol
 
 _CURE = "take public categories: .reindex(categories, fill_value=0)"
 
 
-class Counts:
+class CategoryCounts:
     """Counts, or sums, of the rows of each category: which there are depends on the records.
 
     Parameters
@@ -27,7 +27,7 @@ class Counts:
         What is summed; None for how many rows there are.
     """
 
-    def __init__(self, keys: Column, values: Column | None) -> None:
+    def __init__(self, keys: ColumnSymbol, values: ColumnSymbol | None) -> None:
         self.keys, self.values_ = keys, values
 
     def reindex(self, index: Any, fill_value: Any = None) -> Series:
@@ -51,7 +51,7 @@ class Counts:
         return (
             np.sum(rows)
             if self.values_ is None
-            else np.sum(Column(self.values_.numbers(), rows).numbers_or(0))
+            else np.sum(ColumnSymbol(self.values_.numbers(), rows).numbers_or(0))
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -201,10 +201,10 @@ class Series(NDArrayOperatorsMixin):
         self.numbers.tracing.refuse(f"asks for .{name} of a Series, which no rule follows")
 
 
-def _value_counts(column: Column, **named: Any) -> Counts:
+def _value_counts(column: ColumnSymbol, **named: Any) -> CategoryCounts:
     if named.keys() - {"sort", "dropna"}:
         column.refuse(f".value_counts() is given {', '.join(named)}")
-    return Counts(column, None)
+    return CategoryCounts(column, None)
 
 
 METHODS["value_counts"] = _value_counts

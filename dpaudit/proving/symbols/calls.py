@@ -26,7 +26,7 @@ _OPERATORS = (
 )
 
 
-def _table() -> dict[str, Callable[..., Any]]:
+def _make_call_table() -> dict[str, Callable[..., Any]]:
     rooms = {"": _OF_NUMPY, "linalg.": _OF_LINALG}
     found = dict[str, Callable[..., Any]]()
     for prefix, names in rooms.items():
@@ -38,7 +38,7 @@ def _table() -> dict[str, Callable[..., Any]]:
     return found
 
 
-FUNCTIONS = _table()
+FUNCTIONS = _make_call_table()
 """By the name that a program has for each."""
 NAMES = {function: name for name, function in FUNCTIONS.items()}
 
@@ -70,15 +70,15 @@ def apply_call(
     >>> apply_call(matrix, function="numpy.linalg.inv", given=given, named={}, part=None).tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
-    args = [_argument(one, operands) for one in given]
-    by_name = {name: _argument(one, operands) for name, one in named.items()}
+    args = [_resolve_call_argument(one, operands) for one in given]
+    by_name = {name: _resolve_call_argument(one, operands) for name, one in named.items()}
     found = FUNCTIONS[function](*args, **by_name)
     return found if part is None else found[part]
 
 
-def _argument(value: Any, operands: Sequence[Any]) -> Any:
+def _resolve_call_argument(value: Any, operands: Sequence[Any]) -> Any:
     if isinstance(value, Mapping):
         return operands[value["operand"]]
     if isinstance(value, list | tuple):
-        return [_argument(one, operands) for one in value]
+        return [_resolve_call_argument(one, operands) for one in value]
     return value

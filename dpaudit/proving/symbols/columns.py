@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from dpaudit.proving.symbols.labels import Labels
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 _NAMED = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater"}
 _NAMED |= {"ge": "greater_equal", "add": "add", "sub": "subtract", "mul": "multiply"}
@@ -20,7 +20,7 @@ MEANS_OF_SOME = "takes a mean of some records, whose number is not public"
 CURE_OF_MEANS = "add noise to the sum and to the number, and divide what was noisy"
 
 
-class Column(NDArrayOperatorsMixin):
+class ColumnSymbol(NDArrayOperatorsMixin):
     """A column of a table.
 
     Parameters
@@ -41,7 +41,7 @@ class Column(NDArrayOperatorsMixin):
     # --- what it is made of ------------------------------------------------------------------
 
     @property
-    def tracing(self) -> Tracing:
+    def tracing(self) -> SymbolTracing:
         """The run."""
         return self.values_.tracing
 
@@ -70,8 +70,8 @@ class Column(NDArrayOperatorsMixin):
 
         return pandas.Series([0.0])
 
-    def _like(self, values: Any) -> Column:
-        return Column(values, self.mask)
+    def _like(self, values: Any) -> ColumnSymbol:
+        return ColumnSymbol(values, self.mask)
 
     def numbers_or(self, otherwise: Any) -> Symbol:
         """Return the numbers of its rows, and another number in all others."""
@@ -92,7 +92,7 @@ class Column(NDArrayOperatorsMixin):
         return self._like(ufunc(*given))
 
     def _operand(self, value: Any) -> Any:
-        if not isinstance(value, Column):
+        if not isinstance(value, ColumnSymbol):
             if np.ndim(value) if not isinstance(value, Symbol) else value.dims:
                 self._require_all_rows()
             return value
@@ -104,22 +104,23 @@ class Column(NDArrayOperatorsMixin):
         if self.mask is not None:
             self.refuse("puts an array beside a column of some rows")
 
-    def _compare_labels(self, ufunc: Any, inputs: Sequence[Any]) -> Column:
-        one, other = (each.values_ if isinstance(each, Column) else each for each in inputs)
+    def _compare_labels(self, ufunc: Any, inputs: Sequence[Any]) -> ColumnSymbol:
+        one, other = (each.values_ if isinstance(each, ColumnSymbol) else each for each in inputs)
         labels, value = (one, other) if isinstance(one, Labels) else (other, one)
         equal = labels.equals(value)
         return self._like(equal if ufunc is np.equal else np.logical_not(equal))
 
     def __array_function__(self, function: Any, types: Any, args: Any, named: Any) -> Any:
-        given = [one.as_symbol() if isinstance(one, Column) else one for one in args]
+        given = [one.as_symbol() if isinstance(one, ColumnSymbol) else one for one in args]
         options = {
-            name: one.as_symbol() if isinstance(one, Column) else one for name, one in named.items()
+            name: one.as_symbol() if isinstance(one, ColumnSymbol) else one
+            for name, one in named.items()
         }
         return function(*given, **options)
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, Column):
-            return Column(self.values_, joined(self.mask, key))
+        if isinstance(key, ColumnSymbol):
+            return ColumnSymbol(self.values_, joined(self.mask, key))
         self.refuse("takes an entry of a column by its place or name")
 
     def __iter__(self) -> Iterator[Any]:
@@ -136,7 +137,7 @@ class Column(NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         self.refuse("a column is taken for an array of plain numbers", "use .to_numpy()")
 
-    def __deepcopy__(self, memo: Any) -> Column:
+    def __deepcopy__(self, memo: Any) -> ColumnSymbol:
         return self
 
     def __hash__(self) -> int:
@@ -165,7 +166,7 @@ class Column(NDArrayOperatorsMixin):
         return self.as_symbol()
 
     @property
-    def loc(self) -> Column:
+    def loc(self) -> ColumnSymbol:
         """Itself, to be indexed by a condition."""
         return self
 
@@ -202,7 +203,7 @@ def are_same_rows(one: Symbol | None, other: Symbol | None) -> bool:
     return one.index == other.index
 
 
-def joined(mask: Symbol | None, condition: Column) -> Symbol:
+def joined(mask: Symbol | None, condition: ColumnSymbol) -> Symbol:
     """Return which rows are left of those of a mask by a condition on them, or on all."""
     if not are_same_rows(condition.mask, mask) and condition.mask is not None:
         condition.refuse("takes rows by a condition on other rows")
@@ -216,24 +217,26 @@ def joined(mask: Symbol | None, condition: Column) -> Symbol:
 
 
 def _holds_labels(value: Any) -> bool:
-    return isinstance(value, Column) and isinstance(value.values_, Labels)
+    return isinstance(value, ColumnSymbol) and isinstance(value.values_, Labels)
 
 
 # --- methods ---------------------------------------------------------------------------------
 
 
-def _sum(column: Column, *, numeric_only: bool = False, skipna: bool = True) -> Any:
+def _compute_column_sum(
+    column: ColumnSymbol, *, numeric_only: bool = False, skipna: bool = True
+) -> Any:
     return np.sum(column.numbers_or(0))
 
 
-def _count(column: Column) -> Any:
+def _count_column_rows(column: ColumnSymbol) -> Any:
     return column.row_count()
 
 
 def _of_all(function: Callable[..., Any], **usual: Any) -> Callable[..., Any]:
     """Return a method that only a column of all rows has."""
 
-    def apply(column: Column, *given: Any, **named: Any) -> Any:
+    def apply(column: ColumnSymbol, *given: Any, **named: Any) -> Any:
         if column.mask is not None:
             column.refuse(MEANS_OF_SOME, CURE_OF_MEANS)
         return function(column.numbers(), *given, **{**usual, **named})
@@ -241,18 +244,20 @@ def _of_all(function: Callable[..., Any], **usual: Any) -> Callable[..., Any]:
     return apply
 
 
-def _clip(column: Column, lower: Any = None, upper: Any = None) -> Column:
+def _clip_column(column: ColumnSymbol, lower: Any = None, upper: Any = None) -> ColumnSymbol:
     return column._like(np.clip(column.numbers(), lower, upper))
 
 
-def _between(column: Column, left: Any, right: Any, inclusive: str = "both") -> Column:
+def _apply_column_between(
+    column: ColumnSymbol, left: Any, right: Any, inclusive: str = "both"
+) -> ColumnSymbol:
     values = column.numbers()
     low = values >= left if inclusive in ("both", "left") else values > left
     high = values <= right if inclusive in ("both", "right") else values < right
     return column._like(np.logical_and(low, high))
 
 
-def _isin(column: Column, values: Any) -> Column:
+def _apply_column_isin(column: ColumnSymbol, values: Any) -> ColumnSymbol:
     if isinstance(column.values_, Labels):
         return column._like(column.values_.is_among(values))
     numbers, found = column.numbers(), None
@@ -262,7 +267,7 @@ def _isin(column: Column, values: Any) -> Column:
     return column._like(np.not_equal(numbers, numbers) if found is None else found)
 
 
-def _map(column: Column, mapping: Any, na_action: Any = None) -> Column:
+def _map_column(column: ColumnSymbol, mapping: Any, na_action: Any = None) -> ColumnSymbol:
     if not isinstance(mapping, Mapping):
         column.refuse(
             "maps a column by a function", "give a dictionary, or compute with the column"
@@ -272,52 +277,52 @@ def _map(column: Column, mapping: Any, na_action: Any = None) -> Column:
     column.refuse("maps numbers by a dictionary", "use numpy.where")
 
 
-def _astype(column: Column, dtype: Any) -> Column:
+def _convert_column_type(column: ColumnSymbol, dtype: Any) -> ColumnSymbol:
     return column._like(column.numbers().astype(np.dtype(dtype)))
 
 
-def _fill(column: Column, value: Any = None) -> Column:
+def _fill_column(column: ColumnSymbol, value: Any = None) -> ColumnSymbol:
     return column  # nothing is missing
 
 
-def _to_numpy(column: Column, dtype: Any = None) -> Symbol:
+def _to_numpy(column: ColumnSymbol, dtype: Any = None) -> Symbol:
     found = column.as_symbol()
     return found.copy() if dtype is None else found.astype(dtype)  # type: ignore[no-any-return]
 
 
-def _tolist(column: Column) -> Any:
+def _convert_column_to_list(column: ColumnSymbol) -> Any:
     return list(column)
 
 
-def _where(column: Column, condition: Any, other: Any) -> Column:
+def _apply_column_where(column: ColumnSymbol, condition: Any, other: Any) -> ColumnSymbol:
     wanted = column._operand(condition)
     return column._like(np.where(wanted, column.numbers(), column._operand(other)))
 
 
-def _mask(column: Column, condition: Any, other: Any) -> Column:
+def _apply_column_mask(column: ColumnSymbol, condition: Any, other: Any) -> ColumnSymbol:
     wanted = column._operand(condition)
     return column._like(np.where(wanted, column._operand(other), column.numbers()))
 
 
-def _absolute(column: Column) -> Column:
+def _compute_absolute_column(column: ColumnSymbol) -> ColumnSymbol:
     return column._like(np.absolute(column.numbers()))
 
 
-def _round(column: Column, decimals: int = 0) -> Column:
+def _round_column(column: ColumnSymbol, decimals: int = 0) -> ColumnSymbol:
     return column._like(np.round(column.numbers(), decimals))
 
 
-def _any(column: Column) -> Any:
+def _compute_column_any(column: ColumnSymbol) -> Any:
     return np.any(column.numbers_or(False))
 
 
-def _all(column: Column) -> Any:
+def _compute_column_all(column: ColumnSymbol) -> Any:
     return np.all(column.numbers_or(True))
 
 
 METHODS: dict[str, Callable[..., Any]] = {
-    "sum": _sum,
-    "count": _count,
+    "sum": _compute_column_sum,
+    "count": _count_column_rows,
     "mean": _of_all(np.mean),
     "median": _of_all(np.median),
     "std": _of_all(np.std, ddof=1),
@@ -325,22 +330,22 @@ METHODS: dict[str, Callable[..., Any]] = {
     "min": _of_all(np.min),
     "max": _of_all(np.max),
     "quantile": _of_all(np.quantile),
-    "clip": _clip,
-    "between": _between,
-    "isin": _isin,
-    "map": _map,
-    "astype": _astype,
-    "fillna": _fill,
-    "dropna": _fill,
+    "clip": _clip_column,
+    "between": _apply_column_between,
+    "isin": _apply_column_isin,
+    "map": _map_column,
+    "astype": _convert_column_type,
+    "fillna": _fill_column,
+    "dropna": _fill_column,
     "to_numpy": _to_numpy,
-    "to_list": _tolist,
-    "tolist": _tolist,
-    "where": _where,
-    "mask": _mask,
-    "abs": _absolute,
-    "round": _round,
-    "any": _any,
-    "all": _all,
-    "copy": _fill,
+    "to_list": _convert_column_to_list,
+    "tolist": _convert_column_to_list,
+    "where": _apply_column_where,
+    "mask": _apply_column_mask,
+    "abs": _compute_absolute_column,
+    "round": _round_column,
+    "any": _compute_column_any,
+    "all": _compute_column_all,
+    "copy": _fill_column,
 }
 """Methods of a column; others are added where they are written."""

@@ -12,7 +12,7 @@ import numpy as np
 from dpaudit.freezing import constructors
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.symbols import special, structure
-from dpaudit.proving.symbols.symbol import Symbol, Tracing, holds_symbol
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing, holds_symbol
 
 # Functions that take lists for arrays, of which numpy does not ask the entries what they are.
 _OF_ARRAYS = (
@@ -29,7 +29,7 @@ _FULL, _FULL_LIKE = np.full, np.full_like
 
 
 @contextmanager
-def own_constructors(tracing: Tracing, function: Any) -> Iterator[None]:
+def own_constructors(tracing: SymbolTracing, function: Any) -> Iterator[None]:
     """Let constructors of numpy that code of no library calls return symbols.
 
     So do functions that code has imported by name: they are replaced in modules of no library, and
@@ -40,9 +40,11 @@ def own_constructors(tracing: Tracing, function: Any) -> Iterator[None]:
     def vectorized(self: Any, *given: Any, **named: Any) -> Any:
         if named or not holds_symbol(list(given)):
             return call(self, *given, **named)
-        return _each(tracing, self.pyfunc, given)
+        return _apply_to_entries(tracing, self.pyfunc, given)
 
-    with constructors.replaced(_replacements(tracing), function, ("numpy.linalg", "scipy.special")):
+    with constructors.replaced(
+        _make_symbol_replacements(tracing), function, ("numpy.linalg", "scipy.special")
+    ):
         np.vectorize.__call__ = vectorized  # type: ignore[method-assign]
         try:
             yield
@@ -50,23 +52,25 @@ def own_constructors(tracing: Tracing, function: Any) -> Iterator[None]:
             np.vectorize.__call__ = call  # type: ignore[method-assign]
 
 
-def _replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
+def _make_symbol_replacements(tracing: SymbolTracing) -> Iterator[tuple[Any, Any]]:
     """Yield functions and what stands in for them."""
-    symbols = Symbols(tracing)
+    symbols = SymbolArrays(tracing)
     of_arrays = [np.histogram, *(getattr(np, name) for name in _OF_ARRAYS)]
     yield from constructors.common_replacements(symbols, of_arrays)
     yield np.linalg.norm, constructors.caller(symbols, np.linalg.norm)
     yield np.empty, constructors.maker(symbols, np.zeros)  # the same each time
     yield np.empty_like, constructors.maker(symbols, np.zeros_like)
-    yield from special.replacements(tracing)
+    yield from special.make_special_replacements(tracing)
     for made in (np.eye, np.identity, np.arange, np.linspace):
         yield made, constructors.maker(symbols, made)
 
 
-def _each(tracing: Tracing, function: Any, given: Any) -> Any:
+def _apply_to_entries(tracing: SymbolTracing, function: Any, given: Any) -> Any:
     """Return what a function of numbers makes of each entry."""
-    arrays = [structure.copied(tracing.symbol_of(one)) for one in given]
-    dims = np.broadcast_shapes(*(structure.known_lengths(tracing, one.dims) for one in arrays))
+    arrays = [structure.copy_symbol(tracing.symbol_of(one)) for one in given]
+    dims = np.broadcast_shapes(
+        *(structure.require_known_lengths(tracing, one.dims) for one in arrays)
+    )
     if int(np.prod(dims, dtype=np.int64)) > _MOST_CALLS:
         tracing.refuse("numpy.vectorize of an array this large", "use operations of whole arrays")
     spread = [np.broadcast_to(one, dims) for one in arrays]
@@ -75,7 +79,7 @@ def _each(tracing: Tracing, function: Any, given: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Symbols:
+class SymbolArrays:
     """Symbols as stand-ins of arrays.
 
     Parameters
@@ -84,7 +88,7 @@ class Symbols:
         The run.
     """
 
-    tracing: Tracing
+    tracing: SymbolTracing
 
     def holds(self, value: Any) -> bool:
         """Return whether nested lists and tuples hold a symbol."""
@@ -106,10 +110,10 @@ class Symbols:
     def lying_in_rows(self, found: Symbol) -> Symbol:
         """Return an array that lies row after row: itself, or a copy."""
         if not found.dims:
-            return structure.reshaped(found, (1,))  # type: ignore[no-any-return]
+            return structure.reshape_symbol(found, (1,))  # type: ignore[no-any-return]
         if structure.is_ordered(found) and (found.is_public or found.parent is None):
             return found
-        return structure.unsure(found, structure.copied(found))
+        return structure.set_unsure_sharing(found, structure.copy_symbol(found))
 
     def is_array(self, found: Symbol) -> bool:
         """Return whether a symbol is an array, and no number."""
@@ -144,19 +148,21 @@ class Symbols:
         fill = others[0] if others else named.get("fill_value")
         if original is _FULL and holds_symbol([fill]):
             kind = named.get("dtype", self.tracing.symbol_of(fill).dtype)
-            made = self.tracing.public(np.empty(_lengths(first), dtype=kind), is_array=True)
+            made = self.tracing.public(
+                np.empty(_require_public_lengths(first), dtype=kind), is_array=True
+            )
             made[...] = fill
             return made
         if isinstance(first, Symbol) and not original.__name__.endswith("_like"):
-            return self.of_made(original(_lengths(first), *others, **named))
+            return self.of_made(original(_require_public_lengths(first), *others, **named))
         if not isinstance(first, Symbol) and original.__name__.endswith("_like"):
             first = self.tracing.symbol_of(first)
         elif not isinstance(first, Symbol):
-            return self.of_made(original(_lengths(first), *others, **named))
+            return self.of_made(original(_require_public_lengths(first), *others, **named))
         return original(first, *others, **named)
 
 
-def _lengths(shape: Any) -> Any:
+def _require_public_lengths(shape: Any) -> Any:
     """Return a shape whose lengths are public."""
     if isinstance(shape, Symbol):
         if not shape.is_public:

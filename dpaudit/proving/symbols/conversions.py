@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.freezing import tracked
 from dpaudit.proving.symbols.labels import Labels
-from dpaudit.proving.symbols.symbol import Symbol, Tracing, holds_symbol
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing, holds_symbol
 
 DOUBLE, WHOLE, TRUTH = np.dtype(float), np.dtype(np.int64), np.dtype(bool)
 SYMBOLIC = (tracked.Symbolic, Labels)
@@ -20,11 +20,11 @@ def is_symbolic(value: Any) -> bool:
     return isinstance(value, SYMBOLIC) or holds_symbol(value)
 
 
-def tracing_of(value: Any) -> Tracing:
+def tracing_of(value: Any) -> SymbolTracing:
     """Return the run of a symbol, or of the first one of a list."""
     if isinstance(value, list | tuple):
         return tracing_of(next(one for one in value if is_symbolic(one)))
-    found: Tracing = value.tracing
+    found: SymbolTracing = value.tracing
     return found
 
 
@@ -65,7 +65,7 @@ def to_bool(value: Any) -> Any:
     return as_number(found, TRUTH)
 
 
-def listed(values: Any) -> Any:
+def to_list_or_symbol(values: Any) -> Any:
     """Return an iterable as a list, or as the symbol that it is."""
     if hasattr(type(values), "as_symbol"):
         values = values.as_symbol()
@@ -87,7 +87,7 @@ def count_entries(values: Any) -> Any:
 
 def add_up(values: Any, start: Any = 0) -> Any:
     """Return what ``sum`` does."""
-    given: Any = listed(values)
+    given: Any = to_list_or_symbol(values)
     total: Any
     if isinstance(given, SYMBOLIC):
         total = np.sum(given, axis=0)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ def name_of(dtype: np.dtype[Any]) -> str:
     return dtype.name
 
 
-def digest(content: bytes) -> bytes:
+def compute_content_digest(content: bytes) -> bytes:
     """Return what stands for the content of a large array."""
     return hashlib.blake2b(content, digest_size=32).digest()
 

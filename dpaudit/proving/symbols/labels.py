@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 NONE = -2  # what no value is; -1 is any that is none of those that are known
 
@@ -30,18 +30,18 @@ class Vocabulary:
     places: dict[Any, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.places = {_key(one): n for n, one in enumerate(self.values)}
+        self.places = {_make_equality_key(one): n for n, one in enumerate(self.values)}
 
     def number_of(self, value: Any) -> int | None:
         """Return the number of a value; None where no record holds it."""
-        key = _key(value)
+        key = _make_equality_key(value)
         if key not in self.places and self.is_open:
             self.places[key] = len(self.values)
             self.values.append(value)
         return self.places.get(key)
 
 
-def _key(value: Any) -> Any:
+def _make_equality_key(value: Any) -> Any:
     """Return what is the same of equal values, as ``==`` has it."""
     try:
         hash(value)
@@ -69,7 +69,7 @@ class Labels:
         self.__dict__.update(codes=codes, vocabulary=vocabulary)
 
     @property
-    def tracing(self) -> Tracing:
+    def tracing(self) -> SymbolTracing:
         """The run."""
         return self.codes.tracing
 
@@ -96,7 +96,7 @@ class Labels:
         """Return the number that a mapping gives each: it has to have one for every value."""
         if self.vocabulary.is_open or any(one not in mapping for one in self.vocabulary.values):
             self._refuse("maps texts some of which have no number", "give one for every category")
-        return _picked(self.codes, [mapping[one] for one in self.vocabulary.values])
+        return _select_by_number(self.codes, [mapping[one] for one in self.vocabulary.values])
 
     def __eq__(self, other: object) -> Any:
         return self.equals(other)
@@ -149,11 +149,11 @@ class Labels:
 def label_of(number: Symbol, options: Sequence[Any]) -> Any:
     """Return the option of a number: a number where all options are, a label elsewhere."""
     if all(isinstance(one, int | float | np.integer | np.floating) for one in options):
-        return _picked(number, options)
+        return _select_by_number(number, options)
     return Labels(number, Vocabulary(list(options)))
 
 
-def _picked(number: Symbol, values: Sequence[Any]) -> Any:
+def _select_by_number(number: Symbol, values: Sequence[Any]) -> Any:
     """Return the value of each number from 0 on, of public numbers."""
     if [*values] == [*range(len(values))]:
         return number

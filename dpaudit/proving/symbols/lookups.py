@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 
 from dpaudit.proving.symbols import structure
-from dpaudit.proving.symbols.operators import apply
-from dpaudit.proving.symbols.reductions import sum_of, where
-from dpaudit.proving.symbols.statistics import within
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.operators import apply_ufunc_rule
+from dpaudit.proving.symbols.reductions import emit_where, sum_of
+from dpaudit.proving.symbols.statistics import emit_within
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 
 def look_up(table: Symbol, at: Symbol) -> Symbol:
     """Return the entries of a table, along its first axis, at positions."""
     tracing, rest = table.tracing, table.dims[1:]
-    hits = _hits(table, at)
+    hits = _find_position_hits(table, at)
     spread = hits[(..., *[None] * len(rest))]
     zero = table.dtype.type(0)
-    kept = where(tracing, spread, table, zero)
+    kept = emit_where(tracing, spread, table, zero)
     found = sum_of(tracing, kept, at.ndim)
-    return structure.converted(tracing.symbol_of(found), table.dtype)
+    return structure.convert_symbol(tracing.symbol_of(found), table.dtype)
 
 
 def write_at(table: Symbol, at: Symbol, value: Any) -> None:
@@ -34,25 +34,25 @@ def write_at(table: Symbol, at: Symbol, value: Any) -> None:
     tracing, rest = table.tracing, table.dims[1:]
     if at.ndim:
         tracing.refuse("writes at several positions that records or noise decide")
-    spread = _hits(table, at)[(..., *[None] * len(rest))]
+    spread = _find_position_hits(table, at)[(..., *[None] * len(rest))]
     given = tracing.symbol_of(value)
     if given.ndim > len(rest):
         raise ValueError("could not broadcast input array")
-    kept = structure.converted(given, table.dtype)
-    table[...] = where(tracing, spread, kept, table)
+    kept = structure.convert_symbol(given, table.dtype)
+    table[...] = emit_where(tracing, spread, kept, table)
 
 
-def _hits(table: Symbol, at: Symbol) -> Symbol:
+def _find_position_hits(table: Symbol, at: Symbol) -> Symbol:
     """Return of each position whether it is that of an entry, along a last axis."""
     tracing, number = table.tracing, len(table)
     if at.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     _check_size(tracing, (*at.dims, *table.dims))
-    inside = within(tracing, at, 0, number - 1)
-    found = apply(tracing, np.equal, [inside[..., None], np.arange(number)])
+    inside = emit_within(tracing, at, 0, number - 1)
+    found = apply_ufunc_rule(tracing, np.equal, [inside[..., None], np.arange(number)])
     return tracing.symbol_of(found)
 
 
-def _check_size(tracing: Tracing, dims: Any) -> None:
+def _check_size(tracing: SymbolTracing, dims: Any) -> None:
     if math.prod(one or 1 for one in dims) > structure.MOST_ENTRIES // 10:
         tracing.refuse("records or noise decide many positions of a large array")

@@ -41,7 +41,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ViewStep:
     """How a view takes its entries from those of another symbol.
 
     Parameters

@@ -21,7 +21,7 @@ _AS_FUNCTIONS = {
 }
 
 
-def method(symbol: Symbol, name: str) -> Callable[..., Any] | None:
+def find_array_method(symbol: Symbol, name: str) -> Callable[..., Any] | None:
     """Return a method of arrays, or nothing for one that is not followed."""
     if (function := _AS_FUNCTIONS.get(name)) is not None:
         tracing = symbol.tracing
@@ -39,38 +39,38 @@ def _as_function(symbol: Symbol, function: Any, *given: Any, **named: Any) -> An
     return symbol.tracing.rules.call(symbol.tracing, function, (symbol, *given), named)
 
 
-def _astype(symbol: Symbol, dtype: Any, *, copy: bool = True) -> Symbol:
+def _apply_astype_method(symbol: Symbol, dtype: Any, *, copy: bool = True) -> Symbol:
     if np.dtype(dtype) == symbol.dtype:
-        return structure.copied(symbol, keeps_order=True) if copy else symbol
-    return structure.converted(symbol, np.dtype(dtype))
+        return structure.copy_symbol(symbol, keeps_order=True) if copy else symbol
+    return structure.convert_symbol(symbol, np.dtype(dtype))
 
 
-def _copy(symbol: Symbol, order: str = "C") -> Symbol:
+def _apply_copy_method(symbol: Symbol, order: str = "C") -> Symbol:
     if order not in ("K", "C"):
         symbol.tracing.refuse(f"an array is copied with order={order!r}")
-    return structure.copied(symbol, keeps_order=order == "K")
+    return structure.copy_symbol(symbol, keeps_order=order == "K")
 
 
-def _flatten(symbol: Symbol, *order: Any, **named: Any) -> Any:
-    return structure.copied(_as_function(symbol, np.ravel, *order, **named))
+def _apply_flatten_method(symbol: Symbol, *order: Any, **named: Any) -> Any:
+    return structure.copy_symbol(_as_function(symbol, np.ravel, *order, **named))
 
 
-def _reshape(symbol: Symbol, *shape: Any, **named: Any) -> Any:
+def _apply_reshape_method(symbol: Symbol, *shape: Any, **named: Any) -> Any:
     dims = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | Symbol) else shape
     tracing = symbol.tracing
     return tracing.rules.call(tracing, np.reshape, (symbol, dims), named)
 
 
-def _transpose(symbol: Symbol, *axes: Any) -> Any:
+def _apply_transpose_method(symbol: Symbol, *axes: Any) -> Any:
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else (axes or None)
     return _as_function(symbol, np.transpose, order)
 
 
-def _item(symbol: Symbol, *at: Any) -> Any:
+def _apply_item_method(symbol: Symbol, *at: Any) -> Any:
     if symbol.is_public:
         return symbol.plain("").item(*at)
     if not at and all(one == 1 for one in symbol.dims):
-        found = structure.fresh(
+        found = structure.make_fresh_symbol(
             symbol,
             lambda array: array.reshape(()),
             lambda node: structure.emit_reshape(symbol.tracing, node, ()),
@@ -81,34 +81,38 @@ def _item(symbol: Symbol, *at: Any) -> Any:
     return Symbol.of_node(symbol.tracing, found.index, found.dtype, is_weak=True)
 
 
-def _tolist(symbol: Symbol) -> Any:
+def _apply_tolist_method(symbol: Symbol) -> Any:
     if symbol.is_public:
         return symbol.plain("").tolist()
-    return [_tolist(one) for one in symbol] if symbol.ndim else _item(symbol)
+    return (
+        [_apply_tolist_method(one) for one in symbol] if symbol.ndim else _apply_item_method(symbol)
+    )
 
 
-def _fill(symbol: Symbol, value: Any) -> None:
+def _apply_fill_method(symbol: Symbol, value: Any) -> None:
     symbol[...] = value
 
 
-def _sort(symbol: Symbol, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> None:
+def _apply_sort_method(
+    symbol: Symbol, axis: Any = -1, kind: Any = None, *, stable: Any = None
+) -> None:
     if symbol.is_public:
         symbol[...] = np.sort(symbol.plain(""), axis=axis)
     else:
-        symbol[...] = reductions.sort(symbol.tracing, symbol, axis)
+        symbol[...] = reductions.emit_sort(symbol.tracing, symbol, axis)
 
 
 _OWN: dict[str, Callable[..., Any]] = {
-    "astype": _astype,
-    "copy": _copy,
-    "flatten": _flatten,
-    "reshape": _reshape,
-    "transpose": _transpose,
-    "item": _item,
-    "tolist": _tolist,
-    "fill": _fill,
-    "sort": _sort,
-    "conj": _copy,
-    "conjugate": _copy,
+    "astype": _apply_astype_method,
+    "copy": _apply_copy_method,
+    "flatten": _apply_flatten_method,
+    "reshape": _apply_reshape_method,
+    "transpose": _apply_transpose_method,
+    "item": _apply_item_method,
+    "tolist": _apply_tolist_method,
+    "fill": _apply_fill_method,
+    "sort": _apply_sort_method,
+    "conj": _apply_copy_method,
+    "conjugate": _apply_copy_method,
 }
 _OF_PUBLIC = frozenset("tobytes is_integer bit_count nbytes strides flags cumprod".split())

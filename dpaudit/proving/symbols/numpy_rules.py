@@ -1,4 +1,4 @@
-"""What numpy does to symbols, function by function: the rules that a `Tracing` is given.
+"""What numpy does to symbols, function by function: the rules that a `SymbolTracing` is given.
 
 Functions that move entries about come first, as they return views of what a function made itself
 too. What has only public arguments is left to numpy. Everything else needs a rule, and so does
@@ -29,8 +29,8 @@ from dpaudit.proving.symbols import (
     subsets,
 )
 from dpaudit.proving.symbols.opaque import call_opaquely, can_call
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
-from dpaudit.proving.symbols.writing import write
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
+from dpaudit.proving.symbols.writing import write_symbol
 
 _signature = cache(inspect.signature)
 _MOVING = movement.RULES
@@ -44,39 +44,41 @@ _OTHERS: dict[Any, Callable[..., Any]] = {
 class NumpyRules:
     """What numpy's operators, functions and indices make of symbols."""
 
-    def operate(self, tracing: Tracing, ufunc: Any, method: str, given: Any, options: Any) -> Any:
+    def operate(
+        self, tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any
+    ) -> Any:
         """Return what a universal function, by its method, makes of symbols and arrays."""
         with FailuresNoted(tracing):
             if (held := _subset_in(given)) is not None:
-                return subsets.operate(held, ufunc, method, given, options)
-            return operators.operate(tracing, ufunc, method, given, options)
+                return subsets.apply_subset_ufunc(held, ufunc, method, given, options)
+            return operators.apply_ufunc_method(tracing, ufunc, method, given, options)
 
-    def call(self, tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
+    def call(self, tracing: SymbolTracing, function: Any, args: Any, named: Any) -> Any:
         """Return what any other function of numpy makes of arguments that hold symbols."""
         with FailuresNoted(tracing):
             if (held := _subset_in((*args, *named.values()))) is not None:
-                return subsets.call(held, original_of(function), args, named)
-            return call(tracing, original_of(function), args, named)
+                return subsets.call_subset_function(held, original_of(function), args, named)
+            return apply_numpy_function(tracing, original_of(function), args, named)
 
     def take(self, symbol: Symbol, key: Any) -> Any:
         """Return entries of a symbol."""
         with FailuresNoted(symbol.tracing):
-            return _take(symbol, key)
+            return _take_symbol_entries(symbol, key)
 
     def write(self, symbol: Symbol, key: Any, value: Any) -> None:
         """Write entries of a symbol."""
         with FailuresNoted(symbol.tracing):
-            _write(symbol, key, value)
+            _write_symbol_entries(symbol, key, value)
 
     def method(self, symbol: Symbol, name: str) -> Callable[..., Any] | None:
         """Return a method of arrays, or nothing for one that is not followed."""
-        return methods.method(symbol, name)
+        return methods.find_array_method(symbol, name)
 
 
 class FailuresNoted:
     """A block whose errors are refusals too, as nobody knows whether numpy would raise them."""
 
-    def __init__(self, tracing: Tracing) -> None:
+    def __init__(self, tracing: SymbolTracing) -> None:
         self.tracing = tracing
 
     def __enter__(self) -> None:
@@ -88,20 +90,20 @@ class FailuresNoted:
                 self.tracing.refuse(f"raises {kind.__name__} from what records or noise decide")
 
 
-def _take(symbol: Symbol, key: Any) -> Any:
+def _take_symbol_entries(symbol: Symbol, key: Any) -> Any:
     if (held := _hidden_key(symbol, key)) is None:
-        return structure.take(symbol, key)
+        return structure.take_entries(symbol, key)
     at, rest = held
-    rows = structure.take(symbol, rest) if rest else symbol
-    return lookups.look_up(rows, at) if at.dtype.kind != "b" else subsets.choose(rows, at)
+    rows = structure.take_entries(symbol, rest) if rest else symbol
+    return lookups.look_up(rows, at) if at.dtype.kind != "b" else subsets.choose_subset(rows, at)
 
 
-def _write(symbol: Symbol, key: Any, value: Any) -> None:
+def _write_symbol_entries(symbol: Symbol, key: Any, value: Any) -> None:
     if (held := _hidden_key(symbol, key)) is None:
-        write(symbol, key, value)
+        write_symbol(symbol, key, value)
         return
     at, rest = held
-    rows = structure.take(symbol, rest) if rest else symbol
+    rows = structure.take_entries(symbol, rest) if rest else symbol
     if at.dtype.kind != "b":
         lookups.write_at(rows, at, value)
     else:
@@ -131,19 +133,23 @@ def _hidden_key(symbol: Symbol, key: Any) -> tuple[Symbol, tuple[Any, ...]] | No
 NUMPY = NumpyRules()
 
 
-def call(tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
+def apply_numpy_function(tracing: SymbolTracing, function: Any, args: Any, named: Any) -> Any:
     """Return what a function of numpy makes of arguments that hold symbols."""
     into = named.get("out")
     if into is not None:
         given = {key: value for key, value in named.items() if key != "out"}
-        return _written(tracing, into, call(tracing, function, args, given))
+        return _write_into_symbol(
+            tracing, into, apply_numpy_function(tracing, function, args, given)
+        )
     named = {key: value for key, value in named.items() if key != "out"}
     if (rule := _MOVING.get(function)) is not None:
-        return _apply(tracing, function, rule, args, named)
+        return _apply_numpy_rule(tracing, function, rule, args, named)
     if not holds_hidden((args, named)):
-        return operators.wrapped(tracing, function(*plainly(args), **plainly(named)))
+        return operators.wrap_arrays(
+            tracing, function(*to_numpy_arguments(args), **to_numpy_arguments(named))
+        )
     if (rule := _OTHERS.get(function)) is not None:
-        return _apply(tracing, function, rule, args, named)
+        return _apply_numpy_rule(tracing, function, rule, args, named)
     if can_call(function, (args, named)):
         return call_opaquely(tracing, function, args, named)
     reason = f"numpy.{_name_of(function)} of what records or noise decide is not followed"
@@ -169,14 +175,16 @@ _CURES = {
 }
 
 
-def _written(tracing: Tracing, into: Any, found: Any) -> Any:
+def _write_into_symbol(tracing: SymbolTracing, into: Any, found: Any) -> Any:
     target = into[0] if isinstance(into, tuple) else into
     if not isinstance(target, Symbol):
         tracing.refuse("what records or noise decide is written into an array of plain numbers")
     return operators.write_result(tracing, target, found)
 
 
-def _apply(tracing: Tracing, function: Any, rule: Any, args: Any, named: Any) -> Any:
+def _apply_numpy_rule(
+    tracing: SymbolTracing, function: Any, rule: Any, args: Any, named: Any
+) -> Any:
     try:
         _signature(rule).bind(tracing, *args, **named)
     except TypeError:
@@ -201,14 +209,14 @@ def holds_hidden(value: Any) -> bool:
     return isinstance(value, dict) and any(map(holds_hidden, value.values()))
 
 
-def plainly(value: Any) -> Any:
+def to_numpy_arguments(value: Any) -> Any:
     """Return arguments with arrays of numpy for public symbols."""
     if isinstance(value, Symbol):
         numbers = value.plain("")
         return numbers if value.is_array else numbers[()]
     if isinstance(value, list | tuple):
-        parts = [plainly(one) for one in value]
+        parts = [to_numpy_arguments(one) for one in value]
         return parts if isinstance(value, list) else tuple(parts)
     if isinstance(value, dict):
-        return {key: plainly(one) for key, one in value.items()}
+        return {key: to_numpy_arguments(one) for key, one in value.items()}
     return value

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.proving.symbols.calls import NAMES, apply_call
-from dpaudit.proving.symbols.symbol import FROM_DRAWS, Symbol, Tracing
+from dpaudit.proving.symbols.symbol import FROM_DRAWS, Symbol, SymbolTracing
 
 _CONSTANTS = (bool, int, float, str, type(None))
 
@@ -33,25 +33,26 @@ def _symbols_in(value: Any) -> list[Symbol]:
     return []
 
 
-def call_opaquely(tracing: Tracing, function: Any, args: Sequence[Any], named: Any) -> Any:
+def call_opaquely(tracing: SymbolTracing, function: Any, args: Sequence[Any], named: Any) -> Any:
     """Write a call as an operation, or one for each of several results."""
     operands = list[Symbol]()
-    given = [_placed(tracing, one, operands) for one in args]
-    by_name = {key: _placed(tracing, one, operands) for key, one in named.items()}
+    given = [_convert_opaque_argument(tracing, one, operands) for one in args]
+    by_name = {key: _convert_opaque_argument(tracing, one, operands) for key, one in named.items()}
     name = NAMES[function]
-    probes = [_probe(one) for one in operands]
+    probes = [_make_probe_numbers(one) for one in operands]
     found = apply_call(*probes, function=name, given=given, named=by_name, part=None)
     parameters = {"function": name, "given": given, "named": by_name}
     if not isinstance(found, tuple):
-        return _result(tracing, operands, found, {**parameters, "part": None})
+        return _make_opaque_result(tracing, operands, found, {**parameters, "part": None})
     parts = [
-        _result(tracing, operands, one, {**parameters, "part": at}) for at, one in enumerate(found)
+        _make_opaque_result(tracing, operands, one, {**parameters, "part": at})
+        for at, one in enumerate(found)
     ]
     made = getattr(type(found), "_make", tuple)
     return made(parts)
 
 
-def _placed(tracing: Tracing, value: Any, operands: list[Symbol]) -> Any:
+def _convert_opaque_argument(tracing: SymbolTracing, value: Any, operands: list[Symbol]) -> Any:
     """Return an argument with places of operands for arrays."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -64,7 +65,7 @@ def _placed(tracing: Tracing, value: Any, operands: list[Symbol]) -> Any:
     return {"operand": len(operands) - 1}
 
 
-def _probe(symbol: Symbol) -> Any:
+def _make_probe_numbers(symbol: Symbol) -> Any:
     """Return numbers of a symbol's shape, of full rank where they are matrices."""
     if symbol.value is not None:
         return symbol.value
@@ -75,7 +76,9 @@ def _probe(symbol: Symbol) -> Any:
     return found.astype(symbol.dtype)
 
 
-def _result(tracing: Tracing, operands: list[Symbol], found: Any, parameters: Any) -> Symbol:
+def _make_opaque_result(
+    tracing: SymbolTracing, operands: list[Symbol], found: Any, parameters: Any
+) -> Symbol:
     made = np.asarray(found)
     if made.dtype.kind not in "biuf":
         tracing.refuse(f"{parameters['function']} of what noise decides gives {made.dtype}")

@@ -16,10 +16,12 @@ import numpy as np
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols import special, structure
 from dpaudit.proving.symbols.opaque import call_opaquely, can_call
-from dpaudit.proving.symbols.symbol import Symbol, Tracing, holds_symbol
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing, holds_symbol
 
 
-def operate(tracing: Tracing, ufunc: Any, method: str, given: Any, options: Any) -> Any:
+def apply_ufunc_method(
+    tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any
+) -> Any:
     """Return what a universal function, by its method, makes of symbols and arrays."""
     options = {key: value for key, value in options.items() if value is not None or key == "axis"}
     into = options.pop("out", None)
@@ -32,7 +34,7 @@ def operate(tracing: Tracing, ufunc: Any, method: str, given: Any, options: Any)
     where = options.pop("where", True)
     if method != "__call__":
         return _by_method(tracing, ufunc, method, given, {**options, "where": where}, into)
-    found = apply(tracing, ufunc, given, options)
+    found = apply_ufunc_rule(tracing, ufunc, given, options)
     if into is None:
         if where is not True:
             tracing.refuse(f"numpy.{ufunc.__name__} is given where= and no out=", "use numpy.where")
@@ -40,7 +42,7 @@ def operate(tracing: Tracing, ufunc: Any, method: str, given: Any, options: Any)
     return write_result(tracing, into, found, where)
 
 
-def write_result(tracing: Tracing, into: Symbol, found: Any, where: Any = True) -> Symbol:
+def write_result(tracing: SymbolTracing, into: Symbol, found: Any, where: Any = True) -> Symbol:
     """Write a result into an array, as ``out=`` does; a number is not changed in place."""
     if not into.is_array:
         return tracing.symbol_of(found)
@@ -53,7 +55,9 @@ def write_result(tracing: Tracing, into: Symbol, found: Any, where: Any = True) 
     return into
 
 
-def apply(tracing: Tracing, ufunc: Any, given: Sequence[Any], options: Any = None) -> Any:
+def apply_ufunc_rule(
+    tracing: SymbolTracing, ufunc: Any, given: Sequence[Any], options: Any = None
+) -> Any:
     """Return what a universal function makes of symbols and numbers."""
     if ufunc is np.multiply and any(isinstance(one, list | tuple) for one in given):
         if not all(isinstance(one, list | tuple) or shape_of(one) for one in given):
@@ -65,17 +69,17 @@ def apply(tracing: Tracing, ufunc: Any, given: Sequence[Any], options: Any = Non
         return tracing.rules.call(tracing, np.matmul, tuple(given), options or {})
     rule = _RULES.get(ufunc)
     if rule is None and (made := special.rule_of(ufunc)) is not None:
-        rule = _composed(made)
+        rule = _make_composed_rule(made)
     if rule is None and not options and can_call(ufunc, given):
         return call_opaquely(tracing, ufunc, given, {})
     if rule is None or (options and options.keys() - {"dtype", "casting"}):
         tracing.refuse(f"numpy.{ufunc.__name__} of what records or noise decide is not followed")
     dtype = (options or {}).get("dtype")
-    operands = [_operand(tracing, one) for one in given]
+    operands = [_to_operand(tracing, one) for one in given]
     return rule(tracing, operands, None if dtype is None else np.dtype(dtype))
 
 
-def _of_public(tracing: Tracing, ufunc: Any, given: Sequence[Any], options: Any) -> Any:
+def _of_public(tracing: SymbolTracing, ufunc: Any, given: Sequence[Any], options: Any) -> Any:
     """Return what numpy makes of public numbers, as symbols that can be written into."""
     plain = [
         one.value
@@ -86,19 +90,19 @@ def _of_public(tracing: Tracing, ufunc: Any, given: Sequence[Any], options: Any)
         for one in given
     ]
     found = ufunc(*plain, **options)
-    return wrapped(tracing, found)
+    return wrap_arrays(tracing, found)
 
 
-def wrapped(tracing: Tracing, found: Any) -> Any:
+def wrap_arrays(tracing: SymbolTracing, found: Any) -> Any:
     """Return arrays that numpy made as symbols, and anything else as it is."""
     if isinstance(found, tuple):
-        return tuple(wrapped(tracing, one) for one in found)
+        return tuple(wrap_arrays(tracing, one) for one in found)
     if isinstance(found, np.ndarray) and found.dtype.kind in "biuf":
         return tracing.public(found if found.base is None else found.copy(), is_array=True)
     return found
 
 
-def _operand(tracing: Tracing, value: Any) -> Symbol | bool | int | float:
+def _to_operand(tracing: SymbolTracing, value: Any) -> Symbol | bool | int | float:
     """Return a number of Python's as it is, and anything else as a symbol."""
     if isinstance(value, Symbol) or type(value) in (bool, int, float):
         return value  # type: ignore[no-any-return]
@@ -119,7 +123,9 @@ _WEAK: dict[str, Any] = {"f": float, "i": int, "b": bool}
 
 
 @lru_cache(maxsize=4096)
-def resolve(ufunc: Any, types: tuple[Any, ...], dtype: Any = None) -> tuple[np.dtype[Any], ...]:
+def resolve_loop_types(
+    ufunc: Any, types: tuple[Any, ...], dtype: Any = None
+) -> tuple[np.dtype[Any], ...]:
     """Return the types of operands and results of numpy's loop."""
     known = tuple(np.dtype(bool) if one is bool else one for one in types)
     if all(one in (int, float) for one in known):
@@ -131,7 +137,7 @@ def resolve(ufunc: Any, types: tuple[Any, ...], dtype: Any = None) -> tuple[np.d
     return tuple(ufunc.resolve_dtypes(given, signature=signature))
 
 
-def broadcast(tracing: Tracing, shapes: Sequence[Shape]) -> Shape:
+def broadcast_symbol_shapes(tracing: SymbolTracing, shapes: Sequence[Shape]) -> Shape:
     """Return the shape of an operation on operands; the number of records meets itself or 1."""
     if len(shapes) == 2 and (shapes[0] == shapes[1] or not shapes[1]):
         return shapes[0]
@@ -154,16 +160,16 @@ def broadcast(tracing: Tracing, shapes: Sequence[Shape]) -> Shape:
     return tuple(found)
 
 
-def node_of(tracing: Tracing, operand: Any, dtype: np.dtype[Any]) -> int:
+def node_of(tracing: SymbolTracing, operand: Any, dtype: np.dtype[Any]) -> int:
     """Return the node of an operand; a number of Python's is of the type of numpy's loop."""
     if isinstance(operand, Symbol):
         return operand.index
-    if isinstance(operand, int) and dtype.kind in "iu" and not _fits(operand, dtype):
+    if isinstance(operand, int) and dtype.kind in "iu" and not _is_within_dtype(operand, dtype):
         raise OverflowError(f"Python integer {operand} out of bounds for {dtype}")
     return tracing.constant_node(np.asarray(operand, dtype=dtype))
 
 
-def _fits(number: int, dtype: np.dtype[Any]) -> bool:
+def _is_within_dtype(number: int, dtype: np.dtype[Any]) -> bool:
     ends = np.iinfo(dtype)
     return int(ends.min) <= number <= int(ends.max)
 
@@ -180,11 +186,11 @@ def is_weak(operand: Any) -> bool:
 
 # --- rules -----------------------------------------------------------------------------------
 
-Rule = Callable[[Tracing, list[Any], Any], Any]
+Rule = Callable[[SymbolTracing, list[Any], Any], Any]
 
 
-def emit(
-    tracing: Tracing,
+def emit_entrywise(
+    tracing: SymbolTracing,
     operation: str,
     operands: Sequence[Any],
     types: Sequence[np.dtype[Any]],
@@ -192,7 +198,7 @@ def emit(
 ) -> Symbol:
     """Write an operation on entries one by one."""
     nodes = [node_of(tracing, one, kind) for one, kind in zip(operands, types, strict=True)]
-    shape = broadcast(tracing, [shape_of(one) for one in operands])
+    shape = broadcast_symbol_shapes(tracing, [shape_of(one) for one in operands])
     node = tracing.node(operation, nodes, shape, result, {})
     weak = not shape and all(map(is_weak, operands))
     return Symbol.of_node(
@@ -205,44 +211,46 @@ def _is_ordered(operand: Any) -> bool:
     return not isinstance(operand, Symbol) or structure.is_ordered(operand)
 
 
-def _direct(operation: str, ufunc: Any, *, is_swapped: bool = False) -> Rule:
-    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
-        loop = resolve(ufunc, tuple(map(type_of, operands)), dtype)
+def _make_direct_rule(operation: str, ufunc: Any, *, is_swapped: bool = False) -> Rule:
+    def rule(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
+        loop = resolve_loop_types(ufunc, tuple(map(type_of, operands)), dtype)
         types = loop[: ufunc.nin]
         given, kinds = (operands[::-1], types[::-1]) if is_swapped else (operands, types)
-        return emit(tracing, operation, given, kinds, loop[-1])
+        return emit_entrywise(tracing, operation, given, kinds, loop[-1])
 
     return rule
 
 
-def _arithmetic(operation: str, ufunc: Any, of_truth: str) -> Rule:
+def _make_arithmetic_rule(operation: str, ufunc: Any, of_truth: str) -> Rule:
     """Return a rule by which truth values are combined, and numbers computed with."""
-    of_numbers = _direct(operation, ufunc)
+    of_numbers = _make_direct_rule(operation, ufunc)
 
-    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
-        if resolve(ufunc, tuple(map(type_of, operands)), dtype)[-1].kind != "b":
+    def rule(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
+        if resolve_loop_types(ufunc, tuple(map(type_of, operands)), dtype)[-1].kind != "b":
             return of_numbers(tracing, operands, dtype)
-        return _logical(of_truth, getattr(np, of_truth))(tracing, operands, None)
+        return _make_logical_rule(of_truth, getattr(np, of_truth))(tracing, operands, None)
 
     return rule
 
 
-def _multiply(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+def _emit_product(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
     """Return a product; that of a value with itself is a square, of which more is known."""
     one, other = operands
     if isinstance(one, Symbol) and isinstance(other, Symbol) and one.dtype.kind != "b":
         if one.index == other.index and dtype is None:
-            return square(tracing, one)
+            return emit_square(tracing, one)
     return _PRODUCT(tracing, operands, dtype)
 
 
-def square(tracing: Tracing, symbol: Symbol) -> Symbol:
+def emit_square(tracing: SymbolTracing, symbol: Symbol) -> Symbol:
     """Write the squares of entries."""
     two = symbol.dtype.type(2)
-    return emit(tracing, "power", [symbol, tracing.constant(two)], [symbol.dtype] * 2, symbol.dtype)
+    return emit_entrywise(
+        tracing, "power", [symbol, tracing.constant(two)], [symbol.dtype] * 2, symbol.dtype
+    )
 
 
-def _refuse_complex(tracing: Tracing, base: Any, exponent: Any) -> None:
+def _refuse_complex(tracing: SymbolTracing, base: Any, exponent: Any) -> None:
     """Refuse a power by a fraction that is complex where Python's number is below 0."""
     weak = isinstance(base, Symbol) and base.is_weak and not base.is_public
     known = exponent.value if isinstance(exponent, Symbol) else exponent
@@ -250,9 +258,9 @@ def _refuse_complex(tracing: Tracing, base: Any, exponent: Any) -> None:
         tracing.refuse("a power of what may be below 0", "use numpy.sqrt or numpy.power")
 
 
-def _power(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+def _emit_power(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
     """Return a power; numpy has none of whole numbers by those below 0."""
-    loop = resolve(np.power, tuple(map(type_of, operands)), dtype)
+    loop = resolve_loop_types(np.power, tuple(map(type_of, operands)), dtype)
     _refuse_complex(tracing, *operands)
     if loop[-1].kind in "iu":
         exponent = operands[1].value if isinstance(operands[1], Symbol) else operands[1]
@@ -260,39 +268,39 @@ def _power(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
             tracing.refuse("records or noise decide a whole power of whole numbers")
         if np.any(np.less(exponent, 0)):
             raise ValueError("Integers to negative integer powers are not allowed.")
-    return _direct("power", np.power)(tracing, operands, dtype)
+    return _make_direct_rule("power", np.power)(tracing, operands, dtype)
 
 
-def _logical(operation: str, ufunc: Any) -> Rule:
-    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+def _make_logical_rule(operation: str, ufunc: Any) -> Rule:
+    def rule(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
         truth = [truth_of(tracing, one) for one in operands]
-        return emit(tracing, operation, truth, [_BOOL] * len(truth), _BOOL)
+        return emit_entrywise(tracing, operation, truth, [_BOOL] * len(truth), _BOOL)
 
     return rule
 
 
-def truth_of(tracing: Tracing, value: Any) -> Any:
+def truth_of(tracing: SymbolTracing, value: Any) -> Any:
     """Return which entries are not 0."""
     if not isinstance(value, Symbol):
         return bool(value)
-    return value if value.dtype.kind == "b" else structure.converted(value, _BOOL)
+    return value if value.dtype.kind == "b" else structure.convert_symbol(value, _BOOL)
 
 
-def _bitwise(ufunc: Any, of_truth: str) -> Rule:
-    logical = _logical(of_truth, getattr(np, of_truth))
+def _make_bitwise_rule(ufunc: Any, of_truth: str) -> Rule:
+    logical = _make_logical_rule(of_truth, getattr(np, of_truth))
 
-    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
-        if resolve(ufunc, tuple(map(type_of, operands)), dtype)[-1].kind != "b":
+    def rule(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
+        if resolve_loop_types(ufunc, tuple(map(type_of, operands)), dtype)[-1].kind != "b":
             tracing.refuse(f"numpy.{ufunc.__name__} takes the bits of numbers")
         return logical(tracing, operands, None)
 
     return rule
 
 
-def _composed(build: Callable[..., Any]) -> Rule:
+def _make_composed_rule(build: Callable[..., Any]) -> Rule:
     """Return a rule that is written with numpy's own operators, for doubles."""
 
-    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    def rule(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
         symbols = [one if isinstance(one, Symbol) else tracing.constant(one) for one in operands]
         return build(*map(_as_double, symbols))
 
@@ -302,118 +310,118 @@ def _composed(build: Callable[..., Any]) -> Rule:
 def _as_double(symbol: Symbol) -> Symbol:
     if symbol.dtype.kind == "f":
         return symbol
-    return structure.converted(symbol, np.dtype(np.float64))
+    return structure.convert_symbol(symbol, np.dtype(np.float64))
 
 
-def _floor_divide(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
-    loop = resolve(np.floor_divide, tuple(map(type_of, operands)), dtype)
+def _floor_divide(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
+    loop = resolve_loop_types(np.floor_divide, tuple(map(type_of, operands)), dtype)
     if loop[-1].kind not in "iuf":
         tracing.refuse("numpy.floor_divide of truth values is not followed")
-    quotient = _direct("divide", np.true_divide)(tracing, operands, None)
+    quotient = _make_direct_rule("divide", np.true_divide)(tracing, operands, None)
     node = tracing.node("floor", (quotient.index,), quotient.dims, loop[-1], {})
     return Symbol.of_node(tracing, node, loop[-1], is_weak=quotient.is_weak)
 
 
-def _divmod(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+def _emit_divmod(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
     return (
-        apply(tracing, np.floor_divide, operands),
-        apply(tracing, np.remainder, operands),
+        apply_ufunc_rule(tracing, np.floor_divide, operands),
+        apply_ufunc_rule(tracing, np.remainder, operands),
     )
 
 
-def _itself(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
-    return structure.copied(operands[0])
+def _copy_operand(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
+    return structure.copy_symbol(operands[0])
 
 
-def _square(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
-    kind = resolve(np.square, (type_of(operands[0]),), dtype)[-1]
-    return square(tracing, structure.converted(operands[0], kind))
+def _emit_converted_square(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
+    kind = resolve_loop_types(np.square, (type_of(operands[0]),), dtype)[-1]
+    return emit_square(tracing, structure.convert_symbol(operands[0], kind))
 
 
-def _reciprocal(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+def _emit_reciprocal(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
     if operands[0].dtype.kind != "f":
         tracing.refuse("numpy.reciprocal of whole numbers is 0")
-    return apply(tracing, np.true_divide, [1.0, operands[0]])
+    return apply_ufunc_rule(tracing, np.true_divide, [1.0, operands[0]])
 
 
-def _differs_from_itself(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+def _differs_from_itself(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
     """Return that a number is none, or infinite: never, unless a rule refuses the number."""
     one = operands[0]
-    return emit(tracing, "not_equal", [one, one], [one.dtype] * 2, _BOOL)
+    return emit_entrywise(tracing, "not_equal", [one, one], [one.dtype] * 2, _BOOL)
 
 
-def _equals_itself(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+def _equals_itself(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
     one = operands[0]
-    return emit(tracing, "equal", [one, one], [one.dtype] * 2, _BOOL)
+    return emit_entrywise(tracing, "equal", [one, one], [one.dtype] * 2, _BOOL)
 
 
-def _hypot(one: Any, other: Any) -> Any:
+def _compose_hypot(one: Any, other: Any) -> Any:
     return np.sqrt(one**2 + other**2)
 
 
-def _logaddexp(one: Any, other: Any) -> Any:
+def _compose_logaddexp(one: Any, other: Any) -> Any:
     return np.maximum(one, other) + np.log1p(np.exp(-np.abs(one - other)))
 
 
-def _copysign(one: Any, other: Any) -> Any:
+def _compose_copysign(one: Any, other: Any) -> Any:
     return np.where(other < 0, -np.abs(one), np.abs(one))
 
 
-def _heaviside(one: Any, other: Any) -> Any:
+def _compose_heaviside(one: Any, other: Any) -> Any:
     return np.where(one < 0, 0.0, np.where(one > 0, 1.0, other))
 
 
-def _fmod(one: Any, other: Any) -> Any:
+def _compose_fmod(one: Any, other: Any) -> Any:
     return one - other * np.trunc(one / other)
 
 
 _BOOL = np.dtype(np.bool_)
-_PRODUCT = _arithmetic("multiply", np.multiply, "logical_and")
+_PRODUCT = _make_arithmetic_rule("multiply", np.multiply, "logical_and")
 _SAME = (
     "minimum maximum remainder less less_equal equal not_equal negative sqrt exp expm1 log log1p "
     "sin cos tan arctan tanh sign floor ceil rint trunc absolute subtract"
 ).split()
 _RULES: dict[Any, Rule] = {
-    **{getattr(np, name): _direct(name, getattr(np, name)) for name in _SAME},
-    np.add: _arithmetic("add", np.add, "logical_or"),
-    np.multiply: _multiply,
-    np.power: _power,
-    np.true_divide: _direct("divide", np.true_divide),
-    np.float_power: _direct("power", np.float_power),
-    np.fmin: _direct("minimum", np.fmin),
-    np.fmax: _direct("maximum", np.fmax),
-    np.fabs: _direct("absolute", np.fabs),
-    np.greater: _direct("less", np.greater, is_swapped=True),
-    np.greater_equal: _direct("less_equal", np.greater_equal, is_swapped=True),
+    **{getattr(np, name): _make_direct_rule(name, getattr(np, name)) for name in _SAME},
+    np.add: _make_arithmetic_rule("add", np.add, "logical_or"),
+    np.multiply: _emit_product,
+    np.power: _emit_power,
+    np.true_divide: _make_direct_rule("divide", np.true_divide),
+    np.float_power: _make_direct_rule("power", np.float_power),
+    np.fmin: _make_direct_rule("minimum", np.fmin),
+    np.fmax: _make_direct_rule("maximum", np.fmax),
+    np.fabs: _make_direct_rule("absolute", np.fabs),
+    np.greater: _make_direct_rule("less", np.greater, is_swapped=True),
+    np.greater_equal: _make_direct_rule("less_equal", np.greater_equal, is_swapped=True),
     **{
-        getattr(np, name): _logical(name, getattr(np, name))
+        getattr(np, name): _make_logical_rule(name, getattr(np, name))
         for name in ("logical_and", "logical_or", "logical_xor", "logical_not")
     },
-    np.bitwise_and: _bitwise(np.bitwise_and, "logical_and"),
-    np.bitwise_or: _bitwise(np.bitwise_or, "logical_or"),
-    np.bitwise_xor: _bitwise(np.bitwise_xor, "logical_xor"),
-    np.invert: _bitwise(np.invert, "logical_not"),
+    np.bitwise_and: _make_bitwise_rule(np.bitwise_and, "logical_and"),
+    np.bitwise_or: _make_bitwise_rule(np.bitwise_or, "logical_or"),
+    np.bitwise_xor: _make_bitwise_rule(np.bitwise_xor, "logical_xor"),
+    np.invert: _make_bitwise_rule(np.invert, "logical_not"),
     np.floor_divide: _floor_divide,
-    np.divmod: _divmod,
-    np.positive: _itself,
-    np.conjugate: _itself,
-    np.square: _square,
-    np.reciprocal: _reciprocal,
+    np.divmod: _emit_divmod,
+    np.positive: _copy_operand,
+    np.conjugate: _copy_operand,
+    np.square: _emit_converted_square,
+    np.reciprocal: _emit_reciprocal,
     np.isnan: _differs_from_itself,
     np.isinf: _differs_from_itself,
     np.isfinite: _equals_itself,
-    np.hypot: _composed(_hypot),
-    np.logaddexp: _composed(_logaddexp),
-    np.copysign: _composed(_copysign),
-    np.heaviside: _composed(_heaviside),
-    np.fmod: _composed(_fmod),
-    np.exp2: _composed(lambda one: np.power(2.0, one)),
-    np.log2: _composed(lambda one: np.log(one) / math.log(2.0)),
-    np.log10: _composed(lambda one: np.log(one) / math.log(10.0)),
-    np.deg2rad: _composed(lambda one: one * (math.pi / 180.0)),
-    np.radians: _composed(lambda one: one * (math.pi / 180.0)),
-    np.rad2deg: _composed(lambda one: one * (180.0 / math.pi)),
-    np.degrees: _composed(lambda one: one * (180.0 / math.pi)),
+    np.hypot: _make_composed_rule(_compose_hypot),
+    np.logaddexp: _make_composed_rule(_compose_logaddexp),
+    np.copysign: _make_composed_rule(_compose_copysign),
+    np.heaviside: _make_composed_rule(_compose_heaviside),
+    np.fmod: _make_composed_rule(_compose_fmod),
+    np.exp2: _make_composed_rule(lambda one: np.power(2.0, one)),
+    np.log2: _make_composed_rule(lambda one: np.log(one) / math.log(2.0)),
+    np.log10: _make_composed_rule(lambda one: np.log(one) / math.log(10.0)),
+    np.deg2rad: _make_composed_rule(lambda one: one * (math.pi / 180.0)),
+    np.radians: _make_composed_rule(lambda one: one * (math.pi / 180.0)),
+    np.rad2deg: _make_composed_rule(lambda one: one * (180.0 / math.pi)),
+    np.degrees: _make_composed_rule(lambda one: one * (180.0 / math.pi)),
 }
 
 
@@ -421,19 +429,19 @@ _RULES: dict[Any, Rule] = {
 
 
 def _by_method(
-    tracing: Tracing, ufunc: Any, method: str, given: Any, options: Any, into: Any
+    tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any, into: Any
 ) -> Any:
     if options["where"] is True:
         del options["where"]
     if method == "at":
-        return _at(tracing, ufunc, *given)
+        return _add_at_entries(tracing, ufunc, *given)
     function = _METHODS.get((ufunc, method))
     if function is None or (method == "outer" and options):
         tracing.refuse(f"numpy.{ufunc.__name__}.{method} is not followed")
     if method == "outer":
         one, other = (tracing.symbol_of(each) for each in given)
-        spread = structure.reshaped(one, one.dims + (1,) * other.ndim)
-        found = apply(tracing, ufunc, [spread, other])
+        spread = structure.reshape_symbol(one, one.dims + (1,) * other.ndim)
+        found = apply_ufunc_rule(tracing, ufunc, [spread, other])
     else:
         if len(given) > 1:
             options.update(zip(("axis", "dtype"), given[1:], strict=False))
@@ -441,7 +449,7 @@ def _by_method(
     return found if into is None else write_result(tracing, into, found)
 
 
-def _at(tracing: Tracing, ufunc: Any, target: Any, key: Any, *value: Any) -> None:
+def _add_at_entries(tracing: SymbolTracing, ufunc: Any, target: Any, key: Any, *value: Any) -> None:
     """Add to entries one after another, so that one that is named twice is changed twice."""
     if (
         not isinstance(target, Symbol)
@@ -454,7 +462,7 @@ def _at(tracing: Tracing, ufunc: Any, target: Any, key: Any, *value: Any) -> Non
     )[structure.plain_key(key)]
     if None in target.dims or len(np.unique(at)) != at.size:
         tracing.refuse(f"numpy.{ufunc.__name__}.at names an entry twice", "use numpy.bincount")
-    target[key] = apply(tracing, ufunc, [target[key], *value])
+    target[key] = apply_ufunc_rule(tracing, ufunc, [target[key], *value])
 
 
 _METHODS: dict[Any, Any] = {

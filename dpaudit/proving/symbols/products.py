@@ -14,30 +14,35 @@ import numpy as np
 
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols import structure
-from dpaudit.proving.symbols.operators import apply, resolve, square, type_of
+from dpaudit.proving.symbols.operators import (
+    apply_ufunc_rule,
+    emit_square,
+    resolve_loop_types,
+    type_of,
+)
 from dpaudit.proving.symbols.reductions import axes_of, max_of, min_of, sum_of
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 
-def matmul(tracing: Tracing, x1: Any, x2: Any, *, dtype: Any = None) -> Symbol:
+def emit_matmul(tracing: SymbolTracing, x1: Any, x2: Any, *, dtype: Any = None) -> Symbol:
     """Write a product of matrices."""
     one, other = tracing.symbol_of(x1), tracing.symbol_of(x2)
     if not one.dims or not other.dims:
         raise ValueError("matmul: Input operand does not have enough dimensions")
-    kind = resolve(np.matmul, (type_of(one), type_of(other)), dtype)[-1]
+    kind = resolve_loop_types(np.matmul, (type_of(one), type_of(other)), dtype)[-1]
     if kind.kind == "b":
-        whole = (structure.converted(part, np.dtype(np.int64)) for part in (one, other))
-        return structure.converted(matmul(tracing, *whole), kind)
+        whole = (structure.convert_symbol(part, np.dtype(np.int64)) for part in (one, other))
+        return structure.convert_symbol(emit_matmul(tracing, *whole), kind)
     dims = _dims_of_product(tracing, one.dims, other.dims)
     if one.ndim == other.ndim == 1 and one.index == other.index:
-        return tracing.symbol_of(sum_of(tracing, square(tracing, one), dtype=kind))
+        return tracing.symbol_of(sum_of(tracing, emit_square(tracing, one), dtype=kind))
     nodes = [structure.emit_convert(tracing, part.index, kind) for part in (one, other)]
     return Symbol.of_node(
         tracing, tracing.node("matmul", nodes, dims, kind, {}), kind, is_ordered=True
     )
 
 
-def _dims_of_product(tracing: Tracing, one: Shape, other: Shape) -> Shape:
+def _dims_of_product(tracing: SymbolTracing, one: Shape, other: Shape) -> Shape:
     if one[-1] != other[-2 if len(other) > 1 else 0]:
         if None in one or None in other:
             tracing.refuse(
@@ -58,45 +63,45 @@ def _dims_of_product(tracing: Tracing, one: Shape, other: Shape) -> Shape:
     return dims
 
 
-def _dot(tracing: Tracing, a: Any, b: Any) -> Any:
+def _trace_dot(tracing: SymbolTracing, a: Any, b: Any) -> Any:
     one, other = tracing.symbol_of(a), tracing.symbol_of(b)
     if not one.dims or not other.dims:
-        return apply(tracing, np.multiply, [one, other])
+        return apply_ufunc_rule(tracing, np.multiply, [one, other])
     if other.ndim <= 2:
-        return matmul(tracing, one, other)
-    return _tensordot(tracing, one, other, ([one.ndim - 1], [other.ndim - 2]))
+        return emit_matmul(tracing, one, other)
+    return _trace_tensordot(tracing, one, other, ([one.ndim - 1], [other.ndim - 2]))
 
 
-def _vdot(tracing: Tracing, a: Any, b: Any) -> Any:
-    one, other = (_row(tracing, part) for part in (a, b))
-    return matmul(tracing, one, other)
+def _trace_vdot(tracing: SymbolTracing, a: Any, b: Any) -> Any:
+    one, other = (_flatten_to_row(tracing, part) for part in (a, b))
+    return emit_matmul(tracing, one, other)
 
 
-def _row(tracing: Tracing, value: Any) -> Any:
+def _flatten_to_row(tracing: SymbolTracing, value: Any) -> Any:
     return tracing.rules.call(tracing, np.ravel, (tracing.symbol_of(value),), {})
 
 
-def _inner(tracing: Tracing, a: Any, b: Any) -> Any:
+def _trace_inner(tracing: SymbolTracing, a: Any, b: Any) -> Any:
     one, other = tracing.symbol_of(a), tracing.symbol_of(b)
     if not one.dims or not other.dims:
-        return apply(tracing, np.multiply, [one, other])
-    return _tensordot(tracing, one, other, ([one.ndim - 1], [other.ndim - 1]))
+        return apply_ufunc_rule(tracing, np.multiply, [one, other])
+    return _trace_tensordot(tracing, one, other, ([one.ndim - 1], [other.ndim - 1]))
 
 
-def _outer(tracing: Tracing, a: Any, b: Any) -> Any:
-    one, other = (_row(tracing, part) for part in (a, b))
-    return apply(tracing, np.multiply, [one[:, None], other[None, :]])
+def _trace_outer(tracing: SymbolTracing, a: Any, b: Any) -> Any:
+    one, other = (_flatten_to_row(tracing, part) for part in (a, b))
+    return apply_ufunc_rule(tracing, np.multiply, [one[:, None], other[None, :]])
 
 
-def _vecdot(tracing: Tracing, x1: Any, x2: Any, *, axis: int = -1) -> Any:
-    return sum_of(tracing, apply(tracing, np.multiply, [x1, x2]), axis)
+def _trace_vecdot(tracing: SymbolTracing, x1: Any, x2: Any, *, axis: int = -1) -> Any:
+    return sum_of(tracing, apply_ufunc_rule(tracing, np.multiply, [x1, x2]), axis)
 
 
-def _matvec(tracing: Tracing, x1: Any, x2: Any) -> Any:
-    return _vecdot(tracing, x1, tracing.symbol_of(x2)[..., None, :])
+def _trace_matvec(tracing: SymbolTracing, x1: Any, x2: Any) -> Any:
+    return _trace_vecdot(tracing, x1, tracing.symbol_of(x2)[..., None, :])
 
 
-def _tensordot(tracing: Tracing, a: Any, b: Any, axes: Any = 2) -> Any:
+def _trace_tensordot(tracing: SymbolTracing, a: Any, b: Any, axes: Any = 2) -> Any:
     one, other = tracing.symbol_of(a), tracing.symbol_of(b)
     if isinstance(axes, int):
         first, second = list(range(one.ndim - axes, one.ndim)), list(range(axes))
@@ -108,13 +113,15 @@ def _tensordot(tracing: Tracing, a: Any, b: Any, axes: Any = 2) -> Any:
     for mine, its in zip(first, second, strict=True):
         others[its] = letters[mine]
     result = [x for x in letters + others if (x in letters) != (x in others)]
-    return _contracted(tracing, [letters, others], result, [one, other])
+    return _contract_operands(tracing, [letters, others], result, [one, other])
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def _einsum(tracing: Tracing, subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
+def _trace_einsum(
+    tracing: SymbolTracing, subscripts: Any, *operands: Any, optimize: Any = False
+) -> Any:
     if not isinstance(subscripts, str) or "." in subscripts:
         tracing.refuse("numpy.einsum is given more than letters and arrays")
     given, arrow, result = subscripts.replace(" ", "").partition("->")
@@ -124,11 +131,11 @@ def _einsum(tracing: Tracing, subscripts: Any, *operands: Any, optimize: Any = F
     symbols = [tracing.symbol_of(one) for one in operands]
     if [len(one) for one in letters] != [one.ndim for one in symbols]:
         raise ValueError("einstein sum subscripts do not fit the operands")
-    pairs = [_diagonal(one, at) for one, at in zip(symbols, letters, strict=True)]
-    return _contracted(tracing, [at for _, at in pairs], result, [one for one, _ in pairs])
+    pairs = [_remove_repeated_letters(one, at) for one, at in zip(symbols, letters, strict=True)]
+    return _contract_operands(tracing, [at for _, at in pairs], result, [one for one, _ in pairs])
 
 
-def _diagonal(symbol: Symbol, letters: str) -> tuple[Symbol, str]:
+def _remove_repeated_letters(symbol: Symbol, letters: str) -> tuple[Symbol, str]:
     """Return what a letter that stands twice leaves of an array, and its letters."""
     for one in dict.fromkeys(letters):
         while letters.count(one) > 1:
@@ -142,8 +149,8 @@ def _diagonal(symbol: Symbol, letters: str) -> tuple[Symbol, str]:
     return symbol, letters
 
 
-def _contracted(
-    tracing: Tracing,
+def _contract_operands(
+    tracing: SymbolTracing,
     letters: Sequence[Sequence[str]],
     result: Sequence[str],
     operands: Sequence[Symbol],
@@ -154,26 +161,26 @@ def _contracted(
         if found is not None:
             return found
     every = [*result, *dict.fromkeys(x for one in letters for x in one if x not in result)]
-    spread = [_spread(one, at, every) for one, at in zip(operands, letters, strict=True)]
+    spread = [_align_to_letters(one, at, every) for one, at in zip(operands, letters, strict=True)]
     product = spread[0]
     for one in spread[1:]:
-        product = tracing.symbol_of(apply(tracing, np.multiply, [product, one]))
+        product = tracing.symbol_of(apply_ufunc_rule(tracing, np.multiply, [product, one]))
     if math.prod(one or 1 for one in product.dims) > structure.MOST_ENTRIES:
         tracing.refuse("a product of arrays is too large to be followed")
     gone = tuple(range(len(result), len(every)))
-    return sum_of(tracing, product, gone) if gone else structure.copied(product)
+    return sum_of(tracing, product, gone) if gone else structure.copy_symbol(product)
 
 
-def _spread(symbol: Symbol, letters: Sequence[str], every: Sequence[str]) -> Any:
+def _align_to_letters(symbol: Symbol, letters: Sequence[str], every: Sequence[str]) -> Any:
     """Return an array with axes in the order of all letters, of length 1 where it has none."""
     order = [letters.index(one) for one in every if one in letters]
-    turned = structure.transposed(symbol, order)
+    turned = structure.transpose_symbol(symbol, order)
     key = tuple(slice(None) if one in letters else None for one in every)
-    return structure.take(turned, key)
+    return structure.take_entries(turned, key)
 
 
 def _as_matrices(
-    tracing: Tracing,
+    tracing: SymbolTracing,
     letters: Sequence[Sequence[str]],
     result: Sequence[str],
     operands: Sequence[Symbol],
@@ -185,25 +192,27 @@ def _as_matrices(
     is_product = len(shared) == 1 and shared[0] not in result and len(left) < 2 and len(right) < 2
     if not is_product or sorted(result) != sorted(left + right):
         return None
-    first = structure.transposed(operands[0], [one.index(x) for x in left + shared])
-    second = structure.transposed(operands[1], [other.index(x) for x in shared + right])
-    found = matmul(tracing, first, second)
+    first = structure.transpose_symbol(operands[0], [one.index(x) for x in left + shared])
+    second = structure.transpose_symbol(operands[1], [other.index(x) for x in shared + right])
+    found = emit_matmul(tracing, first, second)
     return found.T if list(result) != left + right else found
 
 
-def _multi_dot(tracing: Tracing, arrays: Any) -> Any:
+def _multi_dot(tracing: SymbolTracing, arrays: Any) -> Any:
     first, *others = arrays
     for one in others:
-        first = _dot(tracing, first, one)
+        first = _trace_dot(tracing, first, one)
     return first
 
 
-def _trace(tracing: Tracing, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def _trace_matrix_trace(
+    tracing: SymbolTracing, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
+) -> Any:
     given = (tracing.symbol_of(a), offset, axis1, axis2)
     return sum_of(tracing, tracing.rules.call(tracing, np.diagonal, given, {}), -1)
 
 
-def _kron(tracing: Tracing, a: Any, b: Any) -> Any:
+def _trace_kron(tracing: SymbolTracing, a: Any, b: Any) -> Any:
     one, other = tracing.symbol_of(a), tracing.symbol_of(b)
     if one.ndim != other.ndim or None in one.dims + other.dims:
         tracing.refuse("numpy.kron of arrays with other axes is not followed")
@@ -215,19 +224,19 @@ def _kron(tracing: Tracing, a: Any, b: Any) -> Any:
     return product.reshape([n * m for n, m in pairs])
 
 
-def _convolve(tracing: Tracing, a: Any, v: Any, mode: str = "full") -> Any:
+def _trace_convolve(tracing: SymbolTracing, a: Any, v: Any, mode: str = "full") -> Any:
     one, other = tracing.symbol_of(a), tracing.symbol_of(v)
     if not other.is_public:
         one, other = other, one
     weights = other.plain("numpy.convolve of two arrays that records or noise decide")
-    n = structure.known_lengths(tracing, one.dims)[0]
+    n = structure.require_known_lengths(tracing, one.dims)[0]
     rows = [np.convolve(unit, weights) for unit in np.eye(n)]
     matrix = np.array(rows).T
-    cut = _middle(n, len(weights), mode)
-    return matmul(tracing, matrix[cut], one)
+    cut = _get_convolution_part(n, len(weights), mode)
+    return emit_matmul(tracing, matrix[cut], one)
 
 
-def _middle(n: int, m: int, mode: str) -> slice:
+def _get_convolution_part(n: int, m: int, mode: str) -> slice:
     """Return which part of a whole convolution another mode is, as numpy has it."""
     short, long = sorted((n, m))
     if mode == "full":
@@ -243,60 +252,62 @@ def _middle(n: int, m: int, mode: str) -> slice:
 # --- norms -----------------------------------------------------------------------------------
 
 
-def _norm(
-    tracing: Tracing, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False
+def _trace_norm(
+    tracing: SymbolTracing, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Any:
     symbol = tracing.symbol_of(x)
     axes = axes_of(axis, symbol.ndim)
     if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
-        doubles = symbol if symbol.dtype.kind == "f" else structure.converted(symbol, _DOUBLE)
-        return np.sqrt(sum_of(tracing, square(tracing, doubles), axis, keepdims=keepdims))
+        doubles = symbol if symbol.dtype.kind == "f" else structure.convert_symbol(symbol, _DOUBLE)
+        return np.sqrt(sum_of(tracing, emit_square(tracing, doubles), axis, keepdims=keepdims))
     if len(axes) != 1:
         tracing.refuse(f"numpy.linalg.norm of order {ord} of a matrix is not followed")
     return _norm_of_vector(tracing, abs(symbol), ord, axis, keepdims)
 
 
-def _norm_of_vector(tracing: Tracing, sizes: Symbol, ord: Any, axis: Any, keepdims: bool) -> Any:
+def _norm_of_vector(
+    tracing: SymbolTracing, sizes: Symbol, ord: Any, axis: Any, keepdims: bool
+) -> Any:
     if ord == 1:
-        kept = sizes if sizes.dtype.kind == "f" else structure.converted(sizes, _DOUBLE)
+        kept = sizes if sizes.dtype.kind == "f" else structure.convert_symbol(sizes, _DOUBLE)
         return sum_of(tracing, kept, axis, keepdims=keepdims)
     if ord == 0:
-        kept = structure.converted(sizes != 0, _DOUBLE)
+        kept = structure.convert_symbol(sizes != 0, _DOUBLE)
         return sum_of(tracing, kept, axis, keepdims=keepdims)
     if ord in (math.inf, -math.inf):
         function = max_of if ord > 0 else min_of
         found = function(tracing, sizes, axis, keepdims=keepdims)
-        return structure.converted(found, _DOUBLE) if found.dtype.kind in "iu" else found
+        return structure.convert_symbol(found, _DOUBLE) if found.dtype.kind in "iu" else found
     tracing.refuse(f"numpy.linalg.norm of order {ord} is not followed")
 
 
 def _vector_norm(
-    tracing: Tracing, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
+    tracing: SymbolTracing, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
     symbol = tracing.symbol_of(x)
     if axis is None and symbol.ndim > 1 and ord != 2:
-        symbol = _row(tracing, symbol)
-    return _norm(tracing, symbol, None if axis is None and ord == 2 else ord, axis, keepdims)
+        symbol = _flatten_to_row(tracing, symbol)
+    return _trace_norm(tracing, symbol, None if axis is None and ord == 2 else ord, axis, keepdims)
 
 
 _DOUBLE = np.dtype(np.float64)
 RULES: dict[Any, Callable[..., Any]] = {
-    np.matmul: matmul,
-    np.linalg.matmul: matmul,
-    np.dot: _dot,
-    np.vdot: _vdot,
-    np.inner: _inner,
-    np.outer: _outer,
-    np.linalg.outer: _outer,
-    np.tensordot: _tensordot,
-    np.einsum: _einsum,
+    np.matmul: emit_matmul,
+    np.linalg.matmul: emit_matmul,
+    np.dot: _trace_dot,
+    np.vdot: _trace_vdot,
+    np.inner: _trace_inner,
+    np.outer: _trace_outer,
+    np.linalg.outer: _trace_outer,
+    np.tensordot: _trace_tensordot,
+    np.einsum: _trace_einsum,
     np.linalg.multi_dot: _multi_dot,
-    np.trace: _trace,
-    np.kron: _kron,
-    np.convolve: _convolve,
-    np.linalg.norm: _norm,
+    np.trace: _trace_matrix_trace,
+    np.kron: _trace_kron,
+    np.convolve: _trace_convolve,
+    np.linalg.norm: _trace_norm,
     np.linalg.vector_norm: _vector_norm,
 }
-for _name, _rule in (("vecdot", _vecdot), ("matvec", _matvec)):
+for _name, _rule in (("vecdot", _trace_vecdot), ("matvec", _trace_matvec)):
     if hasattr(np, _name):
         RULES[getattr(np, _name)] = _rule

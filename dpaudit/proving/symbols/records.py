@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpaudit.proving.runs.domain_parts import Layout
+from dpaudit.proving.runs.domain_parts import DatasetLayout
 from dpaudit.proving.symbols.labels import Labels, Vocabulary
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
-from dpaudit.proving.symbols.tables import Table
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
+from dpaudit.proving.symbols.tables import TableSymbol
 from dpaudit.proving.universe import Part
 
 
@@ -27,7 +27,7 @@ class Data:
         Of parts that hold no numbers, by name; they grow as code asks for values.
     """
 
-    layout: Layout
+    layout: DatasetLayout
     vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -36,7 +36,7 @@ class Data:
                 values = list(self.layout.values[part.name])
                 self.vocabularies[part.name] = Vocabulary(values, is_open=bool(part.low < 0))
 
-    def symbols(self, tracing: Tracing) -> Any:
+    def symbols(self, tracing: SymbolTracing) -> Any:
         """Return the dataset as a function takes it."""
         parts = {one.name: self._part(tracing, one) for one in self.layout.universe.parts}
         match self.layout.form:
@@ -45,21 +45,21 @@ class Data:
             case "labelled":
                 return parts["X"], parts["y"]
             case "value":
-                return _entry(parts[""], 0)
+                return _get_column_entry(parts[""], 0)
             case "list":
                 return _list_of(parts[""])
             case "dicts":
-                return _dictionaries(tracing, parts)
-        return Table(tracing, parts)
+                return _make_record_dictionaries(tracing, parts)
+        return TableSymbol(tracing, parts)
 
-    def _part(self, tracing: Tracing, part: Part) -> Symbol | Labels:
+    def _part(self, tracing: SymbolTracing, part: Part) -> Symbol | Labels:
         dtype = self.layout.dtypes[part.name]
         codes = tracing.add("data", (), part.shape, dtype, part=part.name)
         if part.categories is None:
             return codes
         return Labels(codes, self.vocabularies[part.name])
 
-    def grown(self) -> Layout:
+    def grown(self) -> DatasetLayout:
         """Return the layout with all values that code has asked for."""
         found = self.layout
         for name, vocabulary in self.vocabularies.items():
@@ -68,7 +68,7 @@ class Data:
         return found
 
 
-def _entry(column: Symbol | Labels, at: int) -> Any:
+def _get_column_entry(column: Symbol | Labels, at: int) -> Any:
     """Return one entry of a column, as a list has it: a number of Python's."""
     if isinstance(column, Labels):
         return Labels(column.codes[at], column.vocabulary)
@@ -76,7 +76,7 @@ def _entry(column: Symbol | Labels, at: int) -> Any:
     return Symbol.of_node(column.tracing, entry.index, column.dtype, is_weak=True)
 
 
-class Records(list[Any]):
+class RecordSymbols(list[Any]):
     """A list of records, each a symbol."""
 
     def count(self, value: Any) -> Any:
@@ -117,20 +117,22 @@ class TextCrowd(Labels):
 def _list_of(column: Symbol | Labels) -> Any:
     codes = column.codes if isinstance(column, Labels) else column
     if codes.dims[0] is not None:
-        return Records(_entry(column, at) for at in range(codes.dims[0]))
+        return RecordSymbols(_get_column_entry(column, at) for at in range(codes.dims[0]))
     if isinstance(column, Labels):
         return TextCrowd(column.codes, column.vocabulary)
     return Crowd.of_node(column.tracing, column.index, column.dtype)
 
 
-def _dictionaries(tracing: Tracing, parts: Mapping[str, Symbol | Labels]) -> Any:
+def _make_record_dictionaries(tracing: SymbolTracing, parts: Mapping[str, Symbol | Labels]) -> Any:
     first = next(iter(parts.values()))
     count = (first.codes if isinstance(first, Labels) else first).dims[0]
     if count is None:
         tracing.refuse(
             "the records are a list of dictionaries whose number is not public", "take a table"
         )
-    return Records({name: _entry(one, at) for name, one in parts.items()} for at in range(count))
+    return RecordSymbols(
+        {name: _get_column_entry(one, at) for name, one in parts.items()} for at in range(count)
+    )
 
 
 def sample_of(value: Any) -> Any:

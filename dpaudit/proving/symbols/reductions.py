@@ -10,8 +10,8 @@ import numpy as np
 
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols import structure
-from dpaudit.proving.symbols.operators import apply, broadcast
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.operators import apply_ufunc_rule, broadcast_symbol_shapes
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 _DOUBLE = np.dtype(np.float64)
 _MISSING: Any = object()
@@ -28,8 +28,8 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(int(one) % ndim for one in given)
 
 
-def reduce(
-    tracing: Tracing,
+def emit_reduction(
+    tracing: SymbolTracing,
     operation: str,
     symbol: Symbol,
     axis: Any,
@@ -64,7 +64,7 @@ def _mean_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(type(np.mean(np.zeros(1, dtype=dtype))))
 
 
-def only_where(tracing: Tracing, symbol: Symbol, where: Any, otherwise: Any) -> Symbol:
+def only_where(tracing: SymbolTracing, symbol: Symbol, where: Any, otherwise: Any) -> Symbol:
     """Return entries with a number in place of those that a condition leaves out."""
     if where is True or where is np._NoValue:
         return symbol
@@ -72,13 +72,13 @@ def only_where(tracing: Tracing, symbol: Symbol, where: Any, otherwise: Any) -> 
     return tracing.symbol_of(kept)
 
 
-def _given(value: Any, default: Any) -> Any:
+def _get_given_value(value: Any, default: Any) -> Any:
     return default if value is None or value is np._NoValue else value
 
 
-def _summing(operation: str, neutral: int, ufunc: Any) -> Callable[..., Any]:
+def _make_summing_rule(operation: str, neutral: int, ufunc: Any) -> Callable[..., Any]:
     def rule(
-        tracing: Tracing,
+        tracing: SymbolTracing,
         a: Any,
         axis: Any = None,
         dtype: Any = None,
@@ -90,31 +90,35 @@ def _summing(operation: str, neutral: int, ufunc: Any) -> Callable[..., Any]:
         symbol = only_where(tracing, tracing.symbol_of(a), where, neutral)
         kind = _sum_type(symbol.dtype) if dtype is None else np.dtype(dtype)
         if dtype is not None and kind != symbol.dtype:
-            symbol = structure.converted(symbol, kind)
-        found = reduce(tracing, operation, symbol, axis, kind, keepdims=_given(keepdims, False))
-        start = _given(initial, neutral)
-        return found if start is neutral else apply(tracing, ufunc, [found, start])
+            symbol = structure.convert_symbol(symbol, kind)
+        found = emit_reduction(
+            tracing, operation, symbol, axis, kind, keepdims=_get_given_value(keepdims, False)
+        )
+        start = _get_given_value(initial, neutral)
+        return found if start is neutral else apply_ufunc_rule(tracing, ufunc, [found, start])
 
     return rule
 
 
-sum_of = _summing("sum", 0, np.add)
+sum_of = _make_summing_rule("sum", 0, np.add)
 
 
 def mean_of(
-    tracing: Tracing, a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False
+    tracing: SymbolTracing, a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False
 ) -> Symbol:
     """Write a mean."""
     symbol = tracing.symbol_of(a)
     if dtype is not None:
-        symbol = structure.converted(symbol, np.dtype(dtype))
+        symbol = structure.convert_symbol(symbol, np.dtype(dtype))
     kind = _mean_type(symbol.dtype)
-    return reduce(tracing, "mean", symbol, axis, kind, keepdims=_given(keepdims, False))
+    return emit_reduction(
+        tracing, "mean", symbol, axis, kind, keepdims=_get_given_value(keepdims, False)
+    )
 
 
-def _extreme(operation: str, ufunc: Any) -> Callable[..., Any]:
+def _make_extreme_rule(operation: str, ufunc: Any) -> Callable[..., Any]:
     def rule(
-        tracing: Tracing,
+        tracing: SymbolTracing,
         a: Any,
         axis: Any = None,
         *,
@@ -122,72 +126,81 @@ def _extreme(operation: str, ufunc: Any) -> Callable[..., Any]:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        symbol, start = tracing.symbol_of(a), _given(initial, None)
+        symbol, start = tracing.symbol_of(a), _get_given_value(initial, None)
         if where is not True and start is None:
             raise ValueError(
                 "reduction operation does not have an identity: initial has to be given"
             )
         symbol = only_where(tracing, symbol, where, start)
-        _need_entries(tracing, symbol, axis, operation)
-        found = reduce(
-            tracing, operation, symbol, axis, symbol.dtype, keepdims=_given(keepdims, False)
+        _require_entries(tracing, symbol, axis, operation)
+        found = emit_reduction(
+            tracing,
+            operation,
+            symbol,
+            axis,
+            symbol.dtype,
+            keepdims=_get_given_value(keepdims, False),
         )
-        return found if start is None else apply(tracing, ufunc, [found, start])
+        return found if start is None else apply_ufunc_rule(tracing, ufunc, [found, start])
 
     return rule
 
 
-max_of, min_of = _extreme("max", np.maximum), _extreme("min", np.minimum)
+max_of, min_of = _make_extreme_rule("max", np.maximum), _make_extreme_rule("min", np.minimum)
 
 
-def _need_entries(tracing: Tracing, symbol: Symbol, axis: Any, operation: str) -> None:
+def _require_entries(tracing: SymbolTracing, symbol: Symbol, axis: Any, operation: str) -> None:
     if any(symbol.dims[one] == 0 for one in axes_of(axis, symbol.ndim)):
         raise ValueError(f"zero-size array to reduction operation {operation}")
 
 
 def _place_of_extreme(operation: str) -> Callable[..., Any]:
-    def rule(tracing: Tracing, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    def rule(tracing: SymbolTracing, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
         symbol, kind = tracing.symbol_of(a), np.dtype(np.intp)
-        _need_entries(tracing, symbol, axis, operation)
-        return reduce(tracing, operation, symbol, axis, kind, keepdims=_given(keepdims, False))
+        _require_entries(tracing, symbol, axis, operation)
+        return emit_reduction(
+            tracing, operation, symbol, axis, kind, keepdims=_get_given_value(keepdims, False)
+        )
 
     return rule
 
 
-def _ptp(tracing: Tracing, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+def _trace_ptp(tracing: SymbolTracing, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     top = max_of(tracing, a, axis, keepdims=keepdims)
     return top - min_of(tracing, a, axis, keepdims=keepdims)
 
 
-def truth_of(tracing: Tracing, value: Any) -> Symbol:
+def truth_of(tracing: SymbolTracing, value: Any) -> Symbol:
     """Return which entries are not 0."""
     symbol = tracing.symbol_of(value)
     if symbol.dtype.kind == "b":
         return symbol
-    return structure.converted(symbol, np.dtype(np.bool_))
+    return structure.convert_symbol(symbol, np.dtype(np.bool_))
 
 
-def _any(
-    tracing: Tracing, a: Any, axis: Any = None, *, keepdims: Any = False, where: Any = True
+def _trace_any(
+    tracing: SymbolTracing, a: Any, axis: Any = None, *, keepdims: Any = False, where: Any = True
 ) -> Any:
     truth = truth_of(tracing, a)
     return sum_of(tracing, truth, axis, keepdims=keepdims, where=where) > 0
 
 
 def all_of(
-    tracing: Tracing, a: Any, axis: Any = None, *, keepdims: Any = False, where: Any = True
+    tracing: SymbolTracing, a: Any, axis: Any = None, *, keepdims: Any = False, where: Any = True
 ) -> Any:
     """Write whether entries are all true."""
-    lies = apply(tracing, np.logical_not, [truth_of(tracing, a)])
+    lies = apply_ufunc_rule(tracing, np.logical_not, [truth_of(tracing, a)])
     return sum_of(tracing, lies, axis, keepdims=keepdims, where=where) <= 0
 
 
-def _count_nonzero(tracing: Tracing, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+def _count_nonzero(
+    tracing: SymbolTracing, a: Any, axis: Any = None, *, keepdims: Any = False
+) -> Any:
     return sum_of(tracing, truth_of(tracing, a), axis, keepdims=keepdims)
 
 
-def _median(
-    tracing: Tracing,
+def _trace_median(
+    tracing: SymbolTracing,
     a: Any,
     axis: Any = None,
     *,
@@ -198,11 +211,13 @@ def _median(
         tracing.refuse("numpy.median is given overwrite_input=True")
     symbol = tracing.symbol_of(a)
     kind = _mean_type(symbol.dtype)
-    return reduce(tracing, "median", symbol, axis, kind, keepdims=_given(keepdims, False))
+    return emit_reduction(
+        tracing, "median", symbol, axis, kind, keepdims=_get_given_value(keepdims, False)
+    )
 
 
-def _quantile(
-    tracing: Tracing,
+def _trace_quantile(
+    tracing: SymbolTracing,
     a: Any,
     q: Any,
     axis: Any = None,
@@ -215,10 +230,10 @@ def _quantile(
         raise ValueError("Quantiles must be in the range [0, 1]")
     symbol = tracing.symbol_of(a)
     probe = np.quantile(np.zeros(1, symbol.dtype), 0.5, method=method)  # type: ignore[call-overload]
-    given = {"keepdims": _given(keepdims, False), "method": method}
+    given = {"keepdims": _get_given_value(keepdims, False), "method": method}
 
     def one(level: float) -> Symbol:
-        return reduce(tracing, "quantile", symbol, axis, probe.dtype, q=level, **given)
+        return emit_reduction(tracing, "quantile", symbol, axis, probe.dtype, q=level, **given)
 
     if not levels.ndim:
         return one(float(levels))
@@ -226,12 +241,14 @@ def _quantile(
     return np.reshape(found, levels.shape + found.shape[1:])
 
 
-def _percentile(tracing: Tracing, a: Any, q: Any, axis: Any = None, **named: Any) -> Any:
+def _trace_percentile(
+    tracing: SymbolTracing, a: Any, q: Any, axis: Any = None, **named: Any
+) -> Any:
     levels = np.asarray(tracing.symbol_of(q).plain("records or noise decide which percentile"))
-    return _quantile(tracing, a, np.true_divide(levels, 100), axis, **named)
+    return _trace_quantile(tracing, a, np.true_divide(levels, 100), axis, **named)
 
 
-def ravelled(symbol: Symbol) -> Shape:
+def get_ravelled_shape(symbol: Symbol) -> Shape:
     """Return the shape of all entries in a row."""
     if None not in symbol.dims:
         return (int(np.prod(structure.public_lengths(symbol.dims), dtype=np.int64)),)
@@ -241,34 +258,36 @@ def ravelled(symbol: Symbol) -> Shape:
 
 
 def _along_one(
-    tracing: Tracing, symbol: Symbol, axis: Any, operation: str, dtype: np.dtype[Any]
+    tracing: SymbolTracing, symbol: Symbol, axis: Any, operation: str, dtype: np.dtype[Any]
 ) -> Symbol:
     """Write what keeps an axis and changes the entries along it."""
     if axis is None:
-        symbol, axis = structure.reshaped(symbol, ravelled(symbol)), 0
+        symbol, axis = structure.reshape_symbol(symbol, get_ravelled_shape(symbol)), 0
     at = axes_of(int(axis), symbol.ndim)[0]
     node = tracing.node(operation, (symbol.index,), symbol.dims, dtype, {"axis": at})
     return Symbol.of_node(tracing, node, is_ordered=structure.is_ordered(symbol))
 
 
-def _cumsum(tracing: Tracing, a: Any, axis: Any = None, dtype: Any = None) -> Any:
+def _trace_cumsum(tracing: SymbolTracing, a: Any, axis: Any = None, dtype: Any = None) -> Any:
     symbol = tracing.symbol_of(a)
     kind = _sum_type(symbol.dtype) if dtype is None else np.dtype(dtype)
-    return _along_one(tracing, structure.converted(symbol, kind), axis, "cumsum", kind)
+    return _along_one(tracing, structure.convert_symbol(symbol, kind), axis, "cumsum", kind)
 
 
-def sort(tracing: Tracing, a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
+def emit_sort(
+    tracing: SymbolTracing, a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None
+) -> Any:
     """Write a sort along an axis."""
     symbol = tracing.symbol_of(a)
     return _along_one(tracing, symbol, axis, "sort", symbol.dtype)
 
 
-def where(tracing: Tracing, condition: Any, *branches: Any) -> Any:
+def emit_where(tracing: SymbolTracing, condition: Any, *branches: Any) -> Any:
     """Write a choice of two values, entry by entry."""
     if len(branches) != 2:
         tracing.refuse("records or noise decide positions", "give numpy.where two values")
     truth = truth_of(tracing, condition)
-    kind = np.result_type(*map(_typed, branches))
+    kind = np.result_type(*map(_get_promotion_type, branches))
     nodes, dims, ordered = [truth.index], [truth.dims], structure.is_ordered(truth)
     for one in branches:
         symbol = one if isinstance(one, Symbol) else tracing.symbol_of(_of_type(one, kind))
@@ -279,11 +298,11 @@ def where(tracing: Tracing, condition: Any, *branches: Any) -> Any:
     return Symbol.of_node(tracing, node, kind, is_array=True, is_ordered=ordered)
 
 
-def _shape_of(tracing: Tracing, dims: list[Shape]) -> Shape:
-    return broadcast(tracing, dims)
+def _shape_of(tracing: SymbolTracing, dims: list[Shape]) -> Shape:
+    return broadcast_symbol_shapes(tracing, dims)
 
 
-def _typed(value: Any) -> Any:
+def _get_promotion_type(value: Any) -> Any:
     if isinstance(value, Symbol):
         return value.dtype.type(0).item() if value.is_weak else value.dtype
     if type(value) in (bool, int, float):
@@ -295,8 +314,8 @@ def _of_type(value: Any, kind: np.dtype[Any]) -> Any:
     return np.asarray(value, dtype=kind) if type(value) in (bool, int, float) else value
 
 
-def clip(
-    tracing: Tracing,
+def emit_clip(
+    tracing: SymbolTracing,
     a: Any,
     a_min: Any = None,
     a_max: Any = None,
@@ -309,15 +328,15 @@ def clip(
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     found = tracing.symbol_of(a)
     if low is not None:
-        found = apply(tracing, np.maximum, [found, low])
+        found = apply_ufunc_rule(tracing, np.maximum, [found, low])
     if high is not None:
-        found = apply(tracing, np.minimum, [found, high])
-    found = structure.copied(found) if low is None and high is None else found
-    return found if dtype is None else structure.converted(found, np.dtype(dtype))
+        found = apply_ufunc_rule(tracing, np.minimum, [found, high])
+    found = structure.copy_symbol(found) if low is None and high is None else found
+    return found if dtype is None else structure.convert_symbol(found, np.dtype(dtype))
 
 
-def _var(
-    tracing: Tracing,
+def _trace_var(
+    tracing: SymbolTracing,
     a: Any,
     axis: Any = None,
     dtype: Any = None,
@@ -328,9 +347,9 @@ def _var(
 ) -> Any:
     symbol, less = tracing.symbol_of(a), ddof if correction is None else correction
     if dtype is not None:
-        symbol = structure.converted(symbol, np.dtype(dtype))
+        symbol = structure.convert_symbol(symbol, np.dtype(dtype))
     apart = symbol - mean_of(tracing, symbol, axis, keepdims=True)
-    squares = apply(tracing, np.multiply, [apart, apart])
+    squares = apply_ufunc_rule(tracing, np.multiply, [apart, apart])
     if isinstance(less, int | float) and less == 0:
         return mean_of(tracing, squares, axis, keepdims=keepdims)
     count: Any = 1
@@ -339,19 +358,19 @@ def _var(
     return sum_of(tracing, squares, axis, keepdims=keepdims) / (count - less)
 
 
-def _std(tracing: Tracing, a: Any, *given: Any, **named: Any) -> Any:
-    return np.sqrt(_var(tracing, a, *given, **named))
+def _trace_std(tracing: SymbolTracing, a: Any, *given: Any, **named: Any) -> Any:
+    return np.sqrt(_trace_var(tracing, a, *given, **named))
 
 
-def round_to(tracing: Tracing, a: Any, decimals: int = 0) -> Any:
+def round_to(tracing: SymbolTracing, a: Any, decimals: int = 0) -> Any:
     """Write a rounding to so many decimals."""
     symbol = tracing.symbol_of(a)
     if symbol.dtype.kind == "b":
-        return structure.converted(symbol, np.dtype(np.float16))
+        return structure.convert_symbol(symbol, np.dtype(np.float16))
     if symbol.dtype.kind != "f":
         if decimals < 0:
             tracing.refuse("numpy.round of whole numbers to fewer digits is not followed")
-        return structure.copied(symbol)
+        return structure.copy_symbol(symbol)
     if decimals == 0:
         return np.rint(symbol)
     factor = 10.0 ** abs(decimals)
@@ -363,7 +382,7 @@ def round_to(tracing: Tracing, a: Any, decimals: int = 0) -> Any:
 RULES: dict[Any, Callable[..., Any]] = {
     np.sum: sum_of,
     np.nansum: sum_of,
-    np.prod: _summing("prod", 1, np.multiply),
+    np.prod: _make_summing_rule("prod", 1, np.multiply),
     np.mean: mean_of,
     np.nanmean: mean_of,
     np.max: max_of,
@@ -372,24 +391,24 @@ RULES: dict[Any, Callable[..., Any]] = {
     np.nanmin: min_of,
     np.argmax: _place_of_extreme("argmax"),
     np.argmin: _place_of_extreme("argmin"),
-    np.ptp: _ptp,
-    np.any: _any,
+    np.ptp: _trace_ptp,
+    np.any: _trace_any,
     np.all: all_of,
     np.count_nonzero: _count_nonzero,
-    np.median: _median,
-    np.nanmedian: _median,
-    np.quantile: _quantile,
-    np.nanquantile: _quantile,
-    np.percentile: _percentile,
-    np.nanpercentile: _percentile,
-    np.cumsum: _cumsum,
-    np.sort: sort,
-    np.where: where,
-    np.clip: clip,
-    np.var: _var,
-    np.nanvar: _var,
-    np.std: _std,
-    np.nanstd: _std,
+    np.median: _trace_median,
+    np.nanmedian: _trace_median,
+    np.quantile: _trace_quantile,
+    np.nanquantile: _trace_quantile,
+    np.percentile: _trace_percentile,
+    np.nanpercentile: _trace_percentile,
+    np.cumsum: _trace_cumsum,
+    np.sort: emit_sort,
+    np.where: emit_where,
+    np.clip: emit_clip,
+    np.var: _trace_var,
+    np.nanvar: _trace_var,
+    np.std: _trace_std,
+    np.nanstd: _trace_std,
     np.round: round_to,
     np.around: round_to,
 }

@@ -29,10 +29,10 @@ from dpaudit.proving.symbols.conversions import (
     axes_of,
     count_entries,
     is_symbolic,
-    listed,
     to_bool,
     to_float,
     to_int,
+    to_list_or_symbol,
     tracing_of,
 )
 from dpaudit.proving.symbols.math_functions import OF_MATH, OF_STATISTICS
@@ -47,13 +47,13 @@ _isinstance, _float, _int, _bool = isinstance, float, int, bool
 def own_builtins(function: Any) -> Iterator[None]:
     """Let code of no library, and what ``function`` is written in, see the shadows of builtins."""
     undo = list[Callable[[], None]]()
-    instead = {id(one): (one, new) for one, new in _replacements()}
+    instead = {id(one): (one, new) for one, new in _make_shadow_replacements()}
     try:
         for held in (vars(math), vars(statistics)):
-            _swap(held, instead, undo)
+            _apply_shadows(held, instead, undo)
         for held in user_names(function):
-            _uncache(held, undo)
-            _swap(held, instead, undo)
+            _remove_caches(held, undo)
+            _apply_shadows(held, instead, undo)
             for name, new in SHADOWS.items():
                 if name not in held:
                     undo.append(partial(held.pop, name, None))
@@ -77,7 +77,7 @@ def user_names(function: Any) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _uncache(held: dict[str, Any], undo: list[Callable[[], None]]) -> None:
+def _remove_caches(held: dict[str, Any], undo: list[Callable[[], None]]) -> None:
     """Let functions that remember results work them out: they would hold symbols afterwards."""
     for name, value in list(held.items()):
         if type(value) is _lru_cache_wrapper:
@@ -85,7 +85,7 @@ def _uncache(held: dict[str, Any], undo: list[Callable[[], None]]) -> None:
             held[name] = value.__wrapped__
 
 
-def _swap(
+def _apply_shadows(
     held: dict[str, Any], instead: dict[int, tuple[Any, Any]], undo: list[Callable[[], None]]
 ) -> None:
     for name, value in list(held.items()):
@@ -95,7 +95,7 @@ def _swap(
             held[name] = new
 
 
-def _replacements() -> Iterator[tuple[Any, Any]]:
+def _make_shadow_replacements() -> Iterator[tuple[Any, Any]]:
     for name, made in OF_MATH.items():
         yield getattr(math, name), _for_symbols(getattr(math, name), made)
     for name, made in OF_STATISTICS.items():
@@ -211,10 +211,10 @@ def get_attribute(value: Any, name: str, *default: Any) -> Any:
 # --- lists -----------------------------------------------------------------------------------
 
 
-def _extreme(original: Any, of_two: Any, name: str) -> Callable[..., Any]:
+def _make_extreme_shadow(original: Any, of_two: Any, name: str) -> Callable[..., Any]:
     @wraps(original)
     def extreme(*given: Any, **named: Any) -> Any:
-        values = listed(given[0]) if len(given) == 1 else list(given)
+        values = to_list_or_symbol(given[0]) if len(given) == 1 else list(given)
         if not is_symbolic(values):
             return original(values, **named) if len(given) == 1 else original(*given, **named)
         tracing = tracing_of(values)
@@ -239,7 +239,7 @@ def _extreme_of_array(values: Any, name: str, named: dict[str, Any]) -> Any:
 
 def sort_entries(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     """Return what ``sorted`` does."""
-    given = listed(values)
+    given = to_list_or_symbol(values)
     if not is_symbolic(given):
         return sorted(given, key=key, reverse=reverse)
     tracing = tracing_of(given)
@@ -253,17 +253,17 @@ def sort_entries(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
 def _of_truths(original: Any, of_two: Any) -> Callable[..., Any]:
     @wraps(original)
     def decide(values: Any) -> Any:
-        given = listed(values)
+        given = to_list_or_symbol(values)
         if _isinstance(given, Symbol):
             given = list(given)
         if not is_symbolic(given):
             return original(given)
-        return reduce(of_two, map(_truth, given))
+        return reduce(of_two, map(_convert_to_truth, given))
 
     return decide
 
 
-def _truth(value: Any) -> Any:
+def _convert_to_truth(value: Any) -> Any:
     return to_bool(value) if _isinstance(value, SYMBOLIC) else _bool(value)
 
 
@@ -276,7 +276,7 @@ def round_number(value: Any, digits: int | None = None) -> Any:
     return as_number(np.round(value, digits), value.dtype)
 
 
-def _telling(original: Any, name: str) -> Callable[..., Any]:
+def _make_refusing_shadow(original: Any, name: str) -> Callable[..., Any]:
     """Return a function that is not told what a symbol is."""
 
     @wraps(original)
@@ -291,7 +291,7 @@ def _telling(original: Any, name: str) -> Callable[..., Any]:
 
 SHADOWS: dict[str, Any] = {
     **{
-        name: _telling(getattr(builtins, name), name)
+        name: _make_refusing_shadow(getattr(builtins, name), name)
         for name in "dir vars id repr ascii callable memoryview bytes bytearray".split()
     },
     "float": OwnFloat,
@@ -303,8 +303,8 @@ SHADOWS: dict[str, Any] = {
     "getattr": get_attribute,
     "len": count_entries,
     "sum": add_up,
-    "min": _extreme(builtins.min, np.minimum, "min"),
-    "max": _extreme(builtins.max, np.maximum, "max"),
+    "min": _make_extreme_shadow(builtins.min, np.minimum, "min"),
+    "max": _make_extreme_shadow(builtins.max, np.maximum, "max"),
     "sorted": sort_entries,
     "any": _of_truths(builtins.any, np.logical_or),
     "all": _of_truths(builtins.all, np.logical_and),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.symbols.symbol import Symbol, Tracing, holds_symbol
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing, holds_symbol
 
 
 def expit(x: Any) -> Any:
@@ -62,7 +62,7 @@ def rule_of(ufunc: Any) -> Callable[..., Any] | None:
     return UFUNCS.get(name) if room is not None and getattr(room, name, None) is ufunc else None
 
 
-def replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
+def make_special_replacements(tracing: SymbolTracing) -> Iterator[tuple[Any, Any]]:
     """Yield functions of scipy and what stands in for them."""
     room = sys.modules.get("scipy.special")
     for name, made in _FUNCTIONS.items() if room is not None else ():
@@ -70,7 +70,7 @@ def replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
 
 
 def _for_symbols(
-    tracing: Tracing, original: Callable[..., Any], made: Callable[..., Any]
+    tracing: SymbolTracing, original: Callable[..., Any], made: Callable[..., Any]
 ) -> Callable[..., Any]:
     @wraps(original)
     def call(value: Any, *given: Any, **named: Any) -> Any:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.program import Shape
-from dpaudit.proving.symbols.memory import Cell, Step
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.memory import Cell, ViewStep
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 Positions = list[int] | None
 MOST_ENTRIES = 1_000_000
@@ -38,7 +38,7 @@ class Pick(NamedTuple):
 # --- operations ------------------------------------------------------------------------------
 
 
-def emit_take(tracing: Tracing, node: int, key: Sequence[Positions]) -> int:
+def emit_take(tracing: SymbolTracing, node: int, key: Sequence[Positions]) -> int:
     """Write that entries are taken at the product of positions."""
     if all(one is None for one in key):
         return node
@@ -48,7 +48,7 @@ def emit_take(tracing: Tracing, node: int, key: Sequence[Positions]) -> int:
     return tracing.node("take", (node,), shape, np.dtype(held.dtype), given)
 
 
-def emit_reshape(tracing: Tracing, node: int, dims: Shape) -> int:
+def emit_reshape(tracing: SymbolTracing, node: int, dims: Shape) -> int:
     """Write that entries get other axes."""
     held = tracing.program.nodes[node]
     if held.shape == dims:
@@ -63,7 +63,7 @@ def emit_reshape(tracing: Tracing, node: int, dims: Shape) -> int:
     return tracing.node("reshape", (before,), dims, np.dtype(held.dtype), {"shape": list(dims)})
 
 
-def emit_transpose(tracing: Tracing, node: int, axes: Sequence[int]) -> int:
+def emit_transpose(tracing: SymbolTracing, node: int, axes: Sequence[int]) -> int:
     """Write that axes get another order."""
     held = tracing.program.nodes[node]
     if list(axes) == sorted(axes):
@@ -72,7 +72,7 @@ def emit_transpose(tracing: Tracing, node: int, axes: Sequence[int]) -> int:
     return tracing.node("transpose", (node,), shape, np.dtype(held.dtype), {"axes": list(axes)})
 
 
-def emit_convert(tracing: Tracing, node: int, dtype: np.dtype[Any]) -> int:
+def emit_convert(tracing: SymbolTracing, node: int, dtype: np.dtype[Any]) -> int:
     """Write that entries are converted, as ``astype`` does."""
     held = tracing.program.nodes[node]
     given = np.dtype(held.dtype)
@@ -86,7 +86,7 @@ def emit_convert(tracing: Tracing, node: int, dtype: np.dtype[Any]) -> int:
     return tracing.node("reshape", (node,), held.shape, dtype, {"shape": list(held.shape)})
 
 
-def emit_broadcast(tracing: Tracing, node: int, dims: Shape) -> int:
+def emit_broadcast(tracing: SymbolTracing, node: int, dims: Shape) -> int:
     """Write that entries are repeated along axes."""
     held = tracing.program.nodes[node]
     if held.shape == dims:
@@ -97,27 +97,27 @@ def emit_broadcast(tracing: Tracing, node: int, dims: Shape) -> int:
     return tracing.node("broadcast", (node,), dims, np.dtype(held.dtype), given)
 
 
-def emit_moved(tracing: Tracing, nodes: Sequence[int], places: NDArray[np.int64]) -> int:
+def emit_moved(tracing: SymbolTracing, nodes: Sequence[int], places: NDArray[np.int64]) -> int:
     """Write that entries go where an array has their numbers, counted through all nodes."""
     flat = places.ravel()
     if len(nodes) == 1:
-        held = known_lengths(tracing, tracing.program.nodes[nodes[0]].shape)
+        held = require_known_lengths(tracing, tracing.program.nodes[nodes[0]].shape)
         size = math.prod(held)
         if len(flat) == size and np.array_equal(flat, np.arange(size)):
             return emit_reshape(tracing, nodes[0], places.shape)
         if (key := _mesh_of(places, held)) is not None:
             return emit_take(tracing, nodes[0], key)
-    rows = [_flat(tracing, one) for one in nodes]
+    rows = [_emit_flat(tracing, one) for one in nodes]
     joined = rows[0] if len(rows) == 1 else emit_concatenate(tracing, rows, 0)
     return emit_reshape(tracing, emit_take(tracing, joined, [flat.tolist()]), places.shape)
 
 
-def _flat(tracing: Tracing, node: int) -> int:
-    held = known_lengths(tracing, tracing.program.nodes[node].shape)
+def _emit_flat(tracing: SymbolTracing, node: int) -> int:
+    held = require_known_lengths(tracing, tracing.program.nodes[node].shape)
     return emit_reshape(tracing, node, (math.prod(held),))
 
 
-def emit_concatenate(tracing: Tracing, nodes: Sequence[int], axis: int) -> int:
+def emit_concatenate(tracing: SymbolTracing, nodes: Sequence[int], axis: int) -> int:
     """Write that arrays of one dtype are joined."""
     if len(nodes) == 1:
         return nodes[0]
@@ -152,7 +152,7 @@ def public_lengths(dims: Shape) -> tuple[int, ...]:
     return tuple(one or 0 for one in dims)
 
 
-def known_lengths(tracing: Tracing, dims: Shape) -> tuple[int, ...]:
+def require_known_lengths(tracing: SymbolTracing, dims: Shape) -> tuple[int, ...]:
     """Return lengths that are all public; refuse others."""
     found = tuple(one for one in dims if one is not None)
     if len(found) != len(dims):
@@ -165,7 +165,7 @@ def known_lengths(tracing: Tracing, dims: Shape) -> tuple[int, ...]:
 def number_entries(symbol: Symbol) -> NDArray[np.int64]:
     """Return the number of each entry in its cell, for writing."""
     if symbol.parent is None or symbol.step is None:
-        dims = known_lengths(symbol.tracing, symbol.dims)
+        dims = require_known_lengths(symbol.tracing, symbol.dims)
         return np.arange(math.prod(dims)).reshape(dims)
     return np.asarray(symbol.step.apply(number_entries(symbol.parent)))
 
@@ -173,9 +173,9 @@ def number_entries(symbol: Symbol) -> NDArray[np.int64]:
 # --- indices ---------------------------------------------------------------------------------
 
 
-def pick(tracing: Tracing, dims: Shape, key: tuple[Any, ...]) -> Pick | None:
+def make_pick(tracing: SymbolTracing, dims: Shape, key: tuple[Any, ...]) -> Pick | None:
     """Return an index as positions of each axis, or nothing where it is no product of such."""
-    items = _expanded(dims, key)
+    items = _expand_key(dims, key)
     arrays = [one for one in items if isinstance(one, np.ndarray)]
     numbers = any(isinstance(one, int) for one in items)
     if len(arrays) > 1 or (arrays and (arrays[0].ndim != 1 or numbers)):
@@ -185,7 +185,7 @@ def pick(tracing: Tracing, dims: Shape, key: tuple[Any, ...]) -> Pick | None:
         if one is None:
             left.append(1)
             continue
-        positions = _positions(tracing, dims[axis], one, axis)
+        positions = _resolve_positions(tracing, dims[axis], one, axis)
         taken.append(positions)
         if not isinstance(one, int):
             left.append(dims[axis] if positions is None else len(positions))
@@ -194,7 +194,7 @@ def pick(tracing: Tracing, dims: Shape, key: tuple[Any, ...]) -> Pick | None:
     return Pick(taken, tuple(left), not arrays, is_number)
 
 
-def _expanded(dims: Shape, key: tuple[Any, ...]) -> list[Any]:
+def _expand_key(dims: Shape, key: tuple[Any, ...]) -> list[Any]:
     """Return an index with one item for each axis, and None for each new one."""
     used = sum(
         one.ndim if _is_mask(one) else 1 for one in key if one is not None and one is not ...
@@ -212,7 +212,7 @@ def _is_mask(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind == "b"
 
 
-def _positions(tracing: Tracing, n: int | None, item: Any, axis: int) -> Positions:
+def _resolve_positions(tracing: SymbolTracing, n: int | None, item: Any, axis: int) -> Positions:
     if isinstance(item, slice) and item in WHOLE:
         return None
     if n is None:
@@ -256,28 +256,30 @@ def _plain_item(item: Any) -> Any:
     return operator.index(item)
 
 
-def take(symbol: Symbol, key: Any) -> Any:
+def take_entries(symbol: Symbol, key: Any) -> Any:
     """Return entries of a symbol: a view where numpy gives one."""
     tracing, items = symbol.tracing, plain_key(key)
-    found = pick(tracing, symbol.dims, items)
+    found = make_pick(tracing, symbol.dims, items)
     if found is None:
-        return _copied(symbol, items)
+        return _copy_indexed_entries(symbol, items)
     if not found.is_view:
-        return fresh(symbol, lambda array: array[items], _taker(tracing, found))
-    step = Step(lambda array: array[items if len(items) > 1 else items[0]], _taker(tracing, found))
+        return make_fresh_symbol(symbol, lambda array: array[items], _make_taker(tracing, found))
+    step = ViewStep(
+        lambda array: array[items if len(items) > 1 else items[0]], _make_taker(tracing, found)
+    )
     if found.is_number:
-        return fresh(symbol, step.apply, step.emit, is_array=False)
+        return make_fresh_symbol(symbol, step.apply, step.emit, is_array=False)
     return symbol.share(found.dims, step)
 
 
-def _taker(tracing: Tracing, found: Pick) -> Any:
+def _make_taker(tracing: SymbolTracing, found: Pick) -> Any:
     def emit(node: int) -> int:
         return emit_reshape(tracing, emit_take(tracing, node, found.key), found.dims)
 
     return emit
 
 
-def fresh(symbol: Symbol, apply: Any, emit: Any, *, is_array: bool = True) -> Any:
+def make_fresh_symbol(symbol: Symbol, apply: Any, emit: Any, *, is_array: bool = True) -> Any:
     """Return what is made of a symbol's entries, in memory of its own."""
     tracing = symbol.tracing
     if (value := symbol.value) is not None:
@@ -287,12 +289,12 @@ def fresh(symbol: Symbol, apply: Any, emit: Any, *, is_array: bool = True) -> An
     return Symbol.of_node(tracing, node, symbol.dtype, is_array=is_array)
 
 
-def _copied(symbol: Symbol, items: tuple[Any, ...]) -> Any:
+def _copy_indexed_entries(symbol: Symbol, items: tuple[Any, ...]) -> Any:
     """Return entries at an index that is no product, in memory of their own."""
     tracing = symbol.tracing
-    dims = known_lengths(tracing, symbol.dims)
+    dims = require_known_lengths(tracing, symbol.dims)
     places = np.arange(math.prod(dims)).reshape(dims)[items]
-    return fresh(
+    return make_fresh_symbol(
         symbol,
         lambda array: array[items],
         lambda node: emit_moved(tracing, [node], np.asarray(places)),
@@ -303,7 +305,7 @@ def _copied(symbol: Symbol, items: tuple[Any, ...]) -> Any:
 # --- views and copies ------------------------------------------------------------------------
 
 
-def reshaped(symbol: Symbol, dims: Shape, *, is_raveled: bool = False) -> Any:
+def reshape_symbol(symbol: Symbol, dims: Shape, *, is_raveled: bool = False) -> Any:
     """Return entries with other axes: a view, a copy, or neither where it is not known.
 
     What is raveled is a view only of memory that is contiguous; so is its result.
@@ -314,9 +316,9 @@ def reshaped(symbol: Symbol, dims: Shape, *, is_raveled: bool = False) -> Any:
         return emit_reshape(tracing, node, dims)
 
     if None in dims:
-        return symbol.share(dims, Step(lambda array: array, emit))
+        return symbol.share(dims, ViewStep(lambda array: array, emit))
     known = public_lengths(dims)
-    step = Step(lambda array: array.reshape(known), emit)
+    step = ViewStep(lambda array: array.reshape(known), emit)
     if symbol.parent is None and symbol.cell.is_ordered:
         return symbol.share(dims, step)
     held = symbol.value if symbol.is_public else number_entries(symbol)
@@ -324,11 +326,11 @@ def reshaped(symbol: Symbol, dims: Shape, *, is_raveled: bool = False) -> Any:
         is_view = held.flags.c_contiguous if is_raveled else None
         if is_view or (is_view is None and np.may_share_memory(held, held.reshape(known))):
             return symbol.share(dims, step)
-        return fresh(symbol, step.apply, emit)
-    return unsure(symbol, fresh(symbol, step.apply, emit))
+        return make_fresh_symbol(symbol, step.apply, emit)
+    return set_unsure_sharing(symbol, make_fresh_symbol(symbol, step.apply, emit))
 
 
-def unsure(symbol: Symbol, found: Symbol) -> Symbol:
+def set_unsure_sharing(symbol: Symbol, found: Symbol) -> Symbol:
     """Return a copy that may be a view: neither may be written into."""
     symbol.cell.shares = found.cell.shares = (
         "writes into an array of which numpy makes a view or a copy by how it lies in memory"
@@ -336,13 +338,13 @@ def unsure(symbol: Symbol, found: Symbol) -> Symbol:
     return found
 
 
-def transposed(symbol: Symbol, axes: Sequence[int]) -> Symbol:
+def transpose_symbol(symbol: Symbol, axes: Sequence[int]) -> Symbol:
     """Return a view whose axes have another order."""
     order, tracing = list(axes), symbol.tracing
     dims = tuple(symbol.dims[one] for one in order)
     return symbol.share(
         dims,
-        Step(
+        ViewStep(
             lambda array: array.transpose(order), lambda node: emit_transpose(tracing, node, order)
         ),
     )
@@ -355,7 +357,7 @@ def is_ordered(symbol: Symbol) -> bool:
     return symbol.ndim < 2 or (symbol.parent is None and symbol.cell.is_ordered)
 
 
-def copied(symbol: Symbol, *, keeps_order: bool = False) -> Symbol:
+def copy_symbol(symbol: Symbol, *, keeps_order: bool = False) -> Symbol:
     """Return the same entries in memory of their own: row after row, or in the order they have."""
     order: Literal["K", "C"] = "K" if keeps_order else "C"
     if (value := symbol.value) is not None:
@@ -364,7 +366,7 @@ def copied(symbol: Symbol, *, keeps_order: bool = False) -> Symbol:
     return Symbol(symbol.tracing, cell, symbol.dims, symbol.dtype, is_array=symbol.is_array)
 
 
-def converted(symbol: Symbol, dtype: np.dtype[Any]) -> Symbol:
+def convert_symbol(symbol: Symbol, dtype: np.dtype[Any]) -> Symbol:
     """Return the entries as numbers of another type, in memory of their own."""
     tracing = symbol.tracing
     if (value := symbol.value) is not None:

@@ -16,10 +16,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from dpaudit.freezing import tracked
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols import structure
-from dpaudit.proving.symbols.operators import apply
-from dpaudit.proving.symbols.reductions import sum_of, where
+from dpaudit.proving.symbols.operators import apply_ufunc_rule
+from dpaudit.proving.symbols.reductions import emit_where, sum_of
 from dpaudit.proving.symbols.statistics import edges_of
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 _HOW_MANY = "asks how many records a condition on records chooses"
 _WITH_ZEROS = "use numpy.where with the condition, and a value for the others"
@@ -44,7 +44,7 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
         self.values, self.mask, self.is_shared = values, mask, is_shared
 
     @property
-    def tracing(self) -> Tracing:
+    def tracing(self) -> SymbolTracing:
         """The run."""
         return self.values.tracing
 
@@ -97,16 +97,16 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
     def filled(self, value: Any) -> Symbol:
         """Return all entries, with a value for those for which the condition does not hold."""
         spread = self.mask[(..., *[None] * len(self.rest))]
-        found = where(self.tracing, spread, self.values, self.dtype.type(value))
+        found = emit_where(self.tracing, spread, self.values, self.dtype.type(value))
         return self.tracing.symbol_of(found)
 
     # --- operations --------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return operate(self, ufunc, method, inputs, options)
+        return apply_subset_ufunc(self, ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        return call(self, function, args, options)
+        return call_subset_function(self, function, args, options)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         self.refuse("an array whose length records decide is taken for one of plain numbers")
@@ -121,7 +121,7 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def astype(self, dtype: Any) -> Subset:
         """Return the entries as numbers of another type."""
-        return Subset(structure.converted(self.values, np.dtype(dtype)), self.mask)
+        return Subset(structure.convert_symbol(self.values, np.dtype(dtype)), self.mask)
 
     def copy(self) -> Subset:
         """Return the same entries."""
@@ -131,14 +131,14 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
         if isinstance(key, Subset):
             if key.mask.index != self.mask.index or key.dtype.kind != "b" or key.rest:
                 self.refuse("chooses by a condition on other records")
-            both = apply(self.tracing, np.logical_and, [self.mask, key.values])
+            both = apply_ufunc_rule(self.tracing, np.logical_and, [self.mask, key.values])
             return Subset(self.values, both)
         items = key if isinstance(key, tuple) else (key,)
         if not isinstance(items[0], slice) or items[0] not in structure.WHOLE:
             self.refuse("takes records by their place among those that a condition chooses")
         axes = (slice(None),) * self.mask.ndim
         self.is_shared = True
-        values = structure.copied(self.values[(*axes, *items[1:])])
+        values = structure.copy_symbol(self.values[(*axes, *items[1:])])
         return Subset(values, self.mask, is_shared=True)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -163,10 +163,10 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
         return f"Subset(shape={('?', *self.rest)}, dtype={self.dtype})"
 
 
-def choose(symbol: Symbol, mask: Symbol) -> Subset:
+def choose_subset(symbol: Symbol, mask: Symbol) -> Subset:
     """Return the entries of a symbol for which a condition holds."""
     _check_mask(symbol, mask)
-    return Subset(structure.copied(symbol), structure.copied(mask))
+    return Subset(structure.copy_symbol(symbol), structure.copy_symbol(mask))
 
 
 def _check_mask(symbol: Symbol, mask: Symbol) -> None:
@@ -189,7 +189,7 @@ def write_chosen(symbol: Symbol, mask: Symbol, value: Any) -> None:
     spread = mask[(..., *[None] * (symbol.ndim - mask.ndim))]
     node = structure.emit_convert(tracing, given.index, symbol.dtype)
     kept = Symbol.of_node(tracing, node, symbol.dtype)
-    symbol[...] = where(tracing, spread, kept, symbol)
+    symbol[...] = emit_where(tracing, spread, kept, symbol)
 
 
 def length_of(value: Symbol | Subset) -> Any:
@@ -198,7 +198,7 @@ def length_of(value: Symbol | Subset) -> Any:
     Examples
     --------
     >>> from dpaudit.proving.symbols.numpy_rules import NUMPY
-    >>> x = Tracing(NUMPY).add("data", [], (5,), "float64", part="")
+    >>> x = SymbolTracing(NUMPY).add("data", [], (5,), "float64", part="")
     >>> length_of(x), length_of(x[x > 0]).is_private
     (5, True)
     """
@@ -212,19 +212,21 @@ def length_of(value: Symbol | Subset) -> Any:
 # --- operators -------------------------------------------------------------------------------
 
 
-def operate(subset: Subset, ufunc: Any, method: str, given: Sequence[Any], options: Any) -> Any:
+def apply_subset_ufunc(
+    subset: Subset, ufunc: Any, method: str, given: Sequence[Any], options: Any
+) -> Any:
     """Return what a universal function makes of a subset and numbers that all its entries meet."""
     into = options.pop("out", (None,))[0]
     if method == "reduce" and ufunc in _REDUCED and isinstance(given[0], Subset):
-        return call(given[0], _REDUCED[ufunc], given, options)
+        return call_subset_function(given[0], _REDUCED[ufunc], given, options)
     if method != "__call__" or options:
         subset.refuse(f"numpy.{ufunc.__name__} of the records that a condition chooses")
-    found = Subset(apply(subset.tracing, ufunc, _all_values(subset, given)), subset.mask)
+    found = Subset(apply_ufunc_rule(subset.tracing, ufunc, _all_values(subset, given)), subset.mask)
     if into is None:
         return found
     if not isinstance(into, Subset) or into.is_shared:
         subset.refuse("writes the records that a condition chooses into another array")
-    into.values = structure.converted(found.values, into.dtype)
+    into.values = structure.convert_symbol(found.values, into.dtype)
     return into
 
 
@@ -251,10 +253,12 @@ def _value_of(subset: Subset, one: Any) -> Any:
 
 def call_method(subset: Subset, function: Any, *given: Any, **named: Any) -> Any:
     """Return what a method makes of a subset."""
-    return call(subset, function, (subset, *given), named)
+    return call_subset_function(subset, function, (subset, *given), named)
 
 
-def call(subset: Subset, function: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
+def call_subset_function(
+    subset: Subset, function: Any, args: Sequence[Any], named: dict[str, Any]
+) -> Any:
     """Return what a function of numpy makes of a subset."""
     named = {key: one for key, one in named.items() if one is not None}
     if "out" in named:
@@ -267,7 +271,7 @@ def call(subset: Subset, function: Any, args: Sequence[Any], named: dict[str, An
         found = subset.tracing.rules.call(subset.tracing, function, tuple(given), by_name)
         return Subset(found, subset.mask)
     if function in _ALONG and isinstance(axis, int) and axis % subset.ndim and args[0] is subset:
-        return _along(subset, function, args, named, axis)
+        return _apply_along_rows(subset, function, args, named, axis)
     rule = _RULES.get(function)
     if rule is None or args[0] is not subset:
         name = getattr(function, "__name__", "?")
@@ -275,7 +279,9 @@ def call(subset: Subset, function: Any, args: Sequence[Any], named: dict[str, An
     return rule(subset, *args[1:], **named)
 
 
-def _along(subset: Subset, function: Any, args: Sequence[Any], named: Any, axis: int) -> Subset:
+def _apply_along_rows(
+    subset: Subset, function: Any, args: Sequence[Any], named: Any, axis: int
+) -> Subset:
     """Return what a function makes of each row by itself."""
     others = args[1:] if function is _NORM else args[2:]
     if (others and function is not _NORM) or named.keys() - {"axis", "ord"}:
@@ -287,7 +293,7 @@ def _along(subset: Subset, function: Any, args: Sequence[Any], named: Any, axis:
     )
 
 
-def _axes(subset: Subset, axis: Any) -> Any:
+def _resolve_subset_axes(subset: Subset, axis: Any) -> Any:
     """Return the axes of all entries that one of a subset stands for."""
     if axis is None:
         return None
@@ -296,18 +302,18 @@ def _axes(subset: Subset, axis: Any) -> Any:
     return tuple(range(subset.mask.ndim))
 
 
-def _sum(subset: Subset, axis: Any = None) -> Any:
-    return sum_of(subset.tracing, subset.filled(0), _axes(subset, axis))
+def _compute_subset_sum(subset: Subset, axis: Any = None) -> Any:
+    return sum_of(subset.tracing, subset.filled(0), _resolve_subset_axes(subset, axis))
 
 
-def _mean(subset: Subset, axis: Any = None) -> Any:
+def _refuse_subset_mean(subset: Subset, axis: Any = None) -> Any:
     subset.refuse(
         "a mean of records that a condition chooses, whose number is not public",
         "divide a noisy sum by a noisy number",
     )
 
 
-def _extreme(function: Any) -> Callable[..., Any]:
+def _make_subset_extreme_rule(function: Any) -> Callable[..., Any]:
     def rule(subset: Subset, axis: Any = None, initial: Any = None) -> Any:
         if initial is None:
             subset.refuse(
@@ -315,57 +321,57 @@ def _extreme(function: Any) -> Callable[..., Any]:
                 "give initial=",
             )
         tracing = subset.tracing
-        named = {"axis": _axes(subset, axis), "initial": initial}
+        named = {"axis": _resolve_subset_axes(subset, axis), "initial": initial}
         return tracing.rules.call(tracing, function, (subset.filled(initial),), named)
 
     return rule
 
 
-def _any(subset: Subset, axis: Any = None) -> Any:
-    return _sum(subset.astype(bool), axis) > 0
+def _compute_subset_any(subset: Subset, axis: Any = None) -> Any:
+    return _compute_subset_sum(subset.astype(bool), axis) > 0
 
 
-def _all(subset: Subset, axis: Any = None) -> Any:
+def _compute_subset_all(subset: Subset, axis: Any = None) -> Any:
     truth = subset.astype(bool)
-    lies = Subset(apply(subset.tracing, np.logical_not, [truth.values]), subset.mask)
-    return _sum(lies, axis) <= 0
+    lies = Subset(apply_ufunc_rule(subset.tracing, np.logical_not, [truth.values]), subset.mask)
+    return _compute_subset_sum(lies, axis) <= 0
 
 
 def _count_nonzero(subset: Subset, axis: Any = None) -> Any:
-    return _sum(subset.astype(bool), axis)
+    return _compute_subset_sum(subset.astype(bool), axis)
 
 
-def _histogram(subset: Subset, bins: Any = 10, range: Any = None) -> Any:
+def _compute_subset_histogram(subset: Subset, bins: Any = 10, range: Any = None) -> Any:
     edges = edges_of(subset.tracing, bins, range)
     beyond = float(edges[-1] + (edges[-1] - edges[0]) + 1)
-    values = structure.converted(subset.values, np.dtype(np.float64))
+    values = structure.convert_symbol(subset.values, np.dtype(np.float64))
     tracing = subset.tracing
     return tracing.rules.call(
         tracing, np.histogram, (Subset(values, subset.mask).filled(beyond), edges), {}
     )
 
 
-def _bincount(subset: Subset, weights: Any = None, minlength: Any = 0) -> Any:
+def _compute_subset_bincount(subset: Subset, weights: Any = None, minlength: Any = 0) -> Any:
     if weights is not None or subset.rest:
         subset.refuse("numpy.bincount of chosen records is given weights")
     tracing = subset.tracing
     number = int(minlength)
-    filled = Subset(structure.converted(subset.values, np.dtype(np.int64)), subset.mask)
+    filled = Subset(structure.convert_symbol(subset.values, np.dtype(np.int64)), subset.mask)
     counts = tracing.rules.call(
         tracing, np.bincount, (np.ravel(filled.filled(number)),), {"minlength": number + 1}
     )
     return counts[:number]
 
 
-def _shape(subset: Subset) -> Any:
+def _get_subset_shape(subset: Subset) -> Any:
     return subset.shape
 
 
-def _ndim(subset: Subset) -> int:
+def _get_subset_ndim(subset: Subset) -> int:
     return subset.ndim
 
 
-def _size(subset: Subset) -> Any:
+def _get_subset_size(subset: Subset) -> Any:
     return subset.size
 
 
@@ -381,19 +387,19 @@ _REDUCED = {
     np.logical_and: np.all,
 }
 _RULES: dict[Any, Callable[..., Any]] = {
-    np.sum: _sum,
-    np.nansum: _sum,
-    np.mean: _mean,
-    np.average: _mean,
-    np.max: _extreme(np.max),
-    np.min: _extreme(np.min),
-    np.any: _any,
-    np.all: _all,
+    np.sum: _compute_subset_sum,
+    np.nansum: _compute_subset_sum,
+    np.mean: _refuse_subset_mean,
+    np.average: _refuse_subset_mean,
+    np.max: _make_subset_extreme_rule(np.max),
+    np.min: _make_subset_extreme_rule(np.min),
+    np.any: _compute_subset_any,
+    np.all: _compute_subset_all,
     np.count_nonzero: _count_nonzero,
-    np.histogram: _histogram,
-    np.bincount: _bincount,
-    np.shape: _shape,
-    np.ndim: _ndim,
-    np.size: _size,
+    np.histogram: _compute_subset_histogram,
+    np.bincount: _compute_subset_bincount,
+    np.shape: _get_subset_shape,
+    np.ndim: _get_subset_ndim,
+    np.size: _get_subset_size,
 }
 _METHODS = {name: getattr(np, name) for name in f"{_NAMES} clip round".split()}

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 import dpaudit.faults.codes as faults
 from dpaudit.freezing import tracked
 from dpaudit.proving.program import Node, Program, Shape
-from dpaudit.proving.refusals import NotProved, Refusal
-from dpaudit.proving.symbols.keys import FEW, digest, key_of, name_of
-from dpaudit.proving.symbols.memory import Cell, Step
+from dpaudit.proving.refusals import NotProved, ProofRefusal
+from dpaudit.proving.symbols.keys import FEW, compute_content_digest, key_of, name_of
+from dpaudit.proving.symbols.memory import Cell, ViewStep
 
 FROM_DATA, FROM_DRAWS = 1, 2
 """What flows into a node, as bits."""
@@ -33,13 +33,15 @@ _NUMBERS = "biuf"
 _FRESH = frozenset(("data", "draw", "decide", "size"))
 
 
-class Rules(Protocol):
+class SymbolRules(Protocol):
     """What numpy's operators, functions and indices make of symbols."""
 
-    def operate(self, tracing: Tracing, ufunc: Any, method: str, given: Any, options: Any) -> Any:
+    def operate(
+        self, tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any
+    ) -> Any:
         """Return what a universal function, by its method, makes of symbols and arrays."""
 
-    def call(self, tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
+    def call(self, tracing: SymbolTracing, function: Any, args: Any, named: Any) -> Any:
         """Return what any other function of numpy makes of arguments that hold symbols."""
 
     def take(self, symbol: Symbol, key: Any) -> Any:
@@ -53,7 +55,7 @@ class Rules(Protocol):
 
 
 @dataclass(eq=False)
-class Tracing:
+class SymbolTracing:
     """One run on symbols: the program that it writes, and the first thing that is not followed.
 
     Parameters
@@ -75,9 +77,9 @@ class Tracing:
         a cache say, is none of this one.
     """
 
-    rules: Rules
+    rules: SymbolRules
     program: Program = field(default_factory=Program)
-    refusal: Refusal | None = None
+    refusal: ProofRefusal | None = None
     taints: list[int] = field(default_factory=list)
     known: dict[Any, int] = field(default_factory=dict)
     place: str = ""
@@ -147,7 +149,11 @@ class Tracing:
     def constant_node(self, value: NDArray[Any]) -> int:
         """Return the node of public numbers, as they are now."""
         content = value.tobytes()
-        key = (value.dtype, value.shape, content if value.size <= FEW else digest(content))
+        key = (
+            value.dtype,
+            value.shape,
+            content if value.size <= FEW else compute_content_digest(content),
+        )
         if (found := self.known.get(key)) is None:
             given = {"value": value.copy()}
             found = self.node("constant", (), value.shape, value.dtype, given)
@@ -172,7 +178,7 @@ class Tracing:
 
     def refuse(self, reason: str, cure: str = "", fault: str | None = None) -> NoReturn:
         """Note a refusal, for good, and raise it."""
-        found = Refusal(tracked.place(), reason, cure, fault)
+        found = ProofRefusal(tracked.place(), reason, cure, fault)
         self.refusal = self.refusal or found
         raise NotProved(found)
 
@@ -216,13 +222,13 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     __array_priority__ = 3000.0
     is_scale = True
 
-    tracing: Tracing
+    tracing: SymbolTracing
     program: Program
     cell: Cell
     dims: Shape
     dtype: np.dtype[Any]
     parent: Symbol | None
-    step: Step | None
+    step: ViewStep | None
     is_array: bool
     is_weak: bool
     cached: tuple[int, int]
@@ -230,13 +236,13 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def __init__(
         self,
-        tracing: Tracing,
+        tracing: SymbolTracing,
         cell: Cell,
         dims: Shape,
         dtype: np.dtype[Any],
         *,
         parent: Symbol | None = None,
-        step: Step | None = None,
+        step: ViewStep | None = None,
         is_array: bool | None = None,
         is_weak: bool = False,
     ) -> None:
@@ -257,7 +263,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     @classmethod
     def of_node(
         cls,
-        tracing: Tracing,
+        tracing: SymbolTracing,
         node: int,
         dtype: np.dtype[Any] | None = None,
         *,
@@ -274,7 +280,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     def __setattr__(self, name: str, value: Any) -> None:
         self.tracing.refuse(f"sets .{name} of an array", "use numpy.reshape or a copy")
 
-    def share(self, dims: Shape, step: Step, *, is_array: bool = True) -> Symbol:
+    def share(self, dims: Shape, step: ViewStep, *, is_array: bool = True) -> Symbol:
         """Return entries that share this memory; those of a number are copied, as it stays."""
         held = self if self.is_array else self._apart()
         return Symbol(
@@ -409,7 +415,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
             raise AttributeError(name)
         if name in ("real", "itemsize"):
             return self if name == "real" else self.dtype.itemsize
-        tracing: Tracing = self.__dict__["tracing"]
+        tracing: SymbolTracing = self.__dict__["tracing"]
         if (found := tracing.rules.method(self, name)) is not None:
             return found
         if not hasattr(np.ndarray if self.is_array else np.float64, name):

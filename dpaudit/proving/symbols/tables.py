@@ -7,13 +7,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpaudit.proving.symbols.by_category import Counts
-from dpaudit.proving.symbols.columns import Column, count_rows, joined
+from dpaudit.proving.symbols.by_category import CategoryCounts
+from dpaudit.proving.symbols.columns import ColumnSymbol, count_rows, joined
 from dpaudit.proving.symbols.labels import Labels
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 
-class Table:
+class TableSymbol:
     """A table.
 
     Parameters
@@ -30,13 +30,13 @@ class Table:
 
     def __init__(
         self,
-        tracing: Tracing,
+        tracing: SymbolTracing,
         parts: Mapping[str, Symbol | Labels],
         mask: Symbol | None = None,
     ) -> None:
         self.__dict__.update(tracing=tracing, parts=dict(parts), mask=mask)
 
-    tracing: Tracing
+    tracing: SymbolTracing
     parts: dict[str, Symbol | Labels]
     mask: Symbol | None
 
@@ -50,24 +50,24 @@ class Table:
 
         return pandas.DataFrame({name: [0.0] for name in self.parts})
 
-    def column(self, name: Any) -> Column:
+    def column(self, name: Any) -> ColumnSymbol:
         """Return a column by its name."""
         if name not in self.parts:
             raise KeyError(name)
-        return Column(self.parts[name], self.mask)
+        return ColumnSymbol(self.parts[name], self.mask)
 
-    def some(self, names: list[Any]) -> Table:
+    def some(self, names: list[Any]) -> TableSymbol:
         """Return a table of some columns."""
-        return Table(self.tracing, {name: self.parts[name] for name in names}, self.mask)
+        return TableSymbol(self.tracing, {name: self.parts[name] for name in names}, self.mask)
 
-    def chosen(self, condition: Column) -> Table:
+    def chosen(self, condition: ColumnSymbol) -> TableSymbol:
         """Return a table of the rows of which a condition is true."""
-        return Table(self.tracing, self.parts, joined(self.mask, condition))
+        return TableSymbol(self.tracing, self.parts, joined(self.mask, condition))
 
     # --- what pandas has -----------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, Column):
+        if isinstance(key, ColumnSymbol):
             return self.chosen(key)
         if isinstance(key, list) and all(isinstance(one, str) for one in key):
             return self.some(key)
@@ -84,7 +84,7 @@ class Table:
         """Return what a column is to hold."""
         first = next(iter(self.parts.values()))
         rows = first.codes if isinstance(first, Labels) else first
-        if isinstance(value, Column):
+        if isinstance(value, ColumnSymbol):
             if value.mask is not None:
                 self.refuse("writes a column of some rows into a table")
             return value.values_
@@ -135,18 +135,18 @@ class Table:
         found = np.stack(columns, axis=1)
         return found if dtype is None else found.astype(dtype)
 
-    def assign(self, **columns: Any) -> Table:
+    def assign(self, **columns: Any) -> TableSymbol:
         """Return a table with further columns."""
         made = self.copy()
         for name, one in columns.items():
             made[name] = one(made) if callable(one) else one
         return made
 
-    def copy(self, deep: bool = True) -> Table:
+    def copy(self, deep: bool = True) -> TableSymbol:
         """Return the same table."""
-        return Table(self.tracing, self.parts, self.mask)
+        return TableSymbol(self.tracing, self.parts, self.mask)
 
-    def drop(self, *, columns: Any) -> Table:
+    def drop(self, *, columns: Any) -> TableSymbol:
         """Return a table without some columns."""
         without = [columns] if isinstance(columns, str) else list(columns)
         return self.some([name for name in self.parts if name not in without])
@@ -167,7 +167,7 @@ class Table:
     def __contains__(self, name: Any) -> bool:
         return name in self.parts
 
-    def __deepcopy__(self, memo: Any) -> Table:
+    def __deepcopy__(self, memo: Any) -> TableSymbol:
         return self.copy()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -196,13 +196,13 @@ class Table:
 class _Located:
     """``table.loc``."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableSymbol) -> None:
         self.table = table
 
     def __getitem__(self, key: Any) -> Any:
         rows, *columns = key if isinstance(key, tuple) else (key,)
         found = self.table
-        if isinstance(rows, Column):
+        if isinstance(rows, ColumnSymbol):
             found = found.chosen(rows)
         elif not (isinstance(rows, slice) and rows == slice(None)):
             found.refuse("takes rows of a table by their place", "take them by a condition")
@@ -211,10 +211,10 @@ class _Located:
     def __setitem__(self, key: Any, value: Any) -> None:
         table = self.table
         rows, *columns = key if isinstance(key, tuple) else (key,)
-        if not isinstance(rows, Column) or len(columns) != 1 or columns[0] not in table.parts:
+        if not isinstance(rows, ColumnSymbol) or len(columns) != 1 or columns[0] not in table.parts:
             table.refuse("writes into a table", "write whole columns: table[name] = ...")
         column = table.column(columns[0])
-        if table.mask is not None or (isinstance(value, Column) and value.mask is not None):
+        if table.mask is not None or (isinstance(value, ColumnSymbol) and value.mask is not None):
             table.refuse("writes into some rows of a table", "write whole columns")
         table[columns[0]] = column.where(~rows, value)
 
@@ -228,27 +228,27 @@ class Groups:
         Of which table, and by which column.
     """
 
-    def __init__(self, table: Table, keys: Column, value: Any = None) -> None:
+    def __init__(self, table: TableSymbol, keys: ColumnSymbol, value: Any = None) -> None:
         self.table, self.keys, self.value = table, keys, value
 
     def __getitem__(self, name: Any) -> Groups:
         return Groups(self.table, self.keys, self.table.column(name))
 
-    def size(self) -> Counts:
+    def size(self) -> CategoryCounts:
         """Return how many rows each category has."""
-        return Counts(self.keys, None)
+        return CategoryCounts(self.keys, None)
 
-    def sum(self, **named: Any) -> Counts:
+    def sum(self, **named: Any) -> CategoryCounts:
         """Return the sum of each category."""
         if self.value is None:
             self.table.refuse("sums all columns by category", "choose one: groupby(a)[b].sum()")
-        return Counts(self.keys, self.value)
+        return CategoryCounts(self.keys, self.value)
 
-    def count(self) -> Counts:
+    def count(self) -> CategoryCounts:
         """Return how many rows each category has."""
         if self.value is None:
             self.table.refuse("counts all columns by category", "use .size()")
-        return Counts(self.keys, None)
+        return CategoryCounts(self.keys, None)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols import structure
-from dpaudit.proving.symbols.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 
-def write(symbol: Symbol, key: Any, value: Any) -> None:
+def write_symbol(symbol: Symbol, key: Any, value: Any) -> None:
     """Write entries of a symbol, as numpy does."""
     tracing = symbol.tracing
     if not symbol.is_array:
@@ -25,10 +25,10 @@ def write(symbol: Symbol, key: Any, value: Any) -> None:
         into[items] = numbers
         symbol.cell.version += 1
         return
-    _replace(symbol, _written(symbol, items, given))
+    _set_memory_node(symbol, _emit_written(symbol, items, given))
 
 
-def _replace(symbol: Symbol, node: int) -> None:
+def _set_memory_node(symbol: Symbol, node: int) -> None:
     """Let the memory of a symbol hold a node from now on."""
     cell = symbol.cell
     cell.node, cell.value = node, None
@@ -41,17 +41,19 @@ def _base_of(symbol: Symbol) -> Symbol:
     return symbol
 
 
-def _written(symbol: Symbol, items: tuple[Any, ...], given: Symbol) -> int:
+def _emit_written(symbol: Symbol, items: tuple[Any, ...], given: Symbol) -> int:
     tracing = symbol.tracing
-    found = structure.pick(tracing, symbol.dims, items)
+    found = structure.make_pick(tracing, symbol.dims, items)
     base = _base_of(symbol)
     if found is not None and symbol is base:
         dims, key = found.dims, found.key
     else:
         numbers = structure.number_entries(symbol)
         places = np.asarray(numbers[items])
-        return _scattered(base, places, _entry(tracing, given, places.shape, symbol.dtype))
-    entry = _entry(tracing, given, dims, symbol.dtype)
+        return _emit_scattered(
+            base, places, _emit_written_entry(tracing, given, places.shape, symbol.dtype)
+        )
+    entry = _emit_written_entry(tracing, given, dims, symbol.dtype)
     if all(one is None for one in key) and tracing.program.nodes[entry].shape == symbol.dims:
         return entry
     kept = tuple(n if one is None else len(one) for one, n in zip(key, symbol.dims, strict=True))
@@ -60,7 +62,9 @@ def _written(symbol: Symbol, items: tuple[Any, ...], given: Symbol) -> int:
     return tracing.node("assign", (base.index, entry), base.dims, symbol.dtype, {"key": list(key)})
 
 
-def _entry(tracing: Tracing, given: Symbol, dims: Shape, dtype: np.dtype[Any]) -> int:
+def _emit_written_entry(
+    tracing: SymbolTracing, given: Symbol, dims: Shape, dtype: np.dtype[Any]
+) -> int:
     """Return what is written as a node of a shape, or of none, and of the array's type."""
     node = structure.emit_convert(tracing, given.index, dtype)
     held = tracing.program.nodes[node].shape
@@ -80,16 +84,16 @@ def _check_fits(held: Shape, dims: Shape) -> None:
     np.broadcast_to(np.empty(structure.public_lengths(held)), into)
 
 
-def _scattered(base: Symbol, places: NDArray[np.int64], entry: int) -> int:
+def _emit_scattered(base: Symbol, places: NDArray[np.int64], entry: int) -> int:
     """Return the node of an array some of whose entries, by number, are written."""
     tracing, dims = base.tracing, base.dims
-    flat = structure.emit_moved(tracing, [base.index], np.arange(_size(dims)))
+    flat = structure.emit_moved(tracing, [base.index], np.arange(_count_dims_entries(dims)))
     if tracing.program.nodes[entry].shape != ():
         entry = structure.emit_reshape(tracing, entry, (places.size,))
     key = {"key": [places.ravel().tolist()]}
-    made = tracing.node("assign", (flat, entry), (_size(dims),), base.dtype, key)
+    made = tracing.node("assign", (flat, entry), (_count_dims_entries(dims),), base.dtype, key)
     return structure.emit_reshape(tracing, made, dims)
 
 
-def _size(dims: Shape) -> int:
+def _count_dims_entries(dims: Shape) -> int:
     return int(np.prod([one or 0 for one in dims], dtype=np.int64))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpaudit.errors import DpauditError
-from dpaudit.scan.accountants.cases import Question
+from dpaudit.scan.accountants.cases import AccountantQuestion
 
 Outcome = Literal["answer", "nothing", "raised", "slow", "died"]
 CHILD = Path(__file__).parent / "plain" / "child.py"
@@ -26,7 +26,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class MethodAnswer:
     """What one way of asking an accountant gave.
 
     Parameters
@@ -48,7 +48,7 @@ class Answer:
     """
 
     method: str
-    question: Question
+    question: AccountantQuestion
     outcome: Outcome
     values: tuple[float, ...] = ()
     words: str = ""
@@ -56,15 +56,15 @@ class Answer:
     warnings: tuple[str, ...] = ()
 
 
-def ask(
+def ask_in_environment(
     module: Path,
-    asked: Sequence[tuple[str, Question]],
+    asked: Sequence[tuple[str, AccountantQuestion]],
     *,
     python: str = sys.executable,
     seconds: float = SECONDS,
     memory: int | None = MEMORY,
     advance: Callable[[int], None] = lambda count: None,
-) -> list[Answer]:
+) -> list[MethodAnswer]:
     """Return the answers to pairs of a method and a question, in order.
 
     Parameters
@@ -94,19 +94,21 @@ def ask(
         "seconds": seconds,
         "memory": memory or 0,
     }
-    found: list[Answer] = []
-    for said in _lines(module, work, python):
+    found: list[MethodAnswer] = []
+    for said in _read_child_lines(module, work, python):
         if "failed" in said:
             raise DpauditError(f"{module.stem}: cannot be loaded: {said['failed']}")
         if "id" in said:
-            found.append(_read(said, *asked[said["id"]]))
+            found.append(_parse_child_answer(said, *asked[said["id"]]))
             advance(1)
     if len(found) < len(asked):
         raise DpauditError(f"{module.stem}: the process that asks it ended before it was done")
     return found
 
 
-def _lines(module: Path, work: Mapping[str, Any], python: str) -> Iterator[dict[str, Any]]:
+def _read_child_lines(
+    module: Path, work: Mapping[str, Any], python: str
+) -> Iterator[dict[str, Any]]:
     """Yield what the asking process says."""
     environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryFile() as given:
@@ -126,7 +128,9 @@ def _lines(module: Path, work: Mapping[str, Any], python: str) -> Iterator[dict[
                 process.kill()
 
 
-def _read(said: Mapping[str, Any], method: str, question: Question) -> Answer:
+def _parse_child_answer(
+    said: Mapping[str, Any], method: str, question: AccountantQuestion
+) -> MethodAnswer:
     outcome: Outcome = "answer"
     values: tuple[float, ...] = ()
     words = ""
@@ -140,7 +144,7 @@ def _read(said: Mapping[str, Any], method: str, question: Question) -> Answer:
         outcome = "nothing"
     else:
         values = tuple(float(value) for value in said["values"])
-    return Answer(
+    return MethodAnswer(
         method=method,
         question=question,
         outcome=outcome,

@@ -12,7 +12,7 @@ States = Literal["upper bound", "lower bound", "bounds", "estimate"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class PublicFault:
     """A fault that is public: what it is found in, and where it is told of.
 
     Parameters
@@ -35,7 +35,7 @@ class Known:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method:
+class AccountantMethod:
     """One way to an answer.
 
     Parameters
@@ -62,11 +62,11 @@ class Method:
     where: str
     relation: str = "add-remove-record"
     audits: bool = False
-    known: tuple[Known, ...] = ()
+    known: tuple[PublicFault, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accountant:
+class AccountantCard:
     """A package that accounts for privacy.
 
     Parameters
@@ -86,7 +86,7 @@ class Accountant:
     distribution: str
     versions: tuple[str, ...]
     home: str
-    methods: tuple[Method, ...]
+    methods: tuple[AccountantMethod, ...]
     requirements: tuple[str, ...] = ()
 
     @property

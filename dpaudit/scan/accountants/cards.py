@@ -3,74 +3,74 @@
 from __future__ import annotations
 
 from dpaudit.errors import UnknownName
-from dpaudit.scan.accountants.card import Accountant, Known, Method
+from dpaudit.scan.accountants.card import AccountantCard, AccountantMethod, PublicFault
 
 _REPLACE = "replace-record"
 # Answers that this project has quoted as wrong since it compared accountants.
 _HERE = "tests/accounting/test_known_wrong_answers.py"
 _SENSITIVITY = "https://github.com/google/differential-privacy/issues/378"
 
-DP_ACCOUNTING = Accountant(
+DP_ACCOUNTING = AccountantCard(
     name="dp-accounting",
     distribution="dp-accounting",
     versions=("0.6.0",),
     home="https://github.com/google/differential-privacy/tree/main/python/dp_accounting",
     methods=(
-        Method(
+        AccountantMethod(
             name="PLDAccountant",
             states="upper bound",
             where="PrivacyAccountant.get_epsilon: the current epsilon, accounting for all composed "
             "events; distributions are rounded pessimistically by default. Randomised response is "
             "asked under the relation it is defined for, the replacement of a record",
-            known=(Known(thread=_HERE, kinds=("response",)),),
+            known=(PublicFault(thread=_HERE, kinds=("response",)),),
         ),
-        Method(
+        AccountantMethod(
             name="PLDAccountant, replace one",
             states="upper bound",
             where="as PLDAccountant, with NeighboringRelation.REPLACE_ONE; GaussianDpEvent is the "
             "sum of values of norm at most C and noise of noise_multiplier times C",
             relation=_REPLACE,
         ),
-        Method(
+        AccountantMethod(
             name="RdpAccountant",
             states="upper bound",
             where="PrivacyAccountant.get_epsilon; RdpAccountant.rdp: the RDP values at each order",
         ),
-        Method(
+        AccountantMethod(
             name="RdpAccountant, replace one",
             states="upper bound",
             where="as RdpAccountant, with NeighboringRelation.REPLACE_ONE; GaussianDpEvent is the "
             "sum of values of norm at most C and noise of noise_multiplier times C",
             relation=_REPLACE,
-            known=(Known(thread=_SENSITIVITY, kinds=("gaussian",)),),
+            known=(PublicFault(thread=_SENSITIVITY, kinds=("gaussian",)),),
         ),
-        Method(
+        AccountantMethod(
             name="pessimistic distribution",
             states="upper bound",
             where="privacy_loss_distribution, pessimistic_estimate=True: the hockey-stick "
             "divergence computed is an upper estimate of the real value",
         ),
-        Method(
+        AccountantMethod(
             name="optimistic distribution",
             states="lower bound",
             where="privacy_loss_distribution, pessimistic_estimate=False: rounded the other way, "
             "for a lower estimate",
-            known=(Known(thread=_HERE),),
+            known=(PublicFault(thread=_HERE),),
         ),
-        Method(
+        AccountantMethod(
             name="get_epsilon_gaussian",
             states="upper bound",
             where="gaussian_mechanism: epsilon, or noise, of the Gaussian mechanism with the given "
             "parameters, to a tolerance of 1e-12",
         ),
-        Method(
+        AccountantMethod(
             name="advanced_composition",
             states="upper bound",
             where="pld.accountant.advanced_composition: total_epsilon such that the result is "
             "still (total_epsilon, total_delta)-DP",
-            known=(Known(thread=_HERE, kinds=("pure", "approximate")),),
+            known=(PublicFault(thread=_HERE, kinds=("pure", "approximate")),),
         ),
-        Method(
+        AccountantMethod(
             name="get_smallest_noise",
             states="upper bound",
             where="pld.accountant.get_smallest_*_noise: the smallest noise for which the mechanism "
@@ -79,78 +79,78 @@ DP_ACCOUNTING = Accountant(
     ),
 )
 
-PRV_ACCOUNTANT = Accountant(
+PRV_ACCOUNTANT = AccountantCard(
     name="prv-accountant",
     distribution="prv-accountant",
     versions=("0.2.0",),
     home="https://github.com/microsoft/prv_accountant",
     requirements=("setuptools<81",),
     methods=(
-        Method(
+        AccountantMethod(
             name="PRVAccountant",
             states="bounds",
             where="PRVAccountant.compute_epsilon: returns lower bound, estimate and upper bound",
-            known=(Known(thread=_HERE, kinds=("pure", "response")),),
+            known=(PublicFault(thread=_HERE, kinds=("pure", "response")),),
         ),
     ),
 )
 
-AUTODP = Accountant(
+AUTODP = AccountantCard(
     name="autodp",
     distribution="autodp",
     versions=("0.2.3.1",),
     home="https://github.com/yuxiangw/autodp",
     methods=(
-        Method(
+        AccountantMethod(
             name="Composition",
             states="upper bound",
             where="autodp_core.Mechanism.get_approxDP: epsilon as a function of delta; "
             "get_RDP: the divergence as a function of the order",
         ),
-        Method(
+        AccountantMethod(
             name="one mechanism",
             states="upper bound",
             where="autodp_core.Mechanism.get_approxDP and get_RDP of one mechanism",
         ),
-        Method(
+        AccountantMethod(
             name="ComposeGaussian",
             states="upper bound",
             where="transformer_zoo.ComposeGaussian: composes Gaussian mechanisms exactly",
         ),
-        Method(
+        AccountantMethod(
             name="ComposeAFA",
             states="estimate",
             where="transformer_zoo.ComposeAFA: the Fourier accountant, exact up to quadrature",
-            known=(Known(thread=_HERE),),
+            known=(PublicFault(thread=_HERE),),
         ),
     ),
 )
 
-OPACUS = Accountant(
+OPACUS = AccountantCard(
     name="opacus",
     distribution="opacus",
     versions=("1.6.0",),
     home="https://github.com/pytorch/opacus",
     methods=(
-        Method(
+        AccountantMethod(
             name="RDPAccountant",
             states="upper bound",
             where="RDPAccountant.get_epsilon: the privacy budget expended so far; compute_rdp: RDP "
             "guarantees of the sampled Gaussian mechanism",
         ),
-        Method(
+        AccountantMethod(
             name="PRVAccountant",
             states="upper bound",
             where="PRVAccountant.get_epsilon: returns the upper bound, 'as we want guarantee, not "
             "just estimate'",
         ),
-        Method(
+        AccountantMethod(
             name="GaussianAccountant",
             states="estimate",
             where="GaussianAccountant warns that it 'can underestimate privacy expenditure'",
-            known=(Known(thread="https://arxiv.org/abs/2106.02848"),),
+            known=(PublicFault(thread="https://arxiv.org/abs/2106.02848"),),
         ),
-        Method(
+        AccountantMethod(
             name="get_noise_multiplier",
             states="upper bound",
             where="get_noise_multiplier: the noise level sigma to ensure the privacy budget",
@@ -158,18 +158,18 @@ OPACUS = Accountant(
     ),
 )
 
-SMARTNOISE_SQL = Accountant(
+SMARTNOISE_SQL = AccountantCard(
     name="smartnoise-sql",
     distribution="smartnoise-sql",
     versions=("1.0.10",),
     home="https://github.com/opendp/smartnoise-sdk",
     methods=(
-        Method(
+        AccountantMethod(
             name="Odometer",
             states="upper bound",
             where="Odometer.spent: k-fold homogeneous composition from Kairouz et al., Theorem 3.4",
         ),
-        Method(
+        AccountantMethod(
             name="OdometerHeterogeneous",
             states="upper bound",
             where="OdometerHeterogeneous.spent: heterogeneous composition from Kairouz et al., "
@@ -178,14 +178,14 @@ SMARTNOISE_SQL = Accountant(
     ),
 )
 
-DIFFPRIVLIB = Accountant(
+DIFFPRIVLIB = AccountantCard(
     name="diffprivlib",
     distribution="diffprivlib",
     versions=("0.6.6",),
     home="https://github.com/IBM/differential-privacy-library",
     requirements=("scikit-learn<1.7",),
     methods=(
-        Method(
+        AccountantMethod(
             name="BudgetAccountant",
             states="upper bound",
             where="BudgetAccountant.total: the total current privacy spend, by the rules of "
@@ -194,31 +194,31 @@ DIFFPRIVLIB = Accountant(
     ),
 )
 
-JAX_PRIVACY = Accountant(
+JAX_PRIVACY = AccountantCard(
     name="jax-privacy",
     distribution="jax-privacy",
     versions=("2.0.0",),
     home="https://github.com/google-deepmind/jax_privacy",
     methods=(
-        Method(
+        AccountantMethod(
             name="RdpAccountantConfig",
             states="upper bound",
             where="accounting.accountants: bounds on DP epsilon (given delta) for DP-SGD",
         ),
-        Method(
+        AccountantMethod(
             name="PldAccountantConfig",
             states="upper bound",
             where="accounting.accountants: bounds on DP epsilon (given delta) for DP-SGD",
         ),
-        Method(
+        AccountantMethod(
             name="CanaryScoreAuditor.epsilon_from_gdp",
             states="lower bound",
             audits=True,
             where="CanaryScoreAuditor.epsilon_from_gdp: an epsilon by Gaussian DP; significance is "
             "the allowed probability of failure, one minus the confidence",
-            known=(Known(thread="https://github.com/google-deepmind/jax_privacy/pull/270"),),
+            known=(PublicFault(thread="https://github.com/google-deepmind/jax_privacy/pull/270"),),
         ),
-        Method(
+        AccountantMethod(
             name="CanaryScoreAuditor.epsilon_clopper_pearson",
             states="lower bound",
             audits=True,
@@ -228,13 +228,13 @@ JAX_PRIVACY = Accountant(
     ),
 )
 
-PRIVACY_ESTIMATES = Accountant(
+PRIVACY_ESTIMATES = AccountantCard(
     name="privacy-estimates",
     distribution="privacy-estimates",
     versions=("0.1.0.post1",),
     home="https://github.com/microsoft/responsible-ai-toolbox-privacy",
     methods=tuple(
-        Method(
+        AccountantMethod(
             name=f"compute_eps_lo, {method}",
             states="lower bound",
             audits=True,
@@ -244,18 +244,18 @@ PRIVACY_ESTIMATES = Accountant(
     ),
 )
 
-RISKCAL = Accountant(
+RISKCAL = AccountantCard(
     name="riskcal",
     distribution="riskcal",
     versions=("1.5.1",),
     home="https://github.com/bogdan-kulynych/riskcal",
     methods=(
-        Method(
+        AccountantMethod(
             name="CTDAccountant",
             states="upper bound",
             where="CTDAccountant.get_epsilon, get_advantage: by connect-the-dots of dp-accounting",
         ),
-        Method(
+        AccountantMethod(
             name="get_advantage_from",
             states="upper bound",
             where="analysis.get_advantage_from_gdp, _adp and _zcdp: the maximum of TPR less FPR "
@@ -264,23 +264,23 @@ RISKCAL = Accountant(
     ),
 )
 
-TENSORFLOW_PRIVACY = Accountant(
+TENSORFLOW_PRIVACY = AccountantCard(
     name="tensorflow-privacy",
     distribution="tensorflow-privacy",
     versions=("0.9.0",),
     home="https://github.com/tensorflow/privacy",
     methods=(
-        Method(
+        AccountantMethod(
             name="RDP",
             states="upper bound",
             where="compute_dp_sgd_privacy_lib: add-or-remove-one-example DP epsilon, by RDP",
         ),
-        Method(
+        AccountantMethod(
             name="PLD",
             states="upper bound",
             where="compute_dp_sgd_privacy_lib: add-or-remove-one-example DP epsilon, by PLD",
         ),
-        Method(
+        AccountantMethod(
             name="gdp_accountant",
             states="estimate",
             where="gdp_accountant: applies the central limit theorem to estimate the budget",
@@ -305,7 +305,7 @@ ACCOUNTANTS = {
 }
 
 
-def accountant(name: str) -> Accountant:
+def get_accountant_card(name: str) -> AccountantCard:
     """Return the card of an accountant.
 
     Raises
@@ -315,7 +315,7 @@ def accountant(name: str) -> Accountant:
 
     Examples
     --------
-    >>> accountant("prv-accountant").package.pins("0.2.0")[0]
+    >>> get_accountant_card("prv-accountant").package.pins("0.2.0")[0]
     'prv-accountant==0.2.0'
     """
     if name not in ACCOUNTANTS:

@@ -39,13 +39,13 @@ DELTA = 1e-5  # where no other is asked for
 
 
 @dataclass(frozen=True)
-class Question:
+class AccountantQuestion:
     """What is asked of an accountant.
 
     Parameters
     ----------
     release
-        The parts, one after the other, as `part` makes them.
+        The parts, one after the other, as `make_release_part` makes them.
     asks
         ``epsilon`` at a delta, ``delta`` at an epsilon, the ``renyi`` divergence at an order, the
         ``advantage`` of the best attack, the least ``noise`` for epsilon and delta, what has
@@ -93,21 +93,26 @@ class Question:
             "spent": f"spent with a slack of {self.at:g}",
             "errors": f"errors of a lower bound at a confidence of {self.at:g}",
         }
-        return f"{asked[self.asks]} of {' and '.join(_words(part) for part in self.parts)}"
+        return (
+            f"{asked[self.asks]} of "
+            f"{' and '.join(_format_release_part(part) for part in self.parts)}"
+        )
 
 
-def part(kind: str, *values: float, count: int = 1) -> tuple[tuple[str, float | int | str], ...]:
+def make_release_part(
+    kind: str, *values: float, count: int = 1
+) -> tuple[tuple[str, float | int | str], ...]:
     """Return a release of this kind, its parameters in the order of `PARAMETERS`.
 
     Examples
     --------
-    >>> dict(part("sampled", 0.01, 1.0, count=10))
+    >>> dict(make_release_part("sampled", 0.01, 1.0, count=10))
     {'kind': 'sampled', 'ratio': 0.01, 'noise': 1.0, 'count': 10}
     """
     return (("kind", kind), *zip(PARAMETERS[kind], values, strict=True), ("count", count))
 
 
-def _words(given: Part) -> str:
+def _format_release_part(given: Part) -> str:
     kind = str(given["kind"])
     values = ", ".join(f"{name} {given[name]:g}" for name in PARAMETERS[kind])
     return f"{given['count']} x {kind} ({values})"
@@ -125,107 +130,114 @@ RATIOS = (0.0, 1e-9, 0.01, 0.1, 1.0)
 Release = tuple[tuple[tuple[str, float | int | str], ...], ...]
 
 
-def grid() -> tuple[Question, ...]:
+def make_question_grid() -> tuple[AccountantQuestion, ...]:
     """Return all questions: each release at `DELTA`, typical ones at every delta, epsilon, order.
 
     Examples
     --------
-    >>> questions = grid()
+    >>> questions = make_question_grid()
     >>> len(questions) == len(set(questions)) > 500
     True
     """
     return tuple(dict.fromkeys((*_of_epsilon(), *_of_others(), *_of_errors())))
 
 
-def _of_errors() -> Iterator[Question]:
+def _of_errors() -> Iterator[AccountantQuestion]:
     for confidence in (0.8, 0.95, 0.99):
-        yield Question((part("pure", 0.0),), "errors", confidence)
+        yield AccountantQuestion((make_release_part("pure", 0.0),), "errors", confidence)
 
 
-def _of_epsilon() -> Iterator[Question]:
-    for release in (*_grid_of_releases(), *_mixtures()):
-        yield Question(release)
-    for release, delta in product(_typical(), DELTAS):
-        yield Question(release, at=delta)
+def _of_epsilon() -> Iterator[AccountantQuestion]:
+    for release in (*_grid_of_releases(), *_list_mixed_releases()):
+        yield AccountantQuestion(release)
+    for release, delta in product(_list_typical_releases(), DELTAS):
+        yield AccountantQuestion(release, at=delta)
 
 
-def _of_others() -> Iterator[Question]:
-    for release in _typical():
+def _of_others() -> Iterator[AccountantQuestion]:
+    for release in _list_typical_releases():
         sampled = dict(release[0])["kind"] == "sampled"
         for epsilon in EPSILONS[:5] if sampled else EPSILONS:
-            yield Question(release, "delta", epsilon)
+            yield AccountantQuestion(release, "delta", epsilon)
         for order in ORDERS:
-            yield Question(release, "renyi", order)
-        yield Question(release, "advantage", 0.0)
-    for release in (*_spendings(), *_mixtures()):
+            yield AccountantQuestion(release, "renyi", order)
+        yield AccountantQuestion(release, "advantage", 0.0)
+    for release in (*_generate_spending_releases(), *_list_mixed_releases()):
         for slack in (0.0, 1e-9, 1e-5, 0.01):
-            yield Question(release, "spent", slack)
+            yield AccountantQuestion(release, "spent", slack)
     for q, order in product((1e-9, 1e-6), (1.5, 2.0, 8.0)):
-        yield Question((part("sampled", q, 1.0),), "renyi", order)
+        yield AccountantQuestion((make_release_part("sampled", q, 1.0),), "renyi", order)
     for kind, count in product(("gaussian", "laplace"), (1, 100)):
         for epsilon, delta in product((0.01, 1.0, 10.0, 100.0), (1e-20, 1e-12, 1e-5, 0.1)):
-            yield Question((part(kind, 1.0, count=count),), "noise", delta, epsilon)
+            yield AccountantQuestion(
+                (make_release_part(kind, 1.0, count=count),), "noise", delta, epsilon
+            )
     for ratio, count in ((0.01, 1000), (0.1, 10)):
         for epsilon, delta in product((0.5, 2.0, 8.0), (1e-8, 1e-5)):
-            yield Question((part("sampled", ratio, 1.0, count=count),), "noise", delta, epsilon)
+            yield AccountantQuestion(
+                (make_release_part("sampled", ratio, 1.0, count=count),), "noise", delta, epsilon
+            )
 
 
 def _grid_of_releases() -> Iterator[Release]:
     for kind, noise, count in product(("gaussian", "laplace"), NOISES, COUNTS):
-        yield (part(kind, noise, count=count),)
+        yield (make_release_part(kind, noise, count=count),)
     for kind, noise, count in product(("gaussian", "laplace"), EXTREMES, (1, 1000)):
-        yield (part(kind, noise, count=count),)
+        yield (make_release_part(kind, noise, count=count),)
     for kind, noise, count in product(
         ("discrete-laplace", "discrete-gaussian"), (0.5, 1.0, 3.0), (1, 10, 30)
     ):
-        yield (part(kind, noise, count=count),)
+        yield (make_release_part(kind, noise, count=count),)
     for kind, own, count in product(("response", "pure"), OWN, COUNTS[:-2]):
-        yield (part(kind, own, count=count),)
+        yield (make_release_part(kind, own, count=count),)
     for own, count in product(((0.1, 1e-8), (1.0, 1e-7), (5.0, 0.0), (0.0, 1e-6)), (0, 1, 10, 100)):
-        yield (part("approximate", *own, count=count),)
+        yield (make_release_part("approximate", *own, count=count),)
     for rho, count in product((0.0, 1e-6, 0.005, 0.5, 50.0), (0, 1, 10, 100)):
-        yield (part("concentrated", rho, count=count),)
+        yield (make_release_part("concentrated", rho, count=count),)
     for ratio, noise, count in product(RATIOS, (0.0, 0.6, 1.0, 4.0), (1, 1000)):
-        yield (part("sampled", ratio, noise, count=count),)
+        yield (make_release_part("sampled", ratio, noise, count=count),)
 
 
-def _spendings() -> Iterator[Release]:
+def _generate_spending_releases() -> Iterator[Release]:
     for own, delta, count in product(
         (0.0, 1e-3, 0.1, 1.0, 10.0), (0.0, 1e-9, 1e-5, 0.01, 0.2), (0, 1, 10, 100, 1000)
     ):
-        yield (part("approximate", own, delta, count=count),)
+        yield (make_release_part("approximate", own, delta, count=count),)
 
 
-def _mixtures() -> tuple[Release, ...]:
+def _list_mixed_releases() -> tuple[Release, ...]:
     return (
-        (part("gaussian", 5.0, count=10), part("laplace", 5.0, count=10)),
-        (part("gaussian", 5.0, count=10), part("pure", 0.5, count=10)),
-        (part("laplace", 2.0, count=3), part("laplace", 4.0, count=20)),
-        (part("gaussian", 2.0), part("sampled", 0.01, 1.0, count=1000)),
-        (part("pure", 0.1, count=10), part("pure", 1.0, count=2)),
-        (part("approximate", 0.1, 1e-8, count=10), part("approximate", 0.5, 1e-7, count=3)),
+        (make_release_part("gaussian", 5.0, count=10), make_release_part("laplace", 5.0, count=10)),
+        (make_release_part("gaussian", 5.0, count=10), make_release_part("pure", 0.5, count=10)),
+        (make_release_part("laplace", 2.0, count=3), make_release_part("laplace", 4.0, count=20)),
+        (make_release_part("gaussian", 2.0), make_release_part("sampled", 0.01, 1.0, count=1000)),
+        (make_release_part("pure", 0.1, count=10), make_release_part("pure", 1.0, count=2)),
+        (
+            make_release_part("approximate", 0.1, 1e-8, count=10),
+            make_release_part("approximate", 0.5, 1e-7, count=3),
+        ),
     )
 
 
-def _typical() -> tuple[Release, ...]:
+def _list_typical_releases() -> tuple[Release, ...]:
     return (
-        (part("gaussian", 1.0),),
-        (part("gaussian", 10.0, count=100),),
-        (part("gaussian", 1e4),),
-        (part("laplace", 1.0),),
-        (part("laplace", 10.0, count=100),),
-        (part("discrete-laplace", 2.0, count=10),),
-        (part("discrete-gaussian", 2.0),),
-        (part("discrete-gaussian", 2.0, count=10),),
-        (part("response", 1.0),),
-        (part("response", 0.1, count=100),),
-        (part("pure", 1.0),),
-        (part("pure", 0.1, count=100),),
-        (part("pure", 0.1, count=1000),),
-        (part("approximate", 0.1, 1e-8, count=100),),
-        (part("concentrated", 0.5),),
-        (part("sampled", 0.01, 1.0),),
-        (part("sampled", 0.01, 1.0, count=1000),),
-        (part("sampled", 1e-9, 1.0),),
-        (part("sampled", 1e-6, 0.5, count=100),),
+        (make_release_part("gaussian", 1.0),),
+        (make_release_part("gaussian", 10.0, count=100),),
+        (make_release_part("gaussian", 1e4),),
+        (make_release_part("laplace", 1.0),),
+        (make_release_part("laplace", 10.0, count=100),),
+        (make_release_part("discrete-laplace", 2.0, count=10),),
+        (make_release_part("discrete-gaussian", 2.0),),
+        (make_release_part("discrete-gaussian", 2.0, count=10),),
+        (make_release_part("response", 1.0),),
+        (make_release_part("response", 0.1, count=100),),
+        (make_release_part("pure", 1.0),),
+        (make_release_part("pure", 0.1, count=100),),
+        (make_release_part("pure", 0.1, count=1000),),
+        (make_release_part("approximate", 0.1, 1e-8, count=100),),
+        (make_release_part("concentrated", 0.5),),
+        (make_release_part("sampled", 0.01, 1.0),),
+        (make_release_part("sampled", 0.01, 1.0, count=1000),),
+        (make_release_part("sampled", 1e-9, 1.0),),
+        (make_release_part("sampled", 1e-6, 0.5, count=100),),
     )

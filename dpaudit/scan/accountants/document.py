@@ -10,21 +10,21 @@ from importlib.metadata import version
 
 from pydantic import AliasChoices, Field
 
-from dpaudit.report.counts import Document
-from dpaudit.scan.accountants.card import Accountant, Method
+from dpaudit.report.counts import ReportPart
+from dpaudit.scan.accountants.card import AccountantCard, AccountantMethod
 from dpaudit.scan.accountants.judge import (
     DEFECTS,
     VIOLATIONS,
+    AnswerJudgement,
     Disorder,
-    Judgement,
-    disorders,
-    violations,
+    find_disorders,
+    find_violations,
 )
 
 _EXAMPLES = 3
 
 
-class Example(Document):
+class Example(ReportPart):
     """One question, what was answered, and what is true."""
 
     question: str
@@ -38,7 +38,7 @@ class Example(Document):
     words: str = ""
 
 
-class Group(Document):
+class AnswerGroup(ReportPart):
     """Answers of one method with one fault, to one kind of question about one kind of release."""
 
     method: str
@@ -59,7 +59,7 @@ class Group(Document):
         return any(one.startswith("https://") for one in self.threads)
 
 
-class Unordered(Document):
+class Unordered(ReportPart):
     """A pair of answers that are not monotone."""
 
     method: str
@@ -69,7 +69,7 @@ class Unordered(Document):
     more: Example
 
 
-class MethodSummary(Document):
+class MethodSummary(ReportPart):
     """All answers of one method."""
 
     name: str
@@ -86,7 +86,7 @@ class MethodSummary(Document):
     most_seconds: float | None
 
 
-class AccountantScan(Document):
+class AccountantScan(ReportPart):
     """The answers of one release of an accountant, judged."""
 
     accountant: str
@@ -100,15 +100,15 @@ class AccountantScan(Document):
     questions: int = Field(description="How many were put, to all methods together.")
     answers: int = Field(description="How many were answered by a number.")
     methods: list[MethodSummary]
-    violations: list[Group] = Field(description="False claims, each certified twice.")
-    defects: list[Group] = Field(description="Wrong, and nothing false was claimed.")
-    unconfirmed: list[Group] = Field(
+    violations: list[AnswerGroup] = Field(description="False claims, each certified twice.")
+    defects: list[AnswerGroup] = Field(description="Wrong, and nothing false was claimed.")
+    unconfirmed: list[AnswerGroup] = Field(
         description="Below the bracket, where no second opinion exists or it does not agree."
     )
     unordered: list[Unordered]
 
     @property
-    def embargoed(self) -> list[Group]:
+    def embargoed(self) -> list[AnswerGroup]:
         """The false claims without a public thread."""
         return [group for group in self.violations if not group.public]
 
@@ -119,7 +119,9 @@ class AccountantScan(Document):
         return PublishedAccountant(
             **known,
             methods=[
-                Asked(name=one.name, states=one.states, relation=one.relation, where=one.where)
+                MethodStatement(
+                    name=one.name, states=one.states, relation=one.relation, where=one.where
+                )
                 for one in self.methods
             ],
             violations=[group for group in self.violations if group.public],
@@ -127,7 +129,7 @@ class AccountantScan(Document):
         )
 
 
-class Asked(Document):
+class MethodStatement(ReportPart):
     """A method that was asked, and what its documentation says of its answers."""
 
     name: str
@@ -136,7 +138,7 @@ class Asked(Document):
     where: str
 
 
-class PublishedAccountant(Document):
+class PublishedAccountant(ReportPart):
     """The scan of an accountant, as others may read it.
 
     Counts by verdict, defects and disorders are left out: they would tell where to look.
@@ -151,17 +153,17 @@ class PublishedAccountant(Document):
     python: str
     questions: int
     answers: int
-    methods: list[Asked]
-    violations: list[Group] = Field(description="False claims that are public.")
+    methods: list[MethodStatement]
+    violations: list[AnswerGroup] = Field(description="False claims that are public.")
     under_disclosure: int = Field(
         description="Methods and kinds of questions with false claims that are not public."
     )
 
 
-def document(
-    card: Accountant,
+def make_accountant_scan(
+    card: AccountantCard,
     release: str,
-    judgements: Sequence[Judgement],
+    judgements: Sequence[AnswerJudgement],
     *,
     python: str,
     seconds: float,
@@ -180,19 +182,23 @@ def document(
         seconds=seconds,
         questions=len(answers),
         answers=sum(answer.outcome == "answer" for answer in answers.values()),
-        methods=[_summary(method, judgements) for method in card.methods],
-        violations=_groups(violations(judgements), methods),
-        defects=_groups((one for one in judgements if one.verdict in DEFECTS), methods),
-        unconfirmed=_groups((one for one in judgements if one.verdict == "unconfirmed"), methods),
+        methods=[_summarise_method(method, judgements) for method in card.methods],
+        violations=_group_judgements(find_violations(judgements), methods),
+        defects=_group_judgements((one for one in judgements if one.verdict in DEFECTS), methods),
+        unconfirmed=_group_judgements(
+            (one for one in judgements if one.verdict == "unconfirmed"), methods
+        ),
         unordered=[
             found
             for method in methods
-            for found in _unordered([j for j in judgements if j.answer.method == method])
+            for found in _group_disorders([j for j in judgements if j.answer.method == method])
         ],
     )
 
 
-def _summary(method: Method, judgements: Sequence[Judgement]) -> MethodSummary:
+def _summarise_method(
+    method: AccountantMethod, judgements: Sequence[AnswerJudgement]
+) -> MethodSummary:
     mine = [one for one in judgements if one.answer.method == method.name]
     answers = {id(one.answer): one.answer for one in mine}.values()
     times = [answer.seconds for answer in answers if answer.outcome == "answer"]
@@ -214,14 +220,16 @@ def _summary(method: Method, judgements: Sequence[Judgement]) -> MethodSummary:
     )
 
 
-def _groups(found: Iterable[Judgement], methods: dict[str, Method]) -> list[Group]:
+def _group_judgements(
+    found: Iterable[AnswerJudgement], methods: dict[str, AccountantMethod]
+) -> list[AnswerGroup]:
     """Return groups by method, question, kind of release and verdict, in the order of finding."""
-    groups: dict[tuple[str, str, str, str], list[Judgement]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str], list[AnswerJudgement]] = defaultdict(list)
     for one in found:
         question = one.answer.question
         groups[one.answer.method, question.asks, question.kind, one.verdict].append(one)
     return [
-        Group(
+        AnswerGroup(
             method=name,
             states=methods[name].states,
             relation=methods[name].relation,
@@ -230,7 +238,7 @@ def _groups(found: Iterable[Judgement], methods: dict[str, Method]) -> list[Grou
             release=kind,
             judgement=verdict,
             answers=len(group),
-            examples=[_example(one) for one in group[:_EXAMPLES]],
+            examples=[_make_judged_example(one) for one in group[:_EXAMPLES]],
             threads=[
                 known.thread
                 for known in methods[name].known
@@ -241,7 +249,7 @@ def _groups(found: Iterable[Judgement], methods: dict[str, Method]) -> list[Grou
     ]
 
 
-def _example(one: Judgement) -> Example:
+def _make_judged_example(one: AnswerJudgement) -> Example:
     bracket = one.bracket
     return Example(
         question=str(one.answer.question),
@@ -254,17 +262,17 @@ def _example(one: Judgement) -> Example:
     )
 
 
-def _unordered(mine: Sequence[Judgement]) -> list[Unordered]:
+def _group_disorders(mine: Sequence[AnswerJudgement]) -> list[Unordered]:
     by_coordinate: dict[str, list[Disorder]] = defaultdict(list)
-    for found in disorders(mine):
+    for found in find_disorders(mine):
         by_coordinate[found.coordinate].append(found)
     return [
         Unordered(
             method=pairs[0].less.answer.method,
             coordinate=coordinate,
             pairs=len(pairs),
-            less=_example(pairs[0].less),
-            more=_example(pairs[0].more),
+            less=_make_judged_example(pairs[0].less),
+            more=_make_judged_example(pairs[0].more),
         )
         for coordinate, pairs in by_coordinate.items()
     ]

@@ -24,12 +24,12 @@ _MOST_SUMMANDS = 20_000
 _ALL, _KEPT, _LEFT_OUT = 2000, 2000, 1e-13
 
 
-def gaussian(mu: Number, epsilon: float) -> Number:
+def compute_gaussian_delta_mpf(mu: Number, epsilon: float) -> Number:
     """Return delta of N(mu, 1) and N(0, 1): Balle & Wang 2018, Theorem 8.
 
     Examples
     --------
-    >>> mpmath.nstr(gaussian(mpf(1), 1.0), 12)
+    >>> mpmath.nstr(compute_gaussian_delta_mpf(mpf(1), 1.0), 12)
     '0.126936737507'
     """
     with mpmath.workdps(DIGITS):
@@ -38,12 +38,12 @@ def gaussian(mu: Number, epsilon: float) -> Number:
         return mpmath.ncdf(mu / 2 - at / mu) - mpmath.exp(at) * lost
 
 
-def response(own: Number, count: int, epsilon: float) -> Number:
+def compute_response_delta_mpf(own: Number, count: int, epsilon: float) -> Number:
     """Return delta of composed randomised response: a sum over the number of truths.
 
     Examples
     --------
-    >>> mpmath.nstr(response(mpf(1), 1, 0.0), 6)  # tanh(1/2)
+    >>> mpmath.nstr(compute_response_delta_mpf(mpf(1), 1, 0.0), 6)  # tanh(1/2)
     '0.462117'
     """
     with mpmath.workdps(DIGITS):
@@ -58,7 +58,7 @@ def response(own: Number, count: int, epsilon: float) -> Number:
         return total
 
 
-def laplace(shift: Number, epsilon: float) -> Number:
+def compute_laplace_delta_mpf(shift: Number, epsilon: float) -> Number:
     """Return delta of two Laplace laws of scale 1: ``1 - exp((epsilon - shift) / 2)``."""
     with mpmath.workdps(DIGITS):
         return max(mpf(0), -mpmath.expm1((mpf(epsilon) - shift) / 2))
@@ -87,12 +87,12 @@ def discrete_gaussian(noise: Number, count: int) -> tuple[int, tuple[Number, ...
         one = [int(mpmath.floor(w / total * unit)) for w in weights]
         found, scale = [1], mpf(1)
         for _ in range(count):
-            found = _convolved(found, one)
+            found = _convolve_integers(found, one)
             scale *= unit
         return -reach * count, tuple(mpf(mass) / scale for mass in found)
 
 
-def _convolved(one: list[int], two: list[int]) -> list[int]:
+def _convolve_integers(one: list[int], two: list[int]) -> list[int]:
     """Return the convolution of nonnegative integers, through one product of long integers."""
     digits = (max(one).bit_length() + max(two).bit_length() + len(one).bit_length() + 8) // 8
     packed = [
@@ -120,7 +120,7 @@ def discrete_gaussian_delta(noise: Number, count: int, epsilon: float) -> Number
         return total
 
 
-def delta(part: Part, epsilon: float, factor: int = 1) -> Number | None:
+def compute_closed_form_delta(part: Part, epsilon: float, factor: int = 1) -> Number | None:
     """Return delta of a release at ``epsilon``, or None where no closed form is known.
 
     Parameters
@@ -138,29 +138,29 @@ def delta(part: Part, epsilon: float, factor: int = 1) -> Number | None:
             return mpf(0)
         if part.get("noise") == 0:
             return mpf(1)
-        return _delta(part, count, epsilon, factor)
+        return _choose_closed_form_delta(part, count, epsilon, factor)
 
 
-def _delta(part: Part, count: int, epsilon: float, factor: int) -> Number | None:
+def _choose_closed_form_delta(part: Part, count: int, epsilon: float, factor: int) -> Number | None:
     kind, noise = part["kind"], mpf(part.get("noise", 1))
     whole = kind == "sampled" and part["ratio"] == 1
     if kind == "gaussian" or whole:
-        return gaussian(factor * mpmath.sqrt(count) / noise, epsilon)
+        return compute_gaussian_delta_mpf(factor * mpmath.sqrt(count) / noise, epsilon)
     if kind == "sampled" and count == 1 and factor == 1:
         return sampled(mpf(part["ratio"]), noise, epsilon)
     if kind == "laplace" and count == 1:
-        return laplace(factor / noise, epsilon)
+        return compute_laplace_delta_mpf(factor / noise, epsilon)
     if kind == "discrete-gaussian" and factor == 1:
         return discrete_gaussian_delta(noise, count, epsilon)
     if kind == "discrete-laplace" and factor == 1 and count <= _MOST_SUMMANDS:
-        return response(1 / noise, count, epsilon)
+        return compute_response_delta_mpf(1 / noise, count, epsilon)
     if kind in ("response", "pure", "approximate") and count <= _MOST_SUMMANDS:
         lost = 1 - (1 - mpf(part.get("delta", 0))) ** count
-        return lost + (1 - lost) * response(mpf(part["epsilon"]), count, epsilon)
+        return lost + (1 - lost) * compute_response_delta_mpf(mpf(part["epsilon"]), count, epsilon)
     return None
 
 
-def renyi(part: Part, order: float, factor: int = 1) -> Number | None:
+def compute_closed_form_renyi(part: Part, order: float, factor: int = 1) -> Number | None:
     """Return the Renyi divergence of a release at an order above 1, or None.
 
     The query moves by ``factor``; a sample in which it does is known by one removed record alone,
@@ -169,15 +169,15 @@ def renyi(part: Part, order: float, factor: int = 1) -> Number | None:
     count, kind = int(part["count"]), part["kind"]
     with mpmath.workdps(DIGITS):
         a = mpf(order)
-        one = _renyi(kind, part, a, factor) if count else mpf(0)
+        one = _compute_single_renyi(kind, part, a, factor) if count else mpf(0)
         return None if one is None else count * one
 
 
-def _renyi(kind: object, part: Part, a: Number, factor: int) -> Number | None:
+def _compute_single_renyi(kind: object, part: Part, a: Number, factor: int) -> Number | None:
     noise = mpf(part.get("noise", 1))
     if kind == "sampled":
         moved = factor if part["ratio"] == 1 else 1
-        return _sampled_renyi(mpf(part["ratio"]), noise / moved, a)
+        return _compute_sampled_renyi(mpf(part["ratio"]), noise / moved, a)
     if factor > 1 and kind in ("discrete-laplace", "discrete-gaussian"):
         return None
     noise = noise / factor
@@ -209,7 +209,7 @@ def _discrete_gaussian_renyi(noise: Number, a: Number) -> Number:
     return mpmath.log(total) / (a - 1)
 
 
-def _sampled_renyi(ratio: Number, noise: Number, a: Number) -> Number | None:
+def _compute_sampled_renyi(ratio: Number, noise: Number, a: Number) -> Number | None:
     """Return the binomial sum of Mironov, Talwar & Zhang 2019, section 3.3, or an integral."""
     if ratio == 0:
         return mpf(0)
@@ -218,8 +218,10 @@ def _sampled_renyi(ratio: Number, noise: Number, a: Number) -> Number | None:
     if ratio == 1:
         return a / (2 * noise**2)
     if a != int(a):
-        return _integral(ratio, noise, a) if a < 50 else None
-    kept = range(int(a) + 1) if a <= _ALL else _largest(float(ratio), float(noise), int(a))
+        return _integrate_renyi_moment(ratio, noise, a) if a < 50 else None
+    kept = (
+        range(int(a) + 1) if a <= _ALL else _find_largest_terms(float(ratio), float(noise), int(a))
+    )
     terms = [
         mpmath.binomial(int(a), k)
         * ratio**k
@@ -233,7 +235,7 @@ def _sampled_renyi(ratio: Number, noise: Number, a: Number) -> Number | None:
     return mpmath.log(total) / (a - 1)
 
 
-def _largest(ratio: float, noise: float, a: int) -> list[int]:
+def _find_largest_terms(ratio: float, noise: float, a: int) -> list[int]:
     """Return the places of the largest terms of the binomial sum, by their logarithms in doubles.
 
     All terms are above 0, so that any of them give a lower bound; those that are left out are at
@@ -245,7 +247,7 @@ def _largest(ratio: float, noise: float, a: int) -> list[int]:
     return sorted(np.argsort(logs)[-_KEPT:].tolist())
 
 
-def _integral(ratio: Number, noise: Number, a: Number) -> Number:
+def _integrate_renyi_moment(ratio: Number, noise: Number, a: Number) -> Number:
     def integrand(x: Number) -> Number:
         mixed = 1 - ratio + ratio * mpmath.exp((2 * x - 1) / (2 * noise**2))
         return mpmath.npdf(x / noise) / noise * mixed**a

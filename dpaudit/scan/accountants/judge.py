@@ -20,9 +20,9 @@ import mpmath
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.errors import DpauditError
 from dpaudit.estimation.clopper_pearson import clopper_pearson
-from dpaudit.scan.accountants.asking import Answer
-from dpaudit.scan.accountants.card import Method
-from dpaudit.scan.accountants.cases import PARAMETERS, Question
+from dpaudit.scan.accountants.asking import MethodAnswer
+from dpaudit.scan.accountants.card import AccountantMethod
+from dpaudit.scan.accountants.cases import PARAMETERS, AccountantQuestion
 from dpaudit.scan.accountants.truth import Truth, bracket_of, with_noise
 
 Verdict = Literal[
@@ -50,7 +50,7 @@ _SURE = 1e-6  # error probability of an interval of a rate of errors
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
+class AnswerJudgement:
     """What one number that an accountant gave is worth.
 
     Parameters
@@ -71,7 +71,7 @@ class Judgement:
         What a verdict rests on, in words.
     """
 
-    answer: Answer
+    answer: MethodAnswer
     verdict: Verdict
     value: float | None = None
     bracket: Bracket | None = None
@@ -87,17 +87,17 @@ class Judgement:
         return self.value / upper if 0 < upper < math.inf else None
 
 
-def judged(answer: Answer, method: Method) -> Iterator[Judgement]:
+def judged(answer: MethodAnswer, method: AccountantMethod) -> Iterator[AnswerJudgement]:
     """Yield a judgement of each number that an answer holds and its method vouches for."""
     if answer.outcome != "answer":
-        yield Judgement(answer=answer, verdict=answer.outcome, evidence=answer.words)
+        yield AnswerJudgement(answer=answer, verdict=answer.outcome, evidence=answer.words)
         return
-    lower, upper = _ends(answer, method)
+    lower, upper = _get_stated_ends(answer, method)
     if answer.question.asks == "spent":
-        yield _spent(answer, method)
+        yield _judge_spent_answer(answer, method)
         return
     if answer.question.asks == "errors":
-        yield _errors(answer)
+        yield _judge_error_rate(answer)
         return
     if lower is not None:
         yield _from_below(answer, method, lower)
@@ -105,7 +105,9 @@ def judged(answer: Answer, method: Method) -> Iterator[Judgement]:
         yield _from_above(answer, method, upper)
 
 
-def _ends(answer: Answer, method: Method) -> tuple[float | None, float | None]:
+def _get_stated_ends(
+    answer: MethodAnswer, method: AccountantMethod
+) -> tuple[float | None, float | None]:
     """Return what is said to be at most the truth, and what is said to be at least it."""
     first, last = answer.values[0], answer.values[-1]
     match method.states:
@@ -117,31 +119,31 @@ def _ends(answer: Answer, method: Method) -> tuple[float | None, float | None]:
             return None, last
 
 
-def _from_above(answer: Answer, method: Method, value: float) -> Judgement:
+def _from_above(answer: MethodAnswer, method: AccountantMethod, value: float) -> AnswerJudgement:
     """Judge an upper bound or an estimate."""
     question = answer.question
     if math.isnan(value):
-        return Judgement(answer=answer, verdict="nan", value=value)
+        return AnswerJudgement(answer=answer, verdict="nan", value=value)
     if question.asks == "noise":
-        return _noise(answer, method, value)
+        return _judge_noise_answer(answer, method, value)
     bracket = bracket_of(question, method.relation)
     if isinstance(bracket, str):
-        return Judgement(answer=answer, verdict="unknown", value=value, evidence=bracket)
+        return AnswerJudgement(answer=answer, verdict="unknown", value=value, evidence=bracket)
     if method.states == "estimate":
-        near = _reaches(question, value, bracket.lower) and value <= bracket.upper * 1.01
-        return Judgement(
+        near = _is_above_lower_end(question, value, bracket.lower) and value <= bracket.upper * 1.01
+        return AnswerJudgement(
             answer=answer, verdict="close" if near else "off", value=value, bracket=bracket
         )
     if value < 0:
-        return _negative(answer, value, bracket)
+        return _judge_negative_number(answer, value, bracket)
     if value >= bracket.lower:
-        return Judgement(answer=answer, verdict="sound", value=value, bracket=bracket)
-    if _reaches(question, value, bracket.lower):
-        return Judgement(answer=answer, verdict="rounding", value=value, bracket=bracket)
-    return _confirmed(answer, method, value, bracket)
+        return AnswerJudgement(answer=answer, verdict="sound", value=value, bracket=bracket)
+    if _is_above_lower_end(question, value, bracket.lower):
+        return AnswerJudgement(answer=answer, verdict="rounding", value=value, bracket=bracket)
+    return _judge_confirmed_answer(answer, method, value, bracket)
 
 
-def _reaches(question: Question, value: float, lower: float) -> bool:
+def _is_above_lower_end(question: AccountantQuestion, value: float, lower: float) -> bool:
     """Return whether an answer is at least the lower end, or below by no more than rounding."""
     if value >= lower * (1 - RELATIVE):
         return True
@@ -150,10 +152,10 @@ def _reaches(question: Question, value: float, lower: float) -> bool:
     return question.asks in ("delta", "advantage") and value >= lower - OF_DELTA
 
 
-def _negative(answer: Answer, value: float, bracket: Bracket) -> Judgement:
+def _judge_negative_number(answer: MethodAnswer, value: float, bracket: Bracket) -> AnswerJudgement:
     """Judge a negative number: false where even equal outputs would need a larger delta."""
     if answer.question.asks == "epsilon" and -math.expm1(value) > answer.question.at:
-        return Judgement(
+        return AnswerJudgement(
             answer=answer,
             verdict="under",
             value=value,
@@ -161,30 +163,32 @@ def _negative(answer: Answer, value: float, bracket: Bracket) -> Judgement:
             true_delta=-math.expm1(value),
             evidence="no mechanism has it: equal outputs need delta 1 - exp(epsilon)",
         )
-    return Judgement(answer=answer, verdict="negative", value=value, bracket=bracket)
+    return AnswerJudgement(answer=answer, verdict="negative", value=value, bracket=bracket)
 
 
-def _confirmed(answer: Answer, method: Method, value: float, bracket: Bracket) -> Judgement:
+def _judge_confirmed_answer(
+    answer: MethodAnswer, method: AccountantMethod, value: float, bracket: Bracket
+) -> AnswerJudgement:
     """Return the judgement on an answer below the bracket, after a second opinion."""
     question = answer.question
     if question.asks in ("delta", "advantage", "renyi"):
-        return _confirmed_number(answer, method, value, bracket)
-    second = _second(Truth(question.release, method.relation), value)
+        return _judge_confirmed_number(answer, method, value, bracket)
+    second = _compute_second_opinion(Truth(question.release, method.relation), value)
     return _by_delta(answer, value, bracket, second, question.at)
 
 
 def _by_delta(
-    answer: Answer,
+    answer: MethodAnswer,
     value: float,
     bracket: Bracket,
     second: tuple[mpmath.mpf, str] | None,
     delta: float,
     relative: float = RELATIVE,
-) -> Judgement:
+) -> AnswerJudgement:
     verdict: Verdict = "unconfirmed"
     if second is not None and second[0] > delta * (1 + relative):
         verdict = "under" if second[0] - delta > OF_DELTA else "rounding"
-    return Judgement(
+    return AnswerJudgement(
         answer=answer,
         verdict=verdict,
         value=value,
@@ -194,16 +198,18 @@ def _by_delta(
     )
 
 
-def _confirmed_number(answer: Answer, method: Method, value: float, bracket: Bracket) -> Judgement:
+def _judge_confirmed_number(
+    answer: MethodAnswer, method: AccountantMethod, value: float, bracket: Bracket
+) -> AnswerJudgement:
     """Return it of a delta or a Renyi divergence: the second opinion is the number itself."""
     question = answer.question
     if question.asks == "renyi":  # the bracket is the closed form, or a quadrature of our own
         second: tuple[mpmath.mpf, str] | None = mpmath.mpf(bracket.lower), "closed form"
     else:
         at = 0.0 if question.asks == "advantage" else question.at
-        second = _second(Truth(question.release, method.relation), at)
+        second = _compute_second_opinion(Truth(question.release, method.relation), at)
     agrees = second is not None and second[0] * (1 - RELATIVE) > value
-    return Judgement(
+    return AnswerJudgement(
         answer=answer,
         verdict="under" if agrees else "unconfirmed",
         value=value,
@@ -213,57 +219,61 @@ def _confirmed_number(answer: Answer, method: Method, value: float, bracket: Bra
     )
 
 
-def _second(truth: Truth, epsilon: float) -> tuple[mpmath.mpf, str] | None:
+def _compute_second_opinion(truth: Truth, epsilon: float) -> tuple[mpmath.mpf, str] | None:
     try:
         return truth.second_delta(max(0.0, epsilon))
     except DpauditError:
         return None
 
 
-def _noise(answer: Answer, method: Method, value: float) -> Judgement:
+def _judge_noise_answer(
+    answer: MethodAnswer, method: AccountantMethod, value: float
+) -> AnswerJudgement:
     """Judge a noise: too little if delta at epsilon is above what was asked."""
     question = answer.question
     truth = with_noise(question, value, method.relation)
     if truth is None:
         verdict: Verdict = "sound" if value == math.inf else "negative"
-        return Judgement(answer=answer, verdict=verdict, value=value)
-    return _enough(answer, truth, value, question.epsilon, question.at, OF_NOISE)
+        return AnswerJudgement(answer=answer, verdict=verdict, value=value)
+    return _judge_ensured_guarantee(answer, truth, value, question.epsilon, question.at, OF_NOISE)
 
 
-def _spent(answer: Answer, method: Method) -> Judgement:
+def _judge_spent_answer(answer: MethodAnswer, method: AccountantMethod) -> AnswerJudgement:
     """Judge an epsilon with a delta: false if the true delta at that epsilon is larger."""
     epsilon, delta = answer.values
     if math.isnan(epsilon) or math.isnan(delta):
-        return Judgement(answer=answer, verdict="nan", value=epsilon)
+        return AnswerJudgement(answer=answer, verdict="nan", value=epsilon)
     if epsilon < 0 or delta < 0:
-        return Judgement(answer=answer, verdict="negative", value=min(epsilon, delta))
+        return AnswerJudgement(answer=answer, verdict="negative", value=min(epsilon, delta))
     truth = Truth(answer.question.release, method.relation)
-    return _enough(answer, truth, delta, epsilon, delta, RELATIVE)
+    return _judge_ensured_guarantee(answer, truth, delta, epsilon, delta, RELATIVE)
 
 
-def _enough(
-    answer: Answer, truth: Truth, value: float, epsilon: float, delta: float, relative: float
-) -> Judgement:
+def _judge_ensured_guarantee(
+    answer: MethodAnswer, truth: Truth, value: float, epsilon: float, delta: float, relative: float
+) -> AnswerJudgement:
     """Judge the guarantee (epsilon, delta) of a release, which ``value`` was said to ensure."""
     if epsilon == math.inf or delta >= 1:
-        return Judgement(answer=answer, verdict="sound", value=value)
+        return AnswerJudgement(answer=answer, verdict="sound", value=value)
     try:
         bracket = truth.delta(epsilon)
     except DpauditError as error:
-        return Judgement(answer=answer, verdict="unknown", value=value, evidence=str(error))
+        return AnswerJudgement(answer=answer, verdict="unknown", value=value, evidence=str(error))
     if bracket.lower <= delta:
-        return Judgement(answer=answer, verdict="sound", value=value)
+        return AnswerJudgement(answer=answer, verdict="sound", value=value)
     if bracket.lower <= delta * (1 + relative) or bracket.lower <= delta + OF_DELTA:
-        return Judgement(answer=answer, verdict="rounding", value=value, bracket=bracket)
-    return _by_delta(answer, value, bracket, _second(truth, epsilon), delta, relative)
+        return AnswerJudgement(answer=answer, verdict="rounding", value=value, bracket=bracket)
+    return _by_delta(
+        answer, value, bracket, _compute_second_opinion(truth, epsilon), delta, relative
+    )
 
 
-def _errors(answer: Answer) -> Judgement:
+def _judge_error_rate(answer: MethodAnswer) -> AnswerJudgement:
     """Judge how often a lower bound was above 0 where nothing leaks, against its confidence."""
     wrong, runs = (int(value) for value in answer.values)
     allowed = 1 - answer.question.at
     lower, upper = clopper_pearson(wrong, runs, _SURE)
-    return Judgement(
+    return AnswerJudgement(
         answer=answer,
         verdict="above" if lower > allowed else "sound",
         value=wrong / runs,
@@ -272,19 +282,19 @@ def _errors(answer: Answer) -> Judgement:
     )
 
 
-def _from_below(answer: Answer, method: Method, value: float) -> Judgement:
+def _from_below(answer: MethodAnswer, method: AccountantMethod, value: float) -> AnswerJudgement:
     """Judge a lower bound: false if it is above the truth."""
     bracket = bracket_of(answer.question, method.relation)
     if math.isnan(value):
-        return Judgement(answer=answer, verdict="nan", value=value)
+        return AnswerJudgement(answer=answer, verdict="nan", value=value)
     if isinstance(bracket, str) or bracket.upper == math.inf:
         verdict: Verdict = "sound" if not isinstance(bracket, str) else "unknown"
-        return Judgement(answer=answer, verdict=verdict, value=value)
+        return AnswerJudgement(answer=answer, verdict=verdict, value=value)
     if value <= bracket.upper:
-        return Judgement(answer=answer, verdict="sound", value=value)
+        return AnswerJudgement(answer=answer, verdict="sound", value=value)
     slack = OF_DELTA if answer.question.asks in ("delta", "advantage") else 0.0
     near = value <= bracket.upper * (1 + RELATIVE) + slack
-    return Judgement(
+    return AnswerJudgement(
         answer=answer,
         verdict="rounding" if near else "above",
         value=value,
@@ -305,43 +315,51 @@ class Disorder:
         Which.
     """
 
-    less: Judgement
-    more: Judgement
+    less: AnswerJudgement
+    more: AnswerJudgement
     coordinate: str
 
 
-def disorders(judgements: Iterable[Judgement]) -> tuple[Disorder, ...]:
+def find_disorders(judgements: Iterable[AnswerJudgement]) -> tuple[Disorder, ...]:
     """Return pairs of answers of one method that are not monotone in one coordinate.
 
     Beyond rounding: by more than a millionth. Neighbours on the grid are compared, so that one
     answer that is wrong gives at most two pairs a coordinate.
     """
-    kept = [one for one in judgements if _comparable(one)]
+    kept = [one for one in judgements if _is_comparable_judgement(one)]
     found = []
     for coordinate in ("count", "noise", "epsilon", "delta", "rho", "ratio", "at"):
-        having = [one for one in kept if _coordinate(one, coordinate) is not None]
+        having = [one for one in kept if _get_question_coordinate(one, coordinate) is not None]
         ordered = sorted(
-            having, key=lambda one: (_others(one, coordinate), _place(one, coordinate))
+            having,
+            key=lambda one: (
+                _format_other_coordinates(one, coordinate),
+                _get_coordinate_or_zero(one, coordinate),
+            ),
         )
-        for _, group in groupby(ordered, key=lambda one: _others(one, coordinate)):
+        for _, group in groupby(
+            ordered, key=lambda one: _format_other_coordinates(one, coordinate)
+        ):
             for low, high in pairwise(list(group)):
-                less, more = (low, high) if _rises(high, coordinate) else (high, low)
-                if _falls(less, more):
+                less, more = (
+                    (low, high) if _is_rising_in_coordinate(high, coordinate) else (high, low)
+                )
+                if _is_falling_pair(less, more):
                     found.append(Disorder(less=less, more=more, coordinate=coordinate))
     return tuple(found)
 
 
-def _comparable(one: Judgement) -> bool:
+def _is_comparable_judgement(one: AnswerJudgement) -> bool:
     single = len(one.answer.question.release) == 1 and one.answer.question.asks != "errors"
     return single and one.value is not None and not math.isnan(one.value)
 
 
-def _falls(less: Judgement, more: Judgement) -> bool:
+def _is_falling_pair(less: AnswerJudgement, more: AnswerJudgement) -> bool:
     one, two = less.value or 0.0, more.value or 0.0
     return two < one * (1 - RELATIVE) - OF_DELTA
 
 
-def _coordinate(one: Judgement, name: str) -> float | None:
+def _get_question_coordinate(one: AnswerJudgement, name: str) -> float | None:
     question = one.answer.question
     if name == "at":
         return None if question.asks in ("advantage", "spent") else question.at
@@ -351,11 +369,11 @@ def _coordinate(one: Judgement, name: str) -> float | None:
     return None if value is None else float(value)
 
 
-def _place(one: Judgement, name: str) -> float:
-    return _coordinate(one, name) or 0.0
+def _get_coordinate_or_zero(one: AnswerJudgement, name: str) -> float:
+    return _get_question_coordinate(one, name) or 0.0
 
 
-def _others(one: Judgement, name: str) -> str:
+def _format_other_coordinates(one: AnswerJudgement, name: str) -> str:
     """Return everything about a question but one coordinate."""
     question = one.answer.question
     part = question.parts[0]
@@ -365,21 +383,25 @@ def _others(one: Judgement, name: str) -> str:
     return repr((one.answer.method, question.asks, kind, rest, at, question.epsilon))
 
 
-def _rises(one: Judgement, name: str) -> bool:
+def _is_rising_in_coordinate(one: AnswerJudgement, name: str) -> bool:
     """Return whether a larger coordinate makes the right answer larger."""
     if name == "noise":
         return False
     return name != "at" or one.answer.question.asks == "renyi"
 
 
-def violations(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
+def find_violations(judgements: Sequence[AnswerJudgement]) -> tuple[AnswerJudgement, ...]:
     """Return the false claims, the one that is worth least first."""
     return tuple(
-        sorted((one for one in judgements if one.verdict in VIOLATIONS), key=_gap, reverse=True)
+        sorted(
+            (one for one in judgements if one.verdict in VIOLATIONS),
+            key=_measure_violation_gap,
+            reverse=True,
+        )
     )
 
 
-def _gap(one: Judgement) -> float:
+def _measure_violation_gap(one: AnswerJudgement) -> float:
     """Return how far off a false claim is: the true number over the claimed one, as a logarithm."""
     value, bracket = one.value or 0.0, one.bracket
     if bracket is None:

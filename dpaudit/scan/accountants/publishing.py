@@ -14,7 +14,7 @@ from dpaudit.scan.gallery import write_index
 from dpaudit.text import json_escaped, one_line
 
 
-def publish(result: AccountantScan, gallery: Path) -> Path:
+def publish_accountant_scan(result: AccountantScan, gallery: Path) -> Path:
     """Write what is public of a scan into a gallery, and the index; return the release's page.
 
     Raises

@@ -9,21 +9,21 @@ from collections.abc import Sequence
 
 from dpaudit.errors import DpauditError
 from dpaudit.execution.executor import Progress, Silent
-from dpaudit.scan.accountants.asking import MEMORY, SECONDS, Answer, ask
-from dpaudit.scan.accountants.card import Accountant
-from dpaudit.scan.accountants.cases import Question, grid
-from dpaudit.scan.accountants.document import AccountantScan, document
-from dpaudit.scan.accountants.judge import Judgement, judged
+from dpaudit.scan.accountants.asking import MEMORY, SECONDS, MethodAnswer, ask_in_environment
+from dpaudit.scan.accountants.card import AccountantCard
+from dpaudit.scan.accountants.cases import AccountantQuestion, make_question_grid
+from dpaudit.scan.accountants.document import AccountantScan, make_accountant_scan
+from dpaudit.scan.accountants.judge import AnswerJudgement, judged
 
 _PROBE = "import platform; from importlib.metadata import version as v; import sys; \
 print(platform.python_version(), v(sys.argv[1]))"
 
 
 def scan_accountant(
-    card: Accountant,
+    card: AccountantCard,
     *,
     python: str = sys.executable,
-    questions: Sequence[Question] | None = None,
+    questions: Sequence[AccountantQuestion] | None = None,
     seconds: float = SECONDS,
     memory: int | None = MEMORY,
     progress: Progress | None = None,
@@ -37,7 +37,7 @@ def scan_accountant(
     python
         The interpreter of an environment in which its package is installed.
     questions
-        Those of `grid` if None.
+        Those of `make_question_grid` if None.
     seconds, memory
         Most for one question, and bytes for the asking process.
     progress
@@ -50,7 +50,7 @@ def scan_accountant(
     """
     began = time.perf_counter()
     release = version_in(python, card.distribution)
-    chosen = grid() if questions is None else tuple(questions)
+    chosen = make_question_grid() if questions is None else tuple(questions)
     asked = [
         (method.name, question)
         for method in card.methods
@@ -59,21 +59,21 @@ def scan_accountant(
     ]
     told = progress or Silent()
     told.start(f"asking {card.name}", len(asked))
-    answers = ask(
+    answers = ask_in_environment(
         card.module, asked, python=python, seconds=seconds, memory=memory, advance=told.advance
     )
     told.start(f"judging {card.name}", len(answers))
     judgements = judge_all(card, answers, told)
     took = time.perf_counter() - began
-    return document(card, release[1], judgements, python=release[0], seconds=took)
+    return make_accountant_scan(card, release[1], judgements, python=release[0], seconds=took)
 
 
 def judge_all(
-    card: Accountant, answers: Sequence[Answer], progress: Progress | None = None
-) -> list[Judgement]:
+    card: AccountantCard, answers: Sequence[MethodAnswer], progress: Progress | None = None
+) -> list[AnswerJudgement]:
     """Return the judgements of all answers of an accountant."""
     methods = {method.name: method for method in card.methods}
-    told, found = progress or Silent(), list[Judgement]()
+    told, found = progress or Silent(), list[AnswerJudgement]()
     for answer in answers:
         found += judged(answer, methods[answer.method])
         told.advance(1)

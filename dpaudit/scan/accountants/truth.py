@@ -27,13 +27,13 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.grid.numerical import numerical_delta
 from dpaudit.accounting.loss_table import LossTable
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.accounting.proved import NumericalDP, proved_bracket, proved_guarantee
+from dpaudit.accounting.proved import NumericalDP, bound_proved_epsilon, proved_guarantee
 from dpaudit.accounting.renyi import RenyiCurveDP, renyi_divergence
-from dpaudit.accounting.series.inversion import inverted_delta
+from dpaudit.accounting.series.inversion import bound_delta_by_inversion
 from dpaudit.errors import ConvergenceError, DpauditError, InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.scan.accountants import exact
-from dpaudit.scan.accountants.cases import Part, Question
+from dpaudit.scan.accountants.cases import AccountantQuestion, Part
 
 ADD, REPLACE = "add-remove-record", "replace-record"
 # Of a closed form in doubles, and of the Renyi divergence at a real order.
@@ -60,12 +60,12 @@ class Truth:
     @property
     def betrayed(self) -> bool:
         """Whether some part has no noise at all."""
-        return any(_reveals(part) and part.get("noise") == 0 for part in self.parts)
+        return any(_is_revealing_part(part) and part.get("noise") == 0 for part in self.parts)
 
     @cached_property
     def event(self) -> Event:
         """The dominating event; that of a discrete Gaussian release has none."""
-        events = [event_of(part, self.factor) for part in self.parts if _reveals(part)]
+        events = [event_of(part, self.factor) for part in self.parts if _is_revealing_part(part)]
         return events[0] if len(events) == 1 else Sequence(tuple(events))
 
     @property
@@ -76,7 +76,7 @@ class Truth:
 
     def epsilon(self, delta: float) -> Bracket:
         """Return a bracket of epsilon at ``delta`` in [0, 1]."""
-        if delta >= 1 or not any(map(_reveals, self.parts)):
+        if delta >= 1 or not any(map(_is_revealing_part, self.parts)):
             return Bracket.exactly(0.0)
         if self.betrayed:
             return Bracket.exactly(math.inf)
@@ -84,7 +84,7 @@ class Truth:
 
     def delta(self, epsilon: float) -> Bracket:
         """Return a bracket of delta at ``epsilon >= 0``."""
-        if not any(map(_reveals, self.parts)):
+        if not any(map(_is_revealing_part, self.parts)):
             return Bracket.exactly(0.0)
         if self.betrayed:
             return Bracket.exactly(1.0)
@@ -95,14 +95,14 @@ class Truth:
         """Return a bracket of the Renyi divergence at an order above 1."""
         value = self._renyi_exactly(order)
         if value is not None:
-            return self._opened(_around(value))
+            return self._opened(_make_rounded_bracket(value))
         # At some orders our own curve is an upper bound. Divergences grow with their order.
         upper = float(renyi_divergence(self.event, np.array([order]))[0])
         below = self._renyi_exactly(math.floor(order)) if order >= 2 else None
         return self._opened(Bracket((below or 0.0) * (1 - _CLOSED), upper * (1 + _CURVE)))
 
     def _renyi_exactly(self, order: float) -> float | None:
-        found = [exact.renyi(part, order, self.factor) for part in self.parts]
+        found = [exact.compute_closed_form_renyi(part, order, self.factor) for part in self.parts]
         known = [one for one in found if one is not None]
         return float(mpmath.fsum(known)) if len(known) == len(found) else None
 
@@ -114,9 +114,9 @@ class Truth:
         """
         if self.betrayed:
             return mpmath.mpf(1), "no noise: the output is the query"
-        parts = [part for part in self.parts if _reveals(part)]
+        parts = [part for part in self.parts if _is_revealing_part(part)]
         if len(parts) == 1:
-            found = exact.delta(parts[0], epsilon, self.factor)
+            found = exact.compute_closed_form_delta(parts[0], epsilon, self.factor)
             if found is not None:
                 return found, f"closed form, {exact.DIGITS} digits"
         if math.isinf(epsilon) or any(part["kind"] == "discrete-gaussian" for part in parts):
@@ -126,7 +126,7 @@ class Truth:
     def _two_lower_ends(self, epsilon: float) -> tuple[mpmath.mpf, str]:
         lower = mpmath.mpf(numerical_delta(self.event, epsilon).lower)
         try:
-            other = inverted_delta(self.event, epsilon).lower
+            other = bound_delta_by_inversion(self.event, epsilon).lower
         except ConvergenceError:
             return lower, "certified lower end, by FFT"
         return min(
@@ -141,33 +141,33 @@ class Truth:
         if table is not None:
             if delta == 0:
                 return Bracket.exactly(math.inf)
-            return _around(max(0.0, table.epsilon(math.log(delta))))
+            return _make_rounded_bracket(max(0.0, table.epsilon(math.log(delta))))
         concentrated = self._concentrated
         if concentrated is not None:
             curve = RenyiCurveDP(self.event)
             return Bracket(GaussianDP(concentrated).epsilon(delta), curve.epsilon(delta))
-        return proved_bracket(self.event, delta)
+        return bound_proved_epsilon(self.event, delta)
 
     def _delta(self, epsilon: float) -> Bracket:
         table = self._table
         if table is not None:
-            return _around(math.exp(float(table.log_delta(np.array([epsilon]))[0])))
+            return _make_rounded_bracket(math.exp(float(table.log_delta(np.array([epsilon]))[0])))
         concentrated = self._concentrated
         if concentrated is not None:
             lower = GaussianDP(concentrated).delta(epsilon)
             return Bracket(lower, max(lower, RenyiCurveDP(self.event).delta(epsilon)))
         guarantee = proved_guarantee(self.event)
         if not isinstance(guarantee, NumericalDP):
-            return _around(guarantee.delta(epsilon))
+            return _make_rounded_bracket(guarantee.delta(epsilon))
         try:
-            return inverted_delta(self.event, epsilon)
+            return bound_delta_by_inversion(self.event, epsilon)
         except ConvergenceError:
             return numerical_delta(self.event, epsilon)
 
     @cached_property
     def _table(self) -> LossTable | None:
         """The losses of discrete Gaussian releases; None for other events."""
-        parts = [part for part in self.parts if _reveals(part)]
+        parts = [part for part in self.parts if _is_revealing_part(part)]
         if not parts or any(part["kind"] != "discrete-gaussian" for part in parts):
             return None
         if len(parts) > 1 or self.factor > 1:
@@ -182,7 +182,7 @@ class Truth:
     @property
     def _concentrated(self) -> float | None:
         """The mu of the Gaussian release of the same zCDP, which attains it; else None."""
-        parts = [part for part in self.parts if _reveals(part)]
+        parts = [part for part in self.parts if _is_revealing_part(part)]
         if not any(part["kind"] == "concentrated" for part in parts):
             return None
         if any(part["kind"] != "concentrated" for part in parts):
@@ -190,11 +190,11 @@ class Truth:
         return math.sqrt(2 * math.fsum(float(p["rho"]) * int(p["count"]) for p in parts))
 
 
-def _around(value: float) -> Bracket:
+def _make_rounded_bracket(value: float) -> Bracket:
     return Bracket(value * (1 - _CLOSED), value * (1 + _CLOSED))
 
 
-def _reveals(part: Part) -> bool:
+def _is_revealing_part(part: Part) -> bool:
     nothing = part.get("ratio") == 0 or part.get("rho") == 0
     return int(part["count"]) > 0 and not nothing
 
@@ -238,7 +238,7 @@ def event_of(part: Part, factor: int = 1) -> Event:
 
 
 @lru_cache(maxsize=4096)
-def bracket_of(question: Question, relation: str) -> Bracket | str:
+def bracket_of(question: AccountantQuestion, relation: str) -> Bracket | str:
     """Return the certified bracket of the answer, or why there is none."""
     truth = Truth(question.release, relation)
     try:
@@ -258,7 +258,7 @@ def bracket_of(question: Question, relation: str) -> Bracket | str:
     raise InvalidArgument("asks", question.asks, "a known question")
 
 
-def with_noise(question: Question, noise: float, relation: str = ADD) -> Truth | None:
+def with_noise(question: AccountantQuestion, noise: float, relation: str = ADD) -> Truth | None:
     """Return the truth about the question's release at another noise, None at one that is none."""
     if not (math.isfinite(noise) and noise >= 0):
         return None

@@ -16,10 +16,10 @@ from dpaudit.auditing.api import own_case
 from dpaudit.auditing.run import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.execution import importable
-from dpaudit.execution.ledger import current
+from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.laws.isolated import Isolation, referred
+from dpaudit.laws.isolated import Isolation, isolate_reference
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 # An audit errs so rarely that one that does was no bad luck.
@@ -55,8 +55,10 @@ class Verdicts:
         """Return how many audits were wrong, and of how many."""
         functions = mechanisms.PRIVATE if self.private else mechanisms.BROKEN
         names = [one.__name__ for one in functions[: None if full else _QUICK]]
-        with _folder() as module:
-            refuted = [_decided(module, name, seed) for seed in seeds for name in names]
+        with _copy_mechanisms_folder() as module:
+            refuted = [
+                _is_mechanism_refuted(module, name, seed) for seed in seeds for name in names
+            ]
         return sum(one == self.private for one in refuted), len(refuted)
 
 
@@ -66,7 +68,7 @@ VERDICTS = (KEPT, VARYING)
 
 
 @contextmanager
-def _folder() -> Iterator[str]:
+def _copy_mechanisms_folder() -> Iterator[str]:
     """Yield the name of a copy of the mechanisms beside a key and a configuration of its own."""
     module = f"_verdicts_{secrets.token_hex(8)}"
     with TemporaryDirectory() as name:
@@ -78,15 +80,17 @@ def _folder() -> Iterator[str]:
             yield module
 
 
-def _decided(module: str, name: str, seed: int) -> bool:
+def _is_mechanism_refuted(module: str, name: str, seed: int) -> bool:
     """Return whether a mechanism is refuted, as it was found before an interruption."""
-    return current().fact(f"{name}, seed {seed}", lambda: _is_refuted(f"{module}:{name}", seed))
+    return get_current_ledger().fact(
+        f"{name}, seed {seed}", lambda: _is_refuted(f"{module}:{name}", seed)
+    )
 
 
 def _is_refuted(reference: str, seed: int) -> bool:
     """Return whether an audit of one record more or less refutes a claim of 1."""
     pair = Pair([1.0, 2.0, 3.0], [1.0, 2.0, 2.0], REPLACE_RECORD)
-    case, words = own_case(referred(reference, Isolation()), pair, claimed=PureDP(1.0))
+    case, words = own_case(isolate_reference(reference, Isolation()), pair, claimed=PureDP(1.0))
     settings = Settings(trials=_TRIALS, delta=0.0, seed=seed, confidence=_CONFIDENCE)
     try:
         return audit_case(case, settings, statement=words).verdict == "refuted"

@@ -22,11 +22,11 @@ _known: dict[bytes, float] = {}
 _calls = [0]
 
 
-def _total(data: Any) -> float:
+def _sum_data_values(data: Any) -> float:
     return float(np.sum(data))
 
 
-def _keyed(key: bytes, data: Any) -> float:
+def _compute_keyed_laplace(key: bytes, data: Any) -> float:
     """Return a Laplace number of scale 1 that follows from a key and the data."""
     text = key + np.asarray(data, dtype=float).tobytes()
     word = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
@@ -36,65 +36,68 @@ def _keyed(key: bytes, data: Any) -> float:
 
 def key_of_a_file(data: Any) -> float:
     """Add noise that follows from a key in a file."""
-    return _total(data) + _keyed((HERE / "key").read_bytes(), data)
+    return _sum_data_values(data) + _compute_keyed_laplace((HERE / "key").read_bytes(), data)
 
 
 def key_of_the_environment(data: Any) -> float:
     """Add noise that follows from a variable of the environment."""
-    return _total(data) + _keyed(os.environ["PATH"].encode(), data)
+    return _sum_data_values(data) + _compute_keyed_laplace(os.environ["PATH"].encode(), data)
 
 
 def key_of_an_import(data: Any) -> float:
     """Add noise that follows from a key that was drawn at import."""
-    return _total(data) + _keyed(AT_IMPORT, data)
+    return _sum_data_values(data) + _compute_keyed_laplace(AT_IMPORT, data)
 
 
 def key_of_the_day(data: Any) -> float:
     """Add noise that follows from the day."""
-    return _total(data) + _keyed(time.strftime("%Y %j").encode(), data)
+    return _sum_data_values(data) + _compute_keyed_laplace(time.strftime("%Y %j").encode(), data)
 
 
 def key_of_hashes(data: Any) -> float:
     """Add noise that follows from the interpreter's key for hashes."""
-    return _total(data) + _keyed(str(hash("key")).encode(), data)
+    return _sum_data_values(data) + _compute_keyed_laplace(str(hash("key")).encode(), data)
 
 
 def noise_of_a_cache(data: Any, rng: Generator) -> float:
     """Add noise that is drawn once for a dataset."""
     key = np.asarray(data, dtype=float).tobytes()
-    return _total(data) + _known.setdefault(key, float(rng.laplace()))
+    return _sum_data_values(data) + _known.setdefault(key, float(rng.laplace()))
 
 
 def scale_of_a_file(data: Any, rng: Generator) -> float:
     """Add noise whose scale, .1, stands in a file."""
     scale = json.loads((HERE / "config.json").read_text())["scale"]
-    return _total(data) + float(rng.laplace(scale=scale))
+    return _sum_data_values(data) + float(rng.laplace(scale=scale))
 
 
 def exact_beside_the_time(data: Any) -> dict[str, float]:
     """Return what is exact, and when."""
-    return {"value": _total(data), "at": time.time()}
+    return {"value": _sum_data_values(data), "at": time.time()}
 
 
 def exact_beside_a_counter(data: Any) -> tuple[int, float]:
     """Return what is exact, and the number of the call."""
     _calls[0] += 1
-    return _calls[0], _total(data)
+    return _calls[0], _sum_data_values(data)
 
 
 def exact_beside_noise(data: Any, rng: Generator) -> list[float]:
     """Return what is exact, and a number that is noise alone."""
-    return [_total(data), float(rng.normal())]
+    return [_sum_data_values(data), float(rng.normal())]
 
 
 def noise_beside_what_is_kept(data: Any, rng: Generator) -> dict[str, float]:
     """Return a value with noise of scale .1, and one with noise that is kept."""
-    return {"value": _total(data) + float(rng.laplace(scale=0.1)), "kept": key_of_a_file(data)}
+    return {
+        "value": _sum_data_values(data) + float(rng.laplace(scale=0.1)),
+        "kept": key_of_a_file(data),
+    }
 
 
 def noise_of_the_system(data: Any) -> float:
     """Add noise of the system's own, within bounds."""
-    return _total(data) + int.from_bytes(os.urandom(4), "big") / 2**32
+    return _sum_data_values(data) + int.from_bytes(os.urandom(4), "big") / 2**32
 
 
 PRIVATE = (

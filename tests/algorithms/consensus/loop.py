@@ -9,7 +9,7 @@ from scipy import optimize
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import random_connected
 from dpaudit.algorithms.problems.schedules import Geometric
-from dpaudit.laws.exponential_norm import draw
+from dpaudit.laws.exponential_norm import draw_exponential_norm_noise
 
 VALUES = {
     "logistic": (lambda m: np.logaddexp(0, -m), lambda m: -1 / (1 + np.exp(m))),
@@ -108,7 +108,7 @@ def noise_of(algorithm, data, trials, seed, every=1):
     source, shape = rng(seed), (trials, data.nodes, data.dimension)
     rates = algorithm.noise_rate.values(algorithm.iterations, data.nodes)
     drawn = [
-        draw(shape, rates[t], source) if t % every == 0 else np.zeros(shape)
+        draw_exponential_norm_noise(shape, rates[t], source) if t % every == 0 else np.zeros(shape)
         for t in range(algorithm.iterations)
     ]
     return np.stack(drawn)

@@ -5,8 +5,12 @@ import os
 import pytest
 
 from dpaudit.accounting import proved
-from dpaudit.accounting.proved import proved_worst
-from dpaudit.algorithms.consensus.claims.broadcasts import CLAIM, BroadcastsParameters, prepare
+from dpaudit.accounting.proved import bound_worst_proved_epsilon
+from dpaudit.algorithms.consensus.claims.broadcasts import (
+    CLAIM,
+    BroadcastsParameters,
+    prepare_broadcasts_audit,
+)
 from dpaudit.algorithms.consensus.claims.composition import run_of
 from dpaudit.algorithms.consensus.guarantees import node_events
 from dpaudit.errors import InvalidArgument
@@ -24,7 +28,7 @@ def short_tables(monkeypatch):
 
 def case_of(delta=1e-5, data="worst-case", seed=0, **parameters):
     settings = Settings(delta=delta, data=data, seed=seed)
-    return prepare(settings, BroadcastsParameters(**(SMALL | parameters)))
+    return prepare_broadcasts_audit(settings, BroadcastsParameters(**(SMALL | parameters)))
 
 
 def test_claimed_is_the_sum_of_equation_26():
@@ -39,7 +43,7 @@ def test_proved_is_what_the_accountant_proves_of_the_worst_node():
     case = case_of()
     events = node_events(case.mechanism, node_sizes=(20,) * 5, dimension=6)
     assert len(set(events)) == 1  # every node has all others as neighbours
-    exact = proved_worst(events[:1], 1e-5)
+    exact = bound_worst_proved_epsilon(events[:1], 1e-5)
     assert exact <= case.proved.guarantee.epsilon(1e-5) < 1.001 * exact
     assert case.pair_ceiling.guarantee.epsilon(1e-5) < exact
 
@@ -120,4 +124,4 @@ def test_a_seed_chooses_real_records_and_only_them():
 
 def test_data_options_without_data_are_refused():
     with pytest.raises(InvalidArgument, match="data_path"):
-        prepare(Settings(data_path="/nowhere"), BroadcastsParameters())
+        prepare_broadcasts_audit(Settings(data_path="/nowhere"), BroadcastsParameters())

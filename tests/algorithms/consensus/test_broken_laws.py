@@ -11,7 +11,7 @@ from dpaudit.algorithms.consensus import views as consensus_views
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.law_checks import digits_checks
 from dpaudit.execution import Executor
-from dpaudit.laws.exponential_norm import draw, uniforms
+from dpaudit.laws.exponential_norm import convert_noise_to_uniforms, draw_exponential_norm_noise
 
 from .law import MECHANISMS, TRIALS, everywhere, likelihood_z, make, oracle_error, residual_p_values
 from .loop import rng
@@ -88,12 +88,12 @@ def test_a_wrong_minimiser_shift_of_primal_perturbation_is_caught(factor, pair, 
 @pytest.mark.parametrize("off", [-1, 1])
 def test_a_gamma_of_the_wrong_shape_is_caught(variant, off, pair, monkeypatch):
     def draw_wrongly(shape, rate, source):
-        longer = draw((*shape[:-1], shape[-1] + off), rate, source)
-        noise = draw(shape, rate, source)
+        longer = draw_exponential_norm_noise((*shape[:-1], shape[-1] + off), rate, source)
+        noise = draw_exponential_norm_noise(shape, rate, source)
         norms = np.linalg.norm(longer, axis=-1) / np.linalg.norm(noise, axis=-1)
         return noise * norms[..., None]
 
-    monkeypatch.setattr(consensus_process, "draw", draw_wrongly)
+    monkeypatch.setattr(consensus_process, "draw_exponential_norm_noise", draw_wrongly)
     mechanism = MECHANISMS[variant](make())
     transcripts = mechanism.sample(pair.dataset, 4000, rng(4))
     assert min(residual_p_values(mechanism, transcripts, pair.dataset)) < 1e-4
@@ -104,8 +104,8 @@ def noise_error(algorithm, data):
     transcripts = algorithm.penalty_perturbation().sample(data, 200, rng(6))
     rates = algorithm.noise_rate.values(3, 3)
     source = rng(6)
-    drawn = [draw((200, 3, 3), rates[t], source) for t in range(3)]
-    expected = [uniforms(noise, rates[t]) for t, noise in enumerate(drawn)]
+    drawn = [draw_exponential_norm_noise((200, 3, 3), rates[t], source) for t in range(3)]
+    expected = [convert_noise_to_uniforms(noise, rates[t]) for t, noise in enumerate(drawn)]
     found = algorithm.penalty_perturbation().uniform_residuals(transcripts, data)
     return float(np.abs(found - np.stack(expected, axis=1).reshape(200, -1)).max())
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.process import State
+from dpaudit.algorithms.consensus.process import ConsensusState
 from dpaudit.algorithms.problems.graphs import Graph, ring
 from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given, as_schedule
 from dpaudit.datasets import Dataset
@@ -75,7 +75,7 @@ def test_two_nodes_by_hand():
         dual_step=Given(((0.5, 1.0), (2.0, 0.25))),
     )
     zero = np.zeros((1, 2, 1))
-    state = algorithm.advance(State(zero, zero, zero, 1), np.array([[[3.0], [1.0]]]))
+    state = algorithm.advance(ConsensusState(zero, zero, zero, 1), np.array([[[3.0], [1.0]]]))
     # theta(1)/2 = 0.25, 0.5; the differences are 2 and -2.
     np.testing.assert_array_equal(state.dual, [[[0.5], [-1.0]]])
     # eta (f_i + f_j) - 2 lambda = 4 - 1, 4 + 2.

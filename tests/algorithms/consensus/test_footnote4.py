@@ -12,9 +12,9 @@ from scipy.stats import kstest, laplace
 from dpaudit.algorithms.consensus.claims.footnote4 import (
     CLAIM,
     FootnoteParameters,
-    Node,
-    determinant,
-    worst,
+    IntegerNode,
+    compute_inverse_jacobian,
+    find_worst_density_node,
 )
 from dpaudit.algorithms.consensus.verify.footnote4 import recompute
 from dpaudit.errors import DataError, InvalidArgument
@@ -37,7 +37,7 @@ def test_the_power_of_60_is_not_refuted_and_the_other_is(audited, plain, judged,
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 4))
 def test_the_determinant_is_that_of_derivatives(seed, records, dimension):
     """Minus the Jacobian of ``e(f)`` that makes f stationary: eq. (58), by differences."""
-    node = worst(
+    node = find_worst_density_node(
         FootnoteParameters(records=records, dimension=dimension), 1, np.random.default_rng(seed)
     )
 
@@ -47,13 +47,13 @@ def test_the_determinant_is_that_of_derivatives(seed, records, dimension):
 
     step = 0.5  # it is affine
     jacobian = [(noise(step * row) - noise(-step * row)) / (2 * step) for row in np.eye(dimension)]
-    assert abs(np.linalg.det(jacobian)) == pytest.approx(determinant(node), rel=1e-9)
+    assert abs(np.linalg.det(jacobian)) == pytest.approx(compute_inverse_jacobian(node), rel=1e-9)
 
 
 @pytest.mark.parametrize(("power", "total"), [(1, 1.0), (-1, 1 / 9)])
 def test_the_total_by_quadrature(power, total):
-    node = Node(features=np.array([[2.0]]), stretch=2.0, loss_weight=1.0, ridge=0.0)
-    slope = determinant(node)
+    node = IntegerNode(features=np.array([[2.0]]), stretch=2.0, loss_weight=1.0, ridge=0.0)
+    slope = compute_inverse_jacobian(node)
     assert slope == pytest.approx(3.0)
 
     def density(f):

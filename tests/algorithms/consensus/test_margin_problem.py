@@ -8,7 +8,7 @@ from scipy import optimize
 from scipy.special import expit
 
 from dpaudit.algorithms.consensus import margin_problem as solvers
-from dpaudit.algorithms.consensus.margin_problem import MarginProblem, minimise
+from dpaudit.algorithms.consensus.margin_problem import MarginProblem, minimise_margin_problem
 from dpaudit.algorithms.problems.smooth_losses import (
     LOGISTIC,
     SMOOTH_LOSSES,
@@ -67,7 +67,7 @@ def by_scipy(problem, linear, records):
 def test_one_trial_at_a_time_scipy_agrees(loss, weight, curvature, records):
     problem = MarginProblem(loss=loss, weight=weight, curvature=curvature)
     linear = right_hand_sides(6, 30)
-    solution = minimise(problem, linear, records)
+    solution = minimise_margin_problem(problem, linear, records)
     expected = [by_scipy(problem, one, records) for one in linear]
     np.testing.assert_allclose(solution.models, expected, atol=1e-7)
 
@@ -78,7 +78,7 @@ def test_one_trial_at_a_time_scipy_agrees(loss, weight, curvature, records):
 def test_the_stated_residual_is_reached_and_reported(loss, size, weight, records):
     problem = MarginProblem(loss=loss, weight=weight, curvature=0.02)
     linear = right_hand_sides(40, 30, size)
-    solution = minimise(problem, linear, records)
+    solution = minimise_margin_problem(problem, linear, records)
     slopes = weight * ORACLE[loss.name][1](solution.models @ records.T) @ records
     gradient = np.linalg.norm(slopes + 0.02 * solution.models - linear, axis=1)
     allowed = problem.scale(linear, records)
@@ -90,7 +90,10 @@ def test_the_residual_bounds_the_distance(records):
     loose = MarginProblem(loss=LOGISTIC, weight=0.05, curvature=0.1, tolerance=1e-4)
     tight = MarginProblem(loss=LOGISTIC, weight=0.05, curvature=0.1)
     linear = right_hand_sides(30, 30)
-    rough, exact = minimise(loose, linear, records), minimise(tight, linear, records)
+    rough, exact = (
+        minimise_margin_problem(loose, linear, records),
+        minimise_margin_problem(tight, linear, records),
+    )
     distance = np.linalg.norm(rough.models - exact.models, axis=1)
     assert (distance <= (rough.residuals + exact.residuals) / 0.1).all()
     assert distance.max() > 1e-6
@@ -100,20 +103,20 @@ def test_the_residual_bounds_the_distance(records):
 def test_a_trial_does_not_depend_on_its_company(records):
     problem = MarginProblem(loss=LOGISTIC, weight=0.05, curvature=0.1)
     linear = right_hand_sides(60, 30)
-    together = minimise(problem, linear, records).models
-    alone = minimise(problem, linear[41:42], records).models
+    together = minimise_margin_problem(problem, linear, records).models
+    alone = minimise_margin_problem(problem, linear[41:42], records).models
     np.testing.assert_allclose(together[41:42], alone, atol=1e-10)
-    assert minimise(problem, linear[:0], records).models.shape == (0, 30)
+    assert minimise_margin_problem(problem, linear[:0], records).models.shape == (0, 30)
 
 
 def test_the_safe_step_alone_converges(monkeypatch, records):
     """Acceleration that only misleads is taken back: the bound's step gains every other pass."""
     for name in ("_PATIENCE", "_MOST_PASSES"):
         monkeypatch.setattr(solvers, name, 5000)
-    monkeypatch.setattr(solvers, "descend", None)
+    monkeypatch.setattr(solvers, "run_descent", None)
     problem = MarginProblem(loss=SMOOTHED_HINGE, weight=0.02, curvature=0.5)
     linear = right_hand_sides(20, 30)
-    expected = minimise(problem, linear, records).models
+    expected = minimise_margin_problem(problem, linear, records).models
     honest = solvers._Search._step
 
     def misled(self):
@@ -122,7 +125,9 @@ def test_the_safe_step_alone_converges(monkeypatch, records):
         return step
 
     monkeypatch.setattr(solvers._Search, "_step", misled)
-    np.testing.assert_allclose(minimise(problem, linear, records).models, expected, atol=1e-9)
+    np.testing.assert_allclose(
+        minimise_margin_problem(problem, linear, records).models, expected, atol=1e-9
+    )
 
 
 def unit_records(count, d, seed):
@@ -139,7 +144,7 @@ def test_kinks_do_not_stop_the_newton_steps(count, weight):
         records = unit_records(count, 6, seed)
         problem = MarginProblem(loss=SMOOTHED_HINGE, weight=weight, curvature=1.005)
         linear = right_hand_sides(200, 6, seed=seed)
-        solution = minimise(problem, linear, records)
+        solution = minimise_margin_problem(problem, linear, records)
         for trial in (0, 199):
             expected = by_scipy(problem, linear[trial], records)
             np.testing.assert_allclose(solution.models[trial], expected, atol=1e-6)
@@ -152,7 +157,7 @@ def test_badly_conditioned_problems_converge(loss, count, weight):
     records = unit_records(count, 6, 1)
     problem = MarginProblem(loss=loss, weight=weight / count, curvature=2e-6)
     linear = 2e-6 * right_hand_sides(60, 6)
-    solution = minimise(problem, linear, records)
+    solution = minimise_margin_problem(problem, linear, records)
     gradient = problem.gradient(solution.models, records) - linear
     allowed = problem.tolerance * problem.scale(linear, records)
     assert (np.linalg.norm(gradient, axis=1) <= 2 * allowed).all()
@@ -164,7 +169,9 @@ def test_newton_alone_converges_from_anywhere(monkeypatch, start, records):
     problem = MarginProblem(loss=LOGISTIC, weight=1.0, curvature=0.05)
     linear = right_hand_sides(3, 30) + start
     expected = [by_scipy(problem, one, records) for one in linear]
-    np.testing.assert_allclose(minimise(problem, linear, records).models, expected, atol=1e-6)
+    np.testing.assert_allclose(
+        minimise_margin_problem(problem, linear, records).models, expected, atol=1e-6
+    )
 
 
 @pytest.mark.sampled(2)
@@ -176,7 +183,7 @@ def test_a_hessian_beyond_double_precision_is_refused_in_words(loss, d):
     records, failed = unit_records(4, d, 0), []
     for linear in 2e-9 * right_hand_sides(10, d):
         try:
-            minimise(problem, linear[None], records)
+            minimise_margin_problem(problem, linear[None], records)
         except ConvergenceError as error:
             failed.append(str(error))
     pattern = r"^argmin: .*weight 2\.5e\+11 .*curvature 2e-09.*, expected"
@@ -193,7 +200,7 @@ def test_a_singular_hessian_is_a_convergence_error(monkeypatch, records):
     with pytest.raises(
         ConvergenceError, match=r"singular .* weight 0\.05 .* curvature 0\.1, expec"
     ):
-        minimise(problem, right_hand_sides(3, 30), records)
+        minimise_margin_problem(problem, right_hand_sides(3, 30), records)
 
 
 def test_a_trial_that_does_not_converge_is_named(monkeypatch, records):
@@ -204,10 +211,10 @@ def test_a_trial_that_does_not_converge_is_named(monkeypatch, records):
     with pytest.raises(
         ConvergenceError, match=r"argmin: trial \d has a gradient of .* 4 passes .*, expected"
     ):
-        minimise(problem, linear, records)
+        minimise_margin_problem(problem, linear, records)
     impossible = MarginProblem(loss=LOGISTIC, weight=0.05, curvature=0.1, tolerance=1e-30)
     with pytest.raises(ConvergenceError, match=r"argmin: trial 0 has a gradient of .*, expected"):
-        minimise(impossible, linear[:1], records)
+        minimise_margin_problem(impossible, linear[:1], records)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -216,7 +223,7 @@ def test_numbers_that_are_not_finite_are_refused(bad, records):
     linear = right_hand_sides(5, 30)
     linear[3, 2] = bad
     with pytest.raises(ConvergenceError, match="trial 3 got numbers that are not finite"):
-        minimise(problem, linear, records)
+        minimise_margin_problem(problem, linear, records)
 
 
 @pytest.mark.parametrize("name", ["weight", "curvature", "tolerance"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpaudit.algorithms.consensus.verify.networks import component_count, network
+from dpaudit.algorithms.consensus.verify.networks import component_count, read_connected_network
 from dpaudit.errors import DataError
 from dpaudit.verification import Document
 
@@ -22,7 +22,7 @@ def document(adjacency):
 
 
 def test_a_connected_graph_has_its_degrees():
-    adjacency, degrees, condition = network(document(PATH), 4)
+    adjacency, degrees, condition = read_connected_network(document(PATH), 4)
     assert component_count(adjacency) == 1
     assert degrees == [1, 2, 2, 1]
     assert condition == {"connected graph": (1, 1)}
@@ -30,7 +30,7 @@ def test_a_connected_graph_has_its_degrees():
 
 def test_a_graph_in_two_parts_is_refused():
     with pytest.raises(DataError, match=r"instance\.adjacency: got '?2 parts'?, expected a conn"):
-        network(document(PARTS), 4)
+        read_connected_network(document(PARTS), 4)
 
 
 @pytest.mark.parametrize(("i", "j", "value"), [(0, 0, 1), (0, 2, 1), (0, 1, 0.5)])
@@ -38,4 +38,4 @@ def test_what_is_no_graph_is_refused(i, j, value):
     adjacency = [list(row) for row in PATH]
     adjacency[i][j] = value
     with pytest.raises(DataError, match="a symmetric matrix of 0 and 1"):
-        network(document(adjacency), 4)
+        read_connected_network(document(adjacency), 4)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.consensus.margin_problem import MarginProblem, minimise
+from dpaudit.algorithms.consensus.margin_problem import MarginProblem, minimise_margin_problem
 from dpaudit.algorithms.consensus.nodes_at_once import NodeProblems
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE, SQUARED
 
@@ -28,7 +28,7 @@ def test_it_is_what_node_by_node_finds(seed, loss):
         return
     for node, curvature in enumerate(given.curvature):
         one = MarginProblem(loss=loss, weight=0.7, curvature=curvature)
-        expected = minimise(one, linear[:, node], given.records[node]).models
+        expected = minimise_margin_problem(one, linear[:, node], given.records[node]).models
         assert found[:, node] == pytest.approx(expected, abs=1e-10)
 
 

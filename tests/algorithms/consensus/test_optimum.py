@@ -12,7 +12,7 @@ from dpaudit.algorithms.problems.schedules import Constant, Geometric
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
-from dpaudit.laws.residuals import recorded
+from dpaudit.laws.residuals import record_residuals
 
 from .loop import VALUES, Loop, make, noise_of, rng
 
@@ -104,7 +104,7 @@ def test_kinks_of_a_steep_smoothed_hinge_are_got_over(records, loss_weight, seed
         graph=ring(2), iterations=2, noise_rate=1.0, loss=SMOOTHED_HINGE, loss_weight=loss_weight
     )
     data = few_records((records, records), seed)
-    with recorded() as residuals:
+    with record_residuals() as residuals:
         algorithm.penalty_perturbation().sample(data, 400, rng(seed))
     (argmin,) = residuals.reached
     assert argmin.problems == 400 * 2 * 2
@@ -117,7 +117,7 @@ def test_hardly_any_curvature_beside_the_loss_is_got_over(loss):
         graph=ring(3), iterations=2, penalty=1e-6, dual_step=1e-6, noise_rate=1.0,
         loss=loss, loss_weight=1e3, regulariser_weight=1e-6,
     )  # fmt: skip
-    with recorded() as residuals:
+    with record_residuals() as residuals:
         algorithm.penalty_perturbation().sample(few_records((4, 1, 30), 0), 100, rng())
     assert residuals.reached[0].worst <= 1e-12
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 from dpaudit.algorithms.consensus.claims import equation23, section3
-from dpaudit.algorithms.consensus.claims.networks import Family, space
-from dpaudit.algorithms.consensus.claims.rates import grown
-from dpaudit.algorithms.consensus.quadratics import forms_22, rate
+from dpaudit.algorithms.consensus.claims.networks import Family, build_network_space
+from dpaudit.algorithms.consensus.claims.rates import grow_penalties
+from dpaudit.algorithms.consensus.quadratics import compute_contraction_rate, forms_22
 from dpaudit.algorithms.consensus.verify import equation23 as verifier23
 from dpaudit.algorithms.consensus.verify import section3 as verifier3
 from dpaudit.errors import DataError, InvalidArgument
@@ -23,7 +23,7 @@ VERIFIERS = {"23": verifier23.recompute, "3": verifier3.recompute}
 def networks(seed, nodes, *, shared=True, count=1):
     """Return a batch of instances as a search draws them."""
     family = Family(nodes=nodes, dual_step=0.5, shared=shared)
-    drawn = space(family, lambda batch: np.ones(len(batch["over"])))
+    drawn = build_network_space(family, lambda batch: np.ones(len(batch["over"])))
     batch, _ = drawn.evaluate(drawn.start(count, np.random.default_rng(seed)))
     return family, batch
 
@@ -58,7 +58,7 @@ def test_the_forms_are_those_of_the_matrices_to_50_digits(seed, nodes, shared):
 def test_the_smaller_rate_meets_22_for_one_penalty(seed, nodes):
     """No direction breaks it: right less left has no eigenvalue below 0."""
     family, batch = networks(seed, nodes)
-    delta = rate(batch, family.dual_step, proved=True)[0]
+    delta = compute_contraction_rate(batch, family.dual_step, proved=True)[0]
     with mp.workdps(30):
         left, right = matrices(batch, mp.mpf(family.dual_step))
         values = mp.eigsy(right - mp.mpf(delta) * left, eigvals_only=True)
@@ -72,16 +72,18 @@ def test_both_rates_meet_21(seed, nodes, proved):
     degree, mu = np.diag(adjacency.sum(axis=1)), batch["mu"][0]
     tilde = np.linalg.svd(penalty[:, None] * (degree + adjacency), compute_uv=False)[0]
     least = np.linalg.svd(degree - adjacency, compute_uv=False)[-2]
-    delta = rate(batch, family.dual_step, proved=proved)[0]
+    delta = compute_contraction_rate(batch, family.dual_step, proved=proved)[0]
     assert delta * mu**2 * tilde <= family.dual_step * least * (1 + 1e-12)
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5))
 def test_the_smaller_rate_falls_for_one_penalty(seed, nodes):
     family, batch = networks(seed, nodes)
-    later = {**batch, "penalty": grown(family, batch)["later"]}
+    later = {**batch, "penalty": grow_penalties(family, batch)["later"]}
     assert (later["penalty"] >= batch["penalty"]).all()
-    after, before = (rate(one, family.dual_step, proved=True)[0] for one in (later, batch))
+    after, before = (
+        compute_contraction_rate(one, family.dual_step, proved=True)[0] for one in (later, batch)
+    )
     assert after <= before * (1 + 1e-12)
 
 
@@ -94,7 +96,9 @@ def test_two_nodes_whose_rate_grows_tenfold():
     }
 
     def delta(w):
-        return rate({**batch, "penalty": np.full((1, 2), w)}, 1.0, proved=False)[0]
+        return compute_contraction_rate(
+            {**batch, "penalty": np.full((1, 2), w)}, 1.0, proved=False
+        )[0]
 
     def formula(w, m=1e-3, mu=1.5):
         sigma = 2 * (w - 1)

@@ -9,8 +9,12 @@ import pytest
 from numpy.random import Generator, default_rng
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.consensus.claims.theorem31 import CLAIM, Theorem31Parameters, prepare
-from dpaudit.algorithms.consensus.quadratics import iteration_map, laplacians, spectral_radius
+from dpaudit.algorithms.consensus.claims.theorem31 import (
+    CLAIM,
+    Theorem31Parameters,
+    prepare_theorem31_search,
+)
+from dpaudit.algorithms.consensus.quadratics import build_laplacians, iteration_map, spectral_radius
 from dpaudit.extension.settings import Settings
 
 
@@ -60,7 +64,7 @@ def test_every_mode_satisfies_the_reduced_equation() -> None:
     values, vectors = np.linalg.eig(iteration_map(batch, 1.0))
     degrees = batch["adjacency"].sum(axis=2)
     roots = np.sqrt(degrees)
-    normalised = laplacians(batch["adjacency"])[0] / (roots[:, :, None] * roots[:, None, :])
+    normalised = build_laplacians(batch["adjacency"])[0] / (roots[:, :, None] * roots[:, None, :])
     assert np.linalg.eigvalsh(normalised).max() <= 2 + 1e-12
     seen = 0
     for k, z in np.ndindex(values.shape):
@@ -84,7 +88,7 @@ def test_on_the_circle_no_mean_of_the_multipliers_is_real_and_at_most_2() -> Non
 @pytest.mark.parametrize("penalties", ["own", "shared"])
 def test_the_claim_s_audit_says_what_is_proved(penalties: str) -> None:
     given = {"part": "bounded", "penalties": penalties}
-    case = prepare(Settings(), Theorem31Parameters.model_validate(given))
+    case = prepare_theorem31_search(Settings(), Theorem31Parameters.model_validate(given))
     assert case.proved is not None
     assert case.proved[0] == 1.0
     printed = [variant for variant in CLAIM.published.values() if variant.printed]
@@ -93,4 +97,7 @@ def test_the_claim_s_audit_says_what_is_proved(penalties: str) -> None:
 
 def test_an_inequality_with_penalties_of_their_own_has_no_proof() -> None:
     given = {"part": "inequality", "penalties": "own"}
-    assert prepare(Settings(), Theorem31Parameters.model_validate(given)).proved is None
+    assert (
+        prepare_theorem31_search(Settings(), Theorem31Parameters.model_validate(given)).proved
+        is None
+    )

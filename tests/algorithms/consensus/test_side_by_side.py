@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.side_by_side import broadcasts
+from dpaudit.algorithms.consensus.side_by_side import run_broadcasts_side_by_side
 from dpaudit.algorithms.problems.graphs import complete, ring
 from dpaudit.algorithms.problems.schedules import Geometric
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
@@ -33,18 +33,20 @@ def test_each_run_is_the_one_that_it_is_alone(loss, noise_rate, graph):
     rng = np.random.default_rng(0)
     datasets = [drawn(rng) for _ in range(5)]
     given = [algorithm(rng, graph, loss=loss, noise_rate=noise_rate) for _ in datasets]
-    together = broadcasts(given, datasets, [np.random.default_rng(n) for n in range(5)])
+    together = run_broadcasts_side_by_side(
+        given, datasets, [np.random.default_rng(n) for n in range(5)]
+    )
     for n, (one, data) in enumerate(zip(given, datasets, strict=True)):
         alone = one.penalty_perturbation().sample(data, 1, np.random.default_rng(n))[0]
         assert np.abs(together[n] - alone).max() < 1e-9
-        by_itself = broadcasts([one], [data], [np.random.default_rng(n)])[0]
+        by_itself = run_broadcasts_side_by_side([one], [data], [np.random.default_rng(n)])[0]
         assert np.array_equal(together[n], by_itself)  # to the last digit, whoever else runs
 
 
 def test_minimisers_meet_the_tolerance_at_every_node():
     rng = np.random.default_rng(1)
     data, one = drawn(rng), algorithm(rng, noise_rate=None, iterations=1)
-    (models,) = broadcasts([one], [data], [rng])[0]
+    (models,) = run_broadcasts_side_by_side([one], [data], [rng])[0]
     for node in range(4):
         problem = one.problem(data, 1, node)
         records = data.signed_records[data.rows_of(node)]
@@ -63,4 +65,4 @@ def test_runs_that_differ_are_refused(change):
         algorithm(rng, **{"loss": SMOOTHED_HINGE} | change),
     ]
     with pytest.raises(InvalidArgument, match="runs that differ"):
-        broadcasts(given, [drawn(rng)] * 2, [rng] * 2)
+        run_broadcasts_side_by_side(given, [drawn(rng)] * 2, [rng] * 2)

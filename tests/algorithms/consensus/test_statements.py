@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.consensus.quadratics import first_step, forms_22, rate
+from dpaudit.algorithms.consensus.quadratics import compute_contraction_rate, first_step, forms_22
 from dpaudit.algorithms.consensus.statements.checks import (
     convergence,
     densities,
@@ -19,16 +19,16 @@ from dpaudit.algorithms.consensus.statements.checks import (
     remarks,
     stacking,
 )
-from dpaudit.algorithms.consensus.statements.checks.two_nodes import Step, TwoNodes
+from dpaudit.algorithms.consensus.statements.checks.two_nodes import TwoNodes, TwoNodeStep
 from dpaudit.algorithms.consensus.statements.zhang2018 import PAPER
 from dpaudit.datasets import ADULT_FEATURES
 from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
 from dpaudit.extension.registry import PAPERS
 from dpaudit.ledger.checks import run_check
-from dpaudit.ledger.installed import installed_ledger
+from dpaudit.ledger.installed import make_installed_ledger
 from dpaudit.polynomials import vectors
 
-LEDGER = installed_ledger()
+LEDGER = make_installed_ledger()
 CHECKED = {
     row.name: row.evidence.check
     for row in PAPER.rows
@@ -39,7 +39,11 @@ COUNTEREXAMPLES = [
     row.evidence.check for row in PAPER.rows if isinstance(row.evidence, CounterexampleEvidence)
 ]
 F = Fraction
-gradient, update, largest = stacking.gradient, remarks.update, remarks._largest
+gradient, update, largest = (
+    stacking.differentiate_quadratic,
+    remarks.compute_first_model_update,
+    remarks._compute_largest_share,
+)
 
 
 def numbers(kind: str) -> set[str]:
@@ -139,7 +143,7 @@ def as_batch(state: TwoNodes, **more: float) -> dict[str, np.ndarray[Any, Any]]:
 
 @pytest.mark.parametrize("state", [convergence.OWN, convergence.STRONG, rates.AGREEING])
 def test_an_exact_step_is_that_of_the_audited_code(state: TwoNodes) -> None:
-    exact, step = Step.of(state), first_step(as_batch(state), float(state.dual_step))
+    exact, step = TwoNodeStep.of(state), first_step(as_batch(state), float(state.dual_step))
     assert float(exact.inner) == pytest.approx(step.product[0], abs=1e-12)
     assert float(exact.distance_before) == pytest.approx(step.before[0], abs=1e-12)
     assert float(exact.after.distance) == pytest.approx(step.after[0], abs=1e-12)
@@ -167,7 +171,7 @@ def test_one_number_for_the_duals_stands_for_all_of_y(state: TwoNodes) -> None:
     z, z_later, z_best = (
         np.concatenate(pair) for pair in ((y, f), (y_later, later), (y_best, best))
     )
-    exact = Step.of(state)
+    exact = TwoNodeStep.of(state)
     assert float(exact.inner) == pytest.approx((z_later - z_best) @ metric @ (z_later - z))
     assert float(exact.moved) == pytest.approx((z_later - z) @ metric @ (z_later - z))
     assert float(state.distance) == pytest.approx((z - z_best) @ metric @ (z - z_best))
@@ -177,8 +181,8 @@ def test_one_number_for_the_duals_stands_for_all_of_y(state: TwoNodes) -> None:
 
 def test_the_exact_rate_is_that_of_the_audited_code() -> None:
     batch = as_batch(rates.AGREEING, mu=1.5)
-    found = rate(batch, 1.0, proved=False)[0]
-    assert float(rates.rate23(rates.AGREEING, F(3, 2))) == pytest.approx(found)
+    found = compute_contraction_rate(batch, 1.0, proved=False)[0]
+    assert float(rates.compute_equation23_rate(rates.AGREEING, F(3, 2))) == pytest.approx(found)
 
 
 @pytest.mark.parametrize("state", [convergence.STRONG, rates.AGREEING])
@@ -187,7 +191,7 @@ def test_the_exact_sides_of_22_are_those_of_the_audited_code(
     state: TwoNodes, along: tuple[int, int]
 ) -> None:
     batch = as_batch(state, mu=2.0) | {"start": np.array([along], dtype=float)}
-    sides = rates.sides22(state, F(2))
+    sides = rates.compute_equation22_sides(state, F(2))
     left, right, _ = forms_22(batch, 1.0)
     x, y = along
     for (a, b, c), found in ((sides.left, left), (sides.right, right)):
@@ -207,12 +211,12 @@ def test_nothing_of_the_proofs_fails_with_one_penalty(
         slopes=(F(1), F(0)),
         models=(F(models[0]), F(models[1])),
     )
-    step = Step.of(state)
+    step = TwoNodeStep.of(state)
     assert step.inner <= 0
     assert 2 * step.inner == step.after.distance + step.moved - step.distance_before
     fall = step.distance_before - step.after.distance
     assert step.moved <= fall - 2 * step.curved - 2 * step.held
-    trace, determinant = rates.sides22(state, F(2)).gap(F(1, 100))
+    trace, determinant = rates.compute_equation22_sides(state, F(2)).gap(F(1, 100))
     assert min(trace, determinant) >= 0
     assert F(1, 100) * step.after.distance <= step.moved + 2 * step.curved + 2 * step.held
     assert F(101, 100) * step.after.distance <= step.distance_before
@@ -249,23 +253,27 @@ def test_growing_penalties_leave_at_least_what_is_claimed() -> None:
 
 
 def test_symbolic_identities_fail_with_another_matrix() -> None:
-    new = stacking.rows("f")
+    new = stacking.make_unknown_rows("f")
     laplacian, signless = stacking.LAPLACIAN, stacking.SIGNLESS
     assert not all(
         finding.holds
-        for finding in stacking.each(
-            stacking.times(laplacian, new), stacking.times(signless, new), "sign of A"
+        for finding in stacking.check_same_rows(
+            stacking.multiply_stacked_rows(laplacian, new),
+            stacking.multiply_stacked_rows(signless, new),
+            "sign of A",
         )
     )
-    halved = tuple(row / 2 for row in stacking.times(laplacian, new))
-    left = stacking.times(laplacian, new)
-    assert not any(finding.holds for finding in stacking.each(left, halved, "a factor of two"))
+    halved = tuple(row / 2 for row in stacking.multiply_stacked_rows(laplacian, new))
+    left = stacking.multiply_stacked_rows(laplacian, new)
+    assert not any(
+        finding.holds for finding in stacking.check_same_rows(left, halved, "a factor of two")
+    )
 
 
 def test_the_derivative_of_a_square_has_its_factor() -> None:
     f, g = vectors("f g")
-    found = stacking.gradient(lambda at: (at - g).square, f, stacking.PROBE)
-    assert stacking.same(2 * f - 2 * g, 2 * (f - g), "twice").holds
+    found = stacking.differentiate_quadratic(lambda at: (at - g).square, f, stacking.PROBE)
+    assert stacking.check_same_vectors(2 * f - 2 * g, 2 * (f - g), "twice").holds
     assert found == (2 * f - 2 * g) @ stacking.PROBE
     assert found != (f - g) @ stacking.PROBE
 
@@ -282,7 +290,7 @@ def test_a_metric_that_is_not_symmetric_has_no_cosine_rule() -> None:
 @pytest.mark.parametrize("noise", [F(0), F(1), F(-3)])
 def test_the_update_is_the_minimiser_of_25(eta: Fraction, noise: Fraction) -> None:
     other = F(1)
-    found = remarks.update(eta, other, noise)
+    found = remarks.compute_first_model_update(eta, other, noise)
 
     def objective(f: Fraction) -> Fraction:
         return f**2 / 2 + eta * (f + noise - other / 2) ** 2
@@ -291,7 +299,7 @@ def test_the_update_is_the_minimiser_of_25(eta: Fraction, noise: Fraction) -> No
 
 
 def test_a_model_is_1_then_4_then_2_from_the_optimum() -> None:
-    assert list(map(str, remarks.distances())) == ["1", "4", "2"]
+    assert list(map(str, remarks.compute_noiseless_distances())) == ["1", "4", "2"]
 
 
 def test_a_dual_noise_of_one_law_has_the_smaller_effect() -> None:
@@ -345,7 +353,9 @@ def test_the_logarithm_is_bounded_with_1_4_and_not_with_1_38() -> None:
 
 # --- each proof with one sign or factor of it changed ---------------------------------------------
 
-_ROOT_ADDED = stacking.plus(stacking.plus(stacking._DIAGONAL, stacking._DIAGONAL), stacking._SQUARE)
+_ROOT_ADDED = stacking.add_scaled_matrix(
+    stacking.add_scaled_matrix(stacking._DIAGONAL, stacking._DIAGONAL), stacking._SQUARE
+)
 MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
     "(13) with D - A for D + A": (
         stacking,
@@ -381,7 +391,7 @@ MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
     ),
     "(12) with twice the penalty": (
         stacking,
-        "gradient",
+        "differentiate_quadratic",
         lambda *given: 2 * gradient(*given),
         stacking.stationarity,
     ),
@@ -389,8 +399,8 @@ MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
     "(58) with two neighbours for three": (densities, "_DEGREE", 2, densities.noise_behind),
     "Jacobian with a bend of another loss": (
         densities,
-        "_bend",
-        densities._slope,
+        "_build_cubic_bend",
+        densities._build_cubic_slope,
         densities.jacobian,
     ),
     "entries of W (D + A) 1 with D - A": (
@@ -402,22 +412,27 @@ MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
     "the sum of W (D + A) with twice the degrees": (
         convergence,
         "DEGREES",
-        stacking.plus(stacking.DEGREES, stacking.DEGREES),
+        stacking.add_scaled_matrix(stacking.DEGREES, stacking.DEGREES),
         convergence.two_cases,
     ),
     "-ln(1 - x) with 1.38": (densities, "_LOG", F(138, 100), densities.logarithm),
     "the contraction with a larger sigma_min": (rates, "_NONZERO", F(40), rates.least_on_range),
-    "the smaller rate with (23)": (rates, "smaller_rate", rates.rate23, rates.falling_smaller_rate),
-    "(22) met with (23)": (rates, "smaller_rate", rates.rate23, rates.proved_rate),
+    "the smaller rate with (23)": (
+        rates,
+        "smaller_rate",
+        rates.compute_equation23_rate,
+        rates.falling_smaller_rate,
+    ),
+    "(22) met with (23)": (rates, "smaller_rate", rates.compute_equation23_rate, rates.proved_rate),
     "dual noise at the other penalty": (
         remarks,
-        "update",
+        "compute_first_model_update",
         lambda eta, noise: update(eta, noise=1 / noise),
         remarks.resistance_to_dual_noise,
     ),
     "uneven records on a star": (
         remarks,
-        "_largest",
+        "_compute_largest_share",
         lambda sizes, _: largest(sizes, (3, 1, 1, 1)),
         remarks.uneven_records,
     ),
@@ -439,7 +454,7 @@ def test_numbers_that_rows_quote_are_those_of_their_checks() -> None:
         rows["zhang2018-section31-steps-optimum"].answer
     )
     assert f"at least {convergence.share_left()} of" in rows["zhang2018-theorem31"].answer
-    one, two, three = remarks.distances()
+    one, two, three = remarks.compute_noiseless_distances()
     assert f"are {one}, {two} and {three} at t = 0, 1 and 2" in (
         rows["zhang2018-section61-toward"].note
     )

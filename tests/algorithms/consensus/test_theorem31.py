@@ -7,10 +7,18 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.claims.growing import Run, optimum, stalled
-from dpaudit.algorithms.consensus.claims.growing import space as growing_space
-from dpaudit.algorithms.consensus.claims.networks import Family, space
-from dpaudit.algorithms.consensus.claims.theorem31 import CLAIM, Theorem31Parameters, prepare
+from dpaudit.algorithms.consensus.claims.growing import (
+    GrowingPenaltyRun,
+    bound_stalled_distance,
+    find_network_optimum,
+)
+from dpaudit.algorithms.consensus.claims.growing import build_growing_space as growing_space
+from dpaudit.algorithms.consensus.claims.networks import Family, build_network_space
+from dpaudit.algorithms.consensus.claims.theorem31 import (
+    CLAIM,
+    Theorem31Parameters,
+    prepare_theorem31_search,
+)
 from dpaudit.algorithms.consensus.quadratics import iteration_map, spectral_radius
 from dpaudit.algorithms.consensus.verify.theorem31 import recompute
 from dpaudit.algorithms.problems.graphs import from_edges, random_connected
@@ -20,7 +28,7 @@ from dpaudit.auditing.run import run_case, run_claim
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 from dpaudit.verification import read, verify
@@ -30,8 +38,8 @@ FIGURE_1A = CLAIM.published["penalties-of-figure-1a"].settings["parameters"]
 
 def audited(trials=300, seed=0, **parameters):
     settings = Settings(trials=trials, seed=seed, parameters=parameters)
-    parsed = parsed_parameters(Theorem31Parameters, parameters)
-    case = prepare(settings, parsed)
+    parsed = parse_parameters(Theorem31Parameters, parameters)
+    case = prepare_theorem31_search(settings, parsed)
     return run_case(case, settings, statement=CLAIM, rerun="rerun")
 
 
@@ -76,8 +84,8 @@ def test_the_smallest_case_in_closed_form_and_by_the_algorithm_itself():
         "first": np.ones((1, 2)),
         "growth": np.full((1, 2), 2.0),
     }
-    run = Run(nodes=2, loss=LINEAR, dual_step=1.0, iterations=80)
-    assert stalled(run, batch).distance[0] == pytest.approx(left, rel=1e-12)
+    run = GrowingPenaltyRun(nodes=2, loss=LINEAR, dual_step=1.0, iterations=80)
+    assert bound_stalled_distance(run, batch).distance[0] == pytest.approx(left, rel=1e-12)
     algorithm = ConsensusADMM(
         graph=from_edges(2, [(0, 1)]),
         iterations=80,
@@ -93,10 +101,10 @@ def test_the_smallest_case_in_closed_form_and_by_the_algorithm_itself():
 
 @pytest.mark.parametrize("loss", [LINEAR, LOGISTIC])
 def test_the_recursion_is_that_of_the_algorithm_and_the_tail_bounds_what_follows(loss):
-    short, long = (Run(nodes=4, loss=loss, ridge=0.3, iterations=t) for t in (25, 60))
+    short, long = (GrowingPenaltyRun(nodes=4, loss=loss, ridge=0.3, iterations=t) for t in (25, 60))
     starts = growing_space(short, 1.0)
     batch, _ = starts.evaluate(starts.start(6, default_rng(3)))
-    before, after = stalled(short, batch), stalled(long, batch)
+    before, after = bound_stalled_distance(short, batch), bound_stalled_distance(long, batch)
     assert (np.abs(after.mean - before.mean) <= before.tail).all()
     assert (before.tail < 1).any()
     for i in range(6):
@@ -169,7 +177,7 @@ def test_half_the_modulus_is_refuted_and_the_eigenvalue_verified(verified):
 
 def test_the_spectral_radius_is_that_of_a_long_run():
     family = Family(nodes=4, shared=False)
-    starts = space(family, lambda batch: np.ones(len(batch["over"])))
+    starts = build_network_space(family, lambda batch: np.ones(len(batch["over"])))
     batch, _ = starts.evaluate(starts.start(10, default_rng(1)))
     radius = spectral_radius(batch, 1.0)
     state = default_rng(2).standard_normal((10, 8, 1))
@@ -229,7 +237,9 @@ def test_bounded_penalties_that_grow_for_a_while_converge(seed):
     )
     data = Dataset(records, np.ones(nodes), node_sizes=(1,) * nodes)
     models = algorithm.penalty_perturbation().sample(data, 1, default_rng(0))[0, -1, :, 0]
-    best = optimum(Run(nodes=nodes, loss=LOGISTIC, ridge=1.0), records.T)[0]
+    best = find_network_optimum(
+        GrowingPenaltyRun(nodes=nodes, loss=LOGISTIC, ridge=1.0), records.T
+    )[0]
     assert models == pytest.approx(best, abs=1e-7)
 
 
@@ -295,7 +305,7 @@ def test_how_finite_penalties_are_read_is_said():
 
 def test_data_is_refused():
     with pytest.raises(InvalidArgument, match=r"^data: "):
-        prepare(Settings(data="breast-cancer"), Theorem31Parameters())
+        prepare_theorem31_search(Settings(data="breast-cancer"), Theorem31Parameters())
 
 
 def test_the_installed_claim_and_verifier_work_together(tmp_path):

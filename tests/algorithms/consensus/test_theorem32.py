@@ -8,9 +8,13 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.claims.networks import Family, space
-from dpaudit.algorithms.consensus.claims.theorem32 import CLAIM, Theorem32Parameters, prepare
-from dpaudit.algorithms.consensus.quadratics import first_step, rate
+from dpaudit.algorithms.consensus.claims.networks import Family, build_network_space
+from dpaudit.algorithms.consensus.claims.theorem32 import (
+    CLAIM,
+    Theorem32Parameters,
+    prepare_theorem32_search,
+)
+from dpaudit.algorithms.consensus.quadratics import compute_contraction_rate, first_step
 from dpaudit.algorithms.consensus.verify.theorem32 import recompute
 from dpaudit.algorithms.problems.graphs import from_edges
 from dpaudit.algorithms.problems.schedules import Given
@@ -19,7 +23,7 @@ from dpaudit.auditing.run import run_case, run_claim
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text
 from dpaudit.verification import read, verify
@@ -27,8 +31,8 @@ from dpaudit.verification import read, verify
 
 def audited(trials=2_000, seed=0, **parameters):
     settings = Settings(trials=trials, seed=seed, parameters=parameters)
-    parsed = parsed_parameters(Theorem32Parameters, parameters)
-    case = prepare(settings, parsed)
+    parsed = parse_parameters(Theorem32Parameters, parameters)
+    case = prepare_theorem32_search(settings, parsed)
     return run_case(case, settings, statement=CLAIM, rerun="rerun")
 
 
@@ -94,8 +98,10 @@ def test_the_limit_of_two_nodes_that_agree():
     assert step.after / step.before == pytest.approx(1, abs=1e-8)
     # theta s = 2, sigma~ = 2.6, sigma- = 0.6
     expected = min(2 / (1.44 * 2.6), 1.2 / (1.2 * 0.36 / (2 * 0.2) + 2.6))
-    assert rate(batch, 1.0, proved=False)[0] == pytest.approx(expected, rel=1e-6)
-    assert rate(batch, 1.0, proved=True)[0] < 1e-8
+    assert compute_contraction_rate(batch, 1.0, proved=False)[0] == pytest.approx(
+        expected, rel=1e-6
+    )
+    assert compute_contraction_rate(batch, 1.0, proved=True)[0] < 1e-8
 
 
 # --- what is true --------------------------------------------------------------------------------
@@ -128,7 +134,7 @@ def test_the_repaired_rate_holds_along_runs_with_growing_shared_penalties():
     source = default_rng(0)
     for _ in range(20):
         nodes = int(source.integers(2, 6))
-        starts = space(Family(nodes=nodes), lambda batch: np.ones(len(batch["over"])))
+        starts = build_network_space(Family(nodes=nodes), lambda batch: np.ones(len(batch["over"])))
         batch, _ = starts.evaluate(starts.start(1, source))
         growth = source.uniform(1, 1.5)
         ratios = run_ratios({**batch, "slope": batch["slope"] + 1.0}, growth)
@@ -167,7 +173,9 @@ def run_ratios(batch, growth, iterations=12):
 
 def test_the_step_is_that_of_the_algorithm():
     """`ConsensusADMM` starts at 0, has records of norm 1 and one curvature for all nodes."""
-    starts = space(Family(nodes=4, shared=False), lambda batch: np.ones(len(batch["over"])))
+    starts = build_network_space(
+        Family(nodes=4, shared=False), lambda batch: np.ones(len(batch["over"]))
+    )
     batch, _ = starts.evaluate(starts.start(1, default_rng(5)))
     batch = {**batch, "curvature": np.full((1, 4), 0.7), "start": np.zeros((1, 4))}
     batch["slope"] = np.clip(batch["slope"] + 0.3, -1, 1)

@@ -13,13 +13,13 @@ from dpaudit.algorithms.consensus.claims.theorem41 import (
     CLAIM,
     Theorem41Parameters,
     outputs_of,
-    prepare,
+    prepare_theorem41_search,
 )
 from dpaudit.algorithms.consensus.verify.theorem41 import recompute
 from dpaudit.auditing.run import run_case, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import certificates_text, maximise
 from dpaudit.verification import read, verify
@@ -27,8 +27,8 @@ from dpaudit.verification import read, verify
 
 def audited(trials=3_000, seed=0, **parameters):
     asked = Settings(trials=trials, seed=seed, parameters=parameters)
-    parsed = parsed_parameters(Theorem41Parameters, parameters)
-    return run_case(prepare(asked, parsed), asked, statement=CLAIM, rerun="rerun")
+    parsed = parse_parameters(Theorem41Parameters, parameters)
+    return run_case(prepare_theorem41_search(asked, parsed), asked, statement=CLAIM, rerun="rerun")
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_the_proved_bound_is_never_above_the_claim(nodes, records, penalty, rho,
         loss_weight=weight,
         noise_rate=rate,
     )
-    case = prepare(Settings(), chosen)
+    case = prepare_theorem41_search(Settings(), chosen)
     assert case.proved[0] <= case.bound
 
 

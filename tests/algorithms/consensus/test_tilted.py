@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpaudit.accounting.events import ExponentialNormRelease, Sequence
-from dpaudit.accounting.proved import proved_bracket
+from dpaudit.accounting.proved import bound_proved_epsilon
 from dpaudit.algorithms.consensus import law as consensus_law
-from dpaudit.algorithms.consensus.digits import Node
+from dpaudit.algorithms.consensus.digits import NodeNumbers
 from dpaudit.algorithms.consensus.views import Aimed, PenaltyPerturbation
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.schedules import Constant
@@ -128,7 +128,7 @@ def test_opposite_records_have_both_ends_around_the_exact_epsilon(pair):
             for s, a in zip(stretch, rates, strict=True)
         )
     )
-    exact = proved_bracket(event, 1e-3).upper
+    exact = bound_proved_epsilon(event, 1e-3).upper
     found = audited(algorithm.penalty_perturbation(), one, trials=300)
     assert failed(found) == []
     assert 0.95 * exact < found.lower <= exact <= found.upper < 1.05 * exact
@@ -245,7 +245,7 @@ def test_the_loss_in_digits_is_the_one_in_doubles(pair, loss):
 
 def test_digits_know_two_losses():
     with pytest.raises(InvalidArgument, match="loss"):
-        Node.of(make(loss=SMOOTHED_HINGE), 1)
+        NodeNumbers.of(make(loss=SMOOTHED_HINGE), 1)
 
 
 @pytest.mark.slow

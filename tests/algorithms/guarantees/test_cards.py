@@ -104,16 +104,20 @@ def test_a_published_formula_answers_beside_the_proved_one(card):
 
 def test_theorem_6_says_where_it_is_false():
     given = multistep.MultiStep(iterations=1, inner_steps=1, noise_multiplier=0.4)
-    assert multistep.theorem6(given, 1e-5).note.startswith("false here: true up to epsilon = 8.42")
-    assert multistep.theorem6(multistep.MultiStep(), 1e-5).note.startswith("true up to")
+    assert multistep.publish_theorem6_epsilon(given, 1e-5).note.startswith(
+        "false here: true up to epsilon = 8.42"
+    )
+    assert multistep.publish_theorem6_epsilon(multistep.MultiStep(), 1e-5).note.startswith(
+        "true up to"
+    )
 
 
 def test_the_message_formula_rests_on_lemma_1():
     """3 / (66 * 1) * (0.001 * 1 + (1 + 2) * 1) = 0.13640909."""
-    said = sharing.corollary1(sharing.Messages(noise_scale=5.0), 1e-5)
+    said = sharing.publish_corollary1_epsilon(sharing.Messages(noise_scale=5.0), 1e-5)
     assert "0.1364," in said.note
     far = sharing.Messages(noise_scale=0.5)
-    assert sharing.corollary1(far, 1e-5).epsilon == math.inf
+    assert sharing.publish_corollary1_epsilon(far, 1e-5).epsilon == math.inf
 
 
 def test_labels_attain_theorem_1():

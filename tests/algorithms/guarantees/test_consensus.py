@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.accounting.events import ExponentialNormRelease, releases
+from dpaudit.accounting.events import ExponentialNormRelease, get_releases
 from dpaudit.accounting.grid.numerical import numerical_epsilon
-from dpaudit.accounting.proved import proved_guarantee, proved_worst
+from dpaudit.accounting.proved import bound_worst_proved_epsilon, proved_guarantee
 from dpaudit.algorithms.consensus import releases as parameters
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.guarantees import (
@@ -194,7 +194,7 @@ def test_dvp_is_pp_with_the_dual_step_as_penalty():
     dvp = node_events(run.dual_variable_perturbation(), **sizes)
     same = node_events(replace(run, penalty=Constant(0.5)).penalty_perturbation(), **sizes)
     assert dvp == same != node_events(run.penalty_perturbation(), **sizes)
-    assert [part.count for part in releases(dvp[0])] == [4]
+    assert [part.count for part in get_releases(dvp[0])] == [4]
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ def test_the_worst_node_has_few_records_and_neighbours():
     run = ConsensusADMM(graph=star(4), iterations=3, noise_rate=Constant(2.0))
     events = node_events(run.penalty_perturbation(), node_sizes=(9, 9, 4, 9), dimension=5)
     found = [proved_guarantee(event).epsilon(1e-3) for event in events]
-    assert found[0] < found[1] == found[3] < found[2] == proved_worst(events, 1e-3)
+    assert found[0] < found[1] == found[3] < found[2] == bound_worst_proved_epsilon(events, 1e-3)
 
 
 def test_recycling_releases_odd_iterations_only():

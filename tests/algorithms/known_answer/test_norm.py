@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpaudit.accounting.events import ExponentialNormRelease
-from dpaudit.accounting.proved import proved_bracket
+from dpaudit.accounting.proved import bound_proved_epsilon
 from dpaudit.algorithms.known_answer.norm import ExponentialNorm
 from dpaudit.auditing import exact as white_box
 from dpaudit.auditing.draws import Drawer
@@ -42,7 +42,7 @@ def test_at_delta_zero_it_is_the_claim_and_no_more(dimension):
 def test_at_a_delta_it_is_the_accountant_s():
     known = ExponentialNorm(epsilon=2.0, dimension=3)
     release = ExponentialNormRelease(sensitivity=1.0, noise_rate=2.0, dimension=3)
-    truth = proved_bracket(release, 1e-2).upper
+    truth = bound_proved_epsilon(release, 1e-2).upper
     one = found(known, 1e-2)
     assert one.trusted
     assert 0.95 * truth < one.lower <= truth <= one.upper < 1.05 * truth

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpaudit.algorithms.known_answer.laws import best_event, losses
+from dpaudit.algorithms.known_answer.laws import best_event, compute_outcome_losses
 from dpaudit.algorithms.known_answer.noisy_max import ReportNoisyMax
 from dpaudit.algorithms.known_answer.sparse_vector import SparseVector
 
@@ -178,7 +178,7 @@ def test_sparse_vector_3_attains_its_epsilon():
 
 def test_sparse_vector_5_has_an_impossible_outcome():
     mechanism = SparseVector(variant=5, answers=4)
-    law, loss = losses(mechanism)
+    law, loss = compute_outcome_losses(mechanism)
     chance = law.probabilities[np.isposinf(loss)].sum()
     assert chance == pytest.approx((1 - math.exp(-0.5)) / 2)
     assert math.isinf(best_event(mechanism))

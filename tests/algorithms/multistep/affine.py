@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, published_noise_multiplier
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, compute_theorem6_multiplier
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.losses import LINEAR
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
@@ -109,7 +109,7 @@ def figure_1(epsilon=1.0, nodes=5, penalty=0.001):
         inner_steps=10,
         penalty=penalty,
         loss=LINEAR,
-        noise_multiplier=published_noise_multiplier(epsilon, 1e-5, 500),
+        noise_multiplier=compute_theorem6_multiplier(epsilon, 1e-5, 500),
         step_size=DecayingStepSize(diameter=20.0),
     )
     return algorithm, Sizes((45_220 // nodes,) * nodes, 104)

@@ -8,8 +8,8 @@ import pytest
 from dpaudit.accounting.events import GaussianRelease
 from dpaudit.algorithms.multistep.algorithm import (
     MultiStepADMM,
+    compute_theorem6_multiplier,
     final_model,
-    published_noise_multiplier,
 )
 from dpaudit.algorithms.problems.graphs import complete, ring
 from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES
@@ -54,7 +54,7 @@ def test_they_agree_with_the_published_step_size(
     algorithm = make_algorithm(
         graph=graph,
         inner_steps=inner_steps,
-        noise_multiplier=published_noise_multiplier(**published),
+        noise_multiplier=compute_theorem6_multiplier(**published),
         step_size=DecayingStepSize(diameter=4.0),
     )
     c_2 = data.nodes + algorithm.regulariser_weight * 4.0

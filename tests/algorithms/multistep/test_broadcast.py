@@ -7,7 +7,7 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.multistep.averages import Averages, ExactBroadcast, broadcast_mu
-from dpaudit.algorithms.multistep.claims.broadcast import Broadcast, prepare
+from dpaudit.algorithms.multistep.claims.broadcast import Broadcast, prepare_broadcast_audit
 from dpaudit.auditing import audit_claim
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
@@ -114,7 +114,7 @@ def test_a_run_with_more_noise_or_a_larger_claim_is_not_refuted(true, seed):
 
 def test_bad_input_is_named():
     with pytest.raises(InvalidArgument, match=r"^batch_size: "):
-        prepare(Settings(), Broadcast(batch_size=1))
+        prepare_broadcast_audit(Settings(), Broadcast(batch_size=1))
     with pytest.raises(InvalidArgument, match=r"^loss: "):
         Averages(Broadcast(loss="hinge").algorithm(Settings()))
     with pytest.raises(InvalidArgument, match=r"^view: "):
@@ -123,7 +123,7 @@ def test_bad_input_is_named():
 
 def test_every_candidate_pair_is_asked_about_the_averages():
     asked = Settings(data="breast-cancer", candidate_pairs=2)
-    case = prepare(asked, Broadcast(**SMALL))
+    case = prepare_broadcast_audit(asked, Broadcast(**SMALL))
     assert len(case.candidates) == 2
     for candidate in case.candidates:
         assert candidate.claimed == case.claimed

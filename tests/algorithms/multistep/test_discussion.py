@@ -9,7 +9,7 @@ import pytest
 
 from dpaudit.algorithms.multistep.claims import inner_steps, note1, section42
 from dpaudit.algorithms.multistep.claims.discussion import Both, least_risk, most_risk, over_t
-from dpaudit.algorithms.multistep.claims.star import SLACK, Star, sides
+from dpaudit.algorithms.multistep.claims.star import SLACK, StarSetting, compute_utility_sides
 from dpaudit.algorithms.multistep.claims.utility import Found
 from dpaudit.algorithms.multistep.verify import inner_steps as inner_steps_verifier
 from dpaudit.algorithms.multistep.verify import note1 as note1_verifier
@@ -72,7 +72,7 @@ def test_true_variants_are_not_refuted(audited, card, true):
 
 def kink(iterations, inner=1, records=10**12):
     """Return runs of one node that jumps over its target, and creeps back."""
-    star = Star(
+    star = StarSetting(
         nodes=1, iterations=iterations, inner_steps=inner, records=records, epsilon=1.0, delta=1e-5
     )
     batch = {
@@ -94,11 +94,11 @@ def test_the_error_falls_like_the_root_of_t_and_not_like_t():
 
 
 def test_what_eq_24_has_over_t():
-    star = Star(nodes=3, iterations=5, inner_steps=2, records=10**9, epsilon=1.0, delta=1e-5)
+    star = StarSetting(nodes=3, iterations=5, inner_steps=2, records=10**9, epsilon=1.0, delta=1e-5)
     batch = {
         "penalty": np.array([0.7]), "target": np.array([[0.5, 0.1]]), "slopes": np.ones((1, 3))
     }  # fmt: skip
-    found = sides(star, batch)
+    found = compute_utility_sides(star, batch)
     beta = found.beta[0]
     # |N_i| is 2 at the centre and 1 at the two leaves
     by_hand = (1 + sum(degree * (0.7 + beta**2 / 0.7) for degree in (2, 1, 1))) / 5

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.multistep.claims import movement
-from dpaudit.algorithms.multistep.claims.lemma5 import prepare
+from dpaudit.algorithms.multistep.claims.lemma5 import prepare_lemma5_search
 from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import DataError
@@ -58,7 +58,7 @@ def test_rounding_never_refutes_a_true_lemma(epsilon, delta, parameters):
 
 def test_half_the_bound_is_refuted():
     settings = Settings(trials=1000)
-    case = prepare(settings, Deployment())
+    case = prepare_lemma5_search(settings, Deployment())
 
     def halved(trials, rng):
         found = case.attain(trials, rng)
@@ -198,7 +198,7 @@ def test_what_rounding_may_add_is_a_share_of_every_term_over_the_curvature():
     state = SimpleNamespace(
         inner=np.array([[[3.0, 4.0], [0.0, 1.0]]]), pull=np.array([[[0.0, 2.0], [6.0, 8.0]]])
     )
-    found = movement._rounding(instance, state, np.array([1.0, 4.0]))
+    found = movement._bound_movement_rounding(instance, state, np.array([1.0, 4.0]))
     models = np.array([5 * 3 + 2, 1 * 6 + 10])
     expected = (models + np.array([100, 110])) / np.array([2.0, 7.0])
     assert found == pytest.approx(16 * 2.0**-52 * expected[None], rel=1e-12, abs=0)

@@ -11,15 +11,20 @@ from hypothesis import strategies as st
 
 from dpaudit.algorithms.multistep.algorithm import FinalView, final_model
 from dpaudit.algorithms.multistep.averages import broadcast_mu
-from dpaudit.algorithms.multistep.claims.broadcast import CLAIM, STIFF, Broadcast, prepare
+from dpaudit.algorithms.multistep.claims.broadcast import (
+    CLAIM,
+    STIFF,
+    Broadcast,
+    prepare_broadcast_audit,
+)
 from dpaudit.algorithms.multistep.final import final_mu, final_pair_mu
 from dpaudit.algorithms.multistep.hidden_state import ROUNDING, InnerLoops, averages_mu
 from dpaudit.algorithms.multistep.releases import (
     Observed,
     SmoothObserved,
-    averages,
     final_models,
     last_models,
+    make_averages_event,
 )
 from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.auditing import audit_claim
@@ -34,7 +39,7 @@ FINAL = {"view": "final", "iterations": 50, "inner_steps": 10}
 
 def epsilons(parameters, **settings):
     """Return what is claimed, proved and exact on the pair."""
-    case = prepare(Settings(**settings), Broadcast(**parameters))
+    case = prepare_broadcast_audit(Settings(**settings), Broadcast(**parameters))
     ceiling = case.pair_ceiling.guarantee.epsilon(case.at_delta)
     return case.claimed.epsilon(case.at_delta), case.proved.guarantee.epsilon(1e-5), ceiling
 
@@ -98,7 +103,7 @@ def test_no_pair_of_linear_losses_is_above_what_is_proved(seed, view, graph):
         step_size=float(rng.uniform(0.01, 3)),
         regulariser_weight=float(rng.uniform(0, 1)),
     )
-    case = prepare(Settings(seed=seed), given_)
+    case = prepare_broadcast_audit(Settings(seed=seed), given_)
     algorithm, data = given_.algorithm(Settings(seed=seed)), case.pair.dataset
     index = int(rng.integers(len(data.labels)))
     record = rng.standard_normal(data.dimension)
@@ -109,17 +114,17 @@ def test_no_pair_of_linear_losses_is_above_what_is_proved(seed, view, graph):
 
 
 def test_losses_with_a_kink_have_composition_alone():
-    case = prepare(Settings(), Broadcast(view="last", loss="hinge"))
+    case = prepare_broadcast_audit(Settings(), Broadcast(view="last", loss="hinge"))
     assert case.proved.guarantee.epsilon(1e-5) == pytest.approx(case.claimed.epsilon(1e-5))
     assert "composition" in case.proved.source
-    case = prepare(Settings(), Broadcast(view="final", loss="logistic"))
+    case = prepare_broadcast_audit(Settings(), Broadcast(view="final", loss="logistic"))
     assert case.proved.guarantee.epsilon(1e-5) == pytest.approx(case.claimed.epsilon(1e-5))
     assert isinstance(case.mechanism, FinalView)
 
 
 def test_the_view_of_final_models_is_equation_22():
     given_ = Broadcast(view="final", loss="logistic", iterations=2, inner_steps=2, nodes=2)
-    case = prepare(Settings(), given_)
+    case = prepare_broadcast_audit(Settings(), given_)
     inner = given_.algorithm(Settings()).inner()
     drawn = inner.sample(case.pair.dataset, 3, np.random.default_rng(0))
     seen = case.mechanism.sample(case.pair.dataset, 3, np.random.default_rng(0))
@@ -146,7 +151,7 @@ def same(**given):
 def test_releases_are_the_mu_of_the_node_that_leaks_most(graph):
     """The audit's own parameters, with the noise of the release."""
     asked = Broadcast(graph=graph, nodes=3, iterations=3, inner_steps=4)
-    case = prepare(Settings(), asked)
+    case = prepare_broadcast_audit(Settings(), asked)
     algorithm, data = asked.algorithm(Settings()), case.pair.dataset
     given_ = Observed(
         **same(graph=graph, noise_multiplier=algorithm.noise_multiplier, diameter=10.0),
@@ -154,8 +159,10 @@ def test_releases_are_the_mu_of_the_node_that_leaks_most(graph):
     ).model_copy(update={"records": data.node_sizes[0]})
     assert len(set(data.node_sizes)) == 1
     proved = case.proved.guarantee.mu
-    assert 1 / averages(given_).noise_scale == pytest.approx(proved, rel=1e-12)
-    final = prepare(Settings(), asked.model_copy(update={"view": "final"})).proved.guarantee.mu
+    assert 1 / make_averages_event(given_).noise_scale == pytest.approx(proved, rel=1e-12)
+    final = prepare_broadcast_audit(
+        Settings(), asked.model_copy(update={"view": "final"})
+    ).proved.guarantee.mu
     assert 1 / final_models(given_).noise_scale == pytest.approx(final, rel=1e-12)
 
 
@@ -169,7 +176,7 @@ def test_releases_of_quadratic_losses_are_their_exact_laws(curvature):
     eigenvalue = curvature + 1e-4 / 3
     loops = InnerLoops.of(algorithm, sizes, 0)
     for release, exact in (
-        (averages, averages_mu(loops, eigenvalue)),
+        (make_averages_event, averages_mu(loops, eigenvalue)),
         (final_models, final_mu(algorithm, sizes, 0, eigenvalue)),
     ):
         found = 1 / release(given_).noise_scale
@@ -187,10 +194,10 @@ def test_a_smoother_loss_and_more_noise_release_less():
 def test_nothing_is_released_of_one_step():
     given_ = Observed(**same(inner_steps=1) | {"iterations": 1})
     assert final_models(given_).count == 0
-    assert 1 / averages(given_).noise_scale == pytest.approx(1 / 150)
+    assert 1 / make_averages_event(given_).noise_scale == pytest.approx(1 / 150)
 
 
 def test_the_statement_says_that_it_is_a_question():
     assert CLAIM.question
     with pytest.raises(InvalidArgument, match=r"^batch_size: "):
-        prepare(Settings(), Broadcast(view="final", batch_size=1))
+        prepare_broadcast_audit(Settings(), Broadcast(view="final", batch_size=1))

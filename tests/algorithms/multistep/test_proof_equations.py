@@ -15,8 +15,12 @@ from dpaudit.algorithms.multistep.claims.proof.equation32 import CLAIM as EQUATI
 from dpaudit.algorithms.multistep.claims.proof.equation33 import CLAIM as EQUATION_33
 from dpaudit.algorithms.multistep.claims.proof.equation34 import CLAIM as EQUATION_34
 from dpaudit.algorithms.multistep.claims.proof.equation36 import CLAIM as EQUATION_36
-from dpaudit.algorithms.multistep.claims.proof.iteration import EQUATIONS, Audited, draw
-from dpaudit.algorithms.multistep.statements.checks.iteration import Steps
+from dpaudit.algorithms.multistep.claims.proof.iteration import (
+    EQUATIONS,
+    Audited,
+    draw_integer_iteration,
+)
+from dpaudit.algorithms.multistep.statements.checks.iteration import SymbolicIteration
 from dpaudit.algorithms.multistep.verify.proof import (
     equation29,
     equation30,
@@ -30,7 +34,7 @@ from dpaudit.algorithms.problems.losses import LINEAR
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError
-from dpaudit.report.formatting import numbers
+from dpaudit.report.formatting import make_shown_numbers
 
 CARDS = {
     29: (EQUATION_29, equation29.recompute),
@@ -97,7 +101,7 @@ def test_what_is_false_has_no_proof(number, parameters):
 
 
 def test_a_check_that_fails_is_no_proof(monkeypatch):
-    monkeypatch.setattr(Steps, "new_dual", Steps.dual)
+    monkeypatch.setattr(SymbolicIteration, "new_dual", SymbolicIteration.dual)
     assert sizes(2, 1, 1).proof is None
     monkeypatch.undo()
     assert sizes(2, 1, 1).proof == "pull_of_neighbours"
@@ -117,14 +121,14 @@ def test_a_strict_inequality_is_refuted_by_equality_and_shows_both_sides(audited
     assert (found.measured.lower, found.claimed.value, found.claimed.strict) == (0.0, 0.0, True)
     assert found.verdict == "refuted"
     assert "0 is not below 0, the claimed left side less the right side" in found.reason
-    assert numbers(found).sign == "below"
+    assert make_shown_numbers(found).sign == "below"
     stands = audited(CARDS[33][0], parameters={"inner_steps": 3, "version": "corrected"}).result
     assert (stands.verdict, stands.claimed.strict) == ("proved", False)
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(0, 10**6))
 def test_fractions_agree_with_floats(steps, degree, dimension, seed):
-    it = draw(sizes(steps, degree, dimension), np.random.default_rng(seed))
+    it = draw_integer_iteration(sizes(steps, degree, dimension), np.random.default_rng(seed))
     for number, equation in EQUATIONS.items():
         for corrected in (False, True):
             found, exact = (equation.sides(one, corrected) for one in (it, it.exact))
@@ -149,7 +153,7 @@ def sizes(steps, degree, dimension):
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 3), st.integers(0, 10**6))
 def test_the_corrected_equations_hold_of_any_numbers(steps, degree, dimension, seed):
     rng = np.random.default_rng(seed)
-    it = draw(sizes(steps, degree, dimension), rng)
+    it = draw_integer_iteration(sizes(steps, degree, dimension), rng)
     noise = rng.standard_normal(it.noise.shape)
     eta, penalty = rng.uniform(0.1, 5, steps), rng.uniform(0.1, 5)
     it = dataclasses.replace(it, noise=noise, eta=eta, penalty=penalty)
@@ -164,7 +168,7 @@ def test_the_corrected_equations_hold_of_any_numbers(steps, degree, dimension, s
 
 @given(st.integers(0, 10**6))
 def test_the_third_and_second_line_of_equation_30_are_both_its_first(seed):
-    it = draw(sizes(2, 2, 2), np.random.default_rng(seed))
+    it = draw_integer_iteration(sizes(2, 2, 2), np.random.default_rng(seed))
     old, new = it.models[:2]
     held = 2 * it.dual.sum(axis=0) - 2 * it.penalty * (old - it.before).sum(axis=0)
     middle = (it.gradient(old) - held + it.added(True)[0]) @ (new - it.target)
@@ -186,7 +190,7 @@ def test_the_steps_are_those_of_the_algorithm():
     seen = algorithm.inner().sample(data, 1, np.random.default_rng(0))[0]
     sent = seen.reshape(2, 2, 3, 1).mean(axis=1)
     it = dataclasses.replace(
-        draw(sizes(2, 2, 1), np.random.default_rng(0)),
+        draw_integer_iteration(sizes(2, 2, 1), np.random.default_rng(0)),
         penalty=0.5,
         curvature=0.1,  # lambda / n
         eta=np.full(2, 2.0),

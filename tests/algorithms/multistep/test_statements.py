@@ -120,7 +120,7 @@ def test_numbers_are_exact(check):
 
 
 # Negative controls: what a check rests on is changed, and it no longer finds what it did.
-STEPS, RHO = iteration.Steps, iteration.RHO
+STEPS, RHO = iteration.SymbolicIteration, iteration.RHO
 CHANGES = {
     "dual does not move (32)": (STEPS, "new_dual", STEPS.dual, appendix.pull_of_neighbours),
     "dual does not move (34)": (STEPS, "new_dual", STEPS.dual, appendix.common_ground),
@@ -128,7 +128,8 @@ CHANGES = {
     "dual moves the other way": (
         *(STEPS, "new_dual"),
         lambda it, j: (
-            2 * it.dual(j) - (it.dual(j) - RHO / 2 * (it.sent - iteration.named("later0")))
+            2 * it.dual(j)
+            - (it.dual(j) - RHO / 2 * (it.sent - iteration.make_named_vector("later0")))
         ),
         appendix.dual_step,
     ),
@@ -247,7 +248,7 @@ def test_theorem_7_is_proved_for_one_node_and_one_step():
 
 def test_the_loss_of_one_node_breaks_theorem_7_in_a_plain_run():
     """The same without whole numbers: the gradient at each model is that of the largest piece."""
-    found = one_node.published_pieces()
+    found = one_node.load_published_pieces()
     slopes, values = found.slopes.astype(float) / 1e4, found.values.astype(float) / 1e6
     models = found.models.astype(float) / 1e13
     points = np.vstack([models[:-1], models[:-1].mean(axis=0)])
@@ -272,7 +273,7 @@ def test_the_loss_of_one_node_breaks_theorem_7_in_a_plain_run():
 @pytest.mark.parametrize("nodes", [2, 5])
 def test_nodes_that_share_the_loss_break_theorem_7_too(nodes):
     """The updates (13a) and (15) of a complete graph, each node with 1/n of the loss."""
-    found, rho = one_node.published_pieces(), 1e-6
+    found, rho = one_node.load_published_pieces(), 1e-6
     slopes, values = found.slopes.astype(float) / 1e4, found.values.astype(float) / 1e6
     points = found.models.astype(float) / 1e13
     points[-1] = points[:-1].mean(axis=0)
@@ -301,7 +302,7 @@ def test_nodes_that_share_the_loss_break_theorem_7_too(nodes):
 @pytest.mark.parametrize("name", ["start", "slopes", "values"])
 def test_another_loss_is_no_instance_of_theorem_7(name):
     """Negative control: what is changed by a hundredth breaks a hypothesis, or nothing fails."""
-    found = one_node.published_pieces()
+    found = one_node.load_published_pieces()
     changed = getattr(found, name).copy()
     changed[::2] = changed[::2] * 101 // 100
     judged = one_node.judge_pieces(dataclasses.replace(found, **{name: changed}))

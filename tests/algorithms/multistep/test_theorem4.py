@@ -14,14 +14,14 @@ from dpaudit.accounting.events import ApproximateRelease
 from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.algorithms.multistep.claims.composition import (
     Composed,
-    composed_delta,
-    conditions,
+    build_law_pair_space,
+    compute_composed_delta,
+    compute_composition_conditions,
     gaussian_mu,
     hockey_stick,
-    randomised_response,
-    space,
+    make_randomised_response_pair,
 )
-from dpaudit.algorithms.multistep.claims.theorem4 import Composition, prepare
+from dpaudit.algorithms.multistep.claims.theorem4 import Composition, prepare_theorem4_search
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
@@ -63,12 +63,19 @@ def test_the_smallest_instance_is_two_coin_flips_that_reveal_everything():
 )
 def test_the_search_finds_the_dominating_pair_and_nothing_above_it(epsilon, delta, count):
     setting = Composed(epsilon=epsilon, delta=delta, count=count)
-    found = maximise(space(setting), 3_000, default_rng(0))
+    found = maximise(build_law_pair_space(setting), 3_000, default_rng(0))
     worst = float(
-        composed_delta(setting, *randomised_response(epsilon, delta), setting.claimed_epsilon)
+        compute_composed_delta(
+            setting, *make_randomised_response_pair(epsilon, delta), setting.claimed_epsilon
+        )
     )
     assert 0.98 * worst < found.ratio <= worst * (1 + 1e-9)
-    assert all(c.holds for c in conditions(setting, found.instance["one"], found.instance["other"]))
+    assert all(
+        c.holds
+        for c in compute_composition_conditions(
+            setting, found.instance["one"], found.instance["other"]
+        )
+    )
 
 
 def test_exact_deltas_with_rational_numbers():
@@ -81,14 +88,18 @@ def test_exact_deltas_with_rational_numbers():
                 total += max(Fraction(0), p - q)
     setting = Composed(epsilon=0.0, delta=0.5, count=3)
     laws = (np.array([float(p) for p in law]) for law in (one, other))
-    assert float(composed_delta(setting, *laws, 0.0)) == pytest.approx(float(total), rel=1e-12)
+    assert float(compute_composed_delta(setting, *laws, 0.0)) == pytest.approx(
+        float(total), rel=1e-12
+    )
 
 
 @given(st.floats(0, 3), st.floats(0, 0.4), st.integers(1, 8), st.floats(0, 4))
 @settings(max_examples=60, deadline=None)
 def test_randomised_response_is_what_optimal_composition_counts(epsilon, delta, count, at):
     setting = Composed(epsilon=epsilon, delta=delta, count=count)
-    found = float(composed_delta(setting, *randomised_response(epsilon, delta), at))
+    found = float(
+        compute_composed_delta(setting, *make_randomised_response_pair(epsilon, delta), at)
+    )
     part = ApproximateRelease(epsilon=epsilon, delta=delta, count=count)
     exact = OptimalComposition((part,)).delta(at)
     assert found == pytest.approx(exact, rel=1e-9, abs=1e-13)
@@ -111,8 +122,8 @@ def test_basic_composition_survives(epsilon, delta, seed):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_optimal_composition_survives(seed):
     setting = Composed(epsilon=0.5, delta=1e-3, count=8)
-    pair = randomised_response(0.5, 1e-3)
-    worst = float(composed_delta(setting, *pair, setting.claimed_epsilon))
+    pair = make_randomised_response_pair(0.5, 1e-3)
+    worst = float(compute_composed_delta(setting, *pair, setting.claimed_epsilon))
     result = audited(0.5, 1e-3, seed=seed, count=8, factor=worst / 1e-3).result
     assert result.verdict == "proved"
     assert result.measured.lower > 0.9 * worst
@@ -140,8 +151,8 @@ def test_one_algorithm_composes_to_itself_but_not_with_the_constant_of_the_proof
 
 def test_a_private_pair_is_left_alone_and_another_is_mixed():
     setting = Composed(epsilon=0.3, delta=0.05, count=2)
-    batch = space(setting).start(50, default_rng(0))
-    inside, _ = space(setting).evaluate(batch)
+    batch = build_law_pair_space(setting).start(50, default_rng(0))
+    inside, _ = build_law_pair_space(setting).evaluate(batch)
     for p, q in ((inside["one"], inside["other"]), (inside["other"], inside["one"])):
         assert hockey_stick(p, q, 0.3).max() <= 0.05
 
@@ -248,7 +259,7 @@ def test_bad_input_is_named(asked, named):
 
 
 def test_the_claimed_delta_is_a_bound_and_not_the_search_s():
-    case = prepare(Settings(delta=0.2), Composition(factor=0.5))
+    case = prepare_theorem4_search(Settings(delta=0.2), Composition(factor=0.5))
     assert case.bound == 0.1
     assert not exceeds(case.attain(200, default_rng(0)).bound / case.bound)
 

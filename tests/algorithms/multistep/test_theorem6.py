@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.multistep.claims.theorem6 import Deployment, prepare
+from dpaudit.algorithms.multistep.claims.theorem6 import Deployment, prepare_theorem6_audit
 from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.auditing import audit_case, audit_claim
 from dpaudit.auditing.draws import Drawer
@@ -40,7 +40,7 @@ def deployed(**parameters):
 def broken_audit(change, *, epsilon=1.0, trials=300, parameters=SHORT):
     """Return the audit of a short run whose case was changed."""
     settings = Settings(epsilon=epsilon, trials=trials)
-    case = change(prepare(settings, Deployment(**parameters)))
+    case = change(prepare_theorem6_audit(settings, Deployment(**parameters)))
     return audit_case(case, settings, statement=CLAIMS.get(THEOREM_6), rerun="rerun")
 
 
@@ -302,7 +302,7 @@ def test_half_the_true_epsilon_as_a_claim_is_refuted():
 
 def test_transcripts_are_never_held_beyond_a_block():
     settings = Settings(trials=100_000)
-    case = prepare(settings, Deployment(iterations=1, inner_steps=1))
+    case = prepare_theorem6_audit(settings, Deployment(iterations=1, inner_steps=1))
     held = []
 
     class Watching(GaussianSteps):

@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.multistep.claims.star import Star, certain_value, pieces, run, sides, spread
-from dpaudit.algorithms.multistep.claims.utility import space
+from dpaudit.algorithms.multistep.claims.star import (
+    StarSetting,
+    certain_value,
+    compute_loss_pieces,
+    compute_noise_spread,
+    compute_utility_sides,
+    run,
+)
+from dpaudit.algorithms.multistep.claims.utility import build_star_space
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
@@ -18,7 +25,7 @@ from dpaudit.refutation import certificates_text, maximise
 from dpaudit.verification import read, verify
 
 THEOREM_7 = "huang2020-theorem7"
-ODD = Star(nodes=5, iterations=6, inner_steps=3, records=10**4, epsilon=1.0, delta=1e-5)
+ODD = StarSetting(nodes=5, iterations=6, inner_steps=3, records=10**4, epsilon=1.0, delta=1e-5)
 
 
 def audited(trials=2_000, seed=0, **parameters):
@@ -27,7 +34,7 @@ def audited(trials=2_000, seed=0, **parameters):
 
 
 def one_instance(star, seed=0):
-    return space(star).start(1, default_rng(seed))
+    return build_star_space(star).start(1, default_rng(seed))
 
 
 def network(star, batch, rng=None, trials=1):
@@ -64,7 +71,7 @@ def network(star, batch, rng=None, trials=1):
 
 
 def gradient(batch, models):
-    active = np.argmax(pieces(batch, models), axis=1)
+    active = np.argmax(compute_loss_pieces(batch, models), axis=1)
     right, left, up = batch["slopes"].T
     zero = np.zeros_like(up)
     first = np.choose(active, [right, -left, zero, zero])
@@ -88,7 +95,7 @@ def test_the_spread_is_that_of_noisy_runs_with_a_constant_gradient(seed):
     batch["slopes"] = np.array([[1e-9, 1e-9, 1.0]])
     batch["target"] = np.array([[0.0, -1e3]])  # one piece leads throughout
     mean, _ = network(ODD, batch, default_rng(seed), trials=4_000)
-    noise = spread(ODD, float(batch["penalty"][0]))
+    noise = compute_noise_spread(ODD, float(batch["penalty"][0]))
     deviations = mean - network(ODD, batch)[0]
     rms = np.sqrt((deviations**2).sum(axis=2).mean(axis=0))
     assert rms[0] == pytest.approx(noise.centre, rel=0.05)
@@ -96,15 +103,17 @@ def test_the_spread_is_that_of_noisy_runs_with_a_constant_gradient(seed):
 
 
 def test_the_certain_value_is_below_the_mean_of_noisy_runs():
-    star = Star(nodes=30, iterations=40, inner_steps=1, records=10**8, epsilon=1.0, delta=1e-5)
-    instance = maximise(space(star), 2_000, default_rng(0)).instance
+    star = StarSetting(
+        nodes=30, iterations=40, inner_steps=1, records=10**8, epsilon=1.0, delta=1e-5
+    )
+    instance = maximise(build_star_space(star), 2_000, default_rng(0)).instance
     batch = {name: np.asarray(values)[None] for name, values in instance.items()}
-    found = sides(star, batch)
+    found = compute_utility_sides(star, batch)
     mean, _ = network(star, batch, default_rng(1), trials=50)
     repeated = {name: np.repeat(values, 50, axis=0) for name, values in batch.items()}
-    risk = pieces(repeated, mean[:, 0]).max(axis=1).mean()
+    risk = compute_loss_pieces(repeated, mean[:, 0]).max(axis=1).mean()
     apart = np.linalg.norm(mean[:, :1] - mean[:, 1:], axis=2).sum(axis=1).mean()
-    value = certain_value(found, spread(star, float(batch["penalty"][0])), star)
+    value = certain_value(found, compute_noise_spread(star, float(batch["penalty"][0])), star)
     measured = risk + 2 * float(found.beta[0]) * apart
     assert 0.97 * measured < value <= measured
 

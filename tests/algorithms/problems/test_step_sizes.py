@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.multistep.algorithm import published_noise_multiplier
+from dpaudit.algorithms.multistep.algorithm import compute_theorem6_multiplier
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.losses import LOGISTIC
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
@@ -27,7 +27,7 @@ def published(reference):
 
 @pytest.fixture(scope="module")
 def algorithm(make_algorithm):
-    sigma = published_noise_multiplier(**PUBLISHED, steps=6, constant=1.3)
+    sigma = compute_theorem6_multiplier(**PUBLISHED, steps=6, constant=1.3)
     rule = DecayingStepSize(diameter=4.0)
     return make_algorithm(graph=complete(3), noise_multiplier=sigma, step_size=rule)
 
@@ -44,7 +44,7 @@ def test_equation_23_equals_its_published_form(algorithm, published, make_data):
 
 def test_a_given_lipschitz_constant_takes_the_place_of_the_derived_one(published):
     rule = DecayingStepSize(diameter=4.0, objective_lipschitz=2.5)
-    sigma = published_noise_multiplier(**PUBLISHED, steps=6, constant=1.3)
+    sigma = compute_theorem6_multiplier(**PUBLISHED, steps=6, constant=1.3)
     noise = np.sqrt(3) * 2 * sigma / np.array(SIZES)
     weights = rule.weights(4, objective_lipschitz=99.0, regulariser_weight=9.0, noise=noise)
     expected = [published(c_2=2.5)(2, 2, i) for i in range(3)]
@@ -52,7 +52,7 @@ def test_a_given_lipschitz_constant_takes_the_place_of_the_derived_one(published
 
 
 def test_the_published_noise_multiplier_is_equation_20(reference):
-    ours = published_noise_multiplier(0.5, 1e-6, steps=12, constant=1.7)
+    ours = compute_theorem6_multiplier(0.5, 1e-6, steps=12, constant=1.7)
     theirs = reference.published_sigma(epsilon=0.5, delta=1e-6, steps=12, c_0=1.7)
     assert ours == pytest.approx(theirs, rel=1e-14)
 
@@ -75,8 +75,8 @@ def test_the_lipschitz_constant_bounds_the_objective(algorithm, make_data, make_
         (lambda: ConstantStepSize(np.nan), "step_size"),
         (lambda: DecayingStepSize(diameter=-1.0), "diameter"),
         (lambda: DecayingStepSize(objective_lipschitz=0.0), "objective_lipschitz"),
-        (lambda: published_noise_multiplier(0.0, 1e-5, 1), "epsilon"),
-        (lambda: published_noise_multiplier(1.0, 1.0, 1), "delta"),
+        (lambda: compute_theorem6_multiplier(0.0, 1e-5, 1), "epsilon"),
+        (lambda: compute_theorem6_multiplier(1.0, 1.0, 1), "delta"),
     ],
 )
 def test_bad_parameters_are_refused(make, name):

@@ -14,19 +14,19 @@ from dpaudit.algorithms.sharing.statements.checks import (
     theorem1,
 )
 from dpaudit.algorithms.sharing.statements.checks.matrices import (
-    added,
-    column,
+    add_matrices,
+    compute_frobenius_square,
     identity_matrix,
-    inverse,
-    matrix,
-    product,
-    scaled,
-    square,
-    transposed,
+    invert_matrix,
+    make_fraction_column,
+    make_fraction_matrix,
+    multiply_matrices,
+    scale_matrix,
+    transpose_matrix,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns
+from dpaudit.polynomials import make_unknowns
 
 REFUTED = {
     algorithm.disclosed_features,
@@ -77,10 +77,10 @@ def test_instances_meet_every_hypothesis_of_lemma_1(update):
 
 def test_hypotheses_see_what_breaks_them():
     records = lemma1.few_records()
-    longer = lemma1.Update(here=records.here, there=records.there, pull=column(3, 0))
+    longer = lemma1.Update(here=records.here, there=records.there, pull=make_fraction_column(3, 0))
     broken = [each.instance for each in longer.hypotheses if not each.holds]
     assert broken == ["||y||^2 and ||z||^2", "||x||^2 and ||x'||^2"]
-    other = matrix([[1, 0], ["3/5", "4/5"]])
+    other = make_fraction_matrix([[1, 0], ["3/5", "4/5"]])
     swapped = lemma1.Update(here=records.here, there=other, pull=records.pull)
     assert "columns that differ" in [each.instance for each in swapped.hypotheses if not each.holds]
 
@@ -135,8 +135,8 @@ def test_the_bound_on_phi_2_would_stand_with_the_norm_that_the_proof_forgets():
     """||A' - A|| <= ||A|| + ||A'||, and ||A|| is 1 over rho times the least singular value."""
     update = lemma1.few_records()
     least = np.linalg.svd(np.array(update.here, dtype=float), compute_uv=False)[-1]
-    bracket = float(square(update.bracket(update.there)))
-    assert float(square(update.phi2)) <= (2 / least) ** 2 * bracket
+    bracket = float(compute_frobenius_square(update.bracket(update.there)))
+    assert float(compute_frobenius_square(update.phi2)) <= (2 / least) ** 2 * bracket
 
 
 def test_exponents_are_those_of_a_gaussian():
@@ -200,33 +200,41 @@ def test_epsilon_prime_is_no_gain_for_any_t_below_twenty_at_any_epsilon():
 
 def test_the_centre_finds_other_inner_products_in_other_records():
     """The computation reads the messages: with another design it finds that one's."""
-    design = matrix([["3/5", "4/5"], ["5/13", "12/13"]])
-    run = algorithm.messages_of_a_run((design, column(1, -1)), column(1, 0), 3)
+    design = make_fraction_matrix([["3/5", "4/5"], ["5/13", "12/13"]])
+    run = algorithm.messages_of_a_run(
+        (design, make_fraction_column(1, -1)), make_fraction_column(1, 0), 3
+    )
     found = algorithm.gram_from_messages(*run)
-    assert found == product(design, transposed(design))
+    assert found == multiply_matrices(design, transpose_matrix(design))
 
 
 def test_noise_on_a_message_hides_inner_products():
-    design = matrix([[1, 0], ["3/5", "4/5"]])
-    states, messages = algorithm.messages_of_a_run((design, column(1, 1)), column(1, 0), 3)
-    noisy = added(messages, scaled(Fraction(1, 10), matrix([[0, 1, 2], [1, 0, 1]])))
-    assert algorithm.gram_from_messages(states, noisy) != product(design, transposed(design))
+    design = make_fraction_matrix([[1, 0], ["3/5", "4/5"]])
+    states, messages = algorithm.messages_of_a_run(
+        (design, make_fraction_column(1, 1)), make_fraction_column(1, 0), 3
+    )
+    noisy = add_matrices(
+        messages, scale_matrix(Fraction(1, 10), make_fraction_matrix([[0, 1, 2], [1, 0, 1]]))
+    )
+    assert algorithm.gram_from_messages(states, noisy) != multiply_matrices(
+        design, transpose_matrix(design)
+    )
 
 
 @pytest.mark.parametrize("penalty", [Fraction(1, 10), Fraction(1), Fraction(7)])
 def test_admm_has_the_central_minimiser_as_its_fixed_point(penalty):
-    assert algorithm.fixed_point(penalty) == Fraction(1, 3)
+    assert algorithm.solve_fixed_point(penalty) == Fraction(1, 3)
 
 
 def test_an_inverse_is_one():
-    a = matrix([[0, 2, 1], [1, 0, 0], ["1/3", 1, 4]])
-    assert product(a, inverse(a)) == identity_matrix(3)
+    a = make_fraction_matrix([[0, 2, 1], [1, 0, 0], ["1/3", 1, 4]])
+    assert multiply_matrices(a, invert_matrix(a)) == identity_matrix(3)
     with pytest.raises(InvalidArgument, match="independent columns"):
-        inverse(matrix([[1, 2], [2, 4]]))
+        invert_matrix(make_fraction_matrix([[1, 2], [2, 4]]))
 
 
 def test_repaired_lines_differ_from_the_printed_ones():
     """A factor of 2 in the exponent, or a lost epsilon, is no identity."""
-    u, c, log, epsilon = unknowns("u C L epsilon")
+    u, c, log, epsilon = make_unknowns("u C L epsilon")
     variance = 2 * log * c**2 / epsilon**2
     assert (2 * u * c + c**2) / (2 * variance) != (2 * u + c) * epsilon**2 / (2 * c * log)

@@ -6,7 +6,7 @@ import pytest
 from dpaudit.algorithms.problems.regularisers import elastic_net
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, SQUARED
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
-from dpaudit.algorithms.sharing.fdml import FDML, centralised_logistic
+from dpaudit.algorithms.sharing.fdml import FDML, fit_centralised_logistic
 from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.datasets import Dataset, breast_cancer
 from dpaudit.errors import ConvergenceError, InvalidArgument
@@ -38,7 +38,7 @@ def test_it_converges_to_the_optimum_of_sharing(scaling):
     sharing = SharingADMM(block_sizes=(12, 18), iterations=300, penalty=0.4 * factor / n, risk=risk)
     *_, by_sgd = fdml.iterates(records, 1, rng())
     *_, last = sharing.iterates(records, 1, rng())
-    best = risk.value(centralised_logistic(records, risk), records)[0]
+    best = risk.value(fit_centralised_logistic(records, risk), records)[0]
     assert risk.value(by_sgd, records)[0] == pytest.approx(best, rel=1e-8)
     assert risk.value(last.models, records)[0] == pytest.approx(best, rel=1e-8)
     np.testing.assert_allclose(by_sgd, last.models, atol=1e-4)
@@ -46,7 +46,7 @@ def test_it_converges_to_the_optimum_of_sharing(scaling):
 
 def test_mini_batches_with_a_falling_step_come_close():
     records, risk = breast_cancer(), Risk(regulariser_weight=0.02)
-    best = risk.value(centralised_logistic(records, risk), records)[0]
+    best = risk.value(fit_centralised_logistic(records, risk), records)[0]
     options = {"block_sizes": (12, 18), "epochs": 60, "batch_size": 50, "step_size": 2.0}
     constant, falling = (
         risk.value(
@@ -116,8 +116,8 @@ def test_an_epoch_visits_every_sample_once(data, monkeypatch):
 
 def test_one_party_alone_does_worse():
     records, risk = breast_cancer(), Risk(regulariser_weight=1e-3)
-    everything = centralised_logistic(records, risk)
-    alone = centralised_logistic(records, risk, slice(0, 12))
+    everything = fit_centralised_logistic(records, risk)
+    alone = fit_centralised_logistic(records, risk, slice(0, 12))
     assert not alone[:, 12:].any()
     assert risk.value(alone, records)[0] > risk.value(everything, records)[0] + 1e-3
     gradient = FDML(block_sizes=(30,), epochs=1, step_size=1.0, risk=risk).gradient
@@ -141,6 +141,6 @@ def test_other_refusals(data):
     with pytest.raises(InvalidArgument, match="dataset: got 6 features, expected 5"):
         make(block_sizes=(5,)).sample(data, 1, rng())
     with pytest.raises(InvalidArgument, match=r"risk: got .*squared loss"):
-        centralised_logistic(data, Risk(loss=SQUARED))
+        fit_centralised_logistic(data, Risk(loss=SQUARED))
     with pytest.raises(InvalidArgument, match="L2 regulariser"):
-        centralised_logistic(data, Risk(regulariser=elastic_net(0.5)))
+        fit_centralised_logistic(data, Risk(regulariser=elastic_net(0.5)))

@@ -11,7 +11,7 @@ from dpaudit.algorithms.sharing.figures import cards, convergence, noise, runs
 from dpaudit.algorithms.sharing.figures import data as problems
 from dpaudit.datasets import Dataset
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.reproduction.result import Request
+from dpaudit.reproduction.result import FigureRequest
 
 CARDS = (cards.FIGURE_1, cards.FIGURE_2, cards.FIGURE_3)
 EPOCHS = 10
@@ -20,7 +20,9 @@ EPOCHS = 10
 def tiny_problem(title="a9a", blocks=(6, 4), samples=60, tests=30):
     rng = np.random.default_rng(1)
     train, test = problems.stand_in(samples, tests, sum(blocks), rng)
-    return problems.Problem(title=title, train=train, test=test, blocks=blocks, batch_sizes=(8,))
+    return problems.FigureProblem(
+        title=title, train=train, test=test, blocks=blocks, batch_sizes=(8,)
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +55,13 @@ class Counter:
 def of_one_run(name):
     """Return the figure of a single run, drawn once, and its progress."""
     (card,), counter = (card for card in CARDS if card.name == name), Counter()
-    return card.load()(Request(runs=1, progress=counter)), counter
+    return card.load()(FigureRequest(runs=1, progress=counter)), counter
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_a_figure_judges_all_it_states(card):
-    drawn = card.load()(Request(runs=2))
+    drawn = card.load()(FigureRequest(runs=2))
     assert [each.statement for each in drawn.judgements] == list(card.statements.values())
     assert all(each.held is not None and each.evidence for each in drawn.judgements)
     assert len(drawn.panels) == 2
@@ -79,7 +81,7 @@ def test_a_figure_judges_all_it_states(card):
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_the_seed_decides(card):
-    first, again = (card.load()(Request(runs=1, seed=3)) for _ in range(2))
+    first, again = (card.load()(FigureRequest(runs=1, seed=3)) for _ in range(2))
     assert first == again
     drawn, _ = of_one_run(card.name)
     assert first.panels != drawn.panels
@@ -111,7 +113,7 @@ def test_progress_reports_all_it_announced():
 
 def test_the_stand_in_says_what_it_is(monkeypatch):
     monkeypatch.setattr(problems, "_FEW", 20)
-    problem, (note,) = problems.wide(Request())
+    problem, (note,) = problems.wide(FigureRequest())
     assert "synthetic stand-in" in problem.title
     assert "synthetic" in note
     assert problem.train.dimension == sum(problem.blocks) == 1000
@@ -123,13 +125,13 @@ def test_gisette_is_read_where_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(problems, "_FEW", 5)
     lines = [f"{'+1' if row % 2 else '-1'} 1:0.5 {row + 2}:-1\n" for row in range(14)]
     (tmp_path / "gisette_scale").write_text("".join(lines))
-    problem, (note,) = problems.wide(Request(data_path=str(tmp_path)))
+    problem, (note,) = problems.wide(FigureRequest(data_path=str(tmp_path)))
     assert problem.blocks == (2000, 2000, 1000)
     assert problem.train.features.shape == (5, 5000)
     assert len(problem.test.labels) == 2
     assert "held out" in note
     (tmp_path / "gisette_scale.t").write_text("".join(lines[:4]))
-    whole, (note,) = problems.wide(Request(data_path=str(tmp_path), full=True))
+    whole, (note,) = problems.wide(FigureRequest(data_path=str(tmp_path), full=True))
     assert (len(whole.train.labels), len(whole.test.labels)) == (14, 4)
     assert "gisette_scale.t" in note
 
@@ -137,7 +139,7 @@ def test_gisette_is_read_where_it_is(tmp_path, monkeypatch):
 def test_a_gisette_too_short_to_split_is_refused(tmp_path):
     (tmp_path / "gisette").write_text("+1 1:1\n-1 2:1\n")
     with pytest.raises(DataError, match="found 2 records"):
-        problems.wide(Request(data_path=str(tmp_path)))
+        problems.wide(FigureRequest(data_path=str(tmp_path)))
 
 
 GISETTE = "".join(f"{'+1' if row % 2 else '-1'} 1:0.5 {row + 2}:-1\n" for row in range(14))
@@ -153,7 +155,7 @@ def with_a9a(directory):
 def test_a_file_of_any_name_is_read_as_gisette(tmp_path):
     file = tmp_path / "my own.txt"
     file.write_text(GISETTE)
-    problem, (note,) = problems.wide(Request(data_path=str(file)))
+    problem, (note,) = problems.wide(FigureRequest(data_path=str(file)))
     assert problem.title == "gisette"
     assert problem.train.features.shape == (12, 5000)
     assert "stand-in" not in note
@@ -163,19 +165,19 @@ def test_a_place_that_does_not_exist_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a long path would be shortened
     gone = "gone"
     with pytest.raises(InvalidArgument, match=r"^data_path: got 'gone', expected gisette's file"):
-        problems.wide(Request(data_path=gone))
+        problems.wide(FigureRequest(data_path=gone))
     monkeypatch.setenv("DPAUDIT_DATA", gone)
     with pytest.raises(InvalidArgument, match=r"^DPAUDIT_DATA: got 'gone', expected gisette's"):
-        problems.wide(Request())
+        problems.wide(FigureRequest())
 
 
 def test_a_file_of_the_other_data_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(with_a9a(tmp_path / "both"))  # a long path would be shortened
     with pytest.raises(InvalidArgument, match=r"^data_path: got 'a9a', expected gisette's file"):
-        problems.wide(Request(data_path="a9a"))
+        problems.wide(FigureRequest(data_path="a9a"))
     Path("gisette_scale").write_text(GISETTE)
     with pytest.raises(InvalidArgument, match=r"^data_path: got .*, expected a directory with a9a"):
-        problems.census(Request(data_path="gisette_scale"))
+        problems.census(FigureRequest(data_path="gisette_scale"))
 
 
 @pytest.mark.parametrize("name", ["a9a", "a9a.t"])
@@ -187,7 +189,7 @@ def test_one_of_the_files_of_a9a_stands_for_both(name, tmp_path, monkeypatch):
         return Dataset(np.eye(123), np.resize([1.0, -1.0], 123), name=split)
 
     monkeypatch.setattr(problems, "a9a", a9a)
-    problems.census(Request(data_path=str(folder / name)))
+    problems.census(FigureRequest(data_path=str(folder / name)))
     assert asked == [(str(folder), "train"), (str(folder), "test")]
 
 
@@ -204,7 +206,7 @@ def test_where_a_figure_of_both_looks_for_them(tmp_path):
         (str(beside), (str(folder), str(beside))),
         (str(alone), (None, str(alone))),
     ):
-        assert problems.places(given) == expected
+        assert problems.find_data_places(given) == expected
 
 
 def test_figure_3_asks_for_each_where_it_is(tmp_path, monkeypatch):
@@ -220,7 +222,7 @@ def test_figure_3_asks_for_each_where_it_is(tmp_path, monkeypatch):
                 asked.__setitem__(name, request.data_path) or drawn(request)
             ),
         )
-    noise.figure3(Request(runs=1, data_path=str(file)))
+    noise.figure3(FigureRequest(runs=1, data_path=str(file)))
     assert asked == {"census": str(file.parent), "wide": str(file)}
 
 
@@ -229,13 +231,13 @@ def test_figure_3_asks_for_each_where_it_is(tmp_path, monkeypatch):
     [(10, 1, False, 10.0), (32, 11, False, 32 / 11), (6, 4, True, 1.5), (None, 4, False, None)],
 )
 def test_ten_times_as_slow_is_not_slightly(admm, fdml, held, number):
-    found = convergence.slightly(admm, fdml)
+    found = convergence.judge_slightly_slower_finding(admm, fdml)
     assert (found.held, found.number) == (held, number)
 
 
 @pytest.mark.slow
 def test_the_adverb_is_judged_apart():
-    slower, slightly, _ = convergence.figure1(Request(runs=1)).judgements
+    slower, slightly, _ = convergence.figure1(FigureRequest(runs=1)).judgements
     assert "slightly" not in slower.statement
     assert "slightly" in slightly.statement
 
@@ -246,7 +248,7 @@ def test_a9a_is_split_as_in_the_paper(monkeypatch):
         return Dataset(np.eye(123), np.resize([1.0, -1.0], 123), name=split)
 
     monkeypatch.setattr(problems, "a9a", a9a)
-    problem = problems.census(Request(data_path="somewhere"))
+    problem = problems.census(FigureRequest(data_path="somewhere"))
     assert (problem.train.name, problem.test.name) == ("train", "test")
     assert problem.blocks == (66, 57)
     assert problem.squared_norm == 1.0
@@ -255,16 +257,16 @@ def test_a9a_is_split_as_in_the_paper(monkeypatch):
 @pytest.mark.slow
 def test_more_is_tried_where_a_statement_does_not_hold(monkeypatch):
     weights = {"lambda, times 1/N": 0.1}, {"lambda, times 1/N": 10.0}
-    judged = convergence._findings2
+    judged = convergence._judge_wide_findings
     for held in (True, False):
         monkeypatch.setattr(
             convergence,
-            "_findings2",
+            "_judge_wide_findings",
             lambda outcome, held=held: {
                 name: replace(found, held=held) for name, found in judged(outcome).items()
             },
         )
-        drawn = convergence.figure2(Request(runs=1))
+        drawn = convergence.figure2(FigureRequest(runs=1))
         settings = [each.setting for each in drawn.judgements[-1].tried]
         assert {"rho": 0.1} in settings
         assert {"FDML step": 300.0} in settings
@@ -274,7 +276,7 @@ def test_more_is_tried_where_a_statement_does_not_hold(monkeypatch):
 
 @pytest.mark.slow
 def test_the_ends_are_judged_alike_at_the_setting_drawn_and_at_others():
-    drawn = convergence.figure2(Request(runs=1))
+    drawn = convergence.figure2(FigureRequest(runs=1))
     labels = [curve.label for curve in drawn.panels[0].curves]
     tried = [each for each in drawn.judgements[1].tried if "rho" in each.setting]
     (row,) = (each for each in tried if f"ADMM, rho {each.setting['rho']:g}" in labels)
@@ -282,7 +284,7 @@ def test_the_ends_are_judged_alike_at_the_setting_drawn_and_at_others():
 
 
 def test_every_noise_level_is_a_setting_tried():
-    drawn = noise.figure3(Request(runs=2))
+    drawn = noise.figure3(FigureRequest(runs=2))
     judged = dict(zip(cards.FIGURE_3.statements, drawn.judgements, strict=True))
     for data, title in (("a9a", "a9a"), ("wide data", "stand-in 0")):
         moderate, ruined = (
@@ -304,8 +306,8 @@ def trace(*losses):
 def test_fewer_epochs_choose_again():
     """What is best after two epochs need not be what is best after four."""
     early, late = trace(1.0, 0.5, 0.5, 0.5), trace(1.0, 0.9, 0.1, 0.1)
-    assert convergence._first((late, early), 2).last_test_loss == 0.5
-    assert convergence._first((late, early), 4).last_test_loss == 0.1
+    assert convergence._select_best_short_trace((late, early), 2).last_test_loss == 0.5
+    assert convergence._select_best_short_trace((late, early), 4).last_test_loss == 0.1
 
 
 def test_ends_without_noise_are_judged_against_party_1_and_the_central_model():
@@ -314,7 +316,7 @@ def test_ends_without_noise_are_judged_against_party_1_and_the_central_model():
         float(problem.test_loss(model)[0]) for model in (problem.alone, problem.central)
     )
     for loss in (0.94 * alone, 0.96 * alone, 0.99 * central, 1.01 * central):
-        noisy = noise.Noisy(problem, 1.0, trace(0.9, loss), ((1.0, trace(*[0.5] * 10)),))
+        noisy = noise.NoiseTraces(problem, 1.0, trace(0.9, loss), ((1.0, trace(*[0.5] * 10)),))
         more = noisy.findings()["more features"]
         assert more.held is (loss < 0.95 * alone)
         assert more.number == pytest.approx(loss / alone)

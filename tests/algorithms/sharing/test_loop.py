@@ -5,7 +5,7 @@ import pytest
 
 from dpaudit.algorithms.problems.sample_losses import LOGISTIC, SAMPLE_LOSSES, SQUARED
 from dpaudit.algorithms.sharing.noise import MessageNoise, NoNoise, ParameterNoise, WhitenedNoise
-from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties
+from dpaudit.algorithms.sharing.vertical import Risk, column_slices, split_into_parties
 
 from .setting import NOISES, make, make_data, rng
 
@@ -17,7 +17,7 @@ def reference(load_benchmark):
 
 def looped(reference, algorithm, data, iterates, trial):
     """Run the loop with the very noise of a batched trial."""
-    owners = parties(data, algorithm.block_sizes)
+    owners = split_into_parties(data, algorithm.block_sizes)
     xi = np.stack([(i.perturbed - i.models)[trial] for i in iterates])
     clean = [
         [

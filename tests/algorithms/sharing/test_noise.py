@@ -10,10 +10,10 @@ from dpaudit.algorithms.sharing.noise import (
     NoNoise,
     ParameterNoise,
     WhitenedNoise,
-    published_noise_scale,
-    published_sensitivity,
+    compute_published_noise_scale,
+    compute_published_sensitivity,
 )
-from dpaudit.algorithms.sharing.vertical import column_slices, parties
+from dpaudit.algorithms.sharing.vertical import column_slices, split_into_parties
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable
 
 from .setting import BLOCKS, NOISES, dependent_data, make, make_data, rng
@@ -40,7 +40,7 @@ def test_the_covariance_of_the_noise(kind, make_some):
     algorithm = make(noise=replace(NOISES[kind], scale=sigma))
     xi, messages = first_noise(algorithm, data, 40_000)
     for m, (columns, party) in enumerate(
-        zip(column_slices(BLOCKS), parties(data, BLOCKS), strict=True)
+        zip(column_slices(BLOCKS), split_into_parties(data, BLOCKS), strict=True)
     ):
         design, identity = party.design, np.eye(party.dimension)
         inverse = np.linalg.pinv(design.T @ design, hermitian=True, rcond=1e-12)
@@ -59,7 +59,7 @@ def test_the_covariance_of_the_noise(kind, make_some):
 def test_which_messages_betray_the_column_space(kind):
     data = make_data(20)
     messages = make(noise=NOISES[kind]).messages().sample(data, 4, rng())
-    for m, party in enumerate(parties(data, BLOCKS)):
+    for m, party in enumerate(split_into_parties(data, BLOCKS)):
         basis, _ = np.linalg.qr(party.design)
         outside = messages[:, :, m] - messages[:, :, m] @ basis @ basis.T
         assert (np.abs(outside).max() < 1e-12) == (kind != "message")
@@ -67,13 +67,13 @@ def test_which_messages_betray_the_column_space(kind):
 
 def test_whitened_noise_survives_dependent_columns():
     data = dependent_data()
-    assert [len(party.singular_values) for party in parties(data, BLOCKS)] == [2, 2, 1]
+    assert [len(party.singular_values) for party in split_into_parties(data, BLOCKS)] == [2, 2, 1]
     messages = make(noise=WhitenedNoise(1.0)).messages().sample(data, 50, rng())
     assert np.abs(messages).max() < 50
 
 
 def test_the_published_constants():
-    c = published_sensitivity(
+    c = compute_published_sensitivity(
         features=4,
         parties=2,
         penalty=10.0,
@@ -82,7 +82,7 @@ def test_the_published_constants():
         bound=1.0,
     )
     assert c == pytest.approx(3 / 40 * (1e-3 + 21))
-    assert published_noise_scale(0.5, 1e-5, c) == pytest.approx(2 * c * 4.844805262605389)
+    assert compute_published_noise_scale(0.5, 1e-5, c) == pytest.approx(2 * c * 4.844805262605389)
 
 
 # Views

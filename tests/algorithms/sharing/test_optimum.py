@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from dpaudit.algorithms.problems.regularisers import L1, elastic_net
 from dpaudit.algorithms.problems.sample_losses import SIGMOID, SMOOTHED_HINGE, SQUARED
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
-from dpaudit.algorithms.sharing.fdml import centralised_logistic
+from dpaudit.algorithms.sharing.fdml import fit_centralised_logistic
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.algorithms.sharing.vertical import Risk, column_slices
 from dpaudit.datasets import Dataset, a9a, breast_cancer
@@ -99,7 +99,7 @@ def test_it_reaches_the_centralised_optimum(split, scaling):
     data, blocks = split
     weight = 1e-2 * (1 if scaling == "mean" else len(data.labels))
     risk = Risk(scaling=scaling, regulariser_weight=weight)
-    best = risk.value(centralised_logistic(data, risk), data)[0]
+    best = risk.value(fit_centralised_logistic(data, risk), data)[0]
     assert admm_optimum(risk, data, blocks, 300) == pytest.approx(best, rel=1e-9)
 
 
@@ -124,7 +124,7 @@ def test_it_reaches_the_optimum_in_a_ball():
     data, blocks = breast_cancer(), (12, 18)
     risk = Risk(regulariser_weight=1e-3)
     best = ball_optimum(risk, data, blocks, radius=2.0)
-    free = risk.value(centralised_logistic(data, risk), data)[0]
+    free = risk.value(fit_centralised_logistic(data, risk), data)[0]
     assert best > free + 1e-2
     assert admm_optimum(risk, data, blocks, 400, radius=2.0) == pytest.approx(best, abs=1e-6)
 

@@ -10,11 +10,11 @@ from dpaudit.algorithms.problems.regularisers import (
     L1,
     L2,
     Regulariser,
+    apply_soft_threshold,
     elastic_net,
-    project,
-    shrink,
+    project_on_ball,
 )
-from dpaudit.algorithms.sharing.proximal import Quadratic, minimise, ridge_in_ball
+from dpaudit.algorithms.sharing.proximal import Quadratic, minimise_quadratic, ridge_in_ball
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 
@@ -71,16 +71,16 @@ def by_scipy(problem, q):
 @pytest.mark.parametrize("rank", [5, 3])
 def test_scipy_finds_no_lower_value(lasso, radius, rank):
     problem, linear = make(lasso=lasso, radius=radius, rank=rank)
-    found = minimise(problem, linear, np.zeros_like(linear))
+    found = minimise_quadratic(problem, linear, np.zeros_like(linear))
     for x, q in zip(found, linear, strict=True):
-        reached = value(problem, project(by_scipy(problem, q)[None], radius)[0], q)
+        reached = value(problem, project_on_ball(by_scipy(problem, q)[None], radius)[0], q)
         assert reached - 1e-6 <= value(problem, x, q) <= reached + 1e-9
         assert radius is None or np.linalg.norm(x) <= radius * (1 + 1e-12)
 
 
 def test_without_extras_it_solves_the_linear_system():
     problem, linear = make()
-    found = minimise(problem, linear, rng(5).standard_normal(linear.shape))
+    found = minimise_quadratic(problem, linear, rng(5).standard_normal(linear.shape))
     np.testing.assert_allclose(found, -np.linalg.solve(problem.matrix, linear.T).T, atol=1e-8)
 
 
@@ -88,7 +88,7 @@ def test_without_extras_it_solves_the_linear_system():
 @pytest.mark.parametrize("radius", [None, 1.0])
 def test_the_residual_is_kept_and_is_the_optimality_condition(lasso, radius):
     problem, linear = make(lasso=lasso, radius=radius, tolerance=1e-12)
-    found = minimise(problem, linear, np.zeros_like(linear))
+    found = minimise_quadratic(problem, linear, np.zeros_like(linear))
     assert problem.residual(found, linear).max() <= 1e-12
     assert problem.residual(found + 1e-3, linear).min() > 1e-6
 
@@ -96,9 +96,9 @@ def test_the_residual_is_kept_and_is_the_optimality_condition(lasso, radius):
 def test_trials_do_not_influence_each_other():
     problem, linear = make(trials=40, lasso=0.5)
     linear[::3] *= 1e-3  # some are done at once
-    together = minimise(problem, linear, np.zeros_like(linear))
+    together = minimise_quadratic(problem, linear, np.zeros_like(linear))
     for r in range(40):
-        alone = minimise(problem, linear[r : r + 1], np.zeros((1, 5)))
+        alone = minimise_quadratic(problem, linear[r : r + 1], np.zeros((1, 5)))
         np.testing.assert_allclose(together[r], alone[0], atol=1e-8)
 
 
@@ -107,7 +107,7 @@ def test_the_ball_solver_and_fista_agree(radius):
     problem, linear = make(radius=radius, tolerance=1e-13)
     curvature, directions = np.linalg.eigh(problem.matrix)
     closed = ridge_in_ball(curvature, linear @ directions, radius) @ directions.T
-    found = minimise(problem, linear, np.zeros_like(linear))
+    found = minimise_quadratic(problem, linear, np.zeros_like(linear))
     np.testing.assert_allclose(closed, found, atol=1e-8 * max(1, 1 / radius))
     assert (np.linalg.norm(closed, axis=1) <= radius * (1 + 1e-15)).all()
 
@@ -128,14 +128,14 @@ def test_a_trial_that_does_not_converge_is_named():
     with pytest.raises(
         ConvergenceError, match=r"trial [2-5] is at .* after 30 steps \(trials not converged: 4\)"
     ):
-        minimise(problem, linear, np.zeros_like(linear))
+        minimise_quadratic(problem, linear, np.zeros_like(linear))
 
 
 def test_numbers_that_are_not_finite_do_not_converge():
     problem, linear = make()
     linear[3] = np.nan
     with pytest.raises(ConvergenceError, match=r"trial 3 is at residual nan after 0 steps"):
-        minimise(problem, linear, np.full_like(linear, 0.0))
+        minimise_quadratic(problem, linear, np.full_like(linear, 0.0))
     with pytest.raises(ConvergenceError, match="trial 1 is at norm nan"):
         ridge_in_ball(np.ones(2), np.array([[1.0, 1.0], [np.nan, 0.0]]), 1.0)
 
@@ -148,17 +148,17 @@ def test_numbers_that_are_not_finite_do_not_converge():
 def test_shrinking_is_the_proximal_map_of_the_absolute_value(point, threshold):
     grid = np.append(np.linspace(-6, 6, 12_001), 0.0)
     best = ((grid - point) ** 2 / 2 + threshold * np.abs(grid)).min()
-    found = shrink(np.array(point), threshold).item()
+    found = apply_soft_threshold(np.array(point), threshold).item()
     assert (found - point) ** 2 / 2 + threshold * abs(found) <= best + 1e-12
 
 
 def test_projection_is_onto_the_ball():
     points = rng().standard_normal((50, 3)) * 2
-    inside = project(points, 1.0)
+    inside = project_on_ball(points, 1.0)
     norms = np.linalg.norm(points, axis=1)
     np.testing.assert_allclose(np.linalg.norm(inside, axis=1), np.minimum(norms, 1.0))
     np.testing.assert_array_equal(inside[norms <= 1], points[norms <= 1])
-    assert project(points, None) is points
+    assert project_on_ball(points, None) is points
 
 
 def test_elastic_net_lies_between():

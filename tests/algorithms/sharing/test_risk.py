@@ -8,7 +8,7 @@ import pytest
 from dpaudit.algorithms.problems.regularisers import L1, L2, elastic_net
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, SIGMOID, SQUARED
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise
-from dpaudit.algorithms.sharing.vertical import Risk, column_slices, parties, party_of
+from dpaudit.algorithms.sharing.vertical import Risk, column_slices, party_of, split_into_parties
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
@@ -43,9 +43,9 @@ def test_columns_belong_to_parties():
     assert [party_of(BLOCKS, column) for column in range(6)] == [0, 0, 1, 1, 1, 2]
     assert [(s.start, s.stop) for s in column_slices(BLOCKS)] == [(0, 2), (2, 5), (5, 6)]
     data = make_data()
-    assert parties(data, BLOCKS) is parties(data, BLOCKS)
+    assert split_into_parties(data, BLOCKS) is split_into_parties(data, BLOCKS)
     np.testing.assert_array_equal(
-        np.hstack([p.design for p in parties(data, BLOCKS)]), data.features
+        np.hstack([p.design for p in split_into_parties(data, BLOCKS)]), data.features
     )
 
 

@@ -14,11 +14,11 @@ from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
 from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.algorithms.tables.joining import KeyedTable, join
+from dpaudit.algorithms.tables.joining import KeyedTable, join_tables
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.datasets import breast_cancer
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
-from dpaudit.laws.mechanism import HasLaw, Mechanism, checked_sample
+from dpaudit.laws.mechanism import HasLaw, Mechanism, draw_checked_sample
 
 SGD = {"steps": 2, "learning_rate": 0.2}
 SOLVERS = {
@@ -53,14 +53,14 @@ def small(classes=2, tables=3, seed=0):
         KeyedTable("second", draw.standard_normal((2, 1)), {"l": [0, 1]}),
     ]
     labels = draw.choice([-1.0, 1.0], 9) if classes == 2 else draw.integers(classes, size=9)
-    return join(parts[:tables], labels)
+    return join_tables(parts[:tables], labels)
 
 
 def many_to_many():
     draw = rng(5)
     left = KeyedTable("left", draw.standard_normal((4, 2)), {"k": [0, 1, 0, 1]})
     right = KeyedTable("right", draw.standard_normal((5, 2)), {"k": [0, 1, 0, 1, 0]})
-    return join([left, right], [1, -1, -1, 1], many_to_many=True)
+    return join_tables([left, right], [1, -1, -1, 1], many_to_many=True)
 
 
 def loss_of(classes):
@@ -79,7 +79,7 @@ def cancer(classes=2):
         KeyedTable("doctors", X[:12, 20:], {"doctor": np.arange(12)}),
     ]
     thirds = np.digitize(X[:, 3], np.quantile(X[:, 3], [1 / 3, 2 / 3]))
-    return join(tables, records.labels if classes == 2 else thirds)
+    return join_tables(tables, records.labels if classes == 2 else thirds)
 
 
 # Against the loop, and the reduction
@@ -274,8 +274,8 @@ def test_noise_fades_into_the_plain_path():
 def test_the_server_sees_every_prediction_of_every_released_model(classes):
     data, solver = small(classes), SOLVERS["private"]
     algorithm = TablesADMM(iterations=4, loss=loss_of(classes), solver=solver)
-    models = checked_sample(algorithm.model(), data, 3, rng())
-    seen = checked_sample(algorithm.server(), data, 3, rng())
+    models = draw_checked_sample(algorithm.model(), data, 3, rng())
+    seen = draw_checked_sample(algorithm.server(), data, 3, rng())
     outputs = algorithm.loss.outputs
     assert models.shape == (3, 4, 6, outputs)
     assert seen.shape == (3, 4, 15, outputs)

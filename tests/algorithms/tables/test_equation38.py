@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.algorithms.tables.claims.equation38 import CLAIM, Equation38Parameters, compared, worst
+from dpaudit.algorithms.tables.claims.equation38 import (
+    CLAIM,
+    Equation38Parameters,
+    compare_update_objectives,
+    find_worst_join,
+)
 from dpaudit.algorithms.tables.verify.equation38 import recompute
 from dpaudit.errors import DataError, InvalidArgument
 
@@ -34,20 +39,24 @@ def test_other_counts_are_refuted_and_verified(audited, plain, judged, counts, s
 
 def test_where_every_tuple_is_in_one_row_no_counts_are_needed():
     rng = np.random.default_rng(0)
-    join = worst(Equation38Parameters(rows=4, tuples=4), 1, rng)
+    join = find_worst_join(Equation38Parameters(rows=4, tuples=4), 1, rng)
     vars(join)["mapping"] = np.arange(4.0)
-    assert compared(join, "none")[0] == compared(join, "squared")[0] == 0
+    assert (
+        compare_update_objectives(join, "none")[0]
+        == compare_update_objectives(join, "squared")[0]
+        == 0
+    )
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 8), st.integers(1, 3))
 def test_real_numbers_agree_to_rounding(seed, rows, tuples, classes):
     rng = np.random.default_rng(seed)
     parameters = Equation38Parameters(rows=rows, tuples=tuples, classes=classes)
-    join = worst(parameters, 1, rng)
+    join = find_worst_join(parameters, 1, rng)
     for name in ("dual", "gap", "here", "there"):
         vars(join)[name] = rng.standard_normal(getattr(join, name).shape)
     vars(join)["penalty"] = float(rng.uniform(0.01, 5))
-    difference, size = compared(join, "published")
+    difference, size = compare_update_objectives(join, "published")
     assert difference <= 1e-13 * size
 
 

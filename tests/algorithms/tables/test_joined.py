@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.algorithms.tables.joining import KeyedTable, join
+from dpaudit.algorithms.tables.joining import KeyedTable, join_tables
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import (
     ADD_REMOVE_RECORD,
@@ -51,7 +51,7 @@ def test_a_star_join_equals_a_loop_and_pandas(star):
         KeyedTable("first", parts[1], {"k": keys[0]}),
         KeyedTable("second", parts[2], {"l": keys[1]}),
     ]
-    data = join(tables, np.ones(facts))
+    data = join_tables(tables, np.ones(facts))
     assert data.rows == facts
     for j in range(facts):
         assert data.mappings[0][j] == j
@@ -76,7 +76,7 @@ def test_a_star_join_equals_a_loop_and_pandas(star):
 def test_many_to_many_joins_every_match_and_repeats_labels():
     left = KeyedTable("left", [[1.0], [2.0], [3.0]], {"k": [1, 2, 1]})
     right = KeyedTable("right", [[5.0], [6.0], [7.0], [8.0]], {"k": [1, 2, 1, 9]})
-    data = join([left, right], labels=[1, -1, 1], many_to_many=True)
+    data = join_tables([left, right], labels=[1, -1, 1], many_to_many=True)
     found = {(int(a), int(b)) for a, b in zip(*data.mappings, strict=True)}
     assert found == {(i, j) for i in range(3) for j in range(4) if [1, 2, 1][i] == [1, 2, 1, 9][j]}
     assert data.rows == len(found) == 5
@@ -90,13 +90,13 @@ def test_a_join_on_two_keys_and_a_chain():
     one = KeyedTable("one", [[1.0], [2.0], [3.0]], {"x": [0, 0, 1], "y": ["a", "b", "a"]})
     two = KeyedTable("two", np.eye(3), {"x": [1, 0, 0], "y": ["a", "b", "a"], "z": [7, 8, 8]})
     three = KeyedTable("three", [[1.0], [2.0]], {"z": [8, 7]})
-    data = join([one, two, three], [1, 1, -1, 1][:3])
+    data = join_tables([one, two, three], [1, 1, -1, 1][:3])
     np.testing.assert_array_equal(data.mappings[1], [2, 1, 0])
     np.testing.assert_array_equal(data.mappings[2], [0, 0, 1])
 
 
 def test_labels_may_live_with_another_table():
-    data = join([visits(), PATIENTS], labels=[1, -1], label_table="patients")
+    data = join_tables([visits(), PATIENTS], labels=[1, -1], label_table="patients")
     np.testing.assert_array_equal(data.labels[data.label_rows], [-1, 1, -1])
 
 
@@ -141,7 +141,7 @@ REFUSED = {
 def test_a_join_that_fails_says_why(case):
     make, message = REFUSED[case]
     with pytest.raises(InvalidArgument, match=f"^{message}") as caught:
-        join(make(), labels=[1, 1, 1])
+        join_tables(make(), labels=[1, 1, 1])
     assert "\n" not in str(caught.value)
 
 
@@ -179,7 +179,9 @@ def test_a_bad_table_is_refused(features, keys, message):
 def test_long_keys_are_told_apart_to_the_last_digit():
     long = [2**53 + 1, 2**53, 2**70]
     other = KeyedTable("p", np.eye(3), {"patient": long[::-1]})
-    np.testing.assert_array_equal(join([visits(long), other], [1, 1, 1]).mappings[1], [2, 1, 0])
+    np.testing.assert_array_equal(
+        join_tables([visits(long), other], [1, 1, 1]).mappings[1], [2, 1, 0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_keys_of_any_one_kind_join(keys):
     one, other = (
         KeyedTable(name, np.eye(3), {"k": k}) for name, k in (("a", keys), ("b", keys[::-1]))
     )
-    np.testing.assert_array_equal(join([one, other], [1, 1, 1]).mappings[1], [2, 1, 0])
+    np.testing.assert_array_equal(join_tables([one, other], [1, 1, 1]).mappings[1], [2, 1, 0])
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_bad_joined_tables_are_refused(change, message):
 
 def test_unknown_label_table():
     with pytest.raises(InvalidArgument, match="label_table: got 'doctors'"):
-        join([visits(), PATIENTS], [1, 1, 1], label_table="doctors")
+        join_tables([visits(), PATIENTS], [1, 1, 1], label_table="doctors")
 
 
 # Pairs
@@ -238,7 +240,7 @@ def test_unknown_label_table():
 
 @pytest.fixture
 def data():
-    return join([visits(), PATIENTS], [1, -1, 1])
+    return join_tables([visits(), PATIENTS], [1, -1, 1])
 
 
 def test_replacing_a_tuple_makes_a_pair_and_a_second_does_not(data):
@@ -266,7 +268,9 @@ def test_records_are_not_tuples(kind, data):
 
 
 def test_the_join_is_public(data):
-    other = join([visits(("a", "a", "b")), PATIENTS], [1, -1, 1]).with_tuple(1, 0, [9.0, 2.0])
+    other = join_tables([visits(("a", "a", "b")), PATIENTS], [1, -1, 1]).with_tuple(
+        1, 0, [9.0, 2.0]
+    )
     wider = JoinedTables(([[1.0]], [[1.0, 5.0]]), ([0], [0]), [1])
     same = JoinedTables(([[1.0, 0.0]], [[5.0]]), ([0], [0]), [1])
     for one, two in ((data, other), (wider, same)):

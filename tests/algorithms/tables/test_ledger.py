@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.algorithms.tables.claims.equation38 import Join, compared
+from dpaudit.algorithms.tables.claims.equation38 import Join, compare_update_objectives
 from dpaudit.algorithms.tables.statements import checks
 from dpaudit.algorithms.tables.statements.tablepuppet import PAPER
 from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
@@ -50,7 +50,7 @@ def test_epochs_agree_from_the_first_theta_on_and_not_before():
 def test_updates_of_the_instance_are_minimisers():
     """Against the objective of (29) and (30) a little to both sides."""
     epoch = checks.Epoch((Fraction(1), Fraction(-1)), Fraction(2), Fraction(1, 2))
-    theta, _ = checks._models(epoch)
+    theta, _ = checks._minimise_epoch_models(epoch)
 
     def objective(first):
         gap = 2 * epoch.models[1] - epoch.z
@@ -58,7 +58,7 @@ def test_updates_of_the_instance_are_minimisers():
 
     step = Fraction(1, 100)
     assert objective(theta) < min(objective(theta - step), objective(theta + step))
-    served = checks._served(epoch.models, epoch.multiplier)
+    served = checks._run_server_update(epoch.models, epoch.multiplier)
     assert served.multiplier == served.z - 1  # the slope of (z - 1)^2 / 2
 
 
@@ -68,14 +68,14 @@ def test_the_reduced_update_needs_the_counts():
     join = Join(
         penalty=2.0, mapping=np.array([0, 0]), dual=one, gap=one, here=one[:1], there=3 * one[:1]
     )
-    assert compared(join, "published")[0] == 0
-    assert compared(join, "none")[0] > 0
+    assert compare_update_objectives(join, "published")[0] == 0
+    assert compare_update_objectives(join, "none")[0] > 0
 
 
 @pytest.mark.parametrize("joined", [0, 1, 2, 5])
 def test_another_clients_sum_moves_with_the_tuples_that_are_joined(joined):
     here, there = (
-        checks.clipped_sum_of_another_client(Fraction(x), joined) for x in (3, Fraction(-7, 2))
+        checks.compute_clipped_client_sum(Fraction(x), joined) for x in (3, Fraction(-7, 2))
     )
     assert here - there == 2 * joined
 

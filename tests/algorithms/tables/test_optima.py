@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
-from dpaudit.algorithms.tables.joining import KeyedTable, join
+from dpaudit.algorithms.tables.joining import KeyedTable, join_tables
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.datasets import ADULT_FEATURES, a9a, adult, breast_cancer, subset
 from dpaudit.datasets.sources import DATA_VARIABLE
@@ -53,7 +53,7 @@ def star_join(features, blocks, labels):
     rest = np.setdiff1d(np.arange(features.shape[1]), np.concatenate(list(blocks.values())))
     owners = {key: owner for key, (_, owner) in parts.items()}
     people = KeyedTable("people", features[:, rest], owners)
-    return join([people, *(table for table, _ in parts.values())], labels)
+    return join_tables([people, *(table for table, _ in parts.values())], labels)
 
 
 def adult_columns(name):
@@ -92,7 +92,7 @@ def a9a_colleagues():
     one = np.flatnonzero(np.isin(job[:300], job[300:]))
     people = KeyedTable("people", data.features[one], {"job": job[one]})
     others = KeyedTable("others", data.features[300:], {"job": job[300:]})
-    return join([people, others], data.labels[one], many_to_many=True), LOGISTIC
+    return join_tables([people, others], data.labels[one], many_to_many=True), LOGISTIC
 
 
 def cancer_hospitals():
@@ -105,7 +105,7 @@ def cancer_hospitals():
         KeyedTable("hospitals", data.features[:40, 10:20], {"hospital": np.arange(40)}),
         KeyedTable("doctors", data.features[:12, 20:], {"doctor": np.arange(12)}),
     ]
-    return join(tables, data.labels), LOGISTIC
+    return join_tables(tables, data.labels), LOGISTIC
 
 
 JOINS = {

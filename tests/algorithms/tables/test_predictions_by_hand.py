@@ -32,7 +32,9 @@ def changed(*rows):
 )
 def test_each_side_has_its_norm_and_the_two_differ_in_so_many_tuples(table, neighbour, values):
     theorem = SimpleNamespace(tuple_norm=4.5, conditions=lambda: ())
-    found = predictions.conditions(theorem, Predicted(table, neighbour, np.ones(2)))
+    found = predictions.compute_prediction_conditions(
+        theorem, Predicted(table, neighbour, np.ones(2))
+    )
     assert tuple(one.value for one in found) == pytest.approx(values)
     assert [one.limit for one in found] == [4.5, 4.5, 1.0]
 
@@ -40,6 +42,6 @@ def test_each_side_has_its_norm_and_the_two_differ_in_so_many_tuples(table, neig
 def test_a_share_outside_of_columns_is_that_of_the_length():
     spanning = np.array([[[1.0], [0.0], [0.0]]] * 3)
     vectors = np.array([[3.0, 0.0, 4.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    assert predictions.outside(vectors, spanning) == pytest.approx([0.8, 0.0, 0.0])
+    assert predictions.compute_outside_sines(vectors, spanning) == pytest.approx([0.8, 0.0, 0.0])
     nothing = np.zeros((1, 3, 2))
-    assert predictions.outside(vectors[:1], nothing) == pytest.approx([1.0])
+    assert predictions.compute_outside_sines(vectors[:1], nothing) == pytest.approx([1.0])

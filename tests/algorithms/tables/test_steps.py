@@ -9,7 +9,7 @@ from scipy import stats
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
 from dpaudit.algorithms.tables.joined import JoinedTables
-from dpaudit.algorithms.tables.laws import LocalSteps, touched
+from dpaudit.algorithms.tables.laws import LocalSteps, count_touched_tuples
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.mechanism import Tiltable
@@ -139,15 +139,15 @@ def test_the_bound_of_the_shift_holds():
 
 
 def test_tuples_touched():
-    assert touched(tuple_pair(table=1, row=0)) == (5, 1, 2)
-    assert touched(tuple_pair(table=0, row=5)) == (1, 1, 1)
-    assert touched(tuple_pair(table=2, row=0)) == (4, 2, 1)
+    assert count_touched_tuples(tuple_pair(table=1, row=0)) == (5, 1, 2)
+    assert count_touched_tuples(tuple_pair(table=0, row=5)) == (1, 1, 1)
+    assert count_touched_tuples(tuple_pair(table=2, row=0)) == (4, 2, 1)
     data = data_of()
     flipped = Pair(data, data.with_label(7, -data.labels[7]), REPLACE_LABEL)
-    assert touched(flipped) == (1, 1, 1)
+    assert count_touched_tuples(flipped) == (1, 1, 1)
     column = data.features[1] + np.array([0.0, 1.0])
     moved = replace(data, features=(data.features[0], column, data.features[2]))
-    assert touched(Pair(data, moved, REPLACE_COLUMN)) == (8, 3, 2)
+    assert count_touched_tuples(Pair(data, moved, REPLACE_COLUMN)) == (8, 3, 2)
 
 
 def test_other_clients_stay_put_in_the_first_iteration_only():

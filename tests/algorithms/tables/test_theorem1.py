@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.tables.claims.labels import Labels, exact_loss, inequality, most_revealing
-from dpaudit.algorithms.tables.claims.theorem1 import LabelParameters, prepare
+from dpaudit.algorithms.tables.claims.labels import (
+    Labels,
+    exact_loss,
+    make_label_inequality,
+    most_revealing,
+)
+from dpaudit.algorithms.tables.claims.theorem1 import LabelParameters, prepare_label_search
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
@@ -94,14 +99,14 @@ def test_the_search_and_the_density_agree():
             )
 
         loss = (log_density(found.label) - log_density(found.other)) / scale
-    assert inequality(CLAIMS.get(CLAIM), labels).sides(found)[0] == pytest.approx(
+    assert make_label_inequality(CLAIMS.get(CLAIM), labels).sides(found)[0] == pytest.approx(
         float(loss), rel=1e-12
     )
 
 
 @pytest.mark.parametrize("classes", [2, 3, 8])
 def test_several_classes_at_once_are_outside_the_assumption_and_cost_half_of_each(classes):
-    case = prepare(Settings(epsilon=2.0), LabelParameters(classes=classes))
+    case = prepare_label_search(Settings(epsilon=2.0), LabelParameters(classes=classes))
     many = np.ones(classes)
     loss = float(exact_loss(many, 0 * many, many, math.sqrt(2)))
     assert loss == pytest.approx(classes, rel=1e-12)

@@ -13,20 +13,20 @@ import dpaudit.algorithms.tables.claims.predictions as predictions
 from dpaudit.accounting import proved
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.algorithms.tables.claims.models import (
-    certificate,
-    clipped_from,
+    certify_clipped_clients,
+    find_clipping_reach,
     learning_rate,
     least_gradient,
+    make_model_view_proof,
     pair_of,
-    proof,
 )
 from dpaudit.algorithms.tables.claims.noise import Theorem2
 from dpaudit.algorithms.tables.claims.predictions import (
-    inequality,
+    build_prediction_space,
+    compute_outside_sines,
+    make_column_space_inequality,
+    measure_server_view_sines,
     most_distant,
-    outside,
-    seen_on_a_run,
-    space,
 )
 from dpaudit.algorithms.tables.claims.theorem2 import FeatureParameters
 from dpaudit.algorithms.tables.guarantees import theorem2_epsilon
@@ -47,7 +47,7 @@ def theorem_of(epsilon=1.0, delta=1e-5, **given):
 
 def certificate_of(theorem, joined):
     rate = learning_rate(theorem, joined)
-    return certificate(CLAIMS.get(CLAIM), theorem, joined, rate, seed=0)
+    return certify_clipped_clients(CLAIMS.get(CLAIM), theorem, joined, rate, seed=0)
 
 
 @pytest.mark.parametrize("given", [{}, {"iterations": 7, "penalty": 0.3, "factor": 2.0}])
@@ -129,9 +129,9 @@ def test_the_servers_view_has_no_epsilon(tuples, features, seed):
 
 def test_a_run_shows_it():
     theorem = theorem_of()
-    found = most_distant(space(tuples=6, features=3), 500, default_rng(0))
-    assert inequality(CLAIMS.get(CLAIM), theorem).refuted_by(found)
-    here, there = seen_on_a_run(theorem, 1.0, 0, found)
+    found = most_distant(build_prediction_space(tuples=6, features=3), 500, default_rng(0))
+    assert make_column_space_inequality(CLAIMS.get(CLAIM), theorem).refuted_by(found)
+    here, there = measure_server_view_sines(theorem, 1.0, 0, found)
     assert here < 1e-12
     assert there > 1e-3
 
@@ -140,7 +140,9 @@ def test_the_share_outside_is_that_of_least_squares():
     rng = default_rng(1)
     table, vectors = rng.standard_normal((5, 7, 3)), rng.standard_normal((5, 7))
     table[4, :, 2] = table[4, :, 0] - 2 * table[4, :, 1]  # of rank 2
-    for one, vector, share in zip(table, vectors, outside(vectors, table), strict=True):
+    for one, vector, share in zip(
+        table, vectors, compute_outside_sines(vectors, table), strict=True
+    ):
         left = vector - one @ np.linalg.lstsq(one, vector)[0]
         assert share == pytest.approx(np.linalg.norm(left) / np.linalg.norm(vector), rel=1e-9)
 
@@ -148,7 +150,7 @@ def test_the_share_outside_is_that_of_least_squares():
 def test_a_table_that_the_neighbours_span_refutes_nothing():
     """All of a square table's predictions are possible on the neighbour: not asked, not shown."""
     square = default_rng(0).standard_normal((1, 3, 3))
-    assert outside(default_rng(1).standard_normal((1, 3)), square)[0] < 1e-12
+    assert compute_outside_sines(default_rng(1).standard_normal((1, 3)), square)[0] < 1e-12
     with pytest.raises(InvalidArgument, match=r"^tuples: got 3"):
         audit_claim(CLAIM, Settings(parameters={"tuples": 3, "features": 3}))
 
@@ -260,7 +262,7 @@ def test_what_is_proved_on_batches_is_twice_a_removal(points, ratio, monkeypatch
     monkeypatch.setattr(proved, "_POINTS", points)  # fewer are looser, and hold as well
     theorem = theorem_of(sampling_ratio=ratio, iterations=100)
     algorithm = theorem.algorithm(1.0)
-    found = proof(theorem, 0, algorithm).guarantee.epsilon(1e-5)
+    found = make_model_view_proof(theorem, 0, algorithm).guarantee.epsilon(1e-5)
     once = proved_guarantee(algorithm.client_event()).epsilon(1e-5)
     assert 0.4 < found < 0.9
     assert 2 * once < found < 3 * once  # delta is used up by two steps instead of one
@@ -269,7 +271,7 @@ def test_what_is_proved_on_batches_is_twice_a_removal(points, ratio, monkeypatch
 @pytest.mark.slow
 def test_what_is_proved_on_batches_has_not_moved():
     theorem = theorem_of(sampling_ratio=0.1, first_constant=200.0)
-    found = proof(theorem, 0, theorem.algorithm(1.0))
+    found = make_model_view_proof(theorem, 0, theorem.algorithm(1.0))
     assert round(found.guarantee.epsilon(1e-5), 2) == 1.09
 
 
@@ -342,7 +344,7 @@ def test_the_first_step_is_the_same_on_both_sides_and_the_second_is_clipped():
 @pytest.mark.slow
 def test_where_gradients_are_not_clipped_the_counts_are_the_certificate():
     parameters = {"view": "model", "joined": 10, "clip_norm": 0.01}
-    assert clipped_from(theorem_of(**parameters)) is None
+    assert find_clipping_reach(theorem_of(**parameters)) is None
     audited = run_claim(CLAIM, Settings(trials=300, parameters=parameters), Executor())
     assert audited.result.verdict == "refuted"
     assert audited.certificate.kind == "statistical"
@@ -378,5 +380,5 @@ def test_bad_input_is_named(asked, named):
 
 
 def test_a_share_that_rounding_made_is_told_as_none():
-    assert predictions._share(1.5e-16) == "0 but for rounding"
-    assert predictions._share(0.379) == "0.379"
+    assert predictions._format_outside_share(1.5e-16) == "0 but for rounding"
+    assert predictions._format_outside_share(0.379) == "0.379"

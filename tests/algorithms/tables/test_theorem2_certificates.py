@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpaudit.algorithms.tables.claims.models import certificate, learning_rate
+from dpaudit.algorithms.tables.claims.models import certify_clipped_clients, learning_rate
 from dpaudit.algorithms.tables.claims.noise import Theorem2
 from dpaudit.algorithms.tables.verify.theorem2 import recompute
 from dpaudit.auditing import run_claim
@@ -32,7 +32,9 @@ def support():
 @pytest.fixture(scope="module")
 def across():
     theorem = Theorem2(epsilon=1.0, delta=1e-5, iterations=3)
-    found = certificate(CLAIMS.get(CLAIM), theorem, 20, learning_rate(theorem, 20), seed=0)
+    found = certify_clipped_clients(
+        CLAIMS.get(CLAIM), theorem, 20, learning_rate(theorem, 20), seed=0
+    )
     return json.loads(certificates_text((found,)))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from dpaudit.affine.features import _bracket
+from dpaudit.affine.features import _bound_quadratic_delta
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import ring, star
 from dpaudit.algorithms.problems.sample_losses import SQUARED as SQUARED_SAMPLE
@@ -95,7 +95,7 @@ def test_features_that_change_back_cost_as_much():
         one, two = forth.delta(epsilon), back.delta(epsilon)
         assert one.lower == pytest.approx(two.lower, abs=1e-6)
         assert one.upper == pytest.approx(two.upper, abs=1e-6)
-        ways = [_bracket(pair, epsilon, 2**14) for pair in forth._pairs]
+        ways = [_bound_quadratic_delta(pair, epsilon, 2**14) for pair in forth._pairs]
         assert abs(ways[0].lower - ways[1].lower) > ways[0].width + ways[1].width or epsilon == 0
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.problems.graphs import complete, ring, star
-from dpaudit.algorithms.views.gossip import Gossip, metropolis
+from dpaudit.algorithms.views.gossip import Gossip, compute_metropolis_weights
 from dpaudit.errors import InvalidArgument
 
 from .runs import (
@@ -221,7 +221,7 @@ def test_observers_are_refused_by_name():
 
 
 def test_metropolis_weights_are_doubly_stochastic():
-    weights = metropolis(star(4))
+    weights = compute_metropolis_weights(star(4))
     assert (weights == weights.T).all()
     assert all(row.sum() == 1 for row in weights)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dpaudit.accounting.accountants import ask_all, strongest
+from dpaudit.accounting.accountants import ask_all, select_strongest_answer
 from dpaudit.accounts.account import account
 from dpaudit.affine.watching import Watching
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
@@ -27,11 +27,11 @@ from dpaudit.algorithms.views.releases import (
     GossipView,
     MultiStepView,
     SharingView,
-    grid,
-    view,
+    build_learning_grid,
+    make_observer_event,
 )
 from dpaudit.cli.main import app
-from dpaudit.drawing import Grid, picture, table
+from dpaudit.drawing import Grid, render_curves_csv, render_picture
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
 
@@ -51,9 +51,11 @@ def test_a_gossip_view_is_the_view():
             nodes=4, graph="star", iterations=6, noise_scale=0.5, sensitivity=3.0, about=1,
             observer=(observer,),
         )  # fmt: skip
-        assert mu_of(view(given)) == pytest.approx(exact, rel=1e-12)
+        assert mu_of(make_observer_event(given)) == pytest.approx(exact, rel=1e-12)
     wire = network.view(network.eavesdropper(), [0, 3, 0, 0]).mu.upper
-    assert mu_of(view(given.model_copy(update={"observer": ()}))) == pytest.approx(wire, rel=1e-12)
+    assert mu_of(make_observer_event(given.model_copy(update={"observer": ()}))) == pytest.approx(
+        wire, rel=1e-12
+    )
 
 
 def test_one_broadcast_of_consensus_admm_is_one_gaussian_in_closed_form():
@@ -61,10 +63,12 @@ def test_one_broadcast_of_consensus_admm_is_one_gaussian_in_closed_form():
     given = ConsensusView(iterations=1, noise="primal", records=10, loss_weight=3.0)
     unit = 2 * given.penalty * 2 + given.regulariser_weight / given.nodes
     change = 2 * 3.0 / 10
-    assert mu_of(view(given)) == pytest.approx(change / unit / given.noise_scale, rel=1e-12)
+    assert mu_of(make_observer_event(given)) == pytest.approx(
+        change / unit / given.noise_scale, rel=1e-12
+    )
     dual = given.model_copy(update={"noise": "dual"})
     expected = change / (2 * given.penalty * 2 * given.noise_scale)
-    assert mu_of(view(dual)) == pytest.approx(expected, rel=1e-12)
+    assert mu_of(make_observer_event(dual)) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -83,21 +87,23 @@ def test_who_reads_all_messages_of_multi_step_admm_learns_what_is_proved_of_them
         node_sizes, dimension = (1,) * 4, 1
 
     expected = mu(InnerLoops.of(algorithm, Sizes, 0), given.regulariser_weight / 4)
-    assert mu_of(view(given)) == pytest.approx(expected, rel=1e-9)
+    assert mu_of(make_observer_event(given)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_noise_is_in_inverse_proportion_to_mu():
     for model in MODELS:
         one = model(iterations=2)
         other = one.model_copy(update={"noise_scale": 2 * one.noise_scale})
-        assert mu_of(view(one)) == pytest.approx(2 * mu_of(view(other)), rel=1e-9)
+        assert mu_of(make_observer_event(one)) == pytest.approx(
+            2 * mu_of(make_observer_event(other)), rel=1e-9
+        )
 
 
 def test_who_knows_without_error_is_said_in_words():
     with pytest.raises(InvalidArgument, match=r"^observer: .*mu is infinite"):
-        view(GossipView(observer=0))
+        make_observer_event(GossipView(observer=0))
     with pytest.raises(InvalidArgument, match=r"^observer: .*mu is infinite"):
-        view(SharingView(observer=(0, 1, 2)))
+        make_observer_event(SharingView(observer=(0, 1, 2)))
 
 
 @pytest.mark.parametrize(
@@ -111,20 +117,20 @@ def test_who_knows_without_error_is_said_in_words():
 )
 def test_arguments_are_refused_by_name(given, named):
     with pytest.raises(InvalidArgument, match=rf"^{named}: "):
-        view(given)
+        make_observer_event(given)
 
 
 def test_who_is_cut_off_learns_nothing():
     """Three rounds do not reach the other side of a long line."""
     line = tuple((i, i + 1) for i in range(7))
     given = GossipView(nodes=8, edges=line, iterations=3, observer=7)
-    assert view(given).count == 0
-    assert mu_of(view(given.model_copy(update={"iterations": 8}))) > 0
+    assert make_observer_event(given).count == 0
+    assert mu_of(make_observer_event(given.model_copy(update={"iterations": 8}))) > 0
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_the_table_has_the_epsilon_of_every_view(model):
-    found = grid(model(iterations=2), 1e-5)
+    found = build_learning_grid(model(iterations=2), 1e-5)
     assert len(found.rows) == model().participants
     for about, row in enumerate(found.values[:2]):
         for observer, value in enumerate(row):
@@ -132,9 +138,9 @@ def test_the_table_has_the_epsilon_of_every_view(model):
             given = model(iterations=2, about=about, observer=seen)
             if math.isinf(value):
                 with pytest.raises(InvalidArgument, match="mu is infinite"):
-                    view(given)
+                    make_observer_event(given)
             else:
-                best = strongest(ask_all(view(given), 1e-5))
+                best = select_strongest_answer(ask_all(make_observer_event(given), 1e-5))
                 assert value == pytest.approx(best.upper, rel=1e-6, abs=1e-12)
 
 
@@ -151,12 +157,12 @@ def test_grids_become_pictures_and_tables():
     drawn = Grid(
         title="t", x_label="x", y_label="y", rows=["a"], columns=["b", "c"], values=[[1, math.inf]]
     )
-    assert picture("one", [drawn], "svg") == picture("one", [drawn], "svg")
-    assert picture("one", [drawn], "png").startswith(b"\x89PNG")
-    assert "\u221e" in picture("one", [drawn], "svg").decode() or b"221e" in picture(
+    assert render_picture("one", [drawn], "svg") == render_picture("one", [drawn], "svg")
+    assert render_picture("one", [drawn], "png").startswith(b"\x89PNG")
+    assert "\u221e" in render_picture("one", [drawn], "svg").decode() or b"221e" in render_picture(
         "one", [drawn], "svg"
     )
-    assert table([drawn]).splitlines()[1:] == ["t,a,b,1,,", "t,a,c,inf,,"]
+    assert render_curves_csv([drawn]).splitlines()[1:] == ["t,a,b,1,,", "t,a,c,inf,,"]
     with pytest.raises(InvalidArgument, match=r"^grid t: "):
         Grid(title="t", x_label="", y_label="", rows=["a"], columns=["b"], values=[[1, 2]])
 
@@ -212,7 +218,7 @@ def test_a_file_of_views_says_of_each_whose_data_who_looks_and_mu(tmp_path):
 )
 def test_what_cannot_be_is_refused_by_name(name, given):
     with pytest.raises(InvalidArgument) as caught:
-        view(given)
+        make_observer_event(given)
     assert caught.value.name == name
 
 
@@ -221,7 +227,7 @@ def test_what_is_accounted_for_is_not_below_mu():
     for scale in (0.3, 0.7, 1.1, 3.0):
         network = Gossip(ring(5), iterations=4, noise_scale=scale).network()
         exact = network.view(network.coalition(1), [1, 0, 0, 0, 0]).mu.upper
-        event = view(GossipView(iterations=4, noise_scale=scale))
+        event = make_observer_event(GossipView(iterations=4, noise_scale=scale))
         assert (event.sensitivity, event.noise_scale) == (exact, 1.0)
 
 

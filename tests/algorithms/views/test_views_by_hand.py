@@ -11,15 +11,19 @@ from mpmath import mp
 
 from dpaudit.affine.watching import Watching
 from dpaudit.algorithms.problems.graphs import path, ring, star
-from dpaudit.algorithms.views.gossip import Gossip, metropolis
-from dpaudit.algorithms.views.records import curvatures, held_by_nodes, linear_terms
+from dpaudit.algorithms.views.gossip import Gossip, compute_metropolis_weights
+from dpaudit.algorithms.views.records import (
+    compute_node_curvatures,
+    linear_terms,
+    list_node_entries,
+)
 from dpaudit.algorithms.views.releases import (
     ConsensusView,
     GossipView,
     MultiStepView,
     SharingView,
-    view,
-    words,
+    format_observer_view,
+    make_observer_event,
 )
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
@@ -182,13 +186,13 @@ def test_the_upper_end_is_released_and_own_noise_is_taken_out():
     normals[:, :, 1] = 0
     exact = gossip.messages(values, normals).reshape(4, -1)[:, net.places(seen)[0]]
     assert np.allclose(watching.sample(values, 4, np.random.default_rng(3)), exact)
-    third = view(GossipView(iterations=1, noise_scale=3.0)).sensitivity
+    third = make_observer_event(GossipView(iterations=1, noise_scale=3.0)).sensitivity
     assert Fraction(third) >= Fraction(1, 3)
 
 
 def test_weights_of_a_star_are_by_the_larger_degree():
     quarter = Fraction(1, 4)
-    weights = metropolis(star(4))
+    weights = compute_metropolis_weights(star(4))
     assert weights[0].tolist() == [quarter] * 4
     assert weights[1].tolist() == [quarter, 3 * quarter, 0, 0]
     with pytest.raises(InvalidArgument, match="0 off the edges"):
@@ -203,8 +207,11 @@ def test_weights_of_a_star_are_by_the_larger_degree():
 def test_what_records_contribute():
     data = Dataset([[1.0, 0.5], [1.0, 0.0], [0.0, 0.5]], [1, -1, -1], node_sizes=(2, 1))
     assert linear_terms(data, 3.0).tolist() == [[0, 0.75], [0, -1.5]]
-    assert curvatures(data, 1.0).tolist() == [[[1, 0.25], [0.25, 0.125]], [[0, 0], [0, 0.25]]]
-    held, holders = held_by_nodes(data)
+    assert compute_node_curvatures(data, 1.0).tolist() == [
+        [[1, 0.25], [0.25, 0.125]],
+        [[0, 0], [0, 0.25]],
+    ]
+    held, holders = list_node_entries(data)
     assert held.tolist() == [1, 0.5, 1, 1, 0, -1, 0, 0.5, -1]
     assert holders == (0,) * 6 + (1,) * 3
 
@@ -226,16 +233,19 @@ def test_changes_are_the_largest_that_a_record_makes():
 
 @pytest.mark.parametrize("given", [{"about": 5}, {"observer": (5,)}, {"observer": (-1,)}])
 def test_nobody_else_is_there(given):
-    assert view(GossipView(about=4, observer=(3,), iterations=1)).count == 1
+    assert make_observer_event(GossipView(about=4, observer=(3,), iterations=1)).count == 1
     with pytest.raises(InvalidArgument, match=r"0 to 4|from 0 to 4"):
-        view(GossipView(iterations=1, **given))
+        make_observer_event(GossipView(iterations=1, **given))
 
 
 def test_noise_of_a_release_is_in_its_sensitivity():
-    assert view(GossipView(iterations=1, noise_scale=4.0, sensitivity=2.0)).sensitivity == 0.5
-    assert view(GossipView(iterations=1, observer=2, noise_scale=4.0)).count == 0
-    assert "all who read" in words(GossipView(iterations=1, observer=()))
-    third = words(GossipView(iterations=1, noise_scale=3.0))
+    assert (
+        make_observer_event(GossipView(iterations=1, noise_scale=4.0, sensitivity=2.0)).sensitivity
+        == 0.5
+    )
+    assert make_observer_event(GossipView(iterations=1, observer=2, noise_scale=4.0)).count == 0
+    assert "all who read" in format_observer_view(GossipView(iterations=1, observer=()))
+    third = format_observer_view(GossipView(iterations=1, noise_scale=3.0))
     assert "mu = 0.33333334" in third  # never less than it is
 
 
@@ -245,4 +255,4 @@ def test_a_label_of_minus_one_and_one_moves_by_two():
     network = given.network()
     halves = network.view(network.coalition(0), [0, 1]).mu
     assert given.change(1) == [0.0, 2.0]
-    assert view(given).sensitivity == pytest.approx(2 * halves.upper)
+    assert make_observer_event(given).sensitivity == pytest.approx(2 * halves.upper)

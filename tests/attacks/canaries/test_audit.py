@@ -10,8 +10,12 @@ from numpy.random import default_rng
 from scipy.stats import kstest
 
 from dpaudit.algorithms.problems.losses import HINGE, LINEAR, LOGISTIC
-from dpaudit.attacks.canaries.audit import calibrated, claim_of, one_run_audit
-from dpaudit.attacks.canaries.records import Canaries, mislabelled_canaries, orthogonal_canaries
+from dpaudit.attacks.canaries.audit import calibrate_multistep, claim_of, one_run_audit
+from dpaudit.attacks.canaries.records import (
+    Canaries,
+    orthogonal_canaries,
+    sample_mislabelled_canaries,
+)
 from dpaudit.attacks.canaries.scores import BroadcastLikelihood, Likelihood, Margin
 from dpaudit.datasets import breast_cancer, load, split_evenly
 from dpaudit.datasets.dataset import Dataset
@@ -71,7 +75,7 @@ def audit(algorithm, data, canaries, rng, mechanism=None, **options):
 @pytest.mark.parametrize(("epsilon", "least"), [(1.0, 0.0), (4.0, 0.9), (10.0, 2.4)])
 def test_adult_with_a_thousand_canaries(epsilon, least, adult, rng):
     canaries = orthogonal_canaries(adult, 1000, rng)
-    found = audit(calibrated(epsilon, DELTA, 10), adult, canaries, rng)
+    found = audit(calibrate_multistep(epsilon, DELTA, 10), adult, canaries, rng)
     assert least <= found.lower <= found.if_gaussian < found.claimed
     assert found.claimed == pytest.approx(epsilon)
     assert not found.refuted
@@ -80,7 +84,9 @@ def test_adult_with_a_thousand_canaries(epsilon, least, adult, rng):
 
 
 def test_the_bundled_records_do_as_well(data, rng):
-    found = audit(calibrated(10.0, DELTA, 10), data, orthogonal_canaries(data, 300, rng), rng)
+    found = audit(
+        calibrate_multistep(10.0, DELTA, 10), data, orthogonal_canaries(data, 300, rng), rng
+    )
     assert 1.5 < found.lower < found.claimed
     assert "does not contradict" in found.words
 
@@ -90,7 +96,7 @@ def test_the_bundled_records_do_as_well(data, rng):
 
 @pytest.mark.slow
 def test_a_run_that_reveals_nothing_certifies_nothing(data):
-    algorithm, found = calibrated(10.0, DELTA, 10), []
+    algorithm, found = calibrate_multistep(10.0, DELTA, 10), []
     for seed in range(60):
         rng = default_rng(seed)
         canaries = orthogonal_canaries(data, 100, rng)
@@ -106,7 +112,7 @@ def test_a_run_that_reveals_nothing_certifies_nothing(data):
 
 
 def test_too_little_noise_is_caught(data, rng):
-    algorithm = calibrated(1.0, DELTA, 10)
+    algorithm = calibrate_multistep(1.0, DELTA, 10)
     broken = replace(algorithm, noise_multiplier=algorithm.noise_multiplier / 15)
     found = audit(algorithm, data, orthogonal_canaries(data, 300, rng), rng, broken.inner())
     assert found.refuted
@@ -115,7 +121,7 @@ def test_too_little_noise_is_caught(data, rng):
 
 
 def test_a_true_claim_is_never_contradicted_in_many_runs(data):
-    algorithm = calibrated(1.0, DELTA, 10, iterations=2, inner_steps=1, loss=LINEAR)
+    algorithm = calibrate_multistep(1.0, DELTA, 10, iterations=2, inner_steps=1, loss=LINEAR)
     for seed in range(40):
         rng = default_rng(seed)
         found = audit(algorithm, data, orthogonal_canaries(data, 100, rng), rng, plans=(50,))
@@ -134,7 +140,7 @@ def test_one_coin_gives_neighbours_that_the_claim_covers(partner, relation, data
     other = coins.copy()
     other[7] *= -1
     pair = Pair(canaries.insert(data, coins), canaries.insert(data, other), relation)
-    algorithm = calibrated(4.0, DELTA, 10, loss=HINGE)
+    algorithm = calibrate_multistep(4.0, DELTA, 10, loss=HINGE)
     _, most = algorithm.squared_shift_bounds(pair)  # of the sum of squared shifts over noise
     claimed = claim_of(algorithm, partner).mu
     assert math.sqrt(most) <= claimed * (1 + 1e-9)
@@ -166,7 +172,7 @@ def test_the_records_of_others_stay_at_their_nodes(data, rng):
 @pytest.mark.parametrize("loss", [HINGE, LOGISTIC])
 def test_the_likelihood_score_is_the_exact_ratio_for_orthogonal_canaries(partner, loss, data, rng):
     canaries = orthogonal_canaries(data, 40, rng, partner)
-    algorithm = calibrated(10.0, DELTA, 10, loss=loss)
+    algorithm = calibrate_multistep(10.0, DELTA, 10, loss=loss)
     coins = draw_coins(40, rng)
     transcript = algorithm.inner().sample(canaries.insert(data, coins), 1, rng)
     scores = Likelihood(algorithm, data)(transcript[0], canaries)
@@ -180,7 +186,7 @@ def test_the_likelihood_score_is_the_exact_ratio_for_orthogonal_canaries(partner
 
 
 def test_every_view_has_a_score_and_the_closest_view_certifies_most(data, rng):
-    algorithm, canaries = calibrated(20.0, DELTA, 10), orthogonal_canaries(data, 300, rng)
+    algorithm, canaries = calibrate_multistep(20.0, DELTA, 10), orthogonal_canaries(data, 300, rng)
     claim, lower = claim_of(algorithm, "flipped"), []
     views = (
         (algorithm.inner(), Likelihood(algorithm, data)),
@@ -194,7 +200,7 @@ def test_every_view_has_a_score_and_the_closest_view_certifies_most(data, rng):
 
 
 def test_the_score_of_another_view_is_refused(data, rng):
-    algorithm, canaries = calibrated(1.0, DELTA, 10), orthogonal_canaries(data, 20, rng)
+    algorithm, canaries = calibrate_multistep(1.0, DELTA, 10), orthogonal_canaries(data, 20, rng)
     with pytest.raises(InvalidArgument, match="transcript"):
         audit(algorithm, data, canaries, rng, algorithm.broadcast(), plans=(10,))
 
@@ -214,11 +220,11 @@ def test_crafted_canaries_are_unit_records_spread_over_the_nodes(count, data, rn
 
 
 def test_mislabelled_canaries_are_real_records_with_the_other_label(data, rng):
-    canaries = mislabelled_canaries(data, 30, rng)
+    canaries = sample_mislabelled_canaries(data, 30, rng)
     known = {tuple(row): label for row, label in zip(data.features, data.labels, strict=True)}
     labels = [known[tuple(row)] for row in canaries.features]
     assert np.array_equal(canaries.labels, -np.array(labels))
-    found = audit(calibrated(4.0, DELTA, 10), data, canaries, rng, plans=(10,))
+    found = audit(calibrate_multistep(4.0, DELTA, 10), data, canaries, rng, plans=(10,))
     assert found.lower < found.claimed
 
 
@@ -239,12 +245,12 @@ def test_canaries_that_do_not_fit_are_refused(fields):
 
 def test_more_mislabelled_canaries_than_records_are_refused(rng):
     with pytest.raises(InvalidArgument, match="count"):
-        mislabelled_canaries(Dataset(np.eye(2), np.ones(2)), 3, rng)
+        sample_mislabelled_canaries(Dataset(np.eye(2), np.ones(2)), 3, rng)
 
 
 def test_every_plan_pays_its_share_for_the_gaussian_bound_and_the_p_value_too(data):
     """Two equal plans say what one says at half of the error probability."""
-    algorithm = calibrated(4.0, DELTA, 10)
+    algorithm = calibrate_multistep(4.0, DELTA, 10)
     canaries = orthogonal_canaries(data, 100, default_rng(3))
     one = audit(algorithm, data, canaries, default_rng(4), plans=(50,), confidence=0.975)
     two = audit(algorithm, data, canaries, default_rng(4), plans=(50, 50), confidence=0.95)

@@ -7,7 +7,7 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.problems.losses import LINEAR
-from dpaudit.attacks.canaries.audit import calibrated, claim_of, one_run_audit
+from dpaudit.attacks.canaries.audit import calibrate_multistep, claim_of, one_run_audit
 from dpaudit.attacks.canaries.records import orthogonal_canaries
 from dpaudit.attacks.canaries.scores import BroadcastLikelihood, Likelihood
 from dpaudit.datasets import breast_cancer, split_evenly
@@ -70,7 +70,7 @@ def brute_force(algorithm, data, canaries, inner, broadcasts):
 def test_the_score_is_the_exact_ratio_for_a_linear_loss(data, partner, iterations, inner_steps):
     rng = default_rng(iterations)
     options = {"iterations": iterations, "inner_steps": inner_steps, "loss": LINEAR}
-    algorithm = calibrated(8.0, DELTA, NODES, **options)
+    algorithm = calibrate_multistep(8.0, DELTA, NODES, **options)
     canaries = orthogonal_canaries(data, 40, rng, partner)
     _, inner, broadcasts = run_of(algorithm, data, canaries, rng)
     scores = BroadcastLikelihood(algorithm, data)(broadcasts, canaries)
@@ -81,7 +81,7 @@ def test_the_score_is_the_exact_ratio_for_a_linear_loss(data, partner, iteration
 
 def test_one_inner_step_is_the_score_of_inner_models(data):
     rng = default_rng(1)
-    algorithm = calibrated(8.0, DELTA, NODES, iterations=5, inner_steps=1)
+    algorithm = calibrate_multistep(8.0, DELTA, NODES, iterations=5, inner_steps=1)
     canaries = orthogonal_canaries(data, 40, rng)
     _, inner, broadcasts = run_of(algorithm, data, canaries, rng)
     found = BroadcastLikelihood(algorithm, data)(broadcasts, canaries)
@@ -89,7 +89,7 @@ def test_one_inner_step_is_the_score_of_inner_models(data):
 
 
 def test_broadcasts_tell_nearly_as_many_coins_as_inner_models(data):
-    algorithm, right = calibrated(10.0, DELTA, NODES), np.zeros(2)
+    algorithm, right = calibrate_multistep(10.0, DELTA, NODES), np.zeros(2)
     for seed in range(4):
         rng = default_rng(seed)
         canaries = orthogonal_canaries(data, 80, rng)
@@ -109,7 +109,7 @@ def test_a_run_without_the_canaries_certifies_nothing(data):
         def sample(self, dataset, trials, rng):
             return algorithm.broadcast().sample(canaries.remove(data), trials, rng)
 
-    algorithm, lower = calibrated(10.0, DELTA, NODES), []
+    algorithm, lower = calibrate_multistep(10.0, DELTA, NODES), []
     for seed in range(20):
         rng = default_rng(seed)
         canaries = orthogonal_canaries(data, 80, rng)
@@ -130,7 +130,7 @@ def test_a_run_without_the_canaries_certifies_nothing(data):
 
 def test_the_transcript_of_another_view_is_refused(data):
     rng = default_rng(0)
-    algorithm, canaries = calibrated(1.0, DELTA, NODES), orthogonal_canaries(data, 20, rng)
+    algorithm, canaries = calibrate_multistep(1.0, DELTA, NODES), orthogonal_canaries(data, 20, rng)
     _, inner, _ = run_of(algorithm, data, canaries, rng)
     with pytest.raises(InvalidArgument, match=r"^transcript: got 50 broadcasts"):
         BroadcastLikelihood(algorithm, data)(inner, canaries)

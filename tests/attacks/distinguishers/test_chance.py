@@ -10,9 +10,9 @@ from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.attacks.prediction_inversion.inversion import (
     column_space,
-    complete,
-    invert,
+    invert_predictions,
     principal_angle,
+    recover_all_tuples,
     relative_error,
 )
 from dpaudit.attacks.reconstruction.study import right_guesses
@@ -74,13 +74,13 @@ def test_predictions_that_are_noise_invert_to_no_tuple(seed):
     models = rng.standard_normal((ROUNDS, COLUMNS, 1))
     noise = rng.standard_normal((ROUNDS, TUPLES, 1))
     guess = relative_error(np.broadcast_to(tuples.mean(axis=0), tuples.shape), tuples)
-    assert relative_error(invert(noise, models).tuples, tuples) > guess
-    assert relative_error(invert(np.zeros_like(noise), models).tuples, tuples) == 1
+    assert relative_error(invert_predictions(noise, models).tuples, tuples) > guess
+    assert relative_error(invert_predictions(np.zeros_like(noise), models).tuples, tuples) == 1
     known = np.arange(20)
-    found = complete(noise, known, tuples[known]).tuples[20:]
+    found = recover_all_tuples(noise, known, tuples[known]).tuples[20:]
     assert relative_error(found, tuples[20:]) > guess
     real = np.einsum("nd,tdk->tnk", tuples, models)
-    assert relative_error(invert(real, models).tuples, tuples) < 1e-9
+    assert relative_error(invert_predictions(real, models).tuples, tuples) < 1e-9
 
 
 def test_the_space_of_noise_is_as_far_from_the_tables_as_a_random_one():

@@ -9,15 +9,15 @@ from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage
-from dpaudit.algorithms.sharing.claims.hu2020.update import Setting
+from dpaudit.algorithms.sharing.claims.hu2020.update import UpdateSetting
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise, WhitenedNoise
 from dpaudit.attacks.distinguishers.column_space import (
     INSIDE,
     OUTSIDE,
     column_basis,
+    compute_relative_residuals,
     fit,
     messages_of,
-    residuals,
 )
 from dpaudit.attacks.distinguishers.message_support import one_entry_flipped
 from dpaudit.datasets import Dataset, breast_cancer
@@ -110,7 +110,7 @@ def test_columns_that_nearly_depend_lower_the_score_and_do_not_turn_it(rng):
 
 def test_one_message_without_an_axis_of_parties_is_read(rng):
     pair = drawn(6, 2, rng)
-    setting = Setting(features=2, samples=6)
+    setting = UpdateSetting(features=2, samples=6)
     seen = GaussianSteps(
         OneMessage(setting=setting, dual=np.ones(6), gap=np.zeros(6), noise_scale=1.0)
     )
@@ -130,7 +130,7 @@ def test_the_score_pickles_and_is_deterministic(pair, rng):
 def test_a_residual_is_that_of_least_squares(rng):
     design, message = rng.standard_normal((9, 4)), rng.standard_normal(9)
     left = np.linalg.lstsq(design, message)[1][0]
-    found = residuals(message[None, None], column_basis(design))
+    found = compute_relative_residuals(message[None, None], column_basis(design))
     assert found == pytest.approx(math.sqrt(left) / np.linalg.norm(message))
 
 

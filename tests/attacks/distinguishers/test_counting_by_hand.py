@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.attacks.distinguishers import counting
-from dpaudit.attacks.distinguishers.counting import coder, log_ratio, steps
+from dpaudit.attacks.distinguishers.counting import build_row_coder, fit_step_function, log_ratio
 
 
 def test_half_a_count_is_added_to_both_and_frequencies_are_compared():
@@ -27,14 +27,14 @@ def test_half_a_count_is_added_to_both_and_frequencies_are_compared():
     ],
 )
 def test_edges_of_few_values_are_halfway(pooled, edges):
-    assert counting._edges(np.array(pooled)) == pytest.approx(edges, rel=1e-12)
+    assert counting._choose_bin_edges(np.array(pooled)) == pytest.approx(edges, rel=1e-12)
 
 
 def test_edges_of_many_values_are_between_two_that_follow_each_other():
     pooled = np.arange(1000.0)
-    found = counting._edges(pooled)
+    found = counting._choose_bin_edges(pooled)
     assert np.array_equal(found % 1, np.full(len(found), 0.5))
-    ranks = counting._ranks(1000)
+    ranks = counting._choose_edge_ranks(1000)
     assert np.array_equal(found, ranks[ranks > 0] - 0.5)
 
 
@@ -42,7 +42,7 @@ def test_edges_of_many_values_are_between_two_that_follow_each_other():
     ("size", "bins"), [(10, 2), (60, 3), (1000, 50), (8000, 400), (10**6, 400)]
 )
 def test_ranks_are_even_and_finer_at_both_ends(size, bins):
-    ranks = counting._ranks(size).tolist()
+    ranks = counting._choose_edge_ranks(size).tolist()
     even = [int(size * i / bins + 1e-9) for i in range(1, bins)]
     assert set(even) <= set(ranks)
     first = min(20.0, size / 2)
@@ -58,7 +58,7 @@ def test_ranks_are_even_and_finer_at_both_ends(size, bins):
 def test_the_two_neighbours_that_differ_least_are_merged():
     """In log-ratios, over their standard errors: 16 squared ones keep bins apart."""
     counts = np.array([[1000, 990, 100], [100, 101, 1000]])
-    edges, merged = counting._merged(np.array([1.0, 2.0]), counts.copy(), (2090, 1201))
+    edges, merged = counting._merge_similar_bins(np.array([1.0, 2.0]), counts.copy(), (2090, 1201))
     assert edges.tolist() == [2.0]
     assert merged.tolist() == [[1990, 100], [201, 1000]]
 
@@ -72,7 +72,7 @@ def test_bins_are_apart_from_four_standard_errors_on(factor, bins):
         variance = 3 / 1000.5 + 1 / (second + 0.5)
         second = 1000.5 * math.exp(factor * 4 * math.sqrt(variance)) - 0.5
     counts = np.array([[first, second], [1000.0, 1000.0]])
-    edges, merged = counting._merged(np.array([1.0]), counts, (1, 1))
+    edges, merged = counting._merge_similar_bins(np.array([1.0]), counts, (1, 1))
     assert (len(edges) + 1, merged.shape[1]) == (bins, bins)
 
 
@@ -90,38 +90,45 @@ def test_order_within_bins_leans_towards_the_neighbours():
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_rows_that_are_equal_but_for_their_last_bits_are_one(sign):
     table = sign * np.array([[0.1 + 0.2, 1.0], [0.0, 1.0], [0.3, 1.0], [0.3 + 3e-9, 1.0]])
-    found = coder(table, 3)
+    found = build_row_coder(table, 3)
     assert found.size == 3
     assert found(table).tolist() == ([1, 0, 1, 2] if sign > 0 else [1, 2, 1, 0])
-    assert coder(table, 2) is None
+    assert build_row_coder(table, 2) is None
 
 
 def test_a_rare_huge_entry_is_no_scale_and_a_common_one_is():
     small = np.repeat([[1.0], [2.0]], 10, axis=0)
-    assert coder(np.append(small, [[1e12]], axis=0), 9).size == 3
+    assert build_row_coder(np.append(small, [[1e12]], axis=0), 9).size == 3
     often = np.append(small, np.full((5, 1), 1e12), axis=0)
-    assert coder(often, 9).size == 2
+    assert build_row_coder(often, 9).size == 2
 
 
 def test_zeros_and_what_rounds_to_them_are_told_apart():
     tiny = np.array([[0.0], [-0.0], [5e-324], [-5e-324], [1.0]])
-    assert coder(tiny, 9).size == 5
-    assert sorted(coder(tiny, 9)(tiny).tolist()) == [0, 1, 2, 3, 4]
+    assert build_row_coder(tiny, 9).size == 5
+    assert sorted(build_row_coder(tiny, 9)(tiny).tolist()) == [0, 1, 2, 3, 4]
     below = np.array([[1e-10], [0.0], [1.0]])  # no denormal: a last bit of the largest
-    assert coder(below, 9)(below).tolist() == [0, 0, 1]
+    assert build_row_coder(below, 9)(below).tolist() == [0, 0, 1]
 
 
 def test_codes_are_places_of_those_that_are_known():
     known = np.array([2, 5, 9])
-    assert counting._find(known, np.array([9, 2, 4, 10, 1, 5])).tolist() == [2, 0, -1, -1, -1, 1]
+    assert counting._find_sorted_index(known, np.array([9, 2, 4, 10, 1, 5])).tolist() == [
+        2,
+        0,
+        -1,
+        -1,
+        -1,
+        1,
+    ]
     many = np.arange(0, 600, 2)
     asked = np.array([0, 1, 598, 599, 600, -1])
-    assert counting._find(many, asked).tolist() == [0, -1, 299, -1, -1, -1]
+    assert counting._find_sorted_index(many, asked).tolist() == [0, -1, 299, -1, -1, -1]
 
 
 @pytest.mark.parametrize("pairs", [8, 2**16, 2**16 + 1])
 def test_codes_are_numbered_anew_with_a_table_where_they_are_few(pairs):
-    seen, table, codes = counting._renumbered(np.array([7, 3, 7, 0]), pairs)
+    seen, table, codes = counting._compress_row_codes(np.array([7, 3, 7, 0]), pairs)
     assert (seen.tolist(), codes.tolist()) == ([0, 3, 7], [2, 1, 2, 0])
     if pairs > 2**16:
         assert table is None
@@ -135,20 +142,20 @@ def test_a_value_that_stands_out_is_counted_by_itself():
     rng = np.random.default_rng(0)
     p = np.append(rng.random(600), np.full(400, 0.5))
     q = np.append(rng.random(990), np.full(10, 0.5))
-    found = steps(p, q)
+    found = fit_step_function(p, q)
     one = found(np.array([0.5]))[0]
     assert one == pytest.approx(math.log(400.5 / 10.5))
     around = found(np.array([0.3, 0.7]))
     assert around == pytest.approx(np.full(2, math.log(600.5 / 990.5)), abs=1e-5)
-    other = steps(q, p)
+    other = fit_step_function(q, p)
     assert other(np.array([0.5]))[0] == pytest.approx(-one)
 
 
 def test_sides_that_are_all_single_values_have_no_bins():
-    found = steps(np.repeat([0.0, 1.0], [90, 10]), np.repeat([0.0, 1.0], [10, 90]))
+    found = fit_step_function(np.repeat([0.0, 1.0], [90, 10]), np.repeat([0.0, 1.0], [10, 90]))
     assert found(np.array([0.0, 1.0])) == pytest.approx([math.log(90.5 / 10.5)] * np.array([1, -1]))
 
 
 def test_transcripts_are_rows_of_floats():
-    rows = counting.flat(np.arange(12).reshape(2, 3, 2))
+    rows = counting.flatten_outputs(np.arange(12).reshape(2, 3, 2))
     assert (rows.dtype, rows[1].tolist()) == (np.float64, [6.0, 7.0, 8.0, 9.0, 10.0, 11.0])

@@ -12,10 +12,10 @@ from dpaudit.attacks.distinguishers.learned.classifiers import LEARNED, fit, wit
 from dpaudit.attacks.distinguishers.learned.features import (
     Scaling,
     clipped,
-    drift,
-    radial,
-    series,
-    summaries,
+    fit_drift,
+    fit_radial,
+    fit_series,
+    fit_summaries,
 )
 from dpaudit.attacks.distinguishers.linear_classifier import fit as fit_linear
 from dpaudit.errors import InvalidArgument
@@ -138,7 +138,7 @@ def test_a_drift_in_an_autoregression_is_seen_in_few_features():
         state[:, 0] += labels
         walks.append(state)
     transcripts = np.stack(walks, axis=1)
-    sums = drift(transcripts, labels)(transcripts)[:, 0]
+    sums = fit_drift(transcripts, labels)(transcripts)[:, 0]
     apart = (sums[labels == 1].mean() - sums[labels == 0].mean()) / sums[labels == 0].std()
     assert apart == pytest.approx(np.sqrt(30) / 5, rel=0.15)
 
@@ -146,9 +146,12 @@ def test_a_drift_in_an_autoregression_is_seen_in_few_features():
 def test_maps_know_when_they_do_not_apply():
     labels = np.repeat([1, 0], 20)
     scalars, wide = np.zeros(40), np.zeros((40, 2, 300))
-    assert all(build(scalars, labels) is None for build in (series, summaries, radial, drift))
+    assert all(
+        build(scalars, labels) is None
+        for build in (fit_series, fit_summaries, fit_radial, fit_drift)
+    )
     assert clipped(wide, labels) is None
-    assert drift(wide, labels) is None
+    assert fit_drift(wide, labels) is None
 
 
 def test_scaling_survives_constants_and_heavy_tails():

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
 from dpaudit.algorithms.multistep.algorithm import final_model
-from dpaudit.attacks.canaries.audit import calibrated, claim_of
+from dpaudit.attacks.canaries.audit import calibrate_multistep, claim_of
 from dpaudit.attacks.membership.inference import MeanMarginLoss, infer_membership
 from dpaudit.datasets import breast_cancer, split_evenly
 from dpaudit.datasets.dataset import Dataset
@@ -109,7 +109,7 @@ def test_multistep_admm_stays_within_its_guarantee(rng):
     data = split_evenly(breast_cancer(), 3, rng)
     odd = data.with_record(0, np.eye(data.dimension)[0], 1.0)
     pair = Pair(odd, odd.with_record(0, np.eye(data.dimension)[0], -1.0), REPLACE_RECORD)
-    algorithm = calibrated(8.0, 1e-5, 3, iterations=3, inner_steps=2)
+    algorithm = calibrate_multistep(8.0, 1e-5, 3, iterations=3, inner_steps=2)
 
     def train(dataset, trials, rng):
         return final_model(algorithm.inner().sample(dataset, trials, rng))

@@ -9,17 +9,17 @@ from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.laws import LocalSteps, touched
+from dpaudit.algorithms.tables.laws import LocalSteps, count_touched_tuples
 from dpaudit.attacks.membership import study as membership
 from dpaudit.attacks.membership.inference import infer_membership
 from dpaudit.attacks.membership.targets import (
     PartLoss,
-    calibrated_tables,
-    dealt,
+    calibrate_tables_admm,
     fdml_target,
-    mislabelled,
-    opposed,
+    make_mislabelled_pair,
+    make_opposed_pair,
     split_columns,
+    split_columns_evenly,
     tables_claim,
     tables_target,
 )
@@ -102,7 +102,7 @@ def test_fdml_that_never_sees_the_record_gives_chance(people):
 def test_joined_tables_with_too_little_noise_are_caught(people):
     tables, algorithm = (
         split_columns(people, 2),
-        calibrated_tables(1.0, 1e-5, 2, iterations=4, local_steps=2),
+        calibrate_tables_admm(1.0, 1e-5, 2, iterations=4, local_steps=2),
     )
     quiet = replace(algorithm.solver, noise_multiplier=algorithm.solver.noise_multiplier / 20)
     honest = tables_target(algorithm, tables, "crafted")
@@ -117,9 +117,9 @@ def test_joined_tables_with_too_little_noise_are_caught(people):
 @pytest.mark.parametrize("tables", [1, 2, 3])
 def test_the_claim_on_tables_bounds_every_shift_and_counts_every_client(people, tables):
     data = split_columns(people, tables)
-    algorithm = calibrated_tables(4.0, 1e-5, tables, iterations=3, local_steps=2)
-    pair, steps = opposed(data, "crafted"), LocalSteps(algorithm)
-    assert touched(pair) == (1,) * tables
+    algorithm = calibrate_tables_admm(4.0, 1e-5, tables, iterations=3, local_steps=2)
+    pair, steps = make_opposed_pair(data, "crafted"), LocalSteps(algorithm)
+    assert count_touched_tuples(pair) == (1,) * tables
     sigma = algorithm.solver.noise_multiplier
     expected = (2 / sigma) ** 2 * (6 + 4 * (tables - 1))
     claim = tables_claim(algorithm, tables)
@@ -149,11 +149,11 @@ def test_a_tuple_is_judged_by_its_owners_block_alone():
 
 
 def test_the_record_that_is_judged_is_the_one_inside(people):
-    pair = mislabelled(people, "real")
+    pair = make_mislabelled_pair(people, "real")
     target = fdml_target(FDML(block_sizes=(30,), epochs=1, step_size=1.0), people, "real")
     assert target.record[1] == pair.dataset.labels[0] == -people.labels[0]
     data = split_columns(people, 2)
-    algorithm = calibrated_tables(1.0, 1e-5, 2, iterations=2, local_steps=1)
+    algorithm = calibrate_tables_admm(1.0, 1e-5, 2, iterations=2, local_steps=1)
     turned = tables_target(algorithm, data, "real").record
     assert np.array_equal(turned[0], -data.features[0][0])
     assert turned[1] == data.labels[0]
@@ -161,14 +161,14 @@ def test_the_record_that_is_judged_is_the_one_inside(people):
 
 def test_the_columns_are_dealt_out_and_joined_again(people):
     data = split_columns(people, 4)
-    assert data.widths == dealt(30, 4) == (8, 8, 7, 7)
+    assert data.widths == split_columns_evenly(30, 4) == (8, 8, 7, 7)
     assert np.array_equal(np.hstack([data.joined(i) for i in range(4)]), people.features)
     with pytest.raises(InvalidArgument, match="parties"):
-        dealt(3, 4)
+        split_columns_evenly(3, 4)
 
 
 def test_a_pair_of_tables_needs_to_be_told_the_record(people):
-    pair = opposed(split_columns(people, 2), "crafted")
+    pair = make_opposed_pair(split_columns(people, 2), "crafted")
     with pytest.raises(InvalidArgument, match="relation"):
         infer_membership(
             lambda d, t, r: np.zeros((t, 3)),

@@ -12,18 +12,18 @@ from scipy.linalg import subspace_angles
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.claims.noise import Theorem2
 from dpaudit.algorithms.tables.clients import LocalSGD
-from dpaudit.algorithms.tables.joining import KeyedTable, join
+from dpaudit.algorithms.tables.joining import KeyedTable, join_tables
 from dpaudit.algorithms.tables.loss import CrossEntropy
 from dpaudit.attacks.prediction_inversion.inversion import (
     attack_known_models,
     attack_unknown_models,
     attack_with_known_tuples,
     column_space,
-    complete,
-    invert,
-    observe,
+    invert_predictions,
     principal_angle,
+    recover_all_tuples,
     relative_error,
+    run_observed_client,
 )
 from dpaudit.datasets import load
 from dpaudit.errors import InvalidArgument
@@ -54,7 +54,7 @@ def data():
     patients = KeyedTable(
         "patients", draw.uniform(0, 1, (20, WIDTHS[1])), {"patient": np.arange(20)}
     )
-    return join([visits, patients], draw.choice([-1.0, 1.0], 60))
+    return join_tables([visits, patients], draw.choice([-1.0, 1.0], 60))
 
 
 @pytest.mark.parametrize("table", [0, 1])
@@ -77,7 +77,7 @@ def test_one_round_less_does_not(data):
 def test_several_classes_need_fewer_rounds():
     draw = default_rng(3)
     facts = KeyedTable("facts", draw.standard_normal((30, 6)), {"key": np.arange(30)})
-    data = join([facts], draw.integers(3, size=30))
+    data = join_tables([facts], draw.integers(3, size=30))
     report = attack_known_models(private(2, classes=3), data, 0, default_rng(0))
     assert report.rank == 6
     assert report.relative_error < 1e-6
@@ -104,7 +104,7 @@ def test_a_few_known_tuples_give_the_rest(data, table):
 
 def test_an_invertible_map_of_the_tuples_is_all_that_is_left_open(data):
     """T and T W with models W^-1 theta give the same predictions."""
-    seen, tuples = observe(private(5), data, 0, default_rng(0)), data.features[0]
+    seen, tuples = run_observed_client(private(5), data, 0, default_rng(0)), data.features[0]
     change = default_rng(1).standard_normal((5, 5))
     other = (tuples @ change) @ (np.linalg.inv(change) @ seen.models)
     np.testing.assert_allclose(other, seen.predictions, rtol=0, atol=1e-9)
@@ -112,17 +112,17 @@ def test_an_invertible_map_of_the_tuples_is_all_that_is_left_open(data):
 
 def test_equal_tuples_show_whatever_the_models(data):
     twins = data.with_tuple(0, 3, data.features[0][8])
-    basis = column_space(observe(private(5), twins, 0, default_rng(0)).predictions)
+    basis = column_space(run_observed_client(private(5), twins, 0, default_rng(0)).predictions)
     gaps = np.linalg.norm(basis - basis[3], axis=1)
     assert set(np.flatnonzero(gaps < 1e-9)) == {3, 8}
 
 
 def test_noisy_predictions_would_stop_it(data):
     """The control of the other kind: noise where the theorem's proof would need it."""
-    seen = observe(private(5), data, 0, default_rng(0))
+    seen = run_observed_client(private(5), data, 0, default_rng(0))
     size = np.abs(seen.predictions).max()
     noise = size * default_rng(1).standard_normal(seen.predictions.shape)
-    found = invert(seen.predictions + noise, seen.models)
+    found = invert_predictions(seen.predictions + noise, seen.models)
     assert relative_error(found.tuples, data.features[0]) > 0.3
 
 
@@ -144,23 +144,29 @@ def test_angles_are_those_of_scipy():
 def test_inversion_is_least_squares():
     draw = default_rng(0)
     models, seen = draw.standard_normal((6, 4, 2)), draw.standard_normal((6, 3, 2))
-    found = invert(seen, models)
+    found = invert_predictions(seen, models)
     system = np.concatenate([model.T for model in models])
     right = np.concatenate([one.T for one in seen])
     np.testing.assert_allclose(found.tuples.T, np.linalg.lstsq(system, right)[0], atol=1e-12)
     assert found.condition == pytest.approx(np.linalg.cond(system))
-    nothing = invert(np.zeros((2, 3, 1)), np.zeros((2, 4, 1)))
+    nothing = invert_predictions(np.zeros((2, 3, 1)), np.zeros((2, 4, 1)))
     assert (nothing.rank, nothing.condition) == (0, math.inf)
 
 
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda data: observe(private(2), data, 2, default_rng(0)), "table: got 2"),
-        (lambda data: invert(np.zeros((2, 3, 1)), np.zeros((3, 4, 1))), "models: got shapes"),
-        (lambda data: invert(np.full((2, 3, 1), np.nan), np.zeros((2, 4, 1))), "predictions"),
-        (lambda data: complete(np.ones((2, 3, 1)), [3], [[1.0]]), "rows"),
-        (lambda data: complete(np.ones((2, 3, 1)), [0, 1], [[1.0]]), "rows"),
+        (lambda data: run_observed_client(private(2), data, 2, default_rng(0)), "table: got 2"),
+        (
+            lambda data: invert_predictions(np.zeros((2, 3, 1)), np.zeros((3, 4, 1))),
+            "models: got shapes",
+        ),
+        (
+            lambda data: invert_predictions(np.full((2, 3, 1), np.nan), np.zeros((2, 4, 1))),
+            "predictions",
+        ),
+        (lambda data: recover_all_tuples(np.ones((2, 3, 1)), [3], [[1.0]]), "rows"),
+        (lambda data: recover_all_tuples(np.ones((2, 3, 1)), [0, 1], [[1.0]]), "rows"),
         (
             lambda data: attack_with_known_tuples(private(2), data, 1, 20, default_rng(0)),
             "known: got 20",
@@ -184,7 +190,7 @@ def census():
         KeyedTable("work", rows[:, :40], key),
         KeyedTable("life", rows[:, 40:], key),
     ]
-    return join(halves, adult.labels[:2000])
+    return join_tables(halves, adult.labels[:2000])
 
 
 @pytest.mark.slow

@@ -11,7 +11,10 @@ from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Geometric
 from dpaudit.algorithms.problems.smooth_losses import LINEAR
-from dpaudit.attacks.stationarity.inversion import observe, recovered
+from dpaudit.attacks.stationarity.inversion import (
+    build_stationarity_conditions,
+    recover_missing_record,
+)
 from dpaudit.attacks.stationarity.measures import label_of
 from dpaudit.datasets.arrange import split_evenly
 from dpaudit.datasets.census import adult
@@ -33,7 +36,10 @@ def missing(algorithm, data, rows):
         broadcasts = algorithm.penalty_perturbation().sample(data, 1, default_rng(0))[0]
     signed = data.signed_records[data.rows_of(0)]
     for row in rows:
-        yield observe(algorithm, broadcasts, 0, np.delete(signed, row, axis=0)), signed[row]
+        yield (
+            build_stationarity_conditions(algorithm, broadcasts, 0, np.delete(signed, row, axis=0)),
+            signed[row],
+        )
 
 
 def error(found, record):
@@ -55,7 +61,7 @@ PRIVATE = Geometric((0.55, 0.65, 0.6, 0.55, 0.6), (1.01, 1.03, 1.1, 1.2, 1.02))
 def test_one_iteration_is_enough(penalty):
     algorithm = algorithm_of(1, penalty=penalty)
     for conditions, record in missing(algorithm, drawn(), range(40)):
-        found = recovered(conditions)
+        found = recover_missing_record(conditions)
         assert found.iterations == len(found.roots) == 1
         assert error(found.record, record) < 1e-8
 
@@ -65,7 +71,7 @@ def test_one_iteration_is_enough(penalty):
 def test_two_are_enough_without_the_penalties(dimension, weight):
     algorithm = algorithm_of(2, weight, penalty=PRIVATE)
     for conditions, record in missing(algorithm, drawn(dimension), range(40)):
-        assert error(recovered(conditions.private()).record, record) < 1e-6
+        assert error(recover_missing_record(conditions.private()).record, record) < 1e-6
 
 
 def aligned(norm):
@@ -83,18 +89,18 @@ def test_two_roots_are_told_apart_by_a_second_iteration(norm):
     # Few neighbours' pull and a large C: the first model is long.
     algorithm = algorithm_of(2, 40.0, penalty=0.02, dual_step=0.02)
     ((conditions, record),) = missing(algorithm, aligned(norm), [0])
-    found = recovered(conditions)
+    found = recover_missing_record(conditions)
     assert len(found.roots) == 2
     assert found.iterations == 2
     assert error(found.record, record) < 1e-6
     with pytest.raises(MechanismError, match=r"allows norms .* a second one is needed"):
-        recovered(conditions.first(1))
+        recover_missing_record(conditions.first(1))
 
 
 def test_roots_solve_their_equation_and_miss_none():
     algorithm = algorithm_of(2, 40.0, penalty=0.02, dual_step=0.02)
     ((conditions, record),) = missing(algorithm, aligned(0.3), [0])
-    found = recovered(conditions)
+    found = recover_missing_record(conditions)
     margin = conditions.models[0] @ (record / np.linalg.norm(record))
     grid = np.linspace(0, 1, 1_000_003)
     values = grid / (1 + np.exp(grid * margin)) - 0.3 / (1 + np.exp(0.3 * margin))
@@ -106,7 +112,7 @@ def test_what_no_record_explains_is_refused():
     ((conditions, _),) = missing(algorithm_of(1), drawn(), [0])
     pushed = replace(conditions, moves=conditions.moves + 5.0)
     with pytest.raises(MechanismError, match="no record of norm at most 1"):
-        recovered(pushed)
+        recover_missing_record(pushed)
 
 
 def test_a_run_in_which_no_record_is_missing_is_refused():
@@ -115,7 +121,7 @@ def test_a_run_in_which_no_record_is_missing_is_refused():
     complete_set = replace(conditions, known=conditions.gradient(record[None]))
     explained = replace(complete_set, moves=complete_set.shares[:, None] * complete_set.known)
     with pytest.raises(MechanismError, match="leaves nothing"):
-        recovered(explained)
+        recover_missing_record(explained)
 
 
 @pytest.mark.parametrize(
@@ -125,13 +131,13 @@ def test_a_run_in_which_no_record_is_missing_is_refused():
 def test_noise_and_other_losses_are_refused(algorithm, named):
     ((conditions, _),) = missing(algorithm, drawn(), [0])
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
-        recovered(conditions)
+        recover_missing_record(conditions)
 
 
 def test_private_penalties_need_two_iterations():
     ((conditions, _),) = missing(algorithm_of(1), drawn(), [0])
     with pytest.raises(InvalidArgument, match=r"^broadcasts: .* two iterations or more"):
-        recovered(conditions.private())
+        recover_missing_record(conditions.private())
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +155,7 @@ def test_a_person_of_adult_is_recovered_with_the_label(people, weight, iteration
     rows, taken = default_rng(1).choice(9000, 6, replace=False), set()
     for conditions, record in missing(algorithm, people, rows):
         assert len(record) == 104
-        found = recovered(conditions)
+        found = recover_missing_record(conditions)
         taken.add((found.iterations, len(found.roots)))
         assert error(found.record, record) < 1e-6
         assert label_of(found.record) == label_of(record)
@@ -159,6 +165,6 @@ def test_a_person_of_adult_is_recovered_with_the_label(people, weight, iteration
 def test_a_person_of_adult_is_recovered_without_the_penalties(people):
     algorithm = algorithm_of(2, penalty=PRIVATE)
     for conditions, record in missing(algorithm, people, range(3)):
-        found = recovered(conditions.private()).record
+        found = recover_missing_record(conditions.private()).record
         assert error(found, record) < 1e-6
         assert label_of(found) == label_of(record)

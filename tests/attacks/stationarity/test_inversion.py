@@ -15,7 +15,10 @@ from dpaudit.algorithms.consensus.process import replay
 from dpaudit.algorithms.problems.graphs import complete, ring
 from dpaudit.algorithms.problems.schedules import Geometric
 from dpaudit.algorithms.problems.smooth_losses import SMOOTHED_HINGE
-from dpaudit.attacks.stationarity.inversion import averaged, observe
+from dpaudit.attacks.stationarity.inversion import (
+    build_stationarity_conditions,
+    estimate_averaged_direction,
+)
 from dpaudit.attacks.stationarity.likelihood import (
     INTEGRATED,
     KNOWN,
@@ -23,8 +26,8 @@ from dpaudit.attacks.stationarity.likelihood import (
     PROFILE,
     Determinant,
     cost_of,
+    estimate_likeliest_records,
     into_ball,
-    likeliest,
     objective_of,
     out_of_ball,
 )
@@ -74,7 +77,9 @@ def seen(algorithm, data, missing=1, seed=1):
     """Return the conditions and the missing records of NODE, its first ones."""
     signed = data.signed_records[data.rows_of(NODE)]
     broadcasts = transcript(algorithm, data, seed)[0]
-    conditions = observe(algorithm, broadcasts, NODE, signed[missing:], missing)
+    conditions = build_stationarity_conditions(
+        algorithm, broadcasts, NODE, signed[missing:], missing
+    )
     return conditions, signed[:missing]
 
 
@@ -108,11 +113,13 @@ def test_nothing_but_the_shares_looks_at_the_penalties():
     data, algorithm = records(), algorithm_of()
     broadcasts = transcript(algorithm, data)[0]
     others = data.signed_records[data.rows_of(NODE)][1:]
-    true = observe(algorithm, broadcasts, NODE, others).private()
-    other = observe(replace(algorithm, penalty=7.0), broadcasts, NODE, others).private()
+    true = build_stationarity_conditions(algorithm, broadcasts, NODE, others).private()
+    other = build_stationarity_conditions(
+        replace(algorithm, penalty=7.0), broadcasts, NODE, others
+    ).private()
     for name, value in vars(true).items():
         assert np.array_equal(value, getattr(other, name)), name
-    found = [likeliest(c, default_rng(0)).records for c in (true, other)]
+    found = [estimate_likeliest_records(c, default_rng(0)).records for c in (true, other)]
     assert np.array_equal(*found)
 
 
@@ -235,17 +242,17 @@ def test_a_known_determinant():
 def test_bad_input_is_named(changes, message):
     given = {"broadcasts": np.zeros((5, 4, 3)), "node": 0, "known_records": np.zeros((5, 3))}
     with pytest.raises(InvalidArgument, match=f"^{message}"):
-        observe(algorithm_of(), **(given | changes))
+        build_stationarity_conditions(algorithm_of(), **(given | changes))
 
 
 def test_what_private_penalties_do_not_allow_is_refused():
     conditions = seen(algorithm_of(), records())[0].private()
     with pytest.raises(InvalidArgument, match=r"^penalties: got private ones"):
-        averaged(conditions)
+        estimate_averaged_direction(conditions)
     with pytest.raises(InvalidArgument, match=r"^penalties: got private ones"):
-        likeliest(conditions, default_rng(0), method=KNOWN)
+        estimate_likeliest_records(conditions, default_rng(0), method=KNOWN)
     with pytest.raises(InvalidArgument, match=r"^method: got 'best', expected one of: known, "):
-        likeliest(conditions, default_rng(0), method="best")
+        estimate_likeliest_records(conditions, default_rng(0), method="best")
     with pytest.raises(InvalidArgument, match=r"^iterations: got 9, expected at most the 5"):
         conditions.first(9)
 
@@ -253,7 +260,7 @@ def test_what_private_penalties_do_not_allow_is_refused():
 def test_a_likelihood_asks_for_noise_and_for_the_logistic_loss():
     quiet, _ = seen(algorithm_of().without_noise(), records())
     with pytest.raises(InvalidArgument, match=r"^noise_rate: got None"):
-        likeliest(quiet, default_rng(0))
+        estimate_likeliest_records(quiet, default_rng(0))
     hinge, _ = seen(algorithm_of(loss=SMOOTHED_HINGE), records())
     with pytest.raises(InvalidArgument, match=r"^loss: got 'smoothed-hinge'"):
-        likeliest(hinge, default_rng(0))
+        estimate_likeliest_records(hinge, default_rng(0))

@@ -8,12 +8,17 @@ import pytest
 from numpy.random import default_rng
 from scipy.stats import binom, kstest
 
-from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN, PROFILE, likeliest
+from dpaudit.attacks.stationarity.likelihood import (
+    INTEGRATED,
+    KNOWN,
+    PROFILE,
+    estimate_likeliest_records,
+)
 from dpaudit.attacks.stationarity.measures import (
     Closeness,
     chance_above,
     chance_quantile,
-    matched,
+    match_estimates_to_records,
     most_by_chance,
     rarely_more,
 )
@@ -24,13 +29,13 @@ from dpaudit.attacks.stationarity.runs import (
     MEAN,
     UNIFORM,
     Setting,
-    directions,
-    draw,
+    build_closeness_table,
+    draw_cosine_figure,
+    draw_uniform_directions,
     estimate_of,
-    measured,
+    measure_estimator_closeness,
     run_of,
     runs_of,
-    table,
 )
 from dpaudit.errors import DataError, InvalidArgument
 
@@ -53,7 +58,7 @@ def test_chance_is_the_exact_law_of_a_cosine(dimension):
         whole = mpmath.quad(density, [-1, 0, 1])
         exact = mpmath.quad(density, [cosine, (1 + cosine) / 2, 1]) / whole
         assert chance_above(cosine, dimension) == pytest.approx(float(exact), rel=1e-6, abs=1e-30)
-    sample = directions(4000, dimension, default_rng(0))[:, 0]
+    sample = draw_uniform_directions(4000, dimension, default_rng(0))[:, 0]
     law = np.vectorize(lambda c: 1 - chance_above(float(c), dimension))
     assert kstest(sample, law).pvalue > 1e-4
 
@@ -80,7 +85,7 @@ def test_a_fair_coin_rarely_exceeds_its_count():
 
 def test_estimates_are_matched_in_the_order_that_suits_them():
     wanted = np.eye(3)[:2]
-    close = matched(np.array([[0.0, 0.5, 0.0], [0.9, 0.1, 0.0]]), wanted)
+    close = match_estimates_to_records(np.array([[0.0, 0.5, 0.0], [0.9, 0.1, 0.0]]), wanted)
     assert sorted(round(each.cosine, 3) for each in close) == [0.994, 1.0]
     assert Closeness.of(np.zeros(2), np.ones(2)).cosine == 0.0
 
@@ -98,7 +103,7 @@ SIZES = [
 @pytest.fixture(scope="module", params=SIZES, ids=["small", "full"])
 def close(request):
     setting, runs = request.param
-    return measured(setting, ESTIMATORS, runs, 0)
+    return measure_estimator_closeness(setting, ESTIMATORS, runs, 0)
 
 
 @pytest.mark.slow
@@ -128,7 +133,7 @@ def test_guesses_that_see_nothing_are_at_chance(close):
     ids=str,
 )
 def test_the_scale_is_found_where_the_penalties_are_known(size):
-    close = measured(Setting(norm=0.6, **size), (AVERAGED, KNOWN), 10, 0)
+    close = measure_estimator_closeness(Setting(norm=0.6, **size), (AVERAGED, KNOWN), 10, 0)
     errors = {name: np.median([c.norm_error for c in each]) for name, each in close.items()}
     assert errors[KNOWN] < 0.3 < errors[AVERAGED]
 
@@ -136,7 +141,7 @@ def test_the_scale_is_found_where_the_penalties_are_known(size):
 @pytest.mark.slow
 @pytest.mark.parametrize("blind", [{"participates": False}, {"noise_rate": 1e-3}])
 def test_what_reveals_nothing_leaves_the_attack_at_chance(blind):
-    for name, each in measured(replace(SMALL, **blind), BLIND, RUNS, 1).items():
+    for name, each in measure_estimator_closeness(replace(SMALL, **blind), BLIND, RUNS, 1).items():
         law = np.vectorize(lambda c: 1 - chance_above(float(c), 4))
         assert kstest(cosines(each), law).pvalue > 1e-5, name
 
@@ -144,20 +149,24 @@ def test_what_reveals_nothing_leaves_the_attack_at_chance(blind):
 @pytest.mark.slow
 @pytest.mark.parametrize("blind", [{"participates": False}, {"noise_rate": 1e-3}])
 def test_what_reveals_nothing_leaves_the_attack_at_chance_at_full_size(blind):
-    for name, each in measured(replace(Setting(), **blind), BLIND, 100, 1).items():
+    for name, each in measure_estimator_closeness(
+        replace(Setting(), **blind), BLIND, 100, 1
+    ).items():
         law = np.vectorize(lambda c: 1 - chance_above(float(c), 10))
         assert kstest(cosines(each), law).pvalue > 1e-5, name
 
 
 @pytest.mark.slow
 def test_the_same_attack_on_the_same_data_is_above_chance():
-    for name, each in measured(replace(SMALL, noise_rate=300.0), BLIND, RUNS, 1).items():
+    for name, each in measure_estimator_closeness(
+        replace(SMALL, noise_rate=300.0), BLIND, RUNS, 1
+    ).items():
         law = np.vectorize(lambda c: 1 - chance_above(float(c), 4))
         assert kstest(cosines(each), law).pvalue < 1e-9, name
 
 
 def test_without_noise_two_iterations_are_enough():
-    close = measured(Setting(noise_rate=None, iterations=2), (EXACT,), 10, 0)
+    close = measure_estimator_closeness(Setting(noise_rate=None, iterations=2), (EXACT,), 10, 0)
     assert all(1 - each.cosine < 1e-10 and each.norm_error < 1e-6 for each in close[EXACT])
 
 
@@ -170,8 +179,12 @@ def test_two_missing_records_are_found_jointly(method, seed):
     )
     run = run_of(setting, default_rng(seed))
     conditions = run.conditions if method == KNOWN else run.conditions.private()
-    found = likeliest(conditions, default_rng(0), missing=2, method=method, starts=6)
-    assert all(each.cosine > 0.95 for each in matched(found.records, run.records))
+    found = estimate_likeliest_records(
+        conditions, default_rng(0), missing=2, method=method, starts=6
+    )
+    assert all(
+        each.cosine > 0.95 for each in match_estimates_to_records(found.records, run.records)
+    )
 
 
 # The runs, the table and the picture
@@ -179,10 +192,10 @@ def test_two_missing_records_are_found_jointly(method, seed):
 
 @pytest.mark.slow
 def test_a_run_does_not_depend_on_how_many_there_are_or_who_attacks():
-    few = measured(SMALL, (KNOWN,), 2, 5)[KNOWN]
-    many = measured(SMALL, (AVERAGED, KNOWN), 4, 5)[KNOWN]
+    few = measure_estimator_closeness(SMALL, (KNOWN,), 2, 5)[KNOWN]
+    many = measure_estimator_closeness(SMALL, (AVERAGED, KNOWN), 4, 5)[KNOWN]
     assert few == many[:2]
-    assert measured(SMALL, (KNOWN,), 2, 6)[KNOWN] != few
+    assert measure_estimator_closeness(SMALL, (KNOWN,), 2, 6)[KNOWN] != few
 
 
 def test_the_attacker_is_not_told_the_missing_record():
@@ -193,21 +206,21 @@ def test_the_attacker_is_not_told_the_missing_record():
 
 @pytest.mark.slow
 def test_the_table_and_its_picture(tmp_path):
-    rows = table(SMALL, iterations=(2, 6), rates=(0.1, 1000.0), runs=3, seed=0)
+    rows = build_closeness_table(SMALL, iterations=(2, 6), rates=(0.1, 1000.0), runs=3, seed=0)
     assert len(rows) == 2 * 2 * len(BLIND)
-    whole = measured(replace(SMALL, noise_rate=1000.0), (KNOWN,), 3, 0)[KNOWN]
+    whole = measure_estimator_closeness(replace(SMALL, noise_rate=1000.0), (KNOWN,), 3, 0)[KNOWN]
     by_key = {(row.noise_rate, row.iterations, row.estimator): row for row in rows}
     assert by_key[1000.0, 6, KNOWN].cosines == tuple(cosines(whole))
     for name in BLIND:
         assert by_key[1000.0, 6, name].median > 0.9
         assert by_key[0.1, 6, name].median < 0.6
     for ending in (".png", ".svg"):
-        path = draw(rows, tmp_path / f"curve{ending}", SMALL.dimension)
+        path = draw_cosine_figure(rows, tmp_path / f"curve{ending}", SMALL.dimension)
         assert path.stat().st_size > 5_000
     with pytest.raises(InvalidArgument, match=r"^path: got curve.txt"):
-        draw(rows, tmp_path / "curve.txt", SMALL.dimension)
+        draw_cosine_figure(rows, tmp_path / "curve.txt", SMALL.dimension)
     with pytest.raises(DataError, match="cannot be written"):
-        draw(rows, tmp_path / "none" / "curve.png", SMALL.dimension)
+        draw_cosine_figure(rows, tmp_path / "none" / "curve.png", SMALL.dimension)
 
 
 @pytest.mark.parametrize(

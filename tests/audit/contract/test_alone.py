@@ -12,26 +12,26 @@ from statsmodels.stats.proportion import proportion_confint
 
 from dpaudit.auditing.alone import (
     Against,
-    _firsts,
+    _choose_process_counts,
+    _compute_rate_p_value,
+    _find_process_firsts,
     _Seen,
-    _sizes,
-    _tail,
-    checks,
-    happened,
+    check_lone_outputs,
+    compute_hit_indicators,
+    is_claim_refuted,
     is_scarce,
-    refutes,
 )
-from dpaudit.auditing.draws import Certifying, Drawer, Grid
+from dpaudit.auditing.draws import Certifying, Drawer, ProcessGrid
 from dpaudit.estimation import independence
-from dpaudit.estimation.counted import Counted, Event, Tally
+from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.independence import FALSE_ALARM
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import Executor
-from dpaudit.laws.drawn import projected
+from dpaudit.laws.drawn import project_outputs
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 ALPHA = 1e-6
-ABOVE = Event(True, 0.0, 0.0)
+ABOVE = ThresholdEvent(True, 0.0, 0.0)
 QUICK = SimpleNamespace(sparing=False, start=0.01, call=0.001, pace=1e-6)
 
 
@@ -39,7 +39,7 @@ def seen(rate, other, trials=100_000, epsilon=1.0, delta=0.0, above=True):
     """Return what is known after so many outputs a side at these rates."""
     hits = round(rate * trials), round(other * trials)
     tally = Tally(hits if above else hits[::-1], (trials, trials))
-    return _Seen.of(tally, Event(above, 0.0, 0.0), Against(epsilon, delta, ALPHA))
+    return _Seen.of(tally, ThresholdEvent(above, 0.0, 0.0), Against(epsilon, delta, ALPHA))
 
 
 def happening(hits, trials):
@@ -118,7 +118,14 @@ def test_what_is_scarce():
 
 
 def test_the_first_of_each_process():
-    assert _firsts(np.array([3, 3, 5, 5, 5, 9])).tolist() == [True, False, True, False, False, True]
+    assert _find_process_firsts(np.array([3, 3, 5, 5, 5, 9])).tolist() == [
+        True,
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +143,7 @@ def test_the_first_of_each_process():
 )
 def test_how_many_are_drawn(epsilon, trials, changes, sizes):
     drawer = SimpleNamespace(**vars(QUICK) | changes)
-    assert _sizes(drawer, seen(1.0, 0.0, epsilon=epsilon), trials) == sizes
+    assert _choose_process_counts(drawer, seen(1.0, 0.0, epsilon=epsilon), trials) == sizes
 
 
 def test_no_refutation_is_so_loose_that_a_coin_of_a_process_bears_it_out():
@@ -144,16 +151,16 @@ def test_no_refutation_is_so_loose_that_a_coin_of_a_process_bears_it_out():
     for alpha, processes in ((0.4, 26), (0.05, 26), (1e-3, 26), (1e-6, 52), (1e-12, 103)):
         known = seen(1.0, 0.0)
         asked = replace(known, against=known.against._replace(alpha=alpha))
-        assert _sizes(QUICK, asked, 4096)[0] == processes
+        assert _choose_process_counts(QUICK, asked, 4096)[0] == processes
         assert 0.731**processes < min(1e-3, alpha)
 
 
 def test_scores_are_rounded_as_the_event_was_chosen():
-    counted = Counted(None, Event(True, 0.3, 0.0), 1e-9)
+    counted = ScoreEvent(None, ThresholdEvent(True, 0.3, 0.0), 1e-9)
     drawn = Certifying((np.array([0.1 + 0.2, 0.3 - 1e-12]), np.array([0.1, 0.29])), None)
-    on_p, on_q = happened(counted, drawn)
+    on_p, on_q = compute_hit_indicators(counted, drawn)
     assert (on_p.tolist(), on_q.tolist()) == ([1.0, 1.0], [0.0, 0.0])
-    assert not refutes(counted, Tally.of((on_p, on_q)), Against(1.0, 0.0, ALPHA))
+    assert not is_claim_refuted(counted, Tally.of((on_p, on_q)), Against(1.0, 0.0, ALPHA))
 
 
 @pytest.mark.parametrize(("before", "of"), [(0, 40), (1, 40), (13, 40), (40, 40), (900, 1000)])
@@ -164,12 +171,14 @@ def test_counts_are_as_likely_as_at_the_nearest_rate_that_fits_those_before(
     small = FALSE_ALARM / 8
     low, high = proportion_confint(before, of, alpha=2 * small, method="beta")
     many, few = binom.sf(hits - 1, trials, high), binom.cdf(hits, trials, low)
-    assert _tail(hits, trials, before, of) == pytest.approx(min(many, few), rel=1e-6)
+    assert _compute_rate_p_value(hits, trials, before, of) == pytest.approx(
+        min(many, few), rel=1e-6
+    )
 
 
 def test_a_chance_counts_both_sides_of_both_rates():
     seen = _Seen((30, 10), (40, 40), ABOVE, Against(1.0, 0.0, ALPHA))
-    tails = [_tail(50, 64, 30, 40), _tail(45, 64, 10, 40)]
+    tails = [_compute_rate_p_value(50, 64, 30, 40), _compute_rate_p_value(45, 64, 10, 40)]
     assert seen._chance((50, 45), (64, 64)) == pytest.approx(4 * min(tails))
     assert seen._chance((48, 16), (64, 64)) == 1
     swapped = _Seen((10, 30), (40, 40), ABOVE, Against(1.0, 0.0, ALPHA))
@@ -197,10 +206,12 @@ def test_a_bet_that_refutes_is_checked_on_what_is_drawn_alone(bet):
     outputs = [independence.Outputs(side, units, units // 16) for side in scores]
     drawn = SimpleNamespace(scores=scores, outputs=outputs)
     drawer = SimpleNamespace(**vars(QUICK), timed=False, alone=lambda *_: drawn)
-    wanted = Grid(8, 512)  # more than there is
-    counted = Counted(lambda runs: runs, ABOVE)
+    wanted = ProcessGrid(8, 512)  # more than there is
+    counted = ScoreEvent(lambda runs: runs, ABOVE)
     tally = Tally((7500, 2500), (10_000, 10_000))
-    found, _, answers = checks(drawer, counted, tally, Against(0.5, 0.0, ALPHA, bet), wanted)
+    found, _, answers = check_lone_outputs(
+        drawer, counted, tally, Against(0.5, 0.0, ALPHA, bet), wanted
+    )
     assert answers is None
     assert ("the bet's own check" in found) is (bet is not None)
     assert bet is None or bet.asked == [("the divergence of outputs drawn alone", scores)]
@@ -209,14 +220,14 @@ def test_a_bet_that_refutes_is_checked_on_what_is_drawn_alone(bet):
 def test_transcripts_beside_scores_are_those_of_the_same_first_calls():
     pair = Pair(np.zeros(3), np.array([0.0, 0.0, 1.0]), REPLACE_RECORD)
     drawer = Drawer(Laplace(), pair, Executor(), seed=5, unit=1)
-    scored, whole = drawer.alone_beside(first_entry, 6, 4, "beside", Grid(3, 2))
+    scored, whole = drawer.alone_beside(first_entry, 6, 4, "beside", ProcessGrid(3, 2))
     wanted = np.flatnonzero((np.arange(24) < 12) & (np.arange(24) % 4 < 2))
     for side in (0, 1):
         rows = whole.scores[side]
         assert rows.shape == (6, 3)
         assert np.array_equal(rows[:, 0], scored.scores[side][wanted])
         assert np.array_equal(whole.outputs[side].processes, np.repeat([0, 1, 2], 2))
-        assert np.allclose(whole.outputs[side].scores, projected(rows))
+        assert np.allclose(whole.outputs[side].scores, project_outputs(rows))
     assert abs(np.mean(scored.scores[1]) - np.mean(scored.scores[0])) < 2
     alone = drawer.alone(first_entry, 6, 4, "beside")
     assert np.array_equal(alone.scores[0], scored.scores[0])

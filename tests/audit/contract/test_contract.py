@@ -18,7 +18,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.execution import Executor, available_cores
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.isolated import Isolation, referred
+from dpaudit.laws.isolated import Isolation, isolate_reference
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.report import render
 from dpaudit.report.schema import Environment
@@ -46,7 +46,7 @@ def noise_of_this_test(monkeypatch):
 
 def audited(reference, seed=0, isolation=None, **given):
     """Return the result for a mechanism that is named, or why there is none."""
-    mechanism = referred(reference, isolation or Isolation())
+    mechanism = isolate_reference(reference, isolation or Isolation())
     epsilon = given.pop("epsilon", 1.0)
     case, statement = own_case(mechanism, PAIR, claimed=ApproximateDP(epsilon, 0.0))
     settings = {"trials": 4096, "confidence": 0.999999, "seed": seed, "delta": 0.0} | given

@@ -3,9 +3,9 @@
 import pytest
 
 from dpaudit.auditing.alone import Against, _Seen
-from dpaudit.estimation.counted import Event
+from dpaudit.estimation.counted import ThresholdEvent
 
-SEEN = _Seen((1000, 20), (2000, 2000), Event(True, 0.0, 0.0), Against(8.0, 0.0, 1e-6))
+SEEN = _Seen((1000, 20), (2000, 2000), ThresholdEvent(True, 0.0, 0.0), Against(8.0, 0.0, 1e-6))
 
 
 @pytest.mark.parametrize("hits", [(64, 3), (192, 3), (128, 30)])

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from dpaudit.auditing.draws import Certifying
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import MeasurementEvidence
 from dpaudit.estimation.independence import Outputs
-from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import ApproximateDP
@@ -43,11 +43,11 @@ def evidence_of(lower=0.5, **more):
         "budget": {"all": ALPHA},
         "counts": {"certifying, per dataset": 1000},
     }
-    return Evidence(lower=lower, **{**given, **more})
+    return MeasurementEvidence(lower=lower, **{**given, **more})
 
 
 def check_of(passed, name="a check"):
-    return SelfCheck(
+    return CheckOutcome(
         name=name,
         statement=f"{name} says something",
         passed=passed,

@@ -10,19 +10,25 @@ import pytest
 
 import dpaudit.auditing.shrinking as shrinking
 import dpaudit.auditing.worst_pair as worst_pair
-from dpaudit.auditing.alone import Against, _room, _Seen, _sizes, checks
+from dpaudit.auditing.alone import (
+    Against,
+    _choose_process_counts,
+    _estimate_available_draws,
+    _Seen,
+    check_lone_outputs,
+)
 from dpaudit.auditing.betting import Bettor, evidence_of
-from dpaudit.auditing.draws import Grid, first_of
-from dpaudit.estimation.counted import Counted, Event, Tally
+from dpaudit.auditing.draws import ProcessGrid, first_of
+from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.independence import FALSE_ALARM, Outputs
-from dpaudit.estimation.sequential.game import STAKES, Target, most_of_bets
+from dpaudit.estimation.sequential.game import STAKES, BettingTarget, most_of_bets
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.search.shrinking import _without_a_part
 
 from .common import case_of
 
-ABOVE = Event(True, 0.0, 0.0)
+ABOVE = ThresholdEvent(True, 0.0, 0.0)
 QUICK = {"sparing": False, "start": 0.01, "call": 0.001, "pace": 1e-6, "timed": False}
 
 
@@ -48,8 +54,10 @@ class Alone:
 
 
 def checked(drawer, bet=None):
-    counted, tally = Counted(lambda runs: runs, ABOVE), Tally((9000, 10), (10_000, 10_000))
-    found, _, _ = checks(drawer, counted, tally, Against(1.0, 0.0, 1e-6, bet), Grid(8, 1000))
+    counted, tally = ScoreEvent(lambda runs: runs, ABOVE), Tally((9000, 10), (10_000, 10_000))
+    found, _, _ = check_lone_outputs(
+        drawer, counted, tally, Against(1.0, 0.0, 1e-6, bet), ProcessGrid(8, 1000)
+    )
     return found
 
 
@@ -81,19 +89,21 @@ def test_as_many_are_due_as_the_smaller_side_has():
 
 def test_a_bet_may_ask_for_more_outputs_than_the_event():
     bet = SimpleNamespace(suffices=lambda size: size >= 2048)
-    few, more = (_sizes(SimpleNamespace(**QUICK), seen(bet=one), 8192) for one in (None, bet))
+    few, more = (
+        _choose_process_counts(SimpleNamespace(**QUICK), seen(bet=one), 8192) for one in (None, bet)
+    )
     assert few == (52, 16)
     assert more == (52, 40)
     easy = SimpleNamespace(suffices=lambda size: True)
-    assert _sizes(SimpleNamespace(**QUICK), seen(bet=easy), 8192) == few
+    assert _choose_process_counts(SimpleNamespace(**QUICK), seen(bet=easy), 8192) == few
 
 
 def test_there_is_room_for_what_fits_in_a_fifth_of_the_time():
     slow = SimpleNamespace(sparing=False, start=1.0, call=0.5, pace=0.5)
-    assert _room(slow, 1000) == (int(100 / (1.0 + 0.02 + 1.0)), int(100 / 1.0))
+    assert _estimate_available_draws(slow, 1000) == (int(100 / (1.0 + 0.02 + 1.0)), int(100 / 1.0))
     short = SimpleNamespace(sparing=False, start=0.3, call=0.01, pace=1e-6)
-    assert _room(short, 1000) == (int(3 / (0.3 + 0.02 + 0.02)), int(3 / 0.02))
-    assert _room(SimpleNamespace(**QUICK), 1000) == (512, 4096)
+    assert _estimate_available_draws(short, 1000) == (int(3 / (0.3 + 0.02 + 0.02)), int(3 / 0.02))
+    assert _estimate_available_draws(SimpleNamespace(**QUICK), 1000) == (512, 4096)
 
 
 # The worst pair
@@ -102,8 +112,8 @@ def test_there_is_room_for_what_fits_in_a_fifth_of_the_time():
 def test_what_ranks_pairs_is_taken_off_what_certifies(monkeypatch):
     cases = tuple(case_of() for _ in range(3))
     case = SimpleNamespace(candidates=cases)
-    monkeypatch.setattr(worst_pair, "_ranked", lambda *_: [0.1, 0.7, 0.3])
-    found = worst_pair.choose(case, None, Settings(), 301)
+    monkeypatch.setattr(worst_pair, "_compute_pair_promises", lambda *_: [0.1, 0.7, 0.3])
+    found = worst_pair.choose_worst_pair(case, None, Settings(), 301)
     assert found.case is cases[1]
     assert found.trials == 301 - 3 * 20
     assert (found.search.chosen, found.search.transcripts, found.search.of_trials) == (2, 60, 301)
@@ -113,11 +123,13 @@ def test_every_pair_is_ranked_on_draws_of_its_own(monkeypatch):
     purposes = list[str]()
     monkeypatch.setattr(worst_pair, "replace", lambda executor, **_: executor)
     monkeypatch.setattr(worst_pair.Drawer, "probing", lambda *_, **__: None)
-    monkeypatch.setattr(worst_pair, "_promise", lambda *given: purposes.append(given[-1]) or 0.5)
+    monkeypatch.setattr(
+        worst_pair, "_estimate_pair_promise", lambda *given: purposes.append(given[-1]) or 0.5
+    )
     progress = SimpleNamespace(start=lambda *_: None, advance=lambda *_: None)
     executor = SimpleNamespace(progress=progress)
     cases = tuple(case_of() for _ in range(3))
-    assert worst_pair._ranked(cases, executor, Settings(), 20) == [0.5] * 3
+    assert worst_pair._compute_pair_promises(cases, executor, Settings(), 20) == [0.5] * 3
     assert len(set(purposes)) == 3
 
 
@@ -152,7 +164,7 @@ def test_so_many_outputs_allow_so_many_tries_that_share_one_error(monkeypatch, o
     monkeypatch.setattr(shrinking, "replace", lambda one, **new: SimpleNamespace(**new))
     case = SimpleNamespace(pair=pair)
     drawer = SimpleNamespace(mechanism=None, seed=5)
-    assert shrinking.smallest(case, drawer, outputs, 0.03) is None
+    assert shrinking.find_smallest_pair(case, drawer, outputs, 0.03) is None
     assert len(asked) == tries
     assert len(set(seeds)) == tries
     runs = max(100, outputs // 4 // 32)
@@ -164,7 +176,7 @@ def test_so_many_outputs_allow_so_many_tries_that_share_one_error(monkeypatch, o
 
 
 def test_bets_certify_no_more_than_the_largest_epsilon_that_is_bet_against():
-    target = Target(0.1, 0.0, 0.05)
+    target = BettingTarget(0.1, 0.0, 0.05)
     bettor = Bettor(target, lambda p, q: [lambda x: x[:, 0]])
     rng = np.random.default_rng(0)
     bettor.feed(rng.normal(9, 1, (200, 1)), rng.normal(0, 1, (200, 1)))
@@ -175,7 +187,7 @@ def test_bets_certify_no_more_than_the_largest_epsilon_that_is_bet_against():
 
 
 def test_what_won_most_has_won_it_with_its_share():
-    bettor = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [])
+    bettor = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [])
     scores = [object(), object()]
     shares = np.repeat([0.7, 0.1, 0.1, 0.1], len(STAKES)) / len(STAKES)
     log_wealth = np.zeros((4 * len(STAKES), 3))
@@ -186,8 +198,8 @@ def test_what_won_most_has_won_it_with_its_share():
         chosen=SimpleNamespace(threshold=np.array([1.0, 2.0, 3.0, 4.0])),
     )
     bettor._scores, bettor._steps = scores, [0.1, 0.2]
-    assert bettor.counted == Counted(scores[0], Event(True, 1.0, 0.0), 0.1)
+    assert bettor.counted == ScoreEvent(scores[0], ThresholdEvent(True, 1.0, 0.0), 0.1)
     log_wealth[2 * len(STAKES), 1] = math.log(8)
-    assert bettor.counted == Counted(scores[0], Event(False, -3.0, 0.0), 0.1)
+    assert bettor.counted == ScoreEvent(scores[0], ThresholdEvent(False, -3.0, 0.0), 0.1)
     log_wealth[4 * len(STAKES) - 1, 1] = math.log(9)
-    assert bettor.counted == Counted(scores[1], Event(False, -4.0, 0.0), 0.2)
+    assert bettor.counted == ScoreEvent(scores[1], ThresholdEvent(False, -4.0, 0.0), 0.2)

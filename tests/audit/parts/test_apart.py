@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing import apart
-from dpaudit.auditing.stated import stated
+from dpaudit.auditing.stated import make_case_statement
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.case import AUnit, Proof, SearchCase
+from dpaudit.extension.case import DistanceClaim, Proof, SearchCase
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
     GaussianDP,
@@ -46,8 +46,8 @@ def test_each_pair_has_the_claim_at_its_own_distance(a_unit, near, far):
     found = apart.at_distances(case)
     (other,) = found.candidates
     assert (found.claimed, other.claimed) == (near, far)
-    assert found.a_unit == AUnit(claimed=a_unit, distance="euclidean", apart=5.0)
-    assert other.a_unit == AUnit(claimed=a_unit, distance="euclidean", apart=0.5)
+    assert found.a_unit == DistanceClaim(claimed=a_unit, distance="euclidean", apart=5.0)
+    assert other.a_unit == DistanceClaim(claimed=a_unit, distance="euclidean", apart=0.5)
     is_point = isinstance(a_unit, ApproximateDP)
     assert found.at_delta == (1e-3 if is_point else found.at_delta)
     assert (found.currency is None) is is_point
@@ -58,14 +58,14 @@ def test_each_pair_has_the_claim_at_its_own_distance(a_unit, near, far):
     }
     assert apart.of_pair(found) == "two datasets that are 5 apart (euclidean)"
     result = SimpleNamespace(a_unit=apart.in_document(found))
-    assert apart.words(result) == "The two are 5 apart (euclidean), at 0.5 a unit."
+    assert apart.format_pair_distance(result) == "The two are 5 apart (euclidean), at 0.5 a unit."
 
 
 def test_other_claims_stay_and_say_nothing_of_a_distance():
     case = case_of()
     assert apart.at_distances(case) is case
     assert apart.in_document(case) is None
-    assert apart.words(SimpleNamespace(a_unit=None)) is None
+    assert apart.format_pair_distance(SimpleNamespace(a_unit=None)) is None
     assert "apart" not in apart.of_pair(case)
 
 
@@ -124,6 +124,6 @@ def a_bound(quantity, at_delta=None):
     ],
 )
 def test_a_case_that_nobody_put_in_words_says_what_it_claims(case, name, kind, statement):
-    found = stated(case)
+    found = make_case_statement(case)
     assert (found.name, found.kind, found.relation) == (name, kind, "replace-record")
     assert found.statement.startswith(statement)

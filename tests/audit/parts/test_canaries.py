@@ -9,9 +9,15 @@ import numpy as np
 import pytest
 
 import dpaudit.auditing.canaries as auditing
-from dpaudit.auditing.canary_table import Table, as_table, asked_of, game_of, usual_design
+from dpaudit.auditing.canary_table import (
+    CanaryTable,
+    as_table,
+    game_of,
+    resolve_canary_settings,
+    usual_design,
+)
 from dpaudit.estimation import canaries
-from dpaudit.estimation.canaries import Counted, Game, Plan
+from dpaudit.estimation.canaries import CanaryGame, GuessCount, Plan
 from dpaudit.estimation.one_run import lower_bound, p_value
 from dpaudit.execution.executor import Silent
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP
@@ -38,13 +44,13 @@ def table_of(scores, included=COINS, group=None):
 def found_of(right=1.0, checks=(True,), **asked):
     """Return what was found where a share of the guesses is right, and these checks passed."""
     table = table_of(np.where(COINS, 1.0, -1.0) * np.linspace(2, 3, N))
-    of = asked_of(table, **(ALONE | asked))
+    of = resolve_canary_settings(table, **(ALONE | asked))
     game = game_of(table, of)
     counted = tuple(
-        Counted(one.plan, round(right * one.plan.guesses)) for one in game.counted(of.plans)
+        GuessCount(one.plan, round(right * one.plan.guesses)) for one in game.counted(of.plans)
     )
     made = tuple(check_of(one, f"check {n}") for n, one in enumerate(checks))
-    return auditing._Found(table, of, game, counted, made, Silent())
+    return auditing._CanaryFindings(table, of, game, counted, made, Silent())
 
 
 @pytest.mark.parametrize(
@@ -164,13 +170,13 @@ def test_the_usual_design_is_read_from_groups_and_sizes(group, included, design)
 
 def test_what_a_design_needs_is_fixed_from_inclusion_alone():
     table = table_of(np.arange(N))
-    assert asked_of(table, **ALONE).alpha == pytest.approx(0.05)
-    assert asked_of(table, **(ALONE | {"delta": 0.0})).claim == PureDP(0.5)
-    assert asked_of(table, **ALONE).claim == ApproximateDP(0.5, 1e-3)
-    assert asked_of(table, **ALONE).claimed == 0.5
-    assert asked_of(table, **(ALONE | {"claim": GaussianDP(2.0)})).claimed == 2.0
-    assert asked_of(table, **(ALONE | {"claim": None})).claimed is None
-    plans = asked_of(table, **(ALONE | {"guesses": [60, 20]})).plans
+    assert resolve_canary_settings(table, **ALONE).alpha == pytest.approx(0.05)
+    assert resolve_canary_settings(table, **(ALONE | {"delta": 0.0})).claim == PureDP(0.5)
+    assert resolve_canary_settings(table, **ALONE).claim == ApproximateDP(0.5, 1e-3)
+    assert resolve_canary_settings(table, **ALONE).claimed == 0.5
+    assert resolve_canary_settings(table, **(ALONE | {"claim": GaussianDP(2.0)})).claimed == 2.0
+    assert resolve_canary_settings(table, **(ALONE | {"claim": None})).claimed is None
+    plans = resolve_canary_settings(table, **(ALONE | {"guesses": [60, 20]})).plans
     assert [plan.guesses for plan in plans] == [20, 60]
 
 
@@ -180,7 +186,9 @@ def test_a_pair_is_one_coin_and_the_farther_apart_it_is_the_sooner_it_is_guessed
     group = [0, 0, 1, 1, 2, 2]
     table = table_of(scores, included, group)
     for seed in range(6):
-        asked = asked_of(table, **(ALONE | {"design": "pairs", "guesses": [1, 2, 3], "seed": seed}))
+        asked = resolve_canary_settings(
+            table, **(ALONE | {"design": "pairs", "guesses": [1, 2, 3], "seed": seed})
+        )
         game = game_of(table, asked)
         assert game.highest
         assert sorted(game.scores.tolist()) == [0.5, 3.0, 4.0]
@@ -192,11 +200,11 @@ def test_a_pair_is_one_coin_and_the_farther_apart_it_is_the_sooner_it_is_guessed
 def test_of_a_fixed_size_the_error_is_spent_times_its_probability():
     included = np.arange(8) < 3
     table = table_of(np.arange(8.0), included)
-    asked = asked_of(table, **(ALONE | {"design": "fixed-size", "guesses": [2]}))
+    asked = resolve_canary_settings(table, **(ALONE | {"design": "fixed-size", "guesses": [2]}))
     game = game_of(table, asked)
     assert math.exp(game.log_given) == pytest.approx(math.comb(8, 3) / 2**8)
     assert int((game.coins == 1).sum()) == 3
-    alone = game_of(table, asked_of(table, **(ALONE | {"guesses": [2]})))
+    alone = game_of(table, resolve_canary_settings(table, **(ALONE | {"guesses": [2]})))
     assert alone.log_given == 0.0
     assert sorted(zip(game.scores, game.coins, strict=True)) == [
         (float(n), 1 if n < 3 else -1) for n in range(8)
@@ -205,28 +213,31 @@ def test_of_a_fixed_size_the_error_is_spent_times_its_probability():
 
 def test_ties_go_by_an_order_that_the_seed_draws():
     table = table_of(np.zeros(N))
-    games = [game_of(table, asked_of(table, **(ALONE | {"seed": seed}))) for seed in (1, 1, 2)]
+    games = [
+        game_of(table, resolve_canary_settings(table, **(ALONE | {"seed": seed})))
+        for seed in (1, 1, 2)
+    ]
     coins = [game.coins.tolist() for game in games]
     assert coins[0] == coins[1] != coins[2]
 
 
 def test_the_hash_is_of_scores_inclusion_and_groups_in_their_order():
     scores, included = np.array([1.0, 2.0]), np.array([True, False])
-    base = Table(scores=scores, included=included, group=None)
+    base = CanaryTable(scores=scores, included=included, group=None)
     others = [
-        Table(scores=scores[::-1], included=included, group=None),
-        Table(scores=scores, included=included[::-1], group=None),
-        Table(scores=scores, included=included, group=np.array([0, 0])),
-        Table(scores=scores, included=included, group=np.array([0, 1])),
+        CanaryTable(scores=scores[::-1], included=included, group=None),
+        CanaryTable(scores=scores, included=included[::-1], group=None),
+        CanaryTable(scores=scores, included=included, group=np.array([0, 0])),
+        CanaryTable(scores=scores, included=included, group=np.array([0, 1])),
     ]
     assert len({one.digest for one in (base, *others)}) == 5
     assert base.groups.tolist() == [0, 0]
 
 
 def test_shares_add_up_and_the_most_is_that_of_all_right():
-    counted = (Counted(Plan(4, 0.7), 1), Counted(Plan(9, 0.2), 3))
-    assert auditing._spent(counted) == pytest.approx(0.9)
-    game = Game(scores=np.zeros(9), coins=np.ones(9, dtype=np.int8))
+    counted = (GuessCount(Plan(4, 0.7), 1), GuessCount(Plan(9, 0.2), 3))
+    assert auditing._sum_spent_shares(counted) == pytest.approx(0.9)
+    game = CanaryGame(scores=np.zeros(9), coins=np.ones(9, dtype=np.int8))
     assert [one.correct for one in canaries.all_right(game, counted)] == [4, 9]
 
 
@@ -235,8 +246,8 @@ def test_canaries_as_independent_runs_are_compared_where_there_are_enough_of_eit
     for kept, enough in ((39, False), (40, True), (60, True), (61, False)):
         included = np.arange(100) < kept
         table = table_of(rng.normal(size=100) + 4 * included, included)
-        asked = asked_of(table, **(ALONE | {"guesses": [20]}))
-        found = auditing._Found(table, asked, game_of(table, asked), (), (), Silent())
+        asked = resolve_canary_settings(table, **(ALONE | {"guesses": [20]}))
+        found = auditing._CanaryFindings(table, asked, game_of(table, asked), (), (), Silent())
         estimates = found._independent()
         assert bool(estimates) is enough
         if enough:
@@ -248,7 +259,9 @@ def test_canaries_as_independent_runs_are_compared_where_there_are_enough_of_eit
             mu = canaries.independent_gaussian_mu(table.scores, included, asked.alpha)
             assert estimates[0]["lower"] == GaussianDP(mu).epsilon(1e-3)
             assert all("do not disturb each other" in one["assumes"] for one in estimates)
-    pure = replace(found, asked=asked_of(table, **(ALONE | {"delta": 0.0, "guesses": [20]})))
+    pure = replace(
+        found, asked=resolve_canary_settings(table, **(ALONE | {"delta": 0.0, "guesses": [20]}))
+    )
     assert "Gaussian scores" not in str(pure._independent())
 
 
@@ -256,8 +269,8 @@ def test_plans_are_of_coins_which_are_half_as_many_for_pairs():
     included = np.arange(40) % 2 == 0
     table = table_of(np.arange(40), included, np.arange(40) // 2)
     usual = {"guesses": None, "design": None}
-    assert asked_of(table, **(ALONE | usual)).plans == canaries.default_plans(20)
-    runs = asked_of(table, **(ALONE | usual | {"design": "runs"}))
+    assert resolve_canary_settings(table, **(ALONE | usual)).plans == canaries.default_plans(20)
+    runs = resolve_canary_settings(table, **(ALONE | usual | {"design": "runs"}))
     assert runs.plans == canaries.default_plans(40)
 
 
@@ -276,7 +289,7 @@ def test_a_result_says_which_datasets_are_neighbours_and_what_is_claimed():
     asked = found_of(claim=None).result("data", "again")
     assert asked.statement == "what is epsilon at delta = 0.001, at least?"
     assert "at delta = 0.001 is at least" in asked.reason
-    assert auditing._relation("pairs") == "one canary takes the place of its partner"
+    assert auditing._format_canary_relation("pairs") == "one canary takes the place of its partner"
     assert not any("not independent" in note for note in found.notes)
     half = replace(found_of(), game=replace(found_of().game, log_given=math.log(0.25)))
     assert any("under fair coins, 0.25." in note for note in half._notes())
@@ -284,11 +297,11 @@ def test_a_result_says_which_datasets_are_neighbours_and_what_is_claimed():
 
 def test_the_call_that_repeats_an_audit_names_what_was_fixed():
     asked = found_of().asked
-    said = auditing._rerun(asked, [20, 60], grouped=True)
+    said = auditing._format_scores_rerun(asked, [20, 60], grouped=True)
     assert "(scores, included, group=group, delta=0.001, confidence=0.95, " in said
     assert "claim=0.5, seed=1, guesses=[20, 60])" in said
-    plain = auditing._rerun(asked, None, grouped=False)
+    plain = auditing._format_scores_rerun(asked, None, grouped=False)
     assert "group" not in plain
     assert "guesses" not in plain
-    mu = auditing._rerun(found_of(claim=GaussianDP(0.5)).asked, None, grouped=False)
+    mu = auditing._format_scores_rerun(found_of(claim=GaussianDP(0.5)).asked, None, grouped=False)
     assert "claim=GaussianDP(mu=0.5)" in mu

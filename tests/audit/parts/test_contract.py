@@ -12,14 +12,14 @@ import dpaudit.auditing.alone as alone
 import dpaudit.auditing.contract as contract
 import dpaudit.auditing.sameness as sameness
 from dpaudit.auditing.alone import Against
-from dpaudit.auditing.contract import Kept
+from dpaudit.auditing.contract import ContractChecks
 from dpaudit.estimation import independence
-from dpaudit.estimation.counted import Counted, Event, Tally
+from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.laws.isolated import Isolated
 
 from .common import ALPHA, certifying_of, check_of, drawer_of, outputs_of
 
-EVENT = Counted(np.ravel, Event(True, 0.5, 0.0))
+EVENT = ScoreEvent(np.ravel, ThresholdEvent(True, 0.5, 0.0))
 AGAINST = Against(1.0, 0.0, ALPHA)
 DRAWN = certifying_of(np.arange(50.0) % 2, np.arange(50.0) % 2)
 ANSWERS = certifying_of(np.arange(40.0), np.arange(40.0))
@@ -55,9 +55,9 @@ def made(monkeypatch):
         asked.append(("sameness", by_score))
         return sameness.Sameness((check_of(True, "sameness"),), "It never varies.")
 
-    monkeypatch.setattr(independence, "checks", compared)
-    monkeypatch.setattr(alone, "checks", drawn_alone)
-    monkeypatch.setattr(sameness, "looked_at", same)
+    monkeypatch.setattr(independence, "check_independence", compared)
+    monkeypatch.setattr(alone, "check_lone_outputs", drawn_alone)
+    monkeypatch.setattr(sameness, "check_sameness", same)
     return asked
 
 
@@ -131,7 +131,7 @@ def test_bets_are_compared_themselves_and_so_are_further_outputs(
 
     def further(*given):
         asked.append(given)
-        return Kept((check_of(True, "further"),), ("a note",), "a remark")
+        return ContractChecks((check_of(True, "further"),), ("a note",), "a remark")
 
     monkeypatch.setattr(contract, "of_event", further)
     drawer = Further(unit)
@@ -147,22 +147,27 @@ def test_bets_are_compared_themselves_and_so_are_further_outputs(
 
 
 def test_nothing_is_asked_of_this_package_s_own():
-    assert contract.of_event(drawer_of(mechanism=EVENT), DRAWN, REFUTING, EVENT, AGAINST) == Kept()
-    assert contract.of_bets(drawer_of(mechanism=EVENT), [], EVENT, AGAINST) == Kept()
+    assert (
+        contract.of_event(drawer_of(mechanism=EVENT), DRAWN, REFUTING, EVENT, AGAINST)
+        == ContractChecks()
+    )
+    assert contract.of_bets(drawer_of(mechanism=EVENT), [], EVENT, AGAINST) == ContractChecks()
 
 
 def test_a_part_of_what_was_drawn_is_said_to_be_one():
     whole = Tally((1, 1), (50, 50))
-    assert contract._compared(DRAWN, whole) == []
-    (said,) = contract._compared(DRAWN, Tally((1, 1), (51, 51)))
+    assert contract._format_compared_outputs(DRAWN, whole) == []
+    (said,) = contract._format_compared_outputs(DRAWN, Tally((1, 1), (51, 51)))
     assert said.startswith("Of these 50 a side were compared")
 
 
 def test_processes_are_counted_of_the_outputs():
     outputs = (outputs_of(np.zeros(4), processes=[0, 0, 2, 2]), outputs_of(np.zeros(4)))
     drawn = DRAWN.__class__((np.zeros(4), np.zeros(4)), outputs)
-    assert "in 2 fresh processes, a call of each in turn" in contract._note("All", drawn)
-    assert "in this process." in contract._note("All", DRAWN)
+    assert "in 2 fresh processes, a call of each in turn" in contract._format_drawing_note(
+        "All", drawn
+    )
+    assert "in this process." in contract._format_drawing_note("All", DRAWN)
 
 
 def test_a_failed_check_says_which_parts_may_be_left_out():
@@ -184,14 +189,14 @@ def test_a_mechanism_of_this_process_is_drawn_in_others_by_what_makes_it(monkeyp
     made.crew = SimpleNamespace(close=lambda: closed.append(1))
     case = SimpleNamespace(elsewhere=lambda: made)
     here = Further(3)
-    with contract.apart(case, here) as other:
+    with contract.make_separate_drawer(case, here) as other:
         assert (other.mechanism, other.unit, closed) == (made, 3, [])
     assert closed == [1]
     for mechanism in (EVENT, Elsewhere()):  # this package's own, and one that has processes
         same = Further(3, mechanism=mechanism)
-        with contract.apart(case, same) as other:
+        with contract.make_separate_drawer(case, same) as other:
             assert other is same
     sent = SimpleNamespace(mechanism=made)
-    monkeypatch.setattr(contract, "isolated", lambda mechanism, isolation: sent)
-    with contract.apart(SimpleNamespace(elsewhere=None), here) as other:
+    monkeypatch.setattr(contract, "isolate_mechanism", lambda mechanism, isolation: sent)
+    with contract.make_separate_drawer(SimpleNamespace(elsewhere=None), here) as other:
         assert other.mechanism is made

@@ -9,7 +9,7 @@ import pytest
 
 from dpaudit.auditing import copies
 from dpaudit.errors import MechanismError
-from dpaudit.execution.failures import OutOfTime
+from dpaudit.execution.failures import DrawTimeout
 from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.observed import as_mechanism
 
@@ -62,7 +62,7 @@ def test_copies_that_repeat_nothing_leave_evidence_as_it_is(monkeypatch):
     assert copies.of_first_calls(evidence, case_of(mechanism=SimpleNamespace()), 7) is evidence
 
 
-@pytest.mark.parametrize("answer", [True, False, MechanismError("raised"), OutOfTime()])
+@pytest.mark.parametrize("answer", [True, False, MechanismError("raised"), DrawTimeout()])
 def test_a_mechanism_elsewhere_is_asked_there_and_what_fails_says_nothing(monkeypatch, answer):
     asked = []
 
@@ -75,7 +75,7 @@ def test_a_mechanism_elsewhere_is_asked_there_and_what_fails_says_nothing(monkey
     made = (np.sum, (1, 2))
     mechanism = Isolated(SimpleNamespace(call=call), made)
     ledger = SimpleNamespace(fact=lambda name, make, about: make())
-    monkeypatch.setattr(copies, "current", lambda: ledger)
+    monkeypatch.setattr(copies, "get_current_ledger", lambda: ledger)
     monkeypatch.setattr(copies, "name_of", lambda _: "own")
     found = copies._is_repeated(case_of(mechanism=mechanism), 7)
     assert found is (answer is True)

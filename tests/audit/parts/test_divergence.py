@@ -13,26 +13,28 @@ import dpaudit.auditing.alone as alone
 import dpaudit.auditing.contract as contract
 import dpaudit.auditing.divergence as divergence
 from dpaudit.auditing.alone import Against
-from dpaudit.auditing.contract import Kept
-from dpaudit.auditing.divergence import Binned, Seen, _grouped
-from dpaudit.estimation.bet_choice import Chosen
-from dpaudit.estimation.counted import Event, Tally
-from dpaudit.estimation.divergence import Bins, planned
+from dpaudit.auditing.contract import ContractChecks
+from dpaudit.auditing.divergence import Binned, DivergenceOutcome, _merge_unit_counts
+from dpaudit.estimation.bet_choice import BetChoice
+from dpaudit.estimation.counted import Tally, ThresholdEvent
+from dpaudit.estimation.divergence import Bins, choose_renyi_bet
 from dpaudit.guarantees.kinds import RenyiDP
 
 from .common import ALPHA, case_of, drawer_of
 
 P, Q = np.array([0.25, 0.75]), np.array([0.75, 0.25])
-COUNTED = Binned(None, Event(True, 0.5, 0.0), 0.0, Bins(np.array([0.5])))
+COUNTED = Binned(None, ThresholdEvent(True, 0.5, 0.0), 0.0, Bins(np.array([0.5])))
 TRIALS = 20_000
 
 
 def seen_of(above=True, claimed=0.3, p=P, q=Q, trials=TRIALS):
     """Return what was seen at exactly these rates, the first favoured where ``above``."""
     rates = (p, q) if above else (q, p)
-    bet = planned(np.log(rates[0] / rates[1]), rates, (trials, trials), 2.0, ALPHA)
+    bet = choose_renyi_bet(np.log(rates[0] / rates[1]), rates, (trials, trials), 2.0, ALPHA)
     counts = np.array([trials * p]), np.array([trials * q])
-    return Seen(COUNTED, Chosen(COUNTED.bins, above, bet, 0.0), claimed, counts, ALPHA)
+    return DivergenceOutcome(
+        COUNTED, BetChoice(COUNTED.bins, above, bet, 0.0), claimed, counts, ALPHA
+    )
 
 
 def scores_of(rates, trials):
@@ -80,14 +82,14 @@ def test_other_outputs_have_to_certify_as_much_where_they_are_enough(above):
 def test_counts_of_a_score_are_of_the_event_and_of_every_bin():
     scores = np.array([0.0, 0.5, 0.7, 2.0])
     assert COUNTED.count(scores).tolist() == [3.0, 1.0, 3.0]
-    coarse = Binned(None, Event(True, 1.0, 0.0), 1.0, Bins(np.array([0.5])))
+    coarse = Binned(None, ThresholdEvent(True, 1.0, 0.0), 1.0, Bins(np.array([0.5])))
     assert coarse.count(np.array([0.6, 0.4])).tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(("rows", "groups"), [(3, 3), (256, 256), (600, 256)])
 def test_units_are_joined_in_order_and_none_is_lost(rows, groups):
     counts = [np.array([float(n), 1.0]) for n in range(rows)]
-    found = _grouped(counts)
+    found = _merge_unit_counts(counts)
     assert found.shape == (groups, 2)
     assert found.sum(axis=0).tolist() == [rows * (rows - 1) / 2, rows]
     assert found[:, 1].max() - found[:, 1].min() <= 1
@@ -106,7 +108,7 @@ def drawing(monkeypatch):
 
     def of_event(drawer, drawn, tally, counted, against, which="Certifying"):
         asked.append(("checked", drawer, tally, against))
-        return Kept()
+        return ContractChecks()
 
     monkeypatch.setattr(contract, "of_event", of_event)
     return drawer_of(counts=counts), asked
@@ -124,9 +126,9 @@ def test_what_refutes_is_drawn_again_in_processes_of_its_own(claimed, times, dra
         def __exit__(self, *error):
             return False
 
-    monkeypatch.setattr(contract, "apart", lambda case, drawer: Apart())
+    monkeypatch.setattr(contract, "make_separate_drawer", lambda case, drawer: Apart())
     case = case_of(RenyiDP(2.0, claimed), 0.01)
-    seen, found, kept = divergence._drawn(
+    seen, found, kept = divergence._draw_bet_counts(
         case, drawer, TRIALS, (COUNTED, seen_of().chosen, claimed, ALPHA)
     )
     drawn = [one for one in asked if one[0] == "drawn"]
@@ -137,9 +139,9 @@ def test_what_refutes_is_drawn_again_in_processes_of_its_own(claimed, times, dra
     assert against == Against(case.claimed.epsilon(0.01), 0.01, ALPHA, against.bet)
     assert against.bet.counts[0] is (seen.counts[0] if times == 2 else against.bet.counts[0])
     assert seen.refuted is (times == 2)
-    assert alone.refutes(COUNTED, tally, against) is (times == 2)
+    assert alone.is_claim_refuted(COUNTED, tally, against) is (times == 2)
     assert seen.counts[0].sum(axis=0).tolist() == (TRIALS * P).tolist()
-    assert (found, kept) == ("kept", Kept())
+    assert (found, kept) == ("kept", ContractChecks())
 
 
 @pytest.mark.parametrize(("orders", "scale"), [((2.0,), 1.0), ((1.5, 2.0), 2.0)])
@@ -160,18 +162,18 @@ def test_of_all_orders_the_bound_and_the_claim_are_over_the_order(orders, scale,
 
     def drawn(case, drawer, trials, given):
         asked["claimed"], asked["delta"] = given[2], case.at_delta
-        return seen, SimpleNamespace(scores=best.scores), Kept(remark="so")
+        return seen, SimpleNamespace(scores=best.scores), ContractChecks(remark="so")
 
     monkeypatch.setattr(divergence.black_box, "chosen_event", lambda *given: first)
     monkeypatch.setattr(divergence, "choose_bet", lambda *given: chosen)
-    monkeypatch.setattr(divergence, "_drawn", drawn)
+    monkeypatch.setattr(divergence, "_draw_bet_counts", drawn)
     currency = SimpleNamespace(orders=orders, claimed=lambda delta: 0.4 if delta == 0.02 else 9.0)
     case = case_of(RenyiDP(2.0, 0.4), 0.01, currency=currency)
-    found = divergence.divergence(case, None, 100, ALPHA, None)
+    found = divergence.bound_renyi_by_bet(case, None, 100, ALPHA, None)
     assert asked == {"claimed": 0.4 * scale, "delta": 0.02}
     assert found.lower == 0.8 / scale
     assert found.bins == ("bins over", scale)
-    assert found.cap == divergence._most(chosen.bet, ALPHA) / scale
+    assert found.cap == divergence._compute_largest_bet_bound(chosen.bet, ALPHA) / scale
     assert found.counts["outputs in all, of both datasets"] == 2 * 105
     assert (found.at_delta, found.remark, found.budget) == (
         0.02,

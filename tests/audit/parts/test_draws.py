@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import dpaudit.auditing.draws as draws
-from dpaudit.auditing.draws import Drawer, _in_turn, _sorted_out, first_of
-from dpaudit.auditing.probe import Seen
-from dpaudit.estimation.counted import Counted, Event, Tally
+from dpaudit.auditing.draws import Drawer, _in_turn, _merge_unit_results, first_of
+from dpaudit.auditing.probe import ProbeResult
+from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.execution import Executor, Unit
 from dpaudit.laws.isolated import Isolated
 from dpaudit.neighbours import Side
 
 from .common import PAIR
 
-QUICK = Seen(pace=1e-6, call=1e-4, start=0.1, size=8, repeats=False, own=False)
+QUICK = ProbeResult(pace=1e-6, call=1e-4, start=0.1, size=8, repeats=False, own=False)
 
 
 class Elsewhere(Isolated):
@@ -73,7 +73,7 @@ def test_what_was_drawn_is_labelled_with_its_side_call_and_process():
         (np.array([4.0]), np.array([40.0])),
         (np.array([5.0, 6.0, 7.0]), np.array([50.0, 60.0, 70.0])),
     ]
-    found = _sorted_out(hands, results)
+    found = _merge_unit_results(hands, results)
     on_p, on_q = found.outputs
     assert found.scores[0].tolist() == [1, 2, 5, 6, 7]
     assert found.scores[1].tolist() == [3, 4]
@@ -148,7 +148,7 @@ def dealt(monkeypatch):
 @pytest.mark.parametrize(("trials", "kept"), [(100, 100), (1000, 10)])
 def test_counts_are_of_their_own_side_and_of_all_trials(trials, kept, dealt, monkeypatch):
     monkeypatch.setattr(draws, "COMPARED", 1000 if trials == 100 else 999)
-    counted = Counted(np.ravel, Event(True, 0.5, 0.0))
+    counted = ScoreEvent(np.ravel, ThresholdEvent(True, 0.5, 0.0))
     drawer = drawer_of(unit=10)
     tally, found = drawer.certifying(counted, trials, "certifying", certifies=True)
     assert tally == Tally((trials, 2 * trials), (trials, trials))
@@ -161,7 +161,7 @@ def test_counts_are_of_their_own_side_and_of_all_trials(trials, kept, dealt, mon
 
 
 def test_outputs_drawn_alone_are_one_a_call(dealt, monkeypatch):
-    monkeypatch.setattr(draws.drawn, "comparing", lambda mechanism: lambda one: one)
+    monkeypatch.setattr(draws.drawn, "make_output_projection", lambda mechanism: lambda one: one)
 
     def deal(self, task, hands, stage):
         dealt.update(hands=hands)
@@ -201,7 +201,7 @@ def test_what_is_bet_on_is_drawn_in_many_calls_and_in_processes_that_are_worth_i
     fine, start, pace, trials, sizes, processes, monkeypatch
 ):
     asked = []
-    monkeypatch.setattr(draws.drawn, "comparing", lambda mechanism: lambda one: one)
+    monkeypatch.setattr(draws.drawn, "make_output_projection", lambda mechanism: lambda one: one)
 
     def drawing(name):
         def drawn(self, task, units, stage):

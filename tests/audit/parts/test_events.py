@@ -11,22 +11,22 @@ import pytest
 import dpaudit.auditing.event as black_box
 from dpaudit.auditing import betting, carrying, outcomes
 from dpaudit.auditing.betting import Bettor, evidence_of
-from dpaudit.auditing.carrying import Said, certifies, sentence_of
-from dpaudit.auditing.contract import Kept
-from dpaudit.auditing.evidence import CarryingEvent, Evidence
+from dpaudit.auditing.carrying import Said, format_certified_epsilon, sentence_of
+from dpaudit.auditing.contract import ContractChecks
+from dpaudit.auditing.evidence import EventEvidence, MeasurementEvidence
 from dpaudit.auditing.stated_bounds import require_bound, require_payoffs
 from dpaudit.auditing.worst_pair import at_most
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.counted import Counted, Event, Tally
+from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.event import choose_event, most_of
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.estimation.sequential.game import Target, most_of_bets
+from dpaudit.estimation.sequential.game import BettingTarget, most_of_bets
 from dpaudit.guarantees.kinds import GaussianDP
 
 from .common import ALPHA, case_of, certifying_of, check_of, drawer_of, outputs_of
 from .common import evidence_of as evidence_by
 
-EVENT = CarryingEvent(
+EVENT = EventEvidence(
     words="`output` > 2",
     plain=True,
     hits=(90, 4),
@@ -52,7 +52,7 @@ EVENT = CarryingEvent(
     ],
 )
 def test_an_event_never_seen_on_one_side_is_said_so_of_a_refutation(hits, refutes, where, most):
-    said = sentence_of(CarryingEvent(**(vars(EVENT) | {"hits": hits})), refutes)
+    said = sentence_of(EventEvidence(**(vars(EVENT) | {"hits": hits})), refutes)
     assert f"in {hits[0]} of 1000 runs on the dataset and in {hits[1]} of 500 on its" in said
     assert ("never seen" in said) is (where is not None)
     assert where is None or f"never seen on the {where}:" in said
@@ -63,11 +63,13 @@ def test_an_event_never_seen_on_one_side_is_said_so_of_a_refutation(hits, refute
 def test_a_bound_is_said_rounded_down_with_what_it_is_worked_out_of():
     said = sentence_of(EVENT, refutes=True)
     assert "an epsilon of at least 1.234 at delta 0.01 with an error probability of 0.05." in said
-    hidden = CarryingEvent(**(vars(EVENT) | {"plain": False}))
+    hidden = EventEvidence(**(vars(EVENT) | {"plain": False}))
     assert sentence_of(hidden, refutes=True).startswith("The event that carries the bound")
-    assert certifies(0.0, 0.1, 0.05) == "certifies no epsilon above 0"
-    assert "at least 1.999 " in certifies(1.9999, 0.0, 0.05)
-    assert Said.of_score("s", Event(False, 0.0, 0.0)).words.endswith("(s) below its threshold")
+    assert format_certified_epsilon(0.0, 0.1, 0.05) == "certifies no epsilon above 0"
+    assert "at least 1.999 " in format_certified_epsilon(1.9999, 0.0, 0.05)
+    assert Said.of_score("s", ThresholdEvent(False, 0.0, 0.0)).words.endswith(
+        "(s) below its threshold"
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_a_bound_is_said_rounded_down_with_what_it_is_worked_out_of():
 )
 def test_a_number_is_in_an_event_between_values(score, above, threshold, expected):
     read = np.random.default_rng(0).normal(size=(400, 1))
-    counted = Counted(score, Event(above, threshold, 0.0))
+    counted = ScoreEvent(score, ThresholdEvent(above, threshold, 0.0))
     found = carrying._of_one_number(counted, "`output`", read)
     assert (found is None) is (expected is None)
     if found is not None:
@@ -94,8 +96,12 @@ def test_a_number_is_in_an_event_between_values(score, above, threshold, expecte
 
 def test_an_edge_is_found_between_two_numbers():
     inside = lambda values: values >= 0.3  # noqa: E731
-    assert carrying._edge(inside, np.array([0.0, 1.0])) == pytest.approx(0.3, abs=1e-15)
-    assert carrying._edge(lambda v: v < 0.3, np.array([0.0, 1.0])) == pytest.approx(0.3)
+    assert carrying._search_event_edge(inside, np.array([0.0, 1.0])) == pytest.approx(
+        0.3, abs=1e-15
+    )
+    assert carrying._search_event_edge(lambda v: v < 0.3, np.array([0.0, 1.0])) == pytest.approx(
+        0.3
+    )
 
 
 # What certifies
@@ -103,7 +109,7 @@ def test_an_edge_is_found_between_two_numbers():
 
 def test_evidence_of_an_event_is_of_its_counts_and_of_all_of_them():
     on_p, on_q = np.repeat([1.0, 0.0], [80, 20]), np.repeat([1.0, 0.0], [5, 195])
-    one = Event(True, 0.5, 0.0)
+    one = ThresholdEvent(True, 0.5, 0.0)
     found = black_box.certified(on_p, on_q, one, "an attack", 0.01, ALPHA, {"drawn": 7})
     lower = joint_lower_bound(80, 5, 100, 200, delta=0.01, alpha=ALPHA)
     assert found.lower == lower
@@ -128,10 +134,10 @@ def test_the_most_promising_event_is_taken_or_the_first_that_is_plain_and_nearly
     rng = np.random.default_rng(0)
     noise, far = rng.normal(size=(2, 90)), np.array([2.0, 0.0])[:, None]
     sides = [np.stack([noise[n], noise[n] + far[n], noise[n] + far[n]]) for n in (0, 1)]
-    assert black_box.promising(*sides, 0.0).index == 1
-    assert black_box.promising(*sides, 0.0, plain=(2,)).index == 2
-    assert black_box.promising(*sides, 0.0, plain=(0,)).index == 1
-    found = black_box.promising(*sides, 0.0, plain=(0, 2, 1))
+    assert black_box.choose_promising_event(*sides, 0.0).index == 1
+    assert black_box.choose_promising_event(*sides, 0.0, plain=(2,)).index == 2
+    assert black_box.choose_promising_event(*sides, 0.0, plain=(0,)).index == 1
+    found = black_box.choose_promising_event(*sides, 0.0, plain=(0, 2, 1))
     assert found.index == 2
     expected = choose_event(*(found.rounded(side[2]) for side in sides), 0.0)
     assert found.event == expected
@@ -160,13 +166,13 @@ def test_what_refutes_in_this_process_is_drawn_again_in_others(lower, times, mon
 
     def of_event(drawer, found, tally, counted, against):
         checked.append((drawer.name, found))
-        return Kept()
+        return ContractChecks()
 
-    monkeypatch.setattr(black_box.contract, "apart", lambda case, drawer: Apart())
+    monkeypatch.setattr(black_box.contract, "make_separate_drawer", lambda case, drawer: Apart())
     monkeypatch.setattr(black_box.contract, "of_event", of_event)
-    counted = Counted(np.ravel, Event(True, 0.5, 0.0))
+    counted = ScoreEvent(np.ravel, ThresholdEvent(True, 0.5, 0.0))
     against = black_box.Against(1.0, 0.0, ALPHA)
-    tally, found, _ = black_box._drawn_and_checked(case_of(), here, 100, counted, against)
+    tally, found, _ = black_box._draw_checked_event_counts(case_of(), here, 100, counted, against)
     where = ["here", "there"][:times]
     assert drawn == [(name, 100, True) for name in where]
     assert checked == [(where[-1], where[-1])]
@@ -189,16 +195,16 @@ def test_a_pilot_stands_where_it_tells_without_an_error_and_by_far(
         asked.append((sizes, purpose))
         return "found", tuple(sides)
 
-    monkeypatch.setattr(black_box, "_best", best)
-    found = black_box._leak(case_of(), None, None, 30, (1000, ALPHA))
+    monkeypatch.setattr(black_box, "_choose_best_event", best)
+    found = black_box._find_errorless_event(case_of(), None, None, 30, (1000, ALPHA))
     assert (found == "found") is stands
     assert asked == [((30, 30), "pilot: ")]
 
     def too_few(*given):
         raise InvalidArgument("trials", 30, "more")
 
-    monkeypatch.setattr(black_box, "_best", too_few)
-    assert black_box._leak(case_of(), None, None, 30, (1000, ALPHA)) is None
+    monkeypatch.setattr(black_box, "_choose_best_event", too_few)
+    assert black_box._find_errorless_event(case_of(), None, None, 30, (1000, ALPHA)) is None
 
 
 @pytest.mark.parametrize(("trials", "pilot"), [(299, None), (300, 5), (6000, 100)])
@@ -209,10 +215,10 @@ def test_attacks_learn_and_thresholds_are_set_on_half_as_many_as_certify(
 
     def best(case, drawer, attacks, sizes, purpose, sure):
         asked.append((sizes, purpose, sure))
-        chosen = black_box.Chosen(None, None, None, (), {"fitting": sizes[0]}, 0.0)
+        chosen = black_box.EventChoice(None, None, None, (), {"fitting": sizes[0]}, 0.0)
         return chosen, (np.zeros(3), np.zeros(3))
 
-    monkeypatch.setattr(black_box, "_best", best)
+    monkeypatch.setattr(black_box, "_choose_best_event", best)
     monkeypatch.setattr(black_box, "_to_try", lambda *given: "attacks")
     drawer = SimpleNamespace(sparing=False, transcripts=lambda *given: np.zeros(1))
     found = black_box.chosen_event(case_of(), drawer, trials, ALPHA, None)
@@ -235,7 +241,7 @@ def laplace(rng, count, shift=0.0, scale=0.4):
 
 
 def bettor_of(**claim):
-    target = Target(**({"epsilon": 1.0, "delta": 0.0, "alpha": ALPHA} | claim))
+    target = BettingTarget(**({"epsilon": 1.0, "delta": 0.0, "alpha": ALPHA} | claim))
     return Bettor(target, lambda p, q: [lambda x: x[:, 0]])
 
 
@@ -305,12 +311,12 @@ def test_bets_that_refute_are_checked_unless_they_were_interrupted(
 
     def of_bets(drawer, seen, counted, against):
         asked.append((drawer, against))
-        return Kept((check_of(False),), ("a note",), "A remark.")
+        return ContractChecks((check_of(False),), ("a note",), "A remark.")
 
-    monkeypatch.setattr(betting, "_drawn", drawn)
+    monkeypatch.setattr(betting, "_draw_until_interrupted", drawn)
     monkeypatch.setattr(betting, "for_mechanism", lambda *given: [SimpleNamespace(name="one")])
-    monkeypatch.setattr(betting, "fitted", lambda *given: [lambda x: x[:, 0]])
-    monkeypatch.setattr(betting.contract, "apart", lambda case, drawer: Apart())
+    monkeypatch.setattr(betting, "fit_scores_in_order", lambda *given: [lambda x: x[:, 0]])
+    monkeypatch.setattr(betting.contract, "make_separate_drawer", lambda case, drawer: Apart())
     monkeypatch.setattr(betting.contract, "of_bets", of_bets)
     drawer = SimpleNamespace(seed=0)
     found = betting.until_refuted(case_of(), drawer, 500, ALPHA, None)
@@ -351,7 +357,7 @@ def test_bets_on_nothing_are_broken(monkeypatch):
         for varied in (0, 1):
             sides = [outputs_of([1.0, 1.0 + (n == varied)]) for n in (0, 1)]
             assert outcomes.something_returned(None, sides) == []
-    refuting = Evidence(**(vars(wealth) | {"lower": 0.1}))
+    refuting = MeasurementEvidence(**(vars(wealth) | {"lower": 0.1}))
     monkeypatch.setattr(outcomes, "_is_nothing", lambda layout: True)
     assert outcomes.of_bets_on_nothing(refuting, None) is refuting
 
@@ -375,21 +381,23 @@ def test_a_fifth_of_the_trials_ranks_pairs_of_twenty_each():
 
 
 def test_a_curve_s_event_is_audited_at_the_delta_that_was_chosen(monkeypatch):
-    best = black_box.Promising(0, Event(True, 0.5, 0.0), 1e-9, (np.zeros(2), np.zeros(2)))
+    best = black_box.Promising(0, ThresholdEvent(True, 0.5, 0.0), 1e-9, (np.zeros(2), np.zeros(2)))
     attack = SimpleNamespace(name="one", statement="an attack")
-    chosen = black_box.Chosen(attack, np.ravel, best, ("one",), {"setting": 40}, 0.2)
+    chosen = black_box.EventChoice(attack, np.ravel, best, ("one",), {"setting": 40}, 0.2)
     asked = []
 
     def drawn(case, drawer, trials, counted, against):
         asked.append((case.at_delta, against))
         scores = np.repeat([1.0, 0.0], [900, 100]), np.repeat([1.0, 0.0], [10, 990])
-        kept = Kept((check_of(True),), ("kept",), "so")
+        kept = ContractChecks((check_of(True),), ("kept",), "so")
         return Tally((900, 10), (1000, 1000)), certifying_of(*scores), kept
 
     monkeypatch.setattr(black_box, "chosen_event", lambda *given: chosen)
-    monkeypatch.setattr(black_box, "_drawn_and_checked", drawn)
+    monkeypatch.setattr(black_box, "_draw_checked_event_counts", drawn)
     monkeypatch.setattr(black_box, "in_words", lambda *given: Said("it", True))
-    found = black_box.event(case_of(GaussianDP(1.0), 0.01), None, 1000, ALPHA, None)
+    found = black_box.bound_epsilon_by_event(
+        case_of(GaussianDP(1.0), 0.01), None, 1000, ALPHA, None
+    )
     epsilon = GaussianDP(1.0).epsilon(0.2)
     assert asked == [(0.2, black_box.Against(epsilon, 0.2, ALPHA))]
     lower = joint_lower_bound(900, 10, 1000, 1000, delta=0.2, alpha=ALPHA)

@@ -11,10 +11,10 @@ import pytest
 import dpaudit.auditing.exact as exact
 from dpaudit.auditing import aimed, law_checks
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.exact_loss import Direction, TiltedLosses, lower_end
+from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, lower_end
 from dpaudit.extension.case import Proof
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.mechanism import Draws
+from dpaudit.laws.mechanism import TailDraws
 from dpaudit.neighbours import Side
 
 from .common import PAIR, case_of
@@ -27,7 +27,7 @@ def losses_of(loss, log_mgf=0.0, tilt=0.0, bound=math.inf, aim=None):
 
 def direction_of(loss, pilot=None, **more):
     losses = losses_of(loss, **more)
-    return Direction(losses, losses if pilot is None else losses_of(pilot))
+    return LossDirection(losses, losses if pilot is None else losses_of(pilot))
 
 
 def test_the_band_is_at_each_point_what_holds_to_its_left_or_right(monkeypatch):
@@ -43,7 +43,7 @@ def test_the_band_is_at_each_point_what_holds_to_its_left_or_right(monkeypatch):
 
     monkeypatch.setattr(exact, "delta_lower", lower)
     monkeypatch.setattr(exact, "delta_upper", upper)
-    band = exact._band([], (0.0, 1.0, 2.0), 0.06)
+    band = exact._bound_delta_band([], (0.0, 1.0, 2.0), 0.06)
     assert band.lower == (0.3, 0.2, 0.2)
     assert band.upper == (None, 0.6, 0.6)
     assert band.confidence == pytest.approx(0.94)
@@ -79,20 +79,20 @@ def test_the_estimate_is_the_larger_of_both_directions_if_enough_losses_are_beyo
     log_delta = math.log(0.2)
     small, large = (direction_of(np.linspace(0.0, top, 200)) for top in (1.0, 3.0))
     both = [large, small] if swapped else [small, large]
-    found = exact._estimate(both, log_delta)
+    found = exact._estimate_larger_epsilon(both, log_delta)
     assert found == large.losses.estimate(log_delta) > small.losses.estimate(log_delta)
     few = direction_of(np.linspace(0.0, 9.0, 12))
-    assert exact._estimate([small, few], log_delta) is None
+    assert exact._estimate_larger_epsilon([small, few], log_delta) is None
 
 
 @pytest.mark.parametrize(("beyond", "seen"), [(9, False), (10, True)])
 def test_ten_losses_beyond_the_estimate_are_enough(beyond, seen):
     losses = SimpleNamespace(privacy_loss=np.array([0.5, 1.0] + [2.0] * beyond))
     losses.estimate = lambda log_delta: 1.0
-    assert exact._seen(losses, -1.0) is seen
+    assert exact._has_enough_large_losses(losses, -1.0) is seen
     losses.estimate = lambda log_delta: 0.0
     losses.privacy_loss = np.zeros(3)
-    assert exact._seen(losses, -1.0)
+    assert exact._has_enough_large_losses(losses, -1.0)
 
 
 @pytest.mark.parametrize("largest", ["pilot", "claim", "proof"])
@@ -105,7 +105,7 @@ def test_the_band_reaches_past_the_claim_the_proof_and_the_pilots(largest):
         proved=Proof(guarantee=ApproximateDP(proof, 1e-3), source="a theorem"),
     )
     both = [direction_of(np.full(50, 99.0), pilot=one) for one in (np.zeros(50), pilot)]
-    found = exact._epsilons(case, both, math.log(1e-3))
+    found = exact._choose_band_epsilons(case, both, math.log(1e-3))
     top = max(claim, proof, both[1].pilot.estimate(math.log(1e-3)))
     assert (found[0], len(found)) == (0.0, 41)
     assert found[-1] == pytest.approx(1.4 * top)
@@ -124,20 +124,20 @@ def test_why_there_is_no_upper_end():
 
 def test_draws_are_said_to_be_aimed_if_one_direction_is():
     tilted = SimpleNamespace(losses=SimpleNamespace(aimed=None, tilt=0.5))
-    aimed_at = Draws(SimpleNamespace(), PAIR, 1.25)
+    aimed_at = TailDraws(SimpleNamespace(), PAIR, 1.25)
     sent = SimpleNamespace(losses=SimpleNamespace(aimed=aimed_at, tilt=0.0))
-    assert exact._tilts([tilted, tilted]).endswith("chosen on the pilot: 0.5 and 0.5.")
-    assert exact._sampling([tilted, tilted]) == "tilted"
+    assert exact._format_tilts([tilted, tilted]).endswith("chosen on the pilot: 0.5 and 0.5.")
+    assert exact._get_sampling_name([tilted, tilted]) == "tilted"
     for both in ([tilted, sent], [sent, tilted]):
-        assert exact._tilts(both).startswith("Draws of the two directions")
-        assert "aimed at 1.25" in exact._tilts(both)
-        assert exact._sampling(both) == "importance"
+        assert exact._format_tilts(both).startswith("Draws of the two directions")
+        assert "aimed at 1.25" in exact._format_tilts(both)
+        assert exact._get_sampling_name(both) == "importance"
 
 
 def test_what_a_pilot_shows_is_what_it_would_certify():
     pilot = losses_of(np.linspace(0, 4, 500))
-    found = exact._shown(pilot, math.log(0.05))
-    assert found == lower_end([Direction(pilot, pilot)], math.log(0.05), 0.1)
+    found = exact._estimate_pilot_bound(pilot, math.log(0.05))
+    assert found == lower_end([LossDirection(pilot, pilot)], math.log(0.05), 0.1)
 
 
 class Aims:
@@ -275,12 +275,14 @@ def test_pilots_tilt_more_until_enough_losses_are_beyond(further, monkeypatch):
             drawn.append((round(tilt, 6), purpose, certifies))
             return losses_of(np.linspace(0, tilt, 100), tilt=tilt)
 
-    monkeypatch.setattr(exact, "aimed_direction", lambda *given: None)
+    monkeypatch.setattr(exact, "draw_aimed_direction", lambda *given: None)
     tilts = iter([1.0, 1.5])
     monkeypatch.setattr(exact, "best_tilt", lambda mu, log_delta: next(tilts))
-    monkeypatch.setattr(exact, "_seen", lambda pilot, log_delta: pilot.tilt >= 1.5 * 2**further)
+    monkeypatch.setattr(
+        exact, "_has_enough_large_losses", lambda pilot, log_delta: pilot.tilt >= 1.5 * 2**further
+    )
     plain = {side: np.ones(9) for side in Side}
-    found = exact._direction(Drawing(), plain, Side.NEIGHBOUR, -3.0, 100, 1000)
+    found = exact._draw_loss_direction(Drawing(), plain, Side.NEIGHBOUR, -3.0, 100, 1000)
     names = ("pilot", "second pilot", *exact._FURTHER[:further])
     tilts = [1.0, *(1.5 * 2**k for k in range(further + 1))]
     expected = [(tilt, name, False) for tilt, name in zip(tilts, names, strict=True)]
@@ -299,7 +301,7 @@ def test_aimed_trials_certify_where_the_pilot_sees_half_as_much_again():
             return losses_of(loss, aim=draws)
 
     law, log_delta = Drawing(), math.log(0.05)
-    found = aimed.aimed_direction(law, Side.DATASET, log_delta, 50, 900)
+    found = aimed.draw_aimed_direction(law, Side.DATASET, log_delta, 50, 900)
     again = losses_of(loss).estimate(log_delta + math.log(1.5))
     assert [one[1:] for one in drawn] == [
         (50, "pilot", False),
@@ -309,7 +311,7 @@ def test_aimed_trials_certify_where_the_pilot_sees_half_as_much_again():
     assert drawn[0][0] == pytest.approx(-log_delta, rel=0.05)
     assert drawn[1][0] == drawn[2][0] == pytest.approx(again, abs=1e-5)
     assert found.losses.aimed.epsilon == found.pilot.aimed.epsilon
-    assert aimed.aimed_direction(Drawing(least=99.0), Side.DATASET, log_delta, 50, 900) is None
+    assert aimed.draw_aimed_direction(Drawing(least=99.0), Side.DATASET, log_delta, 50, 900) is None
 
 
 @pytest.mark.parametrize(("upper", "shown"), [(2.0, 2.0), (0.5, 1.0), (None, None)])
@@ -317,7 +319,7 @@ def test_both_ends_and_the_band_share_what_may_err_and_never_cross(upper, shown,
     asked = {}
     both = [direction_of(np.zeros(9)), direction_of(np.zeros(9))]
     monkeypatch.setattr(exact, "plain_losses", lambda *given: dict.fromkeys(Side, np.zeros(9)))
-    monkeypatch.setattr(exact, "_direction", lambda *given: both[0])
+    monkeypatch.setattr(exact, "_draw_loss_direction", lambda *given: both[0])
     monkeypatch.setattr(exact, "residual_trials", lambda *given: 77)
     monkeypatch.setattr(exact, "_self_checks", lambda *given: ())
 
@@ -330,7 +332,9 @@ def test_both_ends_and_the_band_share_what_may_err_and_never_cross(upper, shown,
 
     monkeypatch.setattr(exact, "lower_end", end("lower", 1.0))
     monkeypatch.setattr(exact, "upper_end", end("upper", upper))
-    monkeypatch.setattr(exact, "_band", lambda *given: asked.setdefault("band", given[2]))
+    monkeypatch.setattr(
+        exact, "_bound_delta_band", lambda *given: asked.setdefault("band", given[2])
+    )
     case = case_of(ApproximateDP(1.0, 1e-3), 1e-3)
     found = exact.exact_loss(case, None, 3000, 0.05)
     assert asked["lower"] == (math.log(1e-3), pytest.approx(0.02))

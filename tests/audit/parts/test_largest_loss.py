@@ -15,8 +15,8 @@ from dpaudit.auditing.largest_loss import (
     Recomputed,
     Winner,
     certified_loss,
-    climb,
     largest_over_outputs,
+    search_largest_loss,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import ApproximateDP
@@ -39,7 +39,7 @@ def test_an_ascent_finds_the_top_and_spends_what_it_may(shape, far):
         return 2 - np.abs(outputs - far).reshape(len(outputs), -1).max(axis=1)
 
     starts = rng().normal(size=(20, *shape))
-    peak = climb(cone, starts, 3019, rng(1))
+    peak = search_largest_loss(cone, starts, 3019, rng(1))
     assert sum(seen) == peak.evaluated == 3000
     assert peak.loss == cone(peak.output[None])[0]
     assert peak.loss <= 2
@@ -48,27 +48,27 @@ def test_an_ascent_finds_the_top_and_spends_what_it_may(shape, far):
 
 def test_no_step_is_taken_that_raises_nothing_and_none_beyond_the_budget():
     starts = np.array([[1.0], [5.0], [2.0]])
-    flat = climb(lambda x: np.zeros(len(x)), starts, 300, rng())
+    flat = search_largest_loss(lambda x: np.zeros(len(x)), starts, 300, rng())
     assert (flat.loss, flat.output.tolist(), flat.evaluated) == (0.0, [1.0], 300)
-    once = climb(lambda x: x[:, 0], starts, 5, rng())
+    once = search_largest_loss(lambda x: x[:, 0], starts, 5, rng())
     assert (once.loss, once.output.tolist(), once.evaluated) == (5.0, [5.0], 3)
-    some = climb(lambda x: np.where(x[:, 0] > 1.5, np.nan, x[:, 0]), starts, 3, rng())
+    some = search_largest_loss(lambda x: np.where(x[:, 0] > 1.5, np.nan, x[:, 0]), starts, 3, rng())
     assert some.loss == 1.0  # no number is a loss of nothing
     with pytest.raises(InvalidArgument, match="at least one output"):
-        climb(lambda x: x[:, 0], starts[:0], 3, rng())
+        search_largest_loss(lambda x: x[:, 0], starts[:0], 3, rng())
 
 
 def test_steps_go_along_differences_towards_the_best_and_around():
     points = np.array([[8.0, 0.0], [4.0, 0.0], [2.0, 0.0], [1.0, 0.0]])
     sizes = np.array([0.0, 1.0, 2.0, 4.0])
-    across = losses._across(points, sizes, rng(3))
+    across = losses._step_by_differences(points, sizes, rng(3))
     one, other = (points[draw.permutation(4)] for draw in [rng(3)] for _ in range(2))
     assert across.tolist() == (points + sizes[:, None] * (one - other)).tolist()
-    towards = losses._towards(points, sizes, rng(4))
+    towards = losses._step_towards_best(points, sizes, rng(4))
     share = rng(4).random(4)
     due = points + (2 * sizes * share)[:, None] * (points[0] - points)  # a quarter: the best alone
     assert towards == pytest.approx(due)
-    around = losses._around(points, sizes, rng(5))
+    around = losses._step_at_random(points, sizes, rng(5))
     noise = rng(5).standard_normal((4, 2))
     length = np.array([8.0, 4.0, 2.0, 1.0]) / math.sqrt(2)
     assert around == pytest.approx(points + sizes[:, None] * length[:, None] * noise)
@@ -141,7 +141,7 @@ def test_neighbours_that_a_mechanism_knows_are_looked_at_too():
 def test_an_enclosed_loss_is_worth_its_lower_end_and_no_more_than_was_found(
     loss, ends, lower, passed
 ):
-    found = losses._bounded(loss, ends, 1.0)
+    found = losses._make_enclosed_loss(loss, ends, 1.0)
     assert found.lower == lower
     assert (found.checks[0].passed, found.notes, found.reservation) == (passed, (), "")
     assert found.checks[0].threshold == 1e-7
@@ -229,5 +229,5 @@ def test_digits_after_a_minute_are_none(monkeypatch):
     [(1.0, 0.5, 1.4), (1.0, 3.0, 4.2), (math.inf, 2.0, 2.8), (0.0, 0.0, 1.4e-6)],
 )
 def test_epsilons_reach_past_the_claim_and_what_was_found(claimed, lower, top):
-    found = losses._epsilons(claimed, lower)
+    found = losses._choose_loss_epsilons(claimed, lower)
     assert (len(found), found[0], found[-1]) == (41, 0.0, pytest.approx(top))

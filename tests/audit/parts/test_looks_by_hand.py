@@ -8,18 +8,18 @@ import pytest
 
 from dpaudit.auditing import looks
 from dpaudit.auditing.looks import (
-    Clock,
     Look,
+    LookClock,
     Slowly,
-    _round,
-    _sizes,
+    _make_look_sizes,
+    _round_trials_down,
     alone_of,
-    ceiling,
     chosen_on,
-    clock,
-    plan,
-    seed_of,
-    taken,
+    compute_epsilon_ceiling,
+    format_duration,
+    format_look_plan,
+    make_look_seed,
+    run_looks,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
@@ -33,7 +33,7 @@ NOW = 3.0
 
 def clock_of(seconds=103.0, trials=1000, pace=0.01, slow=None):
     """Return a clock that began at 0 and stands at 3."""
-    return Clock(seconds, trials, pace, 0.0, lambda: NOW, slow)
+    return LookClock(seconds, trials, pace, 0.0, lambda: NOW, slow)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_what_fits_is_the_most_trials_that_take_no_longer():
 
 
 def test_sizes_have_two_digits():
-    sizes = list(_sizes())
+    sizes = list(_make_look_sizes())
     assert sizes[:2] == [4, 5]
     assert sizes[94:98] == [98, 99, 100, 110]
     assert sizes[-1] == 99 * 10**7
@@ -92,7 +92,7 @@ def test_sizes_have_two_digits():
     [(0.9, 0), (7.9, 7), (99.9, 99), (109.0, 100), (119.0, 110), (12999.9, 12000)],
 )
 def test_trials_are_rounded_down_to_two_digits(trials, rounded):
-    assert _round(trials) == rounded
+    assert _round_trials_down(trials) == rounded
 
 
 def test_a_time_is_over_a_little_later_than_it_was_asked_for():
@@ -124,7 +124,10 @@ def test_slow_outputs_have_two_looks_where_a_fifth_is_a_hundred_trials(pace, alo
     fitting = most / 0.85
     assert (0.2 * fitting < 100) is alone
     found = clock_of(pace=pace, trials=10**6, slow=slowly).first
-    whole, share = Look(_round(0.85 * fitting), 0.8), Look(_round(0.2 * fitting), 0.1)
+    whole, share = (
+        Look(_round_trials_down(0.85 * fitting), 0.8),
+        Look(_round_trials_down(0.2 * fitting), 0.1),
+    )
     assert found == (whole if alone else share)
     assert clock_of(pace=pace, trials=50, slow=slowly).first.trials == min(most, 50)
 
@@ -156,7 +159,7 @@ def test_slow_looks_are_planned_by_what_the_one_before_took_beside_its_plan():
     for late, slower in ((0.5, 1.0), (1.0, 1.0), (2.0, 2.0)):
         most = slowly.fitting(0.85 * 85.0 / slower, 0.1)
         found = clock_of(pace=0.1, slow=slowly)._next(LOOK, late * planned, 0.1, 3)
-        assert found == Look(_round(most), 0.8)
+        assert found == Look(_round_trials_down(most), 0.8)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,7 @@ def test_slow_looks_are_planned_by_what_the_one_before_took_beside_its_plan():
 )
 def test_what_meets_a_claim_goes_on_and_what_exceeds_it_ends(lowers, count, shown):
     looks = [Look(100, 0.1), Look(800, 0.05), Look(6400, 0.8)]
-    found, made = taken(
+    found, made = run_looks(
         iter(looks),
         lambda number, look: evidence_of(lowers[number - 1], trials=look.trials),
         lambda evidence: evidence.lower - 1.0,
@@ -182,14 +185,16 @@ def test_an_interrupted_look_is_the_last_and_one_with_an_upper_end_is_shown():
     looks = [Look(100, 0.1), Look(800, 0.8)]
     whole = evidence_of(0.5, upper=2.0, trials=800)
     results = [evidence_of(0.75, trials=100), whole]
-    found, _ = taken(iter(looks), lambda number, look: results[number - 1], lambda one: -1.0)
+    found, _ = run_looks(iter(looks), lambda number, look: results[number - 1], lambda one: -1.0)
     assert (found.lower, found.upper) == (0.5, 2.0)
-    _, made = taken(iter(looks), lambda *_: evidence_of(0.1, interrupted=True), lambda one: -1.0)
+    _, made = run_looks(
+        iter(looks), lambda *_: evidence_of(0.1, interrupted=True), lambda one: -1.0
+    )
     assert made == looks[:1]
 
 
 def test_looks_have_seeds_of_their_own():
-    seeds = [seed_of(7, number) for number in (1, 2, 3)]
+    seeds = [make_look_seed(7, number) for number in (1, 2, 3)]
     assert seeds[0] == 7
     assert seeds[1] == int(stream(7, "look 2").generate_state(1, "uint64")[0])
     assert len(set(seeds)) == 3
@@ -198,14 +203,14 @@ def test_looks_have_seeds_of_their_own():
 def test_the_most_that_trials_certify_is_of_all_on_one_side_and_none_on_the_other():
     given = {"delta": 0.25, "alpha": 0.05}
     found = [joint_lower_bound(200, 0, 200, 200, **given, order=order) for order in ORDERS]
-    assert ceiling(200, 0.05, 0.25) == max(found) > min(found)
+    assert compute_epsilon_ceiling(200, 0.05, 0.25) == max(found) > min(found)
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.4, "0 s"), (119.4, "119 s"), (120.0, "2 min"), (3570.0, "60 min")]
 )
 def test_a_duration_is_said_in_seconds_or_minutes(seconds, said):
-    assert clock(seconds) == said
+    assert format_duration(seconds) == said
 
 
 @pytest.fixture
@@ -215,18 +220,18 @@ def most(monkeypatch):
     def certified(trials, alpha, delta):
         return round(trials * alpha, 9) - delta
 
-    monkeypatch.setattr(looks, "ceiling", certified)
+    monkeypatch.setattr(looks, "compute_epsilon_ceiling", certified)
 
 
 def test_a_plan_says_what_trials_can_certify_and_how_long_they_take(most):
     said = "100 trials can certify an epsilon of 5 at most; "
-    quick = plan(100, 0.05, (1.0, 0.0), 0.5, None)
+    quick = format_look_plan(100, 0.05, (1.0, 0.0), 0.5, None)
     assert quick == f"{said}1 is claimed. A probe drew 2 outputs a second: about 7 min."
-    slow = plan(100, 0.05, (5.0, 0.0), 1.0, None)
+    slow = format_look_plan(100, 0.05, (5.0, 0.0), 1.0, None)
     short = "5 is claimed: too few to refute it."
     assert slow == f"{said}{short} A probe took 1 s an output: about 13 min."
-    assert "of 4.5 at most; 4.25 is claimed." in plan(100, 0.05, (4.25, 0.5), 0.5, None)
-    for_a_time = plan(9, 0.05, (1.0, 0.25), 0.5, 50.0, workers=2)
+    assert "of 4.5 at most; 4.25 is claimed." in format_look_plan(100, 0.05, (4.25, 0.5), 0.5, None)
+    for_a_time = format_look_plan(9, 0.05, (1.0, 0.25), 0.5, 50.0, workers=2)
     assert for_a_time == (
         "A probe drew 2 outputs a second: up to 50 s are used, in looks at ever more outputs. "
         "These are about 42 trials, which can certify an epsilon of 1.4 at most; 1 is claimed."

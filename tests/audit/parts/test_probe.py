@@ -10,7 +10,7 @@ import pytest
 
 from dpaudit.auditing import probe
 from dpaudit.auditing.first_outputs import FirstOutputs
-from dpaudit.auditing.probe import Seen, seconds_per_trial, seen_first
+from dpaudit.auditing.probe import ProbeResult, make_probe_of_first_outputs, seconds_per_trial
 from dpaudit.errors import MechanismError
 from dpaudit.laws.isolated import Isolated
 
@@ -34,7 +34,7 @@ class Machine:
 def machine(monkeypatch):
     def of(start, pace, columns=3):
         made = Machine(start, pace, columns)
-        monkeypatch.setattr(probe, "checked_sample", made.sampled)
+        monkeypatch.setattr(probe, "draw_checked_sample", made.sampled)
         monkeypatch.setattr(probe, "monotonic", lambda: made.now)
         return made
 
@@ -74,7 +74,7 @@ def test_a_call_takes_what_it_does_less_its_way(machine, isolated):
 
 
 def seen(trials=10**6, unit=None):
-    return probe._seen(SimpleNamespace(), PAIR, 1, trials, unit)
+    return probe._run_probe(SimpleNamespace(), PAIR, 1, trials, unit)
 
 
 def test_what_is_seen_is_of_two_outputs_of_each_dataset_and_of_one_call(machine):
@@ -96,7 +96,7 @@ def test_outputs_of_two_shapes_are_refused(monkeypatch):
     widths = iter([2, 3])
     monkeypatch.setattr(
         probe,
-        "checked_sample",
+        "draw_checked_sample",
         lambda m, d, trials, rng: rng.normal(size=(trials, next(widths, 3))),
     )
     with pytest.raises(MechanismError, match=r"shapes \[\(2, 2\), \(2, 3\)\]"):
@@ -124,9 +124,9 @@ OWN = np.random.default_rng(5)
     ],
 )
 def test_randomness_is_the_generators_or_repeats_or_is_its_own(draw, repeats, own, monkeypatch):
-    monkeypatch.setattr(probe, "checked_sample", of(draw))
-    assert probe._repeats(None, None, 3) is repeats
-    assert probe._own(None, None, 3) is own
+    monkeypatch.setattr(probe, "draw_checked_sample", of(draw))
+    assert probe._is_repeating_outputs(None, None, 3) is repeats
+    assert probe._has_own_randomness(None, None, 3) is own
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_rows_collide_as_often_as_two_draws_of_their_law_are_the_same(rows, prob
     ],
 )
 def test_a_mechanism_is_slow_whose_units_have_to_be_smaller(pace, size, several, slow):
-    found = Seen(pace, 0.0, 0.0, size, False, False)
+    found = ProbeResult(pace, 0.0, 0.0, size, False, False)
     assert found.is_slow(2**20, several=several) is slow
 
 
@@ -169,7 +169,9 @@ def test_first_outputs_have_the_size_of_their_layout_and_one_pace(columns, size)
     first = FirstOutputs((0.5, 3.0, 0.25, 1.0), own=True)
     pace = 0.375  # of the quicker half: .25 and .5
     assert first.pace == pace
-    assert seen_first(mechanism, first) == Seen(pace, pace, 0.0, size, False, True)
+    assert make_probe_of_first_outputs(mechanism, first) == ProbeResult(
+        pace, pace, 0.0, size, False, True
+    )
 
 
 def test_outputs_are_slow_by_the_quickest():

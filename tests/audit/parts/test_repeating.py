@@ -38,14 +38,14 @@ def audited(monkeypatch):
         asked["by score"] = by_score
         return sameness.Sameness((check_of(True, "same"),), "Always the same.")
 
-    monkeypatch.setattr(alone, "checks", drawn_alone)
-    monkeypatch.setattr(sameness, "looked_at", same)
+    monkeypatch.setattr(alone, "check_lone_outputs", drawn_alone)
+    monkeypatch.setattr(sameness, "check_sameness", same)
 
     def run(on_p, on_q, claim=None):
         asked["outputs"] = certifying_of(on_p, on_q)
         claim = ApproximateDP(1.0, 1e-3) if claim is None else claim
         drawer = SimpleNamespace(alone=drawn, mechanism=SimpleNamespace(), sparing=False)
-        evidence = repeating.event(case_of(claim, 1e-3), drawer, 1000, ALPHA)
+        evidence = repeating.bound_repeating_event(case_of(claim, 1e-3), drawer, 1000, ALPHA)
         return evidence, asked
 
     return run

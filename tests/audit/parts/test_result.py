@@ -11,23 +11,23 @@ from scipy.stats import norm
 
 from dpaudit.accounting.proved import TabulatedDP
 from dpaudit.auditing import point, search
-from dpaudit.auditing.budget import Spender, shared, whole_report
-from dpaudit.auditing.evidence import CarryingEvent
+from dpaudit.auditing.budget import Spender, split_error_probability, whole_report
+from dpaudit.auditing.evidence import EventEvidence
 from dpaudit.auditing.rerun import quantities_of, statistical_certificate
 from dpaudit.auditing.result import (
-    _drawn,
-    _interpolated,
+    _estimate_rates_on_grid,
+    _format_number_above,
+    _format_number_within,
+    _get_plotted_guarantee,
     _of_proof,
-    _shown_above,
-    _shown_within,
     carrying_event,
+    convert_to_claim_number,
+    format_verdict_reason,
     privacy_result,
-    reason,
-    stated_in_claim,
     with_relation,
 )
 from dpaudit.estimation.event import fresh_errors
-from dpaudit.estimation.model_based import ModelBased
+from dpaudit.estimation.model_based import ModelBasedEstimate
 from dpaudit.extension.case import AssumptionOutcome, Proof, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
@@ -48,7 +48,7 @@ WORDS = Statement(
     relation="replace-record",
     assumptions={"bounded": "records are in [0, 1]"},
 )
-EVENT = CarryingEvent(
+EVENT = EventEvidence(
     words="`output` > 2",
     plain=True,
     hits=(90, 4),
@@ -165,7 +165,7 @@ def test_what_is_proved_of_a_declared_release_is_compared_and_proves_nothing():
     ],
 )
 def test_a_bound_is_shown_above_the_claim_and_never_rounded_up(lower, claimed, shown):
-    assert _shown_above(lower, claimed) == shown
+    assert _format_number_above(lower, claimed) == shown
 
 
 @pytest.mark.parametrize(
@@ -179,17 +179,19 @@ def test_a_bound_is_shown_above_the_claim_and_never_rounded_up(lower, claimed, s
     ],
 )
 def test_a_proof_is_shown_within_the_claim_and_never_rounded_down(proved, claimed, shown):
-    assert _shown_within(proved, claimed) == shown
+    assert _format_number_within(proved, claimed) == shown
 
 
 def test_reasons_round_a_bound_down_and_say_which_share_it_is():
-    said = reason("epsilon", 2.0, 1.99999, "not refuted", cap=1.5)
+    said = format_verdict_reason("epsilon", 2.0, 1.99999, "not refuted", cap=1.5)
     assert "1.999 does not exceed the claimed epsilon 2; it reaches 99" in said
     assert said.endswith("can certify 1.5 at most: too few to refute it.")
-    assert reason("epsilon", 2.0, 1.0, "not refuted", cap=2.0).endswith("too few to refute it.")
-    assert "it reaches" not in reason("epsilon", 0.0, 0.0, "not refuted")
-    assert "it reaches 0%" in reason("excess", 1.0, -1.0, "not refuted")
-    long = reason("rate of 5", 2.0, 3.0, "refuted", long=True)
+    assert format_verdict_reason("epsilon", 2.0, 1.0, "not refuted", cap=2.0).endswith(
+        "too few to refute it."
+    )
+    assert "it reaches" not in format_verdict_reason("epsilon", 0.0, 0.0, "not refuted")
+    assert "it reaches 0%" in format_verdict_reason("excess", 1.0, -1.0, "not refuted")
+    long = format_verdict_reason("rate of 5", 2.0, 3.0, "refuted", long=True)
     assert long.endswith("3 exceeds 2, the claimed rate of 5.")
 
 
@@ -221,22 +223,22 @@ def test_outputs_that_never_varied_are_asked_about_where_nothing_is_refuted():
 
 def test_a_curve_is_stated_in_its_own_number():
     case = case_of(GaussianDP(1.0), 0.01)
-    assert stated_in_claim(case, GaussianDP(1.0)) == 1.0
-    assert stated_in_claim(case, GaussianDP(2.0)) == pytest.approx(2.0)
-    assert stated_in_claim(case_of(), PureDP(0.7)) == 0.7
+    assert convert_to_claim_number(case, GaussianDP(1.0)) == 1.0
+    assert convert_to_claim_number(case, GaussianDP(2.0)) == pytest.approx(2.0)
+    assert convert_to_claim_number(case_of(), PureDP(0.7)) == 0.7
     found = judged(evidence_of(1.2), case)
     assert (found.verdict, found.claimed.value, found.claimed.epsilon) == ("refuted", 1.0, None)
     assert "the claimed mu 1." in found.reason
 
 
 def test_rates_outside_those_that_were_seen_are_none():
-    found = _interpolated((0.1, 0.5), (0.6, 0.2))
+    found = _estimate_rates_on_grid((0.1, 0.5), (0.6, 0.2))
     rates = [value for value in found if value is not None]
     assert max(rates) <= 0.6
     assert min(rates) >= 0.2
     assert found[0] is None
     assert found[-1] is None
-    assert _interpolated((), ()) is None
+    assert _estimate_rates_on_grid((), ()) is None
 
 
 def test_an_error_probability_is_shared_among_those_that_draw_and_have_none_of_their_own():
@@ -244,8 +246,10 @@ def test_an_error_probability_is_shared_among_those_that_draw_and_have_none_of_t
         return Spender(Settings(confidence=0.9), draws, own)
 
     audits = [spender(True), spender(False), spender(True, own=True), spender(True)]
-    assert [one.confidence for one in shared(audits)] == pytest.approx([0.95, 0.9, 0.9, 0.95])
-    assert [one.confidence for one in shared(audits[:3])] == [0.9, 0.9, 0.9]
+    assert [one.confidence for one in split_error_probability(audits)] == pytest.approx(
+        [0.95, 0.9, 0.9, 0.95]
+    )
+    assert [one.confidence for one in split_error_probability(audits[:3])] == [0.9, 0.9, 0.9]
 
 
 def test_a_report_spends_what_its_results_spend():
@@ -300,17 +304,19 @@ def test_a_point_is_chosen_on_the_score_that_reaches_most(place):
     on_p, on_q = rng.normal(size=(2, 3, 500))
     on_p[place] += 1.0
     currency = currency_of(GaussianDP(0.5))
-    alone = point.chosen(on_p[[place]], on_q[[place]], currency, (500, ALPHA))
-    assert point.chosen(on_p, on_q, currency, (500, ALPHA)) == alone
+    alone = point.choose_claim_delta(on_p[[place]], on_q[[place]], currency, (500, ALPHA))
+    assert point.choose_claim_delta(on_p, on_q, currency, (500, ALPHA)) == alone
     errors = 3.0 + fresh_errors(500, 500, ALPHA)
     deltas = currency.deltas()
-    reached = point._reached((on_p[place], on_q[place]), deltas, currency, errors)
+    reached = point._compute_promised_shares((on_p[place], on_q[place]), deltas, currency, errors)
     assert deltas[int(np.argmax(reached))] == alone
     assert reached.max() > 0
 
 
 def test_evidence_on_epsilon_becomes_evidence_on_the_claim():
-    model = ModelBased(name="m", lower=1.0, upper=None, confidence=None, assumes="a", source="s")
+    model = ModelBasedEstimate(
+        name="m", lower=1.0, upper=None, confidence=None, assumes="a", source="s"
+    )
     one = GaussianDP(1.0).epsilon(0.01)
     two = GaussianDP(2.0).epsilon(0.01)
     evidence = evidence_of(one, estimate=two, cap=two, model_based=(model,), notes=("old",))
@@ -390,6 +396,6 @@ def test_curves_show_what_is_proved_as_it_is_and_of_a_declared_release_from_a_ta
     assert isinstance(table, TabulatedDP)
     assert table.delta(0.3) == pytest.approx(proof.guarantee.delta(0.3), rel=1e-3)
     for claim in (ApproximateDP(1.0, 0.0), GaussianDP(1.0)):
-        assert _drawn(case_of(claim)) is claim
+        assert _get_plotted_guarantee(case_of(claim)) is claim
     renyi = RenyiDP(2.0, 1.0)
-    assert isinstance(_drawn(case_of(renyi, 0.01)), TabulatedDP)
+    assert isinstance(_get_plotted_guarantee(case_of(renyi, 0.01)), TabulatedDP)

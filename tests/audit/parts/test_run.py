@@ -13,10 +13,10 @@ import dpaudit.auditing.measures as measures
 import dpaudit.auditing.run as running
 import dpaudit.auditing.sameness as sameness
 from dpaudit.auditing import kept, looks, worst_pair
-from dpaudit.auditing.measures import measured
-from dpaudit.auditing.plan import Command
-from dpaudit.auditing.release import compared
-from dpaudit.auditing.run import Audited, _noted
+from dpaudit.auditing.measures import measure_case
+from dpaudit.auditing.plan import CommandPlan
+from dpaudit.auditing.release import format_release_comparison
+from dpaudit.auditing.run import Audited, _add_search_notes
 from dpaudit.auditing.sameness import of_the_rest
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor
@@ -25,7 +25,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, RenyiDP
 from dpaudit.laws.isolated import Isolated
-from dpaudit.laws.layout import Column
+from dpaudit.laws.layout import LayoutColumn
 from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import Side
 from dpaudit.refutation import Attained, Condition, Evidence, Inequality
@@ -54,10 +54,10 @@ def asked(monkeypatch):
     def note(name):
         return lambda case, drawer, trials, alpha, *rest: found.append((name, trials, alpha, rest))
 
-    monkeypatch.setattr(measures.repeating, "event", note("repeating"))
+    monkeypatch.setattr(measures.repeating, "bound_repeating_event", note("repeating"))
     monkeypatch.setattr(measures.sequential_audit, "until_refuted", note("bets"))
-    monkeypatch.setattr(measures.divergence, "divergence", note("divergence"))
-    monkeypatch.setattr(measures.black_box, "event", note("event"))
+    monkeypatch.setattr(measures.divergence, "bound_renyi_by_bet", note("divergence"))
+    monkeypatch.setattr(measures.black_box, "bound_epsilon_by_event", note("event"))
     monkeypatch.setattr(measures.white_box, "exact_loss", note("losses"))
     return found
 
@@ -80,7 +80,7 @@ def test_every_case_has_its_audit_at_the_whole_error_probability(
 ):
     case = case_of(claim, at_delta, mechanism)
     drawer = SimpleNamespace(repeats=repeats, mechanism=mechanism)
-    measured(case, drawer, Settings(confidence=0.9, **settings), 77)
+    measure_case(case, drawer, Settings(confidence=0.9, **settings), 77)
     ((name, trials, alpha, _),) = asked
     assert (name, trials, alpha) == (expected, 77, pytest.approx(0.1))
 
@@ -95,7 +95,7 @@ def test_every_case_has_its_audit_at_the_whole_error_probability(
 )
 def test_what_a_claim_cannot_be_audited_by_is_refused(claim, settings, named, asked):
     with pytest.raises(InvalidArgument, match=named):
-        measured(
+        measure_case(
             case_of(claim, 0.01),
             SimpleNamespace(repeats=False, mechanism=None),
             Settings(**settings),
@@ -107,7 +107,7 @@ def test_what_a_claim_cannot_be_audited_by_is_refused(claim, settings, named, as
 def test_an_attack_means_nothing_to_exact_losses(asked):
     case = case_of(ApproximateDP(1.0, 1e-5), 1e-5, LAW)
     with pytest.raises(InvalidArgument, match="distinguisher"):
-        measured(
+        measure_case(
             case,
             SimpleNamespace(repeats=False, mechanism=None),
             Settings(distinguisher="histogram"),
@@ -118,14 +118,16 @@ def test_an_attack_means_nothing_to_exact_losses(asked):
 def test_randomness_of_its_own_and_a_ranking_are_noted():
     search = PairSearch(candidates=2, chosen=1, promised=[1, 0], transcripts=40, of_trials=200)
     chosen = SimpleNamespace(search=search)
-    found = _noted(evidence_of(notes=("old",)), chosen, SimpleNamespace(own=True))
+    found = _add_search_notes(evidence_of(notes=("old",)), chosen, SimpleNamespace(own=True))
     assert not found.repeatable
     assert found.counts["ranking pairs, per dataset"] == 40
     assert found.notes[0].startswith("The pair is number 1 of 2")
     assert found.notes[1] == "old"
     assert "randomness or a state of its own" in found.notes[2]
     plain = evidence_of()
-    assert _noted(plain, SimpleNamespace(search=None), SimpleNamespace(own=False)) == plain
+    assert (
+        _add_search_notes(plain, SimpleNamespace(search=None), SimpleNamespace(own=False)) == plain
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_a_search_certifies_what_it_refutes_alone(value, verdict, certified):
         parameters={},
         quantity="a number",
     )
-    plan = Command.of_claim("own", Settings())
+    plan = CommandPlan.of_claim("own", Settings())
     for seed in (3, 3, 4):
         found = running._run_search(WORDS, case, Settings(seed=seed), Executor(), plan, 50)
         assert found.result.verdict == verdict
@@ -189,7 +191,7 @@ def test_a_search_certifies_what_it_refutes_alone(value, verdict, certified):
 def test_a_case_makes_its_own_certificate_of_the_lower_end(certify, monkeypatch):
     monkeypatch.setattr(running, "own_certificate", lambda *given: "of outputs")
     result = SimpleNamespace(measured=SimpleNamespace(lower=1.5))
-    found = running._certificate(result, case_of(certify=certify), Settings())
+    found = running._make_case_certificate(result, case_of(certify=certify), Settings())
     assert found == ("of outputs" if certify is None else ("made at", 1.5))
 
 
@@ -200,19 +202,19 @@ def test_what_leaked_is_looked_for_with_the_audit_s_error_probability(by_looks, 
     def added(name):
         return lambda result, case, drawer, alpha: asked.append((name, alpha)) or result
 
-    monkeypatch.setattr(running.witness, "added", added("witness"))
-    monkeypatch.setattr(running.shrinking, "added", added("pair"))
-    monkeypatch.setattr(running.noise_places, "added", lambda result, case: result)
+    monkeypatch.setattr(running.witness, "add_witness", added("witness"))
+    monkeypatch.setattr(running.shrinking, "add_smallest_pair", added("pair"))
+    monkeypatch.setattr(running.noise_places, "add_noise_lines", lambda result, case: result)
     schedule = SimpleNamespace(
         settings=Settings(confidence=0.9),
         has_time_to_explain=lambda drawer: True,
         by_looks=by_looks,
     )
     result = SimpleNamespace(notes=["old"], model_copy=lambda update: SimpleNamespace(**update))
-    assert running._explained(result, None, None, schedule) is result
+    assert running._add_explanation(result, None, None, schedule) is result
     assert asked == [(name, pytest.approx(0.1)) for name in said]
     schedule.has_time_to_explain = lambda drawer: False
-    late = running._explained(result, None, None, schedule)
+    late = running._add_explanation(result, None, None, schedule)
     assert late.notes[0] == "old"
     assert "too short" in late.notes[1]
 
@@ -271,15 +273,17 @@ def test_bets_go_on_whatever_their_cap_is():
 def test_a_function_of_its_data_is_said_to_be_one_where_both_sides_never_vary(monkeypatch):
     rows = np.zeros((40, 2)), np.ones((40, 2))
     owners = np.repeat(np.arange(8), 5)
-    found = sameness.Answers(rows, (owners, owners))
-    monkeypatch.setattr(sameness, "_answers", lambda *given: found)
+    found = sameness.CallOutputs(rows, (owners, owners))
+    monkeypatch.setattr(sameness, "_make_answers", lambda *given: found)
     asked = {"causes": []}
-    monkeypatch.setattr(sameness, "_causes", lambda *given: asked["causes"])
+    monkeypatch.setattr(sameness, "_find_outside_causes", lambda *given: asked["causes"])
     drawer = SimpleNamespace(mechanism=SimpleNamespace(), pair=PAIR, seed=0, sparing=False)
 
     def looked(kept, same):
-        monkeypatch.setattr(sameness, "_unvarying", lambda *given, by_score: (kept, same))
-        return sameness.looked_at(drawer, None, found, by_score=False)
+        monkeypatch.setattr(
+            sameness, "_find_unvarying_columns", lambda *given, by_score: (kept, same)
+        )
+        return sameness.check_sameness(drawer, None, found, by_score=False)
 
     assert looked([], []) == sameness.Sameness()
     (check,) = looked([1], [(0, 0)]).checks
@@ -296,21 +300,21 @@ def test_a_function_of_its_data_is_said_to_be_one_where_both_sides_never_vary(mo
 
 
 def test_parts_that_tell_processes_apart_are_left_out_while_others_vary():
-    columns = [Column("a", False), Column("b", False), Column("the rest", True)]
+    columns = [LayoutColumn("a", False), LayoutColumn("b", False), LayoutColumn("the rest", True)]
     layout = SimpleNamespace(columns=columns)
     assert sameness._others_stay(layout, [0])
     assert not sameness._others_stay(layout, [0, 1])
     assert [one.path for one in sameness.columns_of(None, 2)] == ["output[0]", "output[1]"]
     assert [one.path for one in sameness.columns_of(None, 1)] == ["output"]
-    hidden = [Column("a", False, everywhere=False), Column("b", False)]
-    assert sameness._paths(hidden, [0, 0, 1]) == ["a part", "b"]
+    hidden = [LayoutColumn("a", False, everywhere=False), LayoutColumn("b", False)]
+    assert sameness._get_column_paths(hidden, [0, 0, 1]) == ["a part", "b"]
 
 
 def test_answers_of_one_a_process_are_compared_as_those_of_one(monkeypatch):
     owners = SimpleNamespace(processes=np.arange(6))
     drawn = SimpleNamespace(scores=(np.zeros((6, 2, 2)), np.ones((6, 2, 2))), outputs=[owners] * 2)
     for one, expected in ((True, [0] * 6), (False, list(range(6)))):
-        found = sameness._answers(SimpleNamespace(one_a_process=one), drawn)
+        found = sameness._make_answers(SimpleNamespace(one_a_process=one), drawn)
         assert [owner.tolist() for owner in found.processes] == [expected] * 2
         assert found.rows[1].tolist() == [[1.0] * 4] * 6
 
@@ -323,15 +327,17 @@ def test_answers_are_drawn_where_too_few_were(monkeypatch):
         return drawn
 
     drawn = SimpleNamespace(scores=(np.zeros((6, 1)), np.ones((6, 1))), outputs=())
-    monkeypatch.setattr(sameness, "_answers", lambda drawer, found: asked.append(found) or ANSWERS)
-    monkeypatch.setattr(sameness, "_unvarying", lambda *given, by_score: ([], []))
+    monkeypatch.setattr(
+        sameness, "_make_answers", lambda drawer, found: asked.append(found) or ANSWERS
+    )
+    monkeypatch.setattr(sameness, "_find_unvarying_columns", lambda *given, by_score: ([], []))
     drawer = SimpleNamespace(mechanism=None, sparing=True, alone=alone)
     for known in (None, drawn):
-        assert sameness.looked_at(drawer, None, known, by_score=False) == sameness.Sameness()
+        assert sameness.check_sameness(drawer, None, known, by_score=False) == sameness.Sameness()
     assert asked == [(None, 2, 5, "what varies"), drawn, drawn]
 
 
-ANSWERS = sameness.Answers((np.zeros((6, 1)), np.ones((6, 1))), (np.arange(6), np.arange(6)))
+ANSWERS = sameness.CallOutputs((np.zeros((6, 1)), np.ones((6, 1))), (np.arange(6), np.arange(6)))
 
 
 class Answering(Isolated):
@@ -355,10 +361,12 @@ def test_an_answer_of_either_dataset_is_looked_at():
 
 
 def test_a_declared_release_is_contradicted_by_what_is_above_it_alone():
-    assert "not that release" not in compared(1.0, 1.4, 1.4)
-    assert "may be miscalculated" in compared(1.0, 1.4, 1.4)
-    assert "not that release" in compared(1.0, 1.4, 1.4 * (1 + 1e-8))
-    assert compared(2.0, 1.0, 1.0) == compared(1.0, 1.0, 0.5) == ""
+    assert "not that release" not in format_release_comparison(1.0, 1.4, 1.4)
+    assert "may be miscalculated" in format_release_comparison(1.0, 1.4, 1.4)
+    assert "not that release" in format_release_comparison(1.0, 1.4, 1.4 * (1 + 1e-8))
+    assert (
+        format_release_comparison(2.0, 1.0, 1.0) == format_release_comparison(1.0, 1.0, 0.5) == ""
+    )
 
 
 @pytest.mark.parametrize("found", [[1.0, 2.0], [2.0, 1.0]])
@@ -367,10 +375,12 @@ def test_a_pair_is_ranked_by_the_direction_that_loses_more(found, monkeypatch):
     monkeypatch.setattr(worst_pair, "_from_events", lambda *given: 9.0)
     asked = Settings()
     by_losses = case_of(ApproximateDP(1.0, 1e-5), 1e-5, LAW)
-    assert worst_pair._promise(by_losses, None, asked, 20, "ranking") == 2.0
-    assert worst_pair._promise(case_of(mechanism=LAW), None, asked, 20, "ranking") == 9.0
+    assert worst_pair._estimate_pair_promise(by_losses, None, asked, 20, "ranking") == 2.0
+    assert (
+        worst_pair._estimate_pair_promise(case_of(mechanism=LAW), None, asked, 20, "ranking") == 9.0
+    )
     attacked = Settings(distinguisher="histogram")
-    assert worst_pair._promise(by_losses, None, attacked, 20, "ranking") == 9.0
+    assert worst_pair._estimate_pair_promise(by_losses, None, attacked, 20, "ranking") == 9.0
 
 
 def test_a_certificate_has_the_conditions_of_the_claim_and_of_its_evidence():
@@ -397,8 +407,8 @@ def test_a_certificate_has_the_conditions_of_the_claim_and_of_its_evidence():
 
 @pytest.mark.parametrize(("trials", "count"), [(999, 1), (1000, 2), (1001, 2)])
 def test_a_last_look_has_as_many_trials_as_the_one_before_at_least(trials, count, monkeypatch):
-    clock = looks.Clock(1000.0, 1000, 1e-6, 0.0, now=lambda: 0.0)
-    monkeypatch.setattr(looks.Clock, "_next", lambda self, *given: looks.Look(trials, 0.8))
+    clock = looks.LookClock(1000.0, 1000, 1e-6, 0.0, now=lambda: 0.0)
+    monkeypatch.setattr(looks.LookClock, "_next", lambda self, *given: looks.Look(trials, 0.8))
     found = list(clock.looks())
     assert found[0] == looks.Look(1000, 0.1)
     assert len(found) == count

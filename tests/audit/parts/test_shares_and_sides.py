@@ -17,18 +17,30 @@ import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.schedule as schedule
 import dpaudit.auditing.witness as witness
 from dpaudit.auditing.betting import Bettor
-from dpaudit.auditing.divergence import Binned, Seen, _most
+from dpaudit.auditing.divergence import Binned, DivergenceOutcome, _compute_largest_bet_bound
 from dpaudit.auditing.drawn_bound import event_evidence
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.event import Promising, _at_its_point, certified, promising
-from dpaudit.auditing.largest_loss import Peak, Recomputed, Winner, _bounded, largest_loss
-from dpaudit.auditing.looks import Clock, Look, Slowly, ceiling, plan
+from dpaudit.auditing.event import Promising, _at_its_point, certified, choose_promising_event
+from dpaudit.auditing.largest_loss import (
+    Peak,
+    Recomputed,
+    Winner,
+    _make_enclosed_loss,
+    largest_loss,
+)
+from dpaudit.auditing.looks import (
+    Look,
+    LookClock,
+    Slowly,
+    compute_epsilon_ceiling,
+    format_look_plan,
+)
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.bet_choice import Chosen
-from dpaudit.estimation.counted import Event, Tally
-from dpaudit.estimation.divergence import Bins, planned
+from dpaudit.estimation.bet_choice import BetChoice
+from dpaudit.estimation.counted import Tally, ThresholdEvent
+from dpaudit.estimation.divergence import Bins, choose_renyi_bet
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.estimation.sequential.game import Target, boundaries
+from dpaudit.estimation.sequential.game import BettingTarget, make_bet_boundaries
 from dpaudit.execution.executor import ShareDrawn
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import REPLACE_RECORD, Pair, Side
@@ -47,10 +59,10 @@ def parts_of(monkeypatch):
 
     def chosen(on_p, on_q, delta, sure):
         asked["choosing"] = on_p[0], on_q[0]
-        event, scores = Event(True, 0.5, 0.0), (on_p[0], on_q[0])
+        event, scores = ThresholdEvent(True, 0.5, 0.0), (on_p[0], on_q[0])
         return Promising(0, event, 0.0, scores, promised=(0.0,) * len(on_p))
 
-    monkeypatch.setattr(drawn_outputs, "promising", chosen)
+    monkeypatch.setattr(drawn_outputs, "choose_promising_event", chosen)
     monkeypatch.setattr(Promising, "rounded", lambda self, scores: scores)
     monkeypatch.setattr(
         drawn_outputs, "certified", lambda *given: asked.update(certifying=given[:2])
@@ -96,7 +108,7 @@ def test_guesses_of_either_number_certify_at_half_the_error_each(swapped):
 @pytest.mark.parametrize("above", [True, False])
 def test_what_carries_a_bound_is_counted_by_dataset_and_trials_are_those_of_the_smaller(above):
     on_p, on_q = np.repeat([1.0, -1.0], [60, 40]), np.repeat([1.0, -1.0], [30, 170])
-    event = Event(above, 0.0, 0.0)
+    event = ThresholdEvent(above, 0.0, 0.0)
     found = certified(on_p, on_q, event, "one", 0.0, 0.05, {})
     assert found.trials == 100
     assert found.carrying.hits == ((60, 30) if above else (40, 170))
@@ -110,9 +122,17 @@ def test_a_plain_event_is_taken_only_where_it_promises_nearly_as_much():
     strong, weak = rng.normal(3, 1, 400), rng.normal(1, 1, 400)
     none = rng.normal(0, 1, (2, 400))
     on_p, on_q = np.stack([weak, strong]), none
-    assert promising(on_p, on_q, 0.0, plain=[0]).index == 1
-    assert promising(np.stack([strong, strong]), np.stack([none[0], none[0]]), 0.0, [1]).index == 1
-    assert promising(np.stack([strong, strong]), np.stack([none[0], none[0]]), 0.0).index == 0
+    assert choose_promising_event(on_p, on_q, 0.0, plain=[0]).index == 1
+    assert (
+        choose_promising_event(
+            np.stack([strong, strong]), np.stack([none[0], none[0]]), 0.0, [1]
+        ).index
+        == 1
+    )
+    assert (
+        choose_promising_event(np.stack([strong, strong]), np.stack([none[0], none[0]]), 0.0).index
+        == 0
+    )
 
 
 def test_a_point_is_chosen_on_a_quarter_as_many_outputs_as_certify(monkeypatch):
@@ -122,8 +142,8 @@ def test_a_point_is_chosen_on_a_quarter_as_many_outputs_as_certify(monkeypatch):
         asked.append((side, size))
         return np.linspace(0, 1, size)[None] + 3 * (side is Side.DATASET)
 
-    monkeypatch.setattr(black_box.point, "chosen", lambda *_: 0.25)
-    chosen = black_box.Chosen(None, len, None, (), {"pilot": 3}, 0.0)
+    monkeypatch.setattr(black_box.point, "choose_claim_delta", lambda *_: 0.25)
+    chosen = black_box.EventChoice(None, len, None, (), {"pilot": 3}, 0.0)
     found = _at_its_point(None, SimpleNamespace(scores=scores), chosen, (4000, 0.05))
     assert asked == [(Side.DATASET, 1000), (Side.NEIGHBOUR, 1000)]
     assert found.counts == {"pilot": 3, "choosing the point, per dataset": 1000}
@@ -138,7 +158,7 @@ def test_a_point_is_chosen_on_a_quarter_as_many_outputs_as_certify(monkeypatch):
     [(True, False, 1, True), (False, False, 1, False), (True, True, 1, False), (True, False, 2, 0)],
 )
 def test_no_output_is_spared_of_run_times(monkeypatch, layout, timed, unit, sparing):
-    monkeypatch.setattr("dpaudit.auditing.draws.clocked", lambda _: timed)
+    monkeypatch.setattr("dpaudit.auditing.draws.find_clock_columns", lambda _: timed)
     monkeypatch.setattr("dpaudit.auditing.draws.unit_size", lambda *_, **__: 8)
     mechanism = SimpleNamespace(layout=object() if layout else None)
     drawer = Drawer(mechanism, None, None, 1, 4)
@@ -162,17 +182,17 @@ def test_weights_of_a_direction_are_bounded_on_the_pair_seen_from_it(monkeypatch
 
 
 def test_a_time_has_to_be_enough_for_the_last_look_s_share():
-    clock = Clock(30.0, 1000, 0.1, 0.0, lambda: 0.0, Slowly(1, 0.0))
+    clock = LookClock(30.0, 1000, 0.1, 0.0, lambda: 0.0, Slowly(1, 0.0))
     trials = clock.first.trials
     assert 0 < trials < looks.FEW
-    most, whole = (ceiling(trials, share * 0.05, 0.0) for share in (0.8, 1.0))
+    most, whole = (compute_epsilon_ceiling(trials, share * 0.05, 0.0) for share in (0.8, 1.0))
     clock.require(0.05, (most * 0.999, 0.0))
     with pytest.raises(InvalidArgument, match="time"):
         clock.require(0.05, ((most + whole) / 2, 0.0))
 
 
 def test_a_further_trial_takes_what_two_looks_differ_by():
-    clock = Clock(100.0, 1000, 1e-3, 0.0, lambda: 0.0)
+    clock = LookClock(100.0, 1000, 1e-3, 0.0, lambda: 0.0)
     before, look = Look(100, 0.1), Look(800, 0.05)
     assert clock._marginal(look, 15.0, before, 8.0) == pytest.approx(7.0 / 700)
     assert clock._marginal(look, 8.0, before, 8.0) == pytest.approx(8.0 / 800 / 10)
@@ -182,15 +202,15 @@ def test_a_further_trial_takes_what_two_looks_differ_by():
 
 
 def test_a_plan_of_a_time_counts_on_the_last_look_s_share():
-    said = plan(100, 0.05, (1.0, 0.0), 1e-2, 100.0)
+    said = format_look_plan(100, 0.05, (1.0, 0.0), 1e-2, 100.0)
     trials = 2100  # .85 of 100 s at 4 outputs of .01 s a trial
     assert f"about {trials:,} trials" in said
-    last, whole = (ceiling(trials, share * 0.05, 0.0) for share in (0.8, 1.0))
+    last, whole = (compute_epsilon_ceiling(trials, share * 0.05, 0.0) for share in (0.8, 1.0))
     assert f"{last:.2g}" in said
-    one_percent = plan(100, 0.05, (1.0, 0.0), 1.25, 100.0)
-    few = ceiling(17, 0.8 * 0.05, 0.0)
+    one_percent = format_look_plan(100, 0.05, (1.0, 0.0), 1.25, 100.0)
+    few = compute_epsilon_ceiling(17, 0.8 * 0.05, 0.0)
     assert f"of {few:.2g} at most" in one_percent
-    assert f"{ceiling(17, 0.05, 0.0):.2g}" != f"{few:.2g}"
+    assert f"{compute_epsilon_ceiling(17, 0.05, 0.0):.2g}" != f"{few:.2g}"
     assert whole > last
 
 
@@ -199,10 +219,10 @@ def test_a_plan_of_a_time_counts_on_the_last_look_s_share():
 
 def test_a_loss_between_no_two_ends_certifies_nothing_above_the_claim():
     for ends in ((math.nan, 3.0), (3.0, math.nan), (4.0, 3.0), (-math.inf, 3.0)):
-        found = _bounded(2.5, ends, 1.0)
+        found = _make_enclosed_loss(2.5, ends, 1.0)
         assert (found.lower, found.checks) == (1.0, ())
-    assert _bounded(2.5, (2.4, 2.6), 1.0).lower == 2.4
-    assert _bounded(2.5, (2.6, math.inf), 1.0).lower == 2.5
+    assert _make_enclosed_loss(2.5, (2.4, 2.6), 1.0).lower == 2.4
+    assert _make_enclosed_loss(2.5, (2.6, math.inf), 1.0).lower == 2.5
 
 
 @pytest.mark.parametrize(("lower", "told"), [(2.0, "a reservation"), (1.0, "")])
@@ -226,14 +246,14 @@ def test_a_reservation_is_told_of_what_is_above_the_claim(monkeypatch, lower, to
 def test_the_first_tilt_of_the_neighbour_is_by_its_own_losses(monkeypatch):
     """A loss of second moment m is that of s with ``s + s^2 / 4 = m``, whatever its sign is."""
     asked = []
-    monkeypatch.setattr(exact, "aimed_direction", lambda *_: None)
+    monkeypatch.setattr(exact, "draw_aimed_direction", lambda *_: None)
     monkeypatch.setattr(exact, "best_tilt", lambda mu, _: asked.append(mu) or 1.0)
-    monkeypatch.setattr(exact, "_refined_tilt", lambda *_: 1.0)
-    monkeypatch.setattr(exact, "_seen", lambda *_: True)
+    monkeypatch.setattr(exact, "_compute_refined_tilt", lambda *_: 1.0)
+    monkeypatch.setattr(exact, "_has_enough_large_losses", lambda *_: True)
     drawer = SimpleNamespace(tilted=lambda *_, **__: SimpleNamespace(tilt=1.0))
     plain = {Side.DATASET: np.array([1.0, 3.0]), Side.NEIGHBOUR: np.array([-6.0, -2.0])}
     for side, moment in ((Side.DATASET, 5.0), (Side.NEIGHBOUR, 20.0)):
-        exact._direction(drawer, plain, side, -5.0, 10, 10)
+        exact._draw_loss_direction(drawer, plain, side, -5.0, 10, 10)
         s = asked[-1] ** 2
         assert s + s * s / 4 == pytest.approx(moment)
 
@@ -246,30 +266,30 @@ def test_a_divergence_of_either_side_is_of_its_own_rates_and_in_its_unit(above):
     p, q = np.array([0.75, 0.25]), np.array([0.25, 0.75])
     ratios = np.log(p / q) if above else np.log(q / p)
     rates = (p, q) if above else (q, p)
-    bet = planned(ratios, rates, (1000, 1000), 2.0, 0.05)
-    chosen = Chosen(Bins(np.zeros(1)), above, bet, 0.0)
-    counted = Binned(None, Event(True, 0.0, 0.0), 0.0, chosen.bins)
-    seen = Seen(counted, chosen, 0.1, (1000 * p[None], 1000 * q[None]), 0.05)
+    bet = choose_renyi_bet(ratios, rates, (1000, 1000), 2.0, 0.05)
+    chosen = BetChoice(Bins(np.zeros(1)), above, bet, 0.0)
+    counted = Binned(None, ThresholdEvent(True, 0.0, 0.0), 0.0, chosen.bins)
+    seen = DivergenceOutcome(counted, chosen, 0.1, (1000 * p[None], 1000 * q[None]), 0.05)
     assert [one.tolist() for one in seen._rates] == [one.tolist() for one in rates]
     assert seen.refuted
     assert 0.3 < seen.lower < math.log(p @ (p / q))
     assert seen.bin_counts(4.0).bound == pytest.approx(seen.lower / 4)
     assert seen.bin_counts(4.0).favours == ("dataset" if above else "neighbour")
-    assert seen.lower < _most(bet, 0.05)
+    assert seen.lower < _compute_largest_bet_bound(bet, 0.05)
 
 
 # Bets
 
 
 def test_bets_that_changed_have_rows_of_their_own_and_rows_end_where_an_epsilon_fell():
-    bettor = Bettor(Target(0.5, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    bettor = Bettor(BettingTarget(0.5, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
     rng = np.random.default_rng(4)
     on_p, on_q = rng.normal(1.5, 1, (300, 1)), rng.normal(0, 1, (300, 1))
     for start in range(0, 300, 7):  # whatever the pieces are
         bettor.feed(on_p[start : start + 7], on_q[start : start + 7])
     rows = bettor.bet_counts
     assert sum(row.pairs for row in rows) == 300 - 50
-    due = boundaries()
+    due = make_bet_boundaries()
     ends = [next(due) for _ in range(20)]
     breaks = {one - 50 for one in ends if one < 300}
     first_over = bettor._game.wealth.first_over
@@ -281,9 +301,9 @@ def test_bets_that_changed_have_rows_of_their_own_and_rows_end_where_an_epsilon_
 
 
 def test_scores_are_rounded_to_a_step_of_both_datasets():
-    huge = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    huge = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
     huge.feed(np.full((50, 1), 1e-9), np.full((50, 1), 1e6))
-    other = Bettor(Target(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
+    other = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
     other.feed(np.full((50, 1), 1e6), np.full((50, 1), 1e-9))
     assert huge._steps == other._steps == pytest.approx([1e-3])
 
@@ -302,7 +322,9 @@ def test_a_witness_is_counted_on_runs_that_chose_nothing(monkeypatch):
     monkeypatch.setattr(witness.outcomes, "is_observed", lambda _: True)
     monkeypatch.setattr(witness.Features, "of", lambda *_: lambda one: one)
     monkeypatch.setattr(
-        witness, "_counted_events", lambda layout, on, fresh, *_: handed.append((on, fresh)) or []
+        witness,
+        "_count_tried_events",
+        lambda layout, on, fresh, *_: handed.append((on, fresh)) or [],
     )
     assert witness.of(case_of(), drawer, 0.05, runs=100) is None
     ((on, fresh),) = handed
@@ -327,8 +349,8 @@ def test_share_0_alone_has_drawn_what_decides(share):
 def test_a_layout_is_of_the_outputs_of_every_candidate(monkeypatch):
     asked = []
     mechanism = SimpleNamespace(laid_out=lambda datasets, count, rngs: asked.append(datasets))
-    monkeypatch.setattr(outcomes, "_having", lambda case, *_: case)
-    monkeypatch.setattr(outcomes, "having", lambda *_: None)
+    monkeypatch.setattr(outcomes, "_set_case_layout", lambda case, *_: case)
+    monkeypatch.setattr(outcomes, "set_mechanism_layout", lambda *_: None)
     pairs = [Pair(np.array([n]), np.array([-n]), REPLACE_RECORD) for n in (1.0, 2.0)]
     candidates = tuple(SimpleNamespace(pair=one) for one in pairs)
     case = SimpleNamespace(candidates=candidates, mechanism=mechanism, pair=pairs[0])

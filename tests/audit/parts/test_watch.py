@@ -9,9 +9,9 @@ import pytest
 
 from dpaudit.auditing import watch as watching
 from dpaudit.auditing.distinguishing import ONE_PART
-from dpaudit.auditing.watch import Watch, numbered
+from dpaudit.auditing.watch import Watch, read_numbered_lines
 from dpaudit.errors import DataError
-from dpaudit.estimation.sequential.game import PILOT, Target
+from dpaudit.estimation.sequential.game import PILOT, BettingTarget
 from dpaudit.neighbours import Side
 
 BOTH = Side.DATASET, Side.NEIGHBOUR
@@ -30,7 +30,7 @@ BOTH = Side.DATASET, Side.NEIGHBOUR
     ],
 )
 def test_a_line_is_a_side_and_numbers(line, side, numbers):
-    assert watching._Numbers().output(3, line) == (BOTH[side], numbers)
+    assert watching._NumberLines().output(3, line) == (BOTH[side], numbers)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_line_is_a_side_and_numbers(line, side, numbers):
     ],
 )
 def test_what_is_no_side_or_no_double_is_refused_with_its_line(line, said):
-    lines = watching._Numbers()
+    lines = watching._NumberLines()
     lines.output(1, "side,value")  # a header
     with pytest.raises(DataError, match=f"^line 12: .*{said}"):
         lines.output(12, line)
@@ -70,7 +70,7 @@ def test_a_header_has_no_side_and_no_number(fields, is_header):
 
 
 def test_a_header_comes_first_and_all_lines_have_as_many_numbers():
-    lines = watching._Numbers()
+    lines = watching._NumberLines()
     assert lines.output(1, "side, one, two") is None
     assert lines.output(2, "0,1,2") == (Side.DATASET, [1.0, 2.0])
     assert lines.size == 2
@@ -135,14 +135,14 @@ def test_an_output_is_as_large_as_its_longest_line():
     ],
 )
 def test_lines_are_numbered_as_they_are_completed(chunks, lines):
-    assert list(numbered(chunks)) == lines
+    assert list(read_numbered_lines(chunks)) == lines
 
 
 def test_a_line_without_an_end_is_refused(monkeypatch):
     monkeypatch.setattr(watching, "_LONGEST_LINE", 8)
-    assert list(numbered([b"a\n12345678"])) == [[(1, "a")], [(2, "12345678")]]
+    assert list(read_numbered_lines([b"a\n12345678"])) == [[(1, "a")], [(2, "12345678")]]
     with pytest.raises(DataError, match=r"^line 2: "):
-        list(numbered([b"a\n", b"12345", b"6789"]))
+        list(read_numbered_lines([b"a\n", b"12345", b"6789"]))
 
 
 class Betting:
@@ -158,7 +158,7 @@ class Betting:
 
 
 def watch_of(**given):
-    found = Watch(Target(1.0, 0.0, 0.05))
+    found = Watch(BettingTarget(1.0, 0.0, 0.05))
     found.bettor = Betting(**given)
     return found
 
@@ -217,12 +217,12 @@ def test_of_objects_nothing_is_bet_on_before_a_layout_is_made(monkeypatch):
 
 @pytest.mark.parametrize(("attack", "parts"), [(None, True), ("linear-discriminant", False)])
 def test_parts_are_looked_at_where_no_attack_is_named(attack, parts):
-    found = Watch(Target(1.0, 0.0, 0.05), attack)
+    found = Watch(BettingTarget(1.0, 0.0, 0.05), attack)
     found.bettor = Betting()
     lines = [f'{{"{n % 2}": {{"a": {n}.5, "b": {n % 3}.25}}}}' for n in range(64)]
     found.take(enumerate(lines, start=1))
     assert (ONE_PART in found.distinguishers) is parts
-    plain = Watch(Target(1.0, 0.0, 0.05))
+    plain = Watch(BettingTarget(1.0, 0.0, 0.05))
     plain.bettor = Betting()
     plain.take(enumerate(["0,1", "1,2"], start=1))
     assert ONE_PART not in plain.distinguishers
@@ -235,9 +235,9 @@ def test_each_time_attacks_learn_with_randomness_of_its_own(monkeypatch):
         drawn.append(rng.random())
         return []
 
-    monkeypatch.setattr(watching, "fitted", fitted)
+    monkeypatch.setattr(watching, "fit_scores_in_order", fitted)
     for seed in (0, 0, 1):
-        found = Watch(Target(1.0, 0.0, 0.05), seed=seed)
+        found = Watch(BettingTarget(1.0, 0.0, 0.05), seed=seed)
         for _ in range(2):
             found._fitted(np.zeros((2, 1)), np.zeros((2, 1)))
     assert drawn[:2] == drawn[2:4]

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import dpaudit.auditing.witness as witness
-from dpaudit.auditing.witness import ATTEMPTS, _Counted, _Together
-from dpaudit.auditing.wording import Tried
-from dpaudit.estimation.counted import Event
+from dpaudit.auditing.witness import ATTEMPTS, _Together, _WitnessCount
+from dpaudit.auditing.wording import FeatureEvent
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
 from dpaudit.laws.features import OnePart
-from dpaudit.laws.layout import Column, Parted
+from dpaudit.laws.layout import LayoutColumn, Parted
 
 from .common import ALPHA, case_of
 
-REST = (Column("the rest", True), Column("the values of the rest", True))
-LAYOUT = Parted((Column("a", False), Column("b", False), *REST), {})
+REST = (LayoutColumn("the rest", True), LayoutColumn("the values of the rest", True))
+LAYOUT = Parted((LayoutColumn("a", False), LayoutColumn("b", False), *REST), {})
 RUNS = 400
 
 
@@ -31,8 +31,8 @@ def features(on_p, on_q):
 
 
 def counted_of(hits, above=True, lower=1.0, refutes=True):
-    tried = Tried(OnePart(0), (0,), Event(above, 0.5, 0.0))
-    return _Counted(tried, hits, lower, refutes)
+    tried = FeatureEvent(OnePart(0), (0,), ThresholdEvent(above, 0.5, 0.0))
+    return _WitnessCount(tried, hits, lower, refutes)
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -41,7 +41,7 @@ def test_each_try_is_counted_on_fresh_runs_at_its_share(swapped):
     on = features(*(sides[::-1] if swapped else sides))
     fewer = [(np.arange(RUNS) < hits).astype(float) for hits in (200, 20)]
     fresh = features(*(fewer[::-1] if swapped else fewer))
-    found = next(witness._counted_events(LAYOUT, on, fresh, case_of(), ALPHA))
+    found = next(witness._count_tried_events(LAYOUT, on, fresh, case_of(), ALPHA))
     alike = found.hits[::-1] if swapped else found.hits
     assert alike in ((200, 20), (RUNS - 200, RUNS - 20))
     expected = [
@@ -55,9 +55,9 @@ def test_each_try_is_counted_on_fresh_runs_at_its_share(swapped):
 
 def test_no_more_is_tried_once_something_refutes():
     on = features(np.ones(RUNS), np.zeros(RUNS))
-    assert len(list(witness._counted_events(LAYOUT, on, on, case_of(), ALPHA))) == 1
+    assert len(list(witness._count_tried_events(LAYOUT, on, on, case_of(), ALPHA))) == 1
     lenient = case_of(ApproximateDP(50.0, 0.0))
-    found = list(witness._counted_events(LAYOUT, on, on, lenient, ALPHA))
+    found = list(witness._count_tried_events(LAYOUT, on, on, lenient, ALPHA))
     assert [one.refutes for one in found] == [False] * len(found)
     assert len(found) == 2
     assert found[1].tried.columns == (0, 1)
@@ -65,7 +65,7 @@ def test_no_more_is_tried_once_something_refutes():
 
 def test_nothing_that_varies_is_nothing_to_try():
     on = [np.zeros((RUNS, 4)), np.zeros((RUNS, 4))]
-    assert list(witness.attempts(LAYOUT, *on, 0.0)) == []
+    assert list(witness.make_event_attempts(LAYOUT, *on, 0.0)) == []
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -74,7 +74,7 @@ def test_values_among_few_are_scored_by_where_they_are_more_frequent(swapped):
     sides = [np.tile([1.0, 3.0, 5.0, 7.0], RUNS), np.tile([0.0, 2.0, 4.0, 6.0], RUNS)]
     sides = sides[::-1] if swapped else sides
     on = [np.column_stack([side, np.zeros((len(side), 3))]) for side in sides]
-    found = next(witness.attempts(LAYOUT, *on, 0.0))
+    found = next(witness.make_event_attempts(LAYOUT, *on, 0.0))
     hits = [found.event.hits(found.score(side)) for side in on]
     assert sorted(hits) == [0, 4 * RUNS]
     assert found.event.above == (hits[0] > 0)
@@ -86,9 +86,9 @@ def test_values_among_few_are_scored_by_where_they_are_more_frequent(swapped):
 def test_a_curve_is_compared_in_its_own_number():
     case = case_of(GaussianDP(1.0), 0.01)
     epsilon = GaussianDP(1.0).epsilon(0.01)
-    assert witness._claimed(case) == 1.0
+    assert witness._get_claimed_number(case) == 1.0
     assert witness._in_currency(case, epsilon) == pytest.approx(1.0)
-    assert witness._claimed(case_of(ApproximateDP(0.7, 0.01), 0.01)) == 0.7
+    assert witness._get_claimed_number(case_of(ApproximateDP(0.7, 0.01), 0.01)) == 0.7
     assert witness._in_currency(case_of(), 0.3) == 0.3
 
 
@@ -98,7 +98,7 @@ def test_the_complement_has_its_own_counts_and_certifies_the_lesser_bound(above,
     hits = (390, 100) if above else (100, 390)
     best = counted_of(hits, above, lower)
     words = SimpleNamespace(of=lambda tried, hits: ("the event", True))
-    _, found = witness._said(best, words, case_of(), RUNS, ALPHA)
+    _, found = witness._choose_plain_event(best, words, case_of(), RUNS, ALPHA)
     assert found.hits == (RUNS - hits[0], RUNS - hits[1])
     share = ALPHA / ATTEMPTS
     # the complement favours the other side, so its hits there come first
@@ -106,7 +106,7 @@ def test_the_complement_has_its_own_counts_and_certifies_the_lesser_bound(above,
     again = joint_lower_bound(*favoured, RUNS, RUNS, delta=0.0, alpha=share)
     assert found.lower == min(lower, again)
     plainly = SimpleNamespace(of=lambda tried, hits: ("the event", False))
-    assert witness._said(best, plainly, case_of(), RUNS, ALPHA) == ("the event", best)
+    assert witness._choose_plain_event(best, plainly, case_of(), RUNS, ALPHA) == ("the event", best)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_complement_has_its_own_counts_and_certifies_the_lesser_bound(above,
 )
 def test_an_event_never_seen_on_one_side_is_said_to_be_so(hits, refutes, said):
     best = counted_of(hits, lower=2.34567, refutes=refutes)
-    found = witness._witness(best, "`a` > 1", LAYOUT, case_of(), (RUNS, 5000), ALPHA)
+    found = witness._make_witness(best, "`a` > 1", LAYOUT, case_of(), (RUNS, 5000), ALPHA)
     assert (said is not None) is ("never seen" in found.sentence)
     assert said is None or said in found.sentence
     assert (found.on_dataset, found.on_neighbour, found.runs) == (*hits, RUNS)
@@ -155,10 +155,10 @@ def result_of(favoured, other, runs, **more):
 def test_a_rare_event_is_given_twice_the_runs_that_would_refute():
     case, trials = case_of(), 10**6
     usual = result_of(trials // 2, 0, trials)
-    assert witness._enough(usual, case, ALPHA) == 3000
-    assert witness._certified(usual) == (trials // 2, 0, trials)
+    assert witness._estimate_witness_runs(usual, case, ALPHA) == 3000
+    assert witness._get_certified_counts(usual) == (trials // 2, 0, trials)
     rare = result_of(2000, 100, trials)
-    runs = witness._enough(rare, case, ALPHA)
+    runs = witness._estimate_witness_runs(rare, case, ALPHA)
     doubled = [3000 * 2**k for k in range(9)]
 
     def refutes(size):
@@ -167,13 +167,16 @@ def test_a_rare_event_is_given_twice_the_runs_that_would_refute():
         return joint_lower_bound(hits, others, size, size, delta=0.0, alpha=share) > 1.0
 
     assert runs == 2 * next(size for size in doubled if refutes(size))
-    assert witness._certified(SimpleNamespace(counts={})) is None
-    assert witness._enough(SimpleNamespace(counts={}, trials=trials), case, ALPHA) == 3000
+    assert witness._get_certified_counts(SimpleNamespace(counts={})) is None
+    assert (
+        witness._estimate_witness_runs(SimpleNamespace(counts={}, trials=trials), case, ALPHA)
+        == 3000
+    )
 
 
 def test_what_meets_the_claim_explains_and_refutes_nothing():
     on = features(*[(np.arange(RUNS) < hits).astype(float) for hits in (300, 10)])
-    lower = next(witness._counted_events(LAYOUT, on, on, case_of(), ALPHA)).lower
+    lower = next(witness._count_tried_events(LAYOUT, on, on, case_of(), ALPHA)).lower
     for claimed, refutes in ((lower, False), (np.nextafter(lower, 0), True)):
         case = case_of(ApproximateDP(float(claimed), 0.0))
-        assert next(witness._counted_events(LAYOUT, on, on, case, ALPHA)).refutes is refutes
+        assert next(witness._count_tried_events(LAYOUT, on, on, case, ALPHA)).refutes is refutes

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing.wording import Tried, Words, first_said, plainness_of
-from dpaudit.estimation.counted import Event
+from dpaudit.auditing.wording import FeatureEvent, Words, first_said, plainness_of
+from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.laws.features import OnePart
-from dpaudit.laws.layout import INFINITE, Column
+from dpaudit.laws.layout import INFINITE, LayoutColumn
 from dpaudit.laws.leaves import ABSENT
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.records import showing
+from dpaudit.records import set_records_shown
 
 
 class Telling:
@@ -87,11 +87,11 @@ def test_no_run_is_drawn_for_what_is_no_text():
 def test_an_event_of_a_number_is_said_by_its_side_and_by_what_is_odd_beyond(
     above, sign, threshold, usual, words, complement
 ):
-    told = words_of(None, 10, columns=[Column("output", False, True)])
+    told = words_of(None, 10, columns=[LayoutColumn("output", False, True)])
     odd = np.array([[INFINITE], [-INFINITE], [1.5e300], [0.0]])
     told = replace(told, fresh=(odd, odd))
-    tried = Tried(OnePart(0, sign), (0,), Event(above, threshold, 0.0))
-    with showing():
+    tried = FeatureEvent(OnePart(0, sign), (0,), ThresholdEvent(above, threshold, 0.0))
+    with set_records_shown():
         assert told.of(tried, (usual, 12)) == (words, complement)
 
 
@@ -100,9 +100,9 @@ def test_an_event_of_a_number_is_said_by_its_side_and_by_what_is_odd_beyond(
     [(True, 5, "farther"), (False, 5, "less far"), (True, 11, "less far")],
 )
 def test_a_distance_from_a_centre_is_said_with_its_centre(above, usual, how):
-    told = words_of(None, 10, columns=[Column("output", False, True)])
-    tried = Tried(OnePart(0, 1, centre=4.0), (0,), Event(above, 1.5, 0.0))
-    with showing():
+    told = words_of(None, 10, columns=[LayoutColumn("output", False, True)])
+    tried = FeatureEvent(OnePart(0, 1, centre=4.0), (0,), ThresholdEvent(above, 1.5, 0.0))
+    with set_records_shown():
         said = told.of(tried, (12, usual))
     assert said == (f"`output` {how} than 1.5 from 4", usual == 11)
 
@@ -122,5 +122,5 @@ def test_a_distance_from_a_centre_is_said_with_its_centre(above, usual, how):
 )
 def test_what_says_most_is_first_and_codes_before_numbers(path, place):
     assert first_said(path) == place
-    assert plainness_of(Column(path, True, True), None) == (place, False)
-    assert plainness_of(Column(path, False, True), None) == (place, True)
+    assert plainness_of(LayoutColumn(path, True, True), None) == (place, False)
+    assert plainness_of(LayoutColumn(path, False, True), None) == (place, True)

@@ -17,9 +17,9 @@ import pytest
 import dpaudit
 from dpaudit.execution import Limits
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.neighbours.found import found_pair
+from dpaudit.neighbours.found import find_pair_relation
 from dpaudit.scan.certify import Sizes, certified
-from dpaudit.scan.environments import Place
+from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.foreign import Foreign
 from dpaudit.verification import Reader
 
@@ -130,8 +130,8 @@ def test_a_store_gives_the_same_verdict_again(module, name, seed, tmp_path):
 
 def scanned(folder, module, name, seed):
     """Return what a scan certifies of a function in a package's environment."""
-    file, pair = str(folder / f"{module}_scanned.py"), found_pair(*PAIR, None)[0]
-    with Place(None, "1.0").crew(Limits()) as crew:
+    file, pair = str(folder / f"{module}_scanned.py"), find_pair_relation(*PAIR, None)[0]
+    with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         mechanism = Foreign(crew, file, name, {"epsilon": 1.0}, distribution="No-One")
         return certified(mechanism, pair, PureDP(1.0), Sizes(200, 600), 1e-4, seed=seed)
 

@@ -10,9 +10,9 @@ import pytest
 
 import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.laws.fresh import Fresh, another
+from dpaudit.laws.fresh import Fresh, draw_similar_value
 from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.observed import Reading, as_mechanism
+from dpaudit.laws.observed import ObservationSettings, as_mechanism
 
 pytest_plugins = "pytester"
 PAIR = [0.0, 2.0], [0.0, 1.0]
@@ -76,13 +76,15 @@ def test_one_output_a_process_is_one_draw_per_deployment():
     from dpaudit.auditing.run import audit_case
     from dpaudit.extension.settings import Settings
     from dpaudit.guarantees.kinds import ApproximateDP
-    from dpaudit.laws.isolated import referred
-    from dpaudit.neighbours.found import found_pair
+    from dpaudit.laws.isolated import isolate_reference
+    from dpaudit.neighbours.found import find_pair_relation
 
     verdicts = []
     for epsilon in (1.0, 0.1):
-        mechanism = referred("keyed:made", Isolation(), Reading(fresh="process"))
-        pair = found_pair(*PAIR, None)[0]
+        mechanism = isolate_reference(
+            "keyed:made", Isolation(), ObservationSettings(fresh="process")
+        )
+        pair = find_pair_relation(*PAIR, None)[0]
         case, statement = own_case(mechanism, pair, claimed=ApproximateDP(epsilon, 0.0))
         settings = Settings(trials=300, delta=0.0)
         verdicts.append(audit_case(case, settings, statement=statement).verdict)
@@ -117,7 +119,7 @@ def test_one_process_makes_no_others(keyed):
 )
 def test_another_value_is_another_one_of_the_same_kind(like):
     rng = np.random.default_rng(1)
-    one, other = another(like, "it", rng), another(like, "it", rng)
+    one, other = draw_similar_value(like, "it", rng), draw_similar_value(like, "it", rng)
     assert type(one) is type(like)
     if isinstance(like, np.random.Generator):
         assert one.random() != other.random()
@@ -135,7 +137,7 @@ def test_what_is_vectorised_is_called_for_every_output():
     def count():
         key[0] += 1
 
-    mechanism = as_mechanism(kept, Reading(fresh=count))
+    mechanism = as_mechanism(kept, ObservationSettings(fresh=count))
     assert mechanism.sample([0.0], 3, np.random.default_rng(0)) == [1.0, 2.0, 3.0]
 
 

@@ -25,8 +25,8 @@ from dpaudit.auditing.api import own_case
 from dpaudit.auditing.run import run_case
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.isolated import Isolation, referred
-from dpaudit.neighbours.found import found_pair
+from dpaudit.laws.isolated import Isolation, isolate_reference
+from dpaudit.neighbours.found import find_pair_relation
 
 from . import kept, varying
 from .folder import HERE, reached
@@ -101,7 +101,9 @@ def of_broken(folder, tmp_path_factory):
 
 def audited_by_text(given, seed):
     case, words = own_case(
-        referred(given, Isolation()), found_pair(*PAIR, None)[0], claimed=ApproximateDP(1.0, 0.0)
+        isolate_reference(given, Isolation()),
+        find_pair_relation(*PAIR, None)[0],
+        claimed=ApproximateDP(1.0, 0.0),
     )
     settings = Settings(trials=600, delta=0.0, seed=seed, confidence=0.9999)
     found = run_case(case, settings, statement=words)

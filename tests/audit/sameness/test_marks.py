@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.laws.isolated import Isolation, referred
+from dpaudit.laws.isolated import Isolation, isolate_reference
 from dpaudit.laws.marks import marks_of_processes
 
 PAIR = [1.0, 2.0, 3.0], [1.0, 2.0, 2.0]
@@ -28,7 +28,7 @@ def audited(mechanism):
 
 
 def marks_of(name, trials=6):
-    mechanism = referred(f"marked:{name}", Isolation()).mechanism
+    mechanism = isolate_reference(f"marked:{name}", Isolation()).mechanism
     try:
         return marks_of_processes(
             mechanism, PAIR, trials, [np.random.default_rng(n) for n in range(2)]

@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpaudit.auditing.sameness import Answers, _is_read, _nearly_one, _unvarying, _varies
-from dpaudit.estimation.counted import Counted, Event
+from dpaudit.auditing.sameness import (
+    CallOutputs,
+    _find_unvarying_columns,
+    _is_read,
+    _is_varying_within_process,
+    _nearly_one,
+)
+from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent
 
 OWNERS = np.repeat(np.arange(4), 5)  # four processes, five answers each
 ONE = np.full(20, 7.0)
@@ -35,8 +41,8 @@ def with_others(values, *places):
     ],
 )
 def test_answers_vary_where_a_process_gives_others_after_its_first(values, varies):
-    assert _varies(values, OWNERS) is varies
-    assert _varies(-values, OWNERS) is varies
+    assert _is_varying_within_process(values, OWNERS) is varies
+    assert _is_varying_within_process(-values, OWNERS) is varies
 
 
 @pytest.mark.parametrize(
@@ -47,7 +53,7 @@ def test_all_but_a_few_answers_are_one(places, one):
 
 
 def counted(column, *, above=True, threshold=7.2):
-    return Counted(lambda rows: rows[:, column], Event(above, threshold, 0.0))
+    return ScoreEvent(lambda rows: rows[:, column], ThresholdEvent(above, threshold, 0.0))
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -56,7 +62,7 @@ def test_an_event_reads_the_column_that_changes_it_on_either_side(side, above):
     rows = [np.stack([ONE, ONE], axis=1), np.stack([ONE + 1, ONE + 1], axis=1)]
     if side:
         rows = rows[::-1]
-    found = Answers((rows[0], rows[1]), (OWNERS, OWNERS))
+    found = CallOutputs((rows[0], rows[1]), (OWNERS, OWNERS))
     assert _is_read(found, counted(0, above=above), 0, by_score=False)
     assert not _is_read(found, counted(0, above=above), 1, by_score=False)
     far = counted(0, above=above, threshold=100.0)
@@ -72,10 +78,10 @@ def test_a_column_that_is_read_on_one_side_alone_is_read():
         return np.where(rows[:, 1] > 0, rows[:, 0], 0.0)
 
     open_, closed = np.ones(20), np.zeros(20)
-    one = Counted(score, Event(True, 7.2, 0.0))
+    one = ScoreEvent(score, ThresholdEvent(True, 7.2, 0.0))
     rows = np.stack([ONE, open_], axis=1), np.stack([ONE + 1, closed], axis=1)
     for sides in (rows, rows[::-1]):
-        assert _is_read(Answers(sides, (OWNERS, OWNERS)), one, 0, by_score=False)
+        assert _is_read(CallOutputs(sides, (OWNERS, OWNERS)), one, 0, by_score=False)
 
 
 NOISE = np.random.default_rng(2).normal(size=20)
@@ -95,8 +101,11 @@ NOISE = np.random.default_rng(2).normal(size=20)
 )
 def test_what_never_varies_is_kept_by_processes_or_one_on_a_side(values, other, kept, same):
     rows = values[:, None], other[:, None]
-    found = Answers(rows, (OWNERS, OWNERS))
-    assert _unvarying(found, counted(0), by_score=True) == (kept, [(n, 0) for n in same])
+    found = CallOutputs(rows, (OWNERS, OWNERS))
+    assert _find_unvarying_columns(found, counted(0), by_score=True) == (
+        kept,
+        [(n, 0) for n in same],
+    )
 
 
 def test_each_side_has_the_processes_of_its_own_answers():
@@ -104,5 +113,5 @@ def test_each_side_has_the_processes_of_its_own_answers():
     rows = NOISE[:, None], NOISE[::-1][:, None]
     alone = np.arange(20)
     for owners, side in (((alone, OWNERS), 0), ((OWNERS, alone), 1)):
-        _, same = _unvarying(Answers(rows, owners), counted(0), by_score=True)
+        _, same = _find_unvarying_columns(CallOutputs(rows, owners), counted(0), by_score=True)
         assert same == [(side, 0)]

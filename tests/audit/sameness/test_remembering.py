@@ -15,8 +15,8 @@ from dpaudit.auditing.run import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.isolated import Isolation, isolated, referred
-from dpaudit.neighbours.found import found_pair
+from dpaudit.laws.isolated import Isolation, isolate_mechanism, isolate_reference
+from dpaudit.neighbours.found import find_pair_relation
 from dpaudit.replaying.api import replay
 
 from .folder import reached
@@ -43,7 +43,9 @@ def reachable(folder, monkeypatch):
 
 
 def audited(placed, seed):
-    case, words = own_case(placed, found_pair(*PAIR, None)[0], claimed=ApproximateDP(1.0, 0.0))
+    case, words = own_case(
+        placed, find_pair_relation(*PAIR, None)[0], claimed=ApproximateDP(1.0, 0.0)
+    )
     settings = Settings(trials=600, delta=0.0, seed=seed, confidence=0.9999)
     try:
         return audit_case(case, settings, statement=words)
@@ -64,7 +66,7 @@ def test_there_are_ten_of_either():
 @SEEDS
 @pytest.mark.parametrize("name", sorted(PRIVATE))
 def test_no_private_one_is_accused(name, seed):
-    given = referred(f"remembering_private:{name}", Isolation())
+    given = isolate_reference(f"remembering_private:{name}", Isolation())
     assert verdict_of(given, seed) in ("withheld", "not refuted")
 
 
@@ -72,11 +74,13 @@ def test_no_private_one_is_accused(name, seed):
 @SEEDS
 @pytest.mark.parametrize("name", sorted(BROKEN))
 def test_no_broken_one_is_missed(name, seed):
-    assert verdict_of(referred(f"remembering_broken:{name}", Isolation()), seed) == "refuted"
+    assert (
+        verdict_of(isolate_reference(f"remembering_broken:{name}", Isolation()), seed) == "refuted"
+    )
 
 
 def test_the_reason_says_that_the_first_call_leaks():
-    found = audited(referred("remembering_broken:first_call_of_a_class", Isolation()), 0)
+    found = audited(isolate_reference("remembering_broken:first_call_of_a_class", Isolation()), 0)
     assert (found.verdict, found.reason[:19]) == ("refuted", "At the first call: ")
 
 
@@ -89,7 +93,7 @@ def test_a_function_of_a_cell_is_audited_at_its_first_call_too(folder, name):
     exec(compile(path.read_text(), "<cell>", "exec"), space)
     carries = name in ("first_call_of_a_list", "first_call_of_a_number")
     expected = "withheld" if carries else "refuted"
-    assert verdict_of(isolated(space[name], Isolation()), 0) == expected
+    assert verdict_of(isolate_mechanism(space[name], Isolation()), 0) == expected
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from dpaudit.auditing.run import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.isolated import Isolation, referred
-from dpaudit.laws.observed import Reading
-from dpaudit.neighbours.found import found_pair
+from dpaudit.laws.isolated import Isolation, isolate_reference
+from dpaudit.laws.observed import ObservationSettings
+from dpaudit.neighbours.found import find_pair_relation
 
 from .folder import reached
 from .kept import KEPT
@@ -41,8 +41,8 @@ def verdict(folder, monkeypatch):
     monkeypatch.setenv("VARYING_SCALE", "0.1")
 
     def of(reference, seed, trials=600, ignore=()):
-        pair, reading = found_pair(*PAIR, None)[0], Reading(ignore=ignore)
-        placed = referred(reference, Isolation(), reading)
+        pair, reading = find_pair_relation(*PAIR, None)[0], ObservationSettings(ignore=ignore)
+        placed = isolate_reference(reference, Isolation(), reading)
         case, words = own_case(placed, pair, claimed=ApproximateDP(1.0, 0.0), reading=reading)
         settings = Settings(trials=trials, delta=0.0, seed=seed, confidence=0.9999)
         try:

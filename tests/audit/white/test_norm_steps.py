@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import binom
 
 from dpaudit.accounting.events import ExponentialNormRelease
-from dpaudit.accounting.proved import proved_bracket
+from dpaudit.accounting.proved import bound_proved_epsilon
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.exact_loss import Direction, TiltedLosses, lower_end, upper_end
+from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, lower_end, upper_end
 from dpaudit.laws.steps import ExponentialNormSteps
 
 from .steps import Drifting, FixedNorm, evidence, norm_steps, unit_pair
@@ -20,7 +20,7 @@ def exact(steps, rate, dimension, delta):
     release = ExponentialNormRelease(
         sensitivity=1.0, noise_rate=rate, dimension=dimension, count=steps
     )
-    bracket = proved_bracket(release, delta)
+    bracket = bound_proved_epsilon(release, delta)
     assert bracket.upper - bracket.lower < 1e-6
     return bracket.upper
 
@@ -73,7 +73,7 @@ def misses(mechanism, pair, truth, delta, tilt, repetitions, trials=300, alpha=0
         for one, other in zip(*(np.split(x, repetitions + 1) for x in (loss, log_mgf)), strict=True)
     ]
     for part in parts[1:]:
-        both = [Direction(part, parts[0])]
+        both = [LossDirection(part, parts[0])]
         lower = lower_end(both, math.log(delta), alpha)
         upper = upper_end(both, math.log(delta), alpha)
         counts += (lower > truth, upper is not None and upper < truth)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing import largest_loss as pure
-from dpaudit.auditing.largest_loss import climb
+from dpaudit.auditing.largest_loss import search_largest_loss
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.laws.enclosed import squared_distance
+from dpaudit.laws.enclosed import compute_exact_squared_distance
 from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
@@ -329,7 +329,7 @@ def test_squared_distances_are_exact_over_all_exponents(scale):
         (Fraction(a) - Fraction(b)) ** 2
         for a, b in zip(point.tolist(), centre.tolist(), strict=True)
     )
-    assert squared_distance(point, centre) == exact
+    assert compute_exact_squared_distance(point, centre) == exact
 
 
 # The ascent
@@ -343,7 +343,7 @@ def test_the_ascent_spends_no_more_than_its_budget_and_never_falls():
         return -np.sum(points**2, axis=1)
 
     starts = np.random.default_rng(0).standard_normal((10, 3))
-    peak = climb(loss, starts, 537, np.random.default_rng(1))
+    peak = search_largest_loss(loss, starts, 537, np.random.default_rng(1))
     assert sum(calls) == peak.evaluated <= 537
     assert peak.loss >= (-np.sum(starts**2, axis=1)).max()
     assert peak.loss > -1e-3
@@ -354,19 +354,19 @@ def test_the_ascent_skips_what_is_not_a_number():
         with np.errstate(invalid="ignore"):
             return np.sqrt(1 - np.sum(points**2, axis=1))
 
-    peak = climb(loss, np.full((4, 2), 0.5), 400, np.random.default_rng(1))
+    peak = search_largest_loss(loss, np.full((4, 2), 0.5), 400, np.random.default_rng(1))
     assert math.isfinite(peak.loss)
     assert peak.loss <= 1
 
 
 def test_an_ascent_from_nowhere_is_refused():
     with pytest.raises(InvalidArgument, match="starts"):
-        climb(lambda x: x[:, 0], np.empty((0, 2)), 10, np.random.default_rng(0))
+        search_largest_loss(lambda x: x[:, 0], np.empty((0, 2)), 10, np.random.default_rng(0))
 
 
 def test_the_largest_loss_is_looked_for_on_both_sides():
     pair = unit_pair(2)
-    (one, _), (other, _) = pure._both(pair)
+    (one, _), (other, _) = pure._get_pair_directions(pair)
     assert one is pair
     assert np.array_equal(other.dataset, pair.neighbour)
     assert np.array_equal(other.neighbour, pair.dataset)

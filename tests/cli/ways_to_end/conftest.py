@@ -15,9 +15,13 @@ def here(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WAYS_TO_END", str(os.getpid()))
     # Pictures take most of the time of a report, and have tests of their own.
-    monkeypatch.setattr(render, "_drawn", lambda document, index: {"numbers": "<svg></svg>"})
-    monkeypatch.setattr(render, "_overview", lambda report: None)
-    monkeypatch.setattr("dpaudit.selftest.write.draw", lambda result, kind: b"<svg></svg>")
+    monkeypatch.setattr(
+        render, "_render_cached_figures", lambda document, index: {"numbers": "<svg></svg>"}
+    )
+    monkeypatch.setattr(render, "_render_overview_figure", lambda report: None)
+    monkeypatch.setattr(
+        "dpaudit.selftest.write.draw_selftest_picture", lambda result, kind: b"<svg></svg>"
+    )
     # What a suite run in the background ignores, it has to hear of here.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     place = Here(tmp_path, monkeypatch, capsys)

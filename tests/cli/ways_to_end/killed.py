@@ -44,8 +44,8 @@ def prepare(names):
     every = CLAIMS.all()
     few = {name: every[name] for name in names}
     publish.registry.CLAIMS = SimpleNamespace(all=lambda: few, get=few.__getitem__)
-    render._drawn = lambda document, index: {"numbers": "<svg></svg>"}
-    render._overview = lambda report: None
+    render._render_cached_figures = lambda document, index: {"numbers": "<svg></svg>"}
+    render._render_overview_figure = lambda report: None
 
 
 def run(folder, arguments, last=None):

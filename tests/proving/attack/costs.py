@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Universe
 
 from .choices import Stream
@@ -55,7 +55,7 @@ def attack_releases(seed: int, effort: Effort = CHEAP) -> Cost:
         return Cost()
     try:
         with effort.spend():
-            bound = bound_trace(Trace(universe, (Path(program),)))
+            bound = bound_trace(FunctionTrace(universe, (Path(program),)))
     except NotProved:
         return Cost()
     try:

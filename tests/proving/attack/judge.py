@@ -12,9 +12,9 @@ import numpy as np
 from flint import ctx
 from numpy.typing import NDArray
 
-from dpaudit.proving.distances.facts import Facts, Rows
+from dpaudit.proving.distances.facts import Facts, RowOrigins
 from dpaudit.proving.program import Node, Program
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Distance
 
 from .exact import (
@@ -115,14 +115,14 @@ class Claim:
         return bool(self.ratio[self.best] > 1 + TOLERANCE)
 
 
-def kinds_of(program: Program) -> tuple[Kind, ...]:
+def kinds_of(program: Program) -> tuple[NodeKind, ...]:
     """Return private for what stems from records, and public for all else, coins too."""
-    kinds: list[Kind] = []
+    kinds: list[NodeKind] = []
     for node in program.nodes:
         is_private = node.operation in ("data", "size") or any(
-            kinds[one] is Kind.PRIVATE for one in node.operands
+            kinds[one] is NodeKind.PRIVATE for one in node.operands
         )
-        kinds.append(Kind.PRIVATE if is_private else Kind.PUBLIC)
+        kinds.append(NodeKind.PRIVATE if is_private else NodeKind.PUBLIC)
     return tuple(kinds)
 
 
@@ -313,7 +313,7 @@ def _measure_moves(facts: Facts, measured: Measured, pairs: Pairs) -> Iterator[C
 
 
 def _measure_standing(
-    rows: Rows, one: NDArray[Any], other: NDArray[Any], pairs: Pairs
+    rows: RowOrigins, one: NDArray[Any], other: NDArray[Any], pairs: Pairs
 ) -> Iterator[Claim]:
     """Yield whether rows move that none of the records that differ stands in."""
     if len(other) != len(pairs) or len(one) != len(pairs) or not pairs.differs.size:

@@ -12,14 +12,14 @@ from unittest import mock
 import numpy as np
 
 from dpaudit.proving.distances import settling
-from dpaudit.proving.distances.facts import Facts, Rows
+from dpaudit.proving.distances.facts import Facts, RowOrigins
 from dpaudit.proving.distances.rules import RULES, counts, entrywise, products, structure, sums
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
 from dpaudit.proving.events import bound, composition, releases, selection
 from dpaudit.proving.program import Node
 from dpaudit.proving.universe import Distance
 
-Change = Callable[[Facts, Knowledge, Node], Facts]
+Change = Callable[[Facts, RuleKnowledge, Node], Facts]
 
 
 def scaled(facts: Facts, factor: float) -> Facts:
@@ -38,7 +38,7 @@ def after(operation: str, change: Change) -> Iterator[None]:
     """Change what the rule of an operation says."""
     rule = RULES[operation]
 
-    def wrong(knowledge: Knowledge, node: Node) -> Facts:
+    def wrong(knowledge: RuleKnowledge, node: Node) -> Facts:
         found = rule(knowledge, node)
         return found if found.refusal else change(found, knowledge, node)
 
@@ -46,32 +46,32 @@ def after(operation: str, change: Change) -> Iterator[None]:
         yield
 
 
-def _halve(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _halve(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     return scaled(facts, 0.5)
 
 
-def _as_operand(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _as_operand(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     """Move as far as the first operand."""
     one = knowledge.facts(node.operands[0])
     same = one.distance.tighten(facts.distance)
     return replace(facts, distance=same, moves=np.minimum(facts.moves, one.moves))
 
 
-def _forget_records(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _forget_records(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     """Let a row depend on the first of its records alone."""
     if facts.rows is None or not facts.rows.records:
         return facts
-    return replace(facts, rows=Rows(facts.rows.records[:1], facts.rows.axis))
+    return replace(facts, rows=RowOrigins(facts.rows.records[:1], facts.rows.axis))
 
 
-def _in_place(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _in_place(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     """Let rows that were taken stand where they stood before."""
     one = knowledge.facts(node.operands[0])
     is_alike = node.shape == knowledge.program.nodes[node.operands[0]].shape
     return replace(facts, rows=one.rows) if is_alike else facts
 
 
-def _one_end(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _one_end(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     """Clip the end that a minimum has, and let the other be that of the number."""
     ends = [knowledge.facts(one) for one in node.operands]
     return replace(
@@ -79,33 +79,33 @@ def _one_end(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def _nowhere(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _nowhere(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     return scaled(facts, 0.0) if facts.distance.linf < math.inf else facts
 
 
-def _whole(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _whole(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     return replace(facts, is_integer=True)
 
 
-def _flat(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _flat(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     """Move as far in L1 as in one entry."""
     most = facts.distance.linf
     return replace(facts, distance=Distance(most, most, most), moves=facts.moves[2:].repeat(3, 0))
 
 
-def _one_branch(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _one_branch(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     """Move as far as the branches, as if the condition were public."""
     branches = [knowledge.facts(one).distance for one in node.operands[1:]]
     l1, l2, linf = (max(getattr(one, name) for one in branches) for name in ("l1", "l2", "linf"))
     return replace(facts, distance=facts.distance.tighten(Distance(l1, l2, linf)))
 
 
-def _no_jump(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _no_jump(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     one = knowledge.facts(node.operands[0])
     return replace(facts, change=np.minimum(facts.change, one.change))
 
 
-def _positive_low(facts: Facts, knowledge: Knowledge, node: Node) -> Facts:
+def _positive_low(facts: Facts, knowledge: RuleKnowledge, node: Node) -> Facts:
     one = knowledge.facts(node.operands[0])
     return replace(facts, low=np.minimum(np.abs(one.low), np.abs(one.high)))
 
@@ -124,20 +124,22 @@ def rule(operation: str, wrong: Rule) -> Iterator[None]:
         yield
 
 
-def _multiply_without_cross_term(knowledge: Knowledge, node: Node) -> Facts:
+def _multiply_without_cross_term(knowledge: RuleKnowledge, node: Node) -> Facts:
     one, other = (knowledge.facts(index) for index in node.operands)
     low, high = products.product_ends(one.low, one.high, other.low, other.high)
     slopes = [np.maximum(np.abs(other.low), np.abs(other.high)), np.zeros(())]
-    return entrywise.combine(knowledge, node, slopes, low, high)
+    return entrywise.combine_entrywise_facts(knowledge, node, slopes, low, high)
 
 
-def _divide_anyhow(knowledge: Knowledge, node: Node) -> Facts:
+def _divide_anyhow(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Divide as if no divisor were 0: by those that lie farther from it."""
     one, other = (knowledge.facts(index) for index in node.operands)
     most = np.maximum(np.abs(other.low), np.abs(other.high))
     shown = replace(other, low=np.maximum(most, 1e-3), high=np.maximum(most, 1e-3))
     low, high = products._quotient_ends(one, shown)
-    return entrywise.combine(knowledge, node, [1 / shown.low, 1 / shown.low], low, high)
+    return entrywise.combine_entrywise_facts(
+        knowledge, node, [1 / shown.low, 1 / shown.low], low, high
+    )
 
 
 def _one_copy(*_: Any) -> float:
@@ -153,7 +155,7 @@ _TOTAL = settling.total
 
 def _sizes_replaced(universe: Any, one: Facts) -> Any:
     """Add records as if they were replaced: by how far apart they are."""
-    return one.change if np.isfinite(one.change).all() else settling.magnitude(one)
+    return one.change if np.isfinite(one.change).all() else settling.compute_magnitude(one)
 
 
 _MOVES_OF_COUNTS = counts._moves_of_counts

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpaudit.proving.distances.refinements import ranges
 from dpaudit.proving.program import Node, Program
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Distance, Universe
 
 from .exact import Undecided
@@ -31,7 +31,7 @@ from .pairs import Neighbours, Pairs, constants_of
 from .silence import silence_numpy
 from .stacked import evaluate_stacked
 
-MakesProver = Callable[[Program, Universe, tuple[Kind, ...]], Prover]
+MakesProver = Callable[[Program, Universe, tuple[NodeKind, ...]], Prover]
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Attack:
         self.program, self.universe = program, universe
         kinds = kinds_of(program)
         self.prover = make_prover(program, universe, kinds)
-        self.nodes = [n for n in program.nodes if kinds[n.index] is Kind.PRIVATE]
+        self.nodes = [n for n in program.nodes if kinds[n.index] is NodeKind.PRIVATE]
         self.generator = np.random.default_rng([seed, 1])
         self.neighbours = Neighbours(universe, constants_of(program), self.generator)
         self.whole = {n.parameters["part"]: n.dtype for n in self.nodes if n.operation == "data"}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpaudit.proving.events.bound import bound_trace
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Universe
 
 from .choices import Choices, Stream
@@ -130,7 +130,7 @@ def attack_choice(seed: int, effort: Effort = CHEAP) -> Cost:
         return Cost()
     try:
         with effort.spend():
-            bound = bound_trace(Trace(universe, (Path(choice.program),)))
+            bound = bound_trace(FunctionTrace(universe, (Path(choice.program),)))
     except NotProved:
         return Cost()
     try:

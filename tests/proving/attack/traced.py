@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dpaudit.errors import InvalidArgument
 from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.events.bound import Bound, bound_trace
-from dpaudit.proving.program import OtherPath, evaluate
+from dpaudit.proving.program import OtherPath, evaluate_program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.reading import read_trace
-from dpaudit.proving.trace import Trace
+from dpaudit.proving.trace import FunctionTrace
 
 from .choices import Stream
 from .costs import compare_cost
@@ -101,7 +101,7 @@ def attack_function(seed: int, effort: Effort = CHEAP, runs: int = RUNS) -> Outc
 
 
 def find_faults(
-    source: Source, function: Callable[..., Any], trace: Trace, bound: Bound, seed: int
+    source: Source, function: Callable[..., Any], trace: FunctionTrace, bound: Bound, seed: int
 ) -> Iterator[str]:
     """Yield what is wrong with the proof of a function."""
     if source.is_false and math.isfinite(bound.epsilon(_DELTA)):
@@ -113,7 +113,7 @@ def find_faults(
 # --- plain runs
 
 
-def find_unlike(function: Callable[..., Any], trace: Trace, seed: int) -> Iterator[str]:
+def find_unlike(function: Callable[..., Any], trace: FunctionTrace, seed: int) -> Iterator[str]:
     """Yield on what dataset a function does something else than its program."""
     rng = np.random.default_rng([seed, 3])
     constants = constants_of(trace.paths[0].program)
@@ -127,7 +127,7 @@ def find_unlike(function: Callable[..., Any], trace: Trace, seed: int) -> Iterat
                 return
 
 
-def _is_alike(function: Callable[..., Any], trace: Trace, data: Data, seed: int) -> bool:
+def _is_alike(function: Callable[..., Any], trace: FunctionTrace, data: Data, seed: int) -> bool:
     fixed = Fixed(seed)
     given = {name: value.copy() for name, value in data.items()}
     (plain,) = given.values()
@@ -140,7 +140,7 @@ def _is_alike(function: Callable[..., Any], trace: Trace, data: Data, seed: int)
         return False
     for path in trace.paths:
         try:
-            values = evaluate(path.program, data, fixed.draws)
+            values = evaluate_program(path.program, data, fixed.draws)
         except (OtherPath, IndexError):
             continue
         outputs = [np.ravel(values[one]) for one in path.program.outputs]
@@ -148,7 +148,7 @@ def _is_alike(function: Callable[..., Any], trace: Trace, data: Data, seed: int)
     return False
 
 
-def _is_whole(trace: Trace, name: str) -> bool:
+def _is_whole(trace: FunctionTrace, name: str) -> bool:
     nodes = trace.paths[0].program.nodes
     return any(
         node.operation == "data" and node.parameters["part"] == name and node.dtype[:3] == "int"
@@ -175,7 +175,7 @@ def _are_close(one: Sequence[float], other: NDArray[Any]) -> bool:
 # --- losses
 
 
-def find_loss(trace: Trace, bound: Bound, seed: int) -> Iterator[str]:
+def find_loss(trace: FunctionTrace, bound: Bound, seed: int) -> Iterator[str]:
     """Yield a loss above the bound, if a replay of an additive path finds one."""
     for path in trace.paths[:_MOST_PATHS]:
         releases = additive_releases(path.program)

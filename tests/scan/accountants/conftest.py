@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpaudit.scan.accountants.asking import ask
-from dpaudit.scan.accountants.card import Accountant, Method
+from dpaudit.scan.accountants.asking import ask_in_environment
+from dpaudit.scan.accountants.card import AccountantCard, AccountantMethod
 from dpaudit.scan.accountants.scan import judge_all
 
 COMMON = """
@@ -98,13 +98,13 @@ def judgements(tmp_path):
         names: dict = {}
         exec(compile(COMMON + code, str(module), "exec"), names)
         methods = tuple(
-            Method(name=name, states=states, where="here", relation=relation)
+            AccountantMethod(name=name, states=states, where="here", relation=relation)
             for name in names["METHODS"]
         )
-        card = Accountant(
+        card = AccountantCard(
             name="synthetic", distribution="synthetic", versions=("1",), home="", methods=methods
         )
         asked = [(method.name, question) for method in methods for question in questions]
-        return judge_all(card, ask(module, asked, seconds=seconds))
+        return judge_all(card, ask_in_environment(module, asked, seconds=seconds))
 
     return judged

@@ -6,9 +6,14 @@ from collections import Counter
 
 import pytest
 
-from dpaudit.scan.accountants.cases import PARAMETERS, Question, grid, part
+from dpaudit.scan.accountants.cases import (
+    PARAMETERS,
+    AccountantQuestion,
+    make_question_grid,
+    make_release_part,
+)
 
-GRID = grid()
+GRID = make_question_grid()
 COUNTS = {
     ("approximate", "advantage"): 1,
     ("approximate", "delta"): 8,
@@ -129,17 +134,19 @@ def test_releases_are_repeated_from_none_to_a_million_times():
 
 
 def test_a_question_is_of_delta_1e_5_where_no_other_is_asked_for():
-    assert Question((part("gaussian", 1.0),)) == Question((part("gaussian", 1.0),), "epsilon", 1e-5)
+    assert AccountantQuestion((make_release_part("gaussian", 1.0),)) == AccountantQuestion(
+        (make_release_part("gaussian", 1.0),), "epsilon", 1e-5
+    )
 
 
 def test_a_part_has_its_parameters_in_order_and_a_count():
     for kind, names in PARAMETERS.items():
         values = [float(place) for place in range(1, len(names) + 1)]
-        made = dict(part(kind, *values, count=7))
+        made = dict(make_release_part(kind, *values, count=7))
         assert made == {"kind": kind, **dict(zip(names, values, strict=True)), "count": 7}
-    assert dict(part("pure", 1.0))["count"] == 1
+    assert dict(make_release_part("pure", 1.0))["count"] == 1
     with pytest.raises(ValueError, match=r"zip\(\)"):
-        part("sampled", 0.1)
+        make_release_part("sampled", 0.1)
 
 
 @pytest.mark.parametrize(
@@ -155,12 +162,12 @@ def test_a_part_has_its_parameters_in_order_and_a_count():
     ],
 )
 def test_a_question_is_said_with_its_numbers(asks, said):
-    release = (part("sampled", 0.01, 2.0, count=10), part("pure", 1.5))
-    one = Question(release, asks, 0.5, 3.0)
+    release = (make_release_part("sampled", 0.01, 2.0, count=10), make_release_part("pure", 1.5))
+    one = AccountantQuestion(release, asks, 0.5, 3.0)
     words = "10 x sampled (ratio 0.01, noise 2) and 1 x pure (epsilon 1.5)"
     assert str(one) == f"{said} of {words}"
     assert one.kind == "mixed"
-    assert Question(release[:1]).kind == "sampled"
+    assert AccountantQuestion(release[:1]).kind == "sampled"
     assert one.plain() == {
         "release": [
             {"kind": "sampled", "ratio": 0.01, "noise": 2.0, "count": 10},

@@ -5,35 +5,37 @@ import json
 import pytest
 
 from dpaudit.errors import DataError
-from dpaudit.scan.accountants.asking import Answer
-from dpaudit.scan.accountants.card import Accountant, Known, Method
-from dpaudit.scan.accountants.cases import Question, part
-from dpaudit.scan.accountants.document import AccountantScan, document
-from dpaudit.scan.accountants.page import document as as_json
-from dpaudit.scan.accountants.page import markdown, write
-from dpaudit.scan.accountants.publishing import publish
+from dpaudit.scan.accountants.asking import MethodAnswer
+from dpaudit.scan.accountants.card import AccountantCard, AccountantMethod, PublicFault
+from dpaudit.scan.accountants.cases import AccountantQuestion, make_release_part
+from dpaudit.scan.accountants.document import AccountantScan, make_accountant_scan
+from dpaudit.scan.accountants.page import make_accountant_document as as_json
+from dpaudit.scan.accountants.page import render_accountant_markdown, write_accountant_scan
+from dpaudit.scan.accountants.publishing import publish_accountant_scan
 from dpaudit.scan.accountants.scan import judge_all
 from dpaudit.scan.gallery import write_index
 
 
 def scanned(known=(), worst=8.0, states="upper bound"):
-    card = Accountant(
+    card = AccountantCard(
         name="synthetic",
         distribution="synthetic",
         versions=("1",),
         home="https://example.org",
         methods=(
-            Method(name="halved", states=states, where="its docstring", known=known),
-            Method(name="sound", states="upper bound", where="its docstring"),
+            AccountantMethod(name="halved", states=states, where="its docstring", known=known),
+            AccountantMethod(name="sound", states="upper bound", where="its docstring"),
         ),
     )
-    questions = [Question((part("gaussian", 1.0, count=n),)) for n in (1, 10)]
+    questions = [
+        AccountantQuestion((make_release_part("gaussian", 1.0, count=n),)) for n in (1, 10)
+    ]
     answers = [
-        Answer(method=name, question=question, outcome="answer", values=(value,), seconds=0.5)
+        MethodAnswer(method=name, question=question, outcome="answer", values=(value,), seconds=0.5)
         for name, values in (("halved", (2.0, worst)), ("sound", (5.0, 30.0)))
         for question, value in zip(questions, values, strict=True)
     ]
-    return document(card, "1", judge_all(card, answers), python="3.11", seconds=2.0)
+    return make_accountant_scan(card, "1", judge_all(card, answers), python="3.11", seconds=2.0)
 
 
 def test_a_document_groups_what_is_wrong_and_says_how_loose_the_rest_is():
@@ -57,15 +59,15 @@ def test_a_document_survives_json_and_is_written(tmp_path):
     content = json.loads(json.dumps(as_json(found)))
     assert content["schema"] == 1
     assert type(found).model_validate({k: v for k, v in content.items() if k != "schema"}) == found
-    page = write(found, tmp_path)
-    assert page.read_text(encoding="utf-8") == markdown(found)
-    assert "halved" in markdown(found)
+    page = write_accountant_scan(found, tmp_path)
+    assert page.read_text(encoding="utf-8") == render_accountant_markdown(found)
+    assert "halved" in render_accountant_markdown(found)
 
 
 def test_infinite_answers_are_written_as_words(tmp_path):
     found = scanned(worst=float("inf"))
     assert found.methods[0].most_excess == float("inf")
-    write(found, tmp_path)
+    write_accountant_scan(found, tmp_path)
     text = (tmp_path / "accountant.json").read_text("utf-8")
     content = json.loads(text, parse_constant=pytest.fail)
     assert content.pop("schema") == 1
@@ -74,9 +76,9 @@ def test_infinite_answers_are_written_as_words(tmp_path):
 
 
 def test_an_infinite_answer_is_published_as_a_word(tmp_path):
-    thread = Known(thread="https://example.org/1")
+    thread = PublicFault(thread="https://example.org/1")
     found = scanned((thread,), worst=float("inf"), states="lower bound")
-    text = publish(found, tmp_path).with_suffix(".json").read_text("utf-8")
+    text = publish_accountant_scan(found, tmp_path).with_suffix(".json").read_text("utf-8")
     (group,) = json.loads(text, parse_constant=pytest.fail)["violations"]
     assert ["Infinity"] in [one["answer"] for one in group["examples"]]
 
@@ -96,11 +98,11 @@ def test_what_has_no_public_thread_is_not_published():
 @pytest.mark.parametrize(
     ("known", "hidden"),
     [
-        (Known(thread="https://example.org/1"), False),
-        (Known(thread="tests/a_test_that_knows.py"), True),
-        (Known(thread="https://example.org/1", kinds=("gaussian",)), False),
-        (Known(thread="https://example.org/1", kinds=("laplace",)), True),
-        (Known(thread="https://example.org/1", asks=("renyi",)), True),
+        (PublicFault(thread="https://example.org/1"), False),
+        (PublicFault(thread="tests/a_test_that_knows.py"), True),
+        (PublicFault(thread="https://example.org/1", kinds=("gaussian",)), False),
+        (PublicFault(thread="https://example.org/1", kinds=("laplace",)), True),
+        (PublicFault(thread="https://example.org/1", asks=("renyi",)), True),
     ],
 )
 def test_a_thread_lifts_what_it_is_about_and_nothing_else(known, hidden):
@@ -109,9 +111,9 @@ def test_a_thread_lifts_what_it_is_about_and_nothing_else(known, hidden):
     assert bool(published["violations"]) is not hidden
 
 
-@pytest.mark.parametrize("known", [(), (Known(thread="https://example.org/1"),)])
+@pytest.mark.parametrize("known", [(), (PublicFault(thread="https://example.org/1"),)])
 def test_a_gallery_lists_accountants_and_tells_what_is_public(tmp_path, known):
-    page = publish(scanned(known), tmp_path)
+    page = publish_accountant_scan(scanned(known), tmp_path)
     assert page == tmp_path / "synthetic-1-accountant" / "accountant.md"
     (entry,) = json.loads((tmp_path / "index.json").read_text())["accountants"]
     assert (entry["false_claims"], entry["under_disclosure"]) == ((1, 0) if known else (0, 1))
@@ -124,7 +126,7 @@ def test_a_gallery_lists_accountants_and_tells_what_is_public(tmp_path, known):
 
 
 def test_a_damaged_accountant_of_a_gallery_is_refused(tmp_path):
-    page = publish(scanned(), tmp_path)
+    page = publish_accountant_scan(scanned(), tmp_path)
     page.with_name("accountant.json").write_text('{"schema": 1, "accountant": 3}')
     with pytest.raises(DataError, match="accountant"):
         write_index(tmp_path)

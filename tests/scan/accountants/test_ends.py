@@ -7,23 +7,23 @@ import pytest
 
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.scan.accountants import judge
-from dpaudit.scan.accountants.asking import Answer
-from dpaudit.scan.accountants.card import Method
-from dpaudit.scan.accountants.cases import Question, part
+from dpaudit.scan.accountants.asking import MethodAnswer
+from dpaudit.scan.accountants.card import AccountantMethod
+from dpaudit.scan.accountants.cases import AccountantQuestion, make_release_part
 from dpaudit.scan.accountants.judge import judged
 
 BRACKET = Bracket(1.0, 1.1)
-GAUSSIAN = (part("gaussian", 1.0, count=1),)
+GAUSSIAN = (make_release_part("gaussian", 1.0, count=1),)
 
 
 def method(states):
-    return Method(name="m", states=states, where="its docstring")
+    return AccountantMethod(name="m", states=states, where="its docstring")
 
 
 def verdict_of(value, states="upper bound", asks="epsilon", at=1e-5):
-    answer = Answer(
+    answer = MethodAnswer(
         method="m",
-        question=Question(release=GAUSSIAN, asks=asks, at=at),
+        question=AccountantQuestion(release=GAUSSIAN, asks=asks, at=at),
         outcome="answer",
         values=value if isinstance(value, tuple) else (value,),
     )
@@ -37,7 +37,9 @@ def second(monkeypatch):
     said = {}
     monkeypatch.setattr(judge, "bracket_of", lambda *_: BRACKET)
     monkeypatch.setattr(
-        judge, "_second", lambda *_: (mpmath.mpf(said["delta"]), "other") if said else None
+        judge,
+        "_compute_second_opinion",
+        lambda *_: (mpmath.mpf(said["delta"]), "other") if said else None,
     )
     return said
 
@@ -102,7 +104,7 @@ def test_a_lower_bound_is_judged_by_the_upper_end(second, value, expected):
     ],
 )
 def test_a_spending_is_judged_by_the_lower_end_of_its_delta(monkeypatch, bracket, expected):
-    monkeypatch.setattr(judge, "_second", lambda *_: (mpmath.mpf(2e-5), "other"))
+    monkeypatch.setattr(judge, "_compute_second_opinion", lambda *_: (mpmath.mpf(2e-5), "other"))
     monkeypatch.setattr(judge.Truth, "delta", lambda self, epsilon: bracket)
     assert verdict_of((1.0, 1e-5), asks="spent") == expected
 

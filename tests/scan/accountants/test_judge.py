@@ -7,8 +7,8 @@ import pytest
 from mpmath import mpf
 
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.scan.accountants.cases import Question, grid, part
-from dpaudit.scan.accountants.judge import DEFECTS, VIOLATIONS, _by_delta, disorders
+from dpaudit.scan.accountants.cases import AccountantQuestion, make_question_grid, make_release_part
+from dpaudit.scan.accountants.judge import DEFECTS, VIOLATIONS, _by_delta, find_disorders
 
 DELTAS = (1e-20, 1e-9, 1e-5, 0.1)
 
@@ -17,7 +17,7 @@ def questions(*kinds, asks=("epsilon", "delta", "renyi", "noise")):
     """Those of the grid about these kinds, within what a few lines of doubles can answer."""
     return [
         question
-        for question in grid()
+        for question in make_question_grid()
         if question.kind in kinds
         and question.asks in asks
         and all(p.get("ratio", 0.01) >= 0.01 for p in question.parts)
@@ -52,7 +52,7 @@ def test_a_correct_accountant_is_never_accused(judgements, kind):
     accused = {*VIOLATIONS, *DEFECTS, "unconfirmed", "unknown"} & counts.keys()
     assert not accused, [one for one in found if one.verdict in accused][:3]
     assert counts["sound"] + counts["rounding"] >= 5
-    assert disorders(found) == ()
+    assert find_disorders(found) == ()
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,10 @@ def forgetting(question):
 
 METHODS = {"m": forgetting}
 """
-    asked = [Question((part("approximate", 0.1, 0.01, count=n),), "spent") for n in (1, 1000)]
+    asked = [
+        AccountantQuestion((make_release_part("approximate", 0.1, 0.01, count=n),), "spent")
+        for n in (1, 1000)
+    ]
     few, many = judgements(code, asked)
     assert (few.verdict, many.verdict) == ("sound", "under")
     assert many.true_delta == pytest.approx(1 - 0.99**1000, abs=1e-3)
@@ -128,7 +131,7 @@ METHODS = {"m": jumping}
 """
     found = judgements(code, questions("gaussian", asks=("epsilon",)))
     assert not set(VIOLATIONS) & verdicts(found).keys()
-    assert {one.coordinate for one in disorders(found)} == {"count"}
+    assert {one.coordinate for one in find_disorders(found)} == {"count"}
 
 
 def test_bounds_are_judged_at_both_ends(judgements):
@@ -193,7 +196,7 @@ def test_what_rounding_explains_is_no_false_claim(delta, second, verdict):
     ],
 )
 def test_what_is_no_number_has_a_verdict_of_its_own(judgements, body, verdict):
-    question = Question((part("gaussian", 1.0),))
+    question = AccountantQuestion((make_release_part("gaussian", 1.0),))
     found = judgements(f"def m(q):\n    {body}\n\nMETHODS = {{'m': m}}", [question], seconds=1.0)
     assert [one.verdict for one in found] == [verdict]
 
@@ -209,7 +212,10 @@ def m(q):
 
 METHODS = {"m": m}
 """
-    asked = [Question((part("gaussian", 1.0),), at=delta) for delta in (1e-5, 1e-9, 1e-3)]
+    asked = [
+        AccountantQuestion((make_release_part("gaussian", 1.0),), at=delta)
+        for delta in (1e-5, 1e-9, 1e-3)
+    ]
     found = judgements(code, asked)
     assert [one.answer.outcome for one in found] == ["answer", "died", "answer"]
     assert found[1].answer.words.endswith("-9")
@@ -224,7 +230,7 @@ def test_a_difference_that_doubles_cannot_tell_is_rounding(judgements):
 
 def test_the_least_epsilon_that_is_infinite_is_asked_of_a_release_without_noise(judgements):
     code = "METHODS = {'m': lambda q: 1e6}"
-    (found,) = judgements(code, [Question((part("gaussian", 0.0),))])
+    (found,) = judgements(code, [AccountantQuestion((make_release_part("gaussian", 0.0),))])
     assert (found.verdict, found.bracket.lower) == ("under", math.inf)
 
 
@@ -253,9 +259,9 @@ def either_sign(there, others, confidence):
 
 @pytest.mark.parametrize(("bound", "verdict"), [("ordinary", "sound"), ("either_sign", "above")])
 def test_a_lower_bound_is_judged_by_how_often_it_errs(judgements, bound, verdict):
-    asked = [one for one in grid() if one.asks == "errors"]
+    asked = [one for one in make_question_grid() if one.asks == "errors"]
     code = f"{AUDITS}\nMETHODS = {{'m': lambda q: errors(q, {bound})}}"
     found = judgements(code, asked, states="lower bound")
     assert [one.verdict for one in found] == [verdict] * len(asked)
-    assert disorders(found) == ()
+    assert find_disorders(found) == ()
     assert all(one.bracket.upper == pytest.approx(1 - one.answer.question.at) for one in found)

@@ -12,11 +12,11 @@ from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.errors import DpauditError
 from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.scan.accountants import judge
-from dpaudit.scan.accountants.asking import Answer
-from dpaudit.scan.accountants.card import Method
-from dpaudit.scan.accountants.cases import Question, part
+from dpaudit.scan.accountants.asking import MethodAnswer
+from dpaudit.scan.accountants.card import AccountantMethod
+from dpaudit.scan.accountants.cases import AccountantQuestion, make_release_part
 
-PARTS = (part("gaussian", 1.0),)
+PARTS = (make_release_part("gaussian", 1.0),)
 BRACKET = Bracket(1.0, 2.0)
 
 
@@ -39,13 +39,16 @@ class Known:
 
 
 def answer(*values, asks="epsilon", at=1e-5, epsilon=0.0):
-    return Answer(
-        method="m", question=Question(PARTS, asks, at, epsilon), outcome="answer", values=values
+    return MethodAnswer(
+        method="m",
+        question=AccountantQuestion(PARTS, asks, at, epsilon),
+        outcome="answer",
+        values=values,
     )
 
 
 def method(states="upper bound"):
-    return Method(name="m", states=states, where="here")
+    return AccountantMethod(name="m", states=states, where="here")
 
 
 @pytest.fixture
@@ -228,10 +231,10 @@ def test_a_gap_is_the_truth_over_what_is_claimed_whichever_is_larger(known):
     known(BRACKET, second=0.7)
     (under,) = judge.judged(answer(0.25), method())
     (above,) = judge.judged(answer(8.0), method("lower bound"))
-    assert judge._gap(under) == pytest.approx(math.log(4))
-    assert judge._gap(above) == pytest.approx(math.log(4))
+    assert judge._measure_violation_gap(under) == pytest.approx(math.log(4))
+    assert judge._measure_violation_gap(above) == pytest.approx(math.log(4))
     (worse,) = judge.judged(answer(0.2), method())
     (sound,) = judge.judged(answer(1.5), method())
-    assert judge.violations([above, sound, worse]) == (worse, above)
+    assert judge.find_violations([above, sound, worse]) == (worse, above)
     assert sound.excess == pytest.approx(0.75)
     assert worse.excess is None

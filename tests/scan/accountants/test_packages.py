@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpaudit.scan.accountants.cards import ACCOUNTANTS, accountant
-from dpaudit.scan.accountants.cases import Question, part
-from dpaudit.scan.accountants.page import markdown
+from dpaudit.scan.accountants.cards import ACCOUNTANTS, get_accountant_card
+from dpaudit.scan.accountants.cases import AccountantQuestion, make_release_part
+from dpaudit.scan.accountants.page import render_accountant_markdown
 from dpaudit.scan.accountants.scan import scan_accountant
 
 MODULES = {
@@ -14,21 +14,29 @@ MODULES = {
     "riskcal": "riskcal",
 }
 QUESTIONS = (
-    Question((part("gaussian", 2.0, count=4),)),
-    Question((part("laplace", 4.0, count=3),)),
-    Question((part("sampled", 0.1, 1.0),), "renyi", 8.0),
+    AccountantQuestion((make_release_part("gaussian", 2.0, count=4),)),
+    AccountantQuestion((make_release_part("laplace", 4.0, count=3),)),
+    AccountantQuestion((make_release_part("sampled", 0.1, 1.0),), "renyi", 8.0),
 )
 # (accountant, question, method): answers that this project has long quoted as wrong.
 WRONG = (
-    ("dp-accounting", Question((part("response", 0.1, count=100),)), "PLDAccountant"),
-    ("prv-accountant", Question((part("pure", 1.0, count=100),)), "PRVAccountant"),
+    (
+        "dp-accounting",
+        AccountantQuestion((make_release_part("response", 0.1, count=100),)),
+        "PLDAccountant",
+    ),
+    (
+        "prv-accountant",
+        AccountantQuestion((make_release_part("pure", 1.0, count=100),)),
+        "PRVAccountant",
+    ),
 )
 
 
 def installed(name):
     reason = f"{name} is not among the pins: make packages scans it in its own environment"
     pytest.importorskip(MODULES[name], reason=reason)
-    return accountant(name)
+    return get_accountant_card(name)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -45,7 +53,7 @@ def test_a_known_wrong_answer_is_found(name, question, method):
     assert [group.verdict for group in groups] == ["under"]
     assert groups[0].examples[0].true_delta > 1e-3
     assert groups[0].threads
-    assert method in markdown(found)
+    assert method in render_accountant_markdown(found)
 
 
 def test_every_card_has_a_module_and_says_where_an_answer_is_documented():

@@ -9,18 +9,18 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dpaudit.scan.accountants import exact
-from dpaudit.scan.accountants.cases import Question, grid, part
+from dpaudit.scan.accountants.cases import AccountantQuestion, make_question_grid, make_release_part
 from dpaudit.scan.accountants.truth import ADD, REPLACE, Truth, bracket_of
 
 CASES = (
-    (part("gaussian", 2.0, count=9), 1.0),
-    (part("laplace", 1.5), 0.3),
-    (part("discrete-laplace", 2.0, count=4), 0.7),
-    (part("discrete-gaussian", 2.0, count=4), 0.5),
-    (part("discrete-gaussian", 0.7), 0.5),
-    (part("response", 1.0, count=7), 2.0),
-    (part("approximate", 0.3, 1e-3, count=5), 0.4),
-    (part("sampled", 0.1, 0.8), 0.2),
+    (make_release_part("gaussian", 2.0, count=9), 1.0),
+    (make_release_part("laplace", 1.5), 0.3),
+    (make_release_part("discrete-laplace", 2.0, count=4), 0.7),
+    (make_release_part("discrete-gaussian", 2.0, count=4), 0.5),
+    (make_release_part("discrete-gaussian", 0.7), 0.5),
+    (make_release_part("response", 1.0, count=7), 2.0),
+    (make_release_part("approximate", 0.3, 1e-3, count=5), 0.4),
+    (make_release_part("sampled", 0.1, 0.8), 0.2),
 )
 
 
@@ -48,9 +48,9 @@ def test_discrete_laplace_by_its_own_masses():
     noise, epsilon = 2.0, 0.2
     masses = {x: math.tanh(0.5 / noise) * math.exp(-abs(x) / noise) for x in range(-400, 401)}
     direct = sum(max(0.0, masses[x - 1] - math.exp(epsilon) * masses[x]) for x in range(-399, 400))
-    assert float(exact.delta(dict(part("discrete-laplace", noise)), epsilon)) == pytest.approx(
-        direct, rel=1e-12
-    )
+    assert float(
+        exact.compute_closed_form_delta(dict(make_release_part("discrete-laplace", noise)), epsilon)
+    ) == pytest.approx(direct, rel=1e-12)
 
 
 @pytest.mark.parametrize("order", [1.5, 2.0, 5.0])
@@ -61,7 +61,7 @@ def test_renyi_divergence_of_a_sampled_release_by_quadrature(order, ratio, noise
         return norm.pdf(x / noise) / noise * mixed**order
 
     moment = quad(integrand, -30, 40, epsabs=0, epsrel=1e-12, limit=500)[0]
-    found = exact.renyi(dict(part("sampled", ratio, noise)), order)
+    found = exact.compute_closed_form_renyi(dict(make_release_part("sampled", ratio, noise)), order)
     assert float(found) == pytest.approx(math.log(moment) / (order - 1), rel=1e-8)
 
 
@@ -69,7 +69,7 @@ def test_renyi_divergence_of_a_sampled_release_by_quadrature(order, ratio, noise
 def test_renyi_divergence_of_a_large_order_is_less_than_of_all_records(ratio):
     """The last term of the sum alone is nearly all of it: the sample costs log(ratio)."""
     order = 100_000
-    bracket = Truth((part("sampled", ratio, 1.0),)).renyi(order)
+    bracket = Truth((make_release_part("sampled", ratio, 1.0),)).renyi(order)
     alone = order / 2 + order / (order - 1) * math.log(ratio)
     assert bracket.lower <= alone * (1 + 1e-10)
     assert bracket.upper == pytest.approx(alone, rel=1e-9)
@@ -77,19 +77,28 @@ def test_renyi_divergence_of_a_large_order_is_less_than_of_all_records(ratio):
 
 
 def test_where_no_closed_form_is_known_the_lower_end_is_that_of_a_smaller_order():
-    bracket = Truth((part("sampled", 0.1, 1.0),)).renyi(60.5)
-    assert bracket.lower == pytest.approx(Truth((part("sampled", 0.1, 1.0),)).renyi(60.0).lower)
+    bracket = Truth((make_release_part("sampled", 0.1, 1.0),)).renyi(60.5)
+    assert bracket.lower == pytest.approx(
+        Truth((make_release_part("sampled", 0.1, 1.0),)).renyi(60.0).lower
+    )
     assert bracket.lower < bracket.upper < bracket.lower * 1.01
-    few = Truth((part("sampled", 0.5, 1000.0),)).renyi(500_000.0)  # too many terms count
+    few = Truth((make_release_part("sampled", 0.5, 1000.0),)).renyi(
+        500_000.0
+    )  # too many terms count
     assert few.lower == 0 < few.upper
 
 
 @pytest.mark.parametrize(
-    "release", [part("laplace", 1.3), part("response", 0.8), part("discrete-gaussian", 1.1)]
+    "release",
+    [
+        make_release_part("laplace", 1.3),
+        make_release_part("response", 0.8),
+        make_release_part("discrete-gaussian", 1.1),
+    ],
 )
 def test_renyi_divergence_tends_to_that_of_a_large_order(release):
     orders = [1.0001, 2.0, 30.0, 1e4]
-    values = [float(exact.renyi(dict(release), order)) for order in orders]
+    values = [float(exact.compute_closed_form_renyi(dict(release), order)) for order in orders]
     assert values == sorted(values)
     assert Truth((release,)).renyi(2.0).contains(values[1])
 
@@ -112,19 +121,21 @@ def test_sums_of_discrete_gaussians_have_the_moments_of_sums():
 def test_a_replaced_record_moves_the_query_twice_as_far(kind, reveals, epsilon):
     """Its closed form is the one at half the noise, and for Laplace noise the integral as well."""
     noise = 1.25
-    both = exact.delta(dict(part(kind, noise)), epsilon, 2)
-    assert both == exact.delta(dict(part(kind, noise / 2)), epsilon)
+    both = exact.compute_closed_form_delta(dict(make_release_part(kind, noise)), epsilon, 2)
+    assert both == exact.compute_closed_form_delta(
+        dict(make_release_part(kind, noise / 2)), epsilon
+    )
     if reveals is not None:
         assert float(both) == pytest.approx(reveals(2 / noise, epsilon), abs=1e-9)
 
 
 def test_a_replaced_record_is_at_least_as_revealing():
     for release in (
-        (part("gaussian", 3.0),),
-        (part("laplace", 3.0),),
-        (part("sampled", 0.1, 1.0),),
+        (make_release_part("gaussian", 3.0),),
+        (make_release_part("laplace", 3.0),),
+        (make_release_part("sampled", 0.1, 1.0),),
     ):
-        question = Question(release)
+        question = AccountantQuestion(release)
         added, replaced = bracket_of(question, ADD), bracket_of(question, REPLACE)
         assert replaced.lower >= added.lower
     assert replaced.upper == math.inf  # of a sample only a lower end is known
@@ -133,7 +144,9 @@ def test_a_replaced_record_is_at_least_as_revealing():
 @pytest.mark.parametrize("ratio", [0.05, 1.0])
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_of_a_sample_in_which_a_record_is_replaced_no_upper_end_is_known(ratio, relation):
-    truth = Truth((part("gaussian", 8.0), part("sampled", ratio, 4.0)), relation)
+    truth = Truth(
+        (make_release_part("gaussian", 8.0), make_release_part("sampled", ratio, 4.0)), relation
+    )
     unknown = relation == REPLACE and ratio < 1
     delta, epsilon = truth.delta(0.1), truth.epsilon(1e-5)
     assert 0 < delta.lower < 0.5
@@ -142,14 +155,14 @@ def test_of_a_sample_in_which_a_record_is_replaced_no_upper_end_is_known(ratio, 
 
 
 def test_nothing_is_revealed_without_a_release_and_everything_without_noise():
-    assert Truth((part("gaussian", 1.0, count=0),)).epsilon(1e-5).upper == 0
-    assert Truth((part("sampled", 0.0, 0.0),)).epsilon(1e-5).upper == 0
-    assert Truth((part("laplace", 0.0),)).epsilon(0.5).lower == math.inf
-    assert Truth((part("laplace", 0.0),)).epsilon(1.0).upper == 0
+    assert Truth((make_release_part("gaussian", 1.0, count=0),)).epsilon(1e-5).upper == 0
+    assert Truth((make_release_part("sampled", 0.0, 0.0),)).epsilon(1e-5).upper == 0
+    assert Truth((make_release_part("laplace", 0.0),)).epsilon(0.5).lower == math.inf
+    assert Truth((make_release_part("laplace", 0.0),)).epsilon(1.0).upper == 0
 
 
 def test_zero_concentration_lies_between_the_gaussian_release_and_the_conversion():
-    bracket = Truth((part("concentrated", 0.5),)).epsilon(1e-5)
+    bracket = Truth((make_release_part("concentrated", 0.5),)).epsilon(1e-5)
     assert bracket.lower == pytest.approx(4.377178, abs=1e-6)
     assert bracket.lower < bracket.upper < 5.5
 
@@ -158,7 +171,7 @@ def test_zero_concentration_lies_between_the_gaussian_release_and_the_conversion
 def test_every_question_of_the_grid_has_a_bracket():
     missing = [
         (question, found)
-        for question in grid()
+        for question in make_question_grid()
         if isinstance(found := bracket_of(question, ADD), str)
         and question.asks not in ("noise", "spent")
     ]

@@ -32,15 +32,15 @@ from dpaudit.algorithms.consensus.statements.checks.stacking import (
     joined,
 )
 from dpaudit.algorithms.consensus.statements.checks.two_nodes import (
-    Step,
     Two,
     TwoNodes,
-    excess,
-    product,
+    TwoNodeStep,
+    compute_excess_product,
+    compute_signless_product,
 )
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import polynomial
+from dpaudit.polynomials import make_polynomial
 
 _WORDS = "two nodes, theta = 1, eta = (1, 2)"
 _ONE, _TWO = Fraction(1), Fraction(2)
@@ -75,35 +75,35 @@ GROWING = TwoNodes(
 def excess_form() -> Finding:
     """Refute that ``(W - theta I)(D - A)`` is positive semi-definite."""
     along = (_TWO, _ONE)
-    value = excess(_PENALTIES, _ONE, along, along)
+    value = compute_excess_product(_PENALTIES, _ONE, along, along)
     return Finding(left=Fraction(0), relation="<=", right=value, instance=f"{_WORDS}, x = (2, 1)")
 
 
 def growth_form() -> Finding:
     """Refute that ``(W(t+1) - W(t))(D + A)`` is positive semi-definite, as eta_2 grows by 1."""
     along = (_TWO, -_ONE)
-    value = product((Fraction(0), _ONE), along, along)
+    value = compute_signless_product((Fraction(0), _ONE), along, along)
     words = "two nodes, eta_2 grows from 1 to 2, x = (2, -1)"
     return Finding(left=Fraction(0), relation="<=", right=value, instance=words)
 
 
 def inequality19() -> Finding:
     """Refute (19), which is (39): with penalties of their own the inner product is above 0."""
-    step = Step.of(OWN)
+    step = TwoNodeStep.of(OWN)
     words = f"{_WORDS}, O_1 = f, O_2 = f^2/2 - f, from f = (-1, 0)"
     return Finding(left=step.inner, relation="<=", right=Fraction(0), instance=words)
 
 
-def equation38() -> tuple[Finding, ...]:
+def check_equation38() -> tuple[Finding, ...]:
     """Show (38) on the instance that refutes (39): it holds there, with equality."""
-    step = Step.of(OWN)
+    step = TwoNodeStep.of(OWN)
     left = step.inner + step.held
     return (Finding(left=left, relation="<=", right=Fraction(0), instance=_WORDS),)
 
 
 def equation40() -> Finding:
     """Refute (40), and (42) too: with penalties that stay, ``W(t+1) - W(t) = 0`` adds nothing."""
-    step = Step.of(replace(STRONG, slopes=(_ONE, Fraction(0)), models=(_TWO, Fraction(0))))
+    step = TwoNodeStep.of(replace(STRONG, slopes=(_ONE, Fraction(0)), models=(_TWO, Fraction(0))))
     fall = step.distance_before - step.after.distance
     words = f"{_WORDS}, O_1 = f^2/2 - f, O_2 = f^2/2, from f = (2, 0)"
     return Finding(left=step.moved, relation="<=", right=fall, instance=words)
@@ -117,8 +117,8 @@ def equation41() -> tuple[Finding, ...]:
     not be semi-definite.
     """
     growth, along = (Fraction(0), _ONE), (Fraction(3), Fraction(-2))
-    left = product(growth, along, along)
-    right = 9 * product(growth, (_ONE, _ONE), (_ONE, _ONE))
+    left = compute_signless_product(growth, along, along)
+    right = 9 * compute_signless_product(growth, (_ONE, _ONE), (_ONE, _ONE))
     return (Finding(left=left, relation="<=", right=right, instance="x = (3, -2), U = 3"),)
 
 
@@ -155,7 +155,7 @@ def equation43() -> tuple[Finding, ...]:
     would be finite if it stopped growing; it doubles with every t.
     """
     ones, size = (_ONE, _ONE), range(1, 6)
-    sides = [product((Fraction(2**t),) * 2, ones, ones) for t in size]
+    sides = [compute_signless_product((Fraction(2**t),) * 2, ones, ones) for t in size]
     return tuple(
         Finding(left=later, relation="<=", right=now, instance=f"eta(t) = 2^(t-1), t = {t + 1}")
         for t, now, later in zip(size, sides, sides[1:], strict=False)
@@ -200,9 +200,9 @@ def two_cases() -> tuple[Finding, ...]:
     """
     entries = [entry for row in joined(ETA, SIGNLESS) for entry in row]
     return (
-        identity(
-            sum(entries, polynomial(0)),
-            2 * sum((ETA[i][i] * DEGREES[i][i] for i in NODES), polynomial(0)),
+        make_identity_finding(
+            sum(entries, make_polynomial(0)),
+            2 * sum((ETA[i][i] * DEGREES[i][i] for i in NODES), make_polynomial(0)),
             "1'W (D + A) 1",
         ),
     )
@@ -223,11 +223,11 @@ def second_statement_repaired() -> tuple[Finding, ...]:
     ones = (_ONE, _ONE)
     weighted = joined(ETA, SIGNLESS)
     units: tuple[Two, Two] = ((_ONE, Fraction(0)), (Fraction(0), _ONE))
-    entries = [product(_PENALTIES, unit, ones) for unit in units]
+    entries = [compute_signless_product(_PENALTIES, unit, ones) for unit in units]
     return (
         *(
-            identity(
-                sum(weighted[i], polynomial(0)),
+            make_identity_finding(
+                sum(weighted[i], make_polynomial(0)),
                 2 * ETA[i][i] * DEGREES[i][i],
                 f"entry {i + 1} of W (D + A) 1",
             )
@@ -279,7 +279,7 @@ def bounded_convergence() -> tuple[Finding, ...]:
     """
     shared, rising = (_TWO, _TWO), (_ONE, _ONE)
     start = replace(STRONG, penalties=rising)
-    step = Step.of(start, shared)
+    step = TwoNodeStep.of(start, shared)
     factor = _TWO * start.distance
     after = step.after.distance
     return (
@@ -314,7 +314,7 @@ def without_condition_on_theta() -> tuple[Finding, ...]:
     """
     half, theta = Fraction(1, 2), Fraction(1, 8)
     state = replace(STRONG, penalties=(theta, theta), dual_step=theta)
-    step = Step.of(state)
+    step = TwoNodeStep.of(state)
     return (
         Finding(left=half + 2 * theta, relation="<", right=2 * half, instance="not the condition"),
         Finding(left=step.inner, relation="<=", right=Fraction(0), instance="(39), theta = 1/8"),

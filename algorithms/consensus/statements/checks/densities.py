@@ -11,13 +11,25 @@ from __future__ import annotations
 from fractions import Fraction
 from math import factorial
 
-from dpaudit.algorithms.consensus.statements.checks.stacking import PROBE, gradient, same
-from dpaudit.extension.identities import identity
+from dpaudit.algorithms.consensus.statements.checks.stacking import (
+    PROBE,
+    check_same_vectors,
+    differentiate_quadratic,
+)
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, Vector, polynomial, total, unknown, unknowns, vectors
+from dpaudit.polynomials import (
+    Polynomial,
+    Vector,
+    make_polynomial,
+    make_unknown,
+    make_unknowns,
+    total,
+    vectors,
+)
 
 _NEIGHBOURS = range(3)
-_ETA, _WEIGHT, _RIDGE = unknowns("eta C/B rho/N")
+_ETA, _WEIGHT, _RIDGE = make_unknowns("eta C/B rho/N")
 _DEGREE = len(_NEIGHBOURS)
 _ZERO, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
 _LOG = Fraction(14, 10)
@@ -34,7 +46,7 @@ def dual_noise() -> tuple[Finding, ...]:
     middle = vectors(" ".join(f"m{j}" for j in _NEIGHBOURS))
 
     def penalty(at: Vector) -> Polynomial:
-        return sum(((at - m).square for m in middle), polynomial(0)) * _ETA
+        return sum(((at - m).square for m in middle), make_polynomial(0)) * _ETA
 
     def left(at: Vector) -> Polynomial:
         return penalty(at + noise)
@@ -42,7 +54,13 @@ def dual_noise() -> tuple[Finding, ...]:
     def right(at: Vector) -> Polynomial:
         return penalty(at) + 2 * _ETA * _DEGREE * (noise @ at)
 
-    return (identity(gradient(left, f, PROBE), gradient(right, f, PROBE), "three neighbours"),)
+    return (
+        make_identity_finding(
+            differentiate_quadratic(left, f, PROBE),
+            differentiate_quadratic(right, f, PROBE),
+            "three neighbours",
+        ),
+    )
 
 
 def gamma_norm() -> tuple[Finding, ...]:
@@ -53,13 +71,13 @@ def gamma_norm() -> tuple[Finding, ...]:
     Gamma law with shape d and scale 1/alpha. Checked is the mean norm of both, ``d / alpha``, with
     ``int r^k exp(-alpha r) dr = k! / alpha^(k+1)``.
     """
-    (alpha,) = unknowns("alpha")
+    (alpha,) = make_unknowns("alpha")
 
     def integral(power: int) -> Polynomial:
         return factorial(power) / alpha ** (power + 1)
 
     return tuple(
-        identity(integral(d) / integral(d - 1), d / alpha, f"mean norm, d = {d}")
+        make_identity_finding(integral(d) / integral(d - 1), d / alpha, f"mean norm, d = {d}")
         for d in range(1, 5)
     )
 
@@ -70,8 +88,8 @@ def logistic_loss() -> tuple[Finding, ...]:
     With ``s = 1 / (1 + exp(z))`` in (0, 1), ``L' = -s`` and ``L'' = s (1 - s)``, which is above 0
     and ``1/4 - L'' = (s - 1/2)^2``.
     """
-    (s,) = unknowns("s")
-    return (identity(Fraction(1, 4) - s * (1 - s), (s - _HALF) ** 2, "1/4 - L''"),)
+    (s,) = make_unknowns("s")
+    return (make_identity_finding(Fraction(1, 4) - s * (1 - s), (s - _HALF) ** 2, "1/4 - L''"),)
 
 
 def noise_behind() -> tuple[Finding, ...]:
@@ -91,21 +109,21 @@ def noise_behind() -> tuple[Finding, ...]:
     left = noise + first / stretch
     right = -(rest + 2 * dual) / stretch - pulls / (2 * _DEGREE)
     return (
-        same(condition, Vector({}), "(58) in the gradient of (24)"),
-        same(left, right, "appendix E"),
+        check_same_vectors(condition, Vector({}), "(58) in the gradient of (24)"),
+        check_same_vectors(left, right, "appendix E"),
     )
 
 
-def _slope(record: Vector, at: Vector) -> Polynomial:
+def _build_cubic_slope(record: Vector, at: Vector) -> Polynomial:
     """Return ``L'(u'f)`` of a cubic L."""
     margin = record @ at
-    a, b, c = unknowns("a b c")
+    a, b, c = make_unknowns("a b c")
     return a + b * margin + c * margin**2 / 2
 
 
-def _bend(record: Vector, at: Vector) -> Polynomial:
+def _build_cubic_bend(record: Vector, at: Vector) -> Polynomial:
     """Return ``L''(u'f)`` of the same."""
-    b, c = unknowns("b c")
+    b, c = make_unknowns("b c")
     return b + c * (record @ at)
 
 
@@ -120,18 +138,20 @@ def jacobian() -> tuple[Finding, ...]:
     stretch = 2 * _ETA * _DEGREE
 
     def noise(at: Vector, record: Vector) -> Vector:
-        return -(record * _slope(record, at) * _WEIGHT + at * _RIDGE) / stretch - at
+        return -(record * _build_cubic_slope(record, at) * _WEIGHT + at * _RIDGE) / stretch - at
 
     def minus_jacobian(record: Vector) -> Vector:
-        bent = record * (_bend(record, f) * (record @ PROBE)) * _WEIGHT
+        bent = record * (_build_cubic_bend(record, f) * (record @ PROBE)) * _WEIGHT
         return (bent + PROBE * _RIDGE) / stretch + PROBE
 
     change = (noise(f + PROBE, old) - noise(f - PROBE, old)) / 2
-    rank_two = new * (_bend(new, f) * (new @ PROBE)) - old * (_bend(old, f) * (old @ PROBE))
+    rank_two = new * (_build_cubic_bend(new, f) * (new @ PROBE)) - old * (
+        _build_cubic_bend(old, f) * (old @ PROBE)
+    )
     changed = minus_jacobian(old) + rank_two * _WEIGHT / stretch
     return (
-        same(change, -minus_jacobian(old), "Jacobian"),
-        same(minus_jacobian(new), changed, "H + G"),
+        check_same_vectors(change, -minus_jacobian(old), "Jacobian"),
+        check_same_vectors(minus_jacobian(new), changed, "H + G"),
     )
 
 
@@ -144,7 +164,7 @@ def noise_shift() -> tuple[Finding, ...]:
     Summed over t, times alpha_i(t), this is (63).
     """
     old, new, common = vectors("u u^ common")
-    first, second = unknowns("L'(u'f) L'(u^'f)")
+    first, second = make_unknowns("L'(u'f) L'(u^'f)")
     stretch = 2 * _ETA * _DEGREE
     noises = [
         -(u * slope * _WEIGHT + common) / stretch for u, slope in ((old, first), (new, second))
@@ -152,8 +172,8 @@ def noise_shift() -> tuple[Finding, ...]:
     shift = (old * first - new * second) * _WEIGHT / stretch
     bound = 2 * _WEIGHT / stretch
     return (
-        same(noises[1] - noises[0], shift, "e^ - e"),
-        identity(bound, _WEIGHT / (_ETA * _DEGREE), "two over 2 eta V"),
+        check_same_vectors(noises[1] - noises[0], shift, "e^ - e"),
+        make_identity_finding(bound, _WEIGHT / (_ETA * _DEGREE), "two over 2 eta V"),
     )
 
 
@@ -163,13 +183,13 @@ def small_share() -> tuple[Finding, ...]:
     ``eta >= theta`` makes ``(B/C)(rho/N + 2 eta V)`` at least ``(B/C)(rho/N + 2 theta V) > 2 c_1``.
     Checked are what eta adds, and c_1 = 1/4, B = C, rho/N = 0, V = 1, theta = 1/2 and eta = 1.
     """
-    step, over, degree = unknowns("theta eta-theta V")
+    step, over, degree = make_unknowns("theta eta-theta V")
     grown = (_RIDGE + 2 * (step + over) * degree) / _WEIGHT
     c1, theta, eta = Fraction(1, 4), _HALF, _ONE
     return (
         Finding(left=2 * c1, relation="<", right=2 * theta, instance="2 c_1 < 2 theta V"),
         Finding(left=c1 / (2 * eta), relation="<", right=_HALF, instance="(64)"),
-        identity(
+        make_identity_finding(
             grown - (_RIDGE + 2 * step * degree) / _WEIGHT,
             2 * over * degree / _WEIGHT,
             "what eta adds to (B/C)(rho/N + 2 theta V)",
@@ -189,12 +209,12 @@ def eigenvalues() -> tuple[Finding, ...]:
     least 0, and the line before (65) holds. In one dimension take 0 for the one that is missing.)
     Checked are a as a share of (64), and two factors of which one is above 1.
     """
-    c1, stretch = unknown("c_1"), 2 * _ETA * _DEGREE
+    c1, stretch = make_unknown("c_1"), 2 * _ETA * _DEGREE
     share = (_WEIGHT * c1 / stretch) / c1 * c1
     whole = share / _WEIGHT * (_RIDGE + stretch)
     a, b = Fraction(1, 2), Fraction(1, 4)
     return (
-        identity(whole, c1 * (_RIDGE / stretch + 1), "k (B/C)(rho/N + 2 eta V)"),
+        make_identity_finding(whole, c1 * (_RIDGE / stretch + 1), "k (B/C)(rho/N + 2 eta V)"),
         Finding(left=(1 - a) ** 2, relation="<=", right=(1 - a) * (1 + b), instance="-1/2, 1/4"),
     )
 
@@ -218,16 +238,16 @@ def logarithm() -> tuple[Finding, ...]:
     left = 2 * _LOG / (2 * _ETA * _DEGREE)
     return (
         Finding(left=2 * above, relation="<", right=_LOG, instance="2 ln 2, from above"),
-        identity(left, _LOG / (_ETA * _DEGREE), "2.8 over 2 eta V"),
+        make_identity_finding(left, _LOG / (_ETA * _DEGREE), "2.8 over 2 eta V"),
     )
 
 
 def total_bound() -> tuple[Finding, ...]:
     """Prove the last two lines of appendix D: the exponents of (63) and (66) add up to (26)'s."""
-    rate, c1 = unknowns("alpha c_1")
+    rate, c1 = make_unknowns("alpha c_1")
     base = _WEIGHT / (_ETA * _DEGREE)
     left = _LOG * c1 * base + base * rate
-    return (identity(left, base * (_LOG * c1 + rate), "summand of (26)"),)
+    return (make_identity_finding(left, base * (_LOG * c1 + rate), "summand of (26)"),)
 
 
 def average_noise() -> tuple[Finding, ...]:
@@ -238,9 +258,9 @@ def average_noise() -> tuple[Finding, ...]:
     by Chebyshev's inequality is near 0 with high probability. Checked is ``E ||e||^2`` of the Gamma
     law of `gamma_norm`.
     """
-    (alpha,) = unknowns("alpha")
+    (alpha,) = make_unknowns("alpha")
     return tuple(
-        identity(
+        make_identity_finding(
             factorial(d + 1) / alpha ** (d + 2) / (factorial(d - 1) / alpha**d),
             d * (d + 1) / alpha**2,
             f"mean square of the norm, d = {d}",
@@ -256,10 +276,10 @@ def mirrored_record() -> tuple[Finding, ...]:
     -x would have to see a difference between two runs that have none. Shown are the difference
     that is to be told, x against -x, and what is seen of it, y x against (-y)(-x).
     """
-    y, x = unknowns("y x")
+    y, x = make_unknowns("y x")
     return (
-        identity(y * x, (-y) * (-x), "y x, all that is seen"),
-        identity(x, -x, "x, which is to be found"),
+        make_identity_finding(y * x, (-y) * (-x), "y x, all that is seen"),
+        make_identity_finding(x, -x, "x, which is to be found"),
     )
 
 
@@ -270,12 +290,12 @@ def computable_side() -> tuple[Finding, ...]:
     from ``lambda_i(0) = 0``, that is ``(theta/2) sum_s sum_j (f_i(s) - f_j(s))``. Checked is this
     sum over two iterations.
     """
-    (theta,) = unknowns("theta")
+    (theta,) = make_unknowns("theta")
     gaps = vectors("gap1 gap2")
     dual = Vector({})
     for gap in gaps:
         dual = dual + gap * theta / 2
-    return (same(dual, total(gaps) * theta / 2, "lambda_i(2)"),)
+    return (check_same_vectors(dual, total(gaps) * theta / 2, "lambda_i(2)"),)
 
 
 def chain_rule() -> tuple[Finding, ...]:
@@ -287,9 +307,9 @@ def chain_rule() -> tuple[Finding, ...]:
     density is a product over nodes; of a node whose data are the same the ratio is 1: (59). Each
     conditional density is (60). Checked is the cancelling, with two iterations and two nodes.
     """
-    p, q, r, s, e, d = unknowns("p_1 p_2 q_1 q_2 start other")
+    p, q, r, s, e, d = make_unknowns("p_1 p_2 q_1 q_2 start other")
     left = (e * p * d * q * d) / (e * r * d * s * d)
-    return (identity(left, (p / r) * (q / s), "two iterations"),)
+    return (make_identity_finding(left, (p / r) * (q / s), "two iterations"),)
 
 
 def change_of_variables() -> tuple[Finding, ...]:
@@ -308,16 +328,18 @@ def change_of_variables() -> tuple[Finding, ...]:
     probability = sum(
         (c * (_HALF ** (k + 1) - (-_HALF) ** (k + 1)) / (k + 1) for k, c in density.items()), _ZERO
     )
-    f = unknown("f")
-    along = sum((c * (intercept - size * f) ** k for k, c in density.items()), polynomial(0))
-    integral = _integrated(along * size, _HALF)
+    f = make_unknown("f")
+    along = sum((c * (intercept - size * f) ** k for k, c in density.items()), make_polynomial(0))
+    integral = _integrate_polynomial(along * size, _HALF)
     return (
         Finding(left=integral, relation="=", right=probability, instance="P(F in [0, 1/2])"),
-        Finding(left=_integrated(along / size, _HALF), relation="=", right=probability / 4),
+        Finding(
+            left=_integrate_polynomial(along / size, _HALF), relation="=", right=probability / 4
+        ),
     )
 
 
-def _integrated(density: Polynomial, end: Fraction) -> Fraction:
+def _integrate_polynomial(density: Polynomial, end: Fraction) -> Fraction:
     """Return the integral of a polynomial in f from 0 to an end."""
     powers = {sum(power for _, power in monomial): value for monomial, value in density}
     return sum((c * end ** (k + 1) / (k + 1) for k, c in powers.items()), _ZERO)

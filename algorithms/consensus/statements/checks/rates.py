@@ -14,11 +14,21 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpaudit.algorithms.consensus.statements.checks.convergence import STRONG
-from dpaudit.algorithms.consensus.statements.checks.stacking import inner, rows, scaled, times
-from dpaudit.algorithms.consensus.statements.checks.two_nodes import Step, Two, TwoNodes, product
-from dpaudit.extension.identities import identity
+from dpaudit.algorithms.consensus.statements.checks.stacking import (
+    compute_stacked_inner,
+    make_diagonal_matrix,
+    make_unknown_rows,
+    multiply_stacked_rows,
+)
+from dpaudit.algorithms.consensus.statements.checks.two_nodes import (
+    Two,
+    TwoNodes,
+    TwoNodeStep,
+    compute_signless_product,
+)
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, polynomial, unknown, unknowns
+from dpaudit.polynomials import Polynomial, make_polynomial, make_unknown, make_unknowns
 
 _WORDS = "two nodes, theta = 1, eta = (1, 2), O_i = f^2/2, from f = (3, -2)"
 _MU = Fraction(2)
@@ -27,18 +37,18 @@ _NONZERO = Fraction(2)  # sigma_min(D - A)
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def squared_signless(penalties: Two) -> Fraction:
+def compute_squared_signless(penalties: Two) -> Fraction:
     """Return ``sigma~_max^2``, of ``W (D + A)``, which has rank one."""
     return 2 * (penalties[0] ** 2 + penalties[1] ** 2)
 
 
-def squared_excess(penalties: Two, dual_step: Fraction) -> Fraction:
+def compute_squared_excess(penalties: Two, dual_step: Fraction) -> Fraction:
     """Return ``sigma-_max^2``, of ``(W - theta I)(D - A)``, which has rank one."""
-    return squared_signless((penalties[0] - dual_step, penalties[1] - dual_step))
+    return compute_squared_signless((penalties[0] - dual_step, penalties[1] - dual_step))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sides:
+class RateSides:
     """The two sides of (22), as symmetric matrices ``(x_11, x_12, x_22)``; forms compare them."""
 
     left: tuple[Fraction, Fraction, Fraction]
@@ -50,17 +60,19 @@ class Sides:
         return a + c, a * c - b**2
 
 
-def sides22(state: TwoNodes, mu: Fraction, squared: Fraction | None = None) -> Sides:
+def compute_equation22_sides(
+    state: TwoNodes, mu: Fraction, squared: Fraction | None = None
+) -> RateSides:
     """Return both sides of (22), the left one without delta, for equal curvatures.
 
     ``squared`` stands for ``sigma-_max^2``, as ``sigma~_max^2`` does in (54).
     """
     eta, theta, m = state.penalties, state.dual_step, state.curvatures[0]
-    bar = squared_excess(eta, theta) if squared is None else squared
+    bar = compute_squared_excess(eta, theta) if squared is None else squared
     squares = mu * bar + mu**2 * m**2
     common = squares / (theta * _NONZERO * (mu - 1))
     one, two = (x - theta for x in eta)
-    return Sides(
+    return RateSides(
         left=(common + eta[0], (eta[0] + eta[1]) / 2, common + eta[1]),
         right=(2 * one + 2 * m, -(one + two), 2 * two + 2 * m),
     )
@@ -69,8 +81,8 @@ def sides22(state: TwoNodes, mu: Fraction, squared: Fraction | None = None) -> S
 def meets_conditions() -> tuple[Finding, ...]:
     """Show that delta = 1/8 and mu = 2 meet (21) and (22) on the instance of `contraction`."""
     eta, theta = STRONG.penalties, STRONG.dual_step
-    squared = (_DELTA * _MU**2 / (theta * _NONZERO)) ** 2 * squared_signless(eta)
-    trace, determinant = sides22(STRONG, _MU).gap(_DELTA)
+    squared = (_DELTA * _MU**2 / (theta * _NONZERO)) ** 2 * compute_squared_signless(eta)
+    trace, determinant = compute_equation22_sides(STRONG, _MU).gap(_DELTA)
     return (
         Finding(left=squared, relation="<=", right=_ONE, instance=f"square of (21), {_WORDS}"),
         Finding(left=_ZERO, relation="<=", right=trace, instance=f"trace of (22), {_WORDS}"),
@@ -83,7 +95,7 @@ def contraction() -> tuple[Finding, ...]:
 
     Conditions (21) and (22) do not depend on models and slopes: they are those of `STRONG`.
     """
-    step = Step.of(replace(STRONG, slopes=(_ONE, _ZERO), models=(_MU, _ZERO)))
+    step = TwoNodeStep.of(replace(STRONG, slopes=(_ONE, _ZERO), models=(_MU, _ZERO)))
     words = (
         "two nodes, theta = 1, eta = (1, 2), O_1 = f^2/2 - f, O_2 = f^2/2, from f = (2, 0), "
         "delta = 1/8, mu = 2"
@@ -95,7 +107,7 @@ def contraction() -> tuple[Finding, ...]:
 
 def equation55() -> tuple[Finding, ...]:
     """Refute (55): its right side is below 0, as a "squared norm" of ``W (D + A)`` is."""
-    step = Step.of(STRONG)
+    step = TwoNodeStep.of(STRONG)
     right = step.moved + 2 * step.curved + 2 * step.held
     left = _DELTA * step.after.distance
     return (
@@ -106,7 +118,7 @@ def equation55() -> tuple[Finding, ...]:
 
 def equation56() -> Finding:
     """Refute (56): the squares stand for ``2 <a, J b>``, which they are not without symmetry."""
-    step = Step.of(replace(STRONG, slopes=(_ONE, _ZERO), models=(_ZERO, _ZERO)))
+    step = TwoNodeStep.of(replace(STRONG, slopes=(_ONE, _ZERO), models=(_ZERO, _ZERO)))
     right = step.distance_before - step.after.distance - 2 * step.curved - 2 * step.held
     words = "two nodes, theta = 1, eta = (1, 2), O_1 = f^2/2 - f, O_2 = f^2/2, from f = (0, 0)"
     return Finding(left=step.moved, relation="<=", right=right, instance=words)
@@ -119,12 +131,15 @@ def equation52() -> tuple[Finding, ...]:
     factor with ``sigma~_max``, the root of 10, which is at least 3: with 3 in its place the right
     sides are larger than they are. What is added to both sides of (52) is left out.
     """
-    step, eta = Step.of(STRONG), STRONG.penalties
+    step, eta = TwoNodeStep.of(STRONG), STRONG.penalties
     left = step.after.dual_gap**2
-    change = product(eta, step.change, step.change)
+    change = compute_signless_product(eta, step.change, step.change)
     gaps = sum((gap**2 for gap in step.after.gaps), _ZERO)
     first = _MU**2 * 3 / _NONZERO * change
-    squares = {"the display before (52)": squared_excess(eta, _ONE), "(52)": squared_signless(eta)}
+    squares = {
+        "the display before (52)": compute_squared_excess(eta, _ONE),
+        "(52)": compute_squared_signless(eta),
+    }
     return tuple(
         Finding(
             left=left,
@@ -146,16 +161,16 @@ def inner_before_equation56() -> tuple[Finding, ...]:
 
     On quadratics (49) is an equality where ``m_i`` is the curvature, and so is the line.
     """
-    step = Step.of(STRONG)
+    step = TwoNodeStep.of(STRONG)
     left = step.inner + step.held
     return (Finding(left=left, relation="<=", right=-step.curved, instance=_WORDS),)
 
 
 def summed_inequalities() -> tuple[Finding, ...]:
     """Prove that the sum of (55) and (56) is the contraction: what is on both sides drops out."""
-    moved, held, before = unknowns("moved held before")
+    moved, held, before = make_unknowns("moved held before")
     right = (moved + held) + (before - moved - held)
-    return (identity(right, before, "right sides of (55) and (56)"),)
+    return (make_identity_finding(right, before, "right sides of (55) and (56)"),)
 
 
 def summed_assumption() -> tuple[Finding, ...]:
@@ -164,11 +179,14 @@ def summed_assumption() -> tuple[Finding, ...]:
     A Frobenius product of stacked rows is the sum of the rows' products, and D_m and D_M are
     diagonal: the right sides are ``sum_i m_i ||f_i^1 - f_i^2||^2`` and that with ``M_i^2``.
     """
-    gaps = rows("gap")
+    gaps = make_unknown_rows("gap")
     return tuple(
-        identity(
-            inner(gaps, times(scaled(name), gaps)),
-            sum((unknown(f"{name}{i}") * gap.square for i, gap in enumerate(gaps)), polynomial(0)),
+        make_identity_finding(
+            compute_stacked_inner(gaps, multiply_stacked_rows(make_diagonal_matrix(name), gaps)),
+            sum(
+                (make_unknown(f"{name}{i}") * gap.square for i, gap in enumerate(gaps)),
+                make_polynomial(0),
+            ),
             f"right side of {where}",
         )
         for name, where in (("m", "(49)"), ("M^2_", "(50)"))
@@ -182,17 +200,17 @@ def largest_singular_value() -> tuple[Finding, ...]:
     sides is ``sum_i (sigma_max^2 - s_i^2) x_i^2``, whose summands are at least 0.
     """
     values, parts, most = _in_singular_basis()
-    left = sum((s**2 * x**2 for s, x in zip(values, parts, strict=True)), polynomial(0))
-    right = most**2 * sum((x**2 for x in parts), polynomial(0))
+    left = sum((s**2 * x**2 for s, x in zip(values, parts, strict=True)), make_polynomial(0))
+    right = most**2 * sum((x**2 for x in parts), make_polynomial(0))
     slack = sum(
-        ((most**2 - s**2) * x**2 for s, x in zip(values, parts, strict=True)), polynomial(0)
+        ((most**2 - s**2) * x**2 for s, x in zip(values, parts, strict=True)), make_polynomial(0)
     )
-    return (identity(right - left, slack, "three singular values"),)
+    return (make_identity_finding(right - left, slack, "three singular values"),)
 
 
 def _in_singular_basis() -> tuple[tuple[Polynomial, ...], tuple[Polynomial, ...], Polynomial]:
     """Return three singular values, a vector along their right vectors, and a bound on them."""
-    return unknowns("s_1 s_2 s_3"), unknowns("x_1 x_2 x_3"), unknown("sigma")
+    return make_unknowns("s_1 s_2 s_3"), make_unknowns("x_1 x_2 x_3"), make_unknown("sigma")
 
 
 def norm_of_product() -> Finding:
@@ -220,14 +238,14 @@ AGREEING = TwoNodes(
 _CLOSE = "two nodes, theta = 1, eta = 5/4, O_i = f^2/16, mu = 3/2"
 
 
-def rate23(state: TwoNodes, mu: Fraction) -> Fraction:
+def compute_equation23_rate(state: TwoNodes, mu: Fraction) -> Fraction:
     """Return (23) where all penalties are one number w and all curvatures another.
 
     ``sigma~_max = 2 w`` and ``sigma-_max = sigma-_min = 2 (w - theta)`` are then rational.
 
     Examples
     --------
-    >>> rate23(AGREEING, Fraction(3, 2))
+    >>> compute_equation23_rate(AGREEING, Fraction(3, 2))
     Fraction(16, 45)
     """
     (w, _), theta, m = state.penalties, state.dual_step, state.curvatures[0]
@@ -238,22 +256,22 @@ def rate23(state: TwoNodes, mu: Fraction) -> Fraction:
     return min(first, second)
 
 
-def equation23() -> Finding:
+def refute_equation23() -> Finding:
     """Refute that (23) meets (22), along the direction in which all nodes agree."""
     mu = Fraction(3, 2)
-    sides = sides22(AGREEING, mu)
+    sides = compute_equation22_sides(AGREEING, mu)
     (a, b, c), (d, e, f) = sides.left, sides.right
-    left = rate23(AGREEING, mu) * (a + 2 * b + c)
+    left = compute_equation23_rate(AGREEING, mu) * (a + 2 * b + c)
     return Finding(left=left, relation="<=", right=d + 2 * e + f, instance=f"{_CLOSE}, x = (1, 1)")
 
 
 def equation54() -> tuple[Finding, ...]:
     """Refute that a delta which meets (22) meets (54), with sigma~_max: delta = 1/12 does not."""
     delta, mu = Fraction(1, 12), Fraction(3, 2)
-    printed = sides22(AGREEING, mu, squared_signless(AGREEING.penalties))
+    printed = compute_equation22_sides(AGREEING, mu, compute_squared_signless(AGREEING.penalties))
     return tuple(
         Finding(left=_ZERO, relation="<=", right=value, instance=f"{name}, {_CLOSE}, delta = 1/12")
-        for name, sides in (("(22)", sides22(AGREEING, mu)), ("(54)", printed))
+        for name, sides in (("(22)", compute_equation22_sides(AGREEING, mu)), ("(54)", printed))
         for value in sides.gap(delta)
     )
 
@@ -265,7 +283,7 @@ def last_line() -> Finding:
     squares = mu**2 * m**2 + mu * tilde**2
     second = (2 * m + 2 * tilde) / (squares / (_NONZERO * (mu - 1)) + tilde)
     delta = min(_NONZERO / (mu**2 * tilde), second)
-    sides = sides22(AGREEING, mu, tilde**2)
+    sides = compute_equation22_sides(AGREEING, mu, tilde**2)
     (a, b, c), (d, e, f) = sides.left, sides.right
     left, right = delta * (a + 2 * b + c), d + 2 * e + f
     return Finding(left=left, relation="<=", right=right, instance=f"{_CLOSE}, x = (1, 1)")
@@ -277,7 +295,10 @@ def falling_rate() -> Finding:
     lower = replace(AGREEING, penalties=(_ONE, _ONE))
     words = "two nodes, theta = 1, O_i = f^2/16, mu = 3/2, eta = 5/4 and 1"
     return Finding(
-        left=rate23(AGREEING, mu), relation="<=", right=rate23(lower, mu), instance=words
+        left=compute_equation23_rate(AGREEING, mu),
+        relation="<=",
+        right=compute_equation23_rate(lower, mu),
+        instance=words,
     )
 
 
@@ -290,23 +311,25 @@ def singular_values_grow() -> tuple[Finding, ...]:
     one summand gains, ``(eta' - eta)(eta' + eta) (X v)_i^2``, and squares on two nodes, as one
     penalty grows.
     """
-    eta, more, entry = unknowns("eta eta' (Xv)_i")
+    eta, more, entry = make_unknowns("eta eta' (Xv)_i")
     gain = (more - eta) * (more + eta) * entry**2
     later = (_ONE, Fraction(3))
     return (
         Finding(
-            left=squared_signless(STRONG.penalties),
+            left=compute_squared_signless(STRONG.penalties),
             relation="<",
-            right=squared_signless(later),
+            right=compute_squared_signless(later),
             instance="sigma~_max^2, eta = (1, 2) and (1, 3)",
         ),
         Finding(
-            left=squared_excess(STRONG.penalties, _ONE),
+            left=compute_squared_excess(STRONG.penalties, _ONE),
             relation="<",
-            right=squared_excess(later, _ONE),
+            right=compute_squared_excess(later, _ONE),
             instance="sigma-_max^2, eta = (1, 2) and (1, 3), theta = 1",
         ),
-        identity(more**2 * entry**2 - eta**2 * entry**2, gain, "one summand of ||W X v||^2"),
+        make_identity_finding(
+            more**2 * entry**2 - eta**2 * entry**2, gain, "one summand of ||W X v||^2"
+        ),
     )
 
 
@@ -318,10 +341,10 @@ def second_term_bound() -> tuple[Finding, ...]:
     The bound ``K (2 m_o + 2 sigma-_min) / s^2`` falls in s with everything else held fixed. (It is
     an upper bound: that it falls says nothing on the term. And ``sigma-_min`` grows as well.)
     """
-    square, rest, mu, over, reach = (unknown(x) for x in ("s^2", "rest", "mu", "mu-1", "r"))
+    square, rest, mu, over, reach = (make_unknown(x) for x in ("s^2", "rest", "mu", "mu-1", "r"))
     whole = (mu * square + rest) / (reach * over)
     kept = mu * square / (reach * over)
-    return (identity(whole - kept, rest / (reach * over), "what is left out"),)
+    return (make_identity_finding(whole - kept, rest / (reach * over), "what is left out"),)
 
 
 def rate_terms() -> tuple[Finding, ...]:
@@ -329,9 +352,11 @@ def rate_terms() -> tuple[Finding, ...]:
 
     ``c/s - c/s' = c (s' - s) / (s s')``, which is above 0 where ``s' > s``.
     """
-    constant, small, large = unknowns("c s s'")
+    constant, small, large = make_unknowns("c s s'")
     gap = constant / small - constant / large
-    return (identity(gap, constant * (large - small) / (small * large), "at s and s'"),)
+    return (
+        make_identity_finding(gap, constant * (large - small) / (small * large), "at s and s'"),
+    )
 
 
 def semidefinite_norm() -> tuple[Finding, ...]:
@@ -343,14 +368,14 @@ def semidefinite_norm() -> tuple[Finding, ...]:
     """
     values, parts, most = _in_singular_basis()
     pairs = list(zip(values, parts, strict=True))
-    squares = sum((s**2 * x**2 for s, x in pairs), polynomial(0))
-    forms = sum((most * s * x**2 for s, x in pairs), polynomial(0))
-    slack = sum((s * (most - s) * x**2 for s, x in pairs), polynomial(0))
+    squares = sum((s**2 * x**2 for s, x in pairs), make_polynomial(0))
+    forms = sum((most * s * x**2 for s, x in pairs), make_polynomial(0))
+    slack = sum((s * (most - s) * x**2 for s, x in pairs), make_polynomial(0))
     along: Two = (Fraction(3), -_MU)
     left = 2 * sum(along, _ZERO) ** 2
-    right = _MU * product((_ONE, _ONE), along, along)
+    right = _MU * compute_signless_product((_ONE, _ONE), along, along)
     return (
-        identity(forms - squares, slack, "three eigenvalues"),
+        make_identity_finding(forms - squares, slack, "three eigenvalues"),
         Finding(left=left, relation="<=", right=right, instance="D + A, x = (3, -2)"),
     )
 
@@ -379,14 +404,17 @@ def shared_contraction() -> tuple[Finding, ...]:
     Checked are all of these on the instances that refute them, with the penalty 2 at both nodes.
     """
     state = replace(STRONG, penalties=(_MU, _MU))
-    step, change = Step.of(state), product(state.penalties, *2 * (Step.of(state).change,))
+    step, change = (
+        TwoNodeStep.of(state),
+        compute_signless_product(state.penalties, *2 * (TwoNodeStep.of(state).change,)),
+    )
     gaps = sum((gap**2 for gap in step.after.gaps), _ZERO)
-    squares = _MU**2 + _MU * squared_excess(state.penalties, _ONE)
+    squares = _MU**2 + _MU * compute_squared_excess(state.penalties, _ONE)
     tilde = 2 * state.penalties[0]
     bound52 = _MU**2 * tilde / _NONZERO * change + squares / (_NONZERO * (_MU - 1)) * gaps
     held = 2 * step.curved + 2 * step.held
     delta = Fraction(1, 8)
-    trace, determinant = sides22(state, _MU).gap(delta)
+    trace, determinant = compute_equation22_sides(state, _MU).gap(delta)
     first = delta * _MU**2 * tilde / _NONZERO
     fall = step.distance_before - step.after.distance
     sides = {
@@ -413,7 +441,7 @@ def proved_rate() -> tuple[Finding, ...]:
     trace and determinant in every direction.
     """
     mu, m = Fraction(3, 2), AGREEING.curvatures[0]
-    sides = sides22(AGREEING, mu)
+    sides = compute_equation22_sides(AGREEING, mu)
     (a, b, c), (d, e, f) = sides.left, sides.right
     left = smaller_rate(AGREEING, mu) * (a + 2 * b + c)
     trace, determinant = sides.gap(smaller_rate(AGREEING, mu))
@@ -425,7 +453,7 @@ def proved_rate() -> tuple[Finding, ...]:
 
 
 def smaller_rate(state: TwoNodes, mu: Fraction) -> Fraction:
-    """Return (23) with ``2 m_o`` in place of ``2 m_o + 2 sigma-_min``, as `rate23` does (23)."""
+    """Return (23) with ``2 m_o`` in place of ``2 m_o + 2 sigma-_min``."""
     (w, _), theta, m = state.penalties, state.dual_step, state.curvatures[0]
     tilde, bar = 2 * w, 2 * (w - theta)
     squares = mu**2 * m**2 + mu * bar**2

@@ -15,21 +15,26 @@ from fractions import Fraction
 
 from dpaudit.algorithms.consensus.statements.checks.two_nodes import TwoNodes
 from dpaudit.datasets.census import ADULT_FEATURES, COMPLETE_RECORDS, FILE_RECORDS
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns
+from dpaudit.polynomials import make_unknowns
 
 _ZERO, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
 _LOW, _HIGH = _HALF, _ONE  # a penalty, and a larger one
 _C1, _LOG = Fraction(1, 4), Fraction(14, 10)
 
 
-def update(eta: Fraction, other: Fraction = _ZERO, noise: Fraction = _ZERO) -> Fraction:
+def compute_first_model_update(
+    eta: Fraction, other: Fraction = _ZERO, noise: Fraction = _ZERO
+) -> Fraction:
     """Return f_1(t+1) from f_1(t) = 0, with m = 1 and b = lambda_1 = 0.
 
     Examples
     --------
-    >>> update(Fraction(1), other=Fraction(1)), update(Fraction(1), noise=Fraction(1))
+    >>> (
+    ...     compute_first_model_update(Fraction(1), other=Fraction(1)),
+    ...     compute_first_model_update(Fraction(1), noise=Fraction(1)),
+    ... )
     (Fraction(1, 3), Fraction(-2, 3))
     """
     return eta * (other - 2 * noise) / (1 + 2 * eta)
@@ -40,8 +45,8 @@ def smaller_updates() -> tuple[Finding, ...]:
 
     O = f^2/2 and f_1(t) = 0, so the node stands at its own minimum.
     """
-    pulled = [abs(update(eta, other=_ONE)) for eta in (_HIGH, _LOW)]
-    pushed = [abs(update(eta, noise=_ONE)) for eta in (_HIGH, _LOW)]
+    pulled = [abs(compute_first_model_update(eta, other=_ONE)) for eta in (_HIGH, _LOW)]
+    pushed = [abs(compute_first_model_update(eta, noise=_ONE)) for eta in (_HIGH, _LOW)]
     return (
         Finding(
             left=pulled[0],
@@ -64,7 +69,7 @@ def resistance_to_noise() -> Finding:
     The share ``2 eta V / (m + 2 eta V)`` of the noise that reaches the model does not depend on
     its law, so this holds regardless of that.
     """
-    shares = [abs(update(eta, noise=_ONE)) for eta in (_HIGH, _LOW)]
+    shares = [abs(compute_first_model_update(eta, noise=_ONE)) for eta in (_HIGH, _LOW)]
     words = "O = f^2/2, one neighbour: share of the noise that moves f_i, eta = 1 and 1/2"
     return Finding(left=shares[0], relation="<=", right=shares[1], instance=words)
 
@@ -75,23 +80,23 @@ def resistance_to_dual_noise() -> tuple[Finding, ...]:
     In (24) the noise is ``eta V e`` in the dual variable; where that is held fixed, e falls. With
     ``p = m + 2 eta V`` and q at a larger eta, ``2/p - 2/q = 2 (q - p) / (p q)``, which is above 0.
     """
-    p, q = unknowns("p q")
-    shares = [abs(update(eta, noise=_ONE / eta)) for eta in (_HIGH, _LOW)]
+    p, q = make_unknowns("p q")
+    shares = [abs(compute_first_model_update(eta, noise=_ONE / eta)) for eta in (_HIGH, _LOW)]
     words = "O = f^2/2, one neighbour, eta e = 1: update at eta = 1 and 1/2"
     return (
         Finding(left=shares[0], relation="<", right=shares[1], instance=words),
-        identity(2 / p - 2 / q, 2 * (q - p) / (p * q), "shares at two penalties"),
+        make_identity_finding(2 / p - 2 / q, 2 * (q - p) / (p * q), "shares at two penalties"),
     )
 
 
-def distances() -> tuple[Fraction, Fraction, Fraction]:
+def compute_noiseless_distances() -> tuple[Fraction, Fraction, Fraction]:
     """Return how far f_1 is from the optimum at t = 0, 1, 2, without noise.
 
     Two nodes with ``f^2/2 -+ 10 f``, all models 1 at the start, eta = 1 and theta = 4/5.
 
     Examples
     --------
-    >>> [str(distance) for distance in distances()]
+    >>> [str(distance) for distance in compute_noiseless_distances()]
     ['1', '4', '2']
     """
     start = TwoNodes(
@@ -108,7 +113,7 @@ def distances() -> tuple[Fraction, Fraction, Fraction]:
 
 def toward_optimum() -> Finding:
     """Refute that without noise a model always moves toward the optimum."""
-    before, after, _ = distances()
+    before, after, _ = compute_noiseless_distances()
     words = "two nodes, O_i = f^2/2 -+ 10 f, eta = 1, theta = 4/5, f_i(0) = 1: |f_1(1) - f*|"
     return Finding(left=after, relation="<=", right=before, instance=words)
 
@@ -120,7 +125,7 @@ def away_from_optimum() -> tuple[Finding, ...]:
     probability above 0 that is further away. Shown is one such output, from the optimum's distance
     0: O = f^2/2, f_i = f_j = 0, noise 1, eta = 1.
     """
-    after = abs(update(_ONE, noise=_ONE))
+    after = abs(compute_first_model_update(_ONE, noise=_ONE))
     return (Finding(left=_ZERO, relation="<", right=after, instance="|f_i(t) - f*|, then later"),)
 
 
@@ -145,7 +150,7 @@ def farther_with_noise() -> tuple[Finding, ...]:
     )
 
 
-def summand(eta: Fraction, rate: Fraction) -> Fraction:
+def compute_equation26_summand(eta: Fraction, rate: Fraction) -> Fraction:
     """Return ``C (1.4 c_1 + alpha) / (eta V B)`` of (26) with c_1 = 1/4 and C = V = B = 1."""
     return (_LOG * _C1 + rate) / eta
 
@@ -155,9 +160,9 @@ def more_noise() -> tuple[Finding, ...]:
 
     From alpha to ``alpha + h`` its summand grows by ``C h / (eta V B)``.
     """
-    rate, more, eta, c1, weight, degree = unknowns("alpha h eta c_1 C/B V")
+    rate, more, eta, c1, weight, degree = make_unknowns("alpha h eta c_1 C/B V")
     low, high = (weight * (_LOG * c1 + at) / (eta * degree) for at in (rate, rate + more))
-    return (identity(high - low, weight * more / (eta * degree), "summands of (26)"),)
+    return (make_identity_finding(high - low, weight * more / (eta * degree), "summands of (26)"),)
 
 
 def growing_perturbation() -> tuple[Finding, ...]:
@@ -167,9 +172,9 @@ def growing_perturbation() -> tuple[Finding, ...]:
     eta`` the summand is ``1.4 C c_1 / (eta V B) + C k / (V B)``: the first part falls as eta rises,
     the second does not rise as k does not.
     """
-    eta, k, c1 = unknowns("eta k c_1")
+    eta, k, c1 = make_unknowns("eta k c_1")
     split = _LOG * c1 / eta + k
-    return (identity((_LOG * c1 + k * eta) / eta, split, "C = V = B = 1"),)
+    return (make_identity_finding((_LOG * c1 + k * eta) / eta, split, "C = V = B = 1"),)
 
 
 def constant_perturbation() -> Finding:
@@ -177,7 +182,10 @@ def constant_perturbation() -> Finding:
 
     ``2 eta V e`` keeps its law, and the part of (26) with c_1 falls.
     """
-    before, after = summand(_LOW, _ONE), summand(_HIGH, Fraction(2))
+    before, after = (
+        compute_equation26_summand(_LOW, _ONE),
+        compute_equation26_summand(_HIGH, Fraction(2)),
+    )
     words = "(26) before and after: alpha = 2 eta, eta = 1/2 and 1, C = V = B = 1"
     return Finding(left=before, relation="<=", right=after, instance=words)
 
@@ -188,7 +196,7 @@ def accumulating_loss() -> tuple[Finding, ...]:
     The loss of a run is not below that of its first iterations either, which are a part of what is
     seen.
     """
-    sums = [sum((summand(_ONE, _ONE) for _ in range(t)), _ZERO) for t in (1, 2)]
+    sums = [sum((compute_equation26_summand(_ONE, _ONE) for _ in range(t)), _ZERO) for t in (1, 2)]
     return (Finding(left=sums[0], relation="<", right=sums[1], instance="P(1) and P(2)"),)
 
 
@@ -216,9 +224,11 @@ def sensitivity_of_noise() -> Finding:
 
 def sensitivity_of_gradient() -> tuple[Finding, ...]:
     """Prove it of the gradient, which ``2 eta V e`` perturbs: ``2 eta V`` times it is 2 C / B."""
-    eta, weight, degree = unknowns("eta C/B V")
+    eta, weight, degree = make_unknowns("eta C/B V")
     shift = weight / (eta * degree)
-    return (identity(2 * eta * degree * shift, 2 * weight, "2 eta V times C / (eta V B)"),)
+    return (
+        make_identity_finding(2 * eta * degree * shift, 2 * weight, "2 eta V times C / (eta V B)"),
+    )
 
 
 def many_directions() -> Finding:
@@ -234,7 +244,9 @@ def many_directions() -> Finding:
     a = _C1 / (2 * eta)
     left = dimension * (a - a**2 / 2)
     words = "d = 104, c_1 = 1/4, eta V = 1/2, alpha = 3, C = B: loss of the output 0, from below"
-    return Finding(left=left, relation="<=", right=summand(eta, rate), instance=words)
+    return Finding(
+        left=left, relation="<=", right=compute_equation26_summand(eta, rate), instance=words
+    )
 
 
 def margin_form() -> tuple[Finding, ...]:
@@ -326,22 +338,26 @@ def uneven_records() -> tuple[Finding, ...]:
     ``1/b - 1/B = (B - b) / (b B)`` for a size b below the mean B, and four nodes with 40 records,
     each with two neighbours.
     """
-    least, mean = unknowns("b B")
+    least, mean = make_unknowns("b B")
     even, uneven = (10, 10, 10, 10), (7, 11, 11, 11)
-    bounds = [_largest(sizes, (2, 2, 2, 2)) for sizes in (even, uneven)]
+    bounds = [_compute_largest_share(sizes, (2, 2, 2, 2)) for sizes in (even, uneven)]
     return (
         Finding(left=bounds[0], relation="<", right=bounds[1], instance="a ring of four"),
-        identity(1 / least - 1 / mean, (mean - least) / (least * mean), "a size and the mean"),
+        make_identity_finding(
+            1 / least - 1 / mean, (mean - least) / (least * mean), "a size and the mean"
+        ),
     )
 
 
 def uneven_star() -> Finding:
     """Show a star in which the uneven spread has the smaller bound."""
     degrees = (3, 1, 1, 1)
-    even, uneven = (_largest(sizes, degrees) for sizes in ((10,) * 4, (7, 11, 11, 11)))
+    even, uneven = (
+        _compute_largest_share(sizes, degrees) for sizes in ((10,) * 4, (7, 11, 11, 11))
+    )
     words = "a star of four nodes, 40 records: even, and 7 at the centre"
     return Finding(left=even, relation="<=", right=uneven, instance=words)
 
 
-def _largest(sizes: tuple[int, ...], degrees: tuple[int, ...]) -> Fraction:
+def _compute_largest_share(sizes: tuple[int, ...], degrees: tuple[int, ...]) -> Fraction:
     return max(Fraction(1, size * degree) for size, degree in zip(sizes, degrees, strict=True))

@@ -13,9 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, Scalar, Vector, polynomial, total, unknown, vectors
+from dpaudit.polynomials import (
+    Polynomial,
+    Scalar,
+    Vector,
+    make_polynomial,
+    make_unknown,
+    total,
+    vectors,
+)
 
 Rows: TypeAlias = tuple[Vector, ...]
 Matrix: TypeAlias = tuple[tuple[Polynomial, ...], ...]
@@ -24,34 +32,35 @@ NODES = range(3)
 (PROBE,) = vectors("probe")
 
 
-def same(left: Vector, right: Vector, instance: str) -> Finding:
+def check_same_vectors(left: Vector, right: Vector, instance: str) -> Finding:
     """Return that two vectors are the same: their products with any vector are."""
-    return identity(left @ PROBE, right @ PROBE, instance)
+    return make_identity_finding(left @ PROBE, right @ PROBE, instance)
 
 
-def rows(name: str) -> Rows:
+def make_unknown_rows(name: str) -> Rows:
     """Return one unknown vector a node, the rows of a stacked matrix."""
     return tuple(vectors(" ".join(f"{name}{i}" for i in NODES)))
 
 
-def symmetric(name: str, diagonal: bool = True) -> Matrix:
+def make_symmetric_matrix(name: str, diagonal: bool = True) -> Matrix:
     """Return a symmetric matrix of unknowns, with zeros on its diagonal if so asked."""
 
     def entry(i: int, j: int) -> Polynomial:
         low, high = sorted((i, j))
-        return unknown(f"{name}{low}{high}") if diagonal or i != j else polynomial(0)
+        return make_unknown(f"{name}{low}{high}") if diagonal or i != j else make_polynomial(0)
 
     return tuple(tuple(entry(i, j) for j in NODES) for i in NODES)
 
 
-def scaled(name: str) -> Matrix:
+def make_diagonal_matrix(name: str) -> Matrix:
     """Return a diagonal matrix of unknowns."""
     return tuple(
-        tuple(unknown(f"{name}{i}") if i == j else polynomial(0) for j in NODES) for i in NODES
+        tuple(make_unknown(f"{name}{i}") if i == j else make_polynomial(0) for j in NODES)
+        for i in NODES
     )
 
 
-def plus(left: Matrix, right: Matrix, factor: Scalar = 1) -> Matrix:
+def add_scaled_matrix(left: Matrix, right: Matrix, factor: Scalar = 1) -> Matrix:
     """Return ``left + factor right``."""
     return tuple(
         tuple(a + b * factor for a, b in zip(one, other, strict=True))
@@ -62,57 +71,62 @@ def plus(left: Matrix, right: Matrix, factor: Scalar = 1) -> Matrix:
 def joined(left: Matrix, right: Matrix) -> Matrix:
     """Return the product of two matrices."""
     return tuple(
-        tuple(sum((left[i][k] * right[k][j] for k in NODES), polynomial(0)) for j in NODES)
+        tuple(sum((left[i][k] * right[k][j] for k in NODES), make_polynomial(0)) for j in NODES)
         for i in NODES
     )
 
 
-def times(matrix: Matrix, stacked: Rows) -> Rows:
+def multiply_stacked_rows(matrix: Matrix, stacked: Rows) -> Rows:
     """Return a matrix times stacked vectors."""
     return tuple(total(stacked[j] * matrix[i][j] for j in NODES) for i in NODES)
 
 
-def added(*stacks: Rows) -> Rows:
+def add_stacked_rows(*stacks: Rows) -> Rows:
     """Return the sum of stacked vectors."""
     return tuple(total(parts) for parts in zip(*stacks, strict=True))
 
 
-def minus(left: Rows, right: Rows) -> Rows:
+def subtract_stacked_rows(left: Rows, right: Rows) -> Rows:
     """Return the difference of stacked vectors."""
     return tuple(a - b for a, b in zip(left, right, strict=True))
 
 
-def inner(left: Rows, right: Rows) -> Polynomial:
+def compute_stacked_inner(left: Rows, right: Rows) -> Polynomial:
     """Return the Frobenius inner product."""
-    return sum((a @ b for a, b in zip(left, right, strict=True)), polynomial(0))
+    return sum((a @ b for a, b in zip(left, right, strict=True)), make_polynomial(0))
 
 
-ADJACENCY = symmetric("a", diagonal=False)
+ADJACENCY = make_symmetric_matrix("a", diagonal=False)
 DEGREES: Matrix = tuple(
-    tuple(sum(ADJACENCY[i], polynomial(0)) if i == j else polynomial(0) for j in NODES)
+    tuple(sum(ADJACENCY[i], make_polynomial(0)) if i == j else make_polynomial(0) for j in NODES)
     for i in NODES
 )
-LAPLACIAN, SIGNLESS = plus(DEGREES, ADJACENCY, -1), plus(DEGREES, ADJACENCY)
-THETA = unknown("theta")
-ETA = scaled("eta")
-_STEP: Matrix = tuple(tuple(THETA if i == j else polynomial(0) for j in NODES) for i in NODES)
-EXCESS = plus(ETA, _STEP, -1)
+LAPLACIAN, SIGNLESS = (
+    add_scaled_matrix(DEGREES, ADJACENCY, -1),
+    add_scaled_matrix(DEGREES, ADJACENCY),
+)
+THETA = make_unknown("theta")
+ETA = make_diagonal_matrix("eta")
+_STEP: Matrix = tuple(tuple(THETA if i == j else make_polynomial(0) for j in NODES) for i in NODES)
+EXCESS = add_scaled_matrix(ETA, _STEP, -1)
 
 
-def each(left: Rows, right: Rows, instance: str) -> tuple[Finding, ...]:
+def check_same_rows(left: Rows, right: Rows, instance: str) -> tuple[Finding, ...]:
     """Return that stacked vectors are the same, node by node."""
     return tuple(
-        same(a, b, f"{instance}, node {i + 1}")
+        check_same_vectors(a, b, f"{instance}, node {i + 1}")
         for i, (a, b) in enumerate(zip(left, right, strict=True))
     )
 
 
-def summed(node: int, terms: Sequence[Vector]) -> Vector:
+def sum_over_neighbours(node: int, terms: Sequence[Vector]) -> Vector:
     """Return the sum over the neighbours of a node, of one term for each node."""
     return total(terms[j] * ADJACENCY[node][j] for j in NODES)
 
 
-def gradient(objective: Callable[[Vector], Polynomial], at: Vector, along: Vector) -> Polynomial:
+def differentiate_quadratic(
+    objective: Callable[[Vector], Polynomial], at: Vector, along: Vector
+) -> Polynomial:
     """Return the derivative of a quadratic objective along a vector, as a polynomial.
 
     With ``q(x + h) - q(x - h)`` the even part drops out, so half of it is the derivative.
@@ -134,7 +148,7 @@ def pair_updates() -> tuple[Finding, ...]:
     from zero, ``lambda_ji = -lambda_ij``. With equal duals (27) is (30), and (28) is (31).
     """
     w, fi, fj, a, b = vectors("w f_i f_j lambda^a lambda^b")
-    eta = unknown("eta")
+    eta = make_unknown("eta")
 
     def lagrangian(at: Vector) -> Polynomial:
         squares = (fi - at).square + (at - fj).square
@@ -148,13 +162,17 @@ def pair_updates() -> tuple[Finding, ...]:
     half = (a + b) / 2 + (fi - fj) * eta / 2
     (dual,) = vectors("lambda")
     return (
-        identity(gradient(lagrangian, w, PROBE), condition @ PROBE, "KKT condition of (5)"),
-        same(b - a + (2 * solved - fi - fj) * eta, Vector({}), "(27)"),
-        same(a + (fi - solved) * eta, half, "(28)"),
-        same(b + (solved - fj) * eta, half, "(29)"),
-        same(-(dual + (fi - fj) * eta / 2), -dual + (fj - fi) * eta / 2, "lambda_ji = -lambda_ij"),
-        same(solution(dual, dual), equal, "(30)"),
-        same(dual + (fi - equal) * eta, dual + (fi - fj) * eta / 2, "(31)"),
+        make_identity_finding(
+            differentiate_quadratic(lagrangian, w, PROBE), condition @ PROBE, "KKT condition of (5)"
+        ),
+        check_same_vectors(b - a + (2 * solved - fi - fj) * eta, Vector({}), "(27)"),
+        check_same_vectors(a + (fi - solved) * eta, half, "(28)"),
+        check_same_vectors(b + (solved - fj) * eta, half, "(29)"),
+        check_same_vectors(
+            -(dual + (fi - fj) * eta / 2), -dual + (fj - fi) * eta / 2, "lambda_ji = -lambda_ij"
+        ),
+        check_same_vectors(solution(dual, dual), equal, "(30)"),
+        check_same_vectors(dual + (fi - equal) * eta, dual + (fi - fj) * eta / 2, "(31)"),
     )
 
 
@@ -170,13 +188,13 @@ def simplified_lagrangian() -> tuple[Finding, ...]:
     (8) holds from t = 0 on if ``w_ij(0) = (f_i(0) + f_j(0))/2``, which the text does not say; with
     another w(0) it holds from t = 1 on.
     """
-    eta, models, old = unknown("eta"), rows("f"), rows("g")
+    eta, models, old = make_unknown("eta"), make_unknown_rows("f"), make_unknown_rows("g")
     pairs = [(i, j) for i in NODES for j in NODES if i != j]
-    duals = {(i, j): _dual(i, j) for i, j in pairs}
+    duals = {(i, j): _make_antisymmetric_dual(i, j) for i, j in pairs}
     middle = {(i, j): (old[i] + old[j]) / 2 for i, j in pairs}
 
     def over(term: Callable[[int, int], Polynomial]) -> Polynomial:
-        return sum((term(i, j) * ADJACENCY[i][j] for i, j in pairs), polynomial(0))
+        return sum((term(i, j) * ADJACENCY[i][j] for i, j in pairs), make_polynomial(0))
 
     first = over(lambda i, j: duals[i, j] @ (models[i] - middle[i, j]))
     second = over(lambda i, j: duals[i, j] @ (middle[i, j] - models[j]))
@@ -187,22 +205,22 @@ def simplified_lagrangian() -> tuple[Finding, ...]:
     pulled = over(lambda i, j: (models[i] - middle[i, j]).square * eta)
 
     def update(i: int) -> Finding:
-        mine = [_dual(i, j) for j in NODES]
+        mine = [_make_antisymmetric_dual(i, j) for j in NODES]
         moves = [models[i] - models[j] for j in NODES]
         later = [dual + move * eta / 2 for dual, move in zip(mine, moves, strict=True)]
-        right = summed(i, mine) + summed(i, moves) * eta / 2
-        return same(summed(i, later), right, f"(9), node {i + 1}")
+        right = sum_over_neighbours(i, mine) + sum_over_neighbours(i, moves) * eta / 2
+        return check_same_vectors(sum_over_neighbours(i, later), right, f"(9), node {i + 1}")
 
     return (
-        identity(first + second + left + right, both + left + right, "(32)"),
-        identity(both, mine, "second term of (32)"),
-        identity(right, left, "last term of (32)"),
-        identity(first + second + left + right, mine + pulled, "(33)"),
+        make_identity_finding(first + second + left + right, both + left + right, "(32)"),
+        make_identity_finding(both, mine, "second term of (32)"),
+        make_identity_finding(right, left, "last term of (32)"),
+        make_identity_finding(first + second + left + right, mine + pulled, "(33)"),
         *map(update, NODES),
     )
 
 
-def _dual(i: int, j: int) -> Vector:
+def _make_antisymmetric_dual(i: int, j: int) -> Vector:
     """Return lambda_ij: that of (j, i) with the other sign, and zero of a node with itself."""
     low, high = sorted((i, j))
     (one,) = vectors(f"lambda{low}{high}")
@@ -216,9 +234,9 @@ def equivalent_problem() -> Finding:
     f_i = f_j is feasible. Where all models are f_c the objective of (2) is
     ``sum_i (C/B_i) sum_n L + N (rho/N) R(f_c)``, that of (1).
     """
-    rho, regulariser, number = (unknown(name) for name in ("rho", "R", "N"))
+    rho, regulariser, number = (make_unknown(name) for name in ("rho", "R", "N"))
     shares = number * (rho / number * regulariser)
-    return identity(shares, rho * regulariser, "N summands (rho/N) R(f_c)")
+    return make_identity_finding(shares, rho * regulariser, "N summands (rho/N) R(f_c)")
 
 
 def own_constraint_penalties() -> tuple[Finding, ...]:
@@ -229,15 +247,15 @@ def own_constraint_penalties() -> tuple[Finding, ...]:
     constraints of the pairs (i, j) and (j, i), with eta_ij and eta_ji.
     """
     fi, fj, old, dual = vectors("f_i f_j old lambda")
-    one, other = unknown("eta_ij"), unknown("eta_ji")
+    one, other = make_unknown("eta_ij"), make_unknown("eta_ji")
     mean = (fi + fj) / 2
     condition = (2 * mean - fi - fj) * one
     squares = (fi - old).square * one / 2 + (old - fi).square * other / 2
     return (
-        same(condition, Vector({}), "w_ij is the mean"),
-        same(dual + (fi - mean) * THETA, dual + (fi - fj) * THETA / 2, "(6)"),
-        same(dual + (mean - fj) * THETA, dual + (fi - fj) * THETA / 2, "(7)"),
-        identity(squares, (fi - old).square * (one + other) / 2, "penalty of node i"),
+        check_same_vectors(condition, Vector({}), "w_ij is the mean"),
+        check_same_vectors(dual + (fi - mean) * THETA, dual + (fi - fj) * THETA / 2, "(6)"),
+        check_same_vectors(dual + (mean - fj) * THETA, dual + (fi - fj) * THETA / 2, "(7)"),
+        make_identity_finding(squares, (fi - old).square * (one + other) / 2, "penalty of node i"),
     )
 
 
@@ -248,43 +266,51 @@ def stationarity() -> tuple[Finding, ...]:
     zero. That of ``2 lambda_i'f + eta_i sum_j ||f - (f_i(t) + f_j(t))/2||^2`` is
     ``2 lambda_i + eta_i sum_j (2 f - (f_i(t) + f_j(t)))``; the gradient of O stands beside it.
     """
-    models, old, duals = rows("f"), rows("g"), rows("lambda")
+    models, old, duals = make_unknown_rows("f"), make_unknown_rows("g"), make_unknown_rows("lambda")
 
     def part(i: int) -> Finding:
         def objective(at: Vector) -> Polynomial:
             squares = (
                 (at - (old[i] + old[j]) / 2).square * ADJACENCY[i][j] for j in NODES if j != i
             )
-            return 2 * (duals[i] @ at) + ETA[i][i] * sum(squares, polynomial(0))
+            return 2 * (duals[i] @ at) + ETA[i][i] * sum(squares, make_polynomial(0))
 
-        pull = summed(i, [2 * models[i] - old[i] - old[j] for j in NODES]) * ETA[i][i]
-        found = gradient(objective, models[i], PROBE)
-        return identity(found, (2 * duals[i] + pull) @ PROBE, f"(12), node {i + 1}")
+        pull = sum_over_neighbours(i, [2 * models[i] - old[i] - old[j] for j in NODES]) * ETA[i][i]
+        found = differentiate_quadratic(objective, models[i], PROBE)
+        return make_identity_finding(found, (2 * duals[i] + pull) @ PROBE, f"(12), node {i + 1}")
 
     return tuple(map(part, NODES))
 
 
 def stacked_updates() -> tuple[Finding, ...]:
     """Prove (13) and (14): row i of each is (12), and twice (11), of node i."""
-    new, old, duals, slopes = rows("f"), rows("g"), rows("lambda"), rows("o")
+    new, old, duals, slopes = (
+        make_unknown_rows("f"),
+        make_unknown_rows("g"),
+        make_unknown_rows("lambda"),
+        make_unknown_rows("o"),
+    )
     doubled = tuple(2 * dual for dual in duals)
-    matrix = added(
+    matrix = add_stacked_rows(
         slopes,
         doubled,
-        tuple(2 * row for row in times(joined(ETA, DEGREES), new)),
-        times(tuple(tuple(-x for x in row) for row in joined(ETA, SIGNLESS)), old),
+        tuple(2 * row for row in multiply_stacked_rows(joined(ETA, DEGREES), new)),
+        multiply_stacked_rows(tuple(tuple(-x for x in row) for row in joined(ETA, SIGNLESS)), old),
     )
     single = tuple(
         slopes[i]
         + 2 * duals[i]
-        + summed(i, [2 * new[i] - old[i] - old[j] for j in NODES]) * ETA[i][i]
+        + sum_over_neighbours(i, [2 * new[i] - old[i] - old[j] for j in NODES]) * ETA[i][i]
         for i in NODES
     )
-    moved = added(doubled, tuple(row * THETA for row in times(LAPLACIAN, new)))
-    alone = tuple(
-        2 * (duals[i] + summed(i, [new[i] - new[j] for j in NODES]) * THETA / 2) for i in NODES
+    moved = add_stacked_rows(
+        doubled, tuple(row * THETA for row in multiply_stacked_rows(LAPLACIAN, new))
     )
-    return (*each(matrix, single, "(13)"), *each(moved, alone, "(14)"))
+    alone = tuple(
+        2 * (duals[i] + sum_over_neighbours(i, [new[i] - new[j] for j in NODES]) * THETA / 2)
+        for i in NODES
+    )
+    return (*check_same_rows(matrix, single, "(13)"), *check_same_rows(moved, alone, "(14)"))
 
 
 def laplacian_squares() -> tuple[Finding, ...]:
@@ -293,27 +319,27 @@ def laplacian_squares() -> tuple[Finding, ...]:
     ``x'(D -+ A) x = sum_{i<j} a_ij (x_i -+ x_j)^2`` is a sum of squares. With the minus sign it is
     zero only if ``x_i = x_j`` for all neighbours, along paths for all nodes: x is a multiple of 1.
     """
-    x = [unknown(f"x{i}") for i in NODES]
+    x = [make_unknown(f"x{i}") for i in NODES]
     pairs = [(i, j) for i in NODES for j in NODES if i < j]
 
     def form(matrix: Matrix) -> Polynomial:
-        return sum((x[i] * matrix[i][j] * x[j] for i in NODES for j in NODES), polynomial(0))
+        return sum((x[i] * matrix[i][j] * x[j] for i in NODES for j in NODES), make_polynomial(0))
 
-    differences = sum((ADJACENCY[i][j] * (x[i] - x[j]) ** 2 for i, j in pairs), polynomial(0))
-    sums = sum((ADJACENCY[i][j] * (x[i] + x[j]) ** 2 for i, j in pairs), polynomial(0))
+    differences = sum((ADJACENCY[i][j] * (x[i] - x[j]) ** 2 for i, j in pairs), make_polynomial(0))
+    sums = sum((ADJACENCY[i][j] * (x[i] + x[j]) ** 2 for i, j in pairs), make_polynomial(0))
     return (
-        identity(form(LAPLACIAN), differences, "D - A"),
-        identity(form(SIGNLESS), sums, "D + A"),
+        make_identity_finding(form(LAPLACIAN), differences, "D - A"),
+        make_identity_finding(form(SIGNLESS), sums, "D + A"),
     )
 
 
 # --- with a square root of D - A ---------------------------------------------------------------
 # R is any symmetric matrix, and D - A its square; D is any diagonal matrix, and D + A = 2 D - R^2.
 
-_ROOT = symmetric("r")
+_ROOT = make_symmetric_matrix("r")
 _SQUARE = joined(_ROOT, _ROOT)
-_DIAGONAL = scaled("v")
-_SUM = plus(plus(_DIAGONAL, _DIAGONAL), _SQUARE, -1)
+_DIAGONAL = make_diagonal_matrix("v")
+_SUM = add_scaled_matrix(add_scaled_matrix(_DIAGONAL, _DIAGONAL), _SQUARE, -1)
 
 
 def rooted_updates() -> tuple[Finding, ...]:
@@ -325,41 +351,69 @@ def rooted_updates() -> tuple[Finding, ...]:
     (16) are in the range of R, on which R is one-to-one. Put ``2 Lambda(t) = R Y(t+1) - theta
     (D - A) f(t+1)`` into (13): it is (15), as ``D + A = 2 D - (D - A)``.
     """
-    new, old, slopes, duals = rows("f"), rows("g"), rows("o"), rows("y")
-    later = added(duals, tuple(row * THETA for row in times(_ROOT, new)))
-    thirteen = added(
-        slopes,
-        times(_ROOT, duals),
-        tuple(2 * row for row in times(joined(ETA, _DIAGONAL), new)),
-        tuple(-row for row in times(joined(ETA, _SUM), old)),
+    new, old, slopes, duals = (
+        make_unknown_rows("f"),
+        make_unknown_rows("g"),
+        make_unknown_rows("o"),
+        make_unknown_rows("y"),
     )
-    fifteen = added(
+    later = add_stacked_rows(duals, tuple(row * THETA for row in multiply_stacked_rows(_ROOT, new)))
+    thirteen = add_stacked_rows(
         slopes,
-        times(_ROOT, later),
-        times(joined(EXCESS, _SQUARE), new),
-        times(joined(ETA, _SUM), minus(new, old)),
+        multiply_stacked_rows(_ROOT, duals),
+        tuple(2 * row for row in multiply_stacked_rows(joined(ETA, _DIAGONAL), new)),
+        tuple(-row for row in multiply_stacked_rows(joined(ETA, _SUM), old)),
     )
-    squared = added(times(_ROOT, duals), tuple(row * THETA for row in times(_SQUARE, new)))
+    fifteen = add_stacked_rows(
+        slopes,
+        multiply_stacked_rows(_ROOT, later),
+        multiply_stacked_rows(joined(EXCESS, _SQUARE), new),
+        multiply_stacked_rows(joined(ETA, _SUM), subtract_stacked_rows(new, old)),
+    )
+    squared = add_stacked_rows(
+        multiply_stacked_rows(_ROOT, duals),
+        tuple(row * THETA for row in multiply_stacked_rows(_SQUARE, new)),
+    )
     return (
-        *each(thirteen, fifteen, "(13) and (15)"),
-        *each(times(_ROOT, later), squared, "R times (16) and (14)"),
+        *check_same_rows(thirteen, fifteen, "(13) and (15)"),
+        *check_same_rows(multiply_stacked_rows(_ROOT, later), squared, "R times (16) and (14)"),
     )
 
 
 def differences_from_optimum() -> tuple[Finding, ...]:
     """Prove (34) and (35): (15) less (17), and (16), in which ``R f* = 0`` may be subtracted."""
-    new, old, best = rows("f"), rows("g"), rows("b")
-    slopes, flat, duals, limit = rows("o"), rows("p"), rows("y"), rows("z")
-    rest = added(times(joined(EXCESS, _SQUARE), new), times(joined(ETA, _SUM), minus(new, old)))
-    left = minus(added(slopes, times(_ROOT, duals), rest), added(flat, times(_ROOT, limit)))
-    right = added(minus(slopes, flat), times(_ROOT, minus(duals, limit)), rest)
-    moved = added(duals, tuple(row * THETA for row in times(_ROOT, new)))
-    shifted = added(
-        duals,
-        tuple(row * THETA for row in times(_ROOT, minus(new, best))),
-        tuple(row * THETA for row in times(_ROOT, best)),
+    new, old, best = make_unknown_rows("f"), make_unknown_rows("g"), make_unknown_rows("b")
+    slopes, flat, duals, limit = (
+        make_unknown_rows("o"),
+        make_unknown_rows("p"),
+        make_unknown_rows("y"),
+        make_unknown_rows("z"),
     )
-    return (*each(left, right, "(34)"), *each(moved, shifted, "(35) plus theta R f*"))
+    rest = add_stacked_rows(
+        multiply_stacked_rows(joined(EXCESS, _SQUARE), new),
+        multiply_stacked_rows(joined(ETA, _SUM), subtract_stacked_rows(new, old)),
+    )
+    left = subtract_stacked_rows(
+        add_stacked_rows(slopes, multiply_stacked_rows(_ROOT, duals), rest),
+        add_stacked_rows(flat, multiply_stacked_rows(_ROOT, limit)),
+    )
+    right = add_stacked_rows(
+        subtract_stacked_rows(slopes, flat),
+        multiply_stacked_rows(_ROOT, subtract_stacked_rows(duals, limit)),
+        rest,
+    )
+    moved = add_stacked_rows(duals, tuple(row * THETA for row in multiply_stacked_rows(_ROOT, new)))
+    shifted = add_stacked_rows(
+        duals,
+        tuple(
+            row * THETA for row in multiply_stacked_rows(_ROOT, subtract_stacked_rows(new, best))
+        ),
+        tuple(row * THETA for row in multiply_stacked_rows(_ROOT, best)),
+    )
+    return (
+        *check_same_rows(left, right, "(34)"),
+        *check_same_rows(moved, shifted, "(35) plus theta R f*"),
+    )
 
 
 def monotone_step() -> tuple[Finding, ...]:
@@ -371,33 +425,44 @@ def monotone_step() -> tuple[Finding, ...]:
     ``-<Z(t+1) - Z*, J(t+1)(Z(t+1) - Z(t))>``, and ``(D - A) f* = 0`` turns the second into that of
     (38). Nothing here needs a semi-definite product: only (39) does.
     """
-    gap, change, duals = rows("f"), rows("c"), rows("y")  # f(t+1) - f*, f(t+1) - f(t), Y(t+1) - Y*
-    rise = tuple(row * THETA for row in times(_ROOT, gap))  # Y(t+1) - Y(t)
-    rooted = inner(gap, times(_ROOT, duals))
-    weighted = inner(gap, times(joined(ETA, _SUM), change))
-    held = inner(gap, times(joined(EXCESS, _SQUARE), gap))
-    product = inner(duals, rise) / THETA + weighted
+    gap, change, duals = (
+        make_unknown_rows("f"),
+        make_unknown_rows("c"),
+        make_unknown_rows("y"),
+    )  # f(t+1) - f*, f(t+1) - f(t), Y(t+1) - Y*
+    rise = tuple(row * THETA for row in multiply_stacked_rows(_ROOT, gap))  # Y(t+1) - Y(t)
+    rooted = compute_stacked_inner(gap, multiply_stacked_rows(_ROOT, duals))
+    weighted = compute_stacked_inner(gap, multiply_stacked_rows(joined(ETA, _SUM), change))
+    held = compute_stacked_inner(gap, multiply_stacked_rows(joined(EXCESS, _SQUARE), gap))
+    product = compute_stacked_inner(duals, rise) / THETA + weighted
     return (
-        identity(rooted, inner(times(_ROOT, gap), duals), "(37), R is symmetric"),
-        identity(rooted, inner(rise, duals) / THETA, "(37), by (35)"),
-        identity(rooted + held + weighted, product + held, "(36) and (38)"),
+        make_identity_finding(
+            rooted,
+            compute_stacked_inner(multiply_stacked_rows(_ROOT, gap), duals),
+            "(37), R is symmetric",
+        ),
+        make_identity_finding(rooted, compute_stacked_inner(rise, duals) / THETA, "(37), by (35)"),
+        make_identity_finding(rooted + held + weighted, product + held, "(36) and (38)"),
     )
 
 
 def cosine_rule(metric: Matrix) -> Finding:
     """Return that ``2 <a, M (a - b)>`` is ``||a||^2 + ||a - b||^2 - ||b||^2`` in a metric M."""
-    new, old = rows("f"), rows("g")
-    change = minus(new, old)
-    left = 2 * inner(new, times(metric, change))
-    norms = [inner(stack, times(metric, stack)) for stack in (new, change, old)]
-    return identity(left, norms[0] + norms[1] - norms[2], "any two states")
+    new, old = make_unknown_rows("f"), make_unknown_rows("g")
+    change = subtract_stacked_rows(new, old)
+    left = 2 * compute_stacked_inner(new, multiply_stacked_rows(metric, change))
+    norms = [
+        compute_stacked_inner(stack, multiply_stacked_rows(metric, stack))
+        for stack in (new, change, old)
+    ]
+    return make_identity_finding(left, norms[0] + norms[1] - norms[2], "any two states")
 
 
 def shared_cosine_rule() -> tuple[Finding, ...]:
     """Prove that (39) may be written with squares where all nodes share one penalty."""
-    eta = unknown("eta")
+    eta = make_unknown("eta")
     shared = tuple(tuple(entry * eta for entry in row) for row in SIGNLESS)
-    return (cosine_rule(shared), cosine_rule(scaled("unit")))
+    return (cosine_rule(shared), cosine_rule(make_diagonal_matrix("unit")))
 
 
 def own_cosine_rule() -> Finding:
@@ -411,17 +476,20 @@ def shared_forms() -> tuple[Finding, ...]:
     Their forms are ``w - theta >= 0``, or ``w' - w >= 0``, times sums of squares over the edges. So
     the last term of (38) is not negative, and (38) gives (39), which is (19).
     """
-    gap, over = rows("f"), unknown("w-theta")
+    gap, over = make_unknown_rows("f"), make_unknown("w-theta")
     pairs = [(i, j) for i in NODES for j in NODES if i < j]
 
     def squares(sign: int) -> Polynomial:
         terms = (ADJACENCY[i][j] * (gap[i] + gap[j] * sign).square for i, j in pairs)
-        return over * sum(terms, polynomial(0))
+        return over * sum(terms, make_polynomial(0))
 
-    held = [inner(gap, times(matrix, gap)) * over for matrix in (LAPLACIAN, SIGNLESS)]
+    held = [
+        compute_stacked_inner(gap, multiply_stacked_rows(matrix, gap)) * over
+        for matrix in (LAPLACIAN, SIGNLESS)
+    ]
     return (
-        identity(held[0], squares(-1), "(w - theta)(D - A)"),
-        identity(held[1], squares(1), "(w' - w)(D + A)"),
+        make_identity_finding(held[0], squares(-1), "(w - theta)(D - A)"),
+        make_identity_finding(held[1], squares(1), "(w' - w)(D + A)"),
     )
 
 
@@ -432,11 +500,15 @@ def young_steps() -> tuple[Finding, ...]:
     twice, on (34), once with a further factor mu: that is (51).
     """
     c, e = vectors("C E")
-    over = unknown("mu-1")
+    over = make_unknown("mu-1")
     mu = over + 1
     gap = mu * over * c.square + mu * e.square - over * (c + e).square
     twice = mu * (mu * e.square + mu * over * c.square) - mu * over * (c + e).square
     return (
-        identity(gap, (over * c - e).square, "(mu - 1) times the difference of the sides"),
-        identity(twice, mu * (over * c - e).square, "the same times mu, as (51) uses it"),
+        make_identity_finding(
+            gap, (over * c - e).square, "(mu - 1) times the difference of the sides"
+        ),
+        make_identity_finding(
+            twice, mu * (over * c - e).square, "the same times mu, as (51) uses it"
+        ),
     )

@@ -84,7 +84,9 @@ class TwoNodes:
 
     def distance_in(self, penalties: Two) -> Fraction:
         """Return ``||Z - Z*||^2_J`` in the J of these penalties."""
-        return self.dual_gap**2 / self.dual_step + product(penalties, self.gaps, self.gaps)
+        return self.dual_gap**2 / self.dual_step + compute_signless_product(
+            penalties, self.gaps, self.gaps
+        )
 
     def after(self, penalties: Two | None = None) -> TwoNodes:
         """Return the next state, by (10) and (11), with these penalties or the same ones."""
@@ -98,26 +100,29 @@ class TwoNodes:
         return replace(self, penalties=etas, models=(one, two), dual=dual)
 
 
-def product(penalties: Two, left: Two, right: Two) -> Fraction:
+def compute_signless_product(penalties: Two, left: Two, right: Two) -> Fraction:
     """Return ``left' W (D + A) right``.
 
     Examples
     --------
     >>> one, two = (Fraction(1), Fraction(2)), (Fraction(1), Fraction(-2))
-    >>> product(one, two, two), product(one, (two[1], two[0]), two)
+    >>> (
+    ...     compute_signless_product(one, two, two),
+    ...     compute_signless_product(one, (two[1], two[0]), two),
+    ... )
     (Fraction(3, 1), Fraction(0, 1))
     """
     return (penalties[0] * left[0] + penalties[1] * left[1]) * sum(right)
 
 
-def excess(penalties: Two, dual_step: Fraction, left: Two, right: Two) -> Fraction:
+def compute_excess_product(penalties: Two, dual_step: Fraction, left: Two, right: Two) -> Fraction:
     """Return ``left' (W - theta I)(D - A) right``."""
     over = [eta - dual_step for eta in penalties]
     return (over[0] * left[0] - over[1] * left[1]) * (right[0] - right[1])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class TwoNodeStep:
     """A state of M-ADMM and the next one, seen in the J of the next one.
 
     Parameters
@@ -130,7 +135,7 @@ class Step:
     after: TwoNodes
 
     @classmethod
-    def of(cls, before: TwoNodes, penalties: Two | None = None) -> Step:
+    def of(cls, before: TwoNodes, penalties: Two | None = None) -> TwoNodeStep:
         """Return the step that M-ADMM takes from a state."""
         return cls(before=before, after=before.after(penalties))
 
@@ -144,13 +149,13 @@ class Step:
     def inner(self) -> Fraction:
         """``<Z(t+1) - Z*, J(t+1)(Z(t+1) - Z(t))>``: the left side of (19)."""
         duals = self.after.dual_gap * (self.after.dual - self.before.dual) / self.after.dual_step
-        return duals + product(self.after.penalties, self.after.gaps, self.change)
+        return duals + compute_signless_product(self.after.penalties, self.after.gaps, self.change)
 
     @property
     def moved(self) -> Fraction:
         """``||Z(t+1) - Z(t)||^2_J``."""
         duals = (self.after.dual - self.before.dual) ** 2 / self.after.dual_step
-        return duals + product(self.after.penalties, self.change, self.change)
+        return duals + compute_signless_product(self.after.penalties, self.change, self.change)
 
     @property
     def distance_before(self) -> Fraction:
@@ -161,7 +166,7 @@ class Step:
     def held(self) -> Fraction:
         """``<f(t+1) - f*, (W - theta I)(D - A)(f(t+1) - f*)>``: the last term of (38)."""
         after = self.after
-        return excess(after.penalties, after.dual_step, after.gaps, after.gaps)
+        return compute_excess_product(after.penalties, after.dual_step, after.gaps, after.gaps)
 
     @property
     def curved(self) -> Fraction:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
-    counterexample,
-    proof,
+    make_zhang2018_counterexample,
+    make_zhang2018_proof,
     repaired,
 )
 from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
@@ -47,7 +47,7 @@ ROWS = (
             "M-ADMM may have a dual step for each node: read so that it solves (1) all the same."
         ),
         standing="gloss",
-        evidence=counterexample("remarks:own_dual_steps"),
+        evidence=make_zhang2018_counterexample("remarks:own_dual_steps"),
         cause=causes.OWN_STEPS.name,
         defence=(
             "The text says that theta can be private, and shows a loss that settles; of where the "
@@ -68,7 +68,7 @@ ROWS = (
             "(eta_ij + eta_ji)/2 and that of lambda_i the step theta/2."
         ),
         standing="proof step",
-        evidence=proof("stacking:own_constraint_penalties"),
+        evidence=make_zhang2018_proof("stacking:own_constraint_penalties"),
     ),
     LedgerRow(
         name="zhang2018-section31-violates",
@@ -121,14 +121,14 @@ ROWS = (
         place="section 3.2, eq. (12)",
         statement="The optimality condition of (10).",
         standing="proof step",
-        evidence=proof("stacking:stationarity"),
+        evidence=make_zhang2018_proof("stacking:stationarity"),
     ),
     LedgerRow(
         name="zhang2018-equation13",
         place="section 3.2, eq. (13) and (14)",
         statement="(11) and (12) in matrices, with degrees D, adjacency A and penalties W(t).",
         standing="proof step",
-        evidence=proof("stacking:stacked_updates"),
+        evidence=make_zhang2018_proof("stacking:stacked_updates"),
     ),
     LedgerRow(
         name="zhang2018-laplacians",
@@ -138,7 +138,7 @@ ROWS = (
             "of D - A is spanned by 1."
         ),
         standing="proof step",
-        evidence=proof("stacking:laplacian_squares"),
+        evidence=make_zhang2018_proof("stacking:laplacian_squares"),
     ),
     LedgerRow(
         name="zhang2018-equation15",
@@ -148,7 +148,7 @@ ROWS = (
             "Y(t) exists, and (13), (14) become (15), (16)."
         ),
         standing="proof step",
-        evidence=proof("stacking:rooted_updates"),
+        evidence=make_zhang2018_proof("stacking:rooted_updates"),
     ),
     LedgerRow(
         name="zhang2018-lemma31",
@@ -158,7 +158,7 @@ ROWS = (
             "there is a Y* = sqrt(D - A) X with which f* satisfies (17) and (18)."
         ),
         standing="theorem",
-        evidence=proof("convergence:same_optimum"),
+        evidence=make_zhang2018_proof("convergence:same_optimum"),
         note="It is cited from Ling et al. 2016.",
     ),
     LedgerRow(
@@ -175,7 +175,7 @@ ROWS = (
         place="section 3.2, Theorem 3.1, eq. (19)",
         statement="<Z(t+1) - Z*, J(t+1)(Z(t+1) - Z(t))> <= 0 in every step of M-ADMM.",
         standing="theorem",
-        evidence=counterexample("convergence:inequality19"),
+        evidence=make_zhang2018_counterexample("convergence:inequality19"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("stacking:shared_forms"),
@@ -230,7 +230,7 @@ ROWS = (
             "delta(t) that satisfies (21) and (22)."
         ),
         standing="theorem",
-        evidence=counterexample("rates:contraction"),
+        evidence=make_zhang2018_counterexample("rates:contraction"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("rates:shared_contraction"),
@@ -272,7 +272,7 @@ ROWS = (
         place="section 3.3, Theorem 3.2, 'converges' read as it is without the sense that follows",
         statement="Under the same conditions (Y(t), f(t)) tends to (Y*, f*).",
         standing="theorem",
-        evidence=counterexample("convergence:convergence"),
+        evidence=make_zhang2018_counterexample("convergence:convergence"),
         cause=causes.UNBOUNDED_SENSE.name,
         repair="one penalty for all nodes, which stays below a bound",
         repair_check=repaired("convergence:bounded_convergence"),
@@ -305,14 +305,14 @@ ROWS = (
             "the penalties of all nodes are larger, and at least as large where some are."
         ),
         standing="gloss",
-        evidence=proof("rates:singular_values_grow"),
+        evidence=make_zhang2018_proof("rates:singular_values_grow"),
     ),
     LedgerRow(
         name="zhang2018-section33-first-term",
         place="section 3.3, after eq. (23)",
         statement="The first term of (23) is smaller when sigma~_max(t) is larger.",
         standing="gloss",
-        evidence=proof("rates:rate_terms"),
+        evidence=make_zhang2018_proof("rates:rate_terms"),
     ),
     LedgerRow(
         name="zhang2018-section33-second-term",
@@ -322,7 +322,7 @@ ROWS = (
             "sigma-_min) / (mu sigma-_max^2), which is smaller when sigma-_max is larger."
         ),
         standing="gloss",
-        evidence=proof("rates:second_term_bound"),
+        evidence=make_zhang2018_proof("rates:second_term_bound"),
         note="With everything else held fixed; sigma-_min grows with the penalties too.",
     ),
     LedgerRow(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.convergence import ONE_PENALTY
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
-    counterexample,
-    proof,
+    make_zhang2018_counterexample,
+    make_zhang2018_proof,
     repaired,
 )
 from dpaudit.extension.ledger import Consequence, LedgerRow, OpenQuestion
@@ -22,14 +22,14 @@ ROWS = (
         place="appendix B, eq. (34) and (35)",
         statement="(15) less (17), and (16) less (18).",
         standing="proof step",
-        evidence=proof("stacking:differences_from_optimum"),
+        evidence=make_zhang2018_proof("stacking:differences_from_optimum"),
     ),
     LedgerRow(
         name="zhang2018-equation36",
         place="appendix B, eq. (36), (37) and (38)",
         statement="Monotone gradients with (34), a symmetric root, and J give (38).",
         standing="proof step",
-        evidence=proof("stacking:monotone_step"),
+        evidence=make_zhang2018_proof("stacking:monotone_step"),
         note="This holds for penalties of the nodes' own; only the next step does not.",
     ),
     LedgerRow(
@@ -40,7 +40,7 @@ ROWS = (
             "semi-definite, and so is the last term of (38)."
         ),
         standing="proof step",
-        evidence=counterexample("convergence:excess_form"),
+        evidence=make_zhang2018_counterexample("convergence:excess_form"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("stacking:shared_forms"),
@@ -64,7 +64,7 @@ ROWS = (
             "||Z(t) - Z*||^2 / 2 <= 0, in the norm of J(t+1)."
         ),
         standing="proof step",
-        evidence=counterexample("stacking:own_cosine_rule"),
+        evidence=make_zhang2018_counterexample("stacking:own_cosine_rule"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("stacking:shared_cosine_rule"),
@@ -76,7 +76,7 @@ ROWS = (
         place="appendix B, eq. (40)",
         statement="The same, with ||Z(t) - Z*||^2 in the norm of J(t) added and subtracted.",
         standing="proof step",
-        evidence=counterexample("convergence:equation40"),
+        evidence=make_zhang2018_counterexample("convergence:equation40"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("stacking:shared_cosine_rule"),
@@ -88,7 +88,7 @@ ROWS = (
         place="appendix B, before eq. (41)",
         statement="(W(t+1) - W(t))(D + A) is positive semi-definite, as penalties do not fall.",
         standing="proof step",
-        evidence=counterexample("convergence:growth_form"),
+        evidence=make_zhang2018_counterexample("convergence:growth_form"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("stacking:shared_forms"),
@@ -114,7 +114,7 @@ ROWS = (
             "square of ones."
         ),
         standing="proof step",
-        evidence=proof("convergence:equation41"),
+        evidence=make_zhang2018_proof("convergence:equation41"),
         note="Given U.",
     ),
     LedgerRow(
@@ -122,7 +122,7 @@ ROWS = (
         place="appendix B, eq. (42)",
         statement="(40) and (41) together.",
         standing="proof step",
-        evidence=counterexample("convergence:equation40"),
+        evidence=make_zhang2018_counterexample("convergence:equation40"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("stacking:shared_cosine_rule"),
@@ -134,7 +134,7 @@ ROWS = (
         place="appendix B, eq. (43)",
         statement="(42) summed over all t; the right side is finite, as every eta_i(t) is.",
         standing="proof step",
-        evidence=counterexample("convergence:equation43"),
+        evidence=make_zhang2018_counterexample("convergence:equation43"),
         cause=causes.BOUND.name,
         repair="one penalty for all nodes, which stays below a bound",
         repair_check=repaired("convergence:bounded_convergence"),
@@ -158,7 +158,7 @@ ROWS = (
             "converges to a point f^s."
         ),
         standing="proof step",
-        evidence=counterexample("convergence:vanishing_steps"),
+        evidence=make_zhang2018_counterexample("convergence:vanishing_steps"),
         cause=causes.STEPS.name,
         repair=(
             "distances to a limit point, which (39) makes converge to 0 for one penalty that stays "
@@ -176,7 +176,7 @@ ROWS = (
             "and (44) leaves two cases: f(t+1) - f(t) -> 0, or W(D + A) 1 -> 0."
         ),
         standing="proof step",
-        evidence=proof("convergence:two_cases"),
+        evidence=make_zhang2018_proof("convergence:two_cases"),
         note="Given (44) and (45).",
     ),
     LedgerRow(
@@ -184,7 +184,7 @@ ROWS = (
         place="appendix B, second statement after eq. (45)",
         statement="W(t+1)(D + A) 1 = W(t+1) A 1 + sum_i eta_i(t+1) V_i.",
         standing="proof step",
-        evidence=counterexample("convergence:second_statement"),
+        evidence=make_zhang2018_counterexample("convergence:second_statement"),
         cause=causes.VECTOR.name,
         repair="the vector of the eta_i(t+1) V_i in place of their sum",
         repair_check=repaired("convergence:second_statement_repaired"),
@@ -196,14 +196,14 @@ ROWS = (
         place="appendix B, after the two statements",
         statement="The second case cannot be, as eta_i(t) >= theta > 0 and no entry is negative.",
         standing="proof step",
-        evidence=proof("convergence:second_statement_repaired"),
+        evidence=make_zhang2018_proof("convergence:second_statement_repaired"),
     ),
     LedgerRow(
         name="zhang2018-equation46",
         place="appendix B, eq. (46)",
         statement="In the limit (15) becomes (46), without the term of f(t+1) - f(t).",
         standing="proof step",
-        evidence=counterexample("convergence:equation46"),
+        evidence=make_zhang2018_counterexample("convergence:equation46"),
         cause=causes.BOUND.name,
         repair="penalties that stay below a bound",
         repair_check=repaired("convergence:bounded_limit"),
@@ -226,7 +226,7 @@ ROWS = (
         place="appendix B, eq. (48)",
         statement="The gradient at f^s and sqrt(D - A) Y^s sum to zero: the limit is an optimum.",
         standing="proof step",
-        evidence=counterexample("convergence:equation46"),
+        evidence=make_zhang2018_counterexample("convergence:equation46"),
         cause=causes.BOUND.name,
         repair="penalties that stay below a bound",
         repair_check=repaired("convergence:bounded_limit"),
@@ -238,7 +238,7 @@ ROWS = (
         place="appendix C, eq. (49) and (50)",
         statement="(20), summed over the nodes.",
         standing="proof step",
-        evidence=proof("rates:summed_assumption"),
+        evidence=make_zhang2018_proof("rates:summed_assumption"),
     ),
     LedgerRow(
         name="zhang2018-equation51",
@@ -248,7 +248,7 @@ ROWS = (
             "(34)."
         ),
         standing="proof step",
-        evidence=proof("stacking:young_steps"),
+        evidence=make_zhang2018_proof("stacking:young_steps"),
     ),
     LedgerRow(
         name="zhang2018-appendixC-norms",
@@ -257,7 +257,7 @@ ROWS = (
             "||C_1 C_2||^2 <= sigma_max(C_1) ||C_2||^2 in the norm of C_1', for any matrices."
         ),
         standing="proof step",
-        evidence=counterexample("rates:norm_of_product"),
+        evidence=make_zhang2018_counterexample("rates:norm_of_product"),
         cause=causes.PRODUCTS.name,
         repair="a symmetric, positive semi-definite C_1",
         repair_check=repaired("rates:semidefinite_norm"),
@@ -272,7 +272,7 @@ ROWS = (
             "nonzero singular value."
         ),
         standing="proof step",
-        evidence=counterexample("rates:least_singular_value"),
+        evidence=make_zhang2018_counterexample("rates:least_singular_value"),
         cause=causes.SMALLEST.name,
         repair="columns of C_2 that are orthogonal to the null space of C_1",
         repair_check=repaired("rates:least_on_range"),
@@ -284,7 +284,7 @@ ROWS = (
         place="appendix C, after eq. (51)",
         statement="||C_1 C_2||^2 <= sigma_max(C_1)^2 ||C_2||^2 for any matrices.",
         standing="proof step",
-        evidence=proof("rates:largest_singular_value"),
+        evidence=make_zhang2018_proof("rates:largest_singular_value"),
     ),
     LedgerRow(
         name="zhang2018-equation52",
@@ -294,7 +294,7 @@ ROWS = (
             "and f(t+1) - f*."
         ),
         standing="proof step",
-        evidence=counterexample("rates:equation52"),
+        evidence=make_zhang2018_counterexample("rates:equation52"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("rates:shared_contraction"),
@@ -310,14 +310,14 @@ ROWS = (
         place="appendix C, eq. (53)",
         statement="delta(t+1) meets (21).",
         standing="proof step",
-        evidence=proof("rates:equation53"),
+        evidence=make_zhang2018_proof("rates:equation53"),
     ),
     LedgerRow(
         name="zhang2018-equation54",
         place="appendix C, eq. (54)",
         statement="delta(t+1) meets (22), with sigma~_max in place of sigma-_max.",
         standing="proof step",
-        evidence=counterexample("rates:equation54"),
+        evidence=make_zhang2018_counterexample("rates:equation54"),
         cause=causes.TILDE.name,
         repair="sigma-_max, as in (22)",
         repair_check=repaired("rates:bars_for_tildes"),
@@ -329,7 +329,7 @@ ROWS = (
         place="appendix C, eq. (55)",
         statement="So delta(t+1) ||Z(t+1) - Z*||^2 is at most the right side of (55).",
         standing="proof step",
-        evidence=counterexample("rates:equation55"),
+        evidence=make_zhang2018_counterexample("rates:equation55"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("rates:shared_contraction"),
@@ -341,14 +341,14 @@ ROWS = (
         place="appendix C, the display before eq. (56)",
         statement="(49) with the difference of gradients from (34).",
         standing="proof step",
-        evidence=proof("rates:inner_before_equation56"),
+        evidence=make_zhang2018_proof("rates:inner_before_equation56"),
     ),
     LedgerRow(
         name="zhang2018-equation56",
         place="appendix C, eq. (56)",
         statement="The same in squares, as in the proof of Theorem 3.1.",
         standing="proof step",
-        evidence=counterexample("rates:equation56"),
+        evidence=make_zhang2018_counterexample("rates:equation56"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
         repair_check=repaired("rates:shared_contraction"),
@@ -360,7 +360,7 @@ ROWS = (
         place="appendix C, after eq. (56)",
         statement="(55) and (56) sum up to the contraction.",
         standing="proof step",
-        evidence=proof("rates:summed_inequalities"),
+        evidence=make_zhang2018_proof("rates:summed_inequalities"),
         note="Given both.",
     ),
     LedgerRow(
@@ -370,7 +370,7 @@ ROWS = (
             "One delta(t+1) that satisfies (53) and (54) is the minimum of (23), with sigma~."
         ),
         standing="proof step",
-        evidence=counterexample("rates:last_line"),
+        evidence=make_zhang2018_counterexample("rates:last_line"),
         cause=causes.SMALLEST.name,
         repair="2 m_o in place of 2 m_o + 2 sigma~_min, and one penalty for all nodes",
         repair_check=repaired("rates:proved_rate"),

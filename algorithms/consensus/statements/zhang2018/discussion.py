@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
-    counterexample,
-    proof,
+    make_zhang2018_counterexample,
+    make_zhang2018_proof,
     repaired,
 )
 from dpaudit.extension.ledger import (
@@ -40,7 +40,7 @@ ROWS = (
         place="section 6.1",
         statement="Increasing the penalty parameters makes the algorithm more noise resistant.",
         standing="gloss",
-        evidence=counterexample("remarks:resistance_to_noise"),
+        evidence=make_zhang2018_counterexample("remarks:resistance_to_noise"),
         cause=causes.INSIDE.name,
         repair="noise of one law in the dual variable, which has a smaller effect",
         repair_check=repaired("remarks:resistance_to_dual_noise"),
@@ -54,7 +54,7 @@ ROWS = (
             "In (25) a larger eta_i(t+1) results in a smaller distance between f_i(t+1) and f_i(t)."
         ),
         standing="gloss",
-        evidence=counterexample("remarks:smaller_updates"),
+        evidence=make_zhang2018_counterexample("remarks:smaller_updates"),
         cause=causes.PULL.name,
         defence=(
             "It does where all nodes agree and there is no noise: then the penalty pulls to f_i(t)."
@@ -69,7 +69,7 @@ ROWS = (
         place="section 6.1",
         statement="In the non-private case f_i(t) always moves toward the optimum.",
         standing="gloss",
-        evidence=counterexample("remarks:toward_optimum"),
+        evidence=make_zhang2018_counterexample("remarks:toward_optimum"),
         cause=causes.TOWARD.name,
         defence="In the long run it does: M-ADMM converges, where its penalties stay bounded.",
         answer="'Always' is every step, which the next sentence contrasts with 'in each step'.",
@@ -89,7 +89,7 @@ ROWS = (
         place="section 6.1",
         statement="In the private case f_i(t) does not always move toward the optimum.",
         standing="gloss",
-        evidence=proof("remarks:away_from_optimum"),
+        evidence=make_zhang2018_proof("remarks:away_from_optimum"),
     ),
     LedgerRow(
         name="zhang2018-section61-variance",
@@ -99,7 +99,7 @@ ROWS = (
             "further away from the optimum in some iterations."
         ),
         standing="gloss",
-        evidence=proof("remarks:farther_with_noise"),
+        evidence=make_zhang2018_proof("remarks:farther_with_noise"),
         note=(
             "Of one step, which without noise would lead toward the optimum, as the section "
             "supposes. Where it would lead away, noise can only help."
@@ -125,7 +125,7 @@ ROWS = (
         statement="More added noise means a stronger privacy guarantee.",
         standing="gloss",
         privacy=True,
-        evidence=proof("remarks:more_noise"),
+        evidence=make_zhang2018_proof("remarks:more_noise"),
     ),
     LedgerRow(
         name="zhang2018-section62-perturbation",
@@ -136,7 +136,7 @@ ROWS = (
         ),
         standing="gloss",
         privacy=True,
-        evidence=proof("remarks:growing_perturbation"),
+        evidence=make_zhang2018_proof("remarks:growing_perturbation"),
     ),
     LedgerRow(
         name="zhang2018-section62-allows",
@@ -172,7 +172,7 @@ ROWS = (
             "confidence, from the optimality conditions of all iterations."
         ),
         standing="gloss",
-        evidence=counterexample("densities:mirrored_record"),
+        evidence=make_zhang2018_counterexample("densities:mirrored_record"),
         cause=causes.MIRROR.name,
         repair="y x in place of (x, y), with constant penalties and over enough iterations",
         defence="Appendix E, to which it refers, says 'the features up to a scaling factor'.",
@@ -311,7 +311,7 @@ ROWS = (
         place="section 6.3",
         statement="For ADMM the sensitivity of the algorithm is independent of the step size.",
         standing="gloss",
-        evidence=counterexample("remarks:sensitivity_of_noise"),
+        evidence=make_zhang2018_counterexample("remarks:sensitivity_of_noise"),
         cause=causes.UNIT.name,
         repair="the sensitivity of the gradient, 2 C/B",
         repair_check=repaired("remarks:sensitivity_of_gradient"),
@@ -326,7 +326,7 @@ ROWS = (
         place="section 6.3",
         statement="The perturbation needs to increase to improve the privacy guarantee.",
         standing="gloss",
-        evidence=counterexample("remarks:constant_perturbation"),
+        evidence=make_zhang2018_counterexample("remarks:constant_perturbation"),
         cause=causes.UNIT.name,
         repair="the part of (26) with alpha, as the one with c_1 falls with eta alone",
         repair_check=repaired("remarks:growing_perturbation"),

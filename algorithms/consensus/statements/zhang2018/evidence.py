@@ -7,12 +7,12 @@ from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
 _CHECKS = "dpaudit.algorithms.consensus.statements.checks"
 
 
-def proof(check: str) -> ProofEvidence:
+def make_zhang2018_proof(check: str) -> ProofEvidence:
     """Return a proof: ``module:function`` among the checks."""
     return ProofEvidence(f"{_CHECKS}.{check}")
 
 
-def counterexample(check: str) -> CounterexampleEvidence:
+def make_zhang2018_counterexample(check: str) -> CounterexampleEvidence:
     """Return a counterexample: ``module:function`` among the checks."""
     return CounterexampleEvidence(f"{_CHECKS}.{check}")
 

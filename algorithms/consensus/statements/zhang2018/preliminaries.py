@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
-    counterexample,
-    proof,
+    make_zhang2018_counterexample,
+    make_zhang2018_proof,
     repaired,
 )
 from dpaudit.extension.ledger import Consequence, Convention, LedgerRow
@@ -84,7 +84,7 @@ ROWS = (
         statement="The privacy loss accumulates over the iterations.",
         standing="gloss",
         privacy=True,
-        evidence=proof("remarks:accumulating_loss"),
+        evidence=make_zhang2018_proof("remarks:accumulating_loss"),
     ),
     LedgerRow(
         name="zhang2018-section1-results",
@@ -131,7 +131,7 @@ ROWS = (
         ),
         standing="gloss",
         privacy=True,
-        evidence=counterexample("remarks:many_directions"),
+        evidence=make_zhang2018_counterexample("remarks:many_directions"),
         cause=causes.FORM.name,
         repair="losses L(u'f) of a margin with |L'| <= 1 and 0 < L'' <= c_1",
         repair_check=repaired("remarks:margin_form"),
@@ -151,14 +151,14 @@ ROWS = (
         statement="The privacy analysis is not limited to classification.",
         standing="gloss",
         privacy=True,
-        evidence=proof("remarks:margin_form"),
+        evidence=make_zhang2018_proof("remarks:margin_form"),
     ),
     LedgerRow(
         name="zhang2018-equation2",
         place="section 2.2, eq. (2)",
         statement="With a copy of the classifier at every node (1) becomes (2), equivalently.",
         standing="proof step",
-        evidence=proof("stacking:equivalent_problem"),
+        evidence=make_zhang2018_proof("stacking:equivalent_problem"),
     ),
     LedgerRow(
         name="zhang2018-equation3",
@@ -182,7 +182,7 @@ ROWS = (
         place="section 2.2, eq. (8) and (9)",
         statement="The updates (4) to (7) can be simplified to (8) and (9).",
         standing="proof step",
-        evidence=proof("stacking:simplified_lagrangian"),
+        evidence=make_zhang2018_proof("stacking:simplified_lagrangian"),
         note=(
             "(8) holds from t = 0 on if w_ij(0) is the mean of f_i(0) and f_j(0), which the text "
             "leaves open; with any other w(0) from t = 1 on."
@@ -205,7 +205,7 @@ ROWS = (
         ),
         standing="gloss",
         privacy=True,
-        evidence=proof("remarks:almost_same_output"),
+        evidence=make_zhang2018_proof("remarks:almost_same_output"),
     ),
     LedgerRow(
         name="zhang2018-section24-methods",

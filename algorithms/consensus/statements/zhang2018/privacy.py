@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
-    counterexample,
-    proof,
+    make_zhang2018_counterexample,
+    make_zhang2018_proof,
     repaired,
 )
 from dpaudit.extension.ledger import (
@@ -34,14 +34,14 @@ ROWS = (
         ),
         standing="gloss",
         privacy=True,
-        evidence=proof("densities:gamma_norm"),
+        evidence=make_zhang2018_proof("densities:gamma_norm"),
     ),
     LedgerRow(
         name="zhang2018-section4-dual-noise",
         place="section 4, the display after eq. (25)",
         statement="(25) is equivalent to adding the noise eta V e to the dual variable.",
         standing="proof step",
-        evidence=proof("densities:dual_noise"),
+        evidence=make_zhang2018_proof("densities:dual_noise"),
         note="The text refers to this display as (26); that number is the bound of Theorem 4.1.",
     ),
     LedgerRow(
@@ -93,7 +93,7 @@ ROWS = (
             "need it."
         ),
         standing="gloss",
-        evidence=proof("convergence:without_condition_on_theta"),
+        evidence=make_zhang2018_proof("convergence:without_condition_on_theta"),
         note=(
             "A bound of our own, never above (26), does without it too (zhang2018-theorem41, "
             "without-the-condition-on-theta)."
@@ -148,14 +148,14 @@ ROWS = (
         place="section 5",
         statement="Adult has around 48,842 individuals.",
         standing="gloss",
-        evidence=proof("remarks:people_of_adult"),
+        evidence=make_zhang2018_proof("remarks:people_of_adult"),
     ),
     LedgerRow(
         name="zhang2018-section5-records",
         place="section 5",
         statement="After preprocessing it has 45,223 individuals with 105 features.",
         standing="gloss",
-        evidence=counterexample("remarks:records_of_adult"),
+        evidence=make_zhang2018_counterexample("remarks:records_of_adult"),
         cause=causes.COUNT.name,
         repair="45,222 individuals with 104 features",
         defence=(
@@ -170,7 +170,7 @@ ROWS = (
         statement="The logistic loss has |L'| <= 1 and L'' <= c_1 = 1/4.",
         standing="gloss",
         privacy=True,
-        evidence=proof("densities:logistic_loss"),
+        evidence=make_zhang2018_proof("densities:logistic_loss"),
     ),
     LedgerRow(
         name="zhang2018-section5-measures",
@@ -328,7 +328,7 @@ ROWS = (
         ),
         standing="gloss",
         privacy=True,
-        evidence=counterexample("remarks:uneven_star"),
+        evidence=make_zhang2018_counterexample("remarks:uneven_star"),
         cause=causes.DEGREES.name,
         repair="the bound of (26) is, where all nodes have as many neighbours",
         repair_check=repaired("remarks:uneven_records"),

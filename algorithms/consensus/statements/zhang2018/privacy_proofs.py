@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
-    counterexample,
-    proof,
+    make_zhang2018_counterexample,
+    make_zhang2018_proof,
     repaired,
 )
 from dpaudit.extension.ledger import AuditEvidence, Consequence, LedgerRow
@@ -20,7 +20,7 @@ ROWS = (
         ),
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:chain_rule"),
+        evidence=make_zhang2018_proof("densities:chain_rule"),
     ),
     LedgerRow(
         name="zhang2018-equation58",
@@ -28,7 +28,7 @@ ROWS = (
         statement="The noise behind an output, from the optimality condition of (25).",
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:noise_behind"),
+        evidence=make_zhang2018_proof("densities:noise_behind"),
         note="The last sum is over the neighbours V_i, where the text has N_i.",
     ),
     LedgerRow(
@@ -37,7 +37,7 @@ ROWS = (
         statement="Given the past, F_i(t) and E_i(t) are bijective.",
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:change_of_variables"),
+        evidence=make_zhang2018_proof("densities:change_of_variables"),
     ),
     LedgerRow(
         name="zhang2018-equation59",
@@ -45,7 +45,7 @@ ROWS = (
         statement="In every iteration only the node with the differing record is left.",
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:chain_rule"),
+        evidence=make_zhang2018_proof("densities:chain_rule"),
         note="{f_i(r)} stands for the broadcasts of all nodes, as section 2.2 says of {f_i}.",
     ),
     LedgerRow(
@@ -54,7 +54,7 @@ ROWS = (
         statement="The density of F_i(t) is that of E_i(t) at g^-1(f) times |det J(g^-1(f))|.",
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:change_of_variables"),
+        evidence=make_zhang2018_proof("densities:change_of_variables"),
     ),
     LedgerRow(
         name="zhang2018-footnote4",
@@ -87,7 +87,7 @@ ROWS = (
         ),
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:noise_shift"),
+        evidence=make_zhang2018_proof("densities:noise_shift"),
     ),
     LedgerRow(
         name="zhang2018-appendixD-jacobian",
@@ -95,7 +95,7 @@ ROWS = (
         statement="The Jacobian matrix, and H + G for the neighbour's; G has rank two at most.",
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:jacobian"),
+        evidence=make_zhang2018_proof("densities:jacobian"),
     ),
     LedgerRow(
         name="zhang2018-equation64",
@@ -103,7 +103,7 @@ ROWS = (
         statement="c_1 / ((B_i/C)(rho/N + 2 eta_i(t) V_i)) < 1/2, by the condition on theta.",
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:small_share"),
+        evidence=make_zhang2018_proof("densities:small_share"),
     ),
     LedgerRow(
         name="zhang2018-equation65",
@@ -111,7 +111,7 @@ ROWS = (
         statement="The eigenvalues of H, G and H^-1 G, and the bound on the ratio of determinants.",
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:eigenvalues"),
+        evidence=make_zhang2018_proof("densities:eigenvalues"),
         note=(
             "With one feature the line before (65) takes 0 for the eigenvalue that is missing; "
             "(65) holds as it is."
@@ -122,7 +122,7 @@ ROWS = (
         place="appendix D, before eq. (66)",
         statement="-ln(1 - x) < 1.4 x for any real number x in [0, 0.5].",
         standing="proof step",
-        evidence=counterexample("densities:logarithm_at_zero"),
+        evidence=make_zhang2018_counterexample("densities:logarithm_at_zero"),
         cause=causes.STRICT.name,
         repair="x in (0, 0.5]",
         repair_check=repaired("densities:logarithm"),
@@ -135,7 +135,7 @@ ROWS = (
         statement="So the ratio of determinants is at most exp(sum_t 1.4 C c_1 / (eta V B)).",
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:logarithm"),
+        evidence=make_zhang2018_proof("densities:logarithm"),
     ),
     LedgerRow(
         name="zhang2018-appendixD-total",
@@ -143,21 +143,21 @@ ROWS = (
         statement="(63) and (66) together bound (61), and give beta.",
         standing="proof step",
         privacy=True,
-        evidence=proof("densities:total_bound"),
+        evidence=make_zhang2018_proof("densities:total_bound"),
     ),
     LedgerRow(
         name="zhang2018-equation67",
         place="appendix E, the display that the text calls (67)",
         statement="The stationarity condition, with the missing record's part on the left.",
         standing="proof step",
-        evidence=proof("densities:noise_behind"),
+        evidence=make_zhang2018_proof("densities:noise_behind"),
     ),
     LedgerRow(
         name="zhang2018-appendixE-computes",
         place="appendix E",
         statement="The attacker can compute its right side completely.",
         standing="gloss",
-        evidence=proof("densities:computable_side"),
+        evidence=make_zhang2018_proof("densities:computable_side"),
     ),
     LedgerRow(
         name="zhang2018-appendixE-mean",
@@ -167,7 +167,7 @@ ROWS = (
             "alpha_i(t) that stay above one number, as where they are constant or increase."
         ),
         standing="gloss",
-        evidence=proof("densities:average_noise"),
+        evidence=make_zhang2018_proof("densities:average_noise"),
     ),
     LedgerRow(
         name="zhang2018-appendixE",

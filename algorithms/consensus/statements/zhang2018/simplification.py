@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.consensus.statements.zhang2018.evidence import proof
+from dpaudit.algorithms.consensus.statements.zhang2018.evidence import make_zhang2018_proof
 from dpaudit.extension.ledger import LedgerRow
 
 ROWS = (
@@ -11,7 +11,7 @@ ROWS = (
         place="appendix A, eq. (27)",
         statement="w_ij(t+1), from the optimality condition of (5).",
         standing="proof step",
-        evidence=proof("stacking:pair_updates"),
+        evidence=make_zhang2018_proof("stacking:pair_updates"),
     ),
     LedgerRow(
         name="zhang2018-equation28",
@@ -21,14 +21,14 @@ ROWS = (
             "with the order of i and j."
         ),
         standing="proof step",
-        evidence=proof("stacking:pair_updates"),
+        evidence=make_zhang2018_proof("stacking:pair_updates"),
     ),
     LedgerRow(
         name="zhang2018-equation30",
         place="appendix A, eq. (30) and (31)",
         statement="Then w_ij is the mean of both models, and one dual of a pair is left.",
         standing="proof step",
-        evidence=proof("stacking:pair_updates"),
+        evidence=make_zhang2018_proof("stacking:pair_updates"),
     ),
     LedgerRow(
         name="zhang2018-equation32",
@@ -38,6 +38,6 @@ ROWS = (
             "the same."
         ),
         standing="proof step",
-        evidence=proof("stacking:simplified_lagrangian"),
+        evidence=make_zhang2018_proof("stacking:simplified_lagrangian"),
     ),
 )

@@ -31,7 +31,9 @@ class Sizes(Parameters):
     budget: int = Field(1_000, ge=1, description="evaluated iterations, unless --trials is given")
 
 
-def case(claim: Claim, number: int, settings: Settings, parameters: Sizes) -> SearchCase:
+def make_equation_case(
+    claim: Claim, number: int, settings: Settings, parameters: Sizes
+) -> SearchCase:
     """Return the audit of an equation: a search over iterations of small whole numbers."""
     from functools import partial
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpaudit.algorithms.multistep.claims.proof.common import LARGER, SOURCE, Sizes, case
+from dpaudit.algorithms.multistep.claims.proof.common import (
+    LARGER,
+    SOURCE,
+    Sizes,
+    make_equation_case,
+)
 from dpaudit.extension.claim import Claim
 
 if TYPE_CHECKING:
@@ -12,18 +17,18 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Sizes) -> SearchCase:
+def prepare_equation32_search(settings: Settings, parameters: Sizes) -> SearchCase:
     """Return the audit: a search over iterations of small whole numbers.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> found = prepare(Settings(), Sizes()).attain(200, default_rng(0))
+    >>> found = prepare_equation32_search(Settings(), Sizes()).attain(200, default_rng(0))
     >>> found.ratio < 1 + 1e-9
     True
     """
-    return case(CLAIM, 32, settings, parameters)
+    return make_equation_case(CLAIM, 32, settings, parameters)
 
 
 CLAIM = Claim(
@@ -40,7 +45,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions={},
-    prepare=prepare,
+    prepare=prepare_equation32_search,
     parameters=Sizes,
     scope="The proof is for any number of steps, neighbours and features.",
     published={

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from dpaudit.algorithms.multistep.claims.proof.common import SOURCE, Sizes, case
+from dpaudit.algorithms.multistep.claims.proof.common import SOURCE, Sizes, make_equation_case
 from dpaudit.extension.claim import Claim, Variant
 
 if TYPE_CHECKING:
@@ -20,18 +20,18 @@ class Scatter(Sizes):
     inner_steps: int = Field(1, ge=1, le=20, description="l")
 
 
-def prepare(settings: Settings, parameters: Scatter) -> SearchCase:
+def prepare_equation33_search(settings: Settings, parameters: Scatter) -> SearchCase:
     """Return the audit: a search over iterations of small whole numbers.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> found = prepare(Settings(), Scatter()).attain(200, default_rng(0))
+    >>> found = prepare_equation33_search(Settings(), Scatter()).attain(200, default_rng(0))
     >>> found.refutes, found.value  # the sum is 0, and is claimed to be below it
     (True, 0.0)
     """
-    return case(CLAIM, 33, settings, parameters)
+    return make_equation_case(CLAIM, 33, settings, parameters)
 
 
 CLAIM = Claim(
@@ -42,7 +42,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions={},
-    prepare=prepare,
+    prepare=prepare_equation33_search,
     parameters=Scatter,
     scope="With one inner step the sum is 0 in every run. It would stand with at most in "
     "place of less, which is all that the proof needs, and as it is where not all "

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpaudit.algorithms.multistep.claims.proof.common import CORRECTED, LARGER, SOURCE, Sizes, case
+from dpaudit.algorithms.multistep.claims.proof.common import (
+    CORRECTED,
+    LARGER,
+    SOURCE,
+    Sizes,
+    make_equation_case,
+)
 from dpaudit.extension.claim import Claim
 
 if TYPE_CHECKING:
@@ -12,18 +18,18 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: Sizes) -> SearchCase:
+def prepare_equation36_search(settings: Settings, parameters: Sizes) -> SearchCase:
     """Return the audit: a search over iterations of small whole numbers.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> found = prepare(Settings(), Sizes()).attain(200, default_rng(0))
+    >>> found = prepare_equation36_search(Settings(), Sizes()).attain(200, default_rng(0))
     >>> found.ratio > 1 + 1e-9
     True
     """
-    return case(CLAIM, 36, settings, parameters)
+    return make_equation_case(CLAIM, 36, settings, parameters)
 
 
 CLAIM = Claim(
@@ -41,7 +47,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions={},
-    prepare=prepare,
+    prepare=prepare_equation36_search,
     parameters=Sizes,
     scope="It would stand with w~_i^k in its last term and the xi_i that eq. (30) needs, "
     "then also with the minus before ||w~_i^{k,r+1} - w*||^2 that the sum over r "

@@ -78,7 +78,9 @@ class Iteration:
     def exact(self) -> Iteration:
         """The same with fractions in place of floats, whose arithmetic has no rounding."""
         held = {name: getattr(self, name) for name in type(self).__dataclass_fields__}
-        return Iteration(**{name: _fractions(value) for name, value in held.items()})
+        return Iteration(
+            **{name: _convert_array_to_fractions(value) for name, value in held.items()}
+        )
 
     @property
     def unit(self) -> Array:
@@ -124,14 +126,14 @@ class Iteration:
         return np.asarray(-self.unit * self.noise if corrected else self.noise / self.unit)
 
 
-def _fractions(value: Any) -> Any:
+def _convert_array_to_fractions(value: Any) -> Any:
     if np.ndim(value) == 0:
         return Fraction(float(value))
     return np.vectorize(Fraction, otypes=[object])(np.asarray(value, dtype=float))
 
 
 @dataclass(frozen=True)
-class Sides:
+class EquationSides:
     """Lists of the terms that an equation has on its left and on its right."""
 
     left: tuple[Number, ...]
@@ -142,9 +144,9 @@ class Sides:
 
         Examples
         --------
-        >>> Sides((1.0, 2.0), (4.0,)).values(0.5)
+        >>> EquationSides((1.0, 2.0), (4.0,)).values(0.5)
         (3.0, 2.0)
-        >>> Sides((Fraction(1, 3),), (Fraction(1, 3),)).values()
+        >>> EquationSides((Fraction(1, 3),), (Fraction(1, 3),)).values()
         (Fraction(1, 3), Fraction(1, 3))
         """
         return sum(self.left), factor * sum(self.right)
@@ -154,16 +156,16 @@ class Sides:
         return 1 + sum(map(abs, self.left)) + factor * sum(map(abs, self.right))
 
 
-def _square(vectors: Array) -> Number:
+def _compute_squared_sum(vectors: Array) -> Number:
     return np.sum(vectors * vectors)
 
 
-def eq29(it: Iteration, corrected: bool) -> Sides:
+def compute_equation29_sides(it: Iteration, corrected: bool) -> EquationSides:
     """Return both sides of (29) at r = 0."""
     w, x = it.models, it.added(False)[0]
     slope = it.gradient(w[0])
     rest = w[0] if corrected else w[1] - it.noise[0]
-    return Sides(
+    return EquationSides(
         ((slope @ (w[0] - it.target)),),
         (
             ((slope + x) @ (w[1] - it.target)),
@@ -173,23 +175,23 @@ def eq29(it: Iteration, corrected: bool) -> Sides:
     )
 
 
-def eq30(it: Iteration, corrected: bool) -> Sides:
+def compute_equation30_sides(it: Iteration, corrected: bool) -> EquationSides:
     """Return the first and the last line of (30) at r = 0."""
     w, x = it.models, it.added(corrected)[0]
     away = w[1] - it.target
     held = it.dual.sum(axis=0) - it.penalty * (w[0] - it.before).sum(axis=0)
-    return Sides(
+    return EquationSides(
         (((it.gradient(w[0]) + x) @ away),),
         ((it.unit[0, 0] * ((w[0] - w[1]) @ away)), (2 * held @ away)),
     )
 
 
-def eq32(it: Iteration, corrected: bool) -> Sides:
+def compute_equation32_sides(it: Iteration, corrected: bool) -> EquationSides:
     """Return both sides of (32), without the sums over r and j in their averages."""
     w, rho, steps = it.models, it.penalty, len(it.eta)
     degree, away = len(it.others), w[1:] - it.target
     held = it.dual.sum(axis=0) - rho * (w[:-1, None] - it.before).sum(axis=1)
-    return Sides(
+    return EquationSides(
         ((2 * np.sum(held * away)) / steps,),
         (
             (-2 * rho * degree * np.sum((w[1:] - it.sent) * away)) / steps,
@@ -200,10 +202,10 @@ def eq32(it: Iteration, corrected: bool) -> Sides:
     )
 
 
-def eq33(it: Iteration, corrected: bool) -> Sides:
+def compute_equation33_sides(it: Iteration, corrected: bool) -> EquationSides:
     """Return the sum of (33), or 1 where it is not below 0 and else 0; and 0."""
     total = scatter(it)
-    return Sides((total if corrected else int(total >= 0),), (0,))
+    return EquationSides((total if corrected else int(total >= 0),), (0,))
 
 
 def scatter(it: Iteration) -> Number:
@@ -211,34 +213,34 @@ def scatter(it: Iteration) -> Number:
     return np.sum((it.models[1:] - it.sent) * (it.target - it.models[1:]))
 
 
-def eq34(it: Iteration, corrected: bool) -> Sides:
+def compute_equation34_sides(it: Iteration, corrected: bool) -> EquationSides:
     """Return the first and the last line of (34), for the first neighbour."""
     before, after, moved = it.before[0], it.after[0], it.new_dual[0] - it.dual[0]
-    return Sides(
+    return EquationSides(
         (((after - before) @ (it.target - it.sent)),),
         (
-            _square(before - it.target) / 2,
-            -_square(after - it.target) / 2,
-            _square(moved) / (2 * it.penalty**2),
+            _compute_squared_sum(before - it.target) / 2,
+            -_compute_squared_sum(after - it.target) / 2,
+            _compute_squared_sum(moved) / (2 * it.penalty**2),
         ),
     )
 
 
-def eq36(it: Iteration, corrected: bool) -> Sides:
+def compute_equation36_sides(it: Iteration, corrected: bool) -> EquationSides:
     """Return both sides of (36)."""
     w, x, steps = it.models, it.added(corrected), len(it.eta)
     slopes, eta, target = it.gradient(w[:-1]), it.eta[:, None], it.target
     rest, last = (w[:-1], it.sent) if corrected else (w[1:] - it.noise, it.next)
-    return Sides(
+    return EquationSides(
         ((np.sum(slopes * (w[:-1] - target))) / steps,),
         (
             (np.sum(eta / 2 * (w[:-1] - target) ** 2)) / steps,
             (-1 if corrected else 1) * (np.sum(eta / 2 * (w[1:] - target) ** 2)) / steps,
             (np.sum((slopes + x) ** 2 / (2 * eta))) / steps,
             (np.sum(x * (target - rest))) / steps,
-            it.penalty * _square(it.before - target),
-            -it.penalty * _square(it.after - target),
-            _square(it.new_dual - it.dual) / it.penalty,
+            it.penalty * _compute_squared_sum(it.before - target),
+            -it.penalty * _compute_squared_sum(it.after - target),
+            _compute_squared_sum(it.new_dual - it.dual) / it.penalty,
             (2 * it.new_dual.sum(axis=0) @ (last - target)),
         ),
     )
@@ -248,24 +250,34 @@ def eq36(it: Iteration, corrected: bool) -> Sides:
 class Equation:
     """An equation of the proof: its two sides, whether it claims equality, and why it fails."""
 
-    sides: Callable[[Iteration, bool], Sides]
+    sides: Callable[[Iteration, bool], EquationSides]
     equality: bool
     because: str
 
 
 EQUATIONS = {
-    29: Equation(eq29, True, "What is left over is <xi_i, w* - w~^{k,r}>, of the model before."),
+    29: Equation(
+        compute_equation29_sides,
+        True,
+        "What is left over is <xi_i, w* - w~^{k,r}>, of the model before.",
+    ),
     30: Equation(
-        eq30,
+        compute_equation30_sides,
         True,
         "The update divides the gradient by 2 rho |N_i| + eta and adds xi^{k,r} after that: to act "
         "as a gradient the noise has to be multiplied by minus that number, not divided by it.",
     ),
-    32: Equation(eq32, True, "The right side was multiplied by a number other than 1."),
-    33: Equation(eq33, False, "It is 0 where all inner models are equal, as for l = 1."),
-    34: Equation(eq34, False, "The right side was multiplied by a number other than 1."),
+    32: Equation(
+        compute_equation32_sides, True, "The right side was multiplied by a number other than 1."
+    ),
+    33: Equation(
+        compute_equation33_sides, False, "It is 0 where all inner models are equal, as for l = 1."
+    ),
+    34: Equation(
+        compute_equation34_sides, False, "The right side was multiplied by a number other than 1."
+    ),
     36: Equation(
-        eq36,
+        compute_equation36_sides,
         False,
         "Its last term is of the next iteration's model, where (32) has this one's, and its xi_i "
         "has the wrong sign and size, as in (30): either is enough.",
@@ -317,7 +329,7 @@ class Audited:
         """Whether it claims less, and not at most: (33) as it is printed."""
         return self.number == 33 and self.version == "published"
 
-    def sides(self, it: Iteration) -> Sides:
+    def sides(self, it: Iteration) -> EquationSides:
         """Return both sides of the version, in fractions: floats would add their rounding."""
         return self.equation.sides(it.exact, self.version == "corrected")
 
@@ -348,7 +360,7 @@ class Audited:
         """Return what the worst of many random iterations reaches."""
 
         def climb(budget: int, rng: Generator) -> Iteration:
-            tried = (draw(self, rng) for _ in range(budget))
+            tried = (draw_integer_iteration(self, rng) for _ in range(budget))
             return max(tried, key=self.inequality(statement).ratio)
 
         worst = climb(budget, rng)
@@ -362,7 +374,10 @@ class Audited:
         left, right = map(float, self.values(it))
         if self.strict:
             left = float(scatter(it.exact))
-        shown = ", ".join(f"{name} = {_shown(value)}" for name, value in _public(it).items())
+        shown = ", ".join(
+            f"{name} = {_format_integer_array(value)}"
+            for name, value in _get_iteration_fields(it).items()
+        )
         return f"{shown}: left side {left:.6g}, right side {right:.6g}"
 
     def _evidence(self, statement: Statement, it: Iteration) -> Evidence:
@@ -377,20 +392,20 @@ class Audited:
                 "neighbours": self.neighbours,
                 "dimension": self.dimension,
             },
-            instance=_public(it),
+            instance=_get_iteration_fields(it),
             quantities={"left side": left, "right side": right},
         )
 
 
-def _public(it: Iteration) -> dict[str, Array]:
+def _get_iteration_fields(it: Iteration) -> dict[str, Array]:
     return {name: np.asarray(getattr(it, name)) for name in Iteration.__dataclass_fields__}
 
 
-def _shown(value: Array) -> str:
+def _format_integer_array(value: Array) -> str:
     return str(np.asarray(value, dtype=int).tolist())
 
 
-def draw(sizes: Audited, rng: Generator) -> Iteration:
+def draw_integer_iteration(sizes: Audited, rng: Generator) -> Iteration:
     """Return an iteration of small whole numbers.
 
     Examples
@@ -398,7 +413,7 @@ def draw(sizes: Audited, rng: Generator) -> Iteration:
     >>> sizes = Audited(
     ...     number=32, version="published", factor=1.0, inner_steps=2, neighbours=3, dimension=1,
     ... )
-    >>> draw(sizes, np.random.default_rng(0)).models.shape
+    >>> draw_integer_iteration(sizes, np.random.default_rng(0)).models.shape
     (3, 1)
     """
     steps, degree, d = sizes.inner_steps, sizes.neighbours, sizes.dimension

@@ -5,11 +5,19 @@ The vectors are ``w_i, w_j`` (models), ``z`` (auxiliary variables) and ``gamma``
 
 from __future__ import annotations
 
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, Vector, polynomial, total, unknown, unknowns, vectors
+from dpaudit.polynomials import (
+    Polynomial,
+    Vector,
+    make_polynomial,
+    make_unknown,
+    make_unknowns,
+    total,
+    vectors,
+)
 
-(RHO,) = unknowns("rho")
+(RHO,) = make_unknowns("rho")
 
 
 def consensus_problem() -> Finding:
@@ -20,11 +28,11 @@ def consensus_problem() -> Finding:
     (4a) is the sum of all losses and ``n`` times ``lambda / n phi(w)``, which is (1).
     """
     nodes = 3
-    weight, penalty = unknowns("lambda phi")
-    losses = [unknown(f"loss{node}") for node in range(nodes)]
-    local = sum((loss + weight / nodes * penalty for loss in losses), polynomial(0))
-    whole = sum(losses, polynomial(0)) + weight * penalty
-    return identity(local, whole, "(4a) at equal models, three nodes")
+    weight, penalty = make_unknowns("lambda phi")
+    losses = [make_unknown(f"loss{node}") for node in range(nodes)]
+    local = sum((loss + weight / nodes * penalty for loss in losses), make_polynomial(0))
+    whole = sum(losses, make_polynomial(0)) + weight * penalty
+    return make_identity_finding(local, whole, "(4a) at equal models, three nodes")
 
 
 def equal_multipliers() -> tuple[Finding, ...]:
@@ -40,9 +48,15 @@ def equal_multipliers() -> tuple[Finding, ...]:
     slope = RHO * (middle - one) + RHO * (middle - other)
     first, second = RHO * (one - middle), RHO * (middle - other)
     return (
-        identity(slope @ direction, polynomial(0), "gradient of (6) at the middle"),
-        identity((first - second) @ direction, polynomial(0), "steps (7c) and (7d)"),
-        identity(first @ direction, RHO / 2 * ((one - other) @ direction), "step of (9b)"),
+        make_identity_finding(
+            slope @ direction, make_polynomial(0), "gradient of (6) at the middle"
+        ),
+        make_identity_finding(
+            (first - second) @ direction, make_polynomial(0), "steps (7c) and (7d)"
+        ),
+        make_identity_finding(
+            first @ direction, RHO / 2 * ((one - other) @ direction), "step of (9b)"
+        ),
     )
 
 
@@ -59,10 +73,10 @@ def simple_updates() -> tuple[Finding, ...]:
     step = RHO / 2 * ((one - other) @ direction)
     opposite = RHO / 2 * ((other - one) @ direction)
     return (
-        identity(opposite, -step, "steps of gamma_ji and gamma_ij"),
-        identity(
-            _full(here) - _simple(here),
-            _full(there) - _simple(there),
+        make_identity_finding(opposite, -step, "steps of gamma_ji and gamma_ij"),
+        make_identity_finding(
+            _build_equation6_terms(here) - _build_equation8_terms(here),
+            _build_equation6_terms(there) - _build_equation8_terms(there),
             "(6) less (8) at two points, two neighbours",
         ),
     )
@@ -71,7 +85,7 @@ def simple_updates() -> tuple[Finding, ...]:
 _MIDDLES, _MULTIPLIERS, _OTHERS = vectors("z1 z2"), vectors("g1 g2"), vectors("w1 w2")
 
 
-def _full(model: Vector) -> Polynomial:
+def _build_equation6_terms(model: Vector) -> Polynomial:
     """Return the terms of (6) of two neighbours, from both directions, without the losses."""
     return sum(
         (
@@ -82,11 +96,11 @@ def _full(model: Vector) -> Polynomial:
             + RHO * ((model - middle).square + (other - middle).square)
             for middle, multiplier, other in zip(_MIDDLES, _MULTIPLIERS, _OTHERS, strict=True)
         ),
-        polynomial(0),
+        make_polynomial(0),
     )
 
 
-def _simple(model: Vector) -> Polynomial:
+def _build_equation8_terms(model: Vector) -> Polynomial:
     """Return the terms of (8) of two neighbours, without the loss."""
-    squares = sum(((model - middle).square for middle in _MIDDLES), polynomial(0))
+    squares = sum(((model - middle).square for middle in _MIDDLES), make_polynomial(0))
     return -2 * (total(_MULTIPLIERS) @ model) + RHO * squares

@@ -15,14 +15,14 @@ from dpaudit.algorithms.multistep.statements.checks.iteration import (
     TARGET,
     ZERO,
     Numbers,
-    Steps,
-    named,
+    SymbolicIteration,
+    make_named_vector,
     sum_of,
     values_of,
 )
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, Vector, total, unknowns, vectors
+from dpaudit.polynomials import Polynomial, Vector, make_unknowns, total, vectors
 
 SIZES = ((1, 1), (2, 1), (2, 2), (3, 1))  # inner steps and neighbours
 
@@ -43,12 +43,12 @@ def maximum_and_expectation() -> tuple[Finding, ...]:
     violation = sum(pairs * abs(run) for run in runs) / len(runs)
     ends = (Fraction(-1), Fraction(1))  # of gamma, in which the expectation is linear
     largest = pairs * max(sum(-gamma * run for run in runs) / len(runs) for gamma in ends)
-    (v,), (beta, norm) = vectors("v"), unknowns("beta norm")
+    (v,), (beta, norm) = vectors("v"), make_unknowns("beta norm")
     attained = (-(-beta * v / norm) @ v).substitute({"<v, v>": norm**2})
     where = "w^_1 - w^_2 = 1 or -1, beta = 1"
     return (
         Finding(left=violation, relation="=", right=largest, instance=where),
-        identity(attained, beta * norm, "repaired: attained for every v"),
+        make_identity_finding(attained, beta * norm, "repaired: attained for every v"),
     )
 
 
@@ -63,7 +63,7 @@ def convex_average() -> Finding:
     (multiplier,) = vectors("gamma")
     average = (total(models) - total(others)) / 3
     each = sum_of(multiplier @ (a - b) for a, b in zip(models, others, strict=True))
-    return identity(multiplier @ average, each / 3, "product with gamma, three models")
+    return make_identity_finding(multiplier @ average, each / 3, "product with gamma, three models")
 
 
 # --- (29) to (32) ---------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def noise_joins() -> tuple[Finding, ...]:
     Its right side is ``<grad L, w~^r - w*> + <xi, w~^r - p>``, where ``p`` is the point in its
     second product: ``w^{k,r+1}`` as printed, where ``w~^{k,r}`` is needed.
     """
-    it = Steps(1, 0, corrected=False)
+    it = SymbolicIteration(1, 0, corrected=False)
     numbers = {"eta0": 1, "w0": 0, "noise0": 1, "w1": 0}  # L(w) = w from 0: w^{k,1} = -1
     values = values_of(numbers, it)
     left, right = (side.value(values) for side in _noise_joins(it, it.models[1] - it.noise(0)))
@@ -88,11 +88,13 @@ def noise_joins() -> tuple[Finding, ...]:
 
 def noise_joins_repaired() -> Finding:
     """Prove (29) with ``w~^{k,r}`` in its second product: both sides are one polynomial."""
-    it = Steps(1, 0)
-    return identity(*_noise_joins(it, it.models[0]), "repaired: any gradient, models and noise")
+    it = SymbolicIteration(1, 0)
+    return make_identity_finding(
+        *_noise_joins(it, it.models[0]), "repaired: any gradient, models and noise"
+    )
 
 
-def _noise_joins(it: Steps, rest: Vector) -> tuple[Polynomial, Polynomial]:
+def _noise_joins(it: SymbolicIteration, rest: Vector) -> tuple[Polynomial, Polynomial]:
     first, second = it.models
     slope, added = it.gradient(0), it.added(0)
     left = slope @ (first - TARGET)
@@ -107,7 +109,7 @@ def noise_as_gradient() -> tuple[Finding, ...]:
     ``u (w~^r - w~^{r+1})`` for ``x = - u xi^{k,r+1}`` and no other ``x``. The proof has
     ``xi^{k,r} / u``. In (39) the norm is that of ``u xi``.
     """
-    it = Steps(1, 0, corrected=False)
+    it = SymbolicIteration(1, 0, corrected=False)
     numbers = {"eta0": 2, "w0": 0, "noise0": 1, "w1": 0, "target": -1}  # L(w) = 2 w
     values = values_of(numbers, it)
     left, _, right = (side.value(values) for side in _lines_of_30(it))
@@ -124,13 +126,15 @@ def noise_as_gradient_repaired() -> tuple[Finding, ...]:
     Neighbours enter by sums over ``j`` alone; written out for up to two.
     """
     return tuple(
-        identity(lines[0], line, f"repaired: line {i}, |N_i| = {neighbours}")
-        for neighbours, lines in enumerate(_lines_of_30(Steps(1, count)) for count in range(3))
+        make_identity_finding(lines[0], line, f"repaired: line {i}, |N_i| = {neighbours}")
+        for neighbours, lines in enumerate(
+            _lines_of_30(SymbolicIteration(1, count)) for count in range(3)
+        )
         for i, line in enumerate(lines[1:], start=2)
     )
 
 
-def _lines_of_30(it: Steps) -> tuple[Polynomial, Polynomial, Polynomial]:
+def _lines_of_30(it: SymbolicIteration) -> tuple[Polynomial, Polynomial, Polynomial]:
     first, second = it.models
     away, slope, held = second - TARGET, it.gradient(0) + it.added(0), it.held(0)
     middle = (slope - 2 * held) @ away + 2 * (held @ away)
@@ -143,7 +147,7 @@ def three_points() -> Finding:
     first, second = vectors("w0 w1")
     left = (first - second) @ (second - TARGET)
     squares = (first - TARGET).square - (second - TARGET).square - (first - second).square
-    return identity(left, squares / 2, "any three vectors")
+    return make_identity_finding(left, squares / 2, "any three vectors")
 
 
 def pull_of_neighbours() -> tuple[Finding, ...]:
@@ -160,20 +164,28 @@ def pull_of_neighbours() -> tuple[Finding, ...]:
     ``w~_i^k - w*``, which takes its place beside ``gamma^k`` and ``a - b``, as these do not depend
     on ``r``. The other identities are all of (32), written out for a few sizes.
     """
-    return (_one_pull(), *(identity(*_pulls(Steps(*size)), Steps(*size).words()) for size in SIZES))
+    return (
+        _one_pull(),
+        *(
+            make_identity_finding(
+                *_build_pull_polynomials(SymbolicIteration(*size)), SymbolicIteration(*size).words()
+            )
+            for size in SIZES
+        ),
+    )
 
 
 def _one_pull() -> Finding:
     model, later, sent, v = vectors("w w' sent v")
-    it = Steps(1, 1)
-    old, b, a = it.dual(0), it.before(0), (sent + named("later0")) / 2
-    new = old - RHO / 2 * (sent - named("later0"))
+    it = SymbolicIteration(1, 1)
+    old, b, a = it.dual(0), it.before(0), (sent + make_named_vector("later0")) / 2
+    new = old - RHO / 2 * (sent - make_named_vector("later0"))
     left = (old - RHO * (model - b)) @ v
     right = (new - RHO * (later - sent) - RHO * (model - later) - RHO * (a - b)) @ v
-    return identity(left, right, "one inner step, one neighbour, any v")
+    return make_identity_finding(left, right, "one inner step, one neighbour, any v")
 
 
-def _pulls(it: Steps) -> tuple[Polynomial, Polynomial]:
+def _build_pull_polynomials(it: SymbolicIteration) -> tuple[Polynomial, Polynomial]:
     away = [it.models[r + 1] - TARGET for r in it.rounds]
     left = sum_of(2 * (it.held(r) @ away[r]) for r in it.rounds) / it.steps
     scatter, moved = (
@@ -197,12 +209,14 @@ def scatter() -> tuple[Finding, ...]:
     Both sums are minus the sum of ``||w~^{r+1} - w~_i^k||^2``, as these differences add up to 0.
     With one inner step the one model is its own average.
     """
-    one = Steps(1, 1)
-    alone = _scatter(one).value(values_of({"w1": 1, "target": 3, "eta0": 1, "rho": 1}, one))
+    one = SymbolicIteration(1, 1)
+    alone = _build_scatter_polynomial(one).value(
+        values_of({"w1": 1, "target": 3, "eta0": 1, "rho": 1}, one)
+    )
     return (
         Finding(left=alone, relation="<", right=0, instance="l = 1, w~_i^{k,1} = 1, w* = 3"),
         *scatter_repaired(),
-        *(_double_sum(Steps(steps, 1)) for steps in (1, 2, 3)),
+        *(_double_sum(SymbolicIteration(steps, 1)) for steps in (1, 2, 3)),
     )
 
 
@@ -212,22 +226,26 @@ def scatter_repaired() -> tuple[Finding, ...]:
     ``<w~^{r+1} - w~_i^k, w* - w~^{r+1}>`` is ``<w~^{r+1} - w~_i^k, w* - w~_i^k>`` less that square,
     and the first factors add up to 0. Written out for up to three inner steps.
     """
-    return tuple(_scatter_identity(Steps(steps, 1)) for steps in (1, 2, 3))
+    return tuple(_scatter_identity(SymbolicIteration(steps, 1)) for steps in (1, 2, 3))
 
 
-def _scatter(it: Steps) -> Polynomial:
+def _build_scatter_polynomial(it: SymbolicIteration) -> Polynomial:
     return sum_of((w - it.sent) @ (TARGET - w) for w in it.models[1:])
 
 
-def _scatter_identity(it: Steps) -> Finding:
+def _scatter_identity(it: SymbolicIteration) -> Finding:
     squares = sum_of((w - it.sent).square for w in it.models[1:])
-    return identity(_scatter(it), -squares, f"repaired: minus a sum of squares, l = {it.steps}")
+    return make_identity_finding(
+        _build_scatter_polynomial(it), -squares, f"repaired: minus a sum of squares, l = {it.steps}"
+    )
 
 
-def _double_sum(it: Steps) -> Finding:
+def _double_sum(it: SymbolicIteration) -> Finding:
     pairs = ((w, a) for w in it.models[1:] for a in it.models[1:])
     double = sum_of((w - a) @ (TARGET - w) for w, a in pairs)
-    return identity(_scatter(it), double / it.steps, f"repaired: double sum, l = {it.steps}")
+    return make_identity_finding(
+        _build_scatter_polynomial(it), double / it.steps, f"repaired: double sum, l = {it.steps}"
+    )
 
 
 def common_ground() -> tuple[Finding, ...]:
@@ -237,16 +255,18 @@ def common_ground() -> tuple[Finding, ...]:
     ||a - w*||^2 + ||a - w~||^2 - ||b - w~||^2``; (34) drops the last square. The equality below it
     is ``gamma^{k-1} - gamma^k = rho / 2 (w~_i^k - w~_j^k)``, by (15).
     """
-    it = Steps(1, 1)
+    it = SymbolicIteration(1, 1)
     a, b = it.after(0), it.before(0)
     left = (a - b) @ (TARGET - it.sent)
     squares = (b - TARGET).square - (a - TARGET).square
-    gap = ((it.sent - named("later0")) / 2).square
+    gap = ((it.sent - make_named_vector("later0")) / 2).square
     moved = (it.dual(0) - it.new_dual(0)).square
     dropped = (b - it.sent).square / 2
     return (
-        identity((squares + gap) / 2 - left, dropped, "right side less left side"),
-        identity(squares / 2 + gap / 2, squares / 2 + moved / (2 * RHO**2), "the equality"),
+        make_identity_finding((squares + gap) / 2 - left, dropped, "right side less left side"),
+        make_identity_finding(
+            squares / 2 + gap / 2, squares / 2 + moved / (2 * RHO**2), "the equality"
+        ),
     )
 
 
@@ -257,9 +277,11 @@ def young() -> Finding:
     positive by (23).
     """
     u, v = vectors("u v")
-    (eta,) = unknowns("eta")
+    (eta,) = make_unknowns("eta")
     slack = u.square / (2 * eta) + eta / 2 * v.square - u @ v
-    return identity(slack, (u - eta * v).square / (2 * eta), "any u and v, eta other than 0")
+    return make_identity_finding(
+        slack, (u - eta * v).square / (2 * eta), "any u and v, eta other than 0"
+    )
 
 
 def gain() -> tuple[Finding, ...]:
@@ -268,7 +290,7 @@ def gain() -> tuple[Finding, ...]:
     What is repaired, and the proof, is in `gain_repaired`.
     """
     return (
-        _printed_gain(),
+        _refute_printed_gain(),
         _next_model(),
         *gain_repaired(),
     )
@@ -291,11 +313,11 @@ def gain_repaired() -> tuple[Finding, ...]:
     return tuple(slack_of_gain(*size) for size in SIZES)
 
 
-def _printed_gain() -> Finding:
-    it = Steps(1, 0, corrected=False)
+def _refute_printed_gain() -> Finding:
+    it = SymbolicIteration(1, 0, corrected=False)
     # eta = 1/2 and L(w) = -7 w from 0: w^{k,1} = 14, noise 4.
     numbers: Numbers = {"eta0": Fraction(1, 2), "w0": 0, "w1": 18, "noise0": 4, "rho": 1}
-    left, right = _gain(it, it.models[1] - it.noise(0), sign=1, last=NEXT)
+    left, right = _build_gain_sides(it, it.models[1] - it.noise(0), sign=1, last=NEXT)
     values = values_of(numbers, it)
     where = "L(w) = -7 w, w~ = w* = 0, eta = 1/2, noise 4, no neighbours"
     return Finding(
@@ -304,10 +326,10 @@ def _printed_gain() -> Finding:
 
 
 def _next_model() -> Finding:
-    it = Steps(1, 1)
+    it = SymbolicIteration(1, 1)
     # L = 0, all models 0, gamma_ij^{k-1} = 1 and noise -1, so that w~_i^k = 0; w~_i^{k+1} = -2.
     numbers: Numbers = {"eta0": 1, "rho": Fraction(1, 2), "gamma0": 1, "noise0": -1, "next": -2}
-    left, right = _gain(it, it.models[0], sign=-1, last=NEXT)
+    left, right = _build_gain_sides(it, it.models[0], sign=-1, last=NEXT)
     values = values_of(numbers, it)
     where = "w~_i^{k+1} = -2 alone printed, all else repaired; L = 0, gamma = 1, one neighbour"
     return Finding(
@@ -317,8 +339,8 @@ def _next_model() -> Finding:
 
 def slack_of_gain(steps: int, neighbours: int) -> Finding:
     """Return that the slack of (36) repaired is a sum of squares, for one size."""
-    it = Steps(steps, neighbours)
-    left, right = _gain(it, None, sign=-1, last=it.sent)
+    it = SymbolicIteration(steps, neighbours)
+    left, right = _build_gain_sides(it, None, sign=-1, last=it.sent)
     scattered = sum_of((w - it.sent).square for w in it.models[1:])
     apart = sum_of((it.before(j) - it.sent).square for j in it.others)
     halves = sum_of(
@@ -327,11 +349,11 @@ def slack_of_gain(steps: int, neighbours: int) -> Finding:
         for r in it.rounds
     )
     dropped = 2 * it.neighbours * RHO * scattered / it.steps + RHO * apart + halves / it.steps
-    return identity(right - left, dropped, f"repaired: slack, {it.words()}")
+    return make_identity_finding(right - left, dropped, f"repaired: slack, {it.words()}")
 
 
-def _gain(
-    it: Steps, rest: Vector | None, *, sign: int, last: Vector
+def _build_gain_sides(
+    it: SymbolicIteration, rest: Vector | None, *, sign: int, last: Vector
 ) -> tuple[Polynomial, Polynomial]:
     """Return both sides of (36); ``rest`` is None for the model before each step."""
     left = sum_of(it.gradient(r) @ (it.models[r] - TARGET) for r in it.rounds) / it.steps
@@ -365,17 +387,19 @@ def duals_of_pairs() -> tuple[Finding, ...]:
     pair = -(dual @ (one - TARGET)) + dual @ (other - TARGET) + (dual - fixed) @ (one - other)
     left, right = _duals_of_three()
     return (
-        identity(-(fixed @ (one - other)), pair, "the first equality, each pair"),
-        identity(left, right, "the second equality, three nodes"),
+        make_identity_finding(-(fixed @ (one - other)), pair, "the first equality, each pair"),
+        make_identity_finding(left, right, "the second equality, three nodes"),
     )
 
 
 def _duals_of_three() -> tuple[Polynomial, Polynomial]:
     models = vectors("w1 w2 w3")
-    duals = {pair: named("gamma{}{}".format(*pair)) for pair in combinations(range(3), 2)}
+    duals = {
+        pair: make_named_vector("gamma{}{}".format(*pair)) for pair in combinations(range(3), 2)
+    }
     duals |= {(j, i): -dual for (i, j), dual in duals.items()}
     pairs = tuple(permutations(range(3), 2))
-    fixed = {pair: named("fixed{}{}".format(*pair)) for pair in pairs}
+    fixed = {pair: make_named_vector("fixed{}{}".format(*pair)) for pair in pairs}
     left = sum_of(-(fixed[i, j] @ (models[i] - models[j])) for i, j in pairs)
     right = sum_of(
         -2 * (duals[i, j] @ (models[i] - TARGET))
@@ -391,14 +415,14 @@ def dual_step() -> tuple[Finding, ...]:
     ``(w~_i^k - w~_j^k) / 2 = (gamma^{k-1} - gamma^k) / rho``, and ``2 <c - d, b - c> =
     ||b - d||^2 - ||c - d||^2 - ||b - c||^2``.
     """
-    it = Steps(1, 1)
+    it = SymbolicIteration(1, 1)
     (fixed,) = vectors("fixed")
     old, new = it.dual(0), it.new_dual(0)
-    left = (new - fixed) @ (it.sent - named("later0")) / 2
+    left = (new - fixed) @ (it.sent - make_named_vector("later0")) / 2
     squares = (old - fixed).square - (new - fixed).square - (old - new).square
     return (
-        identity(left, (new - fixed) @ (old - new) / RHO, "the first equality"),
-        identity(left, squares / (2 * RHO), "the second equality"),
+        make_identity_finding(left, (new - fixed) @ (old - new) / RHO, "the first equality"),
+        make_identity_finding(left, squares / (2 * RHO), "the second equality"),
     )
 
 
@@ -410,4 +434,4 @@ def noise_without_mean() -> Finding:
     """
     draw, point = vectors("xi w")
     opposite = draw @ (TARGET - point) + -draw @ (TARGET - point)
-    return identity(opposite, ZERO, "a draw and its negative, any point")
+    return make_identity_finding(opposite, ZERO, "a draw and its negative, any point")

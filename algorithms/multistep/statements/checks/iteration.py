@@ -15,22 +15,22 @@ from typing import TypeAlias
 from dpaudit.polynomials import (
     Polynomial,
     Vector,
+    make_polynomial,
+    make_unknown,
+    make_unknowns,
     on_line,
-    polynomial,
     total,
-    unknown,
-    unknowns,
     vectors,
 )
 
 Numbers: TypeAlias = Mapping[str, int | Fraction]
-(RHO,) = unknowns("rho")
+(RHO,) = make_unknowns("rho")
 TARGET, OWN, NEXT = vectors("target own next")
-ZERO = polynomial(0)
+ZERO = make_polynomial(0)
 
 
 @dataclass(frozen=True)
-class Steps:
+class SymbolicIteration:
     """One iteration of one node, in unknowns: ``steps`` inner steps and so many neighbours.
 
     Where ``corrected`` is false, ``x`` is as the text above (30) defines it.
@@ -62,23 +62,23 @@ class Steps:
 
     def eta(self, step: int) -> Polynomial:
         """Return ``eta_i^{k,r+1}``."""
-        return unknown(f"eta{step}")
+        return make_unknown(f"eta{step}")
 
     def before(self, j: int) -> Vector:
         """Return ``(w~_i^{k-1} + w~_j^{k-1}) / 2``."""
-        return (OWN + named(f"other{j}")) / 2
+        return (OWN + make_named_vector(f"other{j}")) / 2
 
     def after(self, j: int) -> Vector:
         """Return ``(w~_i^k + w~_j^k) / 2``."""
-        return (self.sent + named(f"later{j}")) / 2
+        return (self.sent + make_named_vector(f"later{j}")) / 2
 
     def dual(self, j: int) -> Vector:
         """Return ``gamma_ij^{k-1}``."""
-        return named(f"gamma{j}")
+        return make_named_vector(f"gamma{j}")
 
     def new_dual(self, j: int) -> Vector:
         """Return ``gamma_ij^k``, of which (15) is the sum over j."""
-        return self.dual(j) - RHO / 2 * (self.sent - named(f"later{j}"))
+        return self.dual(j) - RHO / 2 * (self.sent - make_named_vector(f"later{j}"))
 
     def weight(self, step: int) -> Polynomial:
         """Return ``2 rho |N_i| + eta_i^{k,r+1}``."""
@@ -86,7 +86,7 @@ class Steps:
 
     def noise(self, step: int) -> Vector:
         """Return ``xi_i^{k,r+1}``."""
-        return named(f"noise{step}")
+        return make_named_vector(f"noise{step}")
 
     def gradient(self, step: int) -> Vector:
         """Return the gradient of ``L_i`` at a model, from the update that follows it."""
@@ -101,7 +101,7 @@ class Steps:
         """
         if self.corrected:
             return -self.weight(step) * self.noise(step)
-        return unknown(f"inverse{step}") * self.noise(step)
+        return make_unknown(f"inverse{step}") * self.noise(step)
 
     def held(self, step: int) -> Vector:
         """Return ``gamma_i^{k-1} - rho sum_j (w~_i^{k,r} - (w~_i^{k-1} + w~_j^{k-1}) / 2)``."""
@@ -113,9 +113,9 @@ class Steps:
         return f"l = {self.steps}, |N_i| = {self.neighbours}"
 
 
-def named(name: str) -> Vector:
+def make_named_vector(name: str) -> Vector:
     """Return the vector of this name."""
-    return Vector({name: polynomial(1)})
+    return Vector({name: make_polynomial(1)})
 
 
 def sum_of(parts: Iterable[Polynomial]) -> Polynomial:
@@ -123,7 +123,7 @@ def sum_of(parts: Iterable[Polynomial]) -> Polynomial:
     return sum(parts, ZERO)
 
 
-def values_of(numbers: Numbers, it: Steps) -> dict[str, Fraction]:
+def values_of(numbers: Numbers, it: SymbolicIteration) -> dict[str, Fraction]:
     """Return values of all that occurs in dimension one: 0 where no number is given."""
     names = [f"w{r}" for r in range(it.steps + 1)] + [f"noise{r}" for r in it.rounds]
     names += [f"{what}{j}" for j in it.others for what in ("gamma", "other", "later")]

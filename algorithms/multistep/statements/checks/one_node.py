@@ -93,7 +93,7 @@ class Pieces:
         return Fraction(largest, _MODEL**2)
 
 
-def published_pieces() -> Pieces:
+def load_published_pieces() -> Pieces:
     """Return the loss that was found."""
     folder = files("dpaudit.algorithms.multistep.statements.checks")
     content = json.loads(folder.joinpath("one_node.json").read_text(encoding="utf-8"))
@@ -117,7 +117,7 @@ def utility() -> tuple[Finding, ...]:
 
     Steps are rounded to ``10^-9``; what this moves is allowed for in every line.
     """
-    return judge_pieces(published_pieces())
+    return judge_pieces(load_published_pieces())
 
 
 def judge_pieces(pieces: Pieces) -> tuple[Finding, ...]:

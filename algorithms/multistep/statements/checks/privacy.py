@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns
+from dpaudit.polynomials import make_unknowns
 
 
 def no_constant_of_composition() -> tuple[Finding, ...]:
@@ -43,12 +43,14 @@ def log_moment() -> tuple[Finding, ...]:
     one, other = (half + delta, half - delta), (half, half)
     apart = sum(max(p - q, Fraction(0)) for p, q in zip(one, other, strict=True))
     moment = sum(p * p / q for p, q in zip(one, other, strict=True))
-    tau, epsilon, m = unknowns("tau epsilon M")
+    tau, epsilon, m = make_unknowns("tau epsilon M")
     gaussian = tau * (tau + 1) / (2 * (2 * m / epsilon**2))
     return (
         Finding(left=apart, relation="<=", right=delta, instance="(0, 1/10)-DP"),
         Finding(left=moment, relation="<=", right=1, instance="E (P/Q)^tau, tau = 1"),
-        identity(gaussian, tau * (tau + 1) * epsilon**2 / (4 * m), "repaired: Gaussian mechanisms"),
+        make_identity_finding(
+            gaussian, tau * (tau + 1) * epsilon**2 / (4 * m), "repaired: Gaussian mechanisms"
+        ),
     )
 
 
@@ -66,19 +68,21 @@ def tail_bound() -> tuple[Finding, ...]:
         Finding(
             left=least, relation="<=", right=-level, instance="exponent at a = 1, ln(1/delta) = 4"
         ),
-        *_quadratic(),
+        *_check_tail_quadratic(),
     )
 
 
-def _quadratic() -> tuple[Finding, Finding]:
-    a, tau, epsilon, root = unknowns("a tau epsilon root")
+def _check_tail_quadratic() -> tuple[Finding, Finding]:
+    a, tau, epsilon, root = make_unknowns("a tau epsilon root")
     centre = (epsilon - a) / (2 * a)
     square = a * (tau - centre) ** 2 - (epsilon - a) ** 2 / (4 * a)
     exponent = -((epsilon - a) ** 2) / (4 * a)
     enough = exponent.substitute({"epsilon": a + 2 * root})
     return (
-        identity(a * tau * (tau + 1) - tau * epsilon, square, "the minimum over tau"),
-        identity(enough, -(root**2) / a, "repaired: epsilon' = a + 2 root, root^2 = a L"),
+        make_identity_finding(a * tau * (tau + 1) - tau * epsilon, square, "the minimum over tau"),
+        make_identity_finding(
+            enough, -(root**2) / a, "repaired: epsilon' = a + 2 root, root^2 = a L"
+        ),
     )
 
 
@@ -91,7 +95,7 @@ def large_epsilon() -> tuple[Finding, ...]:
     Phi(-mu)``, at least ``1/2 - 1/(2 mu)``, as ``Phi(-mu) <= e^(-mu^2/2) / (sqrt(2 pi) mu)``. For
     delta = 1e-5, ``M = ln 125000`` is above 11 and ``mu`` above 9.
     """
-    return (*_level(), _exact_delta(Fraction(9), "epsilon = 4 ln(125000)"))
+    return (*_check_log_level(), _exact_delta(Fraction(9), "epsilon = 4 ln(125000)"))
 
 
 def no_constant_of_noise() -> tuple[Finding, ...]:
@@ -108,10 +112,10 @@ def no_constant_of_noise() -> tuple[Finding, ...]:
         _exact_delta(9 * c0, f"c_0 = {c0}, epsilon = 4 c_0^2 ln(125000)")
         for c0 in (Fraction(1, 4), Fraction(1), Fraction(10), Fraction(1000))
     )
-    return (*_level(), *findings)
+    return (*_check_log_level(), *findings)
 
 
-def _level() -> tuple[Finding, ...]:
+def _check_log_level() -> tuple[Finding, ...]:
     """Return that ``ln 125000`` is above 11, as ``e < 11/4``, and ``sqrt(8 * 11)`` above 9."""
     return (
         Finding(
@@ -142,8 +146,10 @@ def enough_noise() -> Finding:
     epsilon``, ``(b - a)^2 + 2 (b - a) a = b^2 - a^2``. It is the noise of (20) with ``c_0 =
     epsilon / (2 sqrt(M) (b - a)) = (b + a) / (2 sqrt(M))``, which is free of t and l.
     """
-    a, b = unknowns("a b")
-    return identity((b - a) ** 2 + 2 * (b - a) * a, b**2 - a**2, "rho + 2 sqrt(rho L) = epsilon")
+    a, b = make_unknowns("a b")
+    return make_identity_finding(
+        (b - a) ** 2 + 2 * (b - a) * a, b**2 - a**2, "rho + 2 sqrt(rho L) = epsilon"
+    )
 
 
 def weaker_guarantees() -> Finding:
@@ -153,6 +159,6 @@ def weaker_guarantees() -> Finding:
     side of (10) grows by ``(x' - x) q + (delta' - delta)``, which is at least 0: what keeps (10)
     with the smaller numbers keeps it with the larger ones.
     """
-    q, small, large, few, many = unknowns("q x y d f")
+    q, small, large, few, many = make_unknowns("q x y d f")
     grown = (large * q + many) - (small * q + few)
-    return identity(grown, (large - small) * q + (many - few), "right sides of (10)")
+    return make_identity_finding(grown, (large - small) * q + (many - few), "right sides of (10)")

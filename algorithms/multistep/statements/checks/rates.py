@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from dpaudit.algorithms.multistep.statements.checks import appendix
 from dpaudit.datasets.census import ADULT_FEATURES, COMPLETE_RECORDS, FILE_RECORDS
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns
+from dpaudit.polynomials import make_unknowns
 
 _SHALLOW = Fraction(1, 4)  # slope of the loss to the left of its minimum; 1 to the right
 
@@ -23,7 +23,7 @@ def second_moment() -> tuple[Finding, ...]:
     ``n L_i`` is ``c_2``-Lipschitz, each square is at most ``c_2^2 / n^2``: (39) with "at most".
     """
     nodes, whole, own = 2, Fraction(1), Fraction(1)
-    c0, c1, m, epsilon, d, steps, log = unknowns("c0 c1 m epsilon d tl M")
+    c0, c1, m, epsilon, d, steps, log = make_unknowns("c0 c1 m epsilon d tl M")
     sigma = c0**2 * steps * 2 * log / epsilon**2
     where = "L_1(w) = w, L_2 = 0, without the noise's share"
     each = nodes * own  # of n L_1
@@ -32,7 +32,7 @@ def second_moment() -> tuple[Finding, ...]:
         Finding(
             left=own**2, relation="<=", right=(each / nodes) ** 2, instance=f"repaired: {where}"
         ),
-        identity(
+        make_identity_finding(
             d * (2 * c1 / m) ** 2 * sigma,
             d * c0**2 * c1**2 * steps * 8 * log / (epsilon**2 * m**2),
             "the noise's share",
@@ -51,7 +51,7 @@ def double_sum() -> tuple[Finding, ...]:
     For ``l = 1`` it is at most ``2 sqrt(t)``. Sums are rounded, down where they fail.
     """
     square = Fraction(9 * 9)
-    half, full = (factor * _root(square) for factor in (2, 4))
+    half, full = (factor * _compute_fraction_root(square) for factor in (2, 4))
     return (
         Finding(
             left=_inverse_roots(9, -1) ** 2, relation="<=", right=half, instance="S at t = l = 9"
@@ -68,7 +68,7 @@ def double_sum() -> tuple[Finding, ...]:
     )
 
 
-def _root(square: Fraction) -> Fraction:
+def _compute_fraction_root(square: Fraction) -> Fraction:
     return Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
 
 
@@ -93,9 +93,12 @@ def one_step() -> tuple[Finding, ...]:
     sqrt(2)``. Together they are ``sqrt(2) G D sqrt(t)``; (28) makes it the error at the average,
     times t.
     """
-    x, y = unknowns("x y")
+    x, y = make_unknowns("x y")
     growth = 2 * x * (x - y) - (x**2 - y**2)
-    return (appendix.slack_of_gain(1, 0), identity(growth, (x - y) ** 2, "x times the difference"))
+    return (
+        appendix.slack_of_gain(1, 0),
+        make_identity_finding(growth, (x - y) ** 2, "x times the difference"),
+    )
 
 
 def order() -> tuple[Finding, ...]:
@@ -131,13 +134,13 @@ def order() -> tuple[Finding, ...]:
     800, the error times ``t`` is 3.7 times as large, close to the root.
     """
     return (
-        *(_beyond(constant) for constant in (1, 10, 1000)),
+        *(_refute_rate_constant(constant) for constant in (1, 10, 1000)),
         *(_of_run(iterations) for iterations in (50, 800, 12_800)),
-        *_constants(),
+        *_check_rate_constants(),
     )
 
 
-def _beyond(constant: int) -> Finding:
+def _refute_rate_constant(constant: int) -> Finding:
     root = 20 * constant + 6
     words = f"least error times t at t = {root**2}, C = {constant}"
     return Finding(left=Fraction(root - 5, 20), relation="<=", right=constant, instance=words)
@@ -156,7 +159,7 @@ def round_down(number: float | Fraction) -> Fraction:
     return Fraction(math.floor(1000 * number), 1000)
 
 
-def _constants() -> tuple[Finding, ...]:
+def _check_rate_constants() -> tuple[Finding, ...]:
     """Return the numbers of the proof, with ``sqrt(2)`` between 1.41 and 1.415."""
     s, root, above = _SHALLOW, Fraction(141, 100), Fraction(1415, 1000)
     low, share, cycle = Fraction(64, 100), Fraction(15, 100), 1 + (1 + s) / s
@@ -191,9 +194,11 @@ def bound_and_epsilon() -> Finding:
     What is below its root is ``a + b / epsilon^2`` with ``b > 0``. For ``e < e'`` the difference is
     ``b (e' - e) (e' + e) / (e e')^2``, a product of positive numbers.
     """
-    a, b, low, high = unknowns("a b e f")
+    a, b, low, high = make_unknowns("a b e f")
     difference = (a + b / low**2) - (a + b / high**2)
-    return identity(difference, b * (high - low) * (high + low) / (low * high) ** 2, "e < f")
+    return make_identity_finding(
+        difference, b * (high - low) * (high + low) / (low * high) ** 2, "e < f"
+    )
 
 
 def bound_and_steps() -> Finding:
@@ -203,9 +208,9 @@ def bound_and_steps() -> Finding:
     and ``b t l`` is the noise's share; the others are free of l. For ``l < l'`` the difference
     below the root is ``a (l' - l) / (t l l')``, which is positive.
     """
-    a, b, t, few, many = unknowns("a b t l k")
+    a, b, t, few, many = make_unknowns("a b t l k")
     difference = (a / (t * few) + b) - (a / (t * many) + b)
-    return identity(difference, a * (many - few) / (t * few * many), "l < k")
+    return make_identity_finding(difference, a * (many - few) / (t * few * many), "l < k")
 
 
 def sum_over_nodes() -> tuple[Finding, ...]:
@@ -241,8 +246,10 @@ def fixed_network() -> Finding:
     With ``m`` records at each of ``n`` nodes ``N = n m``, and the sum over nodes of ``1 / m_i`` is
     ``n / m``, which is ``n^2`` times ``1 / N``: a constant where n is one.
     """
-    nodes, each = unknowns("n m")
-    return identity(nodes / each, nodes**2 / (nodes * each), "sum of 1 / m_i and n^2 / N")
+    nodes, each = make_unknowns("n m")
+    return make_identity_finding(
+        nodes / each, nodes**2 / (nodes * each), "sum of 1 / m_i and n^2 / N"
+    )
 
 
 _SQUARED_WEIGHT = 2  # 2 k r at k = r = 1, of (23)

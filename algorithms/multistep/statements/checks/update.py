@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Vector, on_line, total, unknowns, vectors
+from dpaudit.polynomials import Vector, make_unknowns, on_line, total, vectors
 
-RHO, ETA = unknowns("rho eta")
+RHO, ETA = make_unknowns("rho eta")
 MODEL, OWN, DUAL, GRADIENT, DIRECTION = vectors("w own gamma g v")
 OTHERS = vectors("other1 other2")
 WEIGHT = 2 * len(OTHERS) * RHO + ETA
@@ -44,7 +44,7 @@ def slope_of_approximation(point: Vector, sign: int) -> Vector:
     return sign * GRADIENT + ETA * (point - MODEL) - 2 * DUAL + 2 * RHO * pull
 
 
-def weighted_minimiser(sign: int) -> Vector:
+def build_weighted_minimiser(sign: int) -> Vector:
     """Return ``2 rho |N_i| + eta`` times where that gradient is 0."""
     return -sign * GRADIENT + 2 * DUAL + RHO * total(OWN + other for other in OTHERS) + ETA * MODEL
 
@@ -58,7 +58,7 @@ def ascent() -> tuple[Finding, ...]:
     alone = on_line({"w": 0, "own": 0, "other1": 0, "other2": 0, "gamma": 0, "g": 1, "v": 1})
     values = {**alone, "rho": Fraction(0), "eta": Fraction(1)}
     printed, repaired = (
-        (weighted_minimiser(sign) @ DIRECTION).value(values) / WEIGHT.value(values)
+        (build_weighted_minimiser(sign) @ DIRECTION).value(values) / WEIGHT.value(values)
         for sign in (-1, 1)
     )
     where = "L after and before (13a), L(w) = w, w~ = 0, eta = 1"
@@ -87,8 +87,12 @@ def closed_form() -> tuple[Finding, ...]:
     grown = slope_of_approximation(point, 1) - at_zero
     return (
         Finding(left=printed, relation="=", right=minimum, instance=where),
-        identity(grown @ DIRECTION, (WEIGHT * point) @ DIRECTION, "repaired: gradient of (12)"),
-        identity(-at_zero @ DIRECTION, weighted_minimiser(1) @ DIRECTION, "repaired: numerator"),
+        make_identity_finding(
+            grown @ DIRECTION, (WEIGHT * point) @ DIRECTION, "repaired: gradient of (12)"
+        ),
+        make_identity_finding(
+            -at_zero @ DIRECTION, build_weighted_minimiser(1) @ DIRECTION, "repaired: numerator"
+        ),
     )
 
 
@@ -98,10 +102,12 @@ def distance() -> Finding:
     ``(2 rho |N_i| + eta) (w_i^{k,r+1} - w~_i^{k,r})`` is free of eta: the movement is a vector that
     does not depend on eta, divided by ``2 rho |N_i| + eta``.
     """
-    moved = weighted_minimiser(1) - WEIGHT * MODEL
+    moved = build_weighted_minimiser(1) - WEIGHT * MODEL
     pull = total(OWN + other - 2 * MODEL for other in OTHERS)
     fixed = -GRADIENT + 2 * DUAL + RHO * pull
-    return identity(moved @ DIRECTION, fixed @ DIRECTION, "weighted movement, two neighbours")
+    return make_identity_finding(
+        moved @ DIRECTION, fixed @ DIRECTION, "weighted movement, two neighbours"
+    )
 
 
 def movement() -> tuple[Finding, ...]:
@@ -114,17 +120,19 @@ def movement() -> tuple[Finding, ...]:
     ``||a - b||^2 + ||a + b||^2 = 2 ||a||^2 + 2 ||b||^2``. Equality is attained where
     ``grad l' = - grad l`` is as long as that.
     """
-    (records,) = unknowns("m")
+    (records,) = make_unknowns("m")
     rest, old, new = vectors("rest old new")
 
     def updated(record: Vector) -> Vector:
         """Return the weighted update with a gradient of this record among others."""
-        return weighted_minimiser(1) + GRADIENT - (rest + record / records)
+        return build_weighted_minimiser(1) + GRADIENT - (rest + record / records)
 
     difference = (updated(old) - updated(new)) @ DIRECTION
     return (
-        identity(difference, ((new - old) / records) @ DIRECTION, "difference of two updates"),
-        identity(
+        make_identity_finding(
+            difference, ((new - old) / records) @ DIRECTION, "difference of two updates"
+        ),
+        make_identity_finding(
             (old - new).square,
             2 * old.square + 2 * new.square - (old + new).square,
             "norm of a difference of two gradients",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.multistep.verify.proof.iteration import outcome
+from dpaudit.algorithms.multistep.verify.proof.iteration import verify_equation_sides
 from dpaudit.verification import Document, Outcome
 
 
@@ -37,4 +37,4 @@ def recompute(document: Document) -> Outcome:
     >>> float(outcome.quantities["left side"]), float(outcome.quantities["right side"])
     (-2.40625, -0.4375)
     """
-    return outcome(document, 34)
+    return verify_equation_sides(document, 34)

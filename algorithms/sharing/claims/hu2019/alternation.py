@@ -34,9 +34,9 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    IterationSetting,
     Problems,
-    Setting,
-    conditions,
+    compute_problem_conditions,
 )
 from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Condition, Evidence, Inequality
@@ -61,7 +61,7 @@ class BoundedRun:
         T, the last iteration.
     """
 
-    setting: Setting
+    setting: IterationSetting
     half_width: float
     designs: Array
     labels: Array
@@ -72,14 +72,14 @@ class BoundedRun:
 
         Examples
         --------
-        >>> three = Setting(
+        >>> three = IterationSetting(
         ...     parties=3, features=1, samples=1, regulariser_weight=0.0, loss_weight=9.0)
         >>> one = BoundedRun(
         ...     setting=three, half_width=2.0, designs=np.ones((3, 1)), labels=np.ones(1), last=6)
         >>> [float(x[0]) for x, _ in one.states()][-3:]
         [2.0, -2.0, 2.0]
         """
-        found = _run(
+        found = _run_bounded_iterations(
             self.setting, self.half_width, self.designs[None], self.labels[None], self.last
         )
         return [(x[0], z[0]) for x, z in found]
@@ -119,7 +119,7 @@ class BoundedRun:
     def conditions(self) -> tuple[Condition, ...]:
         """Return Assumption 1, and that an iteration led to the first state."""
         reached = Condition(name="reached by an iteration", value=2, limit=2)
-        return (*conditions(self.problem), reached)
+        return (*compute_problem_conditions(self.problem), reached)
 
     def words(self) -> str:
         """Return the problem, and what its steps tend to."""
@@ -133,8 +133,8 @@ class BoundedRun:
         )
 
 
-def _run(
-    setting: Setting, half_width: float, designs: Array, labels: Array, last: int
+def _run_bounded_iterations(
+    setting: IterationSetting, half_width: float, designs: Array, labels: Array, last: int
 ) -> list[tuple[Array, Array]]:
     """Return x and z, shapes ``(B, M)`` and ``(B, N)``, after iterations 1 to ``last``."""
     c, rho, ridge = setting.loss_weight, setting.penalty, setting.regulariser_weight
@@ -152,8 +152,8 @@ def _run(
     return found
 
 
-def worst(
-    setting: Setting, half_width: float, last: int, budget: int, rng: Generator
+def find_alternating_run(
+    setting: IterationSetting, half_width: float, last: int, budget: int, rng: Generator
 ) -> BoundedRun:
     """Return the one of so many drawn problems that alternates with the longest steps.
 
@@ -165,7 +165,9 @@ def worst(
     designs = designs + (1 - shared) * rng.standard_normal((budget, m, n))
     designs /= np.linalg.norm(designs, axis=2, keepdims=True)
     labels = rng.choice([-1.0, 1.0], size=(budget, n))
-    *_, (_, before), (models, after) = _run(setting, half_width, designs, labels, last)
+    *_, (_, before), (models, after) = _run_bounded_iterations(
+        setting, half_width, designs, labels, last
+    )
     length = np.linalg.norm(after - before, axis=1)
     cornered = (np.abs(models) == half_width).all(axis=1)
 
@@ -183,7 +185,9 @@ def worst(
     return next((one for one in candidates if one.margin() >= 1), run(int(np.argmax(length))))
 
 
-def bounded(claim: Statement, factor: float, because: str) -> Inequality[BoundedRun]:
+def make_settling_inequality(
+    claim: Statement, factor: float, because: str
+) -> Inequality[BoundedRun]:
     """Return what Part 1 says of steps of z as an inequality on runs with bounded models."""
 
     def sides(one: BoundedRun) -> tuple[float, float]:

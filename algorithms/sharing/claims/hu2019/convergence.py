@@ -29,21 +29,21 @@ class SettlingParameters(RunParameters):
     )
 
 
-def prepare(settings: Settings, parameters: SettlingParameters) -> SearchCase:
+def prepare_convergence_search(settings: Settings, parameters: SettlingParameters) -> SearchCase:
     """Return the audit: a search for quadratic problems whose iterations grow, or alternate.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), SettlingParameters())
+    >>> case = prepare_convergence_search(Settings(), SettlingParameters())
     >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
     True
     """
     from dpaudit.algorithms.sharing.claims.hu2019.horizon import STEP
 
     if parameters.half_width is not None:
-        return _bounded_case(settings, parameters, parameters.half_width)
+        return _make_bounded_case(settings, parameters, parameters.half_width)
     because = (
         "The proof needs Lemmas 4 and 5; with parallel updates of three or more parties steps can "
         "grow in every iteration."
@@ -57,12 +57,15 @@ def prepare(settings: Settings, parameters: SettlingParameters) -> SearchCase:
     return run_case(CLAIM, settings, parameters, STEP, because, notes)
 
 
-def _bounded_case(
+def _make_bounded_case(
     settings: Settings, parameters: SettlingParameters, half_width: float
 ) -> SearchCase:
     """Return the audit of problems with compact X_m: a search for runs that alternate."""
     from dpaudit.algorithms.problems.records import refuse_data
-    from dpaudit.algorithms.sharing.claims.hu2019.alternation import bounded, worst
+    from dpaudit.algorithms.sharing.claims.hu2019.alternation import (
+        find_alternating_run,
+        make_settling_inequality,
+    )
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.case import AssumptionOutcome, SearchCase
     from dpaudit.refutation import searched
@@ -72,12 +75,14 @@ def _bounded_case(
         if value != (least := 1 if name == "features" else 2):
             raise InvalidArgument(name, value, f"{least} with half_width: an interval of one model")
     setting = parameters.setting(parameters.parties, parameters.penalty, "squared")
-    claim = bounded(CLAIM, parameters.factor, _ALTERNATING)
+    claim = make_settling_inequality(CLAIM, parameters.factor, _ALTERNATING)
     return SearchCase(
         bound=parameters.factor,
         attain=lambda trials, rng: searched(
             claim,
-            lambda budget, draws: worst(setting, half_width, parameters.last, budget, draws),
+            lambda budget, draws: find_alternating_run(
+                setting, half_width, parameters.last, budget, draws
+            ),
             trials,
             rng,
             seed=settings.seed,
@@ -115,7 +120,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions=REACHED,
-    prepare=prepare,
+    prepare=prepare_convergence_search,
     parameters=SettlingParameters,
     scope=SCOPE,
     published=PUBLISHED

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
+def prepare_hu2019_corollary1(settings: Settings, parameters: RunParameters) -> SearchCase:
     """Return the audit of a run by its first message.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> round(prepare(Settings(), RunParameters(rounds=1)).bound, 2)
+    >>> round(prepare_hu2019_corollary1(Settings(), RunParameters(rounds=1)).bound, 2)
     6.52
     """
     from dpaudit.algorithms.sharing.claims.hu2020.column_space import run_case
@@ -40,7 +40,7 @@ CLAIM = Claim(
     kind="privacy",
     relation="replace-column",
     assumptions=SEPARATED,
-    prepare=prepare,
+    prepare=prepare_hu2019_corollary1,
     parameters=RunParameters,
     scope="It falls with Theorem 1. It would stand if every iteration were (epsilon, delta)-DP.",
 )

@@ -24,15 +24,15 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     ROUNDING,
-    Instance,
+    IterationInstance,
+    LemmaSides,
     Measure,
     Point,
     Problems,
-    Sides,
+    compute_loss_slopes,
     conditions_at,
     scale_at,
     sides_at,
-    slopes,
 )
 from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Inequality
@@ -41,82 +41,100 @@ PROOF = "the slope of (7) is zero at z^{t+1}, and the slope of l moves at most L
 SOLVED = 1e-11  # of the slope of (7) at its computed minimiser, beside rounding
 
 
-def dual_step(problems: Problems, before: Point, after: Point, factor: float = 1.0) -> Sides:
+def dual_step(problems: Problems, before: Point, after: Point, factor: float = 1.0) -> LemmaSides:
     """Return ``||dy||^2`` and ``factor L^2 ||dz||^2``.
 
     Examples
     --------
     >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
-    ...     Setting, iterate, starting_point)
-    >>> one = Setting(parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=0.0)
+    ...     IterationSetting, run_sharing_iterations, starting_point)
+    >>> one = IterationSetting(
+    ...     parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=0.0
+    ... )
     >>> problems = Problems(setting=one, designs=np.ones((1, 1, 1, 1)), labels=np.ones((1, 1)))
     >>> zero = starting_point(problems, *(np.zeros(s) for s in ((1, 1, 1), (1, 1), (1, 1))))
-    >>> start, first, second = iterate(problems, zero, 2)
+    >>> start, first, second = run_sharing_iterations(problems, zero, 2)
     >>> round(float(dual_step(problems, first, second).ratio[0]), 6)
     1.0
     >>> round(float(dual_step(problems, start, first).ratio[0]), 6)  # rho^2 / L^2
     9.0
     """
     smooth = problems.setting.smoothness
-    moved = np.maximum(_norm(after.dual - before.dual) - _size(problems, before, after), 0.0)
-    bound = factor * smooth**2 * _norm(after.prediction - before.prediction) ** 2
-    return Sides(value=moved**2, bound=bound, scale=bound)
+    moved = np.maximum(
+        _compute_last_axis_norms(after.dual - before.dual)
+        - _bound_dual_rounding(problems, before, after),
+        0.0,
+    )
+    bound = factor * smooth**2 * _compute_last_axis_norms(after.prediction - before.prediction) ** 2
+    return LemmaSides(value=moved**2, bound=bound, scale=bound)
 
 
-def identity(problems: Problems, before: Point, after: Point) -> Sides:
+def compute_dual_identity_sides(problems: Problems, before: Point, after: Point) -> LemmaSides:
     """Return ``||grad l(z) - y||`` after the step, less what rounding may have added, and 0.
 
     Examples
     --------
     >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
-    ...     Setting, iterate, starting_point)
+    ...     IterationSetting, run_sharing_iterations, starting_point)
     >>> problems = Problems(
-    ...     setting=Setting(parties=1, loss="sigmoid"),
+    ...     setting=IterationSetting(parties=1, loss="sigmoid"),
     ...     designs=np.eye(4, 2)[None, None],
     ...     labels=np.ones((1, 4)),
     ... )
     >>> zero = starting_point(problems, *(np.zeros(s) for s in ((1, 1, 2), (1, 4), (1, 4))))
-    >>> found = identity(problems, *iterate(problems, zero, 1))
+    >>> found = compute_dual_identity_sides(problems, *run_sharing_iterations(problems, zero, 1))
     >>> float(found.value[0]), float(found.bound[0]), float(found.ratio[0])
     (0.0, 0.0, 1.0)
     """
-    residual, rounding = _residual(problems, before, after)
+    residual, rounding = _compute_dual_residual(problems, before, after)
     beyond = np.maximum(residual - rounding, 0.0)
-    return Sides(value=beyond, bound=np.zeros_like(beyond), scale=rounding)
+    return LemmaSides(value=beyond, bound=np.zeros_like(beyond), scale=rounding)
 
 
-def _residual(problems: Problems, before: Point, after: Point) -> tuple[Array, Array]:
+def _compute_dual_residual(problems: Problems, before: Point, after: Point) -> tuple[Array, Array]:
     """Return ``||grad l(z) - y||`` as computed, and what rounding and the solver may add to it."""
-    residual = _norm(slopes(problems, after.prediction) - after.dual)
-    return residual, _size(problems, before, after)
+    residual = _compute_last_axis_norms(
+        compute_loss_slopes(problems, after.prediction) - after.dual
+    )
+    return residual, _bound_dual_rounding(problems, before, after)
 
 
-def _size(problems: Problems, before: Point, after: Point) -> Array:
+def _bound_dual_rounding(problems: Problems, before: Point, after: Point) -> Array:
     """Return what rounding and the solver of (7) may add to a dual variable, shape ``(B,)``."""
     setting = problems.setting
-    terms = _norm(np.abs(after.parts).sum(axis=1)) + _norm(after.prediction)
-    terms = setting.penalty * terms + _norm(before.dual) + _norm(after.dual)
-    terms += setting.smoothness * (_norm(problems.labels) + _norm(before.prediction))
+    terms = _compute_last_axis_norms(np.abs(after.parts).sum(axis=1)) + _compute_last_axis_norms(
+        after.prediction
+    )
+    terms = (
+        setting.penalty * terms
+        + _compute_last_axis_norms(before.dual)
+        + _compute_last_axis_norms(after.dual)
+    )
+    terms += setting.smoothness * (
+        _compute_last_axis_norms(problems.labels) + _compute_last_axis_norms(before.prediction)
+    )
     solved = SOLVED * (setting.penalty + setting.smoothness)
     return np.asarray(ROUNDING * terms + solved)
 
 
-def _norm(rows: Array) -> Array:
+def _compute_last_axis_norms(rows: Array) -> Array:
     return np.asarray(np.linalg.norm(rows, axis=-1))
 
 
 # The lemma as an inequality
 
 
-def lemma2(claim: Statement, measure: Measure, factor: float) -> Inequality[Instance]:
-    """Return the part of Lemma 2 that ``measure`` compares, `identity` or `dual_step`.
+def make_lemma2_inequality(
+    claim: Statement, measure: Measure, factor: float
+) -> Inequality[IterationInstance]:
+    """Return the part of Lemma 2 that ``measure`` compares.
 
     Both sides of the second are divided by ``L^2 ||dz||^2``, so that one bound is that of all
     instances.
     """
-    own = measure is identity
+    own = measure is compute_dual_identity_sides
 
-    def divided(instance: Instance) -> tuple[float, float]:
+    def divided(instance: IterationInstance) -> tuple[float, float]:
         moved, bound = sides_at(measure, instance)
         return (factor * moved / bound if bound > 0 else 0.0), factor
 
@@ -126,22 +144,24 @@ def lemma2(claim: Statement, measure: Measure, factor: float) -> Inequality[Inst
         sides=partial(sides_at, measure) if own else divided,
         conditions=conditions_at,
         scale=partial(scale_at, measure) if own else None,
-        words=partial(_words, None if own else factor),
-        because=_because,
-        evidence=None if own else lambda one: one.evidence(_quantities(factor, one), factor=factor),
+        words=partial(_format_dual_instance, None if own else factor),
+        because=_explain_first_dual_step,
+        evidence=None
+        if own
+        else lambda one: one.evidence(_compute_dual_quantities(factor, one), factor=factor),
     )
 
 
-def step_words(factor: float, instance: Instance) -> str:
+def step_words(factor: float, instance: IterationInstance) -> str:
     """Return how far y moves, and how far it may."""
-    found = _quantities(factor, instance)
+    found = _compute_dual_quantities(factor, instance)
     return (
         f"||dy||^2 is {found['movement']:.6g} where {found['bound']:.6g} is claimed "
         f"({found['ratio']:.6g} times)"
     )
 
 
-def _quantities(factor: float, instance: Instance) -> dict[str, float]:
+def _compute_dual_quantities(factor: float, instance: IterationInstance) -> dict[str, float]:
     _, before, after = instance.step()
     moved = float(((after.dual - before.dual) ** 2).sum())
     centre = float(((after.prediction - before.prediction) ** 2).sum())
@@ -149,8 +169,8 @@ def _quantities(factor: float, instance: Instance) -> dict[str, float]:
     return {"movement": moved, "bound": bound, "ratio": moved / bound}
 
 
-def _words(factor: float | None, instance: Instance) -> str:
-    residual, rounding = _residual(*instance.step())
+def _format_dual_instance(factor: float | None, instance: IterationInstance) -> str:
+    residual, rounding = _compute_dual_residual(*instance.step())
     steps = "" if factor is None else f"{step_words(factor, instance)}; "
     return (
         f"{instance.words()}; {steps}||grad l(z) - y|| is {residual[0]:.2g} after it, where "
@@ -158,7 +178,7 @@ def _words(factor: float | None, instance: Instance) -> str:
     )
 
 
-def _because(instance: Instance) -> str | None:
+def _explain_first_dual_step(instance: IterationInstance) -> str | None:
     if instance.iteration > 1:
         return None
     return (

@@ -32,14 +32,14 @@ class LongRunParameters(RunParameters):
     last: int = Field(200, ge=40, le=400, description="T, the last iteration of the run")
 
 
-def prepare(settings: Settings, parameters: LongRunParameters) -> SearchCase:
+def prepare_equation42_search(settings: Settings, parameters: LongRunParameters) -> SearchCase:
     """Return the audit: a search for quadratic problems whose iterations grow.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), LongRunParameters())
+    >>> case = prepare_equation42_search(Settings(), LongRunParameters())
     >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
     True
     """
@@ -68,7 +68,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions=REACHED,
-    prepare=prepare,
+    prepare=prepare_equation42_search,
     parameters=LongRunParameters,
     scope=SCOPE,
     published=PUBLISHED,

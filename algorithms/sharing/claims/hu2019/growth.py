@@ -43,11 +43,11 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    LemmaSides,
     Measure,
     Point,
     Problems,
-    Sides,
-    slopes,
+    compute_loss_slopes,
 )
 
 _EXCITED = 1e-6  # part of a step of z that a mode has to have, to count
@@ -60,8 +60,10 @@ def linear_map(problems: Problems) -> Array:
 
     Examples
     --------
-    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
-    >>> one = Setting(parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=0.0)
+    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import IterationSetting
+    >>> one = IterationSetting(
+    ...     parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=0.0
+    ... )
     >>> problems = Problems(setting=one, designs=np.ones((1, 1, 1, 1)), labels=np.ones((1, 1)))
     >>> linear_map(problems)[0]  # dx' = 2/3 dz, and dz' = (dz + 3 dx') / 4
     array([[0.        , 0.66666667],
@@ -89,7 +91,7 @@ def linear_map(problems: Problems) -> Array:
     return np.concatenate([along, centre / (c + rho)], axis=1)
 
 
-def modes(problems: Problems, before: Point, after: Point) -> Array:
+def find_excited_modes(problems: Problems, before: Point, after: Point) -> Array:
     """Return the real eigenvalue of A of largest modulus that the step has, shape ``(B,)``.
 
     It is 0 where the step has no real one in z.
@@ -113,19 +115,21 @@ def growth(factor: float = 1.0) -> Measure:
     Examples
     --------
     >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
-    ...     Setting, iterate, starting_point)
-    >>> setting = Setting(
+    ...     IterationSetting, run_sharing_iterations, starting_point)
+    >>> setting = IterationSetting(
     ...     parties=3, features=1, samples=1, regulariser_weight=0.0, loss_weight=9.0)
     >>> problems = Problems(setting=setting, designs=np.ones((1, 3, 1, 1)), labels=np.ones((1, 1)))
     >>> zero = starting_point(problems, *(np.zeros(s) for s in ((1, 3, 1), (1, 1), (1, 1))))
-    >>> _, first, second = iterate(problems, zero, 2)
+    >>> _, first, second = run_sharing_iterations(problems, zero, 2)
     >>> round(float(growth()(problems, first, second).value[0]), 2)
     1.87
     """
 
-    def measure(problems: Problems, before: Point, after: Point) -> Sides:
+    def measure(problems: Problems, before: Point, after: Point) -> LemmaSides:
         bound = np.full(len(problems.designs), factor)
-        return Sides(value=np.abs(modes(problems, before, after)), bound=bound, scale=bound)
+        return LemmaSides(
+            value=np.abs(find_excited_modes(problems, before, after)), bound=bound, scale=bound
+        )
 
     return measure
 
@@ -135,8 +139,13 @@ def stationarity(problems: Problems, point: Point) -> Array:
 
     Examples
     --------
-    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting, starting_point
-    >>> one = Setting(parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=1.0)
+    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    ...     IterationSetting,
+    ...     starting_point,
+    ... )
+    >>> one = IterationSetting(
+    ...     parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=1.0
+    ... )
     >>> problems = Problems(setting=one, designs=np.ones((1, 1, 1, 1)), labels=np.ones((1, 1)))
     >>> two = starting_point(problems, np.full((1, 1, 1), 2.0), np.zeros((1, 1)), np.ones((1, 1)))
     >>> stationarity(problems, two)  # (2 + 1 + 6)^2 + (-1 - 1 - 6)^2 + 2^2
@@ -146,6 +155,6 @@ def stationarity(problems: Problems, point: Point) -> Array:
     pull = point.dual + rho * point.gap
     models = problems.setting.regulariser_weight * point.models
     models = models + np.einsum("bmnd,bn->bmd", problems.designs, pull)
-    centre = slopes(problems, point.prediction) - pull
+    centre = compute_loss_slopes(problems, point.prediction) - pull
     squares = (models**2).sum(axis=(1, 2)) + (centre**2).sum(axis=1)
     return np.asarray(squares + (point.gap**2).sum(axis=1))

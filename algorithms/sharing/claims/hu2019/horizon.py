@@ -35,16 +35,16 @@ from functools import partial
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.claims.hu2019.growth import modes, stationarity
+from dpaudit.algorithms.sharing.claims.hu2019.growth import find_excited_modes, stationarity
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
-    Instance,
+    IterationInstance,
     Point,
     Problems,
     conditions_at,
-    iterate,
+    run_sharing_iterations,
     starting_point,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import lagrangian
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import compute_batched_lagrangian
 from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Condition, Evidence, Inequality
 
@@ -74,7 +74,10 @@ class Horizon:
 
 def last_lagrangian(problems: Problems, points: Sequence[Point]) -> float:
     """Return the augmented Lagrangian of the last state over that of the first one."""
-    first, last = (float(lagrangian(problems, point)[0][0]) for point in (points[0], points[-1]))
+    first, last = (
+        float(compute_batched_lagrangian(problems, point)[0][0])
+        for point in (points[0], points[-1])
+    )
     return last / first if first > 0 else 0.0
 
 
@@ -92,19 +95,23 @@ def least_residual(problems: Problems, points: Sequence[Point]) -> float:
 
     Examples
     --------
-    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
-    >>> one = Setting(parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=0.0)
+    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import IterationSetting
+    >>> one = IterationSetting(
+    ...     parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=0.0
+    ... )
     >>> problems = Problems(setting=one, designs=np.ones((1, 1, 1, 1)), labels=np.ones((1, 1)))
     >>> zero = starting_point(problems, *(np.zeros(s) for s in ((1, 1, 1), (1, 1), (1, 1))))
-    >>> least_residual(problems, iterate(problems, zero, 50)[1:]) < 1e-9
+    >>> least_residual(problems, run_sharing_iterations(problems, zero, 50)[1:]) < 1e-9
     True
     """
     least = min(float(stationarity(problems, point)[0]) for point in points)
-    above = constant(problems) * float(lagrangian(problems, points[0])[0][0])
+    above = compute_horizon_constant(problems) * float(
+        compute_batched_lagrangian(problems, points[0])[0][0]
+    )
     return len(points) * least / above if above > 0 else 0.0
 
 
-def constant(problems: Problems) -> float:
+def compute_horizon_constant(problems: Problems) -> float:
     """Return C of (42) for a batch of one: C_1 of the module's docstring, over C_2 of (39)."""
     setting, rho = problems.setting, problems.setting.penalty
     smooth, tops = setting.smoothness, problems.largest[0]
@@ -119,7 +126,7 @@ LAGRANGIAN = Horizon(
     quantity="last augmented Lagrangian over the first",
     value=last_lagrangian,
     shown="the augmented Lagrangian",
-    point_value=lambda problems, point: lagrangian(problems, point)[0],
+    point_value=lambda problems, point: compute_batched_lagrangian(problems, point)[0],
 )
 STEP = Horizon(
     quantity="last step of z over the first",
@@ -135,9 +142,9 @@ RESIDUAL = Horizon(
 )
 
 
-def settled(
+def make_horizon_inequality(
     claim: Statement, horizon: Horizon, last: int, factor: float, because: str
-) -> Inequality[Instance]:
+) -> Inequality[IterationInstance]:
     """Return what a claim says of a run as an inequality; ``because`` says why it fails.
 
     Parameters
@@ -150,12 +157,12 @@ def settled(
         How many times what the claim allows is allowed.
     """
 
-    def sides(instance: Instance) -> tuple[float, float]:
-        value = horizon.value(instance.problem, states(instance, last))
-        return (value if _mode(instance) > 1 else min(value, factor)), factor
+    def sides(instance: IterationInstance) -> tuple[float, float]:
+        value = horizon.value(instance.problem, run_instance_states(instance, last))
+        return (value if _get_instance_mode(instance) > 1 else min(value, factor)), factor
 
-    def evidence(instance: Instance) -> Evidence:
-        mode = _mode(instance, signed=True)
+    def evidence(instance: IterationInstance) -> Evidence:
+        mode = _get_instance_mode(instance, signed=True)
         return Evidence(
             parameters={
                 **instance.evidence({}).parameters,
@@ -177,26 +184,26 @@ def settled(
     )
 
 
-def states(instance: Instance, last: int) -> list[Point]:
+def run_instance_states(instance: IterationInstance, last: int) -> list[Point]:
     """Return the states after the audited iteration's predecessor to the last one."""
     problems, start = instance.problem, (instance.models, instance.prediction, instance.dual)
     first = starting_point(problems, *(array[None] for array in start))
-    return iterate(problems, first, last)[instance.iteration - 1 :]
+    return run_sharing_iterations(problems, first, last)[instance.iteration - 1 :]
 
 
-def _mode(instance: Instance, *, signed: bool = False) -> float:
-    mode = float(modes(*instance.step())[0])
+def _get_instance_mode(instance: IterationInstance, *, signed: bool = False) -> float:
+    mode = float(find_excited_modes(*instance.step())[0])
     return mode if signed else abs(mode)
 
 
-def run_words(horizon: Horizon, instance: Instance) -> str:
+def run_words(horizon: Horizon, instance: IterationInstance) -> str:
     """Return by what steps of z grow, and what the run's number gets to."""
-    points = states(instance, max(_SHOWN))
+    points = run_instance_states(instance, max(_SHOWN))
     shown = [points[t - instance.iteration + 1] for t in _SHOWN if t >= instance.iteration]
     values = ", ".join(
         f"{float(horizon.point_value(instance.problem, point)[0]):.4g}" for point in shown
     )
-    mode = _mode(instance, signed=True)
+    mode = _get_instance_mode(instance, signed=True)
     return (
         f"steps of z are multiplied by {mode:.4g} in every iteration, and {horizon.shown} is "
         f"{values} after {', '.join(map(str, _SHOWN))} iterations"

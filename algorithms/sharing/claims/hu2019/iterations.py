@@ -45,7 +45,7 @@ _COUNTS = ("parties", "features", "samples")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class IterationSetting:
     """Public parameters of the problems, inside Assumption 1 as far as these decide it.
 
     Raises
@@ -55,7 +55,7 @@ class Setting:
 
     Examples
     --------
-    >>> Setting(penalty=0.5)  # doctest: +ELLIPSIS
+    >>> IterationSetting(penalty=0.5)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: penalty: got 0.5, expected at least L = 1 of the squared loss, \
 with rho gamma > 2 L^2 (Assumption 1.2c)
@@ -71,9 +71,9 @@ with rho gamma > 2 L^2 (Assumption 1.2c)
 
     def __post_init__(self) -> None:
         for name in _COUNTS:
-            check.integer(name, getattr(self, name), least=1)
-        check.positive("penalty", self.penalty)
-        check.positive("loss_weight", self.loss_weight)
+            check.require_integer(name, getattr(self, name), least=1)
+        check.require_positive("penalty", self.penalty)
+        check.require_positive("loss_weight", self.loss_weight)
         check.non_negative("regulariser_weight", self.regulariser_weight)
         if self.samples < self.features:
             expected = f"at least features = {self.features}: full column rank (Assumption 1.1)"
@@ -126,7 +126,7 @@ with rho gamma > 2 L^2 (Assumption 1.2c)
 class Problems:
     """Problems with the same public parameters; shapes in the module docstring."""
 
-    setting: Setting
+    setting: IterationSetting
     designs: Array
     labels: Array
 
@@ -168,15 +168,17 @@ def starting_point(problems: Problems, models: Array, prediction: Array, dual: A
     return Point(models=models, parts=parts, prediction=prediction, dual=dual)
 
 
-def iterate(problems: Problems, point: Point, iterations: int) -> list[Point]:
+def run_sharing_iterations(problems: Problems, point: Point, iterations: int) -> list[Point]:
     """Return the start and every following state of eq. (6) to (8), ``iterations + 1`` in all.
 
     Examples
     --------
-    >>> one = Setting(parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=0.0)
+    >>> one = IterationSetting(
+    ...     parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=0.0
+    ... )
     >>> problems = Problems(setting=one, designs=np.ones((1, 1, 1, 1)), labels=np.ones((1, 1)))
     >>> zero = starting_point(problems, *(np.zeros(s) for s in ((1, 1, 1), (1, 1), (1, 1))))
-    >>> [float(point.prediction[0, 0]) for point in iterate(problems, zero, 1)]
+    >>> [float(point.prediction[0, 0]) for point in run_sharing_iterations(problems, zero, 1)]
     [0.0, 0.25]
     """
     setting, designs = problems.setting, problems.designs
@@ -186,35 +188,35 @@ def iterate(problems: Problems, point: Point, iterations: int) -> list[Point]:
     response = -(inverse @ transposed)  # (B, M, d, N)
     points = [point]
     for _ in range(iterations):
-        points.append(_advanced(problems, response, points[-1]))
+        points.append(_advance_sharing_point(problems, response, points[-1]))
     return points
 
 
-def _advanced(problems: Problems, response: Array, point: Point) -> Point:
+def _advance_sharing_point(problems: Problems, response: Array, point: Point) -> Point:
     rho = problems.setting.penalty
     pull = point.dual[:, None] + rho * (point.gap[:, None] - point.parts)
     models = np.einsum("bmdn,bmn->bmd", response, pull)
     parts = np.einsum("bmnd,bmd->bmn", problems.designs, models)
     total = parts.sum(axis=1)
-    prediction = _predictions(problems, point.dual + rho * total, point.prediction)
+    prediction = _minimise_predictions(problems, point.dual + rho * total, point.prediction)
     dual = point.dual + rho * (total - prediction)
     return Point(models=models, parts=parts, prediction=prediction, dual=dual)
 
 
-def _predictions(problems: Problems, linear: Array, start: Array) -> Array:
+def _minimise_predictions(problems: Problems, linear: Array, start: Array) -> Array:
     """Return the minimisers of eq. (7): every problem has labels of its own, so as one row."""
     row, labels = linear.reshape(1, -1), problems.labels.reshape(-1)
     solved = problems.setting.scalar_problem.minimise(row, labels, start.reshape(1, -1))
     return solved.reshape(linear.shape)
 
 
-def slopes(problems: Problems, prediction: Array) -> Array:
+def compute_loss_slopes(problems: Problems, prediction: Array) -> Array:
     """Return ``grad l(z)``, shape ``(B, N)``."""
     slope, _ = problems.setting.sample_loss.derivatives(prediction, problems.labels)
     return problems.setting.loss_weight * slope
 
 
-def conditions(problems: Problems) -> tuple[Condition, ...]:
+def compute_problem_conditions(problems: Problems) -> tuple[Condition, ...]:
     """Return Assumption 1 as numbers of the worst of the problems.
 
     Its 1.3 and 1.4 hold of every problem here: the losses and ``||x||^2/2`` are at least 0, and the
@@ -223,11 +225,11 @@ def conditions(problems: Problems) -> tuple[Condition, ...]:
     Examples
     --------
     >>> problems = Problems(
-    ...     setting=Setting(parties=1, samples=2, penalty=4.0, regulariser_weight=0.0),
+    ...     setting=IterationSetting(parties=1, samples=2, penalty=4.0, regulariser_weight=0.0),
     ...     designs=np.diag([1.0, 0.5]).reshape(1, 1, 2, 2),
     ...     labels=np.ones((1, 2)),
     ... )
-    >>> [(c.name, c.value) for c in conditions(problems) if not c.holds]
+    >>> [(c.name, c.value) for c in compute_problem_conditions(problems) if not c.holds]
     [('strongly convex parties', 2.0)]
     """
     least, largest = problems.spectra[..., 0], problems.largest
@@ -246,7 +248,7 @@ def conditions(problems: Problems) -> tuple[Condition, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Sides:
+class LemmaSides:
     """The two sides of a lemma in one step of every problem, each of shape ``(B,)``.
 
     ``value <= bound`` is claimed. The value is already reduced by what rounding may have added;
@@ -265,17 +267,17 @@ class Sides:
         return np.where(moves, 1 + excess, 0.0)
 
 
-Measure = Callable[[Problems, Point, Point], Sides]
+Measure = Callable[[Problems, Point, Point], LemmaSides]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Instance:
+class IterationInstance:
     """One problem, its start, and the audited iteration; the first is 1.
 
     Shapes: designs ``(M, N, d)``, models ``(M, d)``, the others ``(N,)``.
     """
 
-    setting: Setting
+    setting: IterationSetting
     designs: Array
     labels: Array
     models: Array
@@ -292,13 +294,14 @@ class Instance:
         """Return the problem, the state before the audited iteration, and the one after it."""
         problems, start = self.problem, (self.models, self.prediction, self.dual)
         first = starting_point(problems, *(array[None] for array in start))
-        *_, before, after = iterate(problems, first, self.iteration)
+        *_, before, after = run_sharing_iterations(problems, first, self.iteration)
         return problems, before, after
 
     def words(self) -> str:
         """Return the public parameters, and every assumption as a number."""
         numbers = "; ".join(
-            f"{c.name} {c.value:.4g} (at most {c.limit:.4g})" for c in conditions(self.problem)
+            f"{c.name} {c.value:.4g} (at most {c.limit:.4g})"
+            for c in compute_problem_conditions(self.problem)
         )
         setting = self.setting
         return (
@@ -327,18 +330,18 @@ class Instance:
         )
 
 
-def sides_at(measure: Measure, instance: Instance) -> tuple[float, float]:
+def sides_at(measure: Measure, instance: IterationInstance) -> tuple[float, float]:
     """Return the two sides of a lemma on an instance."""
     sides = measure(*instance.step())
     return float(sides.value[0]), float(sides.bound[0])
 
 
-def scale_at(measure: Measure, instance: Instance) -> float:
+def scale_at(measure: Measure, instance: IterationInstance) -> float:
     """Return the scale; where nothing moves both sides are 0, and any number does."""
     return float(measure(*instance.step()).scale[0]) or 1.0
 
 
-def conditions_at(instance: Instance, *, reached: bool = False) -> tuple[Condition, ...]:
+def conditions_at(instance: IterationInstance, *, reached: bool = False) -> tuple[Condition, ...]:
     """Return Assumption 1, and with ``reached`` that an iteration led to the state before."""
     later = Condition(name="reached by an iteration", value=2, limit=instance.iteration)
-    return (*conditions(instance.problem), *([later] if reached else []))
+    return (*compute_problem_conditions(instance.problem), *([later] if reached else []))

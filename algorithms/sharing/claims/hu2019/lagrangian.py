@@ -51,12 +51,12 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     ROUNDING,
-    Instance,
+    IterationInstance,
+    IterationSetting,
+    LemmaSides,
     Measure,
     Point,
     Problems,
-    Setting,
-    Sides,
     conditions_at,
     scale_at,
     sides_at,
@@ -103,13 +103,13 @@ class Terms:
     size: Array
 
 
-def allowance(setting: Setting, version: Version) -> float:
+def get_lemma4_allowance(setting: IterationSetting, version: Version) -> float:
     """Return c of (*).
 
     Examples
     --------
-    >>> setting = Setting(parties=6, penalty=10.0)
-    >>> [allowance(setting, v) for v in ("published", "with-penalty", "corrected")]
+    >>> setting = IterationSetting(parties=6, penalty=10.0)
+    >>> [get_lemma4_allowance(setting, v) for v in ("published", "with-penalty", "corrected")]
     [1.0, 5.0, 25.0]
     """
     match version:
@@ -121,7 +121,7 @@ def allowance(setting: Setting, version: Version) -> float:
             return (setting.parties - 1) * setting.penalty / 2
 
 
-def decrease(version: Version, factor: float = 1.0) -> Measure:
+def make_decrease_measure(version: Version, factor: float = 1.0) -> Measure:
     """Return both sides of (*), its two positive terms times ``factor``.
 
     The excess is compared to these terms: the ratio says how many times as large they would have
@@ -129,25 +129,28 @@ def decrease(version: Version, factor: float = 1.0) -> Measure:
 
     Examples
     --------
-    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import iterate, starting_point
-    >>> setting = Setting(parties=3, features=1, samples=1, regulariser_weight=0.0)
+    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    ...     run_sharing_iterations,
+    ...     starting_point,
+    ... )
+    >>> setting = IterationSetting(parties=3, features=1, samples=1, regulariser_weight=0.0)
     >>> problems = Problems(setting=setting, designs=np.ones((1, 3, 1, 1)), labels=np.ones((1, 1)))
     >>> zero = starting_point(problems, *(np.zeros(s) for s in ((1, 3, 1), (1, 1), (1, 1))))
-    >>> _, first, second = iterate(problems, zero, 2)
+    >>> _, first, second = run_sharing_iterations(problems, zero, 2)
     >>> versions = ("published", "with-penalty", "corrected")
-    >>> [bool(decrease(v)(problems, first, second).ratio[0] > 1) for v in versions]
+    >>> [bool(make_decrease_measure(v)(problems, first, second).ratio[0] > 1) for v in versions]
     [True, True, False]
     """
-    return partial(_sides, version, factor)
+    return partial(_compute_decrease_sides, version, factor)
 
 
-def _sides(
+def _compute_decrease_sides(
     version: Version, factor: float, problems: Problems, before: Point, after: Point
-) -> Sides:
+) -> LemmaSides:
     terms = terms_of(problems, before, after)
-    slack = allowance(problems.setting, version) * terms.parallel + terms.dual
+    slack = get_lemma4_allowance(problems.setting, version) * terms.parallel + terms.dual
     value = terms.rise - ROUNDING * terms.size
-    return Sides(value=value, bound=factor * slack - terms.convexity, scale=factor * slack)
+    return LemmaSides(value=value, bound=factor * slack - terms.convexity, scale=factor * slack)
 
 
 def terms_of(problems: Problems, before: Point, after: Point) -> Terms:
@@ -155,8 +158,8 @@ def terms_of(problems: Problems, before: Point, after: Point) -> Terms:
     setting = problems.setting
     models = ((after.models - before.models) ** 2).sum(axis=-1)
     centre = ((after.prediction - before.prediction) ** 2).sum(axis=-1)
-    old, size = lagrangian(problems, before)
-    new, more = lagrangian(problems, after)
+    old, size = compute_batched_lagrangian(problems, before)
+    new, more = compute_batched_lagrangian(problems, after)
     return Terms(
         rise=new - old,
         convexity=(problems.moduli * models).sum(axis=1) / 2 + setting.modulus * centre / 2,
@@ -166,16 +169,16 @@ def terms_of(problems: Problems, before: Point, after: Point) -> Terms:
     )
 
 
-def lagrangian(problems: Problems, point: Point) -> tuple[Array, Array]:
+def compute_batched_lagrangian(problems: Problems, point: Point) -> tuple[Array, Array]:
     """Return the augmented Lagrangian (5), and the size of what it adds up, shapes ``(B,)``.
 
     Examples
     --------
     >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import starting_point
-    >>> setting = Setting(parties=1, features=1, samples=1, regulariser_weight=1.0)
+    >>> setting = IterationSetting(parties=1, features=1, samples=1, regulariser_weight=1.0)
     >>> problems = Problems(setting=setting, designs=np.ones((1, 1, 1, 1)), labels=np.ones((1, 1)))
     >>> two = starting_point(problems, np.full((1, 1, 1), 2.0), np.zeros((1, 1)), np.ones((1, 1)))
-    >>> lagrangian(problems, two)[0]  # 1/2 + 2 + 2 + 5 * 4
+    >>> compute_batched_lagrangian(problems, two)[0]  # 1/2 + 2 + 2 + 5 * 4
     array([24.5])
     """
     setting, gap = problems.setting, point.gap
@@ -190,12 +193,14 @@ def lagrangian(problems: Problems, point: Point) -> tuple[Array, Array]:
 # The lemma as an inequality
 
 
-def lemma4(claim: Statement, version: Version, factor: float) -> Inequality[Instance]:
+def make_lemma4_inequality(
+    claim: Statement, version: Version, factor: float
+) -> Inequality[IterationInstance]:
     """Return (*) as an inequality on steps from states that an iteration has reached."""
-    measure = decrease(version, factor)
+    measure = make_decrease_measure(version, factor)
 
-    def evidence(instance: Instance) -> Evidence:
-        quantities = _quantities(version, factor, instance)
+    def evidence(instance: IterationInstance) -> Evidence:
+        quantities = _compute_decrease_quantities(version, factor, instance)
         return instance.evidence(quantities, version=version, factor=factor)
 
     return Inequality(
@@ -205,14 +210,14 @@ def lemma4(claim: Statement, version: Version, factor: float) -> Inequality[Inst
         conditions=partial(conditions_at, reached=True),
         scale=partial(scale_at, measure),
         words=lambda one: f"{one.words()}; {change_words(version, factor, one)}",
-        because=partial(_because, version, factor),
+        because=partial(_explain_lagrangian_rise, version, factor),
         evidence=evidence,
     )
 
 
-def change_words(version: Version, factor: float, instance: Instance) -> str:
+def change_words(version: Version, factor: float, instance: IterationInstance) -> str:
     """Return how far the Lagrangian changes, and how far it may."""
-    found = _quantities(version, factor, instance)
+    found = _compute_decrease_quantities(version, factor, instance)
     change = (
         f"the augmented Lagrangian changes by {found['rise']:.6g} where at most "
         f"{found['bound']:.6g} is claimed"
@@ -225,15 +230,19 @@ def change_words(version: Version, factor: float, instance: Instance) -> str:
     )
 
 
-def _quantities(version: Version, factor: float, instance: Instance) -> dict[str, float]:
+def _compute_decrease_quantities(
+    version: Version, factor: float, instance: IterationInstance
+) -> dict[str, float]:
     terms = terms_of(*instance.step())
-    c = allowance(instance.setting, version)
+    c = get_lemma4_allowance(instance.setting, version)
     slack = factor * float(c * terms.parallel[0] + terms.dual[0])
     rise, bound = float(terms.rise[0]), slack - float(terms.convexity[0])
     return {"rise": rise, "bound": bound, "ratio": 1 + (rise - bound) / slack}
 
 
-def _because(version: Version, factor: float, instance: Instance) -> str | None:
+def _explain_lagrangian_rise(
+    version: Version, factor: float, instance: IterationInstance
+) -> str | None:
     if factor != 1:
         return None
-    return _CAUSES[version].format(corrected=allowance(instance.setting, "corrected"))
+    return _CAUSES[version].format(corrected=get_lemma4_allowance(instance.setting, "corrected"))

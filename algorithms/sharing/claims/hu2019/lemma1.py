@@ -33,13 +33,13 @@ class Lemma1Parameters(UpdateParameters):
     penalty: float = Field(30.0, gt=0, description="rho")
 
 
-def prepare(settings: Settings, parameters: Lemma1Parameters) -> SearchCase:
+def prepare_hu2019_lemma1(settings: Settings, parameters: Lemma1Parameters) -> SearchCase:
     """Return the audit: a search over designs whose subproblems are convex enough.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Lemma1Parameters(features=8))
+    >>> case = prepare_hu2019_lemma1(Settings(), Lemma1Parameters(features=8))
     >>> round(case.bound, 4)
     0.3875
     """
@@ -69,7 +69,7 @@ CLAIM = Claim(
         "eigenvalue of D_m'D_m (Assumption 1.2 (b))",
         "convex subproblem of the neighbour": "so it is on the neighbour",
     },
-    prepare=prepare,
+    prepare=prepare_hu2019_lemma1,
     parameters=Lemma1Parameters,
     scope=_SCOPE,
     published={

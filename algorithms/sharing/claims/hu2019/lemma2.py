@@ -11,7 +11,7 @@ from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
+    from dpaudit.algorithms.sharing.claims.hu2019.iterations import IterationSetting
     from dpaudit.algorithms.sharing.claims.hu2019.search import Window
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
@@ -31,14 +31,14 @@ class ProblemParameters(Parameters):
     iterations: int = Field(6, ge=1, le=50, description="the last audited iteration")
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
 
-    def setting(self, parties: int, penalty: float, loss: Loss) -> Setting:
+    def setting(self, parties: int, penalty: float, loss: Loss) -> IterationSetting:
         """Return the public parameters of the problems."""
-        from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
+        from dpaudit.algorithms.sharing.claims.hu2019.iterations import IterationSetting
 
         shared = self.model_dump(
             include={"features", "samples", "regulariser_weight", "loss_weight"}
         )
-        return Setting(parties=parties, penalty=penalty, loss=loss, **shared)
+        return IterationSetting(parties=parties, penalty=penalty, loss=loss, **shared)
 
     def window(self, earliest: int, start: str) -> Window:
         """Return the audited iterations, and where they begin."""
@@ -60,7 +60,7 @@ class Lemma2Parameters(ProblemParameters):
     earliest: int = Field(2, ge=1, description="the first audited iteration")
     budget: int = Field(24_000, ge=100, description="evaluated runs, unless --trials is given")
 
-    def grid(self) -> tuple[Setting, ...]:
+    def grid(self) -> tuple[IterationSetting, ...]:
         """Return the settings that share the budget: penalties grow with L (Assumption 1.2c)."""
         losses = _LOSSES if self.loss is None else (self.loss,)
         parties = _PARTIES if self.parties is None else (self.parties,)
@@ -70,14 +70,14 @@ class Lemma2Parameters(ProblemParameters):
         return tuple(self.setting(m, rho, loss) for loss, m, rho in every)
 
 
-def prepare(settings: Settings, parameters: Lemma2Parameters) -> SearchCase:
+def prepare_lemma2_search(settings: Settings, parameters: Lemma2Parameters) -> SearchCase:
     """Return the audit: every loss, several numbers of parties and penalties.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Lemma2Parameters(loss="logistic", parties=2))
+    >>> case = prepare_lemma2_search(Settings(), Lemma2Parameters(loss="logistic", parties=2))
     >>> attained = case.attain(200, np.random.default_rng(0))
     >>> 0.9 < attained.ratio <= 1 + 1e-9
     True
@@ -92,11 +92,11 @@ def prepare(settings: Settings, parameters: Lemma2Parameters) -> SearchCase:
 
     refuse_data(settings)
     factor, own = parameters.factor, parameters.part == "identity"
-    measure = lemma.identity if own else partial(lemma.dual_step, factor=factor)
+    measure = lemma.compute_dual_identity_sides if own else partial(lemma.dual_step, factor=factor)
     # Of the second part the proof needs an iteration that made y^t.
     is_proved = own or parameters.earliest > 1
     return search_case(
-        lemma.lemma2(CLAIM, measure, factor),
+        lemma.make_lemma2_inequality(CLAIM, measure, factor),
         measure,
         parameters.grid(),
         parameters.window(parameters.earliest, parameters.start),
@@ -140,7 +140,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions=ASSUMPTION_1,
-    prepare=prepare,
+    prepare=prepare_lemma2_search,
     parameters=Lemma2Parameters,
     scope="Proved from the second iteration on (t = 1), where y and z come from an update before.",
     published={

@@ -51,7 +51,7 @@ class Lemma3Parameters(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Steps:
+class IterationVectors:
     """Vectors before and after an iteration, shape ``(M, d)`` each, and z, shape ``(d,)``."""
 
     before: Array
@@ -59,12 +59,14 @@ class Steps:
     z: Array
 
 
-def sides(steps: Steps) -> tuple[float, float]:
+def compute_lemma3_sides(steps: IterationVectors) -> tuple[float, float]:
     """Return both sides of (15), as they are printed.
 
     Examples
     --------
-    >>> sides(Steps(before=np.zeros((3, 1)), after=np.ones((3, 1)), z=np.zeros(1)))
+    >>> compute_lemma3_sides(
+    ...     IterationVectors(before=np.zeros((3, 1)), after=np.ones((3, 1)), z=np.zeros(1))
+    ... )
     (6.0, 3.0)
     """
     before, after = steps.before, steps.after
@@ -79,14 +81,14 @@ def sides(steps: Steps) -> tuple[float, float]:
     return left, sum(map(square, moved))
 
 
-def prepare(settings: Settings, parameters: Lemma3Parameters) -> SearchCase:
+def prepare_lemma3_search(settings: Settings, parameters: Lemma3Parameters) -> SearchCase:
     """Return the audit: a search over vectors of small whole numbers.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), Lemma3Parameters()).attain(500, default_rng(0)).ratio
+    >>> prepare_lemma3_search(Settings(), Lemma3Parameters()).attain(500, default_rng(0)).ratio
     2.0
     """
     from dpaudit.algorithms.problems.records import refuse_data
@@ -94,12 +96,13 @@ def prepare(settings: Settings, parameters: Lemma3Parameters) -> SearchCase:
     from dpaudit.refutation import searched
 
     refuse_data(settings)
-    claim = inequality(parameters)
+    claim = make_lemma3_inequality(parameters)
     return SearchCase(
-        bound=parameters.factor * (_multiple(parameters) if parameters.parties > 1 else 1.0),
+        bound=parameters.factor
+        * (_get_lemma3_multiple(parameters) if parameters.parties > 1 else 1.0),
         attain=lambda trials, rng: searched(
             claim,
-            lambda budget, draws: worst(parameters, budget, draws),
+            lambda budget, draws: find_worst_steps(parameters, budget, draws),
             trials,
             rng,
             seed=settings.seed,
@@ -116,22 +119,22 @@ def prepare(settings: Settings, parameters: Lemma3Parameters) -> SearchCase:
     )
 
 
-def _multiple(parameters: Lemma3Parameters) -> float:
+def _get_lemma3_multiple(parameters: Lemma3Parameters) -> float:
     return float(parameters.parties - 1) if parameters.version == "corrected" else 1.0
 
 
-def inequality(parameters: Lemma3Parameters) -> Inequality[Steps]:
+def make_lemma3_inequality(parameters: Lemma3Parameters) -> Inequality[IterationVectors]:
     """Return the lemma as an inequality, both sides divided by the sum of squared steps."""
     from dpaudit.refutation import Evidence, Inequality
 
-    bound = parameters.factor * _multiple(parameters)
+    bound = parameters.factor * _get_lemma3_multiple(parameters)
 
-    def divided(steps: Steps) -> tuple[float, float]:
-        left, right = sides(steps)
+    def divided(steps: IterationVectors) -> tuple[float, float]:
+        left, right = compute_lemma3_sides(steps)
         return left / right, bound
 
-    def evidence(steps: Steps) -> Evidence:
-        left, right = sides(steps)
+    def evidence(steps: IterationVectors) -> Evidence:
+        left, right = compute_lemma3_sides(steps)
         own = parameters.model_dump(include={"parties", "dimension", "version", "factor"})
         return Evidence(
             parameters=own,
@@ -148,7 +151,8 @@ def inequality(parameters: Lemma3Parameters) -> Inequality[Steps]:
         conditions=lambda steps: (),
         words=lambda steps: (
             f"from {steps.before.astype(int).tolist()} to {steps.after.astype(int).tolist()} with "
-            f"z = {steps.z.astype(int).tolist()}: {sides(steps)[0]:g} against {sides(steps)[1]:g}"
+            f"z = {steps.z.astype(int).tolist()}: {compute_lemma3_sides(steps)[0]:g} against "
+            f"{compute_lemma3_sides(steps)[1]:g}"
         ),
         because=lambda steps: (
             "The proof reverses the sign of the products of different steps: equal steps of three "
@@ -158,7 +162,7 @@ def inequality(parameters: Lemma3Parameters) -> Inequality[Steps]:
     )
 
 
-def worst(parameters: Lemma3Parameters, budget: int, rng: Generator) -> Steps:
+def find_worst_steps(parameters: Lemma3Parameters, budget: int, rng: Generator) -> IterationVectors:
     """Return the instance with the largest ratio, of several the one with the shortest steps."""
     shape = (budget, parameters.parties, parameters.dimension)
     before, after = rng.integers(-_LARGEST, _LARGEST + 1, size=(2, *shape)).astype(np.float64)
@@ -168,7 +172,7 @@ def worst(parameters: Lemma3Parameters, budget: int, rng: Generator) -> Steps:
     right = np.square(moved).sum(axis=(1, 2))
     ratio = np.square(moved.sum(axis=1)).sum(axis=1) / right
     best = np.lexsort((right, -ratio))[0]
-    return Steps(before=before[best], after=after[best], z=z[best])
+    return IterationVectors(before=before[best], after=after[best], z=z[best])
 
 
 CLAIM = Claim(
@@ -182,7 +186,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions={},
-    prepare=prepare,
+    prepare=prepare_lemma3_search,
     parameters=Lemma3Parameters,
     scope="It would stand for one or two vectors.",
     published={

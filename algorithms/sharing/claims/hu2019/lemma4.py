@@ -36,14 +36,14 @@ class Lemma4Parameters(ProblemParameters):
     budget: int = Field(16_000, ge=100, description="evaluated runs, unless --trials is given")
 
 
-def prepare(settings: Settings, parameters: Lemma4Parameters) -> SearchCase:
+def prepare_lemma4_search(settings: Settings, parameters: Lemma4Parameters) -> SearchCase:
     """Return the audit of Lemma 4, as published or with another constant.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Lemma4Parameters())
+    >>> case = prepare_lemma4_search(Settings(), Lemma4Parameters())
     >>> attained = case.attain(1000, np.random.default_rng(0))
     >>> attained.ratio > 10, attained.value > attained.bound
     (True, True)
@@ -58,8 +58,8 @@ def prepare(settings: Settings, parameters: Lemma4Parameters) -> SearchCase:
     version, factor = parameters.version, parameters.factor
     setting = parameters.setting(parameters.parties, parameters.penalty, parameters.loss)
     return search_case(
-        lagrangian.lemma4(CLAIM, version, factor),
-        lagrangian.decrease(version, factor),
+        lagrangian.make_lemma4_inequality(CLAIM, version, factor),
+        lagrangian.make_decrease_measure(version, factor),
         (setting,),
         parameters.window(parameters.earliest, parameters.start),
         seed=settings.seed,
@@ -68,7 +68,8 @@ def prepare(settings: Settings, parameters: Lemma4Parameters) -> SearchCase:
         budget=parameters.budget,
         quantity="change of the augmented Lagrangian",
         notes=(
-            f"With (M - 1) rho / 2 = {lagrangian.allowance(setting, 'corrected'):g} times "
+            f"With (M - 1) rho / 2 = {lagrangian.get_lemma4_allowance(setting, 'corrected'):g} "
+            "times "
             "sigma_max(D_m'D_m) the lemma is true, by proof; as published it is true where that "
             "number is at most 1.",
         ),
@@ -91,7 +92,7 @@ CLAIM = Claim(
         **ASSUMPTION_1,
         "reached by an iteration": "x^t, z^t and y^t come from an iteration (Lemma 2 at t)",
     },
-    prepare=prepare,
+    prepare=prepare_lemma4_search,
     parameters=Lemma4Parameters,
     scope="It would stand for (M - 1) rho at most 2; here it is 50, and Assumption 1 allows that.",
     published={

@@ -29,14 +29,14 @@ class RunParameters(ProblemParameters):
     budget: int = Field(2_000, ge=100, description="evaluated problems, unless --trials is given")
 
 
-def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
+def prepare_hu2019_lemma5(settings: Settings, parameters: RunParameters) -> SearchCase:
     """Return the audit: a search for quadratic problems whose iterations grow.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), RunParameters())
+    >>> case = prepare_hu2019_lemma5(Settings(), RunParameters())
     >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
     True
     """
@@ -69,13 +69,13 @@ def run_case(
 
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.algorithms.sharing.claims.hu2019.growth import growth
-    from dpaudit.algorithms.sharing.claims.hu2019.horizon import run_words, settled
+    from dpaudit.algorithms.sharing.claims.hu2019.horizon import make_horizon_inequality, run_words
     from dpaudit.algorithms.sharing.claims.hu2019.search import search_case
 
     refuse_data(settings)
     setting = parameters.setting(parameters.parties, parameters.penalty, "squared")
     return search_case(
-        settled(claim, horizon, parameters.last, parameters.factor, because),
+        make_horizon_inequality(claim, horizon, parameters.last, parameters.factor, because),
         growth(),
         (setting,),
         parameters.window(parameters.iterations, parameters.start),
@@ -118,7 +118,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions=REACHED,
-    prepare=prepare,
+    prepare=prepare_hu2019_lemma5,
     parameters=RunParameters,
     scope=SCOPE,
     published=PUBLISHED,

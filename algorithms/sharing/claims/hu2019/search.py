@@ -19,11 +19,11 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
-    Instance,
+    IterationInstance,
+    IterationSetting,
     Measure,
     Problems,
-    Setting,
-    iterate,
+    run_sharing_iterations,
     starting_point,
 )
 from dpaudit.errors import InvalidArgument
@@ -75,32 +75,34 @@ class Window:
             raise InvalidArgument("iterations", self.latest, expected)
 
 
-def space(setting: Setting, measure: Measure, window: Window) -> Space:
+def build_lemma_space(setting: IterationSetting, measure: Measure, window: Window) -> Space:
     """Return the search space of one setting.
 
     Examples
     --------
     >>> from dpaudit.algorithms.sharing.claims.hu2019.dual_step import dual_step
     >>> from dpaudit.refutation import maximise
-    >>> small = space(Setting(parties=2), dual_step, Window())
+    >>> small = build_lemma_space(IterationSetting(parties=2), dual_step, Window())
     >>> 0.99 < maximise(small, 64, np.random.default_rng(0)).ratio <= 1 + 1e-9
     True
     """
     return Space(
-        start=partial(_start, setting, window),
-        move=partial(_move, window),
-        evaluate=partial(_evaluate, setting, measure, window),
+        start=partial(_draw_lemma_starts, setting, window),
+        move=partial(_move_lemma_instances, window),
+        evaluate=partial(_evaluate_lemma_instances, setting, measure, window),
     )
 
 
-def instance_of(setting: Setting, batch: Batch) -> Instance:
+def instance_of(setting: IterationSetting, batch: Batch) -> IterationInstance:
     """Return the instance that one row of an evaluated batch describes."""
     names = ("designs", "labels", "models", "prediction", "dual")
     arrays = {name: batch[name] for name in names}
-    return Instance(setting=setting, iteration=int(batch["iteration"]), **arrays)
+    return IterationInstance(setting=setting, iteration=int(batch["iteration"]), **arrays)
 
 
-def _start(setting: Setting, window: Window, count: int, rng: Generator) -> Batch:
+def _draw_lemma_starts(
+    setting: IterationSetting, window: Window, count: int, rng: Generator
+) -> Batch:
     m, n, d = setting.parties, setting.samples, setting.features
     common = rng.random((count, 1, 1, 1))
     designs = common * rng.standard_normal((count, 1, n, d))
@@ -116,7 +118,7 @@ def _start(setting: Setting, window: Window, count: int, rng: Generator) -> Batc
     }
 
 
-def _move(window: Window, batch: Batch, step: Array, rng: Generator) -> Batch:
+def _move_lemma_instances(window: Window, batch: Batch, step: Array, rng: Generator) -> Batch:
     """Change some entries, a label, or the start of every instance."""
     what = rng.integers(3 if window.any_start else 2, size=(len(step),))
     moved = dict(batch)
@@ -133,21 +135,21 @@ def _move(window: Window, batch: Batch, step: Array, rng: Generator) -> Batch:
     return moved
 
 
-def _evaluate(
-    setting: Setting, measure: Measure, window: Window, batch: Batch
+def _evaluate_lemma_instances(
+    setting: IterationSetting, measure: Measure, window: Window, batch: Batch
 ) -> tuple[Batch, Array]:
     """Return the instances inside the assumptions, and the ratio of their worst iteration."""
     inside = dict(batch)
     inside["designs"] = _within_assumptions(setting, batch["designs"])
     problems = Problems(setting=setting, designs=inside["designs"], labels=inside["labels"])
     start = starting_point(problems, *(inside[name] for name in ("models", "prediction", "dual")))
-    points = iterate(problems, start, window.latest)[window.earliest - 1 :]
+    points = run_sharing_iterations(problems, start, window.latest)[window.earliest - 1 :]
     ratios = np.stack([measure(problems, *pair).ratio for pair in pairwise(points)])
     inside["iteration"] = window.earliest + np.argmax(ratios, axis=0).astype(np.float64)
     return inside, np.asarray(ratios.max(axis=0))
 
 
-def _within_assumptions(setting: Setting, designs: Array) -> Array:
+def _within_assumptions(setting: IterationSetting, designs: Array) -> Array:
     """Return the blocks with singular values at most 1 and as close as 1.2b asks.
 
     It is ``lambda + rho s_min^2 >= 2 s_max^2``: for one column a matter of its length alone.
@@ -167,13 +169,13 @@ def _within_assumptions(setting: Setting, designs: Array) -> Array:
 
 
 def search_case(
-    claim: Inequality[Instance],
+    claim: Inequality[IterationInstance],
     measure: Measure,
-    settings: Sequence[Setting],
+    settings: Sequence[IterationSetting],
     window: Window,
     *,
     seed: int,
-    short: Callable[[Instance], str],
+    short: Callable[[IterationInstance], str],
     parameters: dict[str, object],
     budget: int,
     quantity: str,
@@ -201,12 +203,12 @@ def search_case(
         As of a case; by default the bound differs from instance to instance.
     """
 
-    def least(instance: Instance) -> str | None:
-        found = smallest(claim, instance.setting, window, seed)
+    def least(instance: IterationInstance) -> str | None:
+        found = find_smallest_lemma_instance(claim, instance.setting, window, seed)
         return None if found is None else f"{found.small_words()}; {short(found)}"
 
     def attain(trials: int, rng: Generator) -> Attained:
-        climb = partial(worst, settings, measure, window)
+        climb = partial(find_worst_lemma_instance, settings, measure, window)
         return searched(claim, climb, trials, rng, seed=seed, smallest=least)
 
     outcomes = _CHECKED | (_REACHED if reached else {}) | _BY_FORM
@@ -232,14 +234,18 @@ def search_case(
     )
 
 
-def worst(
-    settings: Sequence[Setting], measure: Measure, window: Window, budget: int, rng: Generator
-) -> Instance:
+def find_worst_lemma_instance(
+    settings: Sequence[IterationSetting],
+    measure: Measure,
+    window: Window,
+    budget: int,
+    rng: Generator,
+) -> IterationInstance:
     """Return the worst of exactly ``budget`` evaluated runs, the earlier setting of equal ones."""
     found = []
     for i, setting in enumerate(settings):
         share = (budget + i) // len(settings)  # they add up to the budget
-        best = maximise(space(setting, measure, window), share, rng)
+        best = maximise(build_lemma_space(setting, measure, window), share, rng)
         found.append((best.ratio, -i, instance_of(setting, best.instance)))
     *_, instance = max(found, key=lambda item: item[:2])
     return instance
@@ -248,20 +254,22 @@ def worst(
 # The smallest instance
 
 
-def smallest(
-    claim: Inequality[Instance], setting: Setting, window: Window, seed: int
-) -> Instance | None:
+def find_smallest_lemma_instance(
+    claim: Inequality[IterationInstance], setting: IterationSetting, window: Window, seed: int
+) -> IterationInstance | None:
     """Return the smallest problem of one column a party that breaks the claim, or None.
 
     It starts at zero and has the loss of ``setting``, no regulariser, and a penalty that is a whole
     number.
     """
-    return minimal(_problems(setting, window), claim, budget=_BUDGET, seed=seed)
+    return minimal(_make_problem_strategy(setting, window), claim, budget=_BUDGET, seed=seed)
 
 
-def _problems(setting: Setting, window: Window) -> st.SearchStrategy[Instance]:
+def _make_problem_strategy(
+    setting: IterationSetting, window: Window
+) -> st.SearchStrategy[IterationInstance]:
     lone = replace(setting, features=1, samples=1, regulariser_weight=0.0, penalty=1e9)
-    low = next(rho for rho in range(2, 10**6) if _allowed(lone, float(rho)))
+    low = next(rho for rho in range(2, 10**6) if _is_penalty_allowed(lone, float(rho)))
     settings = st.builds(
         lambda parties, penalty, samples: replace(
             lone, parties=parties, penalty=float(penalty), samples=samples
@@ -270,10 +278,10 @@ def _problems(setting: Setting, window: Window) -> st.SearchStrategy[Instance]:
         st.integers(low, low + 10),
         st.integers(1, 2),
     )
-    return settings.flatmap(lambda one: _instances(one, window))
+    return settings.flatmap(lambda one: _make_instance_strategy(one, window))
 
 
-def _allowed(setting: Setting, penalty: float) -> bool:
+def _is_penalty_allowed(setting: IterationSetting, penalty: float) -> bool:
     try:
         replace(setting, penalty=penalty)
     except InvalidArgument:
@@ -281,12 +289,14 @@ def _allowed(setting: Setting, penalty: float) -> bool:
     return True
 
 
-def _instances(setting: Setting, window: Window) -> st.SearchStrategy[Instance]:
+def _make_instance_strategy(
+    setting: IterationSetting, window: Window
+) -> st.SearchStrategy[IterationInstance]:
     m, n = setting.parties, setting.samples
     entries = st.lists(st.sampled_from(_SMALL_ENTRIES), min_size=m * n, max_size=m * n)
     labels = st.lists(st.sampled_from((1.0, -1.0)), min_size=n, max_size=n)
     return st.builds(
-        lambda designs, signs, iteration: Instance(
+        lambda designs, signs, iteration: IterationInstance(
             setting=setting,
             designs=np.reshape(designs, (m, n, 1)),
             labels=np.array(signs),

@@ -26,32 +26,32 @@ class Theorem1Parameters(Parameters):
     regulariser_weight: float = Field(1e-3, gt=0, description="lambda")
 
 
-def prepare(settings: Settings, parameters: Theorem1Parameters) -> Case:
+def prepare_hu2019_theorem1(settings: Settings, parameters: Theorem1Parameters) -> Case:
     """Return the audit of one message by its support, or, with ``estimator="event"``, as sent.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), Theorem1Parameters()).relation
+    >>> prepare_hu2019_theorem1(Settings(), Theorem1Parameters()).relation
     'replace-column'
     """
     import dpaudit._validate as check
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.algorithms.sharing.claims.hu2020.column_space import (
         Finite,
-        sent_case,
+        make_sent_message_case,
         support_case,
     )
     from dpaudit.algorithms.sharing.claims.hu2020.message import Theorem1
-    from dpaudit.algorithms.sharing.claims.hu2020.update import Setting
+    from dpaudit.algorithms.sharing.claims.hu2020.update import UpdateSetting
     from dpaudit.errors import InvalidArgument
 
     refuse_data(settings)
-    check.probability("delta", settings.delta)
+    check.require_probability("delta", settings.delta)
     if not 0 < settings.epsilon <= 1:
         raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: the theorem's range")
     theorem = Theorem1(
-        setting=Setting(
+        setting=UpdateSetting(
             features=parameters.features,
             samples=parameters.samples or 2 * parameters.features,
             penalty=parameters.penalty,
@@ -65,7 +65,7 @@ def prepare(settings: Settings, parameters: Theorem1Parameters) -> Case:
     )
     public = parameters.model_dump(mode="json")
     if settings.estimator == "event":
-        return sent_case(theorem, seed=settings.seed, parameters=public)
+        return make_sent_message_case(theorem, seed=settings.seed, parameters=public)
     return support_case(CLAIM, Finite.of(theorem), seed=settings.seed, parameters=public)
 
 
@@ -81,7 +81,7 @@ CLAIM = Claim(
     kind="privacy",
     relation="replace-column",
     assumptions=SEPARATED,
-    prepare=prepare,
+    prepare=prepare_hu2019_theorem1,
     parameters=Theorem1Parameters,
     scope="Where d_m is N nothing is separated this way: there it would stand for a C that bounds "
     "the sensitivity.",

@@ -35,7 +35,7 @@ class Assumption1Parameters(Parameters):
     def algorithm(self, settings: Settings, data: Dataset) -> SharingADMM:
         """Return the algorithm with Theorem 1's noise."""
         from dpaudit.algorithms.sharing.algorithm import SharingADMM
-        from dpaudit.algorithms.sharing.claims.hu2020.norms import even_blocks, published_noise
+        from dpaudit.algorithms.sharing.claims.hu2020.norms import even_blocks, make_published_noise
         from dpaudit.algorithms.sharing.vertical import Risk
 
         blocks = even_blocks(data, self.parties)
@@ -43,7 +43,7 @@ class Assumption1Parameters(Parameters):
             block_sizes=blocks,
             iterations=self.iterations,
             penalty=self.penalty,
-            noise=published_noise(
+            noise=make_published_noise(
                 self.noise,
                 settings,
                 blocks=blocks,
@@ -61,7 +61,7 @@ class Assumption1Parameters(Parameters):
         return own | {"epsilon": settings.epsilon, "delta": settings.delta}
 
 
-def prepare(settings: Settings, parameters: Assumption1Parameters) -> SearchCase:
+def prepare_assumption1_search(settings: Settings, parameters: Assumption1Parameters) -> SearchCase:
     """Return the audit: the largest norm over runs, on the settings' data.
 
     Where the settings name no data, the records are those that come with scikit-learn.
@@ -70,7 +70,7 @@ def prepare(settings: Settings, parameters: Assumption1Parameters) -> SearchCase
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Assumption1Parameters(noise="none"))
+    >>> case = prepare_assumption1_search(Settings(), Assumption1Parameters(noise="none"))
     >>> case.bound, case.attain(1, default_rng(0)).value > 1
     (1.0, True)
     """
@@ -79,17 +79,17 @@ def prepare(settings: Settings, parameters: Assumption1Parameters) -> SearchCase
     from dpaudit.extension.case import SearchCase
     from dpaudit.refutation import searched
 
-    check.positive("epsilon", settings.epsilon)
-    check.probability("delta", settings.delta)
+    check.require_positive("epsilon", settings.epsilon)
+    check.require_probability("delta", settings.delta)
     data = norms.unit_records(settings, parameters.parties, parameters.records)
     algorithm = parameters.algorithm(settings, data)
     bound = parameters.factor * parameters.bound
-    claim = norms.bounded_norms(CLAIM, algorithm, data, parameters.stated(settings))
+    claim = norms.make_norm_inequality(CLAIM, algorithm, data, parameters.stated(settings))
     return SearchCase(
         bound=bound,
         attain=lambda trials, rng: searched(
             claim,
-            lambda runs, draws: norms.measured_norms(algorithm, data, runs, bound, draws),
+            lambda runs, draws: norms.measure_variable_norms(algorithm, data, runs, bound, draws),
             trials,
             rng,
             seed=settings.seed,
@@ -120,7 +120,7 @@ CLAIM = Claim(
     kind="property",
     relation="replace-column",
     assumptions={"unit rows": "every row of every D_m has norm 1 (Assumption 1.3)"},
-    prepare=prepare,
+    prepare=prepare_assumption1_search,
     parameters=Assumption1Parameters,
     scope="With noise no b_1 is safe, as it is Gaussian; for one run a larger b_1 would be true.",
     published={

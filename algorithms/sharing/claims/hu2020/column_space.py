@@ -23,8 +23,8 @@ a design of rank 1 and a neighbour of rank 2).
 Neighbours are so in the Frobenius norm, as Definition 1 of the sensitivity has it, and in the sum
 of all entries' distances, as hu2019 defines neighbours for its privacy.
 
-Two audits: `support_case` refutes without a message, as supports differ; `sent_case` counts
-messages of one run of ADMM sharing, so that any attack can be tried.
+Two audits: `support_case` refutes without a message, as supports differ; `make_sent_message_case`
+counts messages of one run of ADMM sharing, so that any attack can be tried.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from numpy.random import Generator, default_rng
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.accounting.composition import advanced
+from dpaudit.accounting.composition import compose_advanced
 from dpaudit.algorithms.problems.records import refuse_data
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.message import Theorem1
-from dpaudit.algorithms.sharing.claims.hu2020.search import neighbours, space
-from dpaudit.algorithms.sharing.claims.hu2020.update import ROUNDING, Setting
+from dpaudit.algorithms.sharing.claims.hu2020.search import build_update_space, flip_neighbour_signs
+from dpaudit.algorithms.sharing.claims.hu2020.update import ROUNDING, UpdateSetting
 from dpaudit.algorithms.sharing.noise import Noise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.datasets import Dataset
@@ -106,7 +106,7 @@ class Finite:
         The parameters that a certificate states.
     """
 
-    setting: Setting
+    setting: UpdateSetting
     variant: str
     claimed: float
     delta: float
@@ -133,7 +133,7 @@ class Message:
     model: Array
 
 
-def support_space(setting: Setting) -> Space:
+def support_space(setting: UpdateSetting) -> Space:
     """Return the designs and neighbours of Lemma 1's search; the ratio is the largest distance.
 
     That is the sine of the largest angle between the column spaces, 0 where columns are dependent.
@@ -142,18 +142,18 @@ def support_space(setting: Setting) -> Space:
     --------
     >>> from dpaudit.refutation import maximise
     >>> found = maximise(
-    ...     support_space(Setting(features=2, samples=4)), 200, np.random.default_rng(0)
+    ...     support_space(UpdateSetting(features=2, samples=4)), 200, np.random.default_rng(0)
     ... )
     >>> found.ratio > 0.9
     True
     """
-    lemma = space(setting, 1.0)
-    return Space(start=lemma.start, move=lemma.move, evaluate=_evaluate)
+    lemma = build_update_space(setting, 1.0)
+    return Space(start=lemma.start, move=lemma.move, evaluate=_evaluate_column_spaces)
 
 
 def message_of(batch: Batch, bound: float) -> Message:
     """Return the instance of one row of an evaluated batch; its model has norm ``bound``."""
-    neighbour = neighbours(batch["design"][None], batch["score"][None], entrywise=True)[0]
+    neighbour = flip_neighbour_signs(batch["design"][None], batch["score"][None], entrywise=True)[0]
     left, upper = np.linalg.qr(batch["design"])
     overlap = np.linalg.qr(neighbour)[0].T @ left
     farthest = np.linalg.svd(overlap)[2][-1]  # of col(D), in the coordinates of ``left``
@@ -188,8 +188,8 @@ def support_conditions(message: Message) -> tuple[Condition, ...]:
         "one column differs": (int(differs.sum()), 1),
         "close neighbours": (np.linalg.norm(design - neighbour), 1.0),
         "close neighbours entry by entry": (np.abs(design - neighbour).sum(), 1.0),
-        "independent columns": (_dependent(design), 0),
-        "independent columns of the neighbour": (_dependent(neighbour), 0),
+        "independent columns": (_count_dependent_columns(design), 0),
+        "independent columns of the neighbour": (_count_dependent_columns(neighbour), 0),
         "output on the dataset's columns": (0.0, 1e-30),
         "output off the neighbour's columns": (SEPARATED, distance(message)),
     }
@@ -209,7 +209,10 @@ def smallest_support(seed: int) -> str | None:
     'd_m = 2, N = 3; rows along (1, 2) (0, 1) (1, 0), of which the first has its first sign flipped'
     """
     separates = Inequality(
-        name="one column space", source=__name__, sides=_separates, conditions=_small_conditions
+        name="one column space",
+        source=__name__,
+        sides=_compute_separation_sides,
+        conditions=_small_conditions,
     )
     found = minimal(_small_rows(), separates, budget=_BUDGET, seed=seed)
     if found is None:
@@ -221,10 +224,10 @@ def smallest_support(seed: int) -> str | None:
     )
 
 
-def _separates(rows: list[list[int]]) -> tuple[float, float]:
+def _compute_separation_sides(rows: list[list[int]]) -> tuple[float, float]:
     """Return how far the flip of one sign turns the column space, and the least that counts."""
     design, neighbour = _small_pair(rows)
-    return float(_sines(design[None], neighbour[None])[0]), SEPARATED
+    return float(_compute_space_sines(design[None], neighbour[None])[0]), SEPARATED
 
 
 def _small_conditions(rows: list[list[int]]) -> tuple[Condition, ...]:
@@ -255,12 +258,12 @@ def _small_rows(draw: st.DrawFn) -> list[list[int]]:
     return draw(st.lists(row, min_size=samples, max_size=samples))
 
 
-def _evaluate(batch: Batch) -> tuple[Batch, Array]:
-    neighbour = neighbours(batch["design"], batch["score"], entrywise=True)
-    return batch, _sines(batch["design"], neighbour)
+def _evaluate_column_spaces(batch: Batch) -> tuple[Batch, Array]:
+    neighbour = flip_neighbour_signs(batch["design"], batch["score"], entrywise=True)
+    return batch, _compute_space_sines(batch["design"], neighbour)
 
 
-def _sines(design: Array, neighbour: Array) -> Array:
+def _compute_space_sines(design: Array, neighbour: Array) -> Array:
     """Return the sine of the largest angle from col(D) to col(D'), shape ``(B,)``.
 
     It is the norm of ``(I - P') Q`` for an orthonormal basis Q of col(D): not a root of 1 less the
@@ -271,17 +274,19 @@ def _sines(design: Array, neighbour: Array) -> Array:
         return np.zeros(len(design))
     outside = basis - other @ (np.swapaxes(other, 1, 2) @ basis)
     sines = np.linalg.norm(outside, ord=2, axis=(1, 2))
-    independent = (_pivots(upper) >= _INDEPENDENT) & (_pivots(other_upper) >= _INDEPENDENT)
+    independent = (_compute_pivot_ratios(upper) >= _INDEPENDENT) & (
+        _compute_pivot_ratios(other_upper) >= _INDEPENDENT
+    )
     return np.where(independent & (sines > SEPARATED), np.minimum(sines, 1.0), 0.0)
 
 
-def _pivots(upper: Array) -> Array:
+def _compute_pivot_ratios(upper: Array) -> Array:
     """Return the smallest pivot over the largest, shape ``(B,)``."""
     sizes = np.abs(np.diagonal(upper, axis1=1, axis2=2))
     return np.asarray(sizes.min(axis=1) / np.maximum(sizes.max(axis=1), 1e-300))
 
 
-def _dependent(design: Array) -> int:
+def _count_dependent_columns(design: Array) -> int:
     """Return how many columns nearly depend on those before them."""
     if design.shape[0] < design.shape[1]:
         return int(design.shape[1] - design.shape[0])
@@ -305,7 +310,7 @@ def support_case(
     def attain(trials: int, rng: Generator) -> Attained:
         return searched(
             finite_epsilon(claim, theorem),
-            partial(_farthest, theorem.setting),
+            partial(_find_farthest_message, theorem.setting),
             trials,
             rng,
             seed=seed,
@@ -341,18 +346,18 @@ def finite_epsilon(claim: Statement, theorem: Finite) -> Inequality[Message | No
         source=claim.source,
         sides=lambda message: (0.0 if message is None else math.inf, theorem.claimed),
         conditions=lambda message: () if message is None else support_conditions(message),
-        words=_words,
+        words=_format_separating_message,
         because=lambda message: _BECAUSE,
-        evidence=partial(_evidence, theorem),
+        evidence=partial(_make_support_evidence, theorem),
     )
 
 
-def _farthest(setting: Setting, budget: int, rng: Generator) -> Message | None:
+def _find_farthest_message(setting: UpdateSetting, budget: int, rng: Generator) -> Message | None:
     found = maximise(support_space(setting), budget, rng)
     return message_of(found.instance, setting.bound) if found.ratio > SEPARATED else None
 
 
-def _words(message: Message | None) -> str:
+def _format_separating_message(message: Message | None) -> str:
     if message is None:
         return "no pair was separated"
     close = float(np.linalg.norm(message.design - message.neighbour))
@@ -362,7 +367,7 @@ def _words(message: Message | None) -> str:
     )
 
 
-def _evidence(theorem: Finite, message: Message | None) -> Evidence | None:
+def _make_support_evidence(theorem: Finite, message: Message | None) -> Evidence | None:
     if message is None:
         return None
     return Evidence(
@@ -387,12 +392,12 @@ def run_case(
     the message is noise alone, and in the column space.
     """
     refuse_data(settings)
-    check.probability("delta", settings.delta)
+    check.require_probability("delta", settings.delta)
     if not 0 < settings.epsilon <= 1:
         raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: Theorem 1's range")
     features, rounds, slack = parameters.features, parameters.rounds, parameters.slack
-    setting = Setting(features=features, samples=parameters.samples or 2 * features)
-    bound, delta = advanced(settings.epsilon, settings.delta, rounds, slack)
+    setting = UpdateSetting(features=features, samples=parameters.samples or 2 * features)
+    bound, delta = compose_advanced(settings.epsilon, settings.delta, rounds, slack)
     stated = {
         "features": setting.features,
         "samples": setting.samples,
@@ -417,20 +422,22 @@ def run_case(
 # The audit by messages that are sent
 
 
-def sent_case(theorem: Theorem1, *, seed: int, parameters: dict[str, Any]) -> PrivacyCase:
+def make_sent_message_case(
+    theorem: Theorem1, *, seed: int, parameters: dict[str, Any]
+) -> PrivacyCase:
     """Return the audit of the first message on a pair whose column spaces are far apart.
 
     Examples
     --------
     >>> theorem = Theorem1(
-    ...     setting=Setting(features=4, samples=8),
+    ...     setting=UpdateSetting(features=4, samples=8),
     ...     variant="whitened",
     ...     sensitivity="published",
     ...     epsilon=1.0,
     ...     delta=1e-5,
     ...     factor=1.0,
     ... )
-    >>> case = sent_case(theorem, seed=0, parameters={})
+    >>> case = make_sent_message_case(theorem, seed=0, parameters={})
     >>> case.mechanism.sample(case.pair.dataset, 3, np.random.default_rng(0)).shape
     (3, 1, 1, 8)
     """

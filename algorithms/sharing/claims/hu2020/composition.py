@@ -38,8 +38,8 @@ from numpy.random import Generator
 from scipy.special import gammaln
 
 from dpaudit._typing import Array
-from dpaudit.accounting.composition import advanced
-from dpaudit.accounting.optimal import OptimalComposition, optimal
+from dpaudit.accounting.composition import compose_advanced
+from dpaudit.accounting.optimal import OptimalComposition, make_optimal_composition
 from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.neighbours import REPLACE_COLUMN
@@ -76,12 +76,12 @@ class Composition:
     @property
     def claimed(self) -> float:
         """Corollary 1's epsilon'."""
-        return advanced(self.epsilon, self.delta, self.count, self.slack)[0]
+        return compose_advanced(self.epsilon, self.delta, self.count, self.slack)[0]
 
     @property
     def exact(self) -> OptimalComposition:
         """All that follows from the (epsilon, delta)-DP of each release."""
-        return optimal(self.epsilon, self.delta, self.count)
+        return make_optimal_composition(self.epsilon, self.delta, self.count)
 
     @property
     def optimal(self) -> float:
@@ -104,12 +104,12 @@ class Composition:
         )
 
 
-def usual(epsilon: float, delta: float) -> Composition:
+def make_usual_composition(epsilon: float, delta: float) -> Composition:
     """Return the composition of the paper: "when T is confined to less than 20"."""
     return Composition(epsilon=epsilon, delta=delta, count=20, slack=delta)
 
 
-def advanced_composition(claim: Statement, factor: float) -> Inequality[Composition]:
+def make_composition_inequality(claim: Statement, factor: float) -> Inequality[Composition]:
     """Return the corollary as an inequality: the optimal epsilon is at most the claimed one."""
     return Inequality(
         name=claim.name,
@@ -121,11 +121,11 @@ def advanced_composition(claim: Statement, factor: float) -> Inequality[Composit
             f"{found.count} randomised responses are a composition of this kind, and their exact "
             "epsilon is above it."
         ),
-        evidence=partial(_evidence, factor),
+        evidence=partial(_make_composition_evidence, factor),
     )
 
 
-def _evidence(factor: float, found: Composition) -> Evidence | None:
+def _make_composition_evidence(factor: float, found: Composition) -> Evidence | None:
     """Return an epsilon just below the exact one, where delta is above the claimed one."""
     bound, witness = factor * found.claimed, (1 - _BELOW) * found.optimal
     if not exceeds(witness / bound):
@@ -175,10 +175,10 @@ class Limits:
         )
 
 
-def tightest(limits: Limits, budget: int, rng: Generator) -> Composition:
+def find_tightest_composition(limits: Limits, budget: int, rng: Generator) -> Composition:
     """Return the composition with the largest ratio of optimal to claimed epsilon."""
     found = maximise(composition_space(limits, 1.0), budget, rng)
-    epsilon, delta, count, slack = numbers(found.instance["logs"])
+    epsilon, delta, count, slack = convert_composition_logs(found.instance["logs"])
     return Composition(
         epsilon=float(epsilon), delta=float(delta), count=int(count), slack=float(slack)
     )
@@ -210,25 +210,25 @@ def composition_space(limits: Limits, factor: float) -> Space:
         logs = np.clip(batch["logs"], low, high)
         # The logarithm of a limit is not the limit to the last digit.
         logs = np.where(logs == high, high - 1e-12, logs)
-        epsilon, delta, count, slack = numbers(logs)
-        claimed = factor * claimed_epsilon(epsilon, count, slack)
+        epsilon, delta, count, slack = convert_composition_logs(logs)
+        claimed = factor * compute_claimed_epsilon(epsilon, count, slack)
         return {"logs": logs}, optimal_epsilon(epsilon, delta, count, slack) / claimed
 
     return Space(start=start, move=move, evaluate=evaluate)
 
 
-def numbers(logs: Array) -> tuple[Array, Array, Array, Array]:
+def convert_composition_logs(logs: Array) -> tuple[Array, Array, Array, Array]:
     """Return epsilon, delta, T (rounded) and delta' of the last axis' logarithms."""
     epsilon, delta, count, slack = np.moveaxis(np.exp(logs), -1, 0)
     return epsilon, delta, np.maximum(np.rint(count), 1.0), slack
 
 
-def claimed_epsilon(epsilon: Array, count: Array, slack: Array) -> Array:
+def compute_claimed_epsilon(epsilon: Array, count: Array, slack: Array) -> Array:
     """Return Corollary 1's eps'.
 
     Examples
     --------
-    >>> round(float(claimed_epsilon(np.array(0.1), np.array(20.0), np.array(1e-5))), 4)
+    >>> round(float(compute_claimed_epsilon(np.array(0.1), np.array(20.0), np.array(1e-5))), 4)
     2.3563
     """
     drift = count * epsilon * np.expm1(epsilon)

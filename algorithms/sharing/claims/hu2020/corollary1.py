@@ -52,13 +52,13 @@ class Corollary1Parameters(RunParameters):
         )
 
 
-def prepare(settings: Settings, parameters: Corollary1Parameters) -> SearchCase:
+def prepare_hu2020_corollary1(settings: Settings, parameters: Corollary1Parameters) -> SearchCase:
     """Return the audit: the first message of Algorithm 1, or the composition alone.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Corollary1Parameters())
+    >>> case = prepare_hu2020_corollary1(Settings(), Corollary1Parameters())
     >>> round(case.bound, 2), round(case.at_delta, 6)
     (55.83, 0.00021)
     """
@@ -94,16 +94,18 @@ def composition_case(settings: Settings, parameters: Corollary1Parameters) -> Se
     refuse_data(settings)
     if not 0 < settings.epsilon <= 1:
         raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: Theorem 1's range")
-    check.probability("delta", settings.delta)
+    check.require_probability("delta", settings.delta)
     budget = parameters.budget if settings.trials is None else settings.trials
     limits = parameters.limits(settings)
     with one_thread():
-        best = of.tightest(limits, budget, default_rng(stream(settings.seed, "search")))
+        best = of.find_tightest_composition(
+            limits, budget, default_rng(stream(settings.seed, "search"))
+        )
 
     def climb(trials: int, rng: Generator) -> of.Composition:
-        return best if trials == budget else of.tightest(limits, trials, rng)
+        return best if trials == budget else of.find_tightest_composition(limits, trials, rng)
 
-    claim = of.advanced_composition(CLAIM, parameters.factor)
+    claim = of.make_composition_inequality(CLAIM, parameters.factor)
     return SearchCase(
         bound=parameters.factor * best.claimed,
         attain=lambda trials, rng: searched(claim, climb, trials, rng, seed=settings.seed),
@@ -125,7 +127,10 @@ def composition_case(settings: Settings, parameters: Corollary1Parameters) -> Se
             ),
         ),
         proved=(best.optimal, "optimal composition: Kairouz, Oh & Viswanath 2015, Theorem 3.3"),
-        notes=(_TIGHT, f"With {of.usual(settings.epsilon, settings.delta).words()}."),
+        notes=(
+            _TIGHT,
+            f"With {of.make_usual_composition(settings.epsilon, settings.delta).words()}.",
+        ),
     )
 
 
@@ -148,7 +153,7 @@ CLAIM = Claim(
     kind="privacy",
     relation="replace-column",
     assumptions=SEPARATED,
-    prepare=prepare,
+    prepare=prepare_hu2020_corollary1,
     parameters=Corollary1Parameters,
     scope="It falls with Theorem 1 for the noise that Algorithm 1 draws (7). It would stand if "
     "every iteration were (epsilon, delta)-DP, as below.",

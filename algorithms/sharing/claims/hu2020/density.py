@@ -57,14 +57,14 @@ class Output:
     offset: float
 
 
-def sides(
+def compute_density_sides(
     epsilon: float, delta: float, sensitivity: Array | float, offset: Array | float, entries: int
 ) -> tuple[Array, Array]:
     """Return the density of an output, and ``e^epsilon`` times the other one's plus delta.
 
     Examples
     --------
-    >>> p, bound = sides(1.0, 1e-5, 1e-3, 0.026, 4)  # 5.37 standard deviations
+    >>> p, bound = compute_density_sides(1.0, 1e-5, 1e-3, 0.026, 4)  # 5.37 standard deviations
     >>> f"{p:.2g}", f"{bound:.2g}"
     ('26', '23')
     """
@@ -75,14 +75,16 @@ def sides(
     return np.asarray(here), np.asarray(math.exp(epsilon) * there + delta)
 
 
-def prepare(settings: Settings, parameters: DensityParameters) -> SearchCase:
+def prepare_density_search(settings: Settings, parameters: DensityParameters) -> SearchCase:
     """Return the audit: a search over sensitivities and outputs.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), DensityParameters()).attain(500, default_rng(0)).ratio > 1.1
+    >>> prepare_density_search(Settings(), DensityParameters()).attain(
+    ...     500, default_rng(0)
+    ... ).ratio > 1.1
     True
     """
     import dpaudit._validate as check
@@ -92,18 +94,18 @@ def prepare(settings: Settings, parameters: DensityParameters) -> SearchCase:
     from dpaudit.refutation import searched
 
     refuse_data(settings)
-    check.probability("delta", settings.delta)
+    check.require_probability("delta", settings.delta)
     if not 0 < settings.epsilon <= 1:
         raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: the theorem's range")
     least, most = parameters.least_sensitivity, parameters.most_sensitivity
     if least > most:
         raise InvalidArgument("most_sensitivity", most, f"at least least_sensitivity = {least:g}")
-    claim = inequality(parameters)
+    claim = make_density_inequality(parameters)
     return SearchCase(
         bound=parameters.factor,  # of a density over what is allowed
         attain=lambda trials, rng: searched(
             claim,
-            lambda budget, draws: worst(settings, parameters, budget, draws),
+            lambda budget, draws: find_worst_density_output(settings, parameters, budget, draws),
             trials,
             rng,
             seed=settings.seed,
@@ -120,7 +122,9 @@ def prepare(settings: Settings, parameters: DensityParameters) -> SearchCase:
     )
 
 
-def worst(settings: Settings, parameters: DensityParameters, budget: int, rng: Generator) -> Output:
+def find_worst_density_output(
+    settings: Settings, parameters: DensityParameters, budget: int, rng: Generator
+) -> Output:
     """Return the output with the largest density over what is allowed."""
     epsilon, delta = settings.epsilon, settings.delta
     low, high = math.log(parameters.least_sensitivity), math.log(parameters.most_sensitivity)
@@ -128,7 +132,9 @@ def worst(settings: Settings, parameters: DensityParameters, budget: int, rng: G
     sensitivity[: budget // 4] = parameters.least_sensitivity
     scale = sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
     offset = scale * rng.uniform(0, _FARTHEST, budget)
-    density, allowed = sides(epsilon, delta, sensitivity, offset, parameters.entries)
+    density, allowed = compute_density_sides(
+        epsilon, delta, sensitivity, offset, parameters.entries
+    )
     best = int(np.argmax(density / allowed))
     return Output(
         epsilon=epsilon,
@@ -138,12 +144,12 @@ def worst(settings: Settings, parameters: DensityParameters, budget: int, rng: G
     )
 
 
-def inequality(parameters: DensityParameters) -> Inequality[Output]:
+def make_density_inequality(parameters: DensityParameters) -> Inequality[Output]:
     """Return the claim as an inequality, both sides over what is allowed."""
     from dpaudit.refutation import Condition, Evidence, Inequality
 
     def densities(output: Output) -> tuple[float, float]:
-        density, allowed = sides(**asdict(output), entries=parameters.entries)
+        density, allowed = compute_density_sides(**asdict(output), entries=parameters.entries)
         return float(density), float(allowed)
 
     def compared(output: Output) -> tuple[float, float]:
@@ -193,7 +199,7 @@ CLAIM = Claim(
     kind="property",
     relation="replace-column",
     assumptions={"epsilon in range": "epsilon is in (0, 1]"},
-    prepare=prepare,
+    prepare=prepare_density_search,
     parameters=DensityParameters,
     scope="It would stand with probabilities of sets of outputs for P, which is the theorem's "
     "first sentence.",

@@ -64,12 +64,12 @@ class Level:
     delta: float
 
 
-def threshold(level: Level, parameters: Equation12Parameters) -> float:
+def compute_noise_threshold(level: Level, parameters: Equation12Parameters) -> float:
     """Return the length that the noise has to keep below, in standard deviations.
 
     Examples
     --------
-    >>> round(threshold(Level(epsilon=1.0, delta=1e-5), Equation12Parameters()), 4)
+    >>> round(compute_noise_threshold(Level(epsilon=1.0, delta=1e-5), Equation12Parameters()), 4)
     4.7416
     """
     spread = math.sqrt(2 * math.log(1.25 / level.delta))
@@ -78,29 +78,31 @@ def threshold(level: Level, parameters: Equation12Parameters) -> float:
     return spread - level.epsilon / (2 * spread)
 
 
-def probability(level: Level, parameters: Equation12Parameters) -> float:
+def compute_noise_tail(level: Level, parameters: Equation12Parameters) -> float:
     """Return how probable longer noise is.
 
     Examples
     --------
     >>> level = Level(epsilon=1.0, delta=1e-5)
-    >>> [f"{probability(level, Equation12Parameters(entries=n)):.2g}" for n in (1, 2, 8)]
+    >>> [f"{compute_noise_tail(level, Equation12Parameters(entries=n)):.2g}" for n in (1, 2, 8)]
     ['2.1e-06', '1.3e-05', '0.0041']
     """
     from scipy.stats import chi2
 
-    least = max(threshold(level, parameters), 0.0)
+    least = max(compute_noise_threshold(level, parameters), 0.0)
     return float(chi2.sf(least**2, parameters.entries))
 
 
-def prepare(settings: Settings, parameters: Equation12Parameters) -> SearchCase:
+def prepare_equation12_search(settings: Settings, parameters: Equation12Parameters) -> SearchCase:
     """Return the audit: a search over epsilon and delta up to the settings'.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare(Settings(), Equation12Parameters()).attain(500, default_rng(0)).ratio > 100
+    >>> prepare_equation12_search(Settings(), Equation12Parameters()).attain(
+    ...     500, default_rng(0)
+    ... ).ratio > 100
     True
     """
     import dpaudit._validate as check
@@ -110,19 +112,19 @@ def prepare(settings: Settings, parameters: Equation12Parameters) -> SearchCase:
     from dpaudit.refutation import searched
 
     refuse_data(settings)
-    check.probability("delta", settings.delta)
+    check.require_probability("delta", settings.delta)
     if not _LEAST_EPSILON <= settings.epsilon <= 1:
         expected = f"in [{_LEAST_EPSILON:g}, 1]: Theorem 1's range, and the search's"
         raise InvalidArgument("epsilon", settings.epsilon, expected)
     if settings.delta < parameters.least_delta:
         expected = f"at least least_delta = {parameters.least_delta:g}"
         raise InvalidArgument("delta", settings.delta, expected)
-    claim = inequality(parameters)
+    claim = make_noise_tail_inequality(parameters)
     return SearchCase(
         bound=parameters.factor,  # of a probability over delta
         attain=lambda trials, rng: searched(
             claim,
-            lambda budget, draws: worst(settings, parameters, budget, draws),
+            lambda budget, draws: find_worst_noise_level(settings, parameters, budget, draws),
             trials,
             rng,
             seed=settings.seed,
@@ -139,7 +141,7 @@ def prepare(settings: Settings, parameters: Equation12Parameters) -> SearchCase:
     )
 
 
-def worst(
+def find_worst_noise_level(
     settings: Settings, parameters: Equation12Parameters, budget: int, rng: Generator
 ) -> Level:
     """Return the pair with the largest probability over delta."""
@@ -150,10 +152,10 @@ def worst(
     levels = (
         Level(epsilon=float(e), delta=float(d)) for e, d in zip(epsilons, deltas, strict=True)
     )
-    return max(levels, key=lambda level: probability(level, parameters) / level.delta)
+    return max(levels, key=lambda level: compute_noise_tail(level, parameters) / level.delta)
 
 
-def inequality(parameters: Equation12Parameters) -> Inequality[Level]:
+def make_noise_tail_inequality(parameters: Equation12Parameters) -> Inequality[Level]:
     """Return (12) as an inequality, both sides divided by delta."""
     from dpaudit.refutation import Condition, Evidence, Inequality
 
@@ -162,20 +164,23 @@ def inequality(parameters: Equation12Parameters) -> Inequality[Level]:
         return Evidence(
             parameters=own | asdict(level),
             instance={},
-            quantities={"probability": probability(level, parameters)},
+            quantities={"probability": compute_noise_tail(level, parameters)},
         )
 
     return Inequality(
         name=CLAIM.name,
         source=CLAIM.source,
-        sides=lambda level: (probability(level, parameters) / level.delta, parameters.factor),
+        sides=lambda level: (
+            compute_noise_tail(level, parameters) / level.delta,
+            parameters.factor,
+        ),
         conditions=lambda level: (
             Condition(name="epsilon in range", value=level.epsilon, limit=1.0),
         ),
         words=lambda level: (
             f"epsilon = {level.epsilon:.4g}, delta = {level.delta:.4g}: noise of "
             f"{parameters.entries} entries is longer with probability "
-            f"{probability(level, parameters):.4g}"
+            f"{compute_noise_tail(level, parameters):.4g}"
         ),
         because=lambda _: _REASONS[parameters.part] if parameters.factor == 1 else None,
         evidence=evidence,
@@ -201,7 +206,7 @@ CLAIM = Claim(
     kind="property",
     relation="none",
     assumptions={"epsilon in range": "epsilon is in (0, 1]"},
-    prepare=prepare,
+    prepare=prepare_equation12_search,
     parameters=Equation12Parameters,
     scope="It would stand for messages of one entry and delta up to 0.46; here they have 8.",
     published={

@@ -10,7 +10,7 @@ from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.algorithms.sharing.claims.hu2020.update import Setting
+    from dpaudit.algorithms.sharing.claims.hu2020.update import UpdateSetting
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
@@ -27,11 +27,11 @@ class UpdateParameters(Parameters):
     parties: int = Field(1, ge=1, description="M")
     budget: int = Field(8_000, ge=100, description="evaluated instances, unless --trials is given")
 
-    def setting(self) -> Setting:
+    def setting(self) -> UpdateSetting:
         """Return the update itself; N is twice d_m unless given."""
-        from dpaudit.algorithms.sharing.claims.hu2020.update import Setting
+        from dpaudit.algorithms.sharing.claims.hu2020.update import UpdateSetting
 
-        return Setting(
+        return UpdateSetting(
             features=self.features,
             samples=self.samples or 2 * self.features,
             penalty=self.penalty,
@@ -41,13 +41,13 @@ class UpdateParameters(Parameters):
         )
 
 
-def prepare(settings: Settings, parameters: UpdateParameters) -> SearchCase:
+def prepare_hu2020_lemma1(settings: Settings, parameters: UpdateParameters) -> SearchCase:
     """Return the audit: a search over designs, neighbours and states.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), UpdateParameters(features=8))
+    >>> case = prepare_hu2020_lemma1(Settings(), UpdateParameters(features=8))
     >>> round(case.bound, 4), case.proved[0]
     (0.4125, 1.1)
     """
@@ -62,20 +62,23 @@ def update_case(
     from functools import partial
 
     from dpaudit.algorithms.problems.records import refuse_data
-    from dpaudit.algorithms.sharing.claims.hu2020.search import smallest_instance, worst
-    from dpaudit.algorithms.sharing.claims.hu2020.update import condition_names, lemma1
+    from dpaudit.algorithms.sharing.claims.hu2020.search import find_worst_update, smallest_instance
+    from dpaudit.algorithms.sharing.claims.hu2020.update import (
+        condition_names,
+        make_lemma1_sensitivity,
+    )
     from dpaudit.extension.case import AssumptionOutcome, SearchCase
     from dpaudit.refutation import searched
 
     refuse_data(settings)
     setting, seed = parameters.setting(), settings.seed
-    lemma = lemma1(setting, parameters.factor, claim, convex=convex)
+    lemma = make_lemma1_sensitivity(setting, parameters.factor, claim, convex=convex)
     small = None if convex else lambda _: smallest_instance(setting.bound, parameters.factor, seed)
     return SearchCase(
         bound=lemma.claimed,
         attain=lambda trials, rng: searched(
             lemma,
-            partial(worst, setting, lemma, convex=convex),
+            partial(find_worst_update, setting, lemma, convex=convex),
             trials,
             rng,
             seed=seed,
@@ -88,7 +91,7 @@ def update_case(
         default_trials=parameters.budget,
         parameters=parameters.model_dump(mode="json") | asdict(setting),
         assumptions=tuple(
-            AssumptionOutcome(name=name, holds=True, evidence=_checked(name))
+            AssumptionOutcome(name=name, holds=True, evidence=_format_checked_assumption(name))
             for name in condition_names(setting, convex=convex)
         ),
         proved=(lemma.proved, lemma.proof),
@@ -99,7 +102,7 @@ def update_case(
 _UNIT_ROWS = ("unit rows", "unit rows of the neighbour", "unit rows of the others")
 
 
-def _checked(name: str) -> str:
+def _format_checked_assumption(name: str) -> str:
     rounding = " (up to 1e-12)" if name in _UNIT_ROWS else ""
     return f"checked on the instance found; its number is in the notes{rounding}"
 
@@ -142,7 +145,7 @@ CLAIM = Claim(
     kind="sensitivity",
     relation="replace-column",
     assumptions=ASSUMPTIONS,
-    prepare=prepare,
+    prepare=prepare_hu2020_lemma1,
     parameters=UpdateParameters,
     scope=_SCOPE,
     published={

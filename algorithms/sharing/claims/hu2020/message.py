@@ -22,22 +22,22 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.algorithm import SharingADMM, State
-from dpaudit.algorithms.sharing.claims.hu2020.search import worst
+from dpaudit.algorithms.sharing.algorithm import SharingADMM, SharingState
+from dpaudit.algorithms.sharing.claims.hu2020.search import find_worst_update
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
     PROOF,
-    Instance,
-    Setting,
-    corrected_bound,
-    lemma1,
+    UpdateInstance,
+    UpdateSetting,
+    compute_corrected_lemma1_bound,
+    compute_published_lemma1_bound,
+    get_update_parameters,
     local_model,
-    published_bound,
-    stated,
+    make_lemma1_sensitivity,
 )
-from dpaudit.algorithms.sharing.noise import MessageNoise, published_noise_scale
-from dpaudit.algorithms.sharing.vertical import Risk, parties
+from dpaudit.algorithms.sharing.noise import MessageNoise, compute_published_noise_scale
+from dpaudit.algorithms.sharing.vertical import Risk, split_into_parties
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import stream
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
@@ -67,7 +67,7 @@ class Theorem1:
         ``factor * epsilon`` is claimed at ``delta``, with the noise for ``epsilon``.
     """
 
-    setting: Setting
+    setting: UpdateSetting
     variant: str
     sensitivity: str
     epsilon: float
@@ -82,14 +82,18 @@ class Theorem1:
     @property
     def noise_scale(self) -> float:
         """``sqrt(2 ln(1.25/delta)) C / epsilon`` with the sensitivity that is asked for."""
-        bound = published_bound if self.sensitivity == "published" else corrected_bound
-        return published_noise_scale(self.epsilon, self.delta, bound(self.setting))
+        bound = (
+            compute_published_lemma1_bound
+            if self.sensitivity == "published"
+            else compute_corrected_lemma1_bound
+        )
+        return compute_published_noise_scale(self.epsilon, self.delta, bound(self.setting))
 
     def stated(self) -> dict[str, Any]:
         """Return the parameters that a certificate states, as its verifier reads them."""
         names = ("variant", "sensitivity", "epsilon", "delta")
         own = {name: getattr(self, name) for name in names}
-        return stated(self.setting, self.factor) | own
+        return get_update_parameters(self.setting, self.factor) | own
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,7 +107,7 @@ class OneMessage:
     Examples
     --------
     >>> message = OneMessage(
-    ...     setting=Setting(features=1, samples=2, penalty=1.0, regulariser_weight=2.0),
+    ...     setting=UpdateSetting(features=1, samples=2, penalty=1.0, regulariser_weight=2.0),
     ...     dual=np.ones(2),
     ...     gap=np.zeros(2),
     ...     noise_scale=1.0,
@@ -112,7 +116,7 @@ class OneMessage:
     [-0.5, -0.5]
     """
 
-    setting: Setting
+    setting: UpdateSetting
     dual: Array
     gap: Array
     noise_scale: float
@@ -126,7 +130,7 @@ class OneMessage:
         """Raise `InvalidArgument` unless the design has the setting's shape."""
         expected = (self.setting.samples, self.setting.features)
         if dataset.features.shape != expected:
-            given = Shown(f"features of shape {dataset.features.shape}")
+            given = VerbatimText(f"features of shape {dataset.features.shape}")
             raise InvalidArgument("dataset", given, f"shape {expected}")
 
     def start(self, dataset: Dataset, trials: int) -> int:
@@ -144,9 +148,9 @@ class OneMessage:
             risk=Risk(regulariser_weight=setting.regulariser_weight),
             tolerance=_TOLERANCE,
         )
-        (party,) = parties(dataset, algorithm.block_sizes)
+        (party,) = split_into_parties(dataset, algorithm.block_sizes)
         zero = np.zeros((1, setting.samples))
-        seen = State(zero[:, None], zero, self.dual[None], self.gap[None], dataset.labels)
+        seen = SharingState(zero[:, None], zero, self.dual[None], self.gap[None], dataset.labels)
         mean = algorithm.local_model(party, seen, 0) @ party.design.T
         return Step(np.repeat(mean, state, axis=0), np.asarray(self.noise_scale))
 
@@ -175,23 +179,23 @@ def message_case(
 ) -> PrivacyCase:
     """Return the audit by the message's exact law, on the pair and state that move it farthest."""
     setting, scale = theorem.setting, theorem.noise_scale
-    lemma = lemma1(setting)
+    lemma = make_lemma1_sensitivity(setting)
     rng = default_rng(stream(seed, "search"))
-    instance = lemma.checked(worst(setting, lemma, budget, rng))
+    instance = lemma.checked(find_worst_update(setting, lemma, budget, rng))
     moved = lemma.movement(instance)
     searched = {"seed": seed, "budget": budget}
     return PrivacyCase(
-        mechanism=GaussianSteps(_message(setting, instance, scale)),
-        pair=_pair(instance),
+        mechanism=GaussianSteps(_make_one_message(setting, instance, scale)),
+        pair=_make_column_pair(instance),
         claimed=ApproximateDP(theorem.claimed, theorem.delta),
         at_delta=theorem.delta,
         view="message: one D_m x_m with N(0, sigma^2 I), given y, z and the other parties' models",
         data="a design with unit rows, drawn and improved by the search for Lemma 1",
         default_trials=10_000,
         parameters=parameters | {"noise_scale": scale},
-        assumptions=tuple(_outcome(c) for c in lemma.conditions(instance)),
-        proved=_gaussian(lemma.proved / scale, f"exact Gaussian profile; {PROOF}"),
-        pair_ceiling=_gaussian(moved / scale, "exact Gaussian profile of this pair"),
+        assumptions=tuple(_make_condition_outcome(c) for c in lemma.conditions(instance)),
+        proved=_make_message_proof(lemma.proved / scale, f"exact Gaussian profile; {PROOF}"),
+        pair_ceiling=_make_message_proof(moved / scale, "exact Gaussian profile of this pair"),
         notes=(
             f"Pair and state: the best of {budget} that the search for Lemma 1 "
             f"evaluated; D_m x_m moves by {moved:.6g}, {moved / lemma.claimed:.4g} times what the "
@@ -201,16 +205,18 @@ def message_case(
     )
 
 
-def privacy_of(claim: Statement, theorem: Theorem1) -> Inequality[Instance]:
+def privacy_of(claim: Statement, theorem: Theorem1) -> Inequality[UpdateInstance]:
     """Return the theorem as an inequality: the exact epsilon of a pair is at most the claimed."""
-    lemma, log_target = lemma1(theorem.setting), math.log(theorem.delta)
+    lemma, log_target = make_lemma1_sensitivity(theorem.setting), math.log(theorem.delta)
 
-    def sides(instance: Instance) -> tuple[float, float]:
+    def sides(instance: UpdateInstance) -> tuple[float, float]:
         mu = lemma.movement(instance) / theorem.noise_scale
         return epsilon_at(mu, log_target), theorem.claimed
 
-    def evidence(instance: Instance) -> Evidence | None:
-        return _evidence(theorem, instance, lemma.movement(instance), sides(instance)[0])
+    def evidence(instance: UpdateInstance) -> Evidence | None:
+        return _make_message_evidence(
+            theorem, instance, lemma.movement(instance), sides(instance)[0]
+        )
 
     return Inequality(
         name=claim.name,
@@ -221,8 +227,8 @@ def privacy_of(claim: Statement, theorem: Theorem1) -> Inequality[Instance]:
     )
 
 
-def _evidence(
-    theorem: Theorem1, instance: Instance, moved: float, epsilon: float
+def _make_message_evidence(
+    theorem: Theorem1, instance: UpdateInstance, moved: float, epsilon: float
 ) -> Evidence | None:
     """Return an epsilon just below the exact one, where delta is above the claimed one."""
     witness, scale = (1 - _BELOW) * epsilon, theorem.noise_scale
@@ -245,11 +251,11 @@ def _evidence(
     )
 
 
-def _gaussian(mu: float, source: str) -> Proof:
+def _make_message_proof(mu: float, source: str) -> Proof:
     return Proof(guarantee=GaussianDP(mu), source=source)
 
 
-def _message(setting: Setting, instance: Instance, scale: float) -> OneMessage:
+def _make_one_message(setting: UpdateSetting, instance: UpdateInstance, scale: float) -> OneMessage:
     return OneMessage(
         setting=setting,
         dual=instance.dual,
@@ -258,12 +264,12 @@ def _message(setting: Setting, instance: Instance, scale: float) -> OneMessage:
     )
 
 
-def _pair(instance: Instance) -> Pair[Dataset]:
+def _make_column_pair(instance: UpdateInstance) -> Pair[Dataset]:
     labels = np.ones(len(instance.design))
     one, other = (Dataset(design, labels) for design in (instance.design, instance.neighbour))
     return Pair(one, other, REPLACE_COLUMN)
 
 
-def _outcome(condition: Condition) -> AssumptionOutcome:
+def _make_condition_outcome(condition: Condition) -> AssumptionOutcome:
     evidence = f"{condition.value:.4g}, at most {condition.limit:.4g}"
     return AssumptionOutcome(name=condition.name, holds=condition.holds, evidence=evidence)

@@ -52,11 +52,11 @@ from dpaudit.algorithms.sharing.noise import (
     NoNoise,
     ParameterNoise,
     WhitenedNoise,
+    compute_published_noise_scale,
+    compute_published_sensitivity,
     party_scales,
-    published_noise_scale,
-    published_sensitivity,
 )
-from dpaudit.algorithms.sharing.vertical import Party, column_slices, parties
+from dpaudit.algorithms.sharing.vertical import Party, column_slices, split_into_parties
 from dpaudit.datasets import Dataset, load, subset
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import stream
@@ -116,7 +116,7 @@ class Norms:
         return f"{found}; above the bound from iteration {over[0] + 1}, {share:.0%} of runs)"
 
 
-def measured_norms(
+def measure_variable_norms(
     algorithm: SharingADMM, data: Dataset, runs: int, bound: float, rng: Generator
 ) -> Norms:
     """Return the norms over ``runs`` runs, a block of them at a time.
@@ -130,7 +130,7 @@ def measured_norms(
     --------
     >>> data = Dataset(np.ones((4, 2)), [1, 1, 1, -1])
     >>> algorithm = SharingADMM(block_sizes=(1, 1), iterations=3)
-    >>> norms = measured_norms(algorithm, data, 1, 1.0, np.random.default_rng(0))
+    >>> norms = measure_variable_norms(algorithm, data, 1, 1.0, np.random.default_rng(0))
     >>> float(norms.largest[0, 0]), norms.value > 0
     (0.0, True)
     """
@@ -141,13 +141,13 @@ def measured_norms(
     for start in range(0, runs, size):
         iterates = algorithm.iterates(data, min(size, runs - start), rng)
         for t, iterate in enumerate(iterates):
-            norms = _norms(algorithm, iterate)
+            norms = _compute_variable_norms(algorithm, iterate)
             if not np.isfinite(norms).all():
                 raise MechanismError(f"the iterations diverge: a norm of iteration {t + 1} is inf")
             found.largest[:, t] = np.maximum(found.largest[:, t], norms.max(axis=1))
             found.exceeding[:, t] += (norms > bound).sum(axis=1)
             if t == 0:
-                _keep(found, iterate, norms.max(axis=0))
+                _update_largest_first_norm(found, iterate, norms.max(axis=0))
     return found
 
 
@@ -162,7 +162,7 @@ def log_exceeding(algorithm: SharingADMM, data: Dataset, bound: float) -> float 
     >>> round(log_exceeding(noisy, Dataset(np.eye(2), [1, -1]), 1.0), 6)
     -0.5
     """
-    owners, samples = parties(data, algorithm.block_sizes), len(data.labels)
+    owners, samples = split_into_parties(data, algorithm.block_sizes), len(data.labels)
     scales = party_scales(algorithm.noise, len(owners))
     match algorithm.noise:
         case NoNoise():
@@ -174,13 +174,13 @@ def log_exceeding(algorithm: SharingADMM, data: Dataset, bound: float) -> float 
         case noise:
             widest = 1 if isinstance(noise, ParameterNoise) else math.sqrt(samples)
             found = [
-                _log_above(_degrees(noise, party), widest * bound / float(scale))
+                _log_above(_count_noise_degrees(noise, party), widest * bound / float(scale))
                 for party, scale in zip(owners, scales, strict=True)
             ]
             return max(found)
 
 
-def _degrees(noise: Noise, party: Party) -> int:
+def _count_noise_degrees(noise: Noise, party: Party) -> int:
     return party.dimension if isinstance(noise, ParameterNoise) else len(party.singular_values)
 
 
@@ -193,7 +193,7 @@ def _log_above(degrees: int, length: float) -> float:
     return math.log(tail) if tail > 0 else math.log(2) + float(log_ndtr(-length))
 
 
-def _norms(algorithm: SharingADMM, iterate: Iterate) -> Array:
+def _compute_variable_norms(algorithm: SharingADMM, iterate: Iterate) -> Array:
     """Return the norm of every variable of every run, shape ``(4, R)``."""
     slices = list(column_slices(algorithm.block_sizes))
 
@@ -212,7 +212,7 @@ def _norms(algorithm: SharingADMM, iterate: Iterate) -> Array:
     )
 
 
-def _keep(found: Norms, iterate: Iterate, norms: Array) -> None:
+def _update_largest_first_norm(found: Norms, iterate: Iterate, norms: Array) -> None:
     run = int(norms.argmax())
     if norms[run] > found.first_norm:
         found.first_norm = float(norms[run])
@@ -222,7 +222,7 @@ def _keep(found: Norms, iterate: Iterate, norms: Array) -> None:
 # The assumption as an inequality
 
 
-def bounded_norms(
+def make_norm_inequality(
     claim: Statement, algorithm: SharingADMM, data: Dataset, stated: dict[str, Any]
 ) -> Inequality[Norms]:
     """Return the assumption as an inequality on measured norms.
@@ -237,7 +237,7 @@ def bounded_norms(
         conditions=lambda norms: (),
         words=Norms.words,
         because=lambda norms: _GROWN if isinstance(algorithm.noise, NoNoise) else _NOISY,
-        evidence=partial(_evidence, algorithm, data, stated | shape),
+        evidence=partial(_make_norm_evidence, algorithm, data, stated | shape),
     )
 
 
@@ -247,7 +247,7 @@ _NOISY = (
 )
 
 
-def _evidence(
+def _make_norm_evidence(
     algorithm: SharingADMM, data: Dataset, stated: dict[str, Any], norms: Norms
 ) -> Evidence | None:
     """Return the noise of a first iteration, if that one already exceeds the bound."""
@@ -275,7 +275,7 @@ def _evidence(
 
 def _small_and_clean(algorithm: SharingADMM, data: Dataset) -> bool:
     """Return whether the file would be small, with unit rows and independent columns."""
-    owners = parties(data, algorithm.block_sizes)
+    owners = split_into_parties(data, algorithm.block_sizes)
     independent = all(len(party.singular_values) == party.dimension for party in owners)
     clean = independent and off_unit(data, algorithm) <= ROUNDING
     return clean and data.features.size <= _LARGEST_FILE
@@ -321,7 +321,7 @@ def unit_rows(data: Dataset, algorithm: SharingADMM) -> AssumptionOutcome:
     )
 
 
-def published_noise(
+def make_published_noise(
     kind: str,
     settings: Settings,
     *,
@@ -332,7 +332,7 @@ def published_noise(
 ) -> Noise:
     """Return Theorem 1's noise, each party's scale from Lemma 1 with ``b_1``."""
     sensitivities = (
-        published_sensitivity(
+        compute_published_sensitivity(
             features=size,
             parties=len(blocks),
             penalty=penalty,
@@ -343,7 +343,8 @@ def published_noise(
         for size in blocks
     )
     scales = tuple(
-        published_noise_scale(settings.epsilon, settings.delta, each) for each in sensitivities
+        compute_published_noise_scale(settings.epsilon, settings.delta, each)
+        for each in sensitivities
     )
     match kind:
         case "none":
@@ -363,12 +364,13 @@ def noise_note(algorithm: SharingADMM, data: Dataset, bound: float) -> str:
         return "Without noise all runs are the same."
     return (
         "Unbounded Gaussian noise keeps no bound: whatever happened before, some norm exceeds "
-        f"{bound:g} with a probability of at least {_chance(chance)} in every iteration, and that "
+        f"{bound:g} with a probability of at least {_format_rounded_down_chance(chance)} in "
+        "every iteration, and that "
         "is above 0 for every bound. A larger b_1 brings noise that is larger by as much."
     )
 
 
-def _chance(log_probability: float) -> str:
+def _format_rounded_down_chance(log_probability: float) -> str:
     """Return a probability in words, rounded down."""
     if log_probability < -600:
         return f"10^{math.floor(log_probability / math.log(10))}"

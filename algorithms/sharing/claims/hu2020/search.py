@@ -30,13 +30,13 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
     CONVEX,
     SOURCE,
-    Instance,
-    Setting,
-    conditions,
+    UpdateInstance,
+    UpdateSetting,
+    compute_design_modulus,
+    compute_published_lemma1_bound,
+    compute_update_conditions,
     local_model,
-    modulus,
     movement,
-    published_bound,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.refutation import Inequality, Sensitivity, Space, maximise, minimal
@@ -52,14 +52,14 @@ _FEATURES = (4, 8)
 _BUDGET = 500
 
 
-def worst(
-    setting: Setting,
-    lemma: Sensitivity[Instance],
+def find_worst_update(
+    setting: UpdateSetting,
+    lemma: Sensitivity[UpdateInstance],
     budget: int,
     rng: Generator,
     *,
     convex: bool = False,
-) -> Instance:
+) -> UpdateInstance:
     """Return the best instance of a search for large movements.
 
     Raises
@@ -67,7 +67,7 @@ def worst(
     InvalidArgument
         No design was found whose subproblem is convex enough.
     """
-    found = maximise(space(setting, lemma.claimed, convex=convex), budget, rng)
+    found = maximise(build_update_space(setting, lemma.claimed, convex=convex), budget, rng)
     instance = instance_of(found.instance)
     if convex and not set(CONVEX).isdisjoint(lemma.broken(instance)):
         expected = "more of them, or a larger penalty: no design found is convex enough"
@@ -75,28 +75,30 @@ def worst(
     return instance
 
 
-def space(setting: Setting, claimed: float, *, convex: bool = False) -> Space:
+def build_update_space(setting: UpdateSetting, claimed: float, *, convex: bool = False) -> Space:
     """Return the search space; ratios are to ``claimed``, and 0 where subproblems are too flat.
 
     Examples
     --------
     >>> from dpaudit.refutation import maximise
-    >>> small = space(Setting(features=2, samples=3), 1.1)
+    >>> small = build_update_space(UpdateSetting(features=2, samples=3), 1.1)
     >>> 0 < maximise(small, 64, np.random.default_rng(0)).ratio <= 1
     True
     """
     return Space(
-        start=partial(_start, setting),
-        move=partial(_move, setting),
-        evaluate=partial(_convex_enough if convex else _evaluate, setting, claimed),
+        start=partial(_draw_update_starts, setting),
+        move=partial(_move_update_instances, setting),
+        evaluate=partial(
+            _convex_enough if convex else _evaluate_update_instances, setting, claimed
+        ),
     )
 
 
-def instance_of(batch: Batch) -> Instance:
+def instance_of(batch: Batch) -> UpdateInstance:
     """Return the instance that one row of an evaluated batch describes."""
-    return Instance(
+    return UpdateInstance(
         design=batch["design"],
-        neighbour=neighbours(batch["design"][None], batch["score"][None])[0],
+        neighbour=flip_neighbour_signs(batch["design"][None], batch["score"][None])[0],
         dual=batch["dual"],
         prediction=batch["prediction"],
         others=batch["others"],
@@ -104,7 +106,7 @@ def instance_of(batch: Batch) -> Instance:
     )
 
 
-def _start(setting: Setting, count: int, rng: Generator) -> Batch:
+def _draw_update_starts(setting: UpdateSetting, count: int, rng: Generator) -> Batch:
     n, d, k = setting.samples, setting.features, setting.parties - 1
     gauss = rng.standard_normal((count, n, d))
     signs = np.sign(gauss)
@@ -122,19 +124,21 @@ def _start(setting: Setting, count: int, rng: Generator) -> Batch:
     }
 
 
-def _move(setting: Setting, batch: Batch, step: Array, rng: Generator) -> Batch:
+def _move_update_instances(
+    setting: UpdateSetting, batch: Batch, step: Array, rng: Generator
+) -> Batch:
     """Change the entries, some signs, the scores or the state of every instance."""
     count, n, _ = batch["design"].shape
     what: Kind = rng.integers(4, size=(count,))
     size = np.where(what == _SCORES, 3 * step, 0.0)[:, None]
     moved = {
-        "design": _moved_design(batch["design"], step, what, rng),
+        "design": _move_update_designs(batch["design"], step, what, rng),
         "score": batch["score"] + size * rng.standard_normal((count, n)),
     }
-    return {**batch, **moved, **_moved_state(setting, batch, step * (what == _STATE), rng)}
+    return {**batch, **moved, **_move_update_states(setting, batch, step * (what == _STATE), rng)}
 
 
-def _moved_state(setting: Setting, batch: Batch, step: Array, rng: Generator) -> Batch:
+def _move_update_states(setting: UpdateSetting, batch: Batch, step: Array, rng: Generator) -> Batch:
     """Move states by ``step`` and turn half of them along the last difference."""
     count, n = batch["dual"].shape
     difference = batch["difference"]
@@ -152,7 +156,7 @@ def _moved_state(setting: Setting, batch: Batch, step: Array, rng: Generator) ->
     return moved
 
 
-def _moved_design(design: Array, step: Array, what: Kind, rng: Generator) -> Array:
+def _move_update_designs(design: Array, step: Array, what: Kind, rng: Generator) -> Array:
     """Return designs with entries moved by ``step``, or with a few new signs."""
     count, n, d = design.shape
     size = np.where(what == _ENTRIES, step, 0.0)[:, None, None] / np.sqrt(d)
@@ -162,12 +166,14 @@ def _moved_design(design: Array, step: Array, what: Kind, rng: Generator) -> Arr
     return _unit_rows(np.where(flip, -moved, moved))
 
 
-def _evaluate(setting: Setting, claimed: float, batch: Batch) -> tuple[Batch, Array]:
+def _evaluate_update_instances(
+    setting: UpdateSetting, claimed: float, batch: Batch
+) -> tuple[Batch, Array]:
     """Return the instances inside the assumptions, and movement over claim."""
     design, inside = batch["design"], dict(batch)
-    neighbour = neighbours(design, batch["score"])
+    neighbour = flip_neighbour_signs(design, batch["score"])
     limit = _INSIDE * setting.bound
-    dual, prediction = (_shorter(batch[name], limit) for name in ("dual", "prediction"))
+    dual, prediction = (_clip_row_lengths(batch[name], limit) for name in ("dual", "prediction"))
     models = np.clip(batch["models"], -limit, limit)
     gap = np.einsum("bk,bkn->bn", models, batch["others"]) - prediction
     v = dual + setting.penalty * gap
@@ -180,16 +186,16 @@ def _evaluate(setting: Setting, claimed: float, batch: Batch) -> tuple[Batch, Ar
     return inside, np.linalg.norm(inside["difference"], axis=1) / claimed
 
 
-def _convex_enough(setting: Setting, claimed: float, batch: Batch) -> tuple[Batch, Array]:
-    """Return what `_evaluate` does, with ratios of 0 where hu2019's Assumption 1.2 (b) fails."""
-    inside, ratio = _evaluate(setting, claimed, batch)
-    for design in (inside["design"], neighbours(inside["design"], inside["score"])):
-        needed, found = modulus(setting, design)
+def _convex_enough(setting: UpdateSetting, claimed: float, batch: Batch) -> tuple[Batch, Array]:
+    """Evaluate update instances, with ratios of 0 where hu2019's Assumption 1.2 (b) fails."""
+    inside, ratio = _evaluate_update_instances(setting, claimed, batch)
+    for design in (inside["design"], flip_neighbour_signs(inside["design"], inside["score"])):
+        needed, found = compute_design_modulus(setting, design)
         ratio = np.where(needed <= _INSIDE * found, ratio, ratio * _FLAT * found / needed)
     return inside, ratio
 
 
-def _local_models(setting: Setting, design: Array, v: Array) -> Array:
+def _local_models(setting: UpdateSetting, design: Array, v: Array) -> Array:
     """Return the minimisers of eq. (6) from the normal equations, shape ``(B, d_m)``."""
     transposed = np.swapaxes(design, 1, 2)
     ridge = setting.regulariser_weight * np.eye(setting.features)
@@ -197,7 +203,7 @@ def _local_models(setting: Setting, design: Array, v: Array) -> Array:
     return np.asarray(-np.linalg.solve(curvature, transposed @ v[..., None])[..., 0])
 
 
-def neighbours(design: Array, score: Array, *, entrywise: bool = False) -> Array:
+def flip_neighbour_signs(design: Array, score: Array, *, entrywise: bool = False) -> Array:
     """Return the designs with signs of the first column flipped, ``||D - D'||_F`` below 1.
 
     Parameters
@@ -212,10 +218,10 @@ def neighbours(design: Array, score: Array, *, entrywise: bool = False) -> Array
     Examples
     --------
     >>> design = np.array([[[0.6, 0.8], [0.4, 0.9]]])
-    >>> neighbours(design, np.array([[2.0, 1.0]]))[0]
+    >>> flip_neighbour_signs(design, np.array([[2.0, 1.0]]))[0]
     array([[0.6, 0.8],
            [0.4, 0.9]])
-    >>> neighbours(design, np.array([[-1.0, 1.0]]))[0]
+    >>> flip_neighbour_signs(design, np.array([[-1.0, 1.0]]))[0]
     array([[ 0.6,  0.8],
            [-0.4,  0.9]])
     """
@@ -231,7 +237,7 @@ def neighbours(design: Array, score: Array, *, entrywise: bool = False) -> Array
     return changed
 
 
-def _shorter(rows: Array, limit: float) -> Array:
+def _clip_row_lengths(rows: Array, limit: float) -> Array:
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     return np.asarray(rows * (limit / np.maximum(lengths, limit)))
 
@@ -264,7 +270,7 @@ def smallest_instance(bound: float, factor: float, seed: int) -> str | None:
     >>> smallest_instance(1.0, 100.0, 0) is None
     True
     """
-    found = minimal(smalls(bound), small_claim(factor), budget=_BUDGET, seed=seed)
+    found = minimal(draw_small_update(bound), small_claim(factor), budget=_BUDGET, seed=seed)
     return None if found is None else found.words()
 
 
@@ -272,18 +278,18 @@ def smallest_instance(bound: float, factor: float, seed: int) -> str | None:
 class Small:
     """A setting, signs of a design, how many signs of its first column flip, and a direction."""
 
-    setting: Setting
+    setting: UpdateSetting
     signs: Array
     flipped: int
     direction: Array
 
-    def instance(self) -> Instance:
+    def instance(self) -> UpdateInstance:
         """Return the designs and the largest state along the direction.
 
         Examples
         --------
         >>> small = Small(
-        ...     setting=Setting(features=4, samples=2),
+        ...     setting=UpdateSetting(features=4, samples=2),
         ...     signs=np.ones((2, 4)),
         ...     flipped=1,
         ...     direction=np.array([0.0, 2.0]),
@@ -295,7 +301,7 @@ class Small:
         neighbour = design.copy()
         neighbour[: self.flipped, 0] *= -1
         state = self._state((design, neighbour))
-        return Instance(
+        return UpdateInstance(
             design=design,
             neighbour=neighbour,
             dual=state,
@@ -331,21 +337,23 @@ def small_claim(factor: float) -> Inequality[Small]:
     return Inequality(
         name="hu2020-lemma1",
         source=SOURCE,
-        sides=lambda small: _sides(small, factor),
-        conditions=lambda small: conditions(small.setting, small.instance()),
+        sides=lambda small: _compute_small_sides(small, factor),
+        conditions=lambda small: compute_update_conditions(small.setting, small.instance()),
     )
 
 
-def _sides(small: Small, factor: float) -> tuple[float, float]:
-    return movement(small.setting, small.instance()), factor * published_bound(small.setting)
+def _compute_small_sides(small: Small, factor: float) -> tuple[float, float]:
+    return movement(small.setting, small.instance()), factor * compute_published_lemma1_bound(
+        small.setting
+    )
 
 
 @st.composite
-def smalls(draw: st.DrawFn, bound: float) -> Small:
+def draw_small_update(draw: st.DrawFn, bound: float) -> Small:
     """Return a strategy that shrinks to few features, few samples and plus signs."""
     features = draw(st.sampled_from(_FEATURES))
     samples = draw(st.integers(1, 2 * features))
-    setting = Setting(
+    setting = UpdateSetting(
         features=features,
         samples=samples,
         penalty=draw(st.sampled_from(_PENALTIES)),

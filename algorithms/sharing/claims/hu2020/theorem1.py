@@ -27,13 +27,13 @@ class Theorem1Parameters(UpdateParameters):
     budget: int = Field(8_000, ge=100, description="instances that the search evaluates")
 
 
-def prepare(settings: Settings, parameters: Theorem1Parameters) -> Case:
+def prepare_hu2020_theorem1(settings: Settings, parameters: Theorem1Parameters) -> Case:
     """Return the audit of one message: its exact law, or its support.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), Theorem1Parameters(features=8, budget=200))
+    >>> case = prepare_hu2020_theorem1(Settings(), Theorem1Parameters(features=8, budget=200))
     >>> case.pair.relation.name, round(case.proved.guarantee.epsilon(1e-5), 3)
     ('replace-column', 2.219)
     """
@@ -41,14 +41,14 @@ def prepare(settings: Settings, parameters: Theorem1Parameters) -> Case:
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.algorithms.sharing.claims.hu2020.column_space import (
         Finite,
-        sent_case,
+        make_sent_message_case,
         support_case,
     )
     from dpaudit.algorithms.sharing.claims.hu2020.message import Theorem1, message_case
     from dpaudit.errors import InvalidArgument
 
     refuse_data(settings)
-    check.probability("delta", settings.delta)
+    check.require_probability("delta", settings.delta)
     if not 0 < settings.epsilon <= 1:
         raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: the theorem's range")
     theorem = Theorem1(
@@ -65,7 +65,7 @@ def prepare(settings: Settings, parameters: Theorem1Parameters) -> Case:
         budget = parameters.budget
         return message_case(CLAIM, theorem, seed=seed, budget=budget, parameters=public)
     if settings.estimator == "event":
-        return sent_case(theorem, seed=seed, parameters=public)
+        return make_sent_message_case(theorem, seed=seed, parameters=public)
     return support_case(CLAIM, Finite.of(theorem), seed=seed, parameters=public)
 
 
@@ -80,7 +80,7 @@ CLAIM = Claim(
     kind="privacy",
     relation="replace-column",
     assumptions=ASSUMPTIONS | {"independent columns": "D_m'D_m can be inverted, on both datasets"},
-    prepare=prepare,
+    prepare=prepare_hu2020_theorem1,
     parameters=Theorem1Parameters,
     scope="Of noise on the message, which is what the theorem asks for: it would stand with the "
     "sensitivity of the variant below.",

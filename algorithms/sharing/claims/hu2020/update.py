@@ -29,7 +29,7 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.sharing.noise import published_sensitivity
+from dpaudit.algorithms.sharing.noise import compute_published_sensitivity
 from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_COLUMN
 from dpaudit.refutation import Condition, Evidence, Sensitivity
@@ -46,7 +46,7 @@ _WHY = "The proof takes ||(D'D)^-1|| for 1/d_m, which rows of norm 1 do not give
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class UpdateSetting:
     """Public parameters of one update.
 
     Raises
@@ -56,7 +56,7 @@ class Setting:
 
     Examples
     --------
-    >>> Setting(features=8, samples=0)
+    >>> UpdateSetting(features=8, samples=0)
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: samples: got 0, expected an integer, at least 1
     """
@@ -70,13 +70,13 @@ class Setting:
 
     def __post_init__(self) -> None:
         for name in ("features", "samples", "parties"):
-            check.integer(name, getattr(self, name), least=1)
+            check.require_integer(name, getattr(self, name), least=1)
         for name in ("penalty", "regulariser_weight", "bound"):
-            check.positive(name, getattr(self, name))
+            check.require_positive(name, getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Instance:
+class UpdateInstance:
     """A pair of designs and a state; shapes in the module docstring."""
 
     design: Array
@@ -87,7 +87,7 @@ class Instance:
     models: Array
 
 
-def published_bound(setting: Setting) -> float:
+def compute_published_lemma1_bound(setting: UpdateSetting) -> float:
     """Return Lemma 1's ``3 / (d_m rho) [lambda c_1 + (1 + M rho) b_1]``, which is no bound.
 
     Source: hu2020, Lemma 1. Its proof takes ``||(D'D)^-1||`` for ``1 / d_m``, which unit rows do
@@ -95,10 +95,10 @@ def published_bound(setting: Setting) -> float:
 
     Examples
     --------
-    >>> round(published_bound(Setting(features=16, samples=32)), 4)
+    >>> round(compute_published_lemma1_bound(UpdateSetting(features=16, samples=32)), 4)
     0.2063
     """
-    return published_sensitivity(
+    return compute_published_sensitivity(
         features=setting.features,
         parties=setting.parties,
         penalty=setting.penalty,
@@ -108,7 +108,7 @@ def published_bound(setting: Setting) -> float:
     )
 
 
-def corrected_bound(setting: Setting) -> float:
+def compute_corrected_lemma1_bound(setting: UpdateSetting) -> float:
     r"""Return a sensitivity of ``D_m x_m`` in L2 norm that holds.
 
         C* = min{ (1/rho + 1 + (M - 1) sqrt(N)) b_1,  2 sqrt(N) b_1 }
@@ -135,9 +135,9 @@ def corrected_bound(setting: Setting) -> float:
 
     Examples
     --------
-    >>> corrected_bound(Setting(features=16, samples=32))
+    >>> compute_corrected_lemma1_bound(UpdateSetting(features=16, samples=32))
     1.1
-    >>> corrected_bound(Setting(features=16, samples=4, penalty=0.1))
+    >>> compute_corrected_lemma1_bound(UpdateSetting(features=16, samples=4, penalty=0.1))
     4.0
     """
     root = math.sqrt(setting.samples)
@@ -145,13 +145,13 @@ def corrected_bound(setting: Setting) -> float:
     return min(diameter, 2 * root) * setting.bound
 
 
-def lemma1(
-    setting: Setting,
+def make_lemma1_sensitivity(
+    setting: UpdateSetting,
     factor: float = 1.0,
     claim: Statement | None = None,
     *,
     convex: bool = False,
-) -> Sensitivity[Instance]:
+) -> Sensitivity[UpdateInstance]:
     """Return Lemma 1 on a setting, its bound multiplied by ``factor``.
 
     ``convex`` is whether subproblems have to be convex enough, as hu2019 has it; its claim is then
@@ -159,46 +159,53 @@ def lemma1(
 
     Examples
     --------
-    >>> lemma = lemma1(Setting(features=2, samples=2, penalty=1.0))
+    >>> lemma = make_lemma1_sensitivity(UpdateSetting(features=2, samples=2, penalty=1.0))
     >>> round(lemma.claimed, 4), lemma.proved
     (3.0015, 2.0)
-    >>> round(lemma1(Setting(features=2, samples=2, penalty=1.0), 2.0).claimed, 4)
+    >>> round(
+    ...     make_lemma1_sensitivity(UpdateSetting(features=2, samples=2, penalty=1.0), 2.0).claimed,
+    ...     4,
+    ... )
     6.003
     """
-    proved = corrected_bound(setting)
+    proved = compute_corrected_lemma1_bound(setting)
     return Sensitivity(
         name="hu2020-lemma1" if claim is None else claim.name,
         source=SOURCE if claim is None else claim.source,
         norm="L2",
         relation=REPLACE_COLUMN.name,
-        claimed=factor * published_bound(setting),
+        claimed=factor * compute_published_lemma1_bound(setting),
         proved=proved,
         proof=PROOF,
         movement=partial(movement, setting),
-        conditions=partial(conditions, setting, convex=convex),
-        words=partial(_words, setting, proved, convex),
+        conditions=partial(compute_update_conditions, setting, convex=convex),
+        words=partial(_format_update_conditions, setting, proved, convex),
         because=lambda instance: _WHY,
-        evidence=partial(_evidence, setting, factor),
+        evidence=partial(_make_update_evidence, setting, factor),
     )
 
 
-def stated(setting: Setting, factor: float) -> dict[str, Any]:
+def get_update_parameters(setting: UpdateSetting, factor: float) -> dict[str, Any]:
     """Return the parameters that a certificate states, as its verifier reads them."""
     return asdict(setting) | {"curvature": CURVATURE, "factor": factor}
 
 
-def _words(setting: Setting, proved: float, convex: bool, instance: Instance) -> str:
+def _format_update_conditions(
+    setting: UpdateSetting, proved: float, convex: bool, instance: UpdateInstance
+) -> str:
     numbers = "; ".join(
         f"{c.name} {c.value:.4g} (at most {c.limit:.4g})"
-        for c in conditions(setting, instance, convex=convex)
+        for c in compute_update_conditions(setting, instance, convex=convex)
     )
     return f"{numbers}; {movement(setting, instance) / proved:.1%} of the proved bound"
 
 
-def _evidence(setting: Setting, factor: float, instance: Instance) -> Evidence:
-    claimed = factor * published_bound(setting)
+def _make_update_evidence(
+    setting: UpdateSetting, factor: float, instance: UpdateInstance
+) -> Evidence:
+    claimed = factor * compute_published_lemma1_bound(setting)
     return Evidence(
-        parameters=stated(setting, factor),
+        parameters=get_update_parameters(setting, factor),
         instance=vars(instance),
         quantities={"bound": claimed, "movement": movement(setting, instance)},
         kind="sensitivity",
@@ -206,18 +213,20 @@ def _evidence(setting: Setting, factor: float, instance: Instance) -> Evidence:
     )
 
 
-def direction(setting: Setting, instance: Instance) -> Array:
+def compute_update_direction(setting: UpdateSetting, instance: UpdateInstance) -> Array:
     """Return ``v = y + rho (sum_{k != m} D_k x~_k - z)``, shape ``(N,)``."""
     gap = instance.models @ instance.others - instance.prediction
     return np.asarray(instance.dual + setting.penalty * gap)
 
 
-def local_model(setting: Setting, design: Array, v: Array) -> Array:
+def local_model(setting: UpdateSetting, design: Array, v: Array) -> Array:
     """Return the minimiser of eq. (6), shape ``(d_m,)``, by singular values of the design.
 
     Examples
     --------
-    >>> local_model(Setting(features=1, samples=1, regulariser_weight=10.0), np.eye(1), np.ones(1))
+    >>> local_model(
+    ...     UpdateSetting(features=1, samples=1, regulariser_weight=10.0), np.eye(1), np.ones(1)
+    ... )
     array([-0.05])
     """
     left, values, right = np.linalg.svd(design, full_matrices=False)
@@ -228,23 +237,23 @@ def local_model(setting: Setting, design: Array, v: Array) -> Array:
 CONVEX = ("convex subproblem", "convex subproblem of the neighbour")
 
 
-def movement(setting: Setting, instance: Instance) -> float:
+def movement(setting: UpdateSetting, instance: UpdateInstance) -> float:
     """Return ``||D x - D' x'||`` in the instance's state."""
-    v = direction(setting, instance)
+    v = compute_update_direction(setting, instance)
     here = instance.design @ local_model(setting, instance.design, v)
     there = instance.neighbour @ local_model(setting, instance.neighbour, v)
     return float(np.linalg.norm(here - there))
 
 
-def conditions(
-    setting: Setting, instance: Instance, *, convex: bool = False
+def compute_update_conditions(
+    setting: UpdateSetting, instance: UpdateInstance, *, convex: bool = False
 ) -> tuple[Condition, ...]:
     """Return Assumption 1 and the neighbour relation as numbers of the instance.
 
     Examples
     --------
     >>> zero = np.zeros(1)
-    >>> one = Instance(
+    >>> one = UpdateInstance(
     ...     design=np.ones((1, 1)),
     ...     neighbour=-np.ones((1, 1)),
     ...     dual=zero,
@@ -252,11 +261,11 @@ def conditions(
     ...     others=np.zeros((0, 1)),
     ...     models=np.zeros(0),
     ... )
-    >>> setting = Setting(features=1, samples=1)
-    >>> [c.name for c in conditions(setting, one) if not c.holds]
+    >>> setting = UpdateSetting(features=1, samples=1)
+    >>> [c.name for c in compute_update_conditions(setting, one) if not c.holds]
     ['close neighbours']
     """
-    v, norm = direction(setting, instance), np.linalg.norm
+    v, norm = compute_update_direction(setting, instance), np.linalg.norm
     differs = (instance.design != instance.neighbour).any(axis=0)
     found = {
         "unit rows": (_off_unit(instance.design), ROUNDING),
@@ -275,7 +284,7 @@ def conditions(
     }
     if convex:
         both = np.stack([instance.design, instance.neighbour])
-        here, there = np.transpose(modulus(setting, both))
+        here, there = np.transpose(compute_design_modulus(setting, both))
         found |= dict(zip(CONVEX, map(tuple, (here, there)), strict=True))
     return tuple(
         Condition(name=name, value=float(value), limit=float(limit))
@@ -283,13 +292,13 @@ def conditions(
     )
 
 
-def modulus(setting: Setting, design: Array) -> tuple[Array, Array]:
+def compute_design_modulus(setting: UpdateSetting, design: Array) -> tuple[Array, Array]:
     """Return twice the largest eigenvalue of D'D and the modulus of (6), for stacked designs.
 
     Examples
     --------
-    >>> setting = Setting(features=1, samples=2, penalty=3.0, regulariser_weight=1.0)
-    >>> modulus(setting, np.ones((1, 2, 1)))
+    >>> setting = UpdateSetting(features=1, samples=2, penalty=3.0, regulariser_weight=1.0)
+    >>> compute_design_modulus(setting, np.ones((1, 2, 1)))
     (array([4.]), array([7.]))
     """
     values: Array = np.linalg.eigvalsh(np.swapaxes(design, -1, -2) @ design).astype(np.float64)
@@ -297,11 +306,11 @@ def modulus(setting: Setting, design: Array) -> tuple[Array, Array]:
     return 2 * values[..., -1], modulus
 
 
-def condition_names(setting: Setting, *, convex: bool = False) -> tuple[str, ...]:
+def condition_names(setting: UpdateSetting, *, convex: bool = False) -> tuple[str, ...]:
     """Return the names of the conditions, read off an instance of zeros."""
     n, k = setting.samples, setting.parties - 1
     design = np.zeros((n, setting.features))
-    zero = Instance(
+    zero = UpdateInstance(
         design=design,
         neighbour=design,
         dual=np.zeros(n),
@@ -309,7 +318,9 @@ def condition_names(setting: Setting, *, convex: bool = False) -> tuple[str, ...
         others=np.zeros((k, n)),
         models=np.zeros(k),
     )
-    return tuple(condition.name for condition in conditions(setting, zero, convex=convex))
+    return tuple(
+        condition.name for condition in compute_update_conditions(setting, zero, convex=convex)
+    )
 
 
 def _off_unit(rows: Array) -> float:

@@ -10,19 +10,19 @@ from fractions import Fraction
 from dpaudit.algorithms.sharing.statements.checks.matrices import (
     Matrix,
     Row,
-    added,
-    column,
+    add_matrices,
+    compute_frobenius_square,
     identity_matrix,
-    inverse,
-    matrix,
-    product,
-    scaled,
-    square,
-    transposed,
+    invert_matrix,
+    make_fraction_column,
+    make_fraction_matrix,
+    multiply_matrices,
+    scale_matrix,
+    transpose_matrix,
 )
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, Vector, total, unknowns, vectors
+from dpaudit.polynomials import Polynomial, Vector, make_unknowns, total, vectors
 
 PENALTY = Fraction(2)  # rho of the run whose messages are read
 
@@ -36,10 +36,10 @@ def margins_by_party() -> tuple[Finding, ...]:
     The inner product of a record and x is the sum of those of their parts, whatever the split.
     """
     features = [f"a{k} x{k}" for k in range(4)]
-    terms = [one * other for one, other in map(unknowns, features)]
+    terms = [one * other for one, other in map(make_unknowns, features)]
     whole = sum(terms[1:], terms[0])
     parts = sum(terms[1:2], terms[0]) + sum(terms[3:], terms[2])
-    return (identity(whole, parts, "four features of two parties"),)
+    return (make_identity_finding(whole, parts, "four features of two parties"),)
 
 
 def copied_variable() -> tuple[Finding, ...]:
@@ -50,12 +50,12 @@ def copied_variable() -> tuple[Finding, ...]:
     ``l(z) = ||z - b||^2 / 2``: (5) at ``z = S`` is the objective of (1).
     """
     s, y, label = vectors("S y b")
-    rho, ridges = unknowns("rho R")
+    rho, ridges = make_unknowns("rho R")
 
     def lagrangian(z: Vector) -> Polynomial:
         return (z - label).square / 2 + ridges + y @ (s - z) + rho / 2 * (s - z).square
 
-    return (identity(lagrangian(s), (s - label).square / 2 + ridges, "z = S"),)
+    return (make_identity_finding(lagrangian(s), (s - label).square / 2 + ridges, "z = S"),)
 
 
 def subtraction() -> tuple[Finding, ...]:
@@ -68,7 +68,7 @@ def subtraction() -> tuple[Finding, ...]:
     pulled = total((own, other, another)) - z
     rest = pulled - own - (other + another - z)
     return (
-        identity(rest.square, rest.square * 0, "three parties"),
+        make_identity_finding(rest.square, rest.square * 0, "three parties"),
         Finding(left=1, relation="<", right=2, instance="vectors of N numbers, M = 2"),
     )
 
@@ -94,10 +94,10 @@ def fewest_messages() -> tuple[Finding, ...]:
 def dual_from_residuals() -> tuple[Finding, ...]:
     """Prove that y need not be pulled: it is ``y^0`` plus rho times the residuals pulled."""
     start, first, second = vectors("y0 r1 r2")
-    (rho,) = unknowns("rho")
+    (rho,) = make_unknowns("rho")
     by_update = (start + rho * first) + rho * second
     rest = by_update - (start + rho * (first + second))
-    return (identity(rest.square, rest.square * 0, "two iterations"),)
+    return (make_identity_finding(rest.square, rest.square * 0, "two iterations"),)
 
 
 def quadratic_program() -> tuple[Finding, ...]:
@@ -108,11 +108,11 @@ def quadratic_program() -> tuple[Finding, ...]:
     as R^d is, for the word to be right.)
     """
     x, y, s, dx = vectors("x y s Dx")
-    weight, rho = unknowns("lambda rho")
+    weight, rho = make_unknowns("lambda rho")
     objective = weight / 2 * x.square + y @ dx + rho / 2 * (s + dx).square
     quadratic = weight / 2 * x.square + rho / 2 * dx.square
     linear = (y + rho * s) @ dx
-    return (identity(objective, quadratic + linear + rho / 2 * s.square, "any x"),)
+    return (make_identity_finding(objective, quadratic + linear + rho / 2 * s.square, "any x"),)
 
 
 def one_scalar_per_sample() -> tuple[Finding, ...]:
@@ -123,8 +123,8 @@ def one_scalar_per_sample() -> tuple[Finding, ...]:
     ``S_i``, one number a sample, however many there are.
     """
     z, y, s = ([f"{name}{i}" for i in range(3)] for name in "zyS")
-    (rho,) = unknowns("rho")
-    zs, ys, sums = (unknowns(" ".join(names)) for names in (z, y, s))
+    (rho,) = make_unknowns("rho")
+    zs, ys, sums = (make_unknowns(" ".join(names)) for names in (z, y, s))
     whole = (
         rho / 2 * sum((b * b - 2 * a * b + a * a for a, b in zip(zs, sums, strict=True)), rho * 0)
     )
@@ -132,7 +132,7 @@ def one_scalar_per_sample() -> tuple[Finding, ...]:
     by_sample = sum(
         (rho / 2 * (b - a) ** 2 - c * a for a, b, c in zip(zs, sums, ys, strict=True)), rho * 0
     )
-    return (identity(whole, by_sample, "three samples, but for the loss"),)
+    return (make_identity_finding(whole, by_sample, "three samples, but for the loss"),)
 
 
 def disclosed_features() -> tuple[Finding, ...]:
@@ -145,9 +145,13 @@ def disclosed_features() -> tuple[Finding, ...]:
     column (1, 1), ``lambda = 1``, ``rho = 2``, the loss is ``||z - (1, 0)||^2 / 2``, and all starts
     at 0. Hidden records would leave a distance above 0.
     """
-    design = matrix([[1, 0], ["3/5", "4/5"]])
-    found = gram_from_messages(*messages_of_a_run((design, column(1, 1)), column(1, 0), 3))
-    distance = square(added(found, scaled(-1, product(design, transposed(design)))))
+    design = make_fraction_matrix([[1, 0], ["3/5", "4/5"]])
+    found = gram_from_messages(
+        *messages_of_a_run((design, make_fraction_column(1, 1)), make_fraction_column(1, 0), 3)
+    )
+    distance = compute_frobenius_square(
+        add_matrices(found, scale_matrix(-1, multiply_matrices(design, transpose_matrix(design))))
+    )
     return (
         Finding(
             left=0,
@@ -167,36 +171,47 @@ def messages_of_a_run(
     All starts at 0, ``lambda = 1``, and the loss is ``||z - target||^2 / 2``. A message answers
     ``v = y + rho (sum_{k != m} D_k x_k - z)``.
     """
-    dual = prediction = scaled(0, target)
+    dual = prediction = scale_matrix(0, target)
     sent = [prediction for _ in designs]
     answered, messages = list[Row](), list[Row]()
     for _ in range(iterations):
         states = [
-            added(dual, scaled(PENALTY, added(*sent, scaled(-1, own), scaled(-1, prediction))))
+            add_matrices(
+                dual,
+                scale_matrix(
+                    PENALTY,
+                    add_matrices(*sent, scale_matrix(-1, own), scale_matrix(-1, prediction)),
+                ),
+            )
             for own in sent
         ]
-        sent = [_message(design, state) for design, state in zip(designs, states, strict=True)]
-        answered.append(transposed(states[0])[0])
-        messages.append(transposed(sent[0])[0])
-        pulled = added(target, dual, *(scaled(PENALTY, each) for each in sent))
-        prediction = scaled(1 / (1 + PENALTY), pulled)
-        dual = added(dual, scaled(PENALTY, added(*sent, scaled(-1, prediction))))
-    return transposed(tuple(answered)), transposed(tuple(messages))
+        sent = [
+            _compute_exact_message(design, state)
+            for design, state in zip(designs, states, strict=True)
+        ]
+        answered.append(transpose_matrix(states[0])[0])
+        messages.append(transpose_matrix(sent[0])[0])
+        pulled = add_matrices(target, dual, *(scale_matrix(PENALTY, each) for each in sent))
+        prediction = scale_matrix(1 / (1 + PENALTY), pulled)
+        dual = add_matrices(
+            dual, scale_matrix(PENALTY, add_matrices(*sent, scale_matrix(-1, prediction)))
+        )
+    return transpose_matrix(tuple(answered)), transpose_matrix(tuple(messages))
 
 
-def _message(design: Matrix, state: Matrix) -> Matrix:
+def _compute_exact_message(design: Matrix, state: Matrix) -> Matrix:
     """Return ``D x`` for the minimiser x of (6)."""
-    gram = scaled(PENALTY, product(transposed(design), design))
-    curved = inverse(added(identity_matrix(len(gram)), gram))
-    return scaled(-1, product(design, curved, transposed(design), state))
+    gram = scale_matrix(PENALTY, multiply_matrices(transpose_matrix(design), design))
+    curved = invert_matrix(add_matrices(identity_matrix(len(gram)), gram))
+    return scale_matrix(-1, multiply_matrices(design, curved, transpose_matrix(design), state))
 
 
 def gram_from_messages(states: Matrix, messages: Matrix) -> Matrix:
     """Return ``D D'`` as the centre computes it from the last N columns of what it knows."""
     size = len(states)
     states, messages = (tuple(row[-size:] for row in each) for each in (states, messages))
-    known = added(states, scaled(PENALTY, messages))  # w
-    return scaled(-1, product(messages, inverse(known)))
+    known = add_matrices(states, scale_matrix(PENALTY, messages))  # w
+    return scale_matrix(-1, multiply_matrices(messages, invert_matrix(known)))
 
 
 def limit_of_admm() -> tuple[Finding, ...]:
@@ -208,7 +223,7 @@ def limit_of_admm() -> tuple[Finding, ...]:
     On one sample, two parties with ``D_m = 1``, squared loss ``(z - 1)^2 / 2`` and ``lambda = 1``:
     ``x_1 = x_2 = 1/3``, and ``y = l'(2/3) = -1/3``.
     """
-    fixed = fixed_point(Fraction(1))
+    fixed = solve_fixed_point(Fraction(1))
     central = Fraction(1, 3)
     return (
         Finding(
@@ -220,17 +235,17 @@ def limit_of_admm() -> tuple[Finding, ...]:
     )
 
 
-def fixed_point(penalty: Fraction) -> Fraction:
+def solve_fixed_point(penalty: Fraction) -> Fraction:
     """Return x of a fixed point of (6), (8) and (9) on that instance, for any rho.
 
     Unknowns x (both parties), z and y: ``x + y + rho (2 x - z) = 0``, ``z - 1 - y - rho (2 x - z) =
     0`` and ``2 x - z = 0``.
     """
-    system = matrix(
+    system = make_fraction_matrix(
         [
             [1 + 2 * penalty, -penalty, 1],
             [-2 * penalty, 1 + penalty, -1],
             [2, -1, 0],
         ]
     )
-    return product(inverse(system), column(0, 1, 0))[0][0]
+    return multiply_matrices(invert_matrix(system), make_fraction_column(0, 1, 0))[0][0]

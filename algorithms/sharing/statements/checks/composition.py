@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns
+from dpaudit.polynomials import make_unknowns
 
 _LOG_BELOW = Fraction(23, 2)  # below ln(10^5), as e^23 < 2.7183^23 < 10^10
 _E_BELOW = Fraction(2718, 1000)
@@ -23,9 +23,11 @@ def growth() -> tuple[Finding, ...]:
     bounds. Of the releases themselves the same holds without a theorem: the first T messages are
     part of the first T + 1, and what is left out of an output tells no more (post-processing).
     """
-    count, rest = unknowns("T a")
+    count, rest = make_unknowns("T a")
     return (
-        identity((count + 1) * rest - count * rest, rest, "a step of T, at a factor a >= 0"),
+        make_identity_finding(
+            (count + 1) * rest - count * rest, rest, "a step of T, at a factor a >= 0"
+        ),
         Finding(left=2 * 19, relation="<", right=2 * 20, instance="2 T under the root, T = 19, 20"),
     )
 
@@ -44,11 +46,11 @@ def composition() -> tuple[Finding, ...]:
     s`` with probability at most ``exp(-2 s^2 / (T (2 epsilon)^2))``, which for ``s = sqrt(2 T
     ln(1/delta')) epsilon`` is delta'.
     """
-    g, q, count, epsilon, log = unknowns("g q T epsilon log")
+    g, q, count, epsilon, log = make_unknowns("g q T epsilon log")
     shift = 2 * count * log * epsilon**2  # s^2
     return (
-        identity(g * q - q, (g - 1) * q, "p - q at its largest"),
-        identity(2 * shift / (count * (2 * epsilon) ** 2), log, "Azuma's exponent"),
+        make_identity_finding(g * q - q, (g - 1) * q, "p - q at its largest"),
+        make_identity_finding(2 * shift / (count * (2 * epsilon) ** 2), log, "Azuma's exponent"),
     )
 
 

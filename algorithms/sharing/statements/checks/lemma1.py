@@ -18,20 +18,20 @@ from fractions import Fraction
 
 from dpaudit.algorithms.sharing.statements.checks.matrices import (
     Matrix,
-    added,
-    column,
+    add_matrices,
+    compute_frobenius_square,
+    compute_inner_product,
     identity_matrix,
-    inner,
-    inverse,
-    matrix,
-    product,
-    scaled,
-    square,
-    transposed,
+    invert_matrix,
+    make_fraction_column,
+    make_fraction_matrix,
+    multiply_matrices,
+    scale_matrix,
+    transpose_matrix,
 )
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns, vectors
+from dpaudit.polynomials import make_unknowns, vectors
 
 _SHORT = (Fraction(12, 13), Fraction(5, 13))  # a unit row with a small second entry
 
@@ -48,44 +48,52 @@ class Update:
 
     def model(self, design: Matrix) -> Matrix:
         """Return the minimiser of eq. (6) on a design."""
-        gram = scaled(self.penalty, product(transposed(design), design))
-        curved = added(scaled(self.weight, identity_matrix(len(gram))), gram)
-        return scaled(-1, product(inverse(curved), transposed(design), self.pull))
+        gram = scale_matrix(self.penalty, multiply_matrices(transpose_matrix(design), design))
+        curved = add_matrices(scale_matrix(self.weight, identity_matrix(len(gram))), gram)
+        return scale_matrix(
+            -1, multiply_matrices(invert_matrix(curved), transpose_matrix(design), self.pull)
+        )
 
     def bracket(self, design: Matrix) -> Matrix:
         """Return ``lambda R'(x) + D'v``, the bracket of the proof, on a design."""
-        return added(
-            scaled(self.weight, self.model(design)), product(transposed(design), self.pull)
+        return add_matrices(
+            scale_matrix(self.weight, self.model(design)),
+            multiply_matrices(transpose_matrix(design), self.pull),
         )
 
     def spread(self, design: Matrix) -> Matrix:
         """Return ``D (rho D'D)^-1``."""
-        gram = scaled(self.penalty, product(transposed(design), design))
-        return product(design, inverse(gram))
+        gram = scale_matrix(self.penalty, multiply_matrices(transpose_matrix(design), design))
+        return multiply_matrices(design, invert_matrix(gram))
 
     @property
     def phi1(self) -> Matrix:
         """Phi_1 of the proof."""
-        change = added(self.bracket(self.there), scaled(-1, self.bracket(self.here)))
-        return product(self.spread(self.here), change)
+        change = add_matrices(self.bracket(self.there), scale_matrix(-1, self.bracket(self.here)))
+        return multiply_matrices(self.spread(self.here), change)
 
     @property
     def phi2(self) -> Matrix:
         """Phi_2 of the proof."""
-        change = added(self.spread(self.there), scaled(-1, self.spread(self.here)))
-        return product(change, self.bracket(self.there))
+        change = add_matrices(self.spread(self.there), scale_matrix(-1, self.spread(self.here)))
+        return multiply_matrices(change, self.bracket(self.there))
 
     @property
     def movement(self) -> Matrix:
         """``D x - D' x'``."""
-        here, there = (product(d, self.model(d)) for d in (self.here, self.there))
-        return added(here, scaled(-1, there))
+        here, there = (multiply_matrices(d, self.model(d)) for d in (self.here, self.there))
+        return add_matrices(here, scale_matrix(-1, there))
 
     @property
     def hypotheses(self) -> tuple[Finding, ...]:
         """Assumption 1 and the neighbours of Definition 1, with b_1 = 1."""
-        state = (square(self.pull) / 4, square(self.pull) / (2 * self.penalty) ** 2)
-        models = (square(self.model(design)) for design in (self.here, self.there))
+        state = (
+            compute_frobenius_square(self.pull) / 4,
+            compute_frobenius_square(self.pull) / (2 * self.penalty) ** 2,
+        )
+        models = (
+            compute_frobenius_square(self.model(design)) for design in (self.here, self.there)
+        )
         return (
             *neighbouring_designs(self.here, self.there),
             Finding(left=max(state), relation="<=", right=1, instance="||y||^2 and ||z||^2"),
@@ -96,9 +104,9 @@ class Update:
 def few_records() -> Update:
     """Return two records, of which the second has the sign of its short entry changed."""
     return Update(
-        here=matrix([[1, 0], _SHORT]),
-        there=matrix([[1, 0], [_SHORT[0], -_SHORT[1]]]),
-        pull=column("-4356/3125", "4394/3125"),
+        here=make_fraction_matrix([[1, 0], _SHORT]),
+        there=make_fraction_matrix([[1, 0], [_SHORT[0], -_SHORT[1]]]),
+        pull=make_fraction_column("-4356/3125", "4394/3125"),
     )
 
 
@@ -106,9 +114,9 @@ def many_records() -> Update:
     """Return that record with four copies of each unit vector: D'D has eigenvalues 4 and 5."""
     copies = [[1, 0]] * 4 + [[0, 1]] * 4
     return Update(
-        here=matrix([_SHORT, *copies]),
-        there=matrix([[_SHORT[0], -_SHORT[1]], *copies]),
-        pull=column(1, *[0] * 8),
+        here=make_fraction_matrix([_SHORT, *copies]),
+        there=make_fraction_matrix([[_SHORT[0], -_SHORT[1]], *copies]),
+        pull=make_fraction_column(1, *[0] * 8),
         weight=Fraction(1, 100),
     )
 
@@ -143,10 +151,10 @@ def interior_stationary_point() -> tuple[Finding, ...]:
     update = few_records()
     return tuple(
         Finding(
-            left=square(
-                added(
-                    product(design, update.model(design)),
-                    product(update.spread(design), update.bracket(design)),
+            left=compute_frobenius_square(
+                add_matrices(
+                    multiply_matrices(design, update.model(design)),
+                    multiply_matrices(update.spread(design), update.bracket(design)),
                 )
             ),
             relation="=",
@@ -164,15 +172,15 @@ def decomposition() -> tuple[Finding, ...]:
     side is ``-A b + A' b'``; ``Phi_1 = A (b' - b)`` and ``Phi_2 = (A' - A) b'``. All are linear in
     the entries of A and A', so it is enough to look at one entry of each and one of b and b'.
     """
-    a, b, other_a, other_b = unknowns("A b A' b'")
+    a, b, other_a, other_b = make_unknowns("A b A' b'")
     left = -a * b + other_a * other_b
     right = a * (other_b - b) + (other_a - a) * other_b
     update = few_records()
-    parts = added(update.phi1, update.phi2, scaled(-1, update.movement))
+    parts = add_matrices(update.phi1, update.phi2, scale_matrix(-1, update.movement))
     return (
-        identity(left, right, "any entries"),
+        make_identity_finding(left, right, "any entries"),
         Finding(
-            left=square(parts),
+            left=compute_frobenius_square(parts),
             relation="=",
             right=0,
             instance="squared norm of Phi_1 + Phi_2 - (D x - D' x') on two records",
@@ -191,7 +199,7 @@ def triangle() -> tuple[Finding, ...]:
     u, v = vectors("u v")
     orthogonal = v * u.square - u * (u @ v)
     return (
-        identity(
+        make_identity_finding(
             orthogonal.square,
             u.square * (u.square * v.square - (u @ v) ** 2),
             "any u and v",
@@ -205,9 +213,9 @@ def phi2_bound() -> tuple[Finding, ...]:
     share = Fraction(2, 2) / update.penalty  # 2 / (d_m rho)
     return (
         Finding(
-            left=square(update.phi2),
+            left=compute_frobenius_square(update.phi2),
             relation="<=",
-            right=share**2 * square(update.bracket(update.there)),
+            right=share**2 * compute_frobenius_square(update.bracket(update.there)),
             instance="||Phi_2||^2, two records, d_m = 2",
         ),
     )
@@ -223,12 +231,12 @@ def bracket_bound() -> tuple[Finding, ...]:
     update = Update(
         here=records.here,
         there=records.there,
-        pull=column("3/5", "4/5"),
+        pull=make_fraction_column("3/5", "4/5"),
         weight=Fraction(1, 100),
     )
     return (
         Finding(
-            left=square(update.bracket(update.there)),
+            left=compute_frobenius_square(update.bracket(update.there)),
             relation="<=",
             right=(update.weight + 1) ** 2,
             instance="||lambda R'(x') + D''y||^2, two records, lambda = 1/100",
@@ -248,7 +256,7 @@ def phi1_bound() -> tuple[Finding, ...]:
     claimed = (update.weight + 1) / 4 / update.penalty
     return (
         Finding(
-            left=square(update.phi1),
+            left=compute_frobenius_square(update.phi1),
             relation="<=",
             right=claimed**2,
             instance="||Phi_1||^2, nine records, least eigenvalue 4",
@@ -269,7 +277,7 @@ def repaired_phi1_bound() -> tuple[Finding, ...]:
     return (
         *triangle(),
         Finding(
-            left=square(update.phi1),
+            left=compute_frobenius_square(update.phi1),
             relation="<=",
             right=bracket**2 / 4 / update.penalty**2,
             instance="||Phi_1||^2, nine records",
@@ -280,7 +288,7 @@ def repaired_phi1_bound() -> tuple[Finding, ...]:
 def norm_of_the_inverse() -> tuple[Finding, ...]:
     """Return ``||(D'D)^-1||`` of two columns, from below by half the trace, and ``1/d_m``."""
     design = few_records().here
-    gram = inverse(product(transposed(design), design))
+    gram = invert_matrix(multiply_matrices(transpose_matrix(design), design))
     return (
         Finding(
             left=(gram[0][0] + gram[1][1]) / 2,
@@ -293,12 +301,12 @@ def norm_of_the_inverse() -> tuple[Finding, ...]:
 
 def others_bound() -> tuple[Finding, ...]:
     """Return ``||D_k x~_k||^2 <= ||x~_k||^2`` for another party with one column of ones."""
-    design, model = column(1, 1), column(1)
+    design, model = make_fraction_column(1, 1), make_fraction_column(1)
     return (
         Finding(
-            left=square(product(design, model)),
+            left=compute_frobenius_square(multiply_matrices(design, model)),
             relation="<=",
-            right=square(model),
+            right=compute_frobenius_square(model),
             instance="||D_k x~_k||^2, two records, D_k = (1, 1)', x~_k = 1",
         ),
     )
@@ -320,19 +328,19 @@ def movement_of_orthogonal_designs() -> tuple[Finding, ...]:
     """
     block, changed = orthogonal_records()
     copies, size, rho = 8, len(block[0]), Fraction(2)
-    gram, cross = (product(transposed(each), block) for each in (block, changed))
-    pulled = scaled(-(1 + rho) / 4, added(scaled(copies - 1, gram), cross))
-    bracket = transposed(pulled)[:1]  # D''v
+    gram, cross = (multiply_matrices(transpose_matrix(each), block) for each in (block, changed))
+    pulled = scale_matrix(-(1 + rho) / 4, add_matrices(scale_matrix(copies - 1, gram), cross))
+    bracket = transpose_matrix(pulled)[:1]  # D''v
     state = 1 + rho  # ||y|| + rho ||z|| = ||v||
     reach = state / rho / 4  # s
-    coordinates = scaled(-1 / (size * rho), bracket)  # x'
+    coordinates = scale_matrix(-1 / (size * rho), bracket)  # x'
     moved = bracket[0][0] + state / 4 * size  # (D''v - D'v)_1
     share = 1 / (size * rho)
     return (
         *neighbouring_designs(block, changed),
         *(_equal_eigenvalues(each, Fraction(size, copies)) for each in (block, changed)),
         Finding(
-            left=max(reach**2, square(coordinates)),
+            left=max(reach**2, compute_frobenius_square(coordinates)),
             relation="<=",
             right=1,
             instance="||x||^2 and ||x'||^2",
@@ -340,7 +348,7 @@ def movement_of_orthogonal_designs() -> tuple[Finding, ...]:
         Finding(
             left=share**2 * bracket[0][0] ** 2,
             relation="<=",
-            right=(2 * share) ** 2 * square(bracket),
+            right=(2 * share) ** 2 * compute_frobenius_square(bracket),
             instance="||Phi_2||^2 and its bound, D'D = 16 I",
         ),
         Finding(
@@ -350,13 +358,13 @@ def movement_of_orthogonal_designs() -> tuple[Finding, ...]:
             instance="||Phi_1||^2 and its bound, D'D = 16 I",
         ),
         Finding(
-            left=square(bracket),
+            left=compute_frobenius_square(bracket),
             relation="<=",
             right=state**2,
             instance="||D''v||^2 and ||v||^2, D'D = 16 I",
         ),
         Finding(
-            left=size * (reach**2 - square(coordinates)),
+            left=size * (reach**2 - compute_frobenius_square(coordinates)),
             relation="<=",
             right=(3 * share * state) ** 2,
             instance="||D x - D' x'||^2 and C^2, N = 256, D'D = 16 I, M = 1, rho = 2",
@@ -378,7 +386,7 @@ def movement_by_the_slope() -> tuple[Finding, ...]:
     size, copies, rho = len(block[0]), 8, Fraction(2)
     slope = -rho * size
     gradient = slope + rho * size  # k + rho D'D x, its first entry; the others are 0
-    apart = added(block, scaled(-1, changed))
+    apart = add_matrices(block, scale_matrix(-1, changed))
     return (
         *neighbouring_designs(block, changed),
         *(_equal_eigenvalues(each, Fraction(size, copies)) for each in (block, changed)),
@@ -387,7 +395,7 @@ def movement_by_the_slope() -> tuple[Finding, ...]:
             left=slope**2, relation="<=", right=0, instance="||lambda R'(x')||^2 and (lambda c_1)^2"
         ),
         Finding(
-            left=square(apart),
+            left=compute_frobenius_square(apart),
             relation="<=",
             right=(3 * (1 + rho) / (size * rho)) ** 2,
             instance="||D x - D' x'||^2 and C^2, N = 256, D'D = 16 I, M = 1, rho = 2, R linear",
@@ -404,17 +412,17 @@ def orthogonal_records() -> tuple[Matrix, Matrix]:
     """
     columns = (0, *range(8, 23))
     signs = [[(-1) ** (i & j).bit_count() for j in columns] for i in range(32)]
-    here = scaled(Fraction(1, 4), matrix(signs))
+    here = scale_matrix(Fraction(1, 4), make_fraction_matrix(signs))
     there = tuple((-row[0], *row[1:]) if i % 8 == 0 else row for i, row in enumerate(here))
     return here, there
 
 
 def neighbouring_designs(here: Matrix, there: Matrix) -> tuple[Finding, ...]:
     """Return what Assumption 1.3 and Definition 1 ask of two designs."""
-    rows = {inner(row, row) for design in (here, there) for row in design}
-    columns = zip(transposed(here), transposed(there), strict=True)
+    rows = {compute_inner_product(row, row) for design in (here, there) for row in design}
+    columns = zip(transpose_matrix(here), transpose_matrix(there), strict=True)
     changed = sum(one != other for one, other in columns)
-    distance = square(added(here, scaled(-1, there)))
+    distance = compute_frobenius_square(add_matrices(here, scale_matrix(-1, there)))
     return (
         Finding(left=Fraction(len(rows - {1})), relation="=", right=0, instance="unit rows"),
         Finding(left=changed, relation="=", right=1, instance="columns that differ"),
@@ -423,8 +431,10 @@ def neighbouring_designs(here: Matrix, there: Matrix) -> tuple[Finding, ...]:
 
 
 def _equal_eigenvalues(design: Matrix, value: Fraction) -> Finding:
-    gram = product(transposed(design), design)
-    apart = square(added(gram, scaled(-value, identity_matrix(len(gram)))))
+    gram = multiply_matrices(transpose_matrix(design), design)
+    apart = compute_frobenius_square(
+        add_matrices(gram, scale_matrix(-value, identity_matrix(len(gram))))
+    )
     return Finding(left=apart, relation="=", right=0, instance=f"||D'D - {value} I||^2")
 
 
@@ -434,10 +444,10 @@ def last_bound() -> tuple[Finding, ...]:
     ``lambda c_1 + ||y|| + rho ||z|| + rho sum_{k != m} ||x~_k||`` rises in each norm; at b_1 it is
     ``lambda c_1 + b_1 + rho b_1 + rho (M - 1) b_1``.
     """
-    weight, curvature, penalty, parties, bound = unknowns("lambda c rho M b")
+    weight, curvature, penalty, parties, bound = make_unknowns("lambda c rho M b")
     left = weight * curvature + bound + penalty * bound + penalty * (parties - 1) * bound
     right = weight * curvature + (1 + parties * penalty) * bound
-    return (identity(left, right, "norms at b_1"),)
+    return (make_identity_finding(left, right, "norms at b_1"),)
 
 
 def repaired_bound() -> tuple[Finding, ...]:
@@ -454,7 +464,9 @@ def repaired_bound() -> tuple[Finding, ...]:
     u, w = vectors("u w")
     half = Fraction(1, 2)
     return (
-        identity((u - half * w).square, w.square / 4 - (w - u) @ u, "the ball, for any u and w"),
+        make_identity_finding(
+            (u - half * w).square, w.square / 4 - (w - u) @ u, "the ball, for any u and w"
+        ),
         *rows_of_norm_one(),
     )
 

@@ -12,48 +12,48 @@ Matrix = tuple[Row, ...]
 ZERO = Fraction(0)
 
 
-def matrix(rows: Iterable[Iterable[Fraction | int | str]]) -> Matrix:
+def make_fraction_matrix(rows: Iterable[Iterable[Fraction | int | str]]) -> Matrix:
     """Return rows of numbers, or of fractions in words, as a matrix.
 
     Examples
     --------
-    >>> matrix([[1, "12/13"]])
+    >>> make_fraction_matrix([[1, "12/13"]])
     ((Fraction(1, 1), Fraction(12, 13)),)
     """
     return tuple(tuple(Fraction(entry) for entry in row) for row in rows)
 
 
-def column(*entries: Fraction | int | str) -> Matrix:
+def make_fraction_column(*entries: Fraction | int | str) -> Matrix:
     """Return a column of these entries."""
-    return matrix([[entry] for entry in entries])
+    return make_fraction_matrix([[entry] for entry in entries])
 
 
-def transposed(a: Matrix) -> Matrix:
+def transpose_matrix(a: Matrix) -> Matrix:
     """Return the transpose."""
     return tuple(zip(*a, strict=True))
 
 
-def product(*factors: Matrix) -> Matrix:
+def multiply_matrices(*factors: Matrix) -> Matrix:
     """Return the product of matrices, from left to right.
 
     Examples
     --------
-    >>> product(matrix([[1, 2]]), column(3, 4))
+    >>> multiply_matrices(make_fraction_matrix([[1, 2]]), make_fraction_column(3, 4))
     ((Fraction(11, 1),),)
     """
     left, *others = factors
     for right in others:
-        columns = transposed(right)
-        left = tuple(tuple(inner(row, each) for each in columns) for row in left)
+        columns = transpose_matrix(right)
+        left = tuple(tuple(compute_inner_product(row, each) for each in columns) for row in left)
     return left
 
 
-def scaled(factor: Fraction | int, a: Matrix) -> Matrix:
+def scale_matrix(factor: Fraction | int, a: Matrix) -> Matrix:
     """Return the matrix with every entry multiplied by a factor."""
     return tuple(tuple(factor * entry for entry in row) for row in a)
 
 
-def added(*terms: Matrix) -> Matrix:
+def add_matrices(*terms: Matrix) -> Matrix:
     """Return the sum of matrices of one shape."""
     return tuple(
         tuple(sum(entries, ZERO) for entries in zip(*rows, strict=True))
@@ -63,10 +63,10 @@ def added(*terms: Matrix) -> Matrix:
 
 def identity_matrix(size: int) -> Matrix:
     """Return the identity."""
-    return matrix([[int(i == j) for j in range(size)] for i in range(size)])
+    return make_fraction_matrix([[int(i == j) for j in range(size)] for i in range(size)])
 
 
-def inverse(a: Matrix) -> Matrix:
+def invert_matrix(a: Matrix) -> Matrix:
     """Return the inverse, by elimination.
 
     Raises
@@ -76,7 +76,7 @@ def inverse(a: Matrix) -> Matrix:
 
     Examples
     --------
-    >>> inverse(matrix([[2, 0], [1, 1]]))[1]
+    >>> invert_matrix(make_fraction_matrix([[2, 0], [1, 1]]))[1]
     (Fraction(-1, 2), Fraction(1, 1))
     """
     size = len(a)
@@ -89,25 +89,25 @@ def inverse(a: Matrix) -> Matrix:
         rows[place] = [entry / rows[place][place] for entry in rows[place]]
         for i in range(size):
             if i != place:
-                rows[i] = _cleared(rows[i], rows[place], place)
+                rows[i] = _clear_pivot_column(rows[i], rows[place], place)
     return tuple(tuple(row[size:]) for row in rows)
 
 
-def square(a: Matrix) -> Fraction:
+def compute_frobenius_square(a: Matrix) -> Fraction:
     """Return the square of the Frobenius norm, of a column that of its length.
 
     Examples
     --------
-    >>> square(column(3, 4))
+    >>> compute_frobenius_square(make_fraction_column(3, 4))
     Fraction(25, 1)
     """
-    return sum((inner(row, row) for row in a), ZERO)
+    return sum((compute_inner_product(row, row) for row in a), ZERO)
 
 
-def inner(u: Sequence[Fraction], v: Sequence[Fraction]) -> Fraction:
+def compute_inner_product(u: Sequence[Fraction], v: Sequence[Fraction]) -> Fraction:
     """Return the inner product."""
     return sum((x * y for x, y in zip(u, v, strict=True)), ZERO)
 
 
-def _cleared(row: list[Fraction], pivot: list[Fraction], place: int) -> list[Fraction]:
+def _clear_pivot_column(row: list[Fraction], pivot: list[Fraction], place: int) -> list[Fraction]:
     return [entry - row[place] * other for entry, other in zip(row, pivot, strict=True)]

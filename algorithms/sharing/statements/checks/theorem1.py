@@ -21,9 +21,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpaudit.algorithms.sharing.statements.checks.lemma1 import neighbouring_designs
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, unknowns, vectors
+from dpaudit.polynomials import Polynomial, make_unknowns, vectors
 
 E_BELOW, E_ABOVE = Fraction(27, 10), Fraction(68, 25)
 E_SQUARED_ABOVE = Fraction(37, 5)
@@ -46,7 +46,11 @@ def loss_of_an_output() -> tuple[Finding, ...]:
     output, here, there = vectors("o Dx D'x'")
     shift = here - there
     noise = output - here
-    return (identity((output - there - noise - shift).square, noise.square * 0, "any output"),)
+    return (
+        make_identity_finding(
+            (output - there - noise - shift).square, noise.square * 0, "any output"
+        ),
+    )
 
 
 def laws_of_the_noise() -> tuple[Finding, ...]:
@@ -124,9 +128,9 @@ def exact_loss() -> tuple[Finding, ...]:
     The density at u is proportional to ``exp(-||u||^2 / (2 sigma^2))``.
     """
     u, w = vectors("u w")
-    (sigma,) = unknowns("sigma")
+    (sigma,) = make_unknowns("sigma")
     loss = ((u + w).square - u.square) / (2 * sigma**2)
-    return (identity(loss, (2 * (u @ w) + w.square) / (2 * sigma**2), "any u and w"),)
+    return (make_identity_finding(loss, (2 * (u @ w) + w.square) / (2 * sigma**2), "any u and w"),)
 
 
 def printed_loss_bound() -> tuple[Finding, ...]:
@@ -164,11 +168,11 @@ def loss_bound() -> tuple[Finding, ...]:
     ``|2 u w + w^2| <= 2 |u| |w| + |w|^2``, which rises in ``|w| <= C``. Put in ``sigma^2 = 2 L C^2
     / epsilon^2``.
     """
-    noise, claimed, log, epsilon = unknowns("u C L epsilon")
+    noise, claimed, log, epsilon = make_unknowns("u C L epsilon")
     variance = 2 * log * claimed**2 / epsilon**2
     left = (2 * noise * claimed + claimed**2) / (2 * variance)
     right = (2 * noise + claimed) * epsilon**2 / (4 * claimed * log)
-    return (identity(left, right, "any noise, C, L and epsilon"),)
+    return (make_identity_finding(left, right, "any noise, C, L and epsilon"),)
 
 
 def length_that_suffices() -> tuple[Finding, ...]:
@@ -176,10 +180,10 @@ def length_that_suffices() -> tuple[Finding, ...]:
 
     The bound rises in ``|u|``, and at that length it is epsilon.
     """
-    claimed, log, epsilon = unknowns("C L epsilon")
+    claimed, log, epsilon = make_unknowns("C L epsilon")
     length = 2 * claimed * log / epsilon - claimed / 2
     bound = (2 * length + claimed) * epsilon**2 / (4 * claimed * log)
-    return (identity(bound, epsilon, "noise of that length"),)
+    return (make_identity_finding(bound, epsilon, "noise of that length"),)
 
 
 def half_of_the_tail() -> tuple[Finding, ...]:
@@ -189,9 +193,9 @@ def half_of_the_tail() -> tuple[Finding, ...]:
     2 p``, so that p is at most ``delta/2`` exactly if (12) holds. ``r = C (4 L - epsilon) / (2
     epsilon)`` is above 0: for ``delta <= 1/2``, ``L > 9/10``, and epsilon is at most 1.
     """
-    tail, delta = unknowns("p delta")
+    tail, delta = make_unknowns("p delta")
     return (
-        identity(2 * tail - delta, 2 * (tail - delta / 2), "p of one side"),
+        make_identity_finding(2 * tail - delta, 2 * (tail - delta / 2), "p of one side"),
         _log_above_nine_tenths(),
         Finding(
             left=Fraction(1),
@@ -209,18 +213,18 @@ def tail_bound() -> tuple[Finding, ...]:
     that of ``u/r`` times the density, whose antiderivative is ``-sigma^2/r`` times the density. At
     r the density is ``exp(-r^2 / (2 sigma^2)) / (sigma sqrt(2 pi))``.
     """
-    sigma, reach, density = unknowns("sigma r density")
+    sigma, reach, density = make_unknowns("sigma r density")
     at_the_end = sigma**2 / reach * density
     return (
-        identity(
+        make_identity_finding(
             at_the_end, (sigma / reach) * (sigma * density), "the integral's end, density at r"
         ),
     )
 
 
-def _exponents() -> tuple[Polynomial, Polynomial]:
+def _build_tail_exponents() -> tuple[Polynomial, Polynomial]:
     """Return ``r^2 / (2 sigma^2)``, and the printed exponent."""
-    claimed, log, epsilon = unknowns("C L epsilon")
+    claimed, log, epsilon = make_unknowns("C L epsilon")
     reach = claimed * (4 * log - epsilon) / (2 * epsilon)
     variance = 2 * log * claimed**2 / epsilon**2
     return reach**2 / (2 * variance), (4 * log - epsilon) ** 2 / (8 * log)
@@ -236,7 +240,7 @@ def printed_exponent() -> tuple[Finding, ...]:
     2``.
     """
     at = {"L": 2, "epsilon": 1, "C": 1}
-    exponent, printed = (each.value(at) for each in _exponents())
+    exponent, printed = (each.value(at) for each in _build_tail_exponents())
     return (
         Finding(
             left=exponent,
@@ -259,11 +263,11 @@ def exponent() -> tuple[Finding, ...]:
 
     ``(4 L - epsilon)^2 / (16 L) = L - epsilon/2 + epsilon^2 / (16 L)``.
     """
-    exact, printed = _exponents()
-    log, epsilon = unknowns("L epsilon")
+    exact, printed = _build_tail_exponents()
+    log, epsilon = make_unknowns("L epsilon")
     return (
-        identity(2 * exact, printed, "twice the exponent"),
-        identity(exact, log - epsilon / 2 + epsilon**2 / (16 * log), "the exponent"),
+        make_identity_finding(2 * exact, printed, "twice the exponent"),
+        make_identity_finding(exact, log - epsilon / 2 + epsilon**2 / (16 * log), "the exponent"),
     )
 
 
@@ -313,11 +317,11 @@ def equation13() -> tuple[Finding, ...]:
     0.935 > s^2/2``, that is where ``delta <= 1.25 exp(-0.935)``: 0.49 is, as ``exp(0.935) = e /
     exp(0.065)`` and ``exp(0.065) >= 1 + 0.065 + 0.065^2/2``.
     """
-    (s,) = unknowns("s")
+    (s,) = make_unknowns("s")
     difference = 2 * s**2 - 2 * s - 1
     least, small = Fraction(1367, 1000), Fraction(65, 1000)
     return (
-        identity(difference, 2 * (s - Fraction(1, 2)) ** 2 - Fraction(3, 2), "any s"),
+        make_identity_finding(difference, 2 * (s - Fraction(1, 2)) ** 2 - Fraction(3, 2), "any s"),
         Finding(left=0, relation="<", right=difference.value({"s": least}), instance="s = 1.367"),
         Finding(left=least**2 / 2, relation="<", right=1 - small, instance="L = s^2/2 and 0.935"),
         Finding(

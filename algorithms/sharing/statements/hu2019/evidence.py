@@ -7,12 +7,12 @@ from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
 _CHECKS = "dpaudit.algorithms.sharing.statements.hu2019.checks"
 
 
-def reference(check: str) -> str:
+def make_check_reference(check: str) -> str:
     """Return the full reference to a check: ``lemmas:slope_is_dual`` is in this paper's folder."""
     return f"{_CHECKS}.{check}"
 
 
-def proof(check: str) -> ProofEvidence:
+def make_hu2019_proof(check: str) -> ProofEvidence:
     """Return a reference to a proof.
 
     Parameters
@@ -22,12 +22,14 @@ def proof(check: str) -> ProofEvidence:
 
     Examples
     --------
-    >>> proof("lemmas:slope_is_dual").check.endswith("hu2019.checks.lemmas:slope_is_dual")
+    >>> make_hu2019_proof("lemmas:slope_is_dual").check.endswith(
+    ...     "hu2019.checks.lemmas:slope_is_dual"
+    ... )
     True
     """
-    return ProofEvidence(reference(check))
+    return ProofEvidence(make_check_reference(check))
 
 
-def counterexample(check: str) -> CounterexampleEvidence:
+def make_hu2019_counterexample(check: str) -> CounterexampleEvidence:
     """Return a reference to a counterexample, likewise."""
-    return CounterexampleEvidence(reference(check))
+    return CounterexampleEvidence(make_check_reference(check))

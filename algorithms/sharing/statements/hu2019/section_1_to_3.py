@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import (
+    make_hu2019_counterexample,
+    make_hu2019_proof,
+)
 from dpaudit.extension.ledger import Consequence, Convention, LedgerRow, OpenQuestion
 
 ROWS = (
@@ -12,7 +15,7 @@ ROWS = (
         statement="A party shares a single value for each sample, which minimises the risk of "
         "leakage and largely prevents its features from being disclosed.",
         standing="gloss",
-        evidence=counterexample("method:column_from_a_message"),
+        evidence=make_hu2019_counterexample("method:column_from_a_message"),
         cause="little sent taken for little told",
         defence="'Largely' compares with sending the features themselves, and section 4 says that "
         "messages may reveal sensitive data.",
@@ -100,7 +103,7 @@ ROWS = (
         "single feature in a party's data.",
         standing="gloss",
         privacy=True,
-        evidence=counterexample("privacy:one_sided_message"),
+        evidence=make_hu2019_counterexample("privacy:one_sided_message"),
         cause="support of the noise",
         defence="It describes what differential privacy is for.",
         answer="Two designs that differ in the sign of one entry have messages in different "
@@ -120,7 +123,7 @@ ROWS = (
         statement="Privacy loss increases as the number of epochs increases.",
         standing="gloss",
         privacy=True,
-        evidence=proof("privacy:more_rounds_cost_more"),
+        evidence=make_hu2019_proof("privacy:more_rounds_cost_more"),
         note="Of the bound (11).",
     ),
     LedgerRow(
@@ -166,7 +169,7 @@ ROWS = (
         place="section 2",
         statement="Y_i in {-1, 1}^N is the label of sample i.",
         standing="definition",
-        evidence=counterexample("method:labels_of_all_samples"),
+        evidence=make_hu2019_counterexample("method:labels_of_all_samples"),
         cause="labels in section 2",
         repair="Y_i in {-1, 1}",
         defence="The context says that a sample has one label.",
@@ -185,7 +188,7 @@ ROWS = (
         place="section 2",
         statement="sum_i l_i(f(D^i; x), Y_i) = sum_i l_i(D^i x, Y_i) = l(sum_m D_m^i x_m).",
         standing="hypothesis",
-        evidence=counterexample("method:free_sample"),
+        evidence=make_hu2019_counterexample("method:free_sample"),
         cause="free index of the loss",
         repair="l(sum_m D_m x_m)",
         defence="Notation is abused, as the text says, and (1) has it right.",
@@ -197,7 +200,7 @@ ROWS = (
         statement="The framework has support vector machines, Lasso, logistic regression and "
         "boosting in it.",
         standing="gloss",
-        evidence=proof("method:same_margins"),
+        evidence=make_hu2019_proof("method:same_margins"),
         note="Of the form (1), in which outputs of a party's own weak learners are its columns for "
         "boosting. Assumption 1.1, a Lipschitz slope, leaves out the hinge loss and "
         "the exponential loss, and with them what section 7 says.",
@@ -208,7 +211,7 @@ ROWS = (
         statement="The risk can be written as l(sum_m D_m x_m) + lambda sum_m R_m(x_m) with x_m in "
         "closed convex sets X_m.",
         standing="proof step",
-        evidence=counterexample("method:compact_form"),
+        evidence=make_hu2019_counterexample("method:compact_form"),
         cause="1/N between the risk and (1)",
         repair="l with the factor 1/N in it",
         defence="l is any loss, and takes up the factor; the text says that its notation is "
@@ -228,7 +231,7 @@ ROWS = (
         place="section 3",
         statement="Each party shares a single value in each iteration.",
         standing="gloss",
-        evidence=counterexample("method:values_in_a_message"),
+        evidence=make_hu2019_counterexample("method:values_in_a_message"),
         cause="a single value for a message",
         repair="a single value for each sample",
         defence="The abstract says 'for each sample'.",
@@ -255,7 +258,7 @@ ROWS = (
         statement="Problem (1) is equivalent to minimising l(z) + lambda sum_m R_m(x_m) subject to "
         "sum_m D_m x_m - z = 0.",
         standing="proof step",
-        evidence=proof("method:split_problem"),
+        evidence=make_hu2019_proof("method:split_problem"),
     ),
     LedgerRow(
         name="hu2019-equation5",
@@ -279,14 +282,14 @@ ROWS = (
         statement="A party obtains sum_{k != m} D_k x_k^t - z^t by subtracting its own D_m x_m^t "
         "from what it pulls.",
         standing="proof step",
-        evidence=proof("method:subtracted_part"),
+        evidence=make_hu2019_proof("method:subtracted_part"),
     ),
     LedgerRow(
         name="hu2019-overhead",
         place="section 3, Algorithm 1, lines 3, 4 and 12",
         statement="This trick reduces communication overhead.",
         standing="gloss",
-        evidence=proof("method:numbers_on_the_way"),
+        evidence=make_hu2019_proof("method:numbers_on_the_way"),
         note="2 N numbers for a party instead of (M + 1) N: (M - 1) N less. A vector of its own "
         "for each party would be as long, but the central node would have to make M of them.",
     ),
@@ -306,7 +309,7 @@ ROWS = (
         place="sections 3 and 5",
         statement="When R_m is the l_2 norm, (6) is a trivial quadratic program.",
         standing="gloss",
-        evidence=counterexample("method:norm_is_no_quadratic"),
+        evidence=make_hu2019_counterexample("method:norm_is_no_quadratic"),
         cause="l_2 norm for its square",
         repair="the squared l_2 norm, with linear constraints or none",
         defence="'l_2 norm regularisation' commonly means the square.",
@@ -320,7 +323,7 @@ ROWS = (
         statement="The cost of (7) is independent of the number of features; it is an optimisation "
         "over one scalar for each sample.",
         standing="gloss",
-        evidence=proof("method:prediction_by_samples"),
+        evidence=make_hu2019_proof("method:prediction_by_samples"),
         note="Given sum_m D_m x_m, for a loss that is a sum over samples.",
     ),
     LedgerRow(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import (
+    make_hu2019_counterexample,
+    make_hu2019_proof,
+)
 from dpaudit.extension.ledger import (
     AuditEvidence,
     Consequence,
@@ -35,7 +38,7 @@ ROWS = (
         place="section 4, after Definition 1",
         statement="When epsilon is small, exp(epsilon) is approximately 1 + epsilon.",
         standing="gloss",
-        evidence=proof("privacy:little_more_than_one"),
+        evidence=make_hu2019_proof("privacy:little_more_than_one"),
     ),
     LedgerRow(
         name="hu2019-any-value",
@@ -45,7 +48,7 @@ ROWS = (
         "it.",
         standing="gloss",
         privacy=True,
-        evidence=counterexample("privacy:entry_of_any_value"),
+        evidence=make_hu2019_counterexample("privacy:entry_of_any_value"),
         cause="unit of Definition 1's distance",
         defence="It is the common explanation, of datasets that are histograms.",
         answer="Here entries are features, and the distance is that of their values: an entry that "
@@ -57,7 +60,7 @@ ROWS = (
         statement="delta allows the guarantee of epsilon to fail with probability delta.",
         standing="gloss",
         privacy=True,
-        evidence=counterexample("privacy:failing_share"),
+        evidence=make_hu2019_counterexample("privacy:failing_share"),
         cause="delta as a probability of failure",
         defence="It is the usual way to say it, and the proof of Theorem 1 goes the direction in "
         "which it is true: failing rarely implies (9).",
@@ -69,7 +72,7 @@ ROWS = (
         place="section 4",
         statement="The shared messages may reveal sensitive data of D_m.",
         standing="gloss",
-        evidence=proof("method:messages_tell_features"),
+        evidence=make_hu2019_proof("method:messages_tell_features"),
     ),
     LedgerRow(
         name="hu2019-equation10",
@@ -86,7 +89,7 @@ ROWS = (
         "sigma_{m,t+1}.",
         standing="theorem",
         privacy=True,
-        evidence=counterexample("privacy:one_sided_message"),
+        evidence=make_hu2019_counterexample("privacy:one_sided_message"),
         cause="support of the noise",
         defence="Theorem 1 says which sigma.",
         answer="No sigma is large enough. The noise on the message, D_m xi, stays in the column "
@@ -131,7 +134,7 @@ ROWS = (
         place="section 4, after Assumption 1",
         statement="Assumption 1.2 is achievable if rho is large enough.",
         standing="gloss",
-        evidence=proof("privacy:achievable_penalty"),
+        evidence=make_hu2019_proof("privacy:achievable_penalty"),
         note="Above max(2 L, max_m (2 sigma_max + lambda L_m)/sigma_min). Without a regulariser it "
         "asks for a rho of at least 2, so that from three parties on (M - 1) rho is above 2, where "
         "Lemma 4 fails.",
@@ -141,7 +144,7 @@ ROWS = (
         place="section 4, Assumption 2.1",
         statement="The feasible set {x, y} and the dual variable z are bounded by b_1.",
         standing="hypothesis",
-        evidence=counterexample("privacy:prediction_beyond_bound"),
+        evidence=make_hu2019_counterexample("privacy:prediction_beyond_bound"),
         cause="bounded iterates",
         defence="It is adopted from the literature, and one may clip.",
         answer="(10) clips nothing, and its noise is Gaussian: z and y, and x~, exceed every bound "
@@ -269,7 +272,7 @@ ROWS = (
         "of exposed results grows linearly in T.",
         standing="gloss",
         privacy=True,
-        evidence=proof("privacy:more_rounds_cost_more"),
+        evidence=make_hu2019_proof("privacy:more_rounds_cost_more"),
     ),
     LedgerRow(
         name="hu2019-fewer-epochs",
@@ -297,7 +300,7 @@ ROWS = (
         "contained as the algorithm converges in a few epochs.",
         standing="gloss",
         privacy=True,
-        evidence=counterexample("privacy:fewer_than_twenty_rounds"),
+        evidence=make_hu2019_counterexample("privacy:fewer_than_twenty_rounds"),
         cause="a bound above the sum",
         defence="With epsilon of a tenth or less an iteration, (11) is small for 20 of them; "
         "and no number is given for 'confined': any finite bound confines.",

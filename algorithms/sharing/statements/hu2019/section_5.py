@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import proof
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import make_hu2019_proof
 from dpaudit.algorithms.sharing.statements.hu2020.experiments import STAND_IN
 from dpaudit.extension.ledger import (
     Consequence,
@@ -31,7 +31,7 @@ ROWS = (
         statement="a9a has 123 features in parts of 66 and 57; gisette has 5000 in parts of 2000, "
         "2000 and 1000.",
         standing="gloss",
-        evidence=proof("method:parts_of_the_data"),
+        evidence=make_hu2019_proof("method:parts_of_the_data"),
     ),
     LedgerRow(
         name="hu2019-wide",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof, reference
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import (
+    make_check_reference,
+    make_hu2019_counterexample,
+    make_hu2019_proof,
+)
 from dpaudit.extension.ledger import AuditEvidence, Convention, LedgerRow
 
 ROWS = (
@@ -27,7 +31,7 @@ ROWS = (
         place="section 7.1, proof of Lemma 2, eq. (13)",
         statement="By the optimality in (7) and by (8), grad l(z^{t+1}) = y^{t+1}.",
         standing="proof step",
-        evidence=proof("lemmas:slope_is_dual"),
+        evidence=make_hu2019_proof("lemmas:slope_is_dual"),
     ),
     LedgerRow(
         name="hu2019-equation14",
@@ -35,7 +39,7 @@ ROWS = (
         statement="||y^{t+1} - y^t||^2 = ||grad l(z^{t+1}) - grad l(z^t)||^2 <= L^2 ||z^{t+1} - "
         "z^t||^2.",
         standing="proof step",
-        evidence=proof("lemmas:dual_moves_less"),
+        evidence=make_hu2019_proof("lemmas:dual_moves_less"),
         note="From t = 1 on.",
     ),
     LedgerRow(
@@ -46,7 +50,7 @@ ROWS = (
         standing="theorem",
         evidence=AuditEvidence("hu2019-lemma3"),
         cause="sign in Lemma 3",
-        repair_check=reference("lemmas:cost_of_parallel_steps"),
+        repair_check=make_check_reference("lemmas:cost_of_parallel_steps"),
         repair="M - 1 times the right side",
         defence="For one or two parties it is true.",
         answer="Three equal steps make 9 - 3 = 6 on the left and 3 on the right.",
@@ -56,14 +60,14 @@ ROWS = (
         place="section 7.1, proof of Lemma 3, first line",
         statement="The left side is a sum of products (p + q)'(p - q).",
         standing="proof step",
-        evidence=proof("lemmas:first_line_of_lemma_3"),
+        evidence=make_hu2019_proof("lemmas:first_line_of_lemma_3"),
     ),
     LedgerRow(
         name="hu2019-lemma3-sign",
         place="section 7.1, proof of Lemma 3, second line",
         statement="It is -sum_m sum_{k != m} (x_k^{t+1} - x_k^t)'(x_m^{t+1} - x_m^t).",
         standing="proof step",
-        evidence=counterexample("lemmas:sign_of_cross_products"),
+        evidence=make_hu2019_counterexample("lemmas:sign_of_cross_products"),
         cause="sign in Lemma 3",
         repair="the sum without the minus",
         defence="None: two equal steps of 1 decide it.",
@@ -75,7 +79,7 @@ ROWS = (
         statement="-sum_m sum_{k != m} u_k'u_m = -||sum_m u_m||^2 + sum_m ||u_m||^2 <= "
         "sum_m ||u_m||^2.",
         standing="proof step",
-        evidence=proof("lemmas:last_lines_of_lemma_3"),
+        evidence=make_hu2019_proof("lemmas:last_lines_of_lemma_3"),
     ),
     LedgerRow(
         name="hu2019-lemma4",
@@ -85,7 +89,7 @@ ROWS = (
         standing="theorem",
         evidence=AuditEvidence("hu2019-lemma4"),
         cause="sign in Lemma 3",
-        repair_check=reference("lemmas:fall_with_the_penalty"),
+        repair_check=make_check_reference("lemmas:fall_with_the_penalty"),
         repair="(M - 1) rho/2 times sigma_max",
         defence="For (M - 1) rho <= 2 it is true.",
         answer="Assumption 1 allows more: without a regulariser rho is at least 2, so that it is "
@@ -96,7 +100,7 @@ ROWS = (
         place="section 7.1, proof of Lemma 4, eq. (16)",
         statement="L^{t+1} - L^t is split at L(x^{t+1}, z^{t+1}; y^t).",
         standing="proof step",
-        evidence=proof("lemmas:two_halves"),
+        evidence=make_hu2019_proof("lemmas:two_halves"),
     ),
     LedgerRow(
         name="hu2019-equation17",
@@ -104,16 +108,16 @@ ROWS = (
         statement="The first part is <y^{t+1} - y^t, sum_m D_m x_m^{t+1} - z^{t+1}> = ||y^{t+1} - "
         "y^t||^2 / rho.",
         standing="proof step",
-        evidence=proof("lemmas:step_of_the_dual"),
+        evidence=make_hu2019_proof("lemmas:step_of_the_dual"),
     ),
     LedgerRow(
         name="hu2019-equation17-equality",
         place="section 7.1, proof of Lemma 4, eq. (17), last equality",
         statement="||y^{t+1} - y^t||^2 / rho = L^2/rho ||z^{t+1} - z^t||^2.",
         standing="proof step",
-        evidence=counterexample("lemmas:smoothness_is_no_equality"),
+        evidence=make_hu2019_counterexample("lemmas:smoothness_is_no_equality"),
         cause="equality for an inequality in (17)",
-        repair_check=reference("lemmas:dual_moves_less"),
+        repair_check=make_check_reference("lemmas:dual_moves_less"),
         repair="<= in place of =",
         defence="It cites Lemma 2, which is an inequality.",
         answer="So do we read it: a misprint.",
@@ -124,7 +128,7 @@ ROWS = (
         statement="The second part is at most the step of x at z^{t+1}, plus the step of z from "
         "x^t to x^{t+1}.",
         standing="proof step",
-        evidence=counterexample("lemmas:order_of_the_blocks"),
+        evidence=make_hu2019_counterexample("lemmas:order_of_the_blocks"),
         cause="order of the blocks in (18)",
         repair="an equality, with x moved at z^t and z at x^{t+1}",
         defence="A proof with the blocks in the right order takes the same steps.",
@@ -136,9 +140,9 @@ ROWS = (
         statement="By Lemma 3 parallel steps cost at most sum_m ||D_m (x_m^{t+1} - x_m^t)||^2 more "
         "than steps one by one.",
         standing="proof step",
-        evidence=counterexample("lemmas:lost_penalty"),
+        evidence=make_hu2019_counterexample("lemmas:lost_penalty"),
         cause="factor rho/2 in (18)",
-        repair_check=reference("lemmas:cost_of_parallel_steps"),
+        repair_check=make_check_reference("lemmas:cost_of_parallel_steps"),
         repair="(M - 1) rho/2 times the sum",
         defence="For rho <= 2 and two parties it is true.",
         answer="The bracket that Lemma 3 is about stands behind rho/2; and for three parties Lemma "
@@ -150,7 +154,7 @@ ROWS = (
         statement="These terms are sum_m (g_m(x_m^{t+1}) - g_m(x_m^t)) + h(z^{t+1}) - h(z^t), with "
         "(12).",
         standing="proof step",
-        evidence=counterexample("lemmas:terms_of_the_subproblems"),
+        evidence=make_hu2019_counterexample("lemmas:terms_of_the_subproblems"),
         cause="order of the blocks in (18)",
         repair="the same, of terms with z^t for x and x^{t+1} for z",
         defence="It is what the right order would give.",
@@ -163,7 +167,7 @@ ROWS = (
         "eigenvalue the brackets are at most -gamma_m/2, -gamma/2 and sigma_max times squared "
         "steps.",
         standing="proof step",
-        evidence=proof("lemmas:steps_of_the_subproblems"),
+        evidence=make_hu2019_proof("lemmas:steps_of_the_subproblems"),
     ),
     LedgerRow(
         name="hu2019-subgradient",
@@ -178,9 +182,9 @@ ROWS = (
         statement="L(x^{t+1}, z^{t+1}; y^t) - L(x^t, z^t; y^t) is at most the bound of Lemma 4 "
         "without L^2/rho.",
         standing="proof step",
-        evidence=counterexample("lemmas:fall_before_the_dual"),
+        evidence=make_hu2019_counterexample("lemmas:fall_before_the_dual"),
         cause="sign in Lemma 3",
-        repair_check=reference("lemmas:fall_with_the_penalty"),
+        repair_check=make_check_reference("lemmas:fall_with_the_penalty"),
         repair="(M - 1) rho/2 times sigma_max",
         defence="As of Lemma 4.",
         answer="Three parties with one column 1 each, at rho = 2, fall by 14/27 where 50/27 is "
@@ -202,9 +206,9 @@ ROWS = (
         place="section 7.1, proof of Lemma 5, eq. (20)",
         statement="The augmented Lagrangian has the term rho/2 ||D_m x_m^{t+1} - z^{t+1}||^2.",
         standing="proof step",
-        evidence=counterexample("lemmas:sum_left_out"),
+        evidence=make_hu2019_counterexample("lemmas:sum_left_out"),
         cause="sum left out of (20)",
-        repair_check=reference("lemmas:bounded_below"),
+        repair_check=make_check_reference("lemmas:bounded_below"),
         repair="rho/2 ||sum_m D_m x_m^{t+1} - z^{t+1}||^2",
         defence="(5) has the sum.",
         answer="So do we read it: a misprint. With it (20) is proved, in the row below.",
@@ -215,14 +219,14 @@ ROWS = (
         statement="L^{t+1} >= the objective at x^{t+1} + (rho - L)/2 ||sum_m D_m x_m^{t+1} - "
         "z^{t+1}||^2, which is bounded below.",
         standing="proof step",
-        evidence=proof("lemmas:bounded_below"),
+        evidence=make_hu2019_proof("lemmas:bounded_below"),
     ),
     LedgerRow(
         name="hu2019-decreasing",
         place="section 7.1, proof of Lemma 5, end",
         statement="By Assumption 1.2 and Lemma 4 the augmented Lagrangian is decreasing.",
         standing="proof step",
-        evidence=counterexample("lemmas:rising_lagrangian"),
+        evidence=make_hu2019_counterexample("lemmas:rising_lagrangian"),
         cause="sign in Lemma 3",
         defence="As of Lemma 4.",
         answer="Three parties with one column 1 each, at rho = 2, make it rise by 8/81.",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import (
+    make_hu2019_counterexample,
+    make_hu2019_proof,
+)
 from dpaudit.extension.ledger import AuditEvidence, Consequence, LedgerRow
 
 _PARALLEL = "The proof of the sequential algorithm has them right, and where steps of x vanish "
@@ -27,7 +30,7 @@ ROWS = (
         place="section 7.1, Part 1, last two sentences; Part 2, first sentence",
         statement="Where steps of z tend to 0, so do those of y, by Lemma 2, and the gap, by (8).",
         standing="proof step",
-        evidence=proof("limit_points:steps_follow"),
+        evidence=make_hu2019_proof("limit_points:steps_follow"),
     ),
     LedgerRow(
         name="hu2019-stationary-limits",
@@ -35,7 +38,7 @@ ROWS = (
         statement="Every limit point is stationary: sum_m D_m x_m* = z*, grad l(z*) = y*, and x_m* "
         "is optimal for y*.",
         standing="theorem",
-        evidence=counterexample("limit_points:gap_of_a_limit_point"),
+        evidence=make_hu2019_counterexample("limit_points:gap_of_a_limit_point"),
         cause="sign in Lemma 3",
         defence="It follows where steps tend to 0.",
         answer="They do not: a run from zero has the limit point x_m = 2, z = 15/7 with the gap "
@@ -46,7 +49,7 @@ ROWS = (
         place="section 7.1, Part 2, eq. (21)",
         statement="grad l(z^{t+1}) - y^t + rho (z^{t+1} - sum_m D_m x_m^{t+1}) = 0.",
         standing="proof step",
-        evidence=proof("lemmas:slope_is_dual"),
+        evidence=make_hu2019_proof("lemmas:slope_is_dual"),
     ),
     LedgerRow(
         name="hu2019-limit-slope",
@@ -64,7 +67,7 @@ ROWS = (
         statement="By optimality in (6), <x_m - x_m^{t+1}, lambda eta_m + D_m'y^t + rho "
         "D_m'(sum_{k <= m} D_k x_k^{t+1} + sum_{k > m} D_k x_k^t - z^t)> >= 0 on X_m.",
         standing="proof step",
-        evidence=counterexample("limit_points:sequential_conditions"),
+        evidence=make_hu2019_counterexample("limit_points:sequential_conditions"),
         cause="conditions of a sequential update",
         repair="D_k x_k^t for every k other than m",
         defence=_PARALLEL,
@@ -76,7 +79,7 @@ ROWS = (
         statement="As R_m is convex, lambda R_m(x_m) - lambda R_m(x_m^{t+1}) plus the product of "
         "(22) without eta is not negative on X_m.",
         standing="proof step",
-        evidence=counterexample("limit_points:sequential_conditions"),
+        evidence=make_hu2019_counterexample("limit_points:sequential_conditions"),
         cause="conditions of a sequential update",
         repair="D_k x_k^t for every k other than m",
         defence=_PARALLEL,
@@ -88,7 +91,7 @@ ROWS = (
         statement="In the limit lambda R_m(x_m) - lambda R_m(x_m*) + <x_m - x_m*, D_m'y*> >= 0 on "
         "X_m.",
         standing="proof step",
-        evidence=counterexample("limit_points:products_of_a_limit_point"),
+        evidence=make_hu2019_counterexample("limit_points:products_of_a_limit_point"),
         cause="sign in Lemma 3",
         defence="It follows where steps of x tend to 0.",
         answer="They do not: at the limit point x_m = 2 the product with x_m = -2 is -288/7.",
@@ -99,14 +102,14 @@ ROWS = (
         statement="(24) is equivalent to lambda R_m(x) + <y*, D_m x> >= lambda R_m(x_m*) + <y*, "
         "D_m x_m*> on X_m.",
         standing="proof step",
-        evidence=proof("limit_points:rewritten_products"),
+        evidence=make_hu2019_proof("limit_points:rewritten_products"),
     ),
     LedgerRow(
         name="hu2019-equation26",
         place="section 7.1, Part 2, eq. (26)",
         statement="Likewise (22) with lambda grad R_m, where R_m is smooth and not convex.",
         standing="proof step",
-        evidence=counterexample("limit_points:sequential_conditions_of_nonconvex"),
+        evidence=make_hu2019_counterexample("limit_points:sequential_conditions_of_nonconvex"),
         cause="conditions of a sequential update",
         repair="D_k x_k^t for every k other than m",
         defence=_PARALLEL,
@@ -118,7 +121,7 @@ ROWS = (
         statement="If every X_m is compact, the iterates converge to the set Z* of stationary "
         "points.",
         standing="theorem",
-        evidence=counterexample("limit_points:distance_of_bounded_models"),
+        evidence=make_hu2019_counterexample("limit_points:distance_of_bounded_models"),
         cause="sign in Lemma 3",
         defence="It follows from Parts 1 and 2.",
         answer="A run from zero with models in [-2, 2] alternates for ever, and stays at least 8/7 "
@@ -129,7 +132,7 @@ ROWS = (
         place="section 7.1, Part 3, first paragraph",
         statement="If every X_m is compact, the sequences of x, z and y have limit points.",
         standing="proof step",
-        evidence=proof("limit_points:bounded_iterates"),
+        evidence=make_hu2019_proof("limit_points:bounded_iterates"),
         note="Of z the text has it from Part 1, which is refuted; it holds without.",
     ),
     LedgerRow(
@@ -154,7 +157,7 @@ ROWS = (
         statement="If the sequence does not converge to Z*, this subsequence has a distance from "
         "Z* that tends to some gamma > 0.",
         standing="proof step",
-        evidence=counterexample("limit_points:subsequence_that_stays"),
+        evidence=make_hu2019_counterexample("limit_points:subsequence_that_stays"),
         cause="choice of the subsequence in Part 3",
         repair="a subsequence that stays gamma away, and a convergent one of that",
         defence="The argument is a common one, and the subsequence may be chosen first.",
@@ -172,7 +175,7 @@ ROWS = (
         place="section 7.1, Part 3, eq. (30)",
         statement="The distance to Z* is at most that to a point of Z*.",
         standing="proof step",
-        evidence=proof("limit_points:distance_to_a_set"),
+        evidence=make_hu2019_proof("limit_points:distance_to_a_set"),
     ),
     LedgerRow(
         name="hu2019-equation31",
@@ -180,7 +183,7 @@ ROWS = (
         statement="So from J(gamma) on the subsequence is within gamma/2 of Z*, which contradicts "
         "(28).",
         standing="proof step",
-        evidence=counterexample("limit_points:distance_of_a_subsequence"),
+        evidence=make_hu2019_counterexample("limit_points:distance_of_a_subsequence"),
         cause="sign in Lemma 3",
         defence="Of a limit point in Z* it follows from (29) and (30), as a contradiction.",
         answer="Without Part 2 the limit point need not be in Z*, and there is none: every second "

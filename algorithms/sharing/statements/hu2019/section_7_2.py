@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof, reference
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import (
+    make_check_reference,
+    make_hu2019_counterexample,
+    make_hu2019_proof,
+)
 from dpaudit.extension.ledger import AuditEvidence, LedgerRow
 
 _INTERIOR = "Where X_m is the whole space, or its constraint is not active, it is true."
@@ -14,7 +18,7 @@ ROWS = (
         statement="By optimality in (6), 0 is in lambda dR_m(x_m^{t+1}) + D'y^t + ..., and "
         "x_m^{t+1} = prox_{lambda R_m}[x_m^{t+1} - D'y^t - ...].",
         standing="proof step",
-        evidence=counterexample("rate:fixed_point_with_constraint"),
+        evidence=make_hu2019_counterexample("rate:fixed_point_with_constraint"),
         cause="gradient zero at a border",
         repair="prox of lambda R_m and the indicator of X_m, with D_m'y^t",
         defence=_INTERIOR,
@@ -27,9 +31,9 @@ ROWS = (
         statement="||x_m^t - prox[x_m^t - grad_{x_m}(L - lambda R)]|| <= 2 ||x_m^t - x_m^{t+1}|| + "
         "rho ||D_m'D_m (x_m^{t+1} - x_m^t)||.",
         standing="proof step",
-        evidence=counterexample("rate:prox_step_with_constraint"),
+        evidence=make_hu2019_counterexample("rate:prox_step_with_constraint"),
         cause="gradient zero at a border",
-        repair_check=reference("rate:prox_steps"),
+        repair_check=make_check_reference("rate:prox_steps"),
         repair="prox of lambda R_m and the indicator of X_m",
         defence=_INTERIOR,
         answer="At rest on the border of X_m the right side is 0 and the left is not.",
@@ -40,14 +44,14 @@ ROWS = (
         statement="By the triangle inequality, and as prox does not expand distances, (33) follows "
         "from (32).",
         standing="proof step",
-        evidence=proof("rate:prox_steps"),
+        evidence=make_hu2019_proof("rate:prox_steps"),
     ),
     LedgerRow(
         name="hu2019-equation34",
         place="section 7.2, eq. (34)",
         statement="For a smooth R_m, lambda grad R_m(x_m^{t+1}) + D'y^t + rho D_m'(...) = 0.",
         standing="proof step",
-        evidence=counterexample("rate:slope_with_constraint"),
+        evidence=make_hu2019_counterexample("rate:slope_with_constraint"),
         cause="gradient zero at a border",
         repair="-(...) in the normal cone of X_m, with D_m'y^t",
         defence=_INTERIOR,
@@ -59,7 +63,7 @@ ROWS = (
         statement="So ||grad_{x_m} L^t|| <= L_m ||x_m^{t+1} - x_m^t|| + rho ||D_m'D_m (x_m^{t+1} - "
         "x_m^t)||.",
         standing="proof step",
-        evidence=counterexample("rate:lost_weight"),
+        evidence=make_hu2019_counterexample("rate:lost_weight"),
         cause="lambda left out of (35)",
         repair="lambda L_m",
         defence="The line before has lambda.",
@@ -70,9 +74,9 @@ ROWS = (
         place="section 7.2, eq. (36), its two equalities",
         statement="||grad_z L^t|| = ||l(z^t) - y^t + rho (z^t - sum_m D_m x_m^t)||.",
         standing="proof step",
-        evidence=counterexample("rate:loss_for_its_slope"),
+        evidence=make_hu2019_counterexample("rate:loss_for_its_slope"),
         cause="l for its slope in (36)",
-        repair_check=reference("rate:slope_by_prediction"),
+        repair_check=make_check_reference("rate:slope_by_prediction"),
         repair="grad l(z^t)",
         defence="The display before has grad l.",
         answer="So do we read it: a misprint.",
@@ -83,14 +87,14 @@ ROWS = (
         statement="||grad_z L^t|| <= (L + rho) ||z^{t+1} - z^t|| + rho sum_m ||D_m (x_m^{t+1} - "
         "x_m^t)||.",
         standing="proof step",
-        evidence=proof("rate:slope_by_prediction"),
+        evidence=make_hu2019_proof("rate:slope_by_prediction"),
     ),
     LedgerRow(
         name="hu2019-equation37",
         place="section 7.2, eq. (37)",
         statement="||sum_m D_m x_m^t - z^t|| = ||y^{t+1} - y^t|| / rho <= L/rho ||z^{t+1} - z^t||.",
         standing="proof step",
-        evidence=counterexample("rate:gap_one_step_early"),
+        evidence=make_hu2019_counterexample("rate:gap_one_step_early"),
         cause="index in (37)",
         repair="y^t - y^{t-1} and z^t - z^{t-1}",
         defence="(38) can be had without it.",
@@ -102,9 +106,9 @@ ROWS = (
         statement="There is C_1 > 0 with V^t <= C_1 (||z^{t+1} - z^t||^2 + sum_m ||x_m^{t+1} - "
         "x_m^t||^2).",
         standing="proof step",
-        evidence=counterexample("rate:residual_at_rest"),
+        evidence=make_hu2019_counterexample("rate:residual_at_rest"),
         cause="gradient zero at a border",
-        repair_check=reference("rate:residual_by_steps"),
+        repair_check=make_check_reference("rate:residual_by_steps"),
         repair="V^t with prox of lambda R_m and the indicator of X_m, from t = 1 on",
         defence=_INTERIOR,
         answer="At rest on the border of X_m the right side is 0, and V^t, as (33) has it, is not. "
@@ -118,9 +122,9 @@ ROWS = (
         statement="By Lemma 4 L^t - L^{t+1} >= C_2 (||z^{t+1} - z^t||^2 + sum_m ||x_m^{t+1} - "
         "x_m^t||^2), C_2 = min(sum_m gamma_m/2, gamma/2 - L^2/rho).",
         standing="proof step",
-        evidence=counterexample("rate:fall_by_the_constant"),
+        evidence=make_hu2019_counterexample("rate:fall_by_the_constant"),
         cause="constant C_2",
-        repair_check=reference("rate:falls_and_steps"),
+        repair_check=make_check_reference("rate:falls_and_steps"),
         repair="C_2 = min(min_m (gamma_m - (M - 1) rho sigma_max)/2, gamma/2 - L^2/rho), where it "
         "is positive",
         defence="Some constant is all that the proof needs.",
@@ -132,7 +136,7 @@ ROWS = (
         place="section 7.2, eq. (40)",
         statement="V^t <= C_1/C_2 (L^t - L^{t+1}), whose brackets are not printed.",
         standing="proof step",
-        evidence=counterexample("rate:residual_by_fall"),
+        evidence=make_hu2019_counterexample("rate:residual_by_fall"),
         cause="sign in Lemma 3",
         defence="Where Lemma 4 is true, with the right C_2, it follows.",
         answer="Where the augmented Lagrangian rises the right side is negative.",
@@ -142,7 +146,7 @@ ROWS = (
         place="section 7.2, eq. (41)",
         statement="sum_{t <= T} V^t <= C_1/C_2 (L^1 - L^{T+1}) <= C_1/C_2 (L^1 - f).",
         standing="proof step",
-        evidence=counterexample("rate:sum_of_residuals"),
+        evidence=make_hu2019_counterexample("rate:sum_of_residuals"),
         cause="sign in Lemma 3",
         defence="As of (40).",
         answer="V^t grows like the squares of the steps, and the right side does not.",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import (
+    make_hu2019_counterexample,
+    make_hu2019_proof,
+)
 from dpaudit.extension.ledger import (
     Consequence,
     Convention,
@@ -20,7 +23,7 @@ ROWS = (
         statement="By optimality D_m x_m = -D_m (rho D_m'D_m)^-1 [lambda R_m'(x_m) + D_m'y^t + rho "
         "D_m'(sum_{k != m} D_k x~_k - z)].",
         standing="proof step",
-        evidence=counterexample("sensitivity:message_at_constraint"),
+        evidence=make_hu2019_counterexample("sensitivity:message_at_constraint"),
         cause="gradient zero at a border",
         repair="the same, where the constraint x_m in X_m is not active",
         defence="X_m may be so large that it is not.",
@@ -31,7 +34,7 @@ ROWS = (
         place="section 7.3, second display, Phi_1, Phi_2, eq. (43)",
         statement="The difference of the two messages is Phi_1 + Phi_2.",
         standing="proof step",
-        evidence=proof("sensitivity:message_in_two_parts"),
+        evidence=make_hu2019_proof("sensitivity:message_in_two_parts"),
         note="Given the first display.",
     ),
     LedgerRow(
@@ -55,7 +58,7 @@ ROWS = (
         statement="||Phi_2|| <= 2/(d_m rho) ||lambda R_m' + D_m''y^t + rho D_m''(sum - z)||.",
         standing="proof step",
         privacy=True,
-        evidence=counterexample("sensitivity:second_part"),
+        evidence=make_hu2019_counterexample("sensitivity:second_part"),
         cause="norm of the inverse",
         defence="For designs with orthogonal columns of length sqrt(d_m) it is true.",
         answer="Rows of length 1 do not make columns orthogonal: two rows that are nearly parallel "
@@ -82,7 +85,7 @@ ROWS = (
         statement="The bracket is at most lambda ||R_m''|| + ||y^t|| + rho ||sum - z||.",
         standing="proof step",
         privacy=True,
-        evidence=counterexample("sensitivity:projected_dual"),
+        evidence=make_hu2019_counterexample("sensitivity:projected_dual"),
         cause="spectral norm of the design",
         defence="Given its first term it is true for designs of spectral norm at most 1.",
         answer="Rows of length 1 give a spectral norm of up to sqrt(N). By this step alone Lemma 1 "
@@ -97,7 +100,7 @@ ROWS = (
         statement="||Phi_1|| <= ||(D_m'D_m)^-1|| / rho [lambda ||R_m''|| + ||y^t|| + rho ||sum - "
         "z||].",
         standing="proof step",
-        evidence=counterexample("sensitivity:first_part"),
+        evidence=make_hu2019_counterexample("sensitivity:first_part"),
         cause="spectral norm of the design",
         defence="It is true for designs of spectral norm at most 1, and models at most 1 apart.",
         answer="It drops ||D_m||: D_m (D_m'D_m)^-1 has the norm 1/sqrt(sigma_min), which is more "
@@ -111,7 +114,7 @@ ROWS = (
         statement="||(D_m'D_m)^-1|| = 1/d_m.",
         standing="proof step",
         privacy=True,
-        evidence=counterexample("sensitivity:inverse_of_a_design"),
+        evidence=make_hu2019_counterexample("sensitivity:inverse_of_a_design"),
         cause="norm of the inverse",
         defence="For D_m'D_m = d_m I it is true.",
         answer="With rows of length 1 the mean eigenvalue of D_m'D_m is N/d_m, and the least may "
@@ -136,7 +139,7 @@ ROWS = (
         place="section 7.3, last display, second inequality",
         statement="||sum_{k != m} D_k x~_k - z|| <= ||z|| + sum_{k != m} ||x~_k||.",
         standing="proof step",
-        evidence=counterexample("sensitivity:message_of_others"),
+        evidence=make_hu2019_counterexample("sensitivity:message_of_others"),
         cause="spectral norm of the design",
         defence="It is true for designs of spectral norm at most 1.",
         answer="A column of four ones sends twice its model.",
@@ -148,7 +151,7 @@ ROWS = (
         place="section 7.3, last display, last inequality",
         statement="With norms of at most b_1 the bracket is at most lambda c_1 + (1 + M rho) b_1.",
         standing="proof step",
-        evidence=proof("sensitivity:sum_of_bounds"),
+        evidence=make_hu2019_proof("sensitivity:sum_of_bounds"),
         note="x~ has noise, so that no b_1 holds for it: see Assumption 2.1.",
     ),
     LedgerRow(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof, reference
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import (
+    make_check_reference,
+    make_hu2019_counterexample,
+    make_hu2019_proof,
+)
 from dpaudit.extension.ledger import Consequence, LedgerRow
 
 ROWS = (
@@ -11,7 +15,7 @@ ROWS = (
         place="section 7.4, first display",
         statement="The privacy loss of D_m x~_m is |ln P(D_m xi)/P(D_m' xi)|.",
         standing="proof step",
-        evidence=counterexample("noise:loss_without_means"),
+        evidence=make_hu2019_counterexample("noise:loss_without_means"),
         cause="means left out of the privacy loss",
         repair="the ratio at values of the noise that differ by the difference of the means",
         defence="The next display has the difference of the means.",
@@ -23,7 +27,7 @@ ROWS = (
         statement="D_m xi and D_m' xi are both sampled from N(0, sigma^2).",
         standing="proof step",
         privacy=True,
-        evidence=counterexample("privacy:variance_of_a_message"),
+        evidence=make_hu2019_counterexample("privacy:variance_of_a_message"),
         cause="support of the noise",
         defence="Along the column space the variance is sigma^2 in every direction.",
         answer="Across it there is none, and the neighbour has another column space: the two laws "
@@ -36,7 +40,7 @@ ROWS = (
         statement="The loss is |2 xi ||Delta|| + ||Delta||^2| / (2 sigma^2), Delta the difference "
         "of the messages.",
         standing="proof step",
-        evidence=counterexample("noise:product_of_a_number"),
+        evidence=make_hu2019_counterexample("noise:product_of_a_number"),
         cause="noise of N entries taken for one number",
         repair="2 <D_m xi, Delta> + ||Delta||^2",
         defence="The component of the noise along Delta is all that enters, and it is a number.",
@@ -48,7 +52,7 @@ ROWS = (
         place="section 7.4, second display, the inequality",
         statement="With ||Delta|| <= C it is at most |2 D_m xi C + C^2| / (2 sigma^2).",
         standing="proof step",
-        evidence=counterexample("noise:noise_below_zero"),
+        evidence=make_hu2019_counterexample("noise:noise_below_zero"),
         cause="display of the loss bound",
         repair="2 |D_m xi| C + C^2",
         defence="Only large noise matters in what follows.",
@@ -60,7 +64,7 @@ ROWS = (
         place="section 7.4, second display and after it",
         statement="sigma^2 = C^2 2 ln(1.25/sigma) / epsilon^2.",
         standing="proof step",
-        evidence=counterexample("noise:logarithm_of_sigma"),
+        evidence=make_hu2019_counterexample("noise:logarithm_of_sigma"),
         cause="sigma for delta in the logarithm",
         repair="ln(1.25/delta)",
         defence="Theorem 1 has delta.",
@@ -73,7 +77,7 @@ ROWS = (
         statement="That is |(2 D_m xi + C) epsilon^2 / (4 C ln(1.25/delta))|, at most epsilon for "
         "|D_m xi| <= r = 2 C ln(1.25/delta)/epsilon - C/2.",
         standing="proof step",
-        evidence=proof("noise:cancelled_bound"),
+        evidence=make_hu2019_proof("noise:cancelled_bound"),
         note="With delta in the logarithm.",
     ),
     LedgerRow(
@@ -81,9 +85,9 @@ ROWS = (
         place="section 7.4, eq. (44)",
         statement="P(|D_m xi| >= r) <= delta.",
         standing="proof step",
-        evidence=counterexample("noise:tail_of_a_vector"),
+        evidence=make_hu2019_counterexample("noise:tail_of_a_vector"),
         cause="noise of N entries taken for one number",
-        repair_check=reference("noise:half_of_the_tail"),
+        repair_check=make_check_reference("noise:half_of_the_tail"),
         repair="the component of D_m xi along a direction",
         defence="Of one entry, or of one component, it is true for delta <= 2/5.",
         answer="D_m xi has d_m entries in its column space, and its length exceeds r too often "
@@ -94,7 +98,7 @@ ROWS = (
         place="section 7.4, after eq. (44), and after eq. (45)",
         statement="P(D_m xi >= r) <= delta/2, which leads to (44).",
         standing="proof step",
-        evidence=proof("noise:half_of_the_tail"),
+        evidence=make_hu2019_proof("noise:half_of_the_tail"),
         note="Of one component, for delta <= 2/5 ('small'), with delta in r's logarithm (the "
         "slip is counted in hu2019-theorem1-logarithm), and by another way than the text's.",
     ),
@@ -103,7 +107,7 @@ ROWS = (
         place="section 7.4, the tail bound of the normal law",
         statement="P(D_m xi > r) <= sigma/(r sqrt(2 pi)) exp(-r^2/(2 sigma^2)).",
         standing="proof step",
-        evidence=proof("noise:normal_tail"),
+        evidence=make_hu2019_proof("noise:normal_tail"),
     ),
     LedgerRow(
         name="hu2019-exponent",
@@ -111,7 +115,7 @@ ROWS = (
         statement="At r that is C sqrt(2 ln(1.25/delta)) / (r sqrt(2 pi) epsilon) times "
         "exp(-(4 ln(1.25/delta) - epsilon)^2 / (8 ln(1.25/delta))).",
         standing="proof step",
-        evidence=counterexample("noise:exponent_of_the_tail"),
+        evidence=make_hu2019_counterexample("noise:exponent_of_the_tail"),
         cause="exponent of the Gaussian tail",
         repair="16 ln(1.25/delta) in the denominator",
         defence="The result, delta/2, is right all the same.",
@@ -123,7 +127,7 @@ ROWS = (
         place="section 7.4, eq. (45)",
         statement="For small delta and epsilon <= 1 the factor before exp is below 1/sqrt(2 pi).",
         standing="proof step",
-        evidence=proof("noise:factor_of_the_tail"),
+        evidence=make_hu2019_proof("noise:factor_of_the_tail"),
         note="For delta <= 2/5, with delta in the logarithm.",
     ),
     LedgerRow(
@@ -132,7 +136,7 @@ ROWS = (
         statement="By (45), -(4 ln(1.25/sigma) - epsilon)^2 / (8 ln(1.25/sigma)) < ln(sqrt(2 "
         "pi) delta/2).",
         standing="proof step",
-        evidence=proof("noise:logarithm_of_the_tail"),
+        evidence=make_hu2019_proof("noise:logarithm_of_the_tail"),
         note="With delta for sigma, a misprint that hu2019-theorem1-logarithm counts, and for "
         "delta <= 2/5; not 'by (45)', though; and with 16, the right exponent, it is false.",
     ),
@@ -142,7 +146,7 @@ ROWS = (
         statement="A_1 has |D_m xi| <= exp(ln(sqrt(2 pi) delta/2)) / sqrt(2 pi), A_2 the rest, so "
         "that A_2 has probability at most delta.",
         standing="proof step",
-        evidence=counterexample("noise:event_of_small_noise"),
+        evidence=make_hu2019_counterexample("noise:event_of_small_noise"),
         cause="threshold of A_2",
         repair="r in place of that number",
         defence="r is what the proof has shown it of.",

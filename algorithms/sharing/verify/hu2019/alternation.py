@@ -14,8 +14,11 @@ the same inequality. So models alternate, and steps of z tend to ``2 rho ||S|| /
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import Problem, square
-from dpaudit.errors import Shown
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
+    CertificateProblem,
+    compute_column_square,
+)
+from dpaudit.errors import VerbatimText
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Matrix, Real, largest, smallest, sqrt, total, vector
 
@@ -23,7 +26,7 @@ ALTERNATING = "alternating models"
 _LONGEST = 400  # iterations
 
 
-def alternated(document: Document, problem: Problem) -> Outcome:
+def verify_alternating_run(document: Document, problem: CertificateProblem) -> Outcome:
     """Return every assumption, how long the last step of z is, and the limit of these steps.
 
     Raises
@@ -35,16 +38,19 @@ def alternated(document: Document, problem: Problem) -> Outcome:
     last = document.count("last")
     if not 3 <= last <= _LONGEST:
         raise document.refused("parameters.last", last, f"from 3 to {_LONGEST}")
-    models, predictions = _run(problem, a, last)
-    steps = [sqrt(square(after - before)) for before, after in (predictions[:2], predictions[-2:])]
+    models, predictions = _run_bounded_models(problem, a, last)
+    steps = [
+        sqrt(compute_column_square(after - before))
+        for before, after in (predictions[:2], predictions[-2:])
+    ]
     if not steps[0] > 0:
-        raise document.refused("instance", Shown("a z that does not move"), "a step")
-    signs = [_sign(document, x, a) for x in models]
-    reached = _reached(problem, models)
+        raise document.refused("instance", VerbatimText("a z that does not move"), "a step")
+    signs = [_read_corner_sign(document, x, a) for x in models]
+    reached = _sum_scaled_designs(problem, models)
     rho, c = problem.rho, problem.weight
-    limit = 2 * rho * sqrt(square(reached)) / (2 * c + rho)
+    limit = 2 * rho * sqrt(compute_column_square(reached)) / (2 * c + rho)
     value = steps[1] / steps[0]
-    margin = _margin(problem, a, signs, reached, predictions[-1])
+    margin = _compute_alternation_margin(problem, a, signs, reached, predictions[-1])
     return Outcome(
         assumptions=problem.assumptions()
         | {"reached by an iteration": (2, 2), ALTERNATING: (1, margin)},
@@ -59,38 +65,47 @@ def alternated(document: Document, problem: Problem) -> Outcome:
     )
 
 
-def _run(problem: Problem, a: Real, last: int) -> tuple[list[Real], list[Matrix]]:
+def _run_bounded_models(
+    problem: CertificateProblem, a: Real, last: int
+) -> tuple[list[Real], list[Matrix]]:
     """Return the last models, and z after every iteration."""
     rho, c, ridge = problem.rho, problem.weight, problem.ridge
     labels = vector(problem.labels)
     models, z, y = [Real(0)] * len(problem.designs), 0 * labels, 0 * labels
     predictions = []
     for _ in range(last):
-        gap = _reached(problem, models) - z
+        gap = _sum_scaled_designs(problem, models) - z
         models = [
-            _nearest(x - (ridge * x + _dot(d, y + rho * gap)) / (ridge + rho * square(d)), a)
+            _clip_to_half_width(
+                x
+                - (ridge * x + _multiply_columns(d, y + rho * gap))
+                / (ridge + rho * compute_column_square(d)),
+                a,
+            )
             for d, x in zip(problem.designs, models, strict=True)
         ]
-        reached = _reached(problem, models)
+        reached = _sum_scaled_designs(problem, models)
         z = (y + rho * reached + c * labels) * (1 / (c + rho))
         y = y + rho * (reached - z)
         predictions.append(z)
     return models, predictions
 
 
-def _nearest(point: Real, a: Real) -> Real:
+def _clip_to_half_width(point: Real, a: Real) -> Real:
     return smallest((largest((point, -a)), a))
 
 
-def _sign(document: Document, x: Real, a: Real) -> int:
+def _read_corner_sign(document: Document, x: Real, a: Real) -> int:
     if x == a:
         return 1
     if x == -a:
         return -1
-    raise document.refused("instance", Shown("a model inside its interval"), "one at an end")
+    raise document.refused("instance", VerbatimText("a model inside its interval"), "one at an end")
 
 
-def _margin(problem: Problem, a: Real, signs: list[int], reached: Matrix, z: Matrix) -> Real:
+def _compute_alternation_margin(
+    problem: CertificateProblem, a: Real, signs: list[int], reached: Matrix, z: Matrix
+) -> Real:
     """Return the least left side of the inequality over its right side."""
     rho, c, ridge = problem.rho, problem.weight, problem.ridge
     labels = vector(problem.labels)
@@ -99,16 +114,16 @@ def _margin(problem: Problem, a: Real, signs: list[int], reached: Matrix, z: Mat
     found = []
     for sign, design in zip(signs, problem.designs, strict=True):
         spread = total(abs(d) * b for d, b in zip(design.entries(), reach, strict=True))
-        left = ridge * a + rho * sign * _dot(design, reached)
-        left -= c * abs(_dot(design, labels)) + abs(rho - c) * spread
-        found.append(left / (2 * a * (ridge + rho * square(design))))
+        left = ridge * a + rho * sign * _multiply_columns(design, reached)
+        left -= c * abs(_multiply_columns(design, labels)) + abs(rho - c) * spread
+        found.append(left / (2 * a * (ridge + rho * compute_column_square(design))))
     return smallest(found)
 
 
-def _reached(problem: Problem, models: list[Real]) -> Matrix:
+def _sum_scaled_designs(problem: CertificateProblem, models: list[Real]) -> Matrix:
     parts = [x * design for design, x in zip(problem.designs, models, strict=True)]
     return sum(parts[1:], parts[0])
 
 
-def _dot(one: Matrix, other: Matrix) -> Real:
+def _multiply_columns(one: Matrix, other: Matrix) -> Real:
     return (one.T * other)[0, 0]

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpaudit.algorithms.sharing.verify.hu2019.alternation import alternated
-from dpaudit.algorithms.sharing.verify.hu2019.growth import grown
+from dpaudit.algorithms.sharing.verify.hu2019.alternation import verify_alternating_run
+from dpaudit.algorithms.sharing.verify.hu2019.growth import verify_growing_run
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
-    Problem,
-    State,
+    CertificateProblem,
+    CertificateState,
+    compute_column_square,
     problem_of,
-    square,
 )
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, sqrt
@@ -36,15 +36,15 @@ def recompute(document: Document) -> Outcome:
         document.choice("loss", "squared")
         if document.count("features") != 1:
             raise document.refused("parameters.features", document.count("features"), "1")
-        return alternated(document, problem_of(document))
-    return grown(
+        return verify_alternating_run(document, problem_of(document))
+    return verify_growing_run(
         document, "last step of z over the first", _last_over_first, "they do not tend to 0"
     )
 
 
-def _last_over_first(_: Problem, states: Sequence[State]) -> Real:
+def _last_over_first(_: CertificateProblem, states: Sequence[CertificateState]) -> Real:
     first, last = (
-        sqrt(square(after.prediction - before.prediction))
+        sqrt(compute_column_square(after.prediction - before.prediction))
         for before, after in (states[:2], states[-2:])
     )
     return last / first

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpaudit.algorithms.sharing.verify.hu2019.growth import grown
+from dpaudit.algorithms.sharing.verify.hu2019.growth import verify_growing_run
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
-    Problem,
-    State,
-    lagrangian,
-    square,
+    CertificateProblem,
+    CertificateState,
+    compute_column_square,
+    compute_lagrangian_real,
 )
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, largest, smallest, total, vector
@@ -33,7 +33,7 @@ def recompute(document: Document) -> Outcome:
         A parameter is outside its domain, an array does not have the shape they say, or the stated
         number is no eigenvalue that the step has.
     """
-    return grown(
+    return verify_growing_run(
         document,
         "T times the least V^t over C (L^1 - f)",
         _least_residual,
@@ -41,12 +41,16 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _least_residual(problem: Problem, states: Sequence[State]) -> Real:
-    least = smallest(residual(problem, state) for state in states)
-    return len(states) * least / (constant(problem) * lagrangian(problem, states[0]))
+def _least_residual(problem: CertificateProblem, states: Sequence[CertificateState]) -> Real:
+    least = smallest(compute_sharing_residual(problem, state) for state in states)
+    return (
+        len(states)
+        * least
+        / (compute_equation42_constant(problem) * compute_lagrangian_real(problem, states[0]))
+    )
 
 
-def residual(problem: Problem, state: State) -> Real:
+def compute_sharing_residual(problem: CertificateProblem, state: CertificateState) -> Real:
     """Return V^t: squared gradients of the augmented Lagrangian, and the squared gap."""
     parts = [design * x for design, x in zip(problem.designs, state.models, strict=True)]
     gap = sum(parts[1:], parts[0]) - state.prediction
@@ -54,13 +58,13 @@ def residual(problem: Problem, state: State) -> Real:
     entries = zip(state.prediction.entries(), problem.labels, strict=True)
     slopes = vector(problem.weight * problem.loss.slope(z, b) for z, b in entries)
     models = (
-        square(problem.ridge * x + design.T * pull)
+        compute_column_square(problem.ridge * x + design.T * pull)
         for design, x in zip(problem.designs, state.models, strict=True)
     )
-    return total(models) + square(slopes - pull) + square(gap)
+    return total(models) + compute_column_square(slopes - pull) + compute_column_square(gap)
 
 
-def constant(problem: Problem) -> Real:
+def compute_equation42_constant(problem: CertificateProblem) -> Real:
     """Return ``C_1 / C_2``."""
     rho, smooth, tops = problem.rho, problem.smoothness, [top for _, top in problem.spectra]
     shared = (len(tops) + 1) * (1 + 1 / rho**2)

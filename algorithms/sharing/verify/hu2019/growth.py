@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
-    Problem,
-    State,
-    advanced,
-    audited_step,
+    CertificateProblem,
+    CertificateState,
     problem_of,
+    run_sharing_iteration,
+    run_to_audited_step,
 )
-from dpaudit.errors import Shown
+from dpaudit.errors import VerbatimText
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Matrix, Real, identity, smallest
 
@@ -31,10 +31,12 @@ _NEAR = 1e-9  # relative, of the eigenvalue and the number that is stated
 _MOST = 60  # entries of a step
 _LONGEST = 400  # iterations
 
-Measure = Callable[[Problem, Sequence[State]], Real]
+Measure = Callable[[CertificateProblem, Sequence[CertificateState]], Real]
 
 
-def grown(document: Document, quantity: str, measure: Measure, conclusion: str) -> Outcome:
+def verify_growing_run(
+    document: Document, quantity: str, measure: Measure, conclusion: str
+) -> Outcome:
     """Return every assumption, by how much steps grow, and a number of the run.
 
     Parameters
@@ -73,7 +75,7 @@ def grown(document: Document, quantity: str, measure: Measure, conclusion: str) 
     ... )
     >>> def count(_, states):
     ...     return Real(len(states))
-    >>> found = grown(document, "states", count, "they grow")
+    >>> found = verify_growing_run(document, "states", count, "they grow")
     >>> round(float(found.quantities["growth"]), 6), float(found.quantities["ratio"])
     (0.75, 6.0)
     """
@@ -83,13 +85,13 @@ def grown(document: Document, quantity: str, measure: Measure, conclusion: str) 
     if m * d + n > _MOST:
         raise document.refused("parameters.parties", m, f"at most {_MOST} entries of a step")
     problem, factor = problem_of(document), document.positive("factor")
-    low, high = _enclosure(document)
-    before, after = audited_step(document, problem)
-    moves, step = linear_map(problem), _step(before, after)
+    low, high = _enclose_eigenvalue(document)
+    before, after = run_to_audited_step(document, problem)
+    moves, step = linear_map(problem), _flatten_state_step(before, after)
     _require_eigenvalue(document, moves, low, high)
     _require_part(document, moves, step, Real(low.ball.union(high.ball)))
     rate = smallest((abs(low), abs(high)))
-    value = measure(problem, _run(document, problem, (before, after)))
+    value = measure(problem, _run_growing_states(document, problem, (before, after)))
     return Outcome(
         assumptions=problem.assumptions()
         | {"reached by an iteration": (2, document.count("iteration")), GROWING: (1, rate)},
@@ -100,25 +102,27 @@ def grown(document: Document, quantity: str, measure: Measure, conclusion: str) 
     )
 
 
-def _run(document: Document, problem: Problem, step: tuple[State, State]) -> list[State]:
+def _run_growing_states(
+    document: Document, problem: CertificateProblem, step: tuple[CertificateState, CertificateState]
+) -> list[CertificateState]:
     """Return the states from the one before the audited iteration to the last one."""
     first, last = document.count("iteration"), document.count("last")
     if not first <= last <= _LONGEST:
         raise document.refused("parameters.last", last, f"from iteration {first} to {_LONGEST}")
     states = list(step)
     for _ in range(first, last):
-        states.append(advanced(problem, states[-1]))
+        states.append(run_sharing_iteration(problem, states[-1]))
     return states
 
 
-def _enclosure(document: Document) -> tuple[Real, Real]:
+def _enclose_eigenvalue(document: Document) -> tuple[Real, Real]:
     stated = document.number("parameters", "eigenvalue")
     if stated == 0:
         raise document.refused("parameters.eigenvalue", stated, "another number than 0")
     return Real(stated) * (1 - Real(_NEAR)), Real(stated) * (1 + Real(_NEAR))
 
 
-def linear_map(problem: Problem) -> Matrix:
+def linear_map(problem: CertificateProblem) -> Matrix:
     """Return A: by (6), (7) and (8), with ``y = c (z - b)``."""
     rho, c = problem.rho, problem.weight
     n, d, m = problem.designs[0].rows, problem.designs[0].cols, len(problem.designs)
@@ -141,7 +145,7 @@ def linear_map(problem: Problem) -> Matrix:
     return Matrix(rows)
 
 
-def _step(before: State, after: State) -> list[Real]:
+def _flatten_state_step(before: CertificateState, after: CertificateState) -> list[Real]:
     models = zip(after.models, before.models, strict=True)
     pairs = [*models, (after.prediction, before.prediction)]
     return [entry for new, old in pairs for entry in (new - old).entries()]
@@ -165,4 +169,6 @@ def _require_part(document: Document, moves: Matrix, step: list[Real], mu: Real)
         bordered = [[*shifted.row(i), step[i]] for i in range(size)] + [[*unit, Real(0)]]
         if not Matrix(bordered).det().ball.contains(0):
             return
-    raise document.refused("instance", Shown("a start whose steps do not grow"), "one that grows")
+    raise document.refused(
+        "instance", VerbatimText("a start whose steps do not grow"), "one that grows"
+    )

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from dpaudit.errors import Shown
+from dpaudit.errors import VerbatimText
 from dpaudit.verification import Document
 from dpaudit.verification.reals import (
     Matrix,
@@ -39,7 +39,7 @@ _DEPENDENT = 1e-25
 
 
 @dataclass(frozen=True)
-class Loss:
+class LossFunctions:
     """A loss of one sample: value and slope, and its curvatures."""
 
     value: Callable[[Real, Real], Real]
@@ -48,13 +48,13 @@ class Loss:
     least_curvature: Callable[[], Number]
 
 
-def _logistic(z: Real, b: Real) -> Real:
+def _compute_logistic_real(z: Real, b: Real) -> Real:
     """Return ``log(1 + exp(-b z))``, however large z is."""
     m = b * z
     return largest((-m, 0)) + log(1 + exp(-abs(m)))
 
 
-def _hinge(z: Real, b: Real) -> Real:
+def _compute_smoothed_hinge_real(z: Real, b: Real) -> Real:
     """Return (1 - m)^2 / 2 for margins m from 0 to 1, and what continues it linearly below 0."""
     m = b * z
     return largest((1 - largest((m, 0)), 0)) ** 2 / 2 - smallest((m, 0))
@@ -64,32 +64,41 @@ def _hinge_slope(z: Real, b: Real) -> Real:
     return -b * smallest((largest((1 - b * z, 0)), 1))
 
 
-def _wrong(z: Real, b: Real) -> Real:
+def _compute_wrong_probability(z: Real, b: Real) -> Real:
     return sigmoid(-b * z)
 
 
-def _steepest() -> Real:
+def _get_steepest_curvature() -> Real:
     return 1 / (6 * sqrt(3))
 
 
 LOSSES = {
-    "squared": Loss(lambda z, b: (z - b) ** 2 / 2, lambda z, b: z - b, lambda: 1, lambda: 1),
-    "logistic": Loss(_logistic, lambda z, b: -b * _wrong(z, b), lambda: Real(1) / 4, lambda: 0),
-    "smoothed-hinge": Loss(_hinge, _hinge_slope, lambda: 1, lambda: 0),
-    "sigmoid": Loss(
-        _wrong,
-        lambda z, b: -b * _wrong(z, b) * (1 - _wrong(z, b)),
-        _steepest,
-        lambda: -_steepest(),
+    "squared": LossFunctions(
+        lambda z, b: (z - b) ** 2 / 2, lambda z, b: z - b, lambda: 1, lambda: 1
+    ),
+    "logistic": LossFunctions(
+        _compute_logistic_real,
+        lambda z, b: -b * _compute_wrong_probability(z, b),
+        lambda: Real(1) / 4,
+        lambda: 0,
+    ),
+    "smoothed-hinge": LossFunctions(
+        _compute_smoothed_hinge_real, _hinge_slope, lambda: 1, lambda: 0
+    ),
+    "sigmoid": LossFunctions(
+        _compute_wrong_probability,
+        lambda z, b: -b * _compute_wrong_probability(z, b) * (1 - _compute_wrong_probability(z, b)),
+        _get_steepest_curvature,
+        lambda: -_get_steepest_curvature(),
     ),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class CertificateProblem:
     """Public parameters and data of a certificate."""
 
-    loss: Loss
+    loss: LossFunctions
     weight: Real
     rho: Real
     ridge: Real
@@ -137,7 +146,7 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
+class CertificateState:
     """Models of all parties, prediction and dual variable."""
 
     models: list[Matrix]
@@ -145,11 +154,11 @@ class State:
     dual: Matrix
 
 
-def problem_of(document: Document) -> Problem:
+def problem_of(document: Document) -> CertificateProblem:
     """Return the problem, or raise `DataError` naming what is wrong."""
     m, n, d = (document.count(name) for name in ("parties", "samples", "features"))
     weight, rho = document.positive("loss_weight", "penalty")
-    problem = Problem(
+    problem = CertificateProblem(
         loss=LOSSES[document.choice("loss", *LOSSES)],
         weight=weight,
         rho=rho,
@@ -163,69 +172,71 @@ def problem_of(document: Document) -> Problem:
     return problem
 
 
-def audited_step(document: Document, problem: Problem) -> tuple[State, State]:
+def run_to_audited_step(
+    document: Document, problem: CertificateProblem
+) -> tuple[CertificateState, CertificateState]:
     """Return the states before and after the audited iteration, run from the start."""
     iteration = document.count("iteration")
     if iteration > MOST_ITERATIONS:
         raise document.refused("parameters.iteration", iteration, f"at most {MOST_ITERATIONS}")
-    _solvable(document, problem)
+    _require_solvable_designs(document, problem)
     m, n, d = (document.count(name) for name in ("parties", "samples", "features"))
-    after = State(
+    after = CertificateState(
         models=[vector(model) for model in document.array("models", (m, d))],
         prediction=vector(document.array("prediction", (n,))),
         dual=vector(document.array("dual", (n,))),
     )
     before = after
     for _ in range(iteration):
-        before, after = after, advanced(problem, after)
+        before, after = after, run_sharing_iteration(problem, after)
     return before, after
 
 
-def _solvable(document: Document, problem: Problem) -> None:
+def _require_solvable_designs(document: Document, problem: CertificateProblem) -> None:
     """Refuse blocks of columns that nearly depend on one another."""
     for (_, top), modulus in zip(problem.spectra, problem.moduli, strict=True):
         if modulus <= _DEPENDENT * (problem.ridge + problem.rho * top):
             raise document.refused(
-                "instance.designs", Shown("a block of dependent columns"), "full column rank"
+                "instance.designs", VerbatimText("a block of dependent columns"), "full column rank"
             )
 
 
-def advanced(problem: Problem, state: State) -> State:
+def run_sharing_iteration(problem: CertificateProblem, state: CertificateState) -> CertificateState:
     """Return the state after one iteration."""
     parts = [design * x for design, x in zip(problem.designs, state.models, strict=True)]
-    rho, gap = problem.rho, _total(parts) - state.prediction
+    rho, gap = problem.rho, _sum_matrices(parts) - state.prediction
     models = []
     for design, part in zip(problem.designs, parts, strict=True):
         curvature = problem.ridge * identity(design.cols) + rho * (design.T * design)
         pull = state.dual + rho * (gap - part)
         models.append(curvature.solve(-(design.T * pull)))
-    reached = _total([design * x for design, x in zip(problem.designs, models, strict=True)])
+    reached = _sum_matrices([design * x for design, x in zip(problem.designs, models, strict=True)])
     linear = state.dual + rho * reached
     pairs = zip(linear.entries(), problem.labels, strict=True)
-    prediction = vector(_minimiser(problem, a, b) for a, b in pairs)
-    return State(models=models, prediction=prediction, dual=linear - rho * prediction)
+    prediction = vector(_find_prediction_minimiser(problem, a, b) for a, b in pairs)
+    return CertificateState(models=models, prediction=prediction, dual=linear - rho * prediction)
 
 
-def lagrangian(problem: Problem, state: State) -> Real:
+def compute_lagrangian_real(problem: CertificateProblem, state: CertificateState) -> Real:
     """Return the augmented Lagrangian (5)."""
     pairs = zip(state.prediction.entries(), problem.labels, strict=True)
     parts = [design * x for design, x in zip(problem.designs, state.models, strict=True)]
-    gap = _total(parts) - state.prediction
+    gap = _sum_matrices(parts) - state.prediction
     kept = problem.weight * total(problem.loss.value(z, b) for z, b in pairs)
-    kept += problem.ridge / 2 * total(square(x) for x in state.models)
-    return kept + (state.dual.T * gap)[0, 0] + problem.rho / 2 * square(gap)
+    kept += problem.ridge / 2 * total(compute_column_square(x) for x in state.models)
+    return kept + (state.dual.T * gap)[0, 0] + problem.rho / 2 * compute_column_square(gap)
 
 
-def square(column: Matrix) -> Real:
+def compute_column_square(column: Matrix) -> Real:
     """Return the squared Euclidean length."""
     return total(entry**2 for entry in column.entries())
 
 
-def _total(parts: list[Matrix]) -> Matrix:
+def _sum_matrices(parts: list[Matrix]) -> Matrix:
     return sum(parts[1:], parts[0])
 
 
-def _minimiser(problem: Problem, linear: Real, label: Real) -> Real:
+def _find_prediction_minimiser(problem: CertificateProblem, linear: Real, label: Real) -> Real:
     """Return the solution of (7); its left side rises by at least ``gamma(rho)``."""
 
     def slope(z: Real) -> Real:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpaudit.algorithms.sharing.verify.hu2020.lemma1 import recompute as without_convexity
-from dpaudit.algorithms.sharing.verify.hu2020.update import neighbours
+from dpaudit.algorithms.sharing.verify.hu2020.update import read_neighbour_designs
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Matrix, Number, Real, largest, smallest
 
@@ -45,16 +45,16 @@ def recompute(document: Document) -> Outcome:
     (2.0, 2.0)
     """
     found = without_convexity(document)
-    design, other, _ = neighbours(document)
+    design, other, _ = read_neighbour_designs(document)
     rho, lam = document.positive("penalty", "regulariser_weight")
     convex: dict[str, tuple[Number, Number]] = {
-        "convex subproblem": _modulus(design, rho, lam),
-        "convex subproblem of the neighbour": _modulus(other, rho, lam),
+        "convex subproblem": _compute_convexity_modulus(design, rho, lam),
+        "convex subproblem of the neighbour": _compute_convexity_modulus(other, rho, lam),
     }
     return replace(found, assumptions={**found.assumptions, **convex})
 
 
-def _modulus(design: Matrix, rho: Real, lam: Real) -> tuple[Real, Real]:
+def _compute_convexity_modulus(design: Matrix, rho: Real, lam: Real) -> tuple[Real, Real]:
     """Return twice the largest eigenvalue of D'D, and the modulus of (6)."""
     values = (design.T * design).eigenvalues()
     return 2 * largest(values), lam + rho * smallest(values)

@@ -5,8 +5,12 @@ The claim is ``||y^{t+1} - y^t||^2 <= factor L^2 ||z^{t+1} - z^t||^2``, as publi
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import audited_step, problem_of, square
-from dpaudit.errors import Shown
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
+    compute_column_square,
+    problem_of,
+    run_to_audited_step,
+)
+from dpaudit.errors import VerbatimText
 from dpaudit.verification import Document, Outcome
 
 
@@ -42,24 +46,25 @@ def recompute(document: Document) -> Outcome:
     document.require_kind("property")
     problem = problem_of(document)
     factor = document.positive("factor")
-    before, after = audited_step(document, problem)
-    moved = square(after.dual - before.dual)
-    centre = square(after.prediction - before.prediction)
+    before, after = run_to_audited_step(document, problem)
+    moved = compute_column_square(after.dual - before.dual)
+    centre = compute_column_square(after.prediction - before.prediction)
     if centre == 0:
-        raise document.refused("instance", Shown("a z that does not move"), "a step")
+        raise document.refused("instance", VerbatimText("a z that does not move"), "a step")
     bound = factor * problem.smoothness**2 * centre
     iteration = document.count("iteration")
     return Outcome(
         assumptions=problem.assumptions(),
         quantities={"movement": moved, "bound": bound, "ratio": moved / bound},
         summary=f"in iteration {iteration} ||dy||^2 is {float(moved):.6g} where {float(bound):.6g} "
-        f"{_claimed(float(factor))}, {float(moved / bound):.6g} times as much{_first(iteration)}",
+        f"{_format_claimed_multiple(float(factor))}, {float(moved / bound):.6g} times as "
+        f"much{_format_first_iteration_note(iteration)}",
     )
 
 
-def _first(iteration: int) -> str:
+def _format_first_iteration_note(iteration: int) -> str:
     return " (y before it is the start's, not yet a slope)" if iteration == 1 else ""
 
 
-def _claimed(factor: float) -> str:
+def _format_claimed_multiple(factor: float) -> str:
     return "is claimed" if factor == 1 else f"is {factor:g} times what is claimed"

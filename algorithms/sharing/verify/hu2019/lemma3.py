@@ -44,12 +44,18 @@ def recompute(document: Document) -> Outcome:
         for name in ("before", "after")
     )
     z = [Real(entry) for entry in document.array("z", (d,))]
-    start = _square(_less(_sum(before), z))
-    left = _square(_less(_sum(after), z)) - start
+    start = _compute_real_square(_subtract_real_vectors(_sum_real_rows(before), z))
+    left = _compute_real_square(_subtract_real_vectors(_sum_real_rows(after), z)) - start
     for m in range(parties):
         alone = [*before[:m], after[m], *before[m + 1 :]]
-        left -= _square(_less(_sum(alone), z)) - start
-    moved = sum((_square(_less(a, b)) for a, b in zip(after, before, strict=True)), Real(0))
+        left -= _compute_real_square(_subtract_real_vectors(_sum_real_rows(alone), z)) - start
+    moved = sum(
+        (
+            _compute_real_square(_subtract_real_vectors(a, b))
+            for a, b in zip(after, before, strict=True)
+        ),
+        Real(0),
+    )
     if moved.ball.is_zero():
         raise document.refused("instance.after", "what was before", "a step")
     multiple = parties - 1 if version == "corrected" else 1
@@ -62,13 +68,13 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _sum(rows: list[list[Real]]) -> list[Real]:
+def _sum_real_rows(rows: list[list[Real]]) -> list[Real]:
     return [sum(column, Real(0)) for column in zip(*rows, strict=True)]
 
 
-def _less(one: list[Real], other: list[Real]) -> list[Real]:
+def _subtract_real_vectors(one: list[Real], other: list[Real]) -> list[Real]:
     return [a - b for a, b in zip(one, other, strict=True)]
 
 
-def _square(vector: list[Real]) -> Real:
+def _compute_real_square(vector: list[Real]) -> Real:
     return sum((entry * entry for entry in vector), Real(0))

@@ -12,14 +12,14 @@ by their definition, from states that iterations from the start have reached.
 from __future__ import annotations
 
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
-    Problem,
-    State,
-    audited_step,
-    lagrangian,
+    CertificateProblem,
+    CertificateState,
+    compute_column_square,
+    compute_lagrangian_real,
     problem_of,
-    square,
+    run_to_audited_step,
 )
-from dpaudit.errors import Shown
+from dpaudit.errors import VerbatimText
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Number, Real, total
 
@@ -61,33 +61,38 @@ def recompute(document: Document) -> Outcome:
     version = document.choice("version", *_VERSIONS)
     problem = problem_of(document)
     factor = document.positive("factor")
-    before, after = audited_step(document, problem)
-    convexity, slack = _terms(problem, version, before, after)
+    before, after = run_to_audited_step(document, problem)
+    convexity, slack = _compute_lemma4_terms(problem, version, before, after)
     slack *= factor
     if slack == 0:
-        raise document.refused("instance", Shown("variables that do not move"), "a step")
-    rise, bound = lagrangian(problem, after) - lagrangian(problem, before), slack - convexity
+        raise document.refused("instance", VerbatimText("variables that do not move"), "a step")
+    rise, bound = (
+        compute_lagrangian_real(problem, after) - compute_lagrangian_real(problem, before),
+        slack - convexity,
+    )
     reached = {"reached by an iteration": (2, document.count("iteration"))}
     quantities = {"rise": rise, "bound": bound, "ratio": 1 + (rise - bound) / slack}
     return Outcome(
         assumptions=problem.assumptions() | reached,
         quantities=quantities,
         summary=f"the augmented Lagrangian changes by {float(rise):.6g} where at most "
-        f"{float(bound):.6g} is claimed{_altered(version, float(factor))}",
+        f"{float(bound):.6g} is claimed{_format_altered_lemma(version, float(factor))}",
         reservations=() if version == "published" else (f"version {version}",),
     )
 
 
-def _terms(problem: Problem, version: str, before: State, after: State) -> tuple[Real, Real]:
+def _compute_lemma4_terms(
+    problem: CertificateProblem, version: str, before: CertificateState, after: CertificateState
+) -> tuple[Real, Real]:
     """Return the terms of strong convexity, and those that the claim allows against them."""
     factors: dict[str, Number] = {
         "published": 1,
         "with-penalty": problem.rho / 2,
         "corrected": (len(problem.designs) - 1) * problem.rho / 2,
     }
-    centre = square(after.prediction - before.prediction)
+    centre = compute_column_square(after.prediction - before.prediction)
     pairs = zip(after.models, before.models, strict=True)
-    models = [square(new - old) for new, old in pairs]
+    models = [compute_column_square(new - old) for new, old in pairs]
     moduli, tops = problem.moduli, [top for _, top in problem.spectra]
     convexity = problem.modulus / 2 * centre
     convexity += total(g * x for g, x in zip(moduli, models, strict=True)) / 2
@@ -96,7 +101,7 @@ def _terms(problem: Problem, version: str, before: State, after: State) -> tuple
     return convexity, slack
 
 
-def _altered(version: str, factor: float) -> str:
+def _format_altered_lemma(version: str, factor: float) -> str:
     if (version, factor) == ("published", 1.0):
         return ""
     return f" by the version {version} with factor {factor:g}, not by the published one"

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpaudit.algorithms.sharing.verify.hu2019.growth import grown
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import Problem, State, lagrangian
+from dpaudit.algorithms.sharing.verify.hu2019.growth import verify_growing_run
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
+    CertificateProblem,
+    CertificateState,
+    compute_lagrangian_real,
+)
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real
 
@@ -24,7 +28,7 @@ def recompute(document: Document) -> Outcome:
         A parameter is outside its domain, an array does not have the shape they say, or the stated
         number is no eigenvalue that the step has.
     """
-    return grown(
+    return verify_growing_run(
         document,
         "last augmented Lagrangian over the first",
         _last_over_first,
@@ -32,5 +36,7 @@ def recompute(document: Document) -> Outcome:
     )
 
 
-def _last_over_first(problem: Problem, states: Sequence[State]) -> Real:
-    return lagrangian(problem, states[-1]) / lagrangian(problem, states[0])
+def _last_over_first(problem: CertificateProblem, states: Sequence[CertificateState]) -> Real:
+    return compute_lagrangian_real(problem, states[-1]) / compute_lagrangian_real(
+        problem, states[0]
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2020.support import support
+from dpaudit.algorithms.sharing.verify.hu2020.support import verify_message_support
 from dpaudit.verification import Document, Outcome
 
 
@@ -21,4 +21,4 @@ def recompute(document: Document) -> Outcome:
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if value > 1:
             raise document.refused(f"parameters.{name}", float(value), "at most 1")
-    return support(document, delta)
+    return verify_message_support(document, delta)

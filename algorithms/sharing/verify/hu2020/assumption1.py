@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import scaled
+from dpaudit.algorithms.sharing.verify.hu2020.update import format_claim_factor
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import (
     Matrix,
@@ -74,18 +74,22 @@ def recompute(document: Document) -> Outcome:
     d, n, parties = (document.count(name) for name in ("features", "samples", "parties"))
     if parties > d:
         raise document.refused("parameters.parties", parties, f"at most {d}")
-    blocks = _blocks(d, parties)
+    blocks = _split_party_columns(d, parties)
     design = document.array("design", (n, d))
-    labels = _signs(document, n)
-    norms, sent = _sent(document, design, blocks, noise)
+    labels = _read_signed_labels(document, n)
+    norms, sent = _compute_sent_messages(document, design, blocks, noise)
     rho, bound = document.positive("penalty", "bound")
     weight = Real(1) / (n if document.choice("scaling", "mean", "sum") == "mean" else 1)
-    prediction = [_prediction(s, b, weight, rho) for s, b in zip(sent, labels, strict=True)]
+    prediction = [
+        _find_logistic_prediction(s, b, weight, rho) for s, b in zip(sent, labels, strict=True)
+    ]
     dual = [rho * (s - z) for s, z in zip(sent, prediction, strict=True)]
     limit = document.positive("factor") * bound
     longest = largest((*norms, norm(prediction), norm(dual)))
     ratio = longest / limit
-    chance = _probability(_scales(document, blocks), blocks, noise, limit, rho, weight, n)
+    chance = _compute_exceeding_probability(
+        _compute_party_noise_scales(document, blocks), blocks, noise, limit, rho, weight, n
+    )
     return Outcome(
         assumptions={"unit rows": (_off_unit(design, blocks), _LAST_DIGIT)},
         residuals=frozenset({"unit rows"}),
@@ -96,7 +100,8 @@ def recompute(document: Document) -> Outcome:
             "ratio": ratio,
         },
         summary=f"a norm of {float(longest):.6g} after one iteration, {float(ratio):.6g} times the "
-        f"bound{scaled(document)}; every iteration exceeds it with a probability of at least "
+        f"bound{format_claim_factor(document)}; every iteration exceeds it with a probability of "
+        "at least "
         f"{chance.shown(6)}",
         reservations=_outside_theorem(document),
     )
@@ -107,7 +112,7 @@ def _outside_theorem(document: Document) -> tuple[str, ...]:
     return (f"epsilon {epsilon:g}, where Theorem 1 ends at 1",) if epsilon > 1 else ()
 
 
-def _blocks(features: int, parties: int) -> list[range]:
+def _split_party_columns(features: int, parties: int) -> list[range]:
     """Return the columns of each party: as even as can be, the first ones longer."""
     least, longer = divmod(features, parties)
     blocks, start = [], 0
@@ -118,7 +123,7 @@ def _blocks(features: int, parties: int) -> list[range]:
     return blocks
 
 
-def _sent(
+def _compute_sent_messages(
     document: Document, design: list[list[float]], blocks: list[range], noise: str
 ) -> tuple[list[Real], list[Real]]:
     """Return the norms of the parties' perturbed models, and the sum of their messages."""
@@ -143,12 +148,12 @@ def _refuse_dependent(document: Document, design: list[list[float]], blocks: lis
             raise document.refused("parameters.noise", "whitened", expected)
 
 
-def _prediction(sent: Real, label: int, weight: Real, rho: Real) -> Real:
+def _find_logistic_prediction(sent: Real, label: int, weight: Real, rho: Real) -> Real:
     """Return the root of ``rho (z - S) - w b / (1 + exp(b z))``, which rises by rho or more."""
     return root(lambda z: rho * (z - sent) - weight * label * sigmoid(-label * z), rho, sent)
 
 
-def _scales(document: Document, blocks: list[range]) -> list[Real]:
+def _compute_party_noise_scales(document: Document, blocks: list[range]) -> list[Real]:
     """Return Theorem 1's sigma of every party, with the sensitivity of Lemma 1 and c_1 = 1."""
     rho, lam, b1 = document.positive("penalty", "regulariser_weight", "bound")
     epsilon, delta = document.positive("epsilon", "delta")
@@ -159,7 +164,7 @@ def _scales(document: Document, blocks: list[range]) -> list[Real]:
     return [gaussian * 3 / (len(block) * rho) * inner / epsilon for block in blocks]
 
 
-def _probability(
+def _compute_exceeding_probability(
     scales: list[Real],
     blocks: list[range],
     noise: str,
@@ -178,7 +183,7 @@ def _probability(
     )
 
 
-def _signs(document: Document, count: int) -> list[int]:
+def _read_signed_labels(document: Document, count: int) -> list[int]:
     labels = document.array("labels", (count,))
     for value in labels:
         if value not in (-1, 1):

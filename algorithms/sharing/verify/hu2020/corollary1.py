@@ -17,8 +17,8 @@ the secret with probability delta, and else answers truthfully with probability 
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2020.support import support
-from dpaudit.algorithms.sharing.verify.hu2020.update import scaled
+from dpaudit.algorithms.sharing.verify.hu2020.support import verify_message_support
+from dpaudit.algorithms.sharing.verify.hu2020.update import format_claim_factor
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, exp, log, smallest, sqrt
 
@@ -75,7 +75,7 @@ def recompute(document: Document) -> Outcome:
             "ratio": ratio,
         },
         summary=f"{count} randomised responses: at epsilon {float(witness):.6g}, "
-        f"{float(ratio):.6g} times the claimed one{scaled(document)}, delta is still "
+        f"{float(ratio):.6g} times the claimed one{format_claim_factor(document)}, delta is still "
         f"{float(exact):.6g}",
     )
 
@@ -86,7 +86,7 @@ def first_message(document: Document, variant: str) -> Outcome:
     _at_most_one(document, "epsilon")
     delta, slack = (_at_most_one(document, name) for name in ("delta", "slack"))
     document.positive("factor")
-    return support(document, document.count("iterations") * delta + slack)
+    return verify_message_support(document, document.count("iterations") * delta + slack)
 
 
 def _exact_delta(epsilon: Real, delta: Real, count: int, at: Real) -> Real:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import RESIDUALS, moved, scaled
+from dpaudit.algorithms.sharing.verify.hu2020.update import RESIDUALS, format_claim_factor, moved
 from dpaudit.verification import Document, Outcome
 
 FORMER_SOURCES = ("Hu et al. (NeurIPS 2020), Lemma 1 under Assumption 1, eq. (6)",)
@@ -56,5 +56,5 @@ def recompute(document: Document) -> Outcome:
         assumptions=update.assumptions,
         residuals=RESIDUALS,
         quantities={"bound": bound, "movement": update.movement, "ratio": ratio},
-        summary=f"{float(ratio):.6g} times the claimed bound{scaled(document)}",
+        summary=f"{float(ratio):.6g} times the claimed bound{format_claim_factor(document)}",
     )

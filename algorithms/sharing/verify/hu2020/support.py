@@ -11,9 +11,9 @@ from __future__ import annotations
 from dpaudit.algorithms.sharing.verify.hu2020.update import (
     RESIDUALS,
     entrywise_distance,
-    neighbours,
+    read_neighbour_designs,
 )
-from dpaudit.errors import Shown
+from dpaudit.errors import VerbatimText
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Matrix, Real, dot, norm, vector
 
@@ -23,7 +23,7 @@ _ON_SPACE = 1e-30
 _OFF_SPACE = 1e-6
 
 
-def support(document: Document, delta: Real) -> Outcome:
+def verify_message_support(document: Document, delta: Real) -> Outcome:
     """Return the outcome of a message that one dataset cannot send; ``delta`` is the claimed one.
 
     Raises
@@ -31,12 +31,18 @@ def support(document: Document, delta: Real) -> Outcome:
     DataError
         The message is 0, or an array does not have the shape that the parameters say.
     """
-    design, other, assumptions = neighbours(document)
+    design, other, assumptions = read_neighbour_designs(document)
     sent = (design * vector(document.array("model", (design.cols,)))).entries()
     if not any(document.array("model", (design.cols,))):
-        raise document.refused("instance.model", Shown("a message of 0"), "another")
-    (basis, dependent), (other_basis, other_dependent) = _basis(design), _basis(other)
-    inside, outside = _distance(sent, basis), _distance(sent, other_basis)
+        raise document.refused("instance.model", VerbatimText("a message of 0"), "another")
+    (basis, dependent), (other_basis, other_dependent) = (
+        _build_orthonormal_basis(design),
+        _build_orthonormal_basis(other),
+    )
+    inside, outside = (
+        _measure_distance_from_basis(sent, basis),
+        _measure_distance_from_basis(sent, other_basis),
+    )
     assumptions |= {
         "close neighbours entry by entry": (entrywise_distance(document), 1),
         "independent columns": (dependent, 0),
@@ -57,13 +63,13 @@ def support(document: Document, delta: Real) -> Outcome:
     )
 
 
-def _basis(design: Matrix) -> tuple[list[list[Real]], int]:
+def _build_orthonormal_basis(design: Matrix) -> tuple[list[list[Real]], int]:
     """Return an orthonormal basis of the columns, and how many depend on those before them."""
     basis: list[list[Real]] = []
     dependent, left = 0, Real(1)
     for j in range(design.cols):
         column = design.column(j)
-        rest = _rest(column, basis)
+        rest = _compute_projection_rest(column, basis)
         length, whole = norm(rest), norm(column)
         if length <= _DEPENDENT * whole or (left := left * length / whole) <= _LOST:
             dependent += 1
@@ -72,7 +78,7 @@ def _basis(design: Matrix) -> tuple[list[list[Real]], int]:
     return basis, dependent
 
 
-def _rest(column: list[Real], basis: list[list[Real]]) -> list[Real]:
+def _compute_projection_rest(column: list[Real], basis: list[list[Real]]) -> list[Real]:
     rest = column
     for direction in basis:
         share = dot(direction, rest)
@@ -80,5 +86,5 @@ def _rest(column: list[Real], basis: list[list[Real]]) -> list[Real]:
     return rest
 
 
-def _distance(sent: list[Real], basis: list[list[Real]]) -> Real:
-    return norm(_rest(sent, basis)) / norm(sent)
+def _measure_distance_from_basis(sent: list[Real], basis: list[list[Real]]) -> Real:
+    return norm(_compute_projection_rest(sent, basis)) / norm(sent)

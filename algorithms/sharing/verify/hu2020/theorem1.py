@@ -10,8 +10,8 @@ Kind ``support`` (noise on the model): `dpaudit.algorithms.sharing.verify.hu2020
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.verify.hu2020.support import support
-from dpaudit.algorithms.sharing.verify.hu2020.update import RESIDUALS, moved, scaled
+from dpaudit.algorithms.sharing.verify.hu2020.support import verify_message_support
+from dpaudit.algorithms.sharing.verify.hu2020.update import RESIDUALS, format_claim_factor, moved
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, exp, log, ncdf, sqrt
 
@@ -60,11 +60,11 @@ def recompute(document: Document) -> Outcome:
         if name != "factor" and value > 1:
             raise document.refused(f"parameters.{name}", float(value), "at most 1")
     if document.kind == "approximate-dp":
-        return _law(document)
-    return support(document, document.positive("delta"))
+        return _verify_gaussian_message(document)
+    return verify_message_support(document, document.positive("delta"))
 
 
-def _law(document: Document) -> Outcome:
+def _verify_gaussian_message(document: Document) -> Outcome:
     epsilon, delta, factor = document.positive(*_POSITIVE)
     kind = document.choice("sensitivity", "published", "corrected")
     update = moved(document)
@@ -84,7 +84,7 @@ def _law(document: Document) -> Outcome:
             "ratio": ratio,
         },
         summary=f"at epsilon {float(witness):.6g}, {float(ratio):.6g} times the claimed one"
-        f"{scaled(document)}, delta is still {float(exact):.6g}",
+        f"{format_claim_factor(document)}, delta is still {float(exact):.6g}",
         reservations=() if kind == "published" else ("noise for a corrected sensitivity",),
     )
 

@@ -10,7 +10,7 @@ from dpaudit.proving.program import Program
 from dpaudit.proving.universe import Distance, Universe
 
 
-class Knowledge(Protocol):
+class RefinementKnowledge(Protocol):
     """What is known of the values of a program: `dpaudit.proving.distances.analysis.Analysis`.
 
     Attributes
@@ -30,4 +30,4 @@ class Knowledge(Protocol):
         """Return how far a value moves, by all rules and refinements."""
 
 
-Refinement = Callable[[Knowledge, int], Distance]
+Refinement = Callable[[RefinementKnowledge, int], Distance]

@@ -63,7 +63,7 @@ class Enclosure:
         return Enclosure(low, high, slopes)
 
 
-def widen(low: Array, high: Array, steps: int = 1) -> Ends:
+def widen_ends(low: Array, high: Array, steps: int = 1) -> Ends:
     """Round ends outwards by steps of the grid of floating-point numbers."""
     for _ in range(steps):
         low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
@@ -75,14 +75,14 @@ def add_ends(one: Ends, other: Ends) -> Ends:
     low, high = one[0] + other[0], one[1] + other[1]
     low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
     is_positive = (one[0] >= 0) & (other[0] >= 0)
-    return _keep_signs(*widen(low, high), is_positive, (one[1] <= 0) & (other[1] <= 0))
+    return _keep_signs(*widen_ends(low, high), is_positive, (one[1] <= 0) & (other[1] <= 0))
 
 
 def multiply_ends(one: Ends, other: Ends) -> Ends:
     """Enclose a product: zero times infinity is zero, as infinite ends stand for all numbers."""
     products = np.stack([a * b for a in one for b in other])
     products = np.where(np.isnan(products), 0.0, products)
-    low, high = widen(products.min(axis=0), products.max(axis=0))
+    low, high = widen_ends(products.min(axis=0), products.max(axis=0))
     rises, falls = (one[0] >= 0, other[0] >= 0), (one[1] <= 0, other[1] <= 0)
     is_positive = (rises[0] & rises[1]) | (falls[0] & falls[1])
     return _keep_signs(low, high, is_positive, (rises[0] & falls[1]) | (falls[0] & rises[1]))
@@ -101,8 +101,8 @@ def raise_to_power(value: Enclosure, exponent: int) -> Enclosure:
 def _power_ends(ends: Ends, exponent: int) -> Ends:
     if exponent == 0:
         return np.ones_like(ends[0]), np.ones_like(ends[1])
-    one = widen(ends[0] ** exponent, ends[0] ** exponent, LIBRARY_STEPS)
-    other = widen(ends[1] ** exponent, ends[1] ** exponent, LIBRARY_STEPS)
+    one = widen_ends(ends[0] ** exponent, ends[0] ** exponent, LIBRARY_STEPS)
+    other = widen_ends(ends[1] ** exponent, ends[1] ** exponent, LIBRARY_STEPS)
     if exponent % 2:
         return _keep_signs(one[0], other[1], ends[0] >= 0, ends[1] <= 0)
     smallest = np.maximum(np.minimum(one[0], other[0]), 0.0)
@@ -116,19 +116,19 @@ def _keep_signs(low: Array, high: Array, is_positive: Truth, is_negative: Truth)
     return low, np.where(is_negative, np.minimum(high, 0.0), high)
 
 
-def _library(function: Callable[[Array], Array], ends: Ends) -> Ends:
+def _enclose_library_function(function: Callable[[Array], Array], ends: Ends) -> Ends:
     """Enclose what a rising function of the mathematical library gives."""
-    return widen(function(ends[0]), function(ends[1]), LIBRARY_STEPS)
+    return widen_ends(function(ends[0]), function(ends[1]), LIBRARY_STEPS)
 
 
-def _exp(x: Enclosure) -> Enclosure:
-    low, high = _library(np.exp, x.ends)
+def _enclose_exp(x: Enclosure) -> Enclosure:
+    low, high = _enclose_library_function(np.exp, x.ends)
     ends = np.maximum(low, 0.0), high
     return x.compose(ends, ends)
 
 
-def _expm1(x: Enclosure) -> Enclosure:
-    return x.compose(_library(np.expm1, x.ends), _exp(x).ends)
+def _enclose_expm1(x: Enclosure) -> Enclosure:
+    return x.compose(_enclose_library_function(np.expm1, x.ends), _enclose_exp(x).ends)
 
 
 def _require(is_defined: Truth) -> None:
@@ -136,22 +136,22 @@ def _require(is_defined: Truth) -> None:
         raise OutsideDomain
 
 
-def _log(x: Enclosure) -> Enclosure:
+def _enclose_log(x: Enclosure) -> Enclosure:
     _require(x.low > 0)
-    return x.compose(_library(np.log, x.ends), _reciprocal_ends(x.ends))
+    return x.compose(_enclose_library_function(np.log, x.ends), _reciprocal_ends(x.ends))
 
 
-def _log1p(x: Enclosure) -> Enclosure:
+def _enclose_log1p(x: Enclosure) -> Enclosure:
     _require(x.low > -1)
     one = np.asarray(1.0), np.asarray(1.0)
     shifted = add_ends(x.ends, one)
     derivative = _reciprocal_ends((np.maximum(shifted[0], 5e-324), shifted[1]))
-    return x.compose(_library(np.log1p, x.ends), derivative)
+    return x.compose(_enclose_library_function(np.log1p, x.ends), derivative)
 
 
-def _sqrt(x: Enclosure) -> Enclosure:
+def _enclose_sqrt(x: Enclosure) -> Enclosure:
     _require(x.low >= 0)
-    low, high = widen(np.sqrt(x.low), np.sqrt(x.high))
+    low, high = widen_ends(np.sqrt(x.low), np.sqrt(x.high))
     low = np.maximum(low, 0.0)
     return x.compose((low, high), _reciprocal_ends((2 * low, 2 * high)))
 
@@ -161,24 +161,26 @@ def _reciprocal_ends(ends: Ends) -> Ends:
     with np.errstate(divide="ignore"):
         low, high = 1 / (ends[1] + 0.0), 1 / (ends[0] + 0.0)
     low = np.where((ends[1] == 0) & (ends[0] < 0), -np.inf, low)
-    return widen(low, high)
+    return widen_ends(low, high)
 
 
-def _reciprocal(x: Enclosure) -> Enclosure:
+def _enclose_reciprocal(x: Enclosure) -> Enclosure:
     _require((x.low > 0) | (x.high < 0))
     ends = _reciprocal_ends(x.ends)
     low, high = _power_ends(ends, 2)
     return x.compose(ends, (-high, -low))
 
 
-def _arctan(x: Enclosure) -> Enclosure:
+def _enclose_arctan(x: Enclosure) -> Enclosure:
     low, high = _power_ends(x.ends, 2)
     one = np.asarray(1.0), np.asarray(1.0)
-    return x.compose(_library(np.arctan, x.ends), _reciprocal_ends(add_ends((low, high), one)))
+    return x.compose(
+        _enclose_library_function(np.arctan, x.ends), _reciprocal_ends(add_ends((low, high), one))
+    )
 
 
-def _tanh(x: Enclosure) -> Enclosure:
-    low, high = _library(np.tanh, x.ends)
+def _enclose_tanh(x: Enclosure) -> Enclosure:
+    low, high = _enclose_library_function(np.tanh, x.ends)
     ends = np.maximum(low, -1.0), np.minimum(high, 1.0)
     square = _power_ends(ends, 2)
     one = np.asarray(1.0), np.asarray(1.0)
@@ -192,7 +194,7 @@ def _cosine_ends(ends: Ends) -> Ends:
     first = np.where(np.isfinite(low), low, 0.0)
     last = np.where(np.isfinite(high), high, 0.0)
     values = np.cos(first), np.cos(last)
-    smallest, largest = widen(np.minimum(*values), np.maximum(*values), LIBRARY_STEPS)
+    smallest, largest = widen_ends(np.minimum(*values), np.maximum(*values), LIBRARY_STEPS)
     slack = 1e-12 * (1 + np.maximum(np.abs(first), np.abs(last)))
     start, end = (first - slack) / (2 * np.pi), (last + slack) / (2 * np.pi)
     wide = ~np.isfinite(low) | ~np.isfinite(high) | (np.abs(start) > 1e6) | (np.abs(end) > 1e6)
@@ -202,27 +204,27 @@ def _cosine_ends(ends: Ends) -> Ends:
     return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
 
-def _cos(x: Enclosure) -> Enclosure:
+def _enclose_cos(x: Enclosure) -> Enclosure:
     low, high = _cosine_ends(_shift(x.ends, np.pi / 2))
     return x.compose(_cosine_ends(x.ends), (low, high))
 
 
 def _shift(ends: Ends, by: float) -> Ends:
     """Enclose a shift by a number that is known up to a rounding."""
-    return add_ends(ends, widen(np.asarray(by), np.asarray(by)))
+    return add_ends(ends, widen_ends(np.asarray(by), np.asarray(by)))
 
 
-def _sin(x: Enclosure) -> Enclosure:
+def _enclose_sin(x: Enclosure) -> Enclosure:
     return x.compose(_cosine_ends(_shift(x.ends, -np.pi / 2)), _cosine_ends(x.ends))
 
 
-def _absolute(x: Enclosure) -> Enclosure:
+def _enclose_absolute(x: Enclosure) -> Enclosure:
     sign = np.where(x.low >= 0, 1.0, -1.0), np.where(x.high <= 0, -1.0, 1.0)
     low = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high)))
     return x.compose((low, np.maximum(np.abs(x.low), np.abs(x.high))), sign)
 
 
-def _step(function: Callable[[Array], Array]) -> Callable[[Enclosure], Enclosure]:
+def _make_step_enclosure(function: Callable[[Array], Array]) -> Callable[[Enclosure], Enclosure]:
     def enclose(x: Enclosure) -> Enclosure:
         return jump_between(function(x.low), function(x.high), x)
 
@@ -238,12 +240,12 @@ def jump_between(low: Array, high: Array, *operands: Enclosure) -> Enclosure:
     return Enclosure(low, high, (-slope, slope))
 
 
-def _maximum(x: Enclosure, y: Enclosure) -> Enclosure:
+def _enclose_maximum(x: Enclosure, y: Enclosure) -> Enclosure:
     ends = np.maximum(x.low, y.low), np.maximum(x.high, y.high)
     return Enclosure(*ends, _choose_slopes(x, y, x.low >= y.high, y.low >= x.high))
 
 
-def _minimum(x: Enclosure, y: Enclosure) -> Enclosure:
+def _enclose_minimum(x: Enclosure, y: Enclosure) -> Enclosure:
     ends = np.minimum(x.low, y.low), np.minimum(x.high, y.high)
     return Enclosure(*ends, _choose_slopes(x, y, x.high <= y.low, y.high <= x.low))
 
@@ -257,7 +259,7 @@ def _choose_slopes(x: Enclosure, y: Enclosure, is_x: Truth, is_y: Truth) -> Ends
     return low, np.where(is_x, x.slopes[1], np.where(is_y, y.slopes[1], high))
 
 
-def _less(x: Enclosure, y: Enclosure) -> Enclosure:
+def _enclose_less(x: Enclosure, y: Enclosure) -> Enclosure:
     always, never = x.high < y.low, x.low >= y.high
     return jump_between(np.where(always, 1.0, 0.0), np.where(never, 0.0, 1.0), x)
 
@@ -267,7 +269,7 @@ def _less_equal(x: Enclosure, y: Enclosure) -> Enclosure:
     return jump_between(np.where(always, 1.0, 0.0), np.where(never, 0.0, 1.0), x)
 
 
-def _equal(x: Enclosure, y: Enclosure) -> Enclosure:
+def _enclose_equal(x: Enclosure, y: Enclosure) -> Enclosure:
     always = (x.low == x.high) & (y.low == y.high) & (x.low == y.low)
     never = (x.high < y.low) | (y.high < x.low)
     return jump_between(np.where(always, 1.0, 0.0), np.where(never, 0.0, 1.0), x)
@@ -293,7 +295,7 @@ def _logical_or(x: Enclosure, y: Enclosure) -> Enclosure:
     return jump_between(np.maximum(one[0], other[0]), np.maximum(one[1], other[1]), x)
 
 
-def _where(condition: Enclosure, x: Enclosure, y: Enclosure) -> Enclosure:
+def _enclose_where(condition: Enclosure, x: Enclosure, y: Enclosure) -> Enclosure:
     first, last = _truth_ends(condition)
     is_x, is_y = first == 1, last == 0
     low = np.where(is_x, x.low, np.where(is_y, y.low, np.minimum(x.low, y.low)))
@@ -307,30 +309,30 @@ def _where(condition: Enclosure, x: Enclosure, y: Enclosure) -> Enclosure:
 
 
 FUNCTIONS: dict[str, Callable[..., Enclosure]] = {
-    "reciprocal": _reciprocal,
-    "exp": _exp,
-    "expm1": _expm1,
-    "log": _log,
-    "log1p": _log1p,
-    "sqrt": _sqrt,
-    "arctan": _arctan,
-    "tanh": _tanh,
-    "sin": _sin,
-    "cos": _cos,
-    "absolute": _absolute,
-    "sign": _step(np.sign),
-    "floor": _step(np.floor),
-    "ceil": _step(np.ceil),
-    "rint": _step(np.rint),
-    "trunc": _step(np.trunc),
-    "maximum": _maximum,
-    "minimum": _minimum,
-    "less": _less,
+    "reciprocal": _enclose_reciprocal,
+    "exp": _enclose_exp,
+    "expm1": _enclose_expm1,
+    "log": _enclose_log,
+    "log1p": _enclose_log1p,
+    "sqrt": _enclose_sqrt,
+    "arctan": _enclose_arctan,
+    "tanh": _enclose_tanh,
+    "sin": _enclose_sin,
+    "cos": _enclose_cos,
+    "absolute": _enclose_absolute,
+    "sign": _make_step_enclosure(np.sign),
+    "floor": _make_step_enclosure(np.floor),
+    "ceil": _make_step_enclosure(np.ceil),
+    "rint": _make_step_enclosure(np.rint),
+    "trunc": _make_step_enclosure(np.trunc),
+    "maximum": _enclose_maximum,
+    "minimum": _enclose_minimum,
+    "less": _enclose_less,
     "less_equal": _less_equal,
-    "equal": _equal,
+    "equal": _enclose_equal,
     "logical_not": _logical_not,
     "logical_and": _logical_and,
     "logical_or": _logical_or,
-    "where": _where,
+    "where": _enclose_where,
 }
 """How an operation of a program acts on enclosures, by name."""

@@ -9,21 +9,21 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dpaudit.proving.distances.refinements.contract import Knowledge, Refinement
+from dpaudit.proving.distances.refinements.contract import Refinement, RefinementKnowledge
 from dpaudit.proving.distances.refinements.slices import find_slice
 from dpaudit.proving.distances.refinements.symbols import Unread
 from dpaudit.proving.program import Node
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
-_DISTANCES: WeakKeyDictionary[Knowledge, dict[Any, Distance]] = WeakKeyDictionary()
+_DISTANCES: WeakKeyDictionary[RefinementKnowledge, dict[Any, Distance]] = WeakKeyDictionary()
 
 
 def remember_forms(refinement: Refinement) -> Refinement:
     """Return a refinement that is asked once for all values of a program that are formed alike."""
 
     @wraps(refinement)
-    def refine(analysis: Knowledge, index: int) -> Distance:
+    def refine(analysis: RefinementKnowledge, index: int) -> Distance:
         try:
             key = refinement, find_form(analysis, index)
         except Unread:
@@ -36,7 +36,7 @@ def remember_forms(refinement: Refinement) -> Refinement:
     return refine
 
 
-def find_form(analysis: Knowledge, index: int) -> Any:
+def find_form(analysis: RefinementKnowledge, index: int) -> Any:
     """Return what values with one bound have in common: operations, and ends of what is public.
 
     Raises
@@ -48,28 +48,34 @@ def find_form(analysis: Knowledge, index: int) -> Any:
     form = []
     for place, one in enumerate(find_slice(analysis, index)):
         numbers[one] = place
-        form.append(_describe(analysis, analysis.program.nodes[one], numbers))
+        form.append(_make_node_description(analysis, analysis.program.nodes[one], numbers))
     return tuple(form)
 
 
-def _describe(analysis: Knowledge, node: Node, numbers: dict[int, int]) -> Any:
+def _make_node_description(
+    analysis: RefinementKnowledge, node: Node, numbers: dict[int, int]
+) -> Any:
     facts = analysis.facts(node.index)
     if node.operation == "constant":
-        return _freeze(np.asarray(node.parameters["value"]))
-    is_private = analysis.kinds[node.index] is Kind.PRIVATE
+        return _to_comparable_parameter(np.asarray(node.parameters["value"]))
+    is_private = analysis.kinds[node.index] is NodeKind.PRIVATE
     known = node.operation, node.shape, node.dtype, facts.refusal is None, is_private
     if not is_private:
         ends = (np.asarray(end).tobytes() for end in (facts.low, facts.high))
         return *known, facts.distance, *ends
-    return *known, tuple(numbers[one] for one in node.operands), _freeze(node.parameters)
+    return (
+        *known,
+        tuple(numbers[one] for one in node.operands),
+        _to_comparable_parameter(node.parameters),
+    )
 
 
-def _freeze(value: Any) -> Any:
+def _to_comparable_parameter(value: Any) -> Any:
     """Return a parameter as what can be compared, whole."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, Mapping):
-        return tuple((name, _freeze(one)) for name, one in value.items())
+        return tuple((name, _to_comparable_parameter(one)) for name, one in value.items())
     if isinstance(value, list | tuple | range):
-        return tuple(map(_freeze, value))
+        return tuple(map(_to_comparable_parameter, value))
     return type(value), value

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.distances.refinements.contract import Knowledge
+from dpaudit.proving.distances.refinements.contract import RefinementKnowledge
 from dpaudit.proving.distances.refinements.parts import is_shallow
 from dpaudit.proving.program import Node
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
 SLACK = 1e-15
@@ -32,7 +32,7 @@ STEPS = 8
 Function = Callable[[Any], Any]
 
 
-def bound_modulus(analysis: Knowledge, index: int) -> Distance:
+def bound_modulus(analysis: RefinementKnowledge, index: int) -> Distance:
     """Return how far a value moves, by the theorem of this module."""
     node = analysis.program.nodes[index]
     found = _find_function(analysis, node)
@@ -46,32 +46,34 @@ def bound_modulus(analysis: Knowledge, index: int) -> Distance:
     if facts.refusal is not None or not _is_monotone(node.operation, low, high):
         return UNBOUNDED
     step = analysis.distance(operand).linf
-    move = _move(function, low, high, step) * factor * (1 + STEPS * SLACK)
+    move = _bound_end_change(function, low, high, step) * factor * (1 + STEPS * SLACK)
     if not move < math.inf:
         return UNBOUNDED
     is_number = math.prod(one or 0 for one in node.shape) == 1
     return Distance(move, move, move) if is_number else Distance(math.inf, math.inf, move)
 
 
-def _find_function(analysis: Knowledge, node: Node) -> tuple[int, Function, float] | None:
+def _find_function(analysis: RefinementKnowledge, node: Node) -> tuple[int, Function, float] | None:
     """Return of a node its private operand, the function of it, and by what that is multiplied."""
     if node.operation in FUNCTIONS:
         return node.operands[0], FUNCTIONS[node.operation], 1.0
-    if node.operation == "divide" and _value(analysis, node.operands[0]) is not None:
-        largest = float(np.max(np.abs(_value(analysis, node.operands[0])), initial=0.0))
+    if node.operation == "divide" and _get_constant_value(analysis, node.operands[0]) is not None:
+        largest = float(
+            np.max(np.abs(_get_constant_value(analysis, node.operands[0])), initial=0.0)
+        )
         return node.operands[1], lambda u: 1 / u, largest
     if node.operation == "power":
-        exponent = _value(analysis, node.operands[1])
+        exponent = _get_constant_value(analysis, node.operands[1])
         if exponent is not None and exponent.size == 1 and exponent.item() in (2, 3, 4):
             whole = int(exponent.item())
             return node.operands[0], lambda u: u**whole, 1.0
     return None
 
 
-def _value(analysis: Knowledge, index: int) -> Any:
+def _get_constant_value(analysis: RefinementKnowledge, index: int) -> Any:
     """Return the numbers of a constant."""
     node = analysis.program.nodes[index]
-    if node.operation != "constant" or analysis.kinds[index] is not Kind.PUBLIC:
+    if node.operation != "constant" or analysis.kinds[index] is not NodeKind.PUBLIC:
         return None
     return np.asarray(node.parameters["value"], dtype=float)
 
@@ -87,18 +89,18 @@ def _is_monotone(operation: str, low: Any, high: Any) -> bool:
     return True
 
 
-def _move(function: Function, low: Any, high: Any, step: float) -> float:
+def _bound_end_change(function: Function, low: Any, high: Any, step: float) -> float:
     """Return the larger of the changes at both ends, of the worst entry, rounded up."""
     with np.errstate(all="ignore"):
         far = np.minimum(high, np.nextafter(low + step, np.inf))
         near = np.maximum(low, np.nextafter(high - step, -np.inf))
-        at_low = _difference(function, low, far)
-        at_high = _difference(function, near, high)
+        at_low = _bound_function_difference(function, low, far)
+        at_high = _bound_function_difference(function, near, high)
     found = np.maximum(at_low, at_high)
     return math.inf if np.isnan(found).any() else float(np.max(found, initial=0.0))
 
 
-def _difference(function: Function, one: Any, other: Any) -> Any:
+def _bound_function_difference(function: Function, one: Any, other: Any) -> Any:
     """Return how far apart two values of a function are, rounded up."""
     first, second = function(one), function(other)
     return np.abs(first - second) + STEPS * SLACK * (np.abs(first) + np.abs(second))

@@ -45,28 +45,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpaudit.proving.distances.refinements.contract import Knowledge
+from dpaudit.proving.distances.refinements.contract import RefinementKnowledge
 from dpaudit.proving.distances.refinements.polynomials import (
     ZERO,
+    AtomPolynomial,
     Monomial,
-    Polynomial,
     Rational,
     TooLarge,
 )
 from dpaudit.proving.distances.refinements.ranges import Range, Ranges
-from dpaudit.proving.distances.refinements.reading import Reading
+from dpaudit.proving.distances.refinements.reading import SymbolReading
 from dpaudit.proving.distances.refinements.symbols import Entries, Unread
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
 MOST_CORNERS = 4
 MOST_WORK = 20_000
-Size = Callable[[Polynomial], float]
+Size = Callable[[AtomPolynomial], float]
 ROUNDING = 1 + 1e-14
 
 
-def bound_uniform(analysis: Knowledge, reading: Reading, entries: Entries) -> Distance:
+def bound_uniform(
+    analysis: RefinementKnowledge, reading: SymbolReading, entries: Entries
+) -> Distance:
     """Return how far entries move that were read uniformly."""
-    view = View(
+    view = RecordView(
         reading,
         Ranges(reading.table, reading.upper_ends),
         is_added=analysis.universe.change == "add-remove",
@@ -74,19 +76,22 @@ def bound_uniform(analysis: Knowledge, reading: Reading, entries: Entries) -> Di
     return view.bound(entries)
 
 
-def bound_by_record(reading: Reading, entries: Entries) -> Distance:
+def bound_by_record(reading: SymbolReading, entries: Entries) -> Distance:
     """Return how far entries move that were read record by record: for the worst of the records."""
     ranges = Ranges(reading.table, reading.upper_ends)
     distance = Distance(0.0, 0.0, 0.0)
     for record, moving in _part_by_record(reading, entries).items():
         changed = frozenset(reading.cells[record])
-        moves = [_move(reading, ranges, Polynomial(p), changed) for p in moving.values()]
-        distance = _larger(distance, measure(moves))
+        moves = [
+            _bound_polynomial_move(reading, ranges, AtomPolynomial(p), changed)
+            for p in moving.values()
+        ]
+        distance = _merge_larger_distance(distance, compute_move_norms(moves))
     return distance
 
 
 def _part_by_record(
-    reading: Reading, entries: Entries
+    reading: SymbolReading, entries: Entries
 ) -> dict[int, dict[int, dict[Monomial, Rational]]]:
     """Return of each record, and each entry that it moves, the terms that stem from it."""
     parts: dict[int, dict[int, dict[Monomial, Rational]]] = defaultdict(lambda: defaultdict(dict))
@@ -103,11 +108,11 @@ def _part_by_record(
     return parts
 
 
-def _larger(one: Distance, other: Distance) -> Distance:
+def _merge_larger_distance(one: Distance, other: Distance) -> Distance:
     return Distance(max(one.l1, other.l1), max(one.l2, other.l2), max(one.linf, other.linf))
 
 
-def measure(moves: list[float]) -> Distance:
+def compute_move_norms(moves: list[float]) -> Distance:
     """Return the norms of how far entries move at most, rounded up."""
     if any(math.isnan(one) for one in moves):
         return UNBOUNDED
@@ -119,7 +124,7 @@ def measure(moves: list[float]) -> Distance:
 
 
 @dataclass(eq=False)
-class View:
+class RecordView:
     """What one record sees of entries that treat all records alike.
 
     Parameters
@@ -132,7 +137,7 @@ class View:
         Whether the record is added, and not replaced.
     """
 
-    reading: Reading
+    reading: SymbolReading
     ranges: Ranges
     is_added: bool
 
@@ -142,27 +147,27 @@ class View:
         pieces = [self._split_order(one) for one in flat]
         moves = [self.move(rest) for rest, _ in pieces]
         order = self._bound_order([weights for _, weights in pieces])
-        plain = measure(moves)
+        plain = compute_move_norms(moves)
         total = [move + step for move, step in zip(moves, order[1], strict=True)]
         jointly = Distance(plain.l1 + order[0].l1, plain.l2 + order[0].l2, math.inf)
-        return measure(total).tighten(jointly)
+        return compute_move_norms(total).tighten(jointly)
 
-    def move(self, polynomial: Polynomial) -> float:
+    def move(self, polynomial: AtomPolynomial) -> float:
         """Return how far a polynomial of sums moves."""
         table = self.reading.table
         if not any(table.atoms[one].cells for one in polynomial.atoms()) and not self.is_added:
             return 0.0
-        seen = Substitution(self).apply(polynomial)
+        seen = RecordSubstitution(self).apply(polynomial)
         cells = frozenset().union(*self.reading.cells.values())
         changed = frozenset(one for one in cells if table.atoms[one].cells)
         if not self.is_added:
-            return _move(self.reading, self.ranges, seen, frozenset(changed))
-        gain = seen - Substitution(self, is_present=False).apply(polynomial)
-        return _largest(self.reading, self.ranges, gain, cells)
+            return _bound_polynomial_move(self.reading, self.ranges, seen, frozenset(changed))
+        gain = seen - RecordSubstitution(self, is_present=False).apply(polynomial)
+        return _bound_record_gain(self.reading, self.ranges, gain, cells)
 
     def _split_order(
-        self, polynomial: Polynomial
-    ) -> tuple[Polynomial, dict[tuple[Polynomial, int], Rational]]:
+        self, polynomial: AtomPolynomial
+    ) -> tuple[AtomPolynomial, dict[tuple[AtomPolynomial, int], Rational]]:
         """Part a polynomial into order statistics, with their weights, and what is left."""
         rest, weights = {}, {}
         for monomial, coefficient in polynomial.terms.items():
@@ -171,33 +176,33 @@ class View:
                 weights[atom.operands[0], atom.parameters] = coefficient
             else:
                 rest[monomial] = coefficient
-        return Polynomial(rest), weights
+        return AtomPolynomial(rest), weights
 
     def _bound_order(
-        self, weights: list[dict[tuple[Polynomial, int], Rational]]
+        self, weights: list[dict[tuple[AtomPolynomial, int], Rational]]
     ) -> tuple[Distance, list[float]]:
         """Return how far combinations of order statistics move together, and each by itself."""
-        columns: dict[tuple[Polynomial, int], list[float]] = defaultdict(list)
+        columns: dict[tuple[AtomPolynomial, int], list[float]] = defaultdict(list)
         each = [0.0] * len(weights)
-        largest: dict[Polynomial, Distance] = {}
+        largest: dict[AtomPolynomial, Distance] = {}
         for entry, known in enumerate(weights):
-            own: dict[Polynomial, float] = {}
+            own: dict[AtomPolynomial, float] = {}
             for (inner, place), weight in known.items():
                 step = abs(float(weight)) * self._width(inner) * ROUNDING
                 columns[inner, place].append(step)
                 own[inner] = max(own.get(inner, 0.0), step)
             each[entry] = math.fsum(own.values()) * ROUNDING
         for (inner, _), steps in columns.items():
-            norms = measure(steps)
-            largest[inner] = _larger(largest.get(inner, norms), norms)
+            norms = compute_move_norms(steps)
+            largest[inner] = _merge_larger_distance(largest.get(inner, norms), norms)
         l1 = math.fsum(one.l1 for one in largest.values()) * ROUNDING
         l2 = math.fsum(one.l2 for one in largest.values()) * ROUNDING
         return Distance(l1, l2, max(each, default=0.0)), each
 
-    def _width(self, inner: Polynomial) -> float:
+    def _width(self, inner: AtomPolynomial) -> float:
         return math.inf if self.is_added else self.ranges.width(inner)
 
-    def others(self, inner: Polynomial) -> Range:
+    def others(self, inner: AtomPolynomial) -> Range:
         """Return ends of a sum over all records but one."""
         low, high = self.ranges.find(inner)
         count = self.reading.count
@@ -210,7 +215,7 @@ class View:
 
 
 @dataclass(eq=False)
-class Substitution:
+class RecordSubstitution:
     """Every sum over all records becomes one over the others and the record's own term.
 
     Parameters
@@ -221,14 +226,14 @@ class Substitution:
         Whether the record is there at all.
     """
 
-    view: View
+    view: RecordView
     is_present: bool = True
 
-    def apply(self, polynomial: Polynomial) -> Polynomial:
+    def apply(self, polynomial: AtomPolynomial) -> AtomPolynomial:
         """Return a polynomial after the substitution."""
         return self.view.reading.table.rewrite(polynomial, self._replace)
 
-    def _replace(self, number: int) -> Polynomial | None:
+    def _replace(self, number: int) -> AtomPolynomial | None:
         table = self.view.reading.table
         atom = table.atoms[number]
         if atom.operation == "order":
@@ -240,25 +245,25 @@ class Substitution:
         return rest + inner if self.is_present else rest
 
 
-def _split(
-    reading: Reading, polynomial: Polynomial, changed: frozenset[int]
-) -> tuple[dict[Monomial, Polynomial], dict[frozenset[int], Polynomial]]:
+def _split_by_record(
+    reading: SymbolReading, polynomial: AtomPolynomial, changed: frozenset[int]
+) -> tuple[dict[Monomial, AtomPolynomial], dict[frozenset[int], AtomPolynomial]]:
     """Part a polynomial into powers of one record with their coefficients, and what is mixed."""
     table = reading.table
-    pure: dict[Monomial, Polynomial] = {}
-    mixed: dict[frozenset[int], Polynomial] = {}
+    pure: dict[Monomial, AtomPolynomial] = {}
+    mixed: dict[frozenset[int], AtomPolynomial] = {}
     for monomial, coefficient in polynomial.terms.items():
         own = tuple(one for one in monomial if table.atoms[one].cells & changed)
         rest = tuple(one for one in monomial if not table.atoms[one].cells & changed)
         if all(_is_of(reading, one, changed) for one in own):
-            pure[own] = pure.get(own, ZERO) + Polynomial({rest: coefficient})
+            pure[own] = pure.get(own, ZERO) + AtomPolynomial({rest: coefficient})
         else:
-            cells = table.cells_of(Polynomial({monomial: 1}))
-            mixed[cells] = mixed.get(cells, ZERO) + Polynomial({monomial: coefficient})
+            cells = table.cells_of(AtomPolynomial({monomial: 1}))
+            mixed[cells] = mixed.get(cells, ZERO) + AtomPolynomial({monomial: coefficient})
     return pure, mixed
 
 
-def _is_of(reading: Reading, atom: int, changed: frozenset[int]) -> bool:
+def _is_of(reading: SymbolReading, atom: int, changed: frozenset[int]) -> bool:
     """Return whether an atom is a function of the changed cells, and of nothing else."""
     known = reading.table.atoms[atom]
     if not known.operands:
@@ -268,36 +273,38 @@ def _is_of(reading: Reading, atom: int, changed: frozenset[int]) -> bool:
     )
 
 
-def _move(
-    reading: Reading, ranges: Ranges, polynomial: Polynomial, changed: frozenset[int]
+def _bound_polynomial_move(
+    reading: SymbolReading, ranges: Ranges, polynomial: AtomPolynomial, changed: frozenset[int]
 ) -> float:
     """Return how far a polynomial moves when one record changes."""
-    pure, mixed = _split(reading, polynomial, changed)
+    pure, mixed = _split_by_record(reading, polynomial, changed)
     pure.pop((), None)
     total = math.fsum(ranges.width(one) for one in mixed.values())
-    for group in _separate(reading, pure):
+    for group in _split_by_cells(reading, pure):
         total += _at_corners(ranges, group, ranges.width)
     return math.nextafter(total * ROUNDING, math.inf) if total else 0.0
 
 
-def _largest(reading: Reading, ranges: Ranges, gain: Polynomial, changed: frozenset[int]) -> float:
+def _bound_record_gain(
+    reading: SymbolReading, ranges: Ranges, gain: AtomPolynomial, changed: frozenset[int]
+) -> float:
     """Return how large what a record adds can be."""
-    pure, mixed = _split(reading, gain, changed)
+    pure, mixed = _split_by_record(reading, gain, changed)
 
-    def size(polynomial: Polynomial) -> float:
+    def size(polynomial: AtomPolynomial) -> float:
         return max(abs(end) for end in ranges.find(polynomial))
 
     total = math.fsum(size(one) for one in mixed.values()) + _at_corners(ranges, pure, size)
     return math.nextafter(total * ROUNDING, math.inf)
 
 
-def _separate(
-    reading: Reading, pure: dict[Monomial, Polynomial]
-) -> list[dict[Monomial, Polynomial]]:
+def _split_by_cells(
+    reading: SymbolReading, pure: dict[Monomial, AtomPolynomial]
+) -> list[dict[Monomial, AtomPolynomial]]:
     """Part powers by the cells on which they depend: of numbers that vary by themselves."""
-    groups: list[tuple[frozenset[int], dict[Monomial, Polynomial]]] = []
+    groups: list[tuple[frozenset[int], dict[Monomial, AtomPolynomial]]] = []
     for monomial, coefficient in pure.items():
-        cells = reading.table.cells_of(Polynomial({monomial: 1}))
+        cells = reading.table.cells_of(AtomPolynomial({monomial: 1}))
         joined = {monomial: coefficient}
         apart = []
         for others, group in groups:
@@ -310,7 +317,7 @@ def _separate(
     return [group for _, group in groups]
 
 
-def _at_corners(ranges: Ranges, pure: dict[Monomial, Polynomial], size: Size) -> float:
+def _at_corners(ranges: Ranges, pure: dict[Monomial, AtomPolynomial], size: Size) -> float:
     """Return the largest size of the sum of powers over all corners of their coefficients."""
     fixed: dict[Monomial, Rational] = {}
     loose: list[tuple[Monomial, tuple[Fraction, Fraction]]] = []
@@ -325,27 +332,27 @@ def _at_corners(ranges: Ranges, pure: dict[Monomial, Polynomial], size: Size) ->
         loose.append((monomial, (Fraction(low), Fraction(high))))
     if len(loose) > MOST_CORNERS:
         each = [
-            float(max(abs(one) for one in ends)) * size(Polynomial({monomial: 1}))
+            float(max(abs(one) for one in ends)) * size(AtomPolynomial({monomial: 1}))
             for monomial, ends in loose
         ]
-        return size(Polynomial(fixed)) + math.fsum(each) * ROUNDING
+        return size(AtomPolynomial(fixed)) + math.fsum(each) * ROUNDING
     found = 0.0
     for corner in itertools.product(*(ends for _, ends in loose)):
         terms: dict[Monomial, Rational] = {
             m: c for (m, _), c in zip(loose, corner, strict=True) if c
         }
-        found = max(found, size(Polynomial(fixed | terms)))
+        found = max(found, size(AtomPolynomial(fixed | terms)))
     return found
 
 
-def bound_one_record(analysis: Knowledge, index: int) -> Distance:
+def bound_one_record(analysis: RefinementKnowledge, index: int) -> Distance:
     """Return how far a value moves, by the theorem of this module."""
     universe = analysis.universe
     for is_uniform in (True, False):
         if not is_uniform and universe.change != "replace":
             return UNBOUNDED
         try:
-            reading = Reading(analysis, is_uniform=is_uniform)
+            reading = SymbolReading(analysis, is_uniform=is_uniform)
             symbols = reading.read(index)
             if symbols.axis is not None:
                 continue

@@ -23,11 +23,21 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpaudit.proving.distances.refinements.contract import Knowledge
-from dpaudit.proving.distances.refinements.one_record import ROUNDING, Substitution, View, measure
-from dpaudit.proving.distances.refinements.polynomials import Polynomial, Table, TooLarge, constant
+from dpaudit.proving.distances.refinements.contract import RefinementKnowledge
+from dpaudit.proving.distances.refinements.one_record import (
+    ROUNDING,
+    RecordSubstitution,
+    RecordView,
+    compute_move_norms,
+)
+from dpaudit.proving.distances.refinements.polynomials import (
+    AtomPolynomial,
+    AtomTable,
+    TooLarge,
+    make_constant_polynomial,
+)
 from dpaudit.proving.distances.refinements.ranges import Ranges, leaves_of
-from dpaudit.proving.distances.refinements.reading import Reading
+from dpaudit.proving.distances.refinements.reading import SymbolReading
 from dpaudit.proving.distances.refinements.symbols import Unread
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
@@ -35,29 +45,29 @@ MOST_ENTRIES = 8
 MOST_LEAVES = 6
 
 
-def bound_pairs(analysis: Knowledge, index: int) -> Distance:
+def bound_pairs(analysis: RefinementKnowledge, index: int) -> Distance:
     """Return how far a value moves, by the theorem of this module."""
     universe = analysis.universe
     if universe.change != "replace":
         return UNBOUNDED
     try:
-        reading = Reading(analysis, is_uniform=True)
+        reading = SymbolReading(analysis, is_uniform=True)
         symbols = reading.read(index)
         if symbols.axis is not None or symbols.entries.size > MOST_ENTRIES:
             return UNBOUNDED
-        view = View(reading, Ranges(reading.table, reading.upper_ends), is_added=False)
+        view = RecordView(reading, Ranges(reading.table, reading.upper_ends), is_added=False)
         moves = [_bound_entry(view, one) * universe.count for one in symbols.entries.flat]
     except (Unread, TooLarge, OverflowError):
         return UNBOUNDED
-    return measure(moves)
+    return compute_move_norms(moves)
 
 
-def _bound_entry(view: View, polynomial: Polynomial) -> float:
+def _bound_entry(view: RecordView, polynomial: AtomPolynomial) -> float:
     """Return how far one number moves."""
     table = view.reading.table
     if not any(table.atoms[a].operation == "reciprocal" for a in polynomial.atoms()):
         raise Unread
-    seen = Substitution(view).apply(polynomial)
+    seen = RecordSubstitution(view).apply(polynomial)
     difference = seen - _copy_record(view, seen)
     leaves = leaves_of(table, difference)
     others = [one for one in leaves if table.atoms[one].operation == "others"]
@@ -72,17 +82,19 @@ def _bound_entry(view: View, polynomial: Polynomial) -> float:
     return max(0.0, *(_largest_at(view, difference, slave, end) for end in ends)) * ROUNDING
 
 
-def _largest_at(view: View, difference: Polynomial, leaf: int, end: Polynomial) -> float:
+def _largest_at(
+    view: RecordView, difference: AtomPolynomial, leaf: int, end: AtomPolynomial
+) -> float:
     """Return the largest difference where one sum is what another allows."""
     replaced = view.reading.table.rewrite(difference, lambda a: end if a == leaf else None)
     return view.ranges.find_most(replaced)
 
 
-def _copy_record(view: View, polynomial: Polynomial) -> Polynomial:
+def _copy_record(view: RecordView, polynomial: AtomPolynomial) -> AtomPolynomial:
     """Return a polynomial of another record's cells, which have the same ends."""
     table = view.reading.table
 
-    def replace(number: int) -> Polynomial | None:
+    def replace(number: int) -> AtomPolynomial | None:
         atom = table.atoms[number]
         if atom.operation != "cell" or not atom.cells:
             return None
@@ -92,49 +104,53 @@ def _copy_record(view: View, polynomial: Polynomial) -> Polynomial:
     return table.rewrite(polynomial, replace)
 
 
-def is_affine(table: Table, polynomial: Polynomial, leaf: int) -> bool:
+def is_affine(table: AtomTable, polynomial: AtomPolynomial, leaf: int) -> bool:
     """Return whether a leaf stands in a polynomial to the first power, and in no function."""
     atoms = [one for one in polynomial.atoms() if one != leaf]
-    single = (Polynomial({(one,): 1}) for one in atoms)
+    single = (AtomPolynomial({(one,): 1}) for one in atoms)
     return all(monomial.count(leaf) <= 1 for monomial in polynomial.terms) and not any(
         leaf in leaves_of(table, one) for one in single
     )
 
 
-def _find_ends(view: View, slave: int, master: int) -> tuple[Polynomial, Polynomial]:
+def _find_ends(view: RecordView, slave: int, master: int) -> tuple[AtomPolynomial, AtomPolynomial]:
     """Return the least and the most of one sum over the others, by another one."""
     table = view.reading.table
     one, other = (table.atoms[k].parameters for k in (slave, master))
     low, high = table.atoms[slave].low, table.atoms[slave].high
     if not math.isfinite(low + high):
         raise Unread
-    slope = _chord(view, one, other)
+    slope = _estimate_chord_slope(view, one, other)
     shear = one - other.scale(slope)
     least, most = view.others(shear)
     if slope == 0 or not math.isfinite(least + most):
-        return constant(low), constant(high)
-    line = Polynomial({(master,): slope})
+        return make_constant_polynomial(low), make_constant_polynomial(high)
+    line = AtomPolynomial({(master,): slope})
     return (
-        table.enter("maximum", (constant(low), line + constant(least))),
-        table.enter("minimum", (constant(high), line + constant(most))),
+        table.enter(
+            "maximum", (make_constant_polynomial(low), line + make_constant_polynomial(least))
+        ),
+        table.enter(
+            "minimum", (make_constant_polynomial(high), line + make_constant_polynomial(most))
+        ),
     )
 
 
-def _chord(view: View, one: Polynomial, other: Polynomial) -> Fraction:
+def _estimate_chord_slope(view: RecordView, one: AtomPolynomial, other: AtomPolynomial) -> Fraction:
     """Return by how much one function grows for each step of the other, from end to end."""
     cells = leaves_of(view.reading.table, one + other)
-    rises = [_rise(view, function, cells) for function in (one, other)]
+    rises = [_estimate_rise(view, function, cells) for function in (one, other)]
     if not all(math.isfinite(rise) for rise in rises) or rises[1] == 0:
         return Fraction(0)
     return Fraction(rises[0] / rises[1]).limit_denominator(2**40)
 
 
-def _rise(view: View, function: Polynomial, cells: list[int]) -> float:
+def _estimate_rise(view: RecordView, function: AtomPolynomial, cells: list[int]) -> float:
     """Return about how much a function grows from the lower ends of cells to the upper."""
     table = view.reading.table
     ends = []
     for name in ("low", "high"):
-        values = {one: constant(getattr(table.atoms[one], name)) for one in cells}
+        values = {one: make_constant_polynomial(getattr(table.atoms[one], name)) for one in cells}
         low, high = view.ranges.find(table.rewrite(function, values.get))
         ends.append((low + high) / 2)
     return ends[1] - ends[0]

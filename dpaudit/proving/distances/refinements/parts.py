@@ -27,19 +27,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpaudit.proving.distances.refinements.contract import Knowledge
+from dpaudit.proving.distances.refinements.contract import RefinementKnowledge
 from dpaudit.proving.distances.refinements.slices import find_slice
 from dpaudit.proving.distances.refinements.symbols import Unread
 from dpaudit.proving.program import Node
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
 MOST_DEPTH = 40
 ROUNDING = 1 + 1e-14
-Rule = Callable[[Knowledge, Node], Distance]
+Rule = Callable[[RefinementKnowledge, Node], Distance]
 
 
-def bound_by_parts(analysis: Knowledge, index: int) -> Distance:
+def bound_by_parts(analysis: RefinementKnowledge, index: int) -> Distance:
     """Return how far a value moves, by the theorem of this module."""
     node = analysis.program.nodes[index]
     rule = RULES.get(node.operation)
@@ -51,7 +51,7 @@ def bound_by_parts(analysis: Knowledge, index: int) -> Distance:
     return rule(analysis, node)
 
 
-def is_shallow(analysis: Knowledge, index: int) -> bool:
+def is_shallow(analysis: RefinementKnowledge, index: int) -> bool:
     """Return whether the longest chain of operations that form a value is not too long."""
     try:
         depth: dict[int, int] = {}
@@ -63,7 +63,7 @@ def is_shallow(analysis: Knowledge, index: int) -> bool:
     return depth[index] <= MOST_DEPTH
 
 
-def scale(distance: Distance, factor: float) -> Distance:
+def scale_distance_up(distance: Distance, factor: float) -> Distance:
     """Return a multiple of a distance, rounded up."""
     if factor == 1:
         return distance
@@ -73,37 +73,39 @@ def scale(distance: Distance, factor: float) -> Distance:
     return Distance(distance.l1 * times, distance.l2 * times, distance.linf * times)
 
 
-def _size(node: Node) -> float:
+def _count_node_entries(node: Node) -> float:
     return float(math.prod(one or 0 for one in node.shape))
 
 
-def _is_public(analysis: Knowledge, index: int) -> bool:
-    return analysis.kinds[index] is Kind.PUBLIC
+def _is_public(analysis: RefinementKnowledge, index: int) -> bool:
+    return analysis.kinds[index] is NodeKind.PUBLIC
 
 
-def _pass_on(analysis: Knowledge, node: Node) -> Distance:
+def _pass_on(analysis: RefinementKnowledge, node: Node) -> Distance:
     return analysis.distance(node.operands[0])
 
 
-def _pass_private(analysis: Knowledge, node: Node) -> Distance:
+def _pass_private(analysis: RefinementKnowledge, node: Node) -> Distance:
     """Pass on the distance of the one private operand, where broadcasting does not repeat it."""
     private = [one for one in node.operands if not _is_public(analysis, one)]
-    if len(private) != 1 or _size(analysis.program.nodes[private[0]]) != _size(node):
+    if len(private) != 1 or _count_node_entries(
+        analysis.program.nodes[private[0]]
+    ) != _count_node_entries(node):
         return UNBOUNDED
     return analysis.distance(private[0])
 
 
-def _multiply(analysis: Knowledge, node: Node) -> Distance:
+def _bound_product_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
     factors = [one for one in node.operands if _is_public(analysis, one)]
     if len(factors) != 1:
         return UNBOUNDED
     facts = analysis.facts(factors[0])
     largest = max(float(np.max(np.abs(end), initial=0.0)) for end in (facts.low, facts.high))
     distance = _pass_private(analysis, node)
-    return scale(distance, largest) if math.isfinite(largest) else UNBOUNDED
+    return scale_distance_up(distance, largest) if math.isfinite(largest) else UNBOUNDED
 
 
-def _divide(analysis: Knowledge, node: Node) -> Distance:
+def _bound_quotient_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
     if not _is_public(analysis, node.operands[1]):
         return UNBOUNDED
     facts = analysis.facts(node.operands[1])
@@ -111,10 +113,10 @@ def _divide(analysis: Knowledge, node: Node) -> Distance:
     if not (low > 0 or high < 0):
         return UNBOUNDED
     smallest = float(low) if low > 0 else -float(high)
-    return scale(_pass_private(analysis, node), 1 / smallest * ROUNDING)
+    return scale_distance_up(_pass_private(analysis, node), 1 / smallest * ROUNDING)
 
 
-def _take(analysis: Knowledge, node: Node) -> Distance:
+def _bound_take_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
     lengths = [one or 1 for one in analysis.program.nodes[node.operands[0]].shape]
     for positions, length in zip(node.parameters["key"], lengths, strict=True):
         if positions is not None and len({one % length for one in positions}) != len(positions):
@@ -122,7 +124,7 @@ def _take(analysis: Knowledge, node: Node) -> Distance:
     return _pass_on(analysis, node)
 
 
-def _is_whole(analysis: Knowledge, node: Node) -> bool:
+def _is_whole(analysis: RefinementKnowledge, node: Node) -> bool:
     """Return whether an operation goes along all axes of its operand."""
     axis, depth = node.parameters["axis"], len(analysis.program.nodes[node.operands[0]].shape)
     if axis is None:
@@ -131,47 +133,47 @@ def _is_whole(analysis: Knowledge, node: Node) -> bool:
     return len({one % depth for one in chosen}) == depth if depth else True
 
 
-def _sum(analysis: Knowledge, node: Node) -> Distance:
+def _bound_sum_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
     if not _is_whole(analysis, node):
         return UNBOUNDED
-    size = _size(analysis.program.nodes[node.operands[0]])
+    size = _count_node_entries(analysis.program.nodes[node.operands[0]])
     distance = _pass_on(analysis, node)
     step = min(distance.l1, distance.l2 * math.sqrt(size) * ROUNDING if size else 0.0)
     return Distance(step, step, step)
 
 
-def _mean(analysis: Knowledge, node: Node) -> Distance:
-    size = _size(analysis.program.nodes[node.operands[0]])
+def _bound_mean_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
+    size = _count_node_entries(analysis.program.nodes[node.operands[0]])
     if size == 0:
         return UNBOUNDED
-    return scale(_sum(analysis, node), 1 / size * ROUNDING)
+    return scale_distance_up(_bound_sum_distance(analysis, node), 1 / size * ROUNDING)
 
 
-def _extreme(analysis: Knowledge, node: Node) -> Distance:
+def _bound_extreme_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
     if not _is_whole(analysis, node):
         return UNBOUNDED
     step = _pass_on(analysis, node).linf
     return Distance(step, step, step)
 
 
-def _sort(analysis: Knowledge, node: Node) -> Distance:
+def _bound_sort_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
     return _pass_on(analysis, node) if len(node.shape) == 1 else UNBOUNDED
 
 
-def _root(analysis: Knowledge, node: Node) -> Distance:
+def _bound_length_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
     """Bound a Euclidean length."""
     total = analysis.program.nodes[node.operands[0]]
     if total.operation != "sum" or not _is_whole(analysis, total):
         return UNBOUNDED
     squares = analysis.program.nodes[total.operands[0]]
-    inner = _squared(analysis, squares)
+    inner = _find_squared_operand(analysis, squares)
     if inner is None or analysis.facts(node.index).refusal is not None:
         return UNBOUNDED
     step = analysis.distance(inner).l2
     return Distance(step, step, step)
 
 
-def _squared(analysis: Knowledge, node: Node) -> int | None:
+def _find_squared_operand(analysis: RefinementKnowledge, node: Node) -> int | None:
     """Return of what a node is the square, entry by entry."""
     if node.operation == "multiply" and node.operands[0] == node.operands[1]:
         return node.operands[0]
@@ -183,12 +185,14 @@ def _squared(analysis: Knowledge, node: Node) -> int | None:
     )
     return (
         node.operands[0]
-        if is_two and _size(analysis.program.nodes[node.operands[0]]) == _size(node)
+        if is_two
+        and _count_node_entries(analysis.program.nodes[node.operands[0]])
+        == _count_node_entries(node)
         else None
     )
 
 
-def _concatenate(analysis: Knowledge, node: Node) -> Distance:
+def _bound_concatenate_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
     parts = [analysis.distance(one) for one in node.operands]
     l1 = math.fsum(one.l1 for one in parts) * ROUNDING
     l2 = math.hypot(*(one.l2 for one in parts)) * ROUNDING
@@ -198,15 +202,15 @@ def _concatenate(analysis: Knowledge, node: Node) -> Distance:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("negative", "reshape", "transpose", "absolute"), _pass_on),
     **dict.fromkeys(("add", "subtract", "minimum", "maximum"), _pass_private),
-    "multiply": _multiply,
-    "divide": _divide,
-    "take": _take,
-    "sum": _sum,
-    "mean": _mean,
-    "max": _extreme,
-    "min": _extreme,
-    "sort": _sort,
-    "sqrt": _root,
-    "concatenate": _concatenate,
+    "multiply": _bound_product_distance,
+    "divide": _bound_quotient_distance,
+    "take": _bound_take_distance,
+    "sum": _bound_sum_distance,
+    "mean": _bound_mean_distance,
+    "max": _bound_extreme_distance,
+    "min": _bound_extreme_distance,
+    "sort": _bound_sort_distance,
+    "sqrt": _bound_length_distance,
+    "concatenate": _bound_concatenate_distance,
 }
 """How distances carry over, by operation."""

@@ -24,7 +24,7 @@ class TooLarge(Exception):
     """A value is too large to be written as polynomials."""
 
 
-class Polynomial:
+class AtomPolynomial:
     """A sum of rational multiples of products of atoms.
 
     Parameters
@@ -34,8 +34,8 @@ class Polynomial:
 
     Examples
     --------
-    >>> x = Polynomial({(0,): 1})
-    >>> (x * (Polynomial({(): 1}) - x)).terms
+    >>> x = AtomPolynomial({(0,): 1})
+    >>> (x * (AtomPolynomial({(): 1}) - x)).terms
     {(0,): 1, (0, 0): -1}
     """
 
@@ -62,47 +62,47 @@ class Polynomial:
         return self.terms.get(()) if len(self.terms) == 1 else None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Polynomial) and self.terms == other.terms
+        return isinstance(other, AtomPolynomial) and self.terms == other.terms
 
     def __hash__(self) -> int:
         return hash(self.key)
 
-    def __add__(self, other: Polynomial) -> Polynomial:
+    def __add__(self, other: AtomPolynomial) -> AtomPolynomial:
         if len(self.terms) < len(other.terms):
             self, other = other, self
         terms = dict(self.terms)
         for monomial, coefficient in other.terms.items():
-            _increase(terms, monomial, coefficient)
-        return Polynomial(terms)
+            _add_term(terms, monomial, coefficient)
+        return AtomPolynomial(terms)
 
-    def __neg__(self) -> Polynomial:
-        return Polynomial({one: -coefficient for one, coefficient in self.terms.items()})
+    def __neg__(self) -> AtomPolynomial:
+        return AtomPolynomial({one: -coefficient for one, coefficient in self.terms.items()})
 
-    def __sub__(self, other: Polynomial) -> Polynomial:
+    def __sub__(self, other: AtomPolynomial) -> AtomPolynomial:
         return self + -other
 
-    def __mul__(self, other: Polynomial) -> Polynomial:
+    def __mul__(self, other: AtomPolynomial) -> AtomPolynomial:
         if len(self.terms) * len(other.terms) > 4 * MOST_TERMS:
             raise TooLarge
         terms: dict[Monomial, Rational] = {}
         for one, first in self.terms.items():
             for two, second in other.terms.items():
                 product = tuple(sorted(one + two)) if one and two else one or two
-                _increase(terms, product, first * second)
-        return Polynomial(terms)
+                _add_term(terms, product, first * second)
+        return AtomPolynomial(terms)
 
-    def scale(self, factor: Rational) -> Polynomial:
+    def scale(self, factor: Rational) -> AtomPolynomial:
         """Return a multiple."""
         if factor == 0:
             return ZERO
-        return Polynomial({one: factor * c for one, c in self.terms.items()})
+        return AtomPolynomial({one: factor * c for one, c in self.terms.items()})
 
     def atoms(self) -> set[int]:
         """Return the numbers of its atoms."""
         return {atom for monomial in self.terms for atom in monomial}
 
 
-def _increase(terms: dict[Monomial, Rational], monomial: Monomial, by: Rational) -> None:
+def _add_term(terms: dict[Monomial, Rational], monomial: Monomial, by: Rational) -> None:
     total = terms.get(monomial, 0) + by
     if total:
         terms[monomial] = total
@@ -110,24 +110,24 @@ def _increase(terms: dict[Monomial, Rational], monomial: Monomial, by: Rational)
         terms.pop(monomial, None)
 
 
-ZERO = Polynomial({})
-ONE = Polynomial({(): 1})
+ZERO = AtomPolynomial({})
+ONE = AtomPolynomial({(): 1})
 
 
-def constant(value: Any) -> Polynomial:
+def make_constant_polynomial(value: Any) -> AtomPolynomial:
     """Return the polynomial of a finite number, exactly as it is stored."""
     number = Fraction(value)
     exact: Rational = number.numerator if number.denominator == 1 else number
-    return Polynomial({(): exact}) if exact else ZERO
+    return AtomPolynomial({(): exact}) if exact else ZERO
 
 
-def add_all(polynomials: Iterable[Polynomial]) -> Polynomial:
+def add_all(polynomials: Iterable[AtomPolynomial]) -> AtomPolynomial:
     """Return a sum of many in one pass."""
     terms: dict[Monomial, Rational] = {}
     for one in polynomials:
         for monomial, coefficient in one.terms.items():
-            _increase(terms, monomial, coefficient)
-    return Polynomial(terms)
+            _add_term(terms, monomial, coefficient)
+    return AtomPolynomial(terms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class Atom:
     """
 
     operation: str
-    operands: tuple[Polynomial, ...]
+    operands: tuple[AtomPolynomial, ...]
     parameters: Any
     low: float
     high: float
@@ -158,7 +158,7 @@ class Atom:
 
 
 @dataclass(eq=False)
-class Effort:
+class RefinementEffort:
     """How much may still be done for one question, in units of about ten microseconds.
 
     Counted and not timed: the same program has the same bound everywhere.
@@ -172,7 +172,7 @@ class Effort:
     """
 
     left: float = math.inf
-    whole: Effort | None = None
+    whole: RefinementEffort | None = None
 
     def spend(self, units: int) -> None:
         """Do so much.
@@ -189,7 +189,7 @@ class Effort:
             self.whole.spend(units)
 
 
-class Table:
+class AtomTable:
     """The atoms of one reading, by number.
 
     Parameters
@@ -198,20 +198,20 @@ class Table:
         What may be done with them.
     """
 
-    def __init__(self, effort: Effort | None = None) -> None:
-        self.effort = effort or Effort()
+    def __init__(self, effort: RefinementEffort | None = None) -> None:
+        self.effort = effort or RefinementEffort()
         self.atoms: list[Atom] = []
         self._numbers: dict[Any, int] = {}
 
     def enter(
         self,
         operation: str,
-        operands: tuple[Polynomial, ...] = (),
+        operands: tuple[AtomPolynomial, ...] = (),
         parameters: Any = None,
         *,
         ends: tuple[float, float] = (0.0, 0.0),
         is_changing: bool = False,
-    ) -> Polynomial:
+    ) -> AtomPolynomial:
         """Return the atom that is formed so, a new one if there is none, as a polynomial."""
         key = operation, tuple(one.key for one in operands), parameters
         number = self._numbers.get(key)
@@ -220,31 +220,31 @@ class Table:
             cells = frozenset([number]) if is_changing else self.cells_of(*operands)
             low, high = (float(one) for one in ends)
             self.atoms.append(Atom(operation, operands, parameters, low, high, cells))
-        return Polynomial({(number,): 1})
+        return AtomPolynomial({(number,): 1})
 
-    def cells_of(self, *polynomials: Polynomial) -> frozenset[int]:
+    def cells_of(self, *polynomials: AtomPolynomial) -> frozenset[int]:
         """Return the changing cells on which polynomials depend."""
         numbers = {atom for one in polynomials for atom in one.atoms()}
         return frozenset().union(*(self.atoms[one].cells for one in numbers))
 
     def rewrite(
-        self, polynomial: Polynomial, replace: Callable[[int], Polynomial | None]
-    ) -> Polynomial:
+        self, polynomial: AtomPolynomial, replace: Callable[[int], AtomPolynomial | None]
+    ) -> AtomPolynomial:
         """Return a polynomial with atoms replaced, also where they stand within functions."""
-        known: dict[int, Polynomial] = {}
+        known: dict[int, AtomPolynomial] = {}
 
-        def write_atom(number: int) -> Polynomial:
+        def write_atom(number: int) -> AtomPolynomial:
             if number not in known:
                 atom, new = self.atoms[number], replace(number)
                 if new is None and atom.operands:
                     operands = tuple(write(one) for one in atom.operands)
                     new = self.enter(atom.operation, operands, atom.parameters)
-                known[number] = Polynomial({(number,): 1}) if new is None else new
+                known[number] = AtomPolynomial({(number,): 1}) if new is None else new
             return known[number]
 
-        def write(one: Polynomial) -> Polynomial:
+        def write(one: AtomPolynomial) -> AtomPolynomial:
             return add_all(
-                math.prod((write_atom(atom) for atom in monomial), start=Polynomial({(): c}))
+                math.prod((write_atom(atom) for atom in monomial), start=AtomPolynomial({(): c}))
                 for monomial, c in one.terms.items()
             )
 

@@ -32,9 +32,14 @@ from dpaudit.proving.distances.refinements.enclosures import (
     add_ends,
     multiply_ends,
     raise_to_power,
-    widen,
+    widen_ends,
 )
-from dpaudit.proving.distances.refinements.polynomials import Monomial, Polynomial, Rational, Table
+from dpaudit.proving.distances.refinements.polynomials import (
+    AtomPolynomial,
+    AtomTable,
+    Monomial,
+    Rational,
+)
 
 TOLERANCE = 1e-12
 MOST_BOXES = 500
@@ -62,7 +67,7 @@ class Evaluation:
         Whether slopes are asked for.
     """
 
-    table: Table
+    table: AtomTable
     leaves: list[int]
     low: Array
     high: Array
@@ -72,7 +77,7 @@ class Evaluation:
         self._values: dict[int, Enclosure] = {}
         self._flat = np.zeros(self.low.shape[1:])
 
-    def enclose(self, polynomial: Polynomial) -> Enclosure:
+    def enclose(self, polynomial: AtomPolynomial) -> Enclosure:
         """Return the enclosure of a polynomial on all boxes."""
         total: Enclosure | None = None
         for monomial, coefficient in polynomial.terms.items():
@@ -89,7 +94,7 @@ class Evaluation:
         value = float(coefficient)
         ends = (np.asarray(value), np.asarray(value))
         if value != coefficient:
-            ends = widen(*ends)
+            ends = widen_ends(*ends)
         product: Enclosure | None = None
         for atom, group in itertools.groupby(monomial):
             factor = raise_to_power(self._atom(atom), len(list(group)))
@@ -123,7 +128,7 @@ class Evaluation:
         return Enclosure(self.low[place], self.high[place], slopes)
 
 
-def leaves_of(table: Table, polynomial: Polynomial) -> list[int]:
+def leaves_of(table: AtomTable, polynomial: AtomPolynomial) -> list[int]:
     """Return the numbers of the leaves on which a polynomial depends, in order."""
     found: set[int] = set()
     pending, seen = list(polynomial.atoms()), set(polynomial.atoms())
@@ -138,7 +143,7 @@ def leaves_of(table: Table, polynomial: Polynomial) -> list[int]:
     return sorted(found)
 
 
-def stand_once(table: Table, polynomial: Polynomial) -> bool:
+def stand_once(table: AtomTable, polynomial: AtomPolynomial) -> bool:
     """Return whether no leaf stands twice in a form: interval arithmetic is exact on it."""
     found: set[int] = set()
     pending = [atom for monomial in polynomial.terms for atom, _ in itertools.groupby(monomial)]
@@ -154,12 +159,12 @@ def stand_once(table: Table, polynomial: Polynomial) -> bool:
     return True
 
 
-def _is_of_leaves(table: Table, polynomial: Polynomial) -> bool:
+def _is_of_leaves(table: AtomTable, polynomial: AtomPolynomial) -> bool:
     """Return whether a polynomial has no functions in it."""
     return not any(table.atoms[one].operands for one in polynomial.atoms())
 
 
-def canonical(table: Table, polynomial: Polynomial, leaves: list[int]) -> Any:
+def make_canonical_form(table: AtomTable, polynomial: AtomPolynomial, leaves: list[int]) -> Any:
     """Return what polynomials with one range have in common: the form, and the ends of leaves.
 
     Atoms are numbered as they are met, and each is written down once: a form in which they are
@@ -176,7 +181,7 @@ def canonical(table: Table, polynomial: Polynomial, leaves: list[int]) -> Any:
             entries.append(entry)
         return places[number]
 
-    def name(one: Polynomial) -> Any:
+    def name(one: AtomPolynomial) -> Any:
         return tuple((tuple(map(place_atom, mono)), value) for mono, value in one.key)
 
     return name(polynomial), tuple(entries)
@@ -194,10 +199,10 @@ class Ranges:
         Upper ends that were found before, of tables of the same program or any other.
     """
 
-    table: Table
+    table: AtomTable
     known: dict[Any, float]
 
-    def find(self, polynomial: Polynomial) -> Range:
+    def find(self, polynomial: AtomPolynomial) -> Range:
         """Return ends of a polynomial whose leaves are anywhere between their ends.
 
         Infinite ends where it may not be defined.
@@ -205,30 +210,30 @@ class Ranges:
         linear = self._find_linear(polynomial)
         return linear or (-self._find_most(-polynomial), self._find_most(polynomial))
 
-    def find_most(self, polynomial: Polynomial) -> float:
+    def find_most(self, polynomial: AtomPolynomial) -> float:
         """Return the upper end of a polynomial alone."""
         linear = self._find_linear(polynomial)
         return linear[1] if linear else self._find_most(polynomial)
 
-    def _find_most(self, polynomial: Polynomial) -> float:
+    def _find_most(self, polynomial: AtomPolynomial) -> float:
         self.table.effort.spend(1 + len(polynomial.terms) // 2)
         leaves = leaves_of(self.table, polynomial)
         if len(leaves) > MOST_PARAMETERS and not _is_of_leaves(self.table, polynomial):
             return math.inf
-        key = canonical(self.table, polynomial, leaves)
+        key = make_canonical_form(self.table, polynomial, leaves)
         if key not in self.known:
             with np.errstate(all="ignore"):
                 self.known[key] = self._maximize(polynomial, leaves)
         return self.known[key]
 
-    def _maximize(self, polynomial: Polynomial, leaves: list[int]) -> float:
+    def _maximize(self, polynomial: AtomPolynomial, leaves: list[int]) -> float:
         """Return an upper bound on the box of the leaves, infinite if undefined."""
         try:
             return self._search(polynomial, leaves)
         except OutsideDomain:
             return math.inf
 
-    def _search(self, polynomial: Polynomial, leaves: list[int]) -> float:
+    def _search(self, polynomial: AtomPolynomial, leaves: list[int]) -> float:
         table = self.table
         low = np.array([[table.atoms[one].low] for one in leaves]).reshape(len(leaves), 1)
         high = np.array([[table.atoms[one].high] for one in leaves]).reshape(len(leaves), 1)
@@ -238,12 +243,12 @@ class Ranges:
             return float(whole.high.max())
         return _Cover(table, polynomial, leaves, low, high).bound()
 
-    def width(self, polynomial: Polynomial) -> float:
+    def width(self, polynomial: AtomPolynomial) -> float:
         """Return how far two values of a polynomial can be apart, rounded up."""
         low, high = self.find(polynomial)
         return math.nextafter(high - low, math.inf) if high > low else 0.0
 
-    def _find_linear(self, polynomial: Polynomial) -> Range | None:
+    def _find_linear(self, polynomial: AtomPolynomial) -> Range | None:
         """Return ends of a polynomial of degree 1 in leaves: every leaf at one of its own."""
         low = high = 0.0
         for monomial, coefficient in polynomial.terms.items():
@@ -252,13 +257,13 @@ class Ranges:
                 return None
             if monomial:
                 ends = self.table.atoms[monomial[0]].low, self.table.atoms[monomial[0]].high
-            one, other = sorted(_times(coefficient, end) for end in ends)
+            one, other = sorted(_multiply_end(coefficient, end) for end in ends)
             low = math.nextafter(low + math.nextafter(one, -math.inf), -math.inf)
             high = math.nextafter(high + math.nextafter(other, math.inf), math.inf)
         return EVERYWHERE if math.isnan(low + high) else (low, high)
 
 
-def _times(coefficient: Any, end: float) -> float:
+def _multiply_end(coefficient: Any, end: float) -> float:
     """Return a product within two roundings; infinite ends stay so."""
     if math.isfinite(end):
         return float(coefficient) * end
@@ -269,8 +274,8 @@ def _times(coefficient: Any, end: float) -> float:
 class _Cover:
     """Boxes that hold every point at which a polynomial may still be largest."""
 
-    table: Table
-    polynomial: Polynomial
+    table: AtomTable
+    polynomial: AtomPolynomial
     leaves: list[int]
     low: Array
     high: Array

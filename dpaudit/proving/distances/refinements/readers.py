@@ -11,27 +11,27 @@ import numpy as np
 
 from dpaudit.proving.distances.refinements.polynomials import (
     ONE,
-    Polynomial,
+    AtomPolynomial,
+    AtomTable,
     Rational,
-    Table,
     add_all,
-    constant,
+    make_constant_polynomial,
 )
 from dpaudit.proving.distances.refinements.symbols import (
     MOST_ENTRIES,
     MOST_RECORDS,
     Entries,
+    PolynomialArray,
     Summation,
-    Symbols,
     Unread,
-    build,
+    build_entries,
 )
 from dpaudit.proving.program import Node, open_mesh
 
 # Entry by entry
 
 
-def _align(operands: Sequence[Symbols]) -> tuple[list[Entries], int | None]:
+def _align_symbols(operands: Sequence[PolynomialArray]) -> tuple[list[Entries], int | None]:
     """Return arrays that broadcast to one shape, and where that has the axis of records."""
     depth = max(one.entries.ndim for one in operands)
     places = {one.axis + depth - one.entries.ndim for one in operands if one.axis is not None}
@@ -41,11 +41,12 @@ def _align(operands: Sequence[Symbols]) -> tuple[list[Entries], int | None]:
     if axis is None:
         return [one.entries for one in operands], None
     return [
-        one.entries if one.axis is not None else _squeeze(one, axis - depth) for one in operands
+        one.entries if one.axis is not None else _squeeze_records(one, axis - depth)
+        for one in operands
     ], axis
 
 
-def _squeeze(symbols: Symbols, axis: int) -> Entries:
+def _squeeze_records(symbols: PolynomialArray, axis: int) -> Entries:
     """Return an array that is the same for all records as one row."""
     entries = symbols.entries
     if entries.ndim < -axis or entries.shape[axis] == 1:
@@ -61,12 +62,14 @@ def _squeeze(symbols: Symbols, axis: int) -> Entries:
     return first
 
 
-def _entrywise(function: Callable[..., Polynomial]) -> Callable[..., Symbols]:
-    def read(reading: Summation, _node: Node, operands: list[Symbols]) -> Symbols:
-        arrays, axis = _align(operands)
+def _make_entrywise_reader(
+    function: Callable[..., AtomPolynomial],
+) -> Callable[..., PolynomialArray]:
+    def read(reading: Summation, _node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
+        arrays, axis = _align_symbols(operands)
         together = np.broadcast_arrays(*arrays)
-        return Symbols(
-            build(
+        return PolynomialArray(
+            build_entries(
                 together[0].shape,
                 lambda place: function(reading.table, *(a[place] for a in together)),
             ),
@@ -76,19 +79,21 @@ def _entrywise(function: Callable[..., Polynomial]) -> Callable[..., Symbols]:
     return read
 
 
-def _apply(name: str, exactly: Callable[..., Any] | None = None) -> Callable[..., Polynomial]:
+def _make_function_reader(
+    name: str, exactly: Callable[..., Any] | None = None
+) -> Callable[..., AtomPolynomial]:
     """Return a reader of a function: exact of constants, where that can be, an atom elsewhere."""
 
-    def read(table: Table, *operands: Polynomial) -> Polynomial:
+    def read(table: AtomTable, *operands: AtomPolynomial) -> AtomPolynomial:
         numbers = [one.constant for one in operands]
         if exactly is not None and all(one is not None for one in numbers):
-            return constant(exactly(*numbers))
+            return make_constant_polynomial(exactly(*numbers))
         return table.enter(name, operands)
 
     return read
 
 
-def _divide(table: Table, one: Polynomial, other: Polynomial) -> Polynomial:
+def _read_divide(table: AtomTable, one: AtomPolynomial, other: AtomPolynomial) -> AtomPolynomial:
     number = other.constant
     if number is None:
         return one * table.enter("reciprocal", (other,))
@@ -97,84 +102,90 @@ def _divide(table: Table, one: Polynomial, other: Polynomial) -> Polynomial:
     return one.scale(Fraction(1) / number)
 
 
-def _power(table: Table, base: Polynomial, exponent: Polynomial) -> Polynomial:
+def _read_power(table: AtomTable, base: AtomPolynomial, exponent: AtomPolynomial) -> AtomPolynomial:
     number = exponent.constant
     if number == Fraction(1, 2):
         return table.enter("sqrt", (base,))
     if number is None or Fraction(number).denominator != 1 or not -8 <= number <= 8:
         raise Unread
-    base = base if number >= 0 else _divide(table, ONE, base)
+    base = base if number >= 0 else _read_divide(table, ONE, base)
     return math.prod([base] * abs(int(number)), start=ONE)
 
 
-def _compare(name: str, exactly: Callable[[Rational], bool]) -> Callable[..., Polynomial]:
+def _make_comparison_reader(
+    name: str, exactly: Callable[[Rational], bool]
+) -> Callable[..., AtomPolynomial]:
     """Return a reader of a comparison: known where the difference is a constant."""
 
-    def read(table: Table, one: Polynomial, other: Polynomial) -> Polynomial:
+    def read(table: AtomTable, one: AtomPolynomial, other: AtomPolynomial) -> AtomPolynomial:
         difference = (one - other).constant
         if difference is not None:
-            return constant(exactly(difference))
+            return make_constant_polynomial(exactly(difference))
         return table.enter(name, (one, other))
 
     return read
 
 
-def _choose_extreme(name: str, function: Callable[..., Rational]) -> Callable[..., Polynomial]:
-    apply = _apply(name, function)
+def _choose_extreme(name: str, function: Callable[..., Rational]) -> Callable[..., AtomPolynomial]:
+    apply = _make_function_reader(name, function)
 
-    def read(table: Table, one: Polynomial, other: Polynomial) -> Polynomial:
+    def read(table: AtomTable, one: AtomPolynomial, other: AtomPolynomial) -> AtomPolynomial:
         return one if one == other else apply(table, one, other)
 
     return read
 
 
-def _where(table: Table, condition: Polynomial, one: Polynomial, other: Polynomial) -> Polynomial:
+def _read_where(
+    table: AtomTable, condition: AtomPolynomial, one: AtomPolynomial, other: AtomPolynomial
+) -> AtomPolynomial:
     number = condition.constant
     if number is not None:
         return one if number else other
     return one if one == other else table.enter("where", (condition, one, other))
 
 
-_equal = _compare("equal", lambda difference: difference == 0)
+_equal = _make_comparison_reader("equal", lambda difference: difference == 0)
 
 
-def _not_equal(table: Table, one: Polynomial, other: Polynomial) -> Polynomial:
+def _not_equal(table: AtomTable, one: AtomPolynomial, other: AtomPolynomial) -> AtomPolynomial:
     return ONE - _equal(table, one, other)
 
 
 # Along axes
 
 
-def _axes(axis: Any, depth: int) -> tuple[int, ...]:
+def _sort_axes(axis: Any, depth: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(depth))
     chosen = axis if isinstance(axis, list | tuple) else [axis]
     return tuple(sorted(one % depth for one in chosen))
 
 
-def _reduce(
-    symbols: Symbols, axes: tuple[int, ...], fold: Callable[[list[Polynomial]], Polynomial]
-) -> Symbols:
+def _reduce_symbols(
+    symbols: PolynomialArray,
+    axes: tuple[int, ...],
+    fold: Callable[[list[AtomPolynomial]], AtomPolynomial],
+) -> PolynomialArray:
     """Fold entries along axes, which are lost."""
     rest = [one for one in range(symbols.entries.ndim) if one not in axes]
     moved = symbols.entries.transpose([*rest, *axes])
     shape = moved.shape[: len(rest)]
     flat = moved.reshape(*shape, -1) if moved.size else moved.reshape(*shape, 0)
-    entries = build(shape, lambda place: fold(list(flat[place])))
-    return Symbols(entries, rest.index(symbols.axis) if symbols.axis in rest else None)
+    entries = build_entries(shape, lambda place: fold(list(flat[place])))
+    return PolynomialArray(entries, rest.index(symbols.axis) if symbols.axis in rest else None)
 
 
-def _sum(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_sum(reading: Summation, node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
     symbols = operands[0]
-    axes = _axes(node.parameters["axis"], symbols.entries.ndim)
+    axes = _sort_axes(node.parameters["axis"], symbols.entries.ndim)
     if symbols.axis not in axes:
-        return _reduce(symbols, axes, add_all)
-    return _reduce(symbols, axes, lambda several: reading.sum_records(add_all(several)))
+        return _reduce_symbols(symbols, axes, add_all)
+    return _reduce_symbols(symbols, axes, lambda several: reading.sum_records(add_all(several)))
 
 
-def _mean(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_mean(reading: Summation, node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
     symbols = operands[0]
-    axes = _axes(node.parameters["axis"], symbols.entries.ndim)
+    axes = _sort_axes(node.parameters["axis"], symbols.entries.ndim)
     count = math.prod(symbols.entries.shape[one] for one in axes)
     if symbols.axis in axes:
         if reading.count is None:
@@ -182,67 +193,73 @@ def _mean(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
         count *= reading.count
     if count == 0:
         raise Unread
-    total = _sum(reading, node, operands)
-    entries = build(
+    total = _read_sum(reading, node, operands)
+    entries = build_entries(
         total.entries.shape, lambda place: total.entries[place].scale(Fraction(1, count))
     )
-    return Symbols(entries, total.axis)
+    return PolynomialArray(entries, total.axis)
 
 
-def _prod(_reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_prod(_reading: Summation, node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
     symbols = operands[0]
-    axes = _axes(node.parameters["axis"], symbols.entries.ndim)
+    axes = _sort_axes(node.parameters["axis"], symbols.entries.ndim)
     if symbols.axis in axes:
         raise Unread
-    return _reduce(symbols, axes, lambda several: math.prod(several, start=ONE))
+    return _reduce_symbols(symbols, axes, lambda several: math.prod(several, start=ONE))
 
 
-def _cumsum(_reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_cumsum(
+    _reading: Summation, node: Node, operands: list[PolynomialArray]
+) -> PolynomialArray:
     symbols, axis = operands[0], node.parameters["axis"]
     if not isinstance(axis, int) or symbols.axis == axis % symbols.entries.ndim:
         raise Unread
-    return Symbols(np.add.accumulate(symbols.entries, axis=axis, dtype=object), symbols.axis)
+    return PolynomialArray(
+        np.add.accumulate(symbols.entries, axis=axis, dtype=object), symbols.axis
+    )
 
 
 # Order
 
 
-def _order_statistic(reading: Summation, inner: Polynomial, place: int) -> Polynomial:
+def _order_statistic(reading: Summation, inner: AtomPolynomial, place: int) -> AtomPolynomial:
     """Return the number at a place, from 0, of a sorted column of alike functions of records."""
     if not reading.is_of_row_alone(inner):
         raise Unread
     return reading.table.enter("order", (inner,), place)
 
 
-def _along_records(reading: Summation, node: Node, symbols: Symbols) -> int:
+def _along_records(reading: Summation, node: Node, symbols: PolynomialArray) -> int:
     """Return the number of records, where an operation goes along them and nothing else."""
     if reading.count is None or symbols.axis is None or reading.count > 10 * MOST_RECORDS:
         raise Unread
-    if _axes(node.parameters["axis"], symbols.entries.ndim) != (symbols.axis,):
+    if _sort_axes(node.parameters["axis"], symbols.entries.ndim) != (symbols.axis,):
         raise Unread
     return reading.count
 
 
-def _extreme(name: str) -> Callable[..., Symbols]:
-    def read(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _make_extreme_reader(name: str) -> Callable[..., PolynomialArray]:
+    def read(reading: Summation, node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
         symbols = operands[0]
-        axes = _axes(node.parameters["axis"], symbols.entries.ndim)
+        axes = _sort_axes(node.parameters["axis"], symbols.entries.ndim)
         if symbols.axis in axes:
             count = _along_records(reading, node, symbols)
             place = count - 1 if name == "maximum" else 0
-            return _reduce(
+            return _reduce_symbols(
                 symbols, axes, lambda several: _order_statistic(reading, several[0], place)
             )
         if math.prod(symbols.entries.shape[one] for one in axes) > 8:
             raise Unread
-        return _reduce(symbols, axes, lambda several: _fold(EXTREMES[name], reading, several))
+        return _reduce_symbols(
+            symbols, axes, lambda several: _fold_polynomials(EXTREMES[name], reading, several)
+        )
 
     return read
 
 
-def _fold(
-    function: Callable[..., Polynomial], reading: Summation, several: list[Polynomial]
-) -> Polynomial:
+def _fold_polynomials(
+    function: Callable[..., AtomPolynomial], reading: Summation, several: list[AtomPolynomial]
+) -> AtomPolynomial:
     if not several:
         raise Unread
     result = several[0]
@@ -251,7 +268,9 @@ def _fold(
     return result
 
 
-def _quantile(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_quantile(
+    reading: Summation, node: Node, operands: list[PolynomialArray]
+) -> PolynomialArray:
     """Read a quantile that is interpolated linearly; of an even number, a median is one."""
     q = node.parameters.get("q", 0.5)
     if node.parameters.get("method", "linear") != "linear" or not isinstance(q, int | float):
@@ -263,32 +282,32 @@ def _quantile(reading: Summation, node: Node, operands: list[Symbols]) -> Symbol
     low = math.floor(place)
     share = place - low
 
-    def read(several: list[Polynomial]) -> Polynomial:
+    def read(several: list[AtomPolynomial]) -> AtomPolynomial:
         first = _order_statistic(reading, several[0], low).scale(1 - share)
         if share == 0:
             return first
         return first + _order_statistic(reading, several[0], low + 1).scale(share)
 
-    return _reduce(operands[0], (operands[0].axis or 0,), read)
+    return _reduce_symbols(operands[0], (operands[0].axis or 0,), read)
 
 
-def _sort(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_sort(reading: Summation, node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
     symbols = operands[0]
     count = _along_records(reading, node, symbols)
     axis = symbols.axis or 0
     shape = tuple(count if k == axis else n for k, n in enumerate(symbols.entries.shape))
 
-    def read(place: tuple[int, ...]) -> Polynomial:
+    def read(place: tuple[int, ...]) -> AtomPolynomial:
         row = tuple(0 if k == axis else one for k, one in enumerate(place))
         return _order_statistic(reading, symbols.entries[row], place[axis])
 
-    return Symbols(build(shape, read))
+    return PolynomialArray(build_entries(shape, read))
 
 
 # Where entries stand
 
 
-def _take(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_take(reading: Summation, node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
     symbols, key = operands[0], list(node.parameters["key"])
     if not key:  # one number, of which numpy would take the object out
         return symbols
@@ -296,21 +315,25 @@ def _take(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
         if list(key[symbols.axis]) != list(range(reading.count or 0)) or reading.count is None:
             raise Unread
         key[symbols.axis] = None
-    return Symbols(symbols.entries[open_mesh(key, symbols.entries.shape)], symbols.axis)
+    return PolynomialArray(symbols.entries[open_mesh(key, symbols.entries.shape)], symbols.axis)
 
 
-def _assign(_reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_assign(
+    _reading: Summation, node: Node, operands: list[PolynomialArray]
+) -> PolynomialArray:
     if any(one.axis is not None for one in operands):
         raise Unread
     entries = operands[0].entries.copy()
     entries[open_mesh(node.parameters["key"], entries.shape)] = operands[1].entries
-    return Symbols(entries)
+    return PolynomialArray(entries)
 
 
-def _reshape(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_reshape(
+    reading: Summation, node: Node, operands: list[PolynomialArray]
+) -> PolynomialArray:
     symbols, shape = operands[0], node.shape
     if symbols.axis is None:
-        return Symbols(symbols.entries.reshape([one or 0 for one in shape]))
+        return PolynomialArray(symbols.entries.reshape([one or 0 for one in shape]))
     before = math.prod(symbols.entries.shape[: symbols.axis])
     rest = math.prod(symbols.entries.shape[symbols.axis + 1 :])
     for axis, length in enumerate(shape):
@@ -319,49 +342,61 @@ def _reshape(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols
         if (
             length == reading.count
             and known
-            and _product(first) == before
-            and _product(last) == rest
+            and _count_product_entries(first) == before
+            and _count_product_entries(last) == rest
         ):
             new = [one or 0 for one in (*first, 1, *last)]
-            return Symbols(symbols.entries.reshape(new), axis)
+            return PolynomialArray(symbols.entries.reshape(new), axis)
     raise Unread
 
 
-def _product(shape: Sequence[int | None]) -> int:
+def _count_product_entries(shape: Sequence[int | None]) -> int:
     return math.prod(one or 0 for one in shape)
 
 
-def _broadcast(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_broadcast(
+    reading: Summation, node: Node, operands: list[PolynomialArray]
+) -> PolynomialArray:
     symbols = operands[0]
     if symbols.axis is None:
-        if None in node.shape or _product(node.shape) > MOST_ENTRIES:
+        if None in node.shape or _count_product_entries(node.shape) > MOST_ENTRIES:
             raise Unread
-        return Symbols(np.broadcast_to(symbols.entries, [one or 0 for one in node.shape]).copy())
+        return PolynomialArray(
+            np.broadcast_to(symbols.entries, [one or 0 for one in node.shape]).copy()
+        )
     axis = symbols.axis + len(node.shape) - symbols.entries.ndim
     if node.shape[axis] != reading.count:
         raise Unread
     shape = [1 if k == axis else one or 0 for k, one in enumerate(node.shape)]
-    return Symbols(np.broadcast_to(symbols.entries, shape).copy(), axis)
+    return PolynomialArray(np.broadcast_to(symbols.entries, shape).copy(), axis)
 
 
-def _transpose(_reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_transpose(
+    _reading: Summation, node: Node, operands: list[PolynomialArray]
+) -> PolynomialArray:
     symbols = operands[0]
     axes = node.parameters["axes"]
     order = list(axes) if axes is not None else list(range(symbols.entries.ndim))[::-1]
     order = [one % symbols.entries.ndim for one in order]
     axis = None if symbols.axis is None else order.index(symbols.axis)
-    return Symbols(symbols.entries.transpose(order), axis)
+    return PolynomialArray(symbols.entries.transpose(order), axis)
 
 
-def _concatenate(_reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
+def _read_concatenate(
+    _reading: Summation, node: Node, operands: list[PolynomialArray]
+) -> PolynomialArray:
     axis = node.parameters["axis"] % max(operands[0].entries.ndim, 1)
     places = {one.axis for one in operands}
     if len(places) > 1 or axis in places:
         raise Unread
-    return Symbols(np.concatenate([one.entries for one in operands], axis=axis), places.pop())
+    return PolynomialArray(
+        np.concatenate([one.entries for one in operands], axis=axis), places.pop()
+    )
 
 
-def _matmul(reading: Summation, _node: Node, operands: list[Symbols]) -> Symbols:
+def _read_matmul(
+    reading: Summation, _node: Node, operands: list[PolynomialArray]
+) -> PolynomialArray:
     one, other = operands
     if max(one.entries.ndim, other.entries.ndim) > 2 or 0 in (one.entries.ndim, other.entries.ndim):
         raise Unread
@@ -376,18 +411,18 @@ def _matmul(reading: Summation, _node: Node, operands: list[Symbols]) -> Symbols
     if left.shape[1] != right.shape[0]:
         raise Unread
 
-    def read(place: tuple[int, ...]) -> Polynomial:
+    def read(place: tuple[int, ...]) -> AtomPolynomial:
         total = add_all(a * b for a, b in zip(left[place[0]], right[:, place[1]], strict=True))
         return reading.sum_records(total) if left_contracts else total
 
-    whole = build((left.shape[0], right.shape[1]), read)
+    whole = build_entries((left.shape[0], right.shape[1]), read)
     shape = one.entries.shape[:-1] + other.entries.shape[1:]
     axis = None
     if not left_contracts:
         axis = 0 if one.axis == 0 else len(shape) - 1 if other.axis == 1 else None
         if one.axis is not None and other.axis is not None:
             raise Unread
-    return Symbols(whole.reshape(shape), axis)
+    return PolynomialArray(whole.reshape(shape), axis)
 
 
 TRUTHS = frozenset(
@@ -395,54 +430,56 @@ TRUTHS = frozenset(
     "broadcast transpose concatenate where".split()
 )
 """What is read of truth values; sums of them as such are no sums of numbers."""
-EXTREMES: dict[str, Callable[..., Polynomial]] = {
+EXTREMES: dict[str, Callable[..., AtomPolynomial]] = {
     "maximum": _choose_extreme("maximum", max),
     "minimum": _choose_extreme("minimum", min),
 }
-ENTRYWISE: dict[str, Callable[..., Polynomial]] = {
+ENTRYWISE: dict[str, Callable[..., AtomPolynomial]] = {
     "add": lambda _table, one, other: one + other,
     "subtract": lambda _table, one, other: one - other,
     "multiply": lambda _table, one, other: one * other,
     "negative": lambda _table, one: -one,
-    "divide": _divide,
-    "power": _power,
+    "divide": _read_divide,
+    "power": _read_power,
     **EXTREMES,
-    "less": _compare("less", lambda difference: difference < 0),
-    "less_equal": _compare("less_equal", lambda difference: difference <= 0),
+    "less": _make_comparison_reader("less", lambda difference: difference < 0),
+    "less_equal": _make_comparison_reader("less_equal", lambda difference: difference <= 0),
     "equal": _equal,
     "not_equal": _not_equal,
-    "logical_and": _apply("logical_and", lambda one, other: bool(one) and bool(other)),
-    "logical_or": _apply("logical_or", lambda one, other: bool(one) or bool(other)),
-    "logical_not": _apply("logical_not", lambda one: not one),
-    "where": _where,
-    "absolute": _apply("absolute", abs),
-    "sign": _apply("sign", lambda one: (one > 0) - (one < 0)),
-    "floor": _apply("floor", math.floor),
-    "ceil": _apply("ceil", math.ceil),
-    "rint": _apply("rint", round),
-    "trunc": _apply("trunc", math.trunc),
+    "logical_and": _make_function_reader(
+        "logical_and", lambda one, other: bool(one) and bool(other)
+    ),
+    "logical_or": _make_function_reader("logical_or", lambda one, other: bool(one) or bool(other)),
+    "logical_not": _make_function_reader("logical_not", lambda one: not one),
+    "where": _read_where,
+    "absolute": _make_function_reader("absolute", abs),
+    "sign": _make_function_reader("sign", lambda one: (one > 0) - (one < 0)),
+    "floor": _make_function_reader("floor", math.floor),
+    "ceil": _make_function_reader("ceil", math.ceil),
+    "rint": _make_function_reader("rint", round),
+    "trunc": _make_function_reader("trunc", math.trunc),
     **{
-        name: _apply(name)
+        name: _make_function_reader(name)
         for name in ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "arctan", "tanh")
     },
 }
-READERS: dict[str, Callable[[Summation, Node, list[Symbols]], Symbols]] = {
-    **{name: _entrywise(function) for name, function in ENTRYWISE.items()},
-    "sum": _sum,
-    "mean": _mean,
-    "prod": _prod,
-    "cumsum": _cumsum,
-    "max": _extreme("maximum"),
-    "min": _extreme("minimum"),
-    "median": _quantile,
-    "quantile": _quantile,
-    "sort": _sort,
-    "take": _take,
-    "assign": _assign,
-    "reshape": _reshape,
-    "broadcast": _broadcast,
-    "transpose": _transpose,
-    "concatenate": _concatenate,
-    "matmul": _matmul,
+READERS: dict[str, Callable[[Summation, Node, list[PolynomialArray]], PolynomialArray]] = {
+    **{name: _make_entrywise_reader(function) for name, function in ENTRYWISE.items()},
+    "sum": _read_sum,
+    "mean": _read_mean,
+    "prod": _read_prod,
+    "cumsum": _read_cumsum,
+    "max": _make_extreme_reader("maximum"),
+    "min": _make_extreme_reader("minimum"),
+    "median": _read_quantile,
+    "quantile": _read_quantile,
+    "sort": _read_sort,
+    "take": _read_take,
+    "assign": _read_assign,
+    "reshape": _read_reshape,
+    "broadcast": _read_broadcast,
+    "transpose": _read_transpose,
+    "concatenate": _read_concatenate,
+    "matmul": _read_matmul,
 }
 """How an operation of a program is read, by name."""

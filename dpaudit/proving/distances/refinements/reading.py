@@ -18,28 +18,28 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dpaudit.proving.distances.refinements.contract import Knowledge
+from dpaudit.proving.distances.refinements.contract import RefinementKnowledge
 from dpaudit.proving.distances.refinements.polynomials import (
     ONE,
-    Effort,
-    Polynomial,
+    AtomPolynomial,
+    RefinementEffort,
     TooLarge,
-    constant,
+    make_constant_polynomial,
 )
 from dpaudit.proving.distances.refinements.readers import READERS, TRUTHS
 from dpaudit.proving.distances.refinements.slices import find_slice
 from dpaudit.proving.distances.refinements.symbols import (
     MOST_ENTRIES,
     MOST_RECORDS,
+    PolynomialArray,
     Summation,
-    Symbols,
     Unread,
-    build,
-    fill,
+    build_entries,
+    make_single_entry,
     read_array,
 )
 from dpaudit.proving.program import Node
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import NOWHERE_APART, Part
 
 MOST_EFFORT = 6_000
@@ -47,7 +47,7 @@ MOST_EFFORT_OF_ALL = 100_000
 
 
 @dataclass(eq=False)
-class Memory:
+class ValueMemory:
     """What is known of the values of one analysis.
 
     Parameters
@@ -59,13 +59,13 @@ class Memory:
     """
 
     upper_ends: dict[Any, float] = field(default_factory=dict)
-    effort: Effort = field(default_factory=lambda: Effort(MOST_EFFORT_OF_ALL))
+    effort: RefinementEffort = field(default_factory=lambda: RefinementEffort(MOST_EFFORT_OF_ALL))
 
 
-_MEMORIES: WeakKeyDictionary[Knowledge, Memory] = WeakKeyDictionary()
+_MEMORIES: WeakKeyDictionary[RefinementKnowledge, ValueMemory] = WeakKeyDictionary()
 
 
-class Reading(Summation):
+class SymbolReading(Summation):
     """The symbols of nodes of a program, each read once.
 
     Parameters
@@ -76,16 +76,16 @@ class Reading(Summation):
         Whether one row stands for all records.
     """
 
-    def __init__(self, analysis: Knowledge, *, is_uniform: bool) -> None:
-        memory = _MEMORIES.setdefault(analysis, Memory())
-        super().__init__(analysis.universe.records, Effort(MOST_EFFORT, memory.effort))
+    def __init__(self, analysis: RefinementKnowledge, *, is_uniform: bool) -> None:
+        memory = _MEMORIES.setdefault(analysis, ValueMemory())
+        super().__init__(analysis.universe.records, RefinementEffort(MOST_EFFORT, memory.effort))
         self.analysis = analysis
         self.is_uniform = is_uniform
         self.upper_ends = memory.upper_ends
         self.cells: dict[int, set[int]] = {}
-        self._known: dict[int, Symbols | None] = {}
+        self._known: dict[int, PolynomialArray | None] = {}
 
-    def read(self, index: int) -> Symbols:
+    def read(self, index: int) -> PolynomialArray:
         """Return the symbols of a node.
 
         Raises
@@ -105,25 +105,29 @@ class Reading(Summation):
             raise Unread
         return found
 
-    def _try(self, node: Node) -> Symbols | None:
+    def _try(self, node: Node) -> PolynomialArray | None:
         try:
             return self._read_node(node)
         except (Unread, TooLarge):
             return None
 
-    def _read_node(self, node: Node) -> Symbols:
+    def _read_node(self, node: Node) -> PolynomialArray:
         facts = self.analysis.facts(node.index)
         if facts.refusal is not None:
             raise Unread
         if node.operation == "constant":
-            return Symbols(read_array(node.parameters["value"]))
-        if self.analysis.kinds[node.index] is not Kind.PRIVATE:
+            return PolynomialArray(read_array(node.parameters["value"]))
+        if self.analysis.kinds[node.index] is not NodeKind.PRIVATE:
             return self._public(node)
         if node.operation == "data":
             return self._data(self.analysis.universe.part(node.parameters["part"]))
         if node.operation == "size":
-            size = self.table.enter("sum", (ONE,)) if self.count is None else constant(self.count)
-            return Symbols(fill(size))
+            size = (
+                self.table.enter("sum", (ONE,))
+                if self.count is None
+                else make_constant_polynomial(self.count)
+            )
+            return PolynomialArray(make_single_entry(size))
         operands = [self._operand(one) for one in node.operands]
         rule = READERS.get(node.operation)
         if rule is None or (node.dtype == "bool" and node.operation not in TRUTHS):
@@ -134,13 +138,13 @@ class Reading(Summation):
         self.table.effort.spend(sum(1 + len(one.terms) // 2 for one in result.entries.flat))
         return result
 
-    def _operand(self, index: int) -> Symbols:
+    def _operand(self, index: int) -> PolynomialArray:
         found = self._known[index]
         if found is None:
             raise Unread
         return found
 
-    def _public(self, node: Node) -> Symbols:
+    def _public(self, node: Node) -> PolynomialArray:
         """Return numbers that neighbours have in common, of which the ends are known."""
         facts = self.analysis.facts(node.index)
         if facts.distance != NOWHERE_APART or None in node.shape or len(node.shape) > 2:
@@ -149,8 +153,8 @@ class Reading(Summation):
         if math.prod(shape) > MOST_ENTRIES:
             raise Unread
         low, high = np.broadcast_to(facts.low, shape), np.broadcast_to(facts.high, shape)
-        return Symbols(
-            build(
+        return PolynomialArray(
+            build_entries(
                 shape,
                 lambda place: self.table.enter(
                     "public", parameters=(node.index, place), ends=(low[place], high[place])
@@ -158,7 +162,7 @@ class Reading(Summation):
             )
         )
 
-    def _data(self, part: Part) -> Symbols:
+    def _data(self, part: Part) -> PolynomialArray:
         if self.is_uniform:
             shape = (1, *(one or 0 for one in part.shape[1:]))
         elif part.shape[0] is None or part.shape[0] > MOST_RECORDS:
@@ -167,10 +171,10 @@ class Reading(Summation):
             shape = tuple(one or 0 for one in part.shape)
         if math.prod(shape) > MOST_ENTRIES:
             raise Unread
-        entries = build(shape, lambda place: self._cell(part, place))
-        return Symbols(entries, 0 if self.is_uniform else None)
+        entries = build_entries(shape, lambda place: self._cell(part, place))
+        return PolynomialArray(entries, 0 if self.is_uniform else None)
 
-    def _cell(self, part: Part, place: tuple[int, ...]) -> Polynomial:
+    def _cell(self, part: Part, place: tuple[int, ...]) -> AtomPolynomial:
         column = place[1:]
         low = float(np.broadcast_to(part.low, part.shape[1:])[column])  # type: ignore[arg-type]
         high = float(np.broadcast_to(part.high, part.shape[1:])[column])  # type: ignore[arg-type]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dpaudit.proving.distances.refinements.contract import Knowledge
+from dpaudit.proving.distances.refinements.contract import RefinementKnowledge
 from dpaudit.proving.distances.refinements.symbols import Unread
-from dpaudit.proving.trace import Kind
+from dpaudit.proving.trace import NodeKind
 
 MOST_NODES = 300
 
 
-def find_slice(analysis: Knowledge, index: int) -> list[int]:
+def find_slice(analysis: RefinementKnowledge, index: int) -> list[int]:
     """Return the private nodes that form a node and the others at which they start, in order.
 
     Raises
@@ -20,7 +20,7 @@ def find_slice(analysis: Knowledge, index: int) -> list[int]:
     found, pending = {index}, [index]
     while pending:
         one = pending.pop()
-        if analysis.kinds[one] is not Kind.PRIVATE and one != index:
+        if analysis.kinds[one] is not NodeKind.PRIVATE and one != index:
             continue
         for operand in analysis.program.nodes[one].operands:
             if operand not in found:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.distances.refinements.polynomials import (
-    Effort,
+    AtomPolynomial,
+    AtomTable,
     Monomial,
-    Polynomial,
     Rational,
-    Table,
+    RefinementEffort,
     add_all,
-    constant,
+    make_constant_polynomial,
 )
 
 Entries = NDArray[Any]
@@ -29,7 +29,7 @@ class Unread(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Symbols:
+class PolynomialArray:
     """An array of polynomials.
 
     Parameters
@@ -55,9 +55,9 @@ class Summation:
         What may be done.
     """
 
-    def __init__(self, count: int | None, effort: Effort) -> None:
+    def __init__(self, count: int | None, effort: RefinementEffort) -> None:
         self.count = count
-        self.table = Table(effort)
+        self.table = AtomTable(effort)
         self._shares: dict[int, tuple[bool, bool]] = {}
 
     def shares(self, atom: int) -> tuple[bool, bool]:
@@ -73,29 +73,31 @@ class Summation:
                 self._shares[atom] = any(p[0] for p in pairs), any(p[1] for p in pairs)
         return self._shares[atom]
 
-    def sum_records(self, polynomial: Polynomial) -> Polynomial:
+    def sum_records(self, polynomial: AtomPolynomial) -> AtomPolynomial:
         """Return the sum over all records of a polynomial of one row."""
         return add_all(
             self._sum_monomial(monomial, coefficient)
             for monomial, coefficient in polynomial.terms.items()
         )
 
-    def _sum_monomial(self, monomial: Monomial, coefficient: Rational) -> Polynomial:
+    def _sum_monomial(self, monomial: Monomial, coefficient: Rational) -> AtomPolynomial:
         of_row = tuple(one for one in monomial if self.shares(one)[0])
         others = tuple(one for one in monomial if not self.shares(one)[0])
         if any(self.shares(one)[1] for one in of_row):
             raise Unread
         if not of_row and self.count is not None:
-            return Polynomial({others: coefficient * self.count})
-        total = self.table.enter("sum", (Polynomial({of_row: 1}),))
-        return Polynomial({others: coefficient}) * total
+            return AtomPolynomial({others: coefficient * self.count})
+        total = self.table.enter("sum", (AtomPolynomial({of_row: 1}),))
+        return AtomPolynomial({others: coefficient}) * total
 
-    def is_of_row_alone(self, polynomial: Polynomial) -> bool:
+    def is_of_row_alone(self, polynomial: AtomPolynomial) -> bool:
         """Return whether a polynomial is a function of one row and public numbers."""
         return not any(self.shares(one)[1] for one in polynomial.atoms())
 
 
-def build(shape: tuple[int, ...], function: Callable[[tuple[int, ...]], Polynomial]) -> Entries:
+def build_entries(
+    shape: tuple[int, ...], function: Callable[[tuple[int, ...]], AtomPolynomial]
+) -> Entries:
     """Return the array of what a function says of each place."""
     entries = np.empty(shape, dtype=object)
     for place in np.ndindex(*shape):
@@ -103,9 +105,9 @@ def build(shape: tuple[int, ...], function: Callable[[tuple[int, ...]], Polynomi
     return entries
 
 
-def fill(polynomial: Polynomial) -> Entries:
+def make_single_entry(polynomial: AtomPolynomial) -> Entries:
     """Return an array without axes."""
-    return build((), lambda _: polynomial)
+    return build_entries((), lambda _: polynomial)
 
 
 def read_array(value: Any) -> Entries:
@@ -113,4 +115,4 @@ def read_array(value: Any) -> Entries:
     array = np.asarray(value)
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all() or array.size > MOST_ENTRIES:
         raise Unread
-    return build(array.shape, lambda place: constant(array[place].item()))
+    return build_entries(array.shape, lambda place: make_constant_polynomial(array[place].item()))

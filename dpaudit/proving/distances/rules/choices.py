@@ -23,15 +23,19 @@ import numpy as np
 
 from dpaudit.proving.distances.facts import Facts, of_nothing
 from dpaudit.proving.distances.rounding import multiply_up
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
-from dpaudit.proving.distances.rules.entrywise import combine, jump, lifted
-from dpaudit.proving.distances.settling import magnitude
-from dpaudit.proving.distances.standing import is_fixed, join
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
+from dpaudit.proving.distances.rules.entrywise import (
+    broadcast_operand_facts,
+    combine_entrywise_facts,
+    compute_jump_facts,
+)
+from dpaudit.proving.distances.settling import compute_magnitude
+from dpaudit.proving.distances.standing import find_entrywise_rows, is_fixed
 from dpaudit.proving.program import Node, Shape
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 
 
-def _less(one: Facts, other: Facts) -> tuple[Any, Any]:
+def _decide_less(one: Facts, other: Facts) -> tuple[Any, Any]:
     return one.high < other.low, one.low >= other.high
 
 
@@ -39,13 +43,13 @@ def _less_equal(one: Facts, other: Facts) -> tuple[Any, Any]:
     return one.high <= other.low, one.low > other.high
 
 
-def _equal(one: Facts, other: Facts) -> tuple[Any, Any]:
+def _decide_equal(one: Facts, other: Facts) -> tuple[Any, Any]:
     are_points = (one.low == one.high) & (other.low == other.high)
     return are_points & (one.low == other.low), (one.high < other.low) | (one.low > other.high)
 
 
 def _not_equal(one: Facts, other: Facts) -> tuple[Any, Any]:
-    is_true, is_false = _equal(one, other)
+    is_true, is_false = _decide_equal(one, other)
     return is_false, is_true
 
 
@@ -57,46 +61,46 @@ def _is_false(one: Facts) -> Any:
     return (one.low == 0) & (one.high == 0)
 
 
-def _and(one: Facts, other: Facts) -> tuple[Any, Any]:
+def _decide_and(one: Facts, other: Facts) -> tuple[Any, Any]:
     return _is_true(one) & _is_true(other), _is_false(one) | _is_false(other)
 
 
-def _or(one: Facts, other: Facts) -> tuple[Any, Any]:
+def _decide_or(one: Facts, other: Facts) -> tuple[Any, Any]:
     return _is_true(one) | _is_true(other), _is_false(one) & _is_false(other)
 
 
-def _xor(one: Facts, other: Facts) -> tuple[Any, Any]:
+def _decide_xor(one: Facts, other: Facts) -> tuple[Any, Any]:
     is_true = (_is_true(one) & _is_false(other)) | (_is_false(one) & _is_true(other))
     is_false = (_is_true(one) & _is_true(other)) | (_is_false(one) & _is_false(other))
     return is_true, is_false
 
 
-def _not(one: Facts) -> tuple[Any, Any]:
+def _decide_not(one: Facts) -> tuple[Any, Any]:
     return _is_false(one), _is_true(one)
 
 
 DECISIONS: dict[str, Callable[..., tuple[Any, Any]]] = {
-    "less": _less,
+    "less": _decide_less,
     "less_equal": _less_equal,
-    "equal": _equal,
+    "equal": _decide_equal,
     "not_equal": _not_equal,
-    "logical_and": _and,
-    "logical_or": _or,
-    "logical_xor": _xor,
-    "logical_not": _not,
+    "logical_and": _decide_and,
+    "logical_or": _decide_or,
+    "logical_xor": _decide_xor,
+    "logical_not": _decide_not,
 }
 
 
-def bound_comparison(knowledge: Knowledge, node: Node) -> Facts:
+def bound_comparison(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a comparison or of truth values."""
     operands = [knowledge.facts(one) for one in node.operands]
     is_true, is_false = DECISIONS[node.operation](*operands)
     low, high = np.where(is_true, 1.0, 0.0), np.where(is_false, 0.0, 1.0)
     norms = {1: 1.0, 2: 1.0} if _is_code(knowledge, node) else None
-    return jump(knowledge, node, low, high, is_integer=True, norms=norms)
+    return compute_jump_facts(knowledge, node, low, high, is_integer=True, norms=norms)
 
 
-def _is_code(knowledge: Knowledge, node: Node) -> bool:
+def _is_code(knowledge: RuleKnowledge, node: Node) -> bool:
     """Return whether one number of each row is compared with different public numbers."""
     if node.operation != "equal":
         return False
@@ -112,22 +116,22 @@ def _is_code(knowledge: Knowledge, node: Node) -> bool:
         has_one_number = all(length == 1 for length in inner)
         is_along_rows = along >= 0 and values.shape[along] != 1
         if has_one_number and not is_along_rows and values.size == np.unique(values).size:
-            return _covers(node.shape, axis, values.size)
+            return _is_row_covered(node.shape, axis, values.size)
     return False
 
 
-def _covers(shape: Shape, axis: int, size: int) -> bool:
+def _is_row_covered(shape: Shape, axis: int, size: int) -> bool:
     """Return whether a row has as many entries as there are public numbers."""
     inner = shape[:axis] + shape[axis + 1 :]
     return None not in inner and int(np.prod([one or 0 for one in inner])) == size
 
 
-def bound_extreme(knowledge: Knowledge, node: Node) -> Facts:
+def bound_extreme(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of the smaller, or the larger, of two values."""
     one, other = (knowledge.facts(index) for index in node.operands)
     function = np.minimum if node.operation == "minimum" else np.maximum
     slopes = _slopes_of_extreme(node.operation, one, other)
-    return combine(
+    return combine_entrywise_facts(
         knowledge,
         node,
         slopes,
@@ -139,9 +143,9 @@ def bound_extreme(knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def _norms_of_extreme(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
+def _norms_of_extreme(knowledge: RuleKnowledge, node: Node) -> dict[int, float] | None:
     """Return the norms of what is clipped towards 0 by public numbers."""
-    one, other = lifted(knowledge, node)
+    one, other = broadcast_operand_facts(knowledge, node)
     for mine, theirs in ((one, other), (other, one)):
         is_towards = theirs.low >= 0 if node.operation == "minimum" else theirs.high <= 0
         if mine.norms and bool(np.all(is_towards)) and is_fixed(theirs):
@@ -158,7 +162,7 @@ def _slopes_of_extreme(operation: str, one: Facts, other: Facts) -> list[Any]:
     return [np.where(is_idle, 0.0, 1.0) if is_idle.any() else 1.0 for is_idle in never]
 
 
-def bound_where(knowledge: Knowledge, node: Node) -> Facts:
+def bound_where(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a choice between two values."""
     condition, then, otherwise = (knowledge.facts(one) for one in node.operands)
     if bool(np.all(_is_true(condition))) or bool(np.all(_is_false(condition))):
@@ -169,8 +173,8 @@ def bound_where(knowledge: Knowledge, node: Node) -> Facts:
         norms = _norms_of_choice(knowledge, node)
         if condition.norms:
             norms = _norms_of_chosen(knowledge, node) or norms
-        return jump(knowledge, node, low, high, is_integer=is_integer, norms=norms)
-    return combine(
+        return compute_jump_facts(knowledge, node, low, high, is_integer=is_integer, norms=norms)
+    return combine_entrywise_facts(
         knowledge,
         node,
         [0.0, 1.0, 1.0],
@@ -182,35 +186,37 @@ def bound_where(knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def _norms_of_choice(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
+def _norms_of_choice(knowledge: RuleKnowledge, node: Node) -> dict[int, float] | None:
     """Return the norms of rows of which entries may be replaced by 0."""
-    _, then, otherwise = lifted(knowledge, node)
+    _, then, otherwise = broadcast_operand_facts(knowledge, node)
     for mine, theirs in ((then, otherwise), (otherwise, then)):
         if mine.norms and not np.any(theirs.low) and not np.any(theirs.high):
             return dict(mine.norms)
     return None
 
 
-def _norms_of_chosen(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
+def _norms_of_chosen(knowledge: RuleKnowledge, node: Node) -> dict[int, float] | None:
     """Return the lengths of rows of a code's truth values times numbers, and 0 elsewhere."""
-    condition, then, otherwise = lifted(knowledge, node)
+    condition, then, otherwise = broadcast_operand_facts(knowledge, node)
     if np.any(otherwise.low != 0) or np.any(otherwise.high != 0) or condition.rows is None:
         return None
-    rows = join([condition, then, otherwise], node.shape)
+    rows = find_entrywise_rows([condition, then, otherwise], node.shape)
     if rows is None or rows.axis != condition.rows.axis:
         return None
-    largest = float(np.max(magnitude(then), initial=0.0))
+    largest = float(np.max(compute_magnitude(then), initial=0.0))
     return {kind: float(multiply_up(one, largest)) for kind, one in condition.norms.items()}
 
 
-def _copy_branch(knowledge: Knowledge, node: Node, is_first: bool) -> Facts:
+def _copy_branch(knowledge: RuleKnowledge, node: Node, is_first: bool) -> Facts:
     """Return the facts of the branch that is always chosen."""
     one = knowledge.facts(node.operands[1 if is_first else 2])
     slopes = [0.0, 1.0, 0.0] if is_first else [0.0, 0.0, 1.0]
-    return combine(knowledge, node, slopes, one.low, one.high, is_integer=one.is_integer)
+    return combine_entrywise_facts(
+        knowledge, node, slopes, one.low, one.high, is_integer=one.is_integer
+    )
 
 
-def bound_remainder(knowledge: Knowledge, node: Node) -> Facts:
+def bound_remainder(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a remainder by a positive number.
 
     What already lies between 0 and the divisor is left as it is; else the remainder may jump.
@@ -220,14 +226,16 @@ def bound_remainder(knowledge: Knowledge, node: Node) -> Facts:
     if not bool(np.all(other.low > 0)):
         return _refuse_remainder(node)
     if bool(np.all((one.low >= 0) & (one.high < other.low))):
-        return combine(knowledge, node, [1.0, 0.0], one.low, one.high, is_integer=is_integer)
+        return combine_entrywise_facts(
+            knowledge, node, [1.0, 0.0], one.low, one.high, is_integer=is_integer
+        )
     high = other.high - 1 if is_integer else other.high
-    return jump(knowledge, node, np.zeros(()), high, is_integer=is_integer)
+    return compute_jump_facts(knowledge, node, np.zeros(()), high, is_integer=is_integer)
 
 
 def _refuse_remainder(node: Node) -> Facts:
     return of_nothing(
-        Refusal(node.place, "takes a remainder by a number that may be 0 or negative", "")
+        ProofRefusal(node.place, "takes a remainder by a number that may be 0 or negative", "")
     )
 
 

@@ -30,10 +30,10 @@ import numpy as np
 
 from dpaudit.proving.distances.facts import ANYHOW, Facts, of_public
 from dpaudit.proving.distances.rounding import multiply_up, sqrt_up, up
-from dpaudit.proving.distances.rules.contract import Knowledge
+from dpaudit.proving.distances.rules.contract import RuleKnowledge
 from dpaudit.proving.distances.rules.products import product_ends
 from dpaudit.proving.distances.rules.sums import axes_of
-from dpaudit.proving.distances.settling import entries, settle
+from dpaudit.proving.distances.settling import count_shape_entries, settle_facts
 from dpaudit.proving.distances.standing import is_fixed
 from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.universe import UNBOUNDED, Distance
@@ -91,7 +91,7 @@ class Shrinking:
     cap: float
 
 
-def bound_clip(knowledge: Knowledge, node: Node) -> Facts | None:
+def bound_clip(knowledge: RuleKnowledge, node: Node) -> Facts | None:
     """Return the facts of a vector times a number that shrinks; None of other products."""
     one, other = node.operands
     for vector, factor in ((one, other), (other, one)):
@@ -103,16 +103,16 @@ def bound_clip(knowledge: Knowledge, node: Node) -> Facts | None:
     return None
 
 
-def bound_division(knowledge: Knowledge, node: Node) -> Facts | None:
+def bound_division(knowledge: RuleKnowledge, node: Node) -> Facts | None:
     """Return the facts of a vector divided by a number that its length is in; None of others."""
     divisor = node.operands[1]
     length = find_length(knowledge, divisor, _MOST_STEPS)
     if length is None or not is_positive(knowledge, divisor):
         return None
-    return _divide(knowledge, node, length)
+    return _find_direction_facts(knowledge, node, length)
 
 
-def bound_guarded(knowledge: Knowledge, node: Node) -> Facts | None:
+def bound_guarded(knowledge: RuleKnowledge, node: Node) -> Facts | None:
     """Return the facts of a vector divided by its length where that is not 0, and 0 elsewhere."""
     condition, then, otherwise = (knowledge.program.nodes[one] for one in node.operands)
     zero = knowledge.facts(otherwise.index)
@@ -121,7 +121,9 @@ def bound_guarded(knowledge: Knowledge, node: Node) -> Facts | None:
     limit, tested = condition.operands
     length = find_length(knowledge, then.operands[1], _MOST_STEPS)
     is_zero = is_fixed(zero) and bool(np.all(zero.low == 0) and np.all(zero.high == 0))
-    is_same = _strip(knowledge, tested) is _strip(knowledge, then.operands[1])
+    is_same = _find_reshaped_node(knowledge, tested) is _find_reshaped_node(
+        knowledge, then.operands[1]
+    )
     if length is None or not is_zero or not is_same:
         return None
     known = knowledge.facts(limit)
@@ -129,17 +131,17 @@ def bound_guarded(knowledge: Knowledge, node: Node) -> Facts | None:
         return None
     if not _lines_up(knowledge, condition.index, length, then):
         return None
-    return _divide(knowledge, then, replace(length, is_alone=False))
+    return _find_direction_facts(knowledge, then, replace(length, is_alone=False))
 
 
-def _lines_up(knowledge: Knowledge, index: int, length: Length, then: Node) -> bool:
+def _lines_up(knowledge: RuleKnowledge, index: int, length: Length, then: Node) -> bool:
     """Return whether a condition is of the vector that is divided, of each its own."""
     return _is_aligned(
         knowledge, then, length.vector, index, Shrinking(length, 0.0, True, False, math.inf)
     )
 
 
-def _divide(knowledge: Knowledge, node: Node, length: Length) -> Facts | None:
+def _find_direction_facts(knowledge: RuleKnowledge, node: Node, length: Length) -> Facts | None:
     """Return the facts of a vector divided by a positive multiple of its length."""
     vector, divisor = node.operands
     scale = _scale_of(knowledge, vector, length.vector)
@@ -154,7 +156,7 @@ def _divide(knowledge: Knowledge, node: Node, length: Length) -> Facts | None:
     return _bound_vector(knowledge, node, found)
 
 
-def _scale_of(knowledge: Knowledge, index: int, vector: int) -> float | None:
+def _scale_of(knowledge: RuleKnowledge, index: int, vector: int) -> float | None:
     """Return how many times a vector a value is: itself, or times a public number."""
     if index == vector:
         return 1.0
@@ -169,7 +171,7 @@ def _scale_of(knowledge: Knowledge, index: int, vector: int) -> float | None:
     return float(np.max(facts.high)) if np.min(facts.low) >= 0 else None
 
 
-def find_length(knowledge: Knowledge, index: int, steps: int) -> Length | None:
+def find_length(knowledge: RuleKnowledge, index: int, steps: int) -> Length | None:
     """Return of which vector's length a number is at least a multiple; None of others."""
     node = knowledge.program.nodes[index]
     if steps <= 0:
@@ -190,7 +192,7 @@ def find_length(knowledge: Knowledge, index: int, steps: int) -> Length | None:
 
 
 def _follow_length(
-    knowledge: Knowledge, operation: str, found: Length, other: int
+    knowledge: RuleKnowledge, operation: str, found: Length, other: int
 ) -> Length | None:
     facts = knowledge.facts(other)
     if facts.refusal is not None:
@@ -207,14 +209,14 @@ def _follow_length(
     return replace(alone, multiple=float(np.nextafter(found.multiple * factor, 0.0)))
 
 
-def _length_itself(knowledge: Knowledge, node: Node) -> Length | None:
+def _length_itself(knowledge: RuleKnowledge, node: Node) -> Length | None:
     """Return the length that a root of a sum of squares, or a sum of absolute values, is."""
     nodes = knowledge.program.nodes
     if node.operation == "sum":
         return _length_of_sum(knowledge, node)
     if node.operation == "power" and not _is_number(knowledge, node.operands[1], 0.5):
         return None
-    total, is_alone = _strip(knowledge, node.operands[0]), True
+    total, is_alone = _find_reshaped_node(knowledge, node.operands[0]), True
     if total.operation == "add":
         total, is_alone = _without_slack(knowledge, total), False
     if knowledge.facts(total.index).refusal is not None:
@@ -232,16 +234,16 @@ def _length_itself(knowledge: Knowledge, node: Node) -> Length | None:
     return Length(vector, axes, 2, 1.0, is_alone)
 
 
-def _without_slack(knowledge: Knowledge, node: Node) -> Node:
+def _without_slack(knowledge: RuleKnowledge, node: Node) -> Node:
     """Return what a number that is not negative is added to, or else the sum."""
     for one, other in (node.operands, node.operands[::-1]):
         facts = knowledge.facts(other)
         if is_fixed(facts) and facts.refusal is None and bool(np.all(facts.low >= 0)):
-            return _strip(knowledge, one)
+            return _find_reshaped_node(knowledge, one)
     return node
 
 
-def _length_of_sum(knowledge: Knowledge, node: Node) -> Length | None:
+def _length_of_sum(knowledge: RuleKnowledge, node: Node) -> Length | None:
     """Return the L1 length that a sum of absolute values or of positive numbers is."""
     index = node.operands[0]
     inner = knowledge.program.nodes[index]
@@ -253,7 +255,7 @@ def _length_of_sum(knowledge: Knowledge, node: Node) -> Length | None:
     return Length(index, axes, 1, is_alone=False) if is_size else None
 
 
-def is_positive(knowledge: Knowledge, index: int, steps: int = _MOST_STEPS) -> bool:
+def is_positive(knowledge: RuleKnowledge, index: int, steps: int = _MOST_STEPS) -> bool:
     """Return whether a number is above 0, however little: as exponentials are, and their sums."""
     node, facts = knowledge.program.nodes[index], knowledge.facts(index)
     if facts.refusal is not None or steps <= 0:
@@ -267,17 +269,17 @@ def is_positive(knowledge: Knowledge, index: int, steps: int = _MOST_STEPS) -> b
     return False
 
 
-def _lengths_added(knowledge: Knowledge, node: Node) -> list[int | None]:
+def _lengths_added(knowledge: RuleKnowledge, node: Node) -> list[int | None]:
     shape = knowledge.program.nodes[node.operands[0]].shape
     return [shape[axis] or None for axis in axes_of(node.parameters["axis"], len(shape))]
 
 
-def _is_number(knowledge: Knowledge, index: int, number: float) -> bool:
+def _is_number(knowledge: RuleKnowledge, index: int, number: float) -> bool:
     value = knowledge.value(index)
     return value is not None and np.size(value) == 1 and float(np.max(value)) == number
 
 
-def _base_of_square(knowledge: Knowledge, node: Node) -> int | None:
+def _base_of_square(knowledge: RuleKnowledge, node: Node) -> int | None:
     """Return what is squared."""
     if node.operation == "multiply" and node.operands[0] == node.operands[1]:
         base = node.operands[0]
@@ -289,7 +291,7 @@ def _base_of_square(knowledge: Knowledge, node: Node) -> int | None:
     return inner.operands[0] if inner.operation == "absolute" else base
 
 
-def find_shrinking(knowledge: Knowledge, index: int, steps: int) -> Shrinking | None:
+def find_shrinking(knowledge: RuleKnowledge, index: int, steps: int) -> Shrinking | None:
     """Return by which vector's length a number is bounded from above; None of others."""
     node = knowledge.program.nodes[index]
     if steps <= 0:
@@ -308,7 +310,7 @@ def find_shrinking(knowledge: Knowledge, index: int, steps: int) -> Shrinking | 
     return None
 
 
-def _shrink_quotient(knowledge: Knowledge, node: Node, steps: int) -> Shrinking | None:
+def _shrink_quotient(knowledge: RuleKnowledge, node: Node, steps: int) -> Shrinking | None:
     above, below = node.operands
     length, facts = find_length(knowledge, below, steps - 1), knowledge.facts(above)
     if length is None or facts.refusal is not None:
@@ -323,7 +325,7 @@ def _shrink_quotient(knowledge: Knowledge, node: Node, steps: int) -> Shrinking 
 
 
 def _follow_shrinking(
-    knowledge: Knowledge, operation: str, found: Shrinking, other: int
+    knowledge: RuleKnowledge, operation: str, found: Shrinking, other: int
 ) -> Shrinking | None:
     facts = knowledge.facts(other)
     if facts.refusal is not None or not bool(np.all(facts.low >= 0)):
@@ -338,7 +340,7 @@ def _follow_shrinking(
     return Shrinking(found.length, bound, True, is_alone, cap)
 
 
-def _shrink_choice(knowledge: Knowledge, node: Node, steps: int) -> Shrinking | None:
+def _shrink_choice(knowledge: RuleKnowledge, node: Node, steps: int) -> Shrinking | None:
     """Return the number that is bounded by a length where it is long, and elsewhere public."""
     condition, then, otherwise = node.operands
     test = knowledge.program.nodes[condition]
@@ -352,7 +354,7 @@ def _shrink_choice(knowledge: Knowledge, node: Node, steps: int) -> Shrinking | 
     measured = find_length(knowledge, length, steps - 1)
     if found is None or measured is None or not _is_same_length(measured, found.length):
         return None
-    if _strip(knowledge, length).operation not in {"sqrt", "power", "sum"}:
+    if _find_reshaped_node(knowledge, length).operation not in {"sqrt", "power", "sum"}:
         return None
     limit, cap = knowledge.facts(threshold), knowledge.facts(otherwise)
     if limit.refusal is not None or cap.refusal is not None or np.any(cap.low < 0):
@@ -365,7 +367,7 @@ def _shrink_choice(knowledge: Knowledge, node: Node, steps: int) -> Shrinking | 
     return Shrinking(found.length, bound, is_finite, False, math.inf)
 
 
-def _strip(knowledge: Knowledge, index: int) -> Node:
+def _find_reshaped_node(knowledge: RuleKnowledge, index: int) -> Node:
     """Return the node whose entries have only got another shape."""
     node = knowledge.program.nodes[index]
     while node.operation in {"reshape", "broadcast"}:
@@ -384,7 +386,7 @@ def _excludes_zero(test: Node, length: int, limit: Facts) -> bool:
 
 
 def _is_aligned(
-    knowledge: Knowledge, node: Node, vector: int, factor: int, found: Shrinking
+    knowledge: RuleKnowledge, node: Node, vector: int, factor: int, found: Shrinking
 ) -> bool:
     """Return whether each vector meets the number that its own length made.
 
@@ -397,36 +399,44 @@ def _is_aligned(
     if node.shape != shape:
         return False
     if is_fixed(knowledge.facts(vector)):
-        return _number(kept) == (1, 0) and _number(nodes[factor].shape) == (1, 0)
+        return _count_entries_and_records(kept) == (1, 0) and _count_entries_and_records(
+            nodes[factor].shape
+        ) == (1, 0)
     return _leads_to(knowledge, factor, kept, shape)
 
 
-def _leads_to(knowledge: Knowledge, index: int, kept: Shape, shape: Shape) -> bool:
+def _leads_to(knowledge: RuleKnowledge, index: int, kept: Shape, shape: Shape) -> bool:
     """Return whether a factor has the shape that lines up with the vectors, all the way down."""
     node = knowledge.program.nodes[index]
     if node.operation == "broadcast" and node.shape == shape:
         node = knowledge.program.nodes[node.operands[0]]
     padded = (1,) * (len(kept) - len(node.shape)) + node.shape
-    return padded == kept and _keeps_size(knowledge, node.index, _number(kept), _MOST_STEPS)
+    return padded == kept and _keeps_size(
+        knowledge, node.index, _count_entries_and_records(kept), _MOST_STEPS
+    )
 
 
-def _number(shape: Shape) -> tuple[int, int]:
+def _count_entries_and_records(shape: Shape) -> tuple[int, int]:
     """Return how many entries a shape has, the records apart."""
     return math.prod(n for n in shape if n is not None), shape.count(None)
 
 
-def _keeps_size(knowledge: Knowledge, index: int, size: tuple[int, int], steps: int) -> bool:
+def _keeps_size(knowledge: RuleKnowledge, index: int, size: tuple[int, int], steps: int) -> bool:
     """Return whether all that depends on records has as many entries as there are lengths."""
     node = knowledge.program.nodes[index]
     if node.operation in {"sum", "matmul"}:
-        return _number(node.shape) == size
-    if steps <= 0 or _number(node.shape) != size or node.operation in {"transpose", "take"}:
+        return _count_entries_and_records(node.shape) == size
+    if (
+        steps <= 0
+        or _count_entries_and_records(node.shape) != size
+        or node.operation in {"transpose", "take"}
+    ):
         return False
     secret = [one for one in node.operands if not is_fixed(knowledge.facts(one))]
     return all(_keeps_size(knowledge, one, size, steps - 1) for one in secret)
 
 
-def _bound_vector(knowledge: Knowledge, node: Node, found: Shrinking) -> Facts | None:
+def _bound_vector(knowledge: RuleKnowledge, node: Node, found: Shrinking) -> Facts | None:
     """Return the facts of a vector that is shrunk."""
     vector = knowledge.facts(found.length.vector)
     if vector.refusal is not None:
@@ -434,11 +444,13 @@ def _bound_vector(knowledge: Knowledge, node: Node, found: Shrinking) -> Facts |
     nameless = replace(found, length=replace(found.length, vector=-1))
     key = (node.operation, node.shape, id(vector), nameless)
     if key not in knowledge.memory:
-        knowledge.memory[key] = _shrink(knowledge, node, found, vector)
+        knowledge.memory[key] = _compute_shrunk_facts(knowledge, node, found, vector)
     return knowledge.memory[key]
 
 
-def _shrink(knowledge: Knowledge, node: Node, found: Shrinking, vector: Facts) -> Facts:
+def _compute_shrunk_facts(
+    knowledge: RuleKnowledge, node: Node, found: Shrinking, vector: Facts
+) -> Facts:
     shape, universe = node.shape, knowledge.universe
     bound, steep = found.bound, found.cap
     low, high = product_ends(vector.low, vector.high, np.zeros(()), np.asarray(steep))
@@ -448,7 +460,7 @@ def _shrink(knowledge: Knowledge, node: Node, found: Shrinking, vector: Facts) -
     low, high = np.maximum(low, -bound), np.minimum(high, bound)
     if is_fixed(vector):
         return of_public(low, high)
-    return settle(
+    return settle_facts(
         shape,
         universe,
         low,
@@ -456,12 +468,12 @@ def _shrink(knowledge: Knowledge, node: Node, found: Shrinking, vector: Facts) -
         math.inf,
         rows=rows,
         norms=_norms_of_clip(found, shape, rows.axis if rows else None),
-        moves=_contract(vector.moves, steep) if is_projection else ANYHOW,
+        moves=_bound_contracted_moves(vector.moves, steep) if is_projection else ANYHOW,
         distance=_contract_distance(vector.distance, steep) if is_projection else UNBOUNDED,
     )
 
 
-def _contract(moves: Any, steep: float) -> Any:
+def _bound_contracted_moves(moves: Any, steep: float) -> Any:
     l2 = multiply_up(steep, moves[1])
     return np.stack([np.full_like(l2, math.inf), l2, l2])
 
@@ -473,7 +485,7 @@ def _contract_distance(distance: Distance, steep: float) -> Distance:
 
 def _norms_of_clip(found: Shrinking, shape: Shape, axis: int | None) -> dict[int, float]:
     """Return the lengths of rows that hold several vectors, each of bounded length."""
-    own = entries(tuple(shape[one] for one in found.length.axes))
+    own = count_shape_entries(tuple(shape[one] for one in found.length.axes))
     others = [n for one, n in enumerate(shape) if one not in found.length.axes and one != axis]
     vectors = math.inf if None in others else float(math.prod(one or 0 for one in others))
     if math.isinf(vectors):

@@ -10,7 +10,7 @@ from dpaudit.proving.program import Node, Program
 from dpaudit.proving.universe import Universe
 
 
-class Knowledge(Protocol):
+class RuleKnowledge(Protocol):
     """What is known of the values of a program: `dpaudit.proving.distances.analysis.Analysis`.
 
     Attributes
@@ -32,4 +32,4 @@ class Knowledge(Protocol):
         """Return the numbers of a value that is a constant; None of others."""
 
 
-Rule = Callable[[Knowledge, Node], Facts]
+Rule = Callable[[RuleKnowledge, Node], Facts]

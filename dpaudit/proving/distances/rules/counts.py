@@ -18,30 +18,35 @@ import numpy as np
 
 from dpaudit.proving.distances.facts import Ends, Facts, of_nothing, of_public
 from dpaudit.proving.distances.rounding import multiply_up
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
 from dpaudit.proving.distances.rules.given import MOST_RECORDS
-from dpaudit.proving.distances.settling import entries, gather, settle, spread
+from dpaudit.proving.distances.settling import (
+    add_leading_axes,
+    count_shape_entries,
+    merge_row_moves,
+    settle_facts,
+)
 from dpaudit.proving.distances.standing import is_fixed, rows_if_counted
 from dpaudit.proving.program import Node, Shape
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import Universe
 
 _ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
 
 
-def bound_bin_counts(knowledge: Knowledge, node: Node) -> Facts:
+def bound_bin_counts(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of how many numbers lie in each bin."""
     index, universe = node.operands[0], knowledge.universe
     shape = knowledge.program.nodes[index].shape
     one = rows_if_counted(knowledge.facts(index), shape)
-    most = np.asarray(MOST_RECORDS if None in shape else entries(shape))
+    most = np.asarray(MOST_RECORDS if None in shape else count_shape_entries(shape))
     if is_fixed(one):
         return of_public(np.zeros(()), most, is_integer=True)
     if None in shape and one.rows is None:
         return _refuse_counts(node)
     counts = _count_moved(universe, one, shape)
     bins = len(np.asarray(node.parameters["edges"])) - 1
-    return settle(
+    return settle_facts(
         node.shape,
         universe,
         np.zeros(()),
@@ -54,7 +59,7 @@ def bound_bin_counts(knowledge: Knowledge, node: Node) -> Facts:
 
 def _refuse_counts(node: Node) -> Facts:
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             "counts numbers that depend on other records than their own, whose number is private",
             "use public numbers in place of statistics of all records",
@@ -66,10 +71,13 @@ def _count_moved(universe: Universe, one: Facts, shape: Shape) -> Any:
     """Return in how many of the numbers each record stands, shape ``(records,)`` or ``(1,)``."""
     if one.rows is None:
         stirred = np.where(one.moves[2] > 0, 1.0, 0.0)
-        moved = np.broadcast_to(spread(one.change, len(shape)), tuple(n or 0 for n in shape)) > 0
+        moved = (
+            np.broadcast_to(add_leading_axes(one.change, len(shape)), tuple(n or 0 for n in shape))
+            > 0
+        )
         return stirred * float(np.count_nonzero(moved))
-    inner = entries(shape[: one.rows.axis] + shape[one.rows.axis + 1 :])
-    return gather(np.full((3, 1), inner), one.rows, universe, is_sum=True)[0]
+    inner = count_shape_entries(shape[: one.rows.axis] + shape[one.rows.axis + 1 :])
+    return merge_row_moves(np.full((3, 1), inner), one.rows, universe, is_sum=True)[0]
 
 
 def _moves_of_counts(counts: Any, bins: int, *, is_added: bool) -> Ends:

@@ -25,11 +25,16 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.distances.facts import Facts, Rows, of_public
+from dpaudit.proving.distances.facts import Facts, RowOrigins, of_public
 from dpaudit.proving.distances.rounding import add_up, multiply_up, sqrt_up
-from dpaudit.proving.distances.rules.contract import Knowledge
-from dpaudit.proving.distances.settling import entries, settle, sum_moves, width
-from dpaudit.proving.distances.standing import have_common, is_fixed, join
+from dpaudit.proving.distances.rules.contract import RuleKnowledge
+from dpaudit.proving.distances.settling import (
+    compute_width_up,
+    count_shape_entries,
+    settle_facts,
+    sum_moves,
+)
+from dpaudit.proving.distances.standing import find_entrywise_rows, have_common, is_fixed
 from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
@@ -37,7 +42,7 @@ Modulus = Callable[[Any, Any, Any], Any]
 """How far a value moves whose argument moves so far between two ends."""
 
 
-def lift(facts: Facts, shape: Shape, target: Shape) -> Facts:
+def broadcast_facts(facts: Facts, shape: Shape, target: Shape) -> Facts:
     """Return the facts of an array that is broadcast to another shape."""
     if shape == target:
         return facts
@@ -60,17 +65,17 @@ def _count_copies(shape: Shape, target: Shape) -> float:
     return after / before if before else 1.0
 
 
-def _lift_rows(rows: Rows | None, shape: Shape, target: Shape) -> Rows | None:
+def _lift_rows(rows: RowOrigins | None, shape: Shape, target: Shape) -> RowOrigins | None:
     if rows is None:
         return None
     axis = rows.axis + len(target) - len(shape)
     before, after = shape[rows.axis], target[axis]
     if before == after:
-        return Rows(rows.records, axis)
+        return RowOrigins(rows.records, axis)
     if after is None or before is None:
         return None
     records = (np.zeros(before, dtype=np.int64),) if rows.records is None else rows.records
-    return Rows(tuple(np.repeat(one, after) for one in records), axis)
+    return RowOrigins(tuple(np.repeat(one, after) for one in records), axis)
 
 
 def _lift_norms(facts: Facts, shape: Shape, target: Shape) -> dict[int, float]:
@@ -107,14 +112,16 @@ def add_distances(distances: Sequence[Distance]) -> Distance:
     return found
 
 
-def lifted(knowledge: Knowledge, node: Node) -> list[Facts]:
+def broadcast_operand_facts(knowledge: RuleKnowledge, node: Node) -> list[Facts]:
     """Return the facts of a node's operands, as broadcast to its shape."""
     nodes = knowledge.program.nodes
-    return [lift(knowledge.facts(one), nodes[one].shape, node.shape) for one in node.operands]
+    return [
+        broadcast_facts(knowledge.facts(one), nodes[one].shape, node.shape) for one in node.operands
+    ]
 
 
-def combine(
-    knowledge: Knowledge,
+def combine_entrywise_facts(
+    knowledge: RuleKnowledge,
     node: Node,
     slopes: Sequence[Any],
     low: Any,
@@ -136,16 +143,17 @@ def combine(
     low, high
         Ends of the entries.
     is_integer, norms
-        As in `Facts`; norms are of the rows of operands that are broadcast (`lifted`).
+        As in `Facts`; norms are of the rows of operands that are broadcast
+        (`broadcast_operand_facts`).
     change
         How far an entry moves, as far as the rule knows.
     modulus
         How far an entry moves between two ends if the first operand moves so far and no other does.
     """
-    operands = lifted(knowledge, node)
+    operands = broadcast_operand_facts(knowledge, node)
     if all(is_fixed(one) for one in operands):
         return of_public(low, high, is_integer=is_integer)
-    rows = join(operands, node.shape)
+    rows = find_entrywise_rows(operands, node.shape)
     if modulus is not None:
         change = np.minimum(change, modulus(operands[0].change, operands[0].low, operands[0].high))
     moving = [(s, one) for s, one in zip(slopes, operands, strict=True) if not is_fixed(one)]
@@ -153,7 +161,7 @@ def combine(
         slope if isinstance(slope, float) else float(np.max(slope, initial=0.0))
         for slope, _ in moving
     ]
-    return settle(
+    return settle_facts(
         node.shape,
         knowledge.universe,
         low,
@@ -172,7 +180,7 @@ def combine(
     )
 
 
-def _have_rows_alike(operands: Sequence[Facts], rows: Rows | None) -> bool:
+def _have_rows_alike(operands: Sequence[Facts], rows: RowOrigins | None) -> bool:
     """Return whether rows of all that moves are those of the value, so that norms are of them."""
     axis = None if rows is None else rows.axis
     axes = [None if one.rows is None else one.rows.axis for one in operands if not is_fixed(one)]
@@ -189,13 +197,15 @@ def _combine_moves(
             for steep, one in zip(steepest, moving, strict=True)
         ]
     )
-    if modulus is None or entries(shape) != 1.0:
+    if modulus is None or count_shape_entries(shape) != 1.0:
         return found
     one = moving[0]
     return np.minimum(found, modulus(one.moves, np.min(one.low), np.max(one.high)))
 
 
-def _change_of_entry(knowledge: Knowledge, node: Node, moving: Sequence[tuple[Any, Facts]]) -> Any:
+def _change_of_entry(
+    knowledge: RuleKnowledge, node: Node, moving: Sequence[tuple[Any, Facts]]
+) -> Any:
     """Return how far an entry moves, by its slopes."""
     each = [
         one.change if isinstance(slope, float) and slope == 1.0 else multiply_up(slope, one.change)
@@ -222,8 +232,8 @@ def _are_apart(facts: Sequence[Facts], shape: Shape) -> bool:
     return not have_common(one, other, shape[one.axis] or 0)
 
 
-def jump(
-    knowledge: Knowledge,
+def compute_jump_facts(
+    knowledge: RuleKnowledge,
     node: Node,
     low: Any,
     high: Any,
@@ -248,27 +258,27 @@ def jump(
     distance
         How far the whole moves, as far as the rule knows.
     """
-    operands = lifted(knowledge, node)
+    operands = broadcast_operand_facts(knowledge, node)
     if all(is_fixed(one) for one in operands):
         return of_public(low, high, is_integer=is_integer)
-    rows = join(operands, node.shape)
+    rows = find_entrywise_rows(operands, node.shape)
     moving = [one for one in operands if not is_fixed(one)]
     stirred = sum(np.asarray(one.change > 0, dtype=float) for one in moving)
-    return settle(
+    return settle_facts(
         node.shape,
         knowledge.universe,
         low,
         high,
-        np.where(stirred > 0, np.minimum(change, width(low, high)), 0.0),
+        np.where(stirred > 0, np.minimum(change, compute_width_up(low, high)), 0.0),
         is_integer=is_integer,
         rows=rows,
         norms=norms if _have_rows_alike(operands, rows) else None,
-        moves=stir(moving),
+        moves=bound_stirred_moves(moving),
         distance=distance,
     )
 
 
-def stir(moving: Sequence[Facts]) -> Any:
+def bound_stirred_moves(moving: Sequence[Facts]) -> Any:
     """Return moves that are 0 for records that move none of several values, and else unbounded."""
     stirred = sum_moves([one.moves[2:] for one in moving])
     return np.broadcast_to(np.where(stirred > 0, math.inf, 0.0), (3, stirred.shape[1]))

@@ -22,11 +22,11 @@ import numpy as np
 
 from dpaudit.proving.distances.facts import Facts, of_nothing
 from dpaudit.proving.distances.rounding import function_down, function_up, up
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
-from dpaudit.proving.distances.rules.entrywise import combine, jump
-from dpaudit.proving.distances.settling import width
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
+from dpaudit.proving.distances.rules.entrywise import combine_entrywise_facts, compute_jump_facts
+from dpaudit.proving.distances.settling import compute_width_up
 from dpaudit.proving.program import Node
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 
 _QUARTER = math.pi / 2
 _FAR = 1e6
@@ -88,7 +88,7 @@ INCREASING: dict[str, Increasing] = {
 }
 
 
-def bound_increasing(knowledge: Knowledge, node: Node) -> Facts:
+def bound_increasing(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of an increasing function."""
     known = INCREASING[node.operation]
     one = knowledge.facts(node.operands[0])
@@ -97,19 +97,21 @@ def bound_increasing(knowledge: Knowledge, node: Node) -> Facts:
         return _refuse_domain(node, least)
     with np.errstate(all="ignore"):
         low = np.maximum(function_down(known.function(one.low)), known.least)
-        high = np.minimum(_above(known.function(one.high)), known.largest)
-        steep = np.asarray(_above(known.slope(one.low, one.high)))
+        high = np.minimum(_round_function_up(known.function(one.high)), known.largest)
+        steep = np.asarray(_round_function_up(known.slope(one.low, one.high)))
         steep = np.where(np.isnan(steep), math.inf, steep)
-    return combine(knowledge, node, [steep], low, high, modulus=partial(bend, known))
+    return combine_entrywise_facts(
+        knowledge, node, [steep], low, high, modulus=partial(bound_curved_change, known)
+    )
 
 
-def _above(value: Any) -> Any:
+def _round_function_up(value: Any) -> Any:
     return np.nextafter(function_up(value), math.inf)
 
 
 def _refuse_domain(node: Node, least: float) -> Facts:
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             f"takes {node.operation} of a number that may be {least:g} or less",
             "clip the number before",
@@ -117,11 +119,11 @@ def _refuse_domain(node: Node, least: float) -> Facts:
     )
 
 
-def bend(known: Increasing, change: Any, low: Any, high: Any) -> Any:
+def bound_curved_change(known: Increasing, change: Any, low: Any, high: Any) -> Any:
     """Return how far a concave or convex function moves at most."""
     if known.bend == "none":
         return np.asarray(math.inf)
-    change = np.minimum(change, width(low, high))
+    change = np.minimum(change, compute_width_up(low, high))
     with np.errstate(all="ignore"):
         if known.bend == "concave":
             ends = low, np.minimum(up(low + change), high)
@@ -131,11 +133,11 @@ def bend(known: Increasing, change: Any, low: Any, high: Any) -> Any:
     return np.where(change == 0, 0.0, np.where(np.isnan(apart), math.inf, apart))
 
 
-def bound_absolute(knowledge: Knowledge, node: Node) -> Facts:
+def bound_absolute(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of an absolute value, of which no slope is above 1."""
     one = knowledge.facts(node.operands[0])
     low, high = np.abs(one.low), np.abs(one.high)
-    return combine(
+    return combine_entrywise_facts(
         knowledge,
         node,
         [1.0],
@@ -146,14 +148,14 @@ def bound_absolute(knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def bound_sine(knowledge: Knowledge, node: Node) -> Facts:
+def bound_sine(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a sine or cosine: their slopes are each other's values."""
     one = knowledge.facts(node.operands[0])
     shift = _QUARTER if node.operation == "sin" else 0.0
     low, high = _cosine_ends(one.low - shift, one.high - shift)
     slope = _cosine_ends(one.low - shift + _QUARTER, one.high - shift + _QUARTER)
     steep = np.maximum(np.abs(slope[0]), np.abs(slope[1]))
-    return combine(knowledge, node, [steep], low, high)
+    return combine_entrywise_facts(knowledge, node, [steep], low, high)
 
 
 def _cosine_ends(low: Any, high: Any) -> tuple[Any, Any]:
@@ -176,20 +178,22 @@ def _holds_multiple(low: Any, high: Any, offset: float) -> Any:
     return first <= (high - offset) / turn + _SLACK
 
 
-def bound_tangent(knowledge: Knowledge, node: Node) -> Facts:
+def bound_tangent(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a tangent between its poles."""
     one = knowledge.facts(node.operands[0])
     if not bool(np.all(one.low > -1.57) and np.all(one.high < 1.57)):
         return of_nothing(
-            Refusal(node.place, "takes the tangent beyond a quarter turn", "clip the angle before")
+            ProofRefusal(
+                node.place, "takes the tangent beyond a quarter turn", "clip the angle before"
+            )
         )
     furthest = np.maximum(np.abs(one.low), np.abs(one.high))
-    steep = _above(up(1 / np.square(function_down(np.cos(furthest)))))
+    steep = _round_function_up(up(1 / np.square(function_down(np.cos(furthest)))))
     low, high = function_down(np.tan(one.low)), function_up(np.tan(one.high))
-    return combine(knowledge, node, [steep], low, high)
+    return combine_entrywise_facts(knowledge, node, [steep], low, high)
 
 
-def bound_step(knowledge: Knowledge, node: Node) -> Facts:
+def bound_step(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a rounding to whole numbers.
 
     Numbers x <= y have at most ceil(y - x) whole numbers above x up to y, and floor, ceil and trunc
@@ -198,18 +202,18 @@ def bound_step(knowledge: Knowledge, node: Node) -> Facts:
     one = knowledge.facts(node.operands[0])
     function = getattr(np, node.operation)
     if one.is_integer:
-        return combine(
+        return combine_entrywise_facts(
             knowledge, node, [1.0], one.low, one.high, is_integer=True, norms=dict(one.norms)
         )
     change = np.ceil(one.change) + (node.operation == "rint")
     low, high = function(one.low), function(one.high)
-    return jump(knowledge, node, low, high, is_integer=True, change=change)
+    return compute_jump_facts(knowledge, node, low, high, is_integer=True, change=change)
 
 
-def bound_sign(knowledge: Knowledge, node: Node) -> Facts:
+def bound_sign(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a sign."""
     one = knowledge.facts(node.operands[0])
-    return jump(knowledge, node, np.sign(one.low), np.sign(one.high), is_integer=True)
+    return compute_jump_facts(knowledge, node, np.sign(one.low), np.sign(one.high), is_integer=True)
 
 
 RULES: dict[str, Rule] = {

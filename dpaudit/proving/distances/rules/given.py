@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, Rows, of_nothing, of_public
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
-from dpaudit.proving.distances.settling import settle, spread, width
+from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, RowOrigins, of_nothing, of_public
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
+from dpaudit.proving.distances.settling import add_leading_axes, compute_width_up, settle_facts
 from dpaudit.proving.program import Node
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import Universe
 
 MOST_RECORDS = 2.0**48
@@ -42,25 +42,25 @@ _WHOLE_LAWS = frozenset(
 )
 
 
-def bound_data(knowledge: Knowledge, node: Node) -> Facts:
+def bound_data(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a part of the dataset."""
     universe = knowledge.universe
     part = universe.part(node.parameters["part"])
-    low = spread(np.asarray(part.low, dtype=float), len(node.shape))
-    high = spread(np.asarray(part.high, dtype=float), len(node.shape))
+    low = add_leading_axes(np.asarray(part.low, dtype=float), len(node.shape))
+    high = add_leading_axes(np.asarray(part.high, dtype=float), len(node.shape))
     is_integer = part.is_integer or part.categories is not None
     if universe.change == "replace" and not part.is_changed:
         return of_public(low, high, is_integer=is_integer)
-    change = width(low, high) if universe.change == "replace" else np.zeros(())
+    change = compute_width_up(low, high) if universe.change == "replace" else np.zeros(())
     norms = {2: part.norm} if math.isfinite(part.norm) else {}
-    return settle(
+    return settle_facts(
         node.shape,
         universe,
         low,
         high,
         change,
         is_integer=is_integer,
-        rows=Rows(),
+        rows=RowOrigins(),
         norms=norms,
         moves=_moves_of_cells(universe, change),
     )
@@ -72,13 +72,13 @@ def _moves_of_cells(universe: Universe, change: Any) -> Ends:
     return np.full((3, 1), float(np.max(change, initial=0.0)))
 
 
-def bound_size(knowledge: Knowledge, node: Node) -> Facts:
+def bound_size(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of the number of records."""
     universe = knowledge.universe
     if universe.records is not None:
         end = np.asarray(float(universe.records))
         return of_public(end, end, is_integer=True)
-    return settle(
+    return settle_facts(
         node.shape,
         universe,
         np.zeros(()),
@@ -89,11 +89,11 @@ def bound_size(knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def bound_constant(knowledge: Knowledge, node: Node) -> Facts:
+def bound_constant(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of public numbers."""
     value = np.asarray(node.parameters["value"], dtype=float)
     if not np.isfinite(value).all():
-        return of_nothing(Refusal(node.place, "has an infinite or missing number"))
+        return of_nothing(ProofRefusal(node.place, "has an infinite or missing number"))
     is_integer = bool((value == np.floor(value)).all())
     if (np.abs(value) > _EXACT).any():
         low, high = np.nextafter(value, -math.inf), np.nextafter(value, math.inf)
@@ -101,7 +101,7 @@ def bound_constant(knowledge: Knowledge, node: Node) -> Facts:
     return of_public(value, value, is_integer=is_integer)
 
 
-def bound_draw(knowledge: Knowledge, node: Node) -> Facts:
+def bound_draw(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a draw, which neighbours have in common."""
     law = node.parameters.get("law", "")
     low, high = _ends_of_draw(law, node.parameters)
@@ -118,20 +118,20 @@ def _ends_of_draw(law: str, given: Mapping[str, Any]) -> tuple[float, float]:
     return _ENDS_OF_LAWS.get(law, (-math.inf, math.inf))
 
 
-def bound_decision(knowledge: Knowledge, node: Node) -> Facts:
+def bound_decision(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a condition whose outcome this path has."""
     one = knowledge.facts(node.operands[0])
     return of_public(one.low, one.high, is_integer=one.is_integer)
 
 
-def bound_within(knowledge: Knowledge, node: Node) -> Facts:
+def bound_within(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a value that has to lie between two ends, and does."""
     one = knowledge.facts(node.operands[0])
     given = node.parameters
     if bool(np.all(one.low >= given["low"]) and np.all(one.high <= given["high"])):
         return one
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             f"needs numbers from {given['low']:g} to {given['high']:g}, and may have others",
             "clip them before",

@@ -15,34 +15,39 @@ from typing import Any
 import numpy as np
 
 from dpaudit.proving.distances.facts import Facts
-from dpaudit.proving.distances.rounding import add_up, down, up
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
-from dpaudit.proving.distances.rules.entrywise import combine, lifted
-from dpaudit.proving.distances.settling import lengths_of_rows, magnitude
+from dpaudit.proving.distances.rounding import add_up, round_array_down, up
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
+from dpaudit.proving.distances.rules.entrywise import (
+    broadcast_operand_facts,
+    combine_entrywise_facts,
+)
+from dpaudit.proving.distances.settling import compute_magnitude, lengths_of_rows
 from dpaudit.proving.distances.standing import is_fixed
 from dpaudit.proving.program import Node
 
 
-def bound_add(knowledge: Knowledge, node: Node) -> Facts:
+def bound_add(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a sum of two values."""
     one, other = (knowledge.facts(index) for index in node.operands)
     low, high = add_ends(one.low, one.high, other.low, other.high)
-    return _combine(knowledge, node, low, high)
+    return _combine_linear_facts(knowledge, node, low, high)
 
 
-def bound_subtract(knowledge: Knowledge, node: Node) -> Facts:
+def bound_subtract(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a difference; that of a value and itself is 0."""
     one, other = (knowledge.facts(index) for index in node.operands)
     if node.operands[0] == node.operands[1]:
-        return combine(knowledge, node, [0.0, 0.0], np.zeros(()), np.zeros(()), is_integer=True)
+        return combine_entrywise_facts(
+            knowledge, node, [0.0, 0.0], np.zeros(()), np.zeros(()), is_integer=True
+        )
     low, high = add_ends(one.low, one.high, -other.high, -other.low)
-    return _combine(knowledge, node, low, high)
+    return _combine_linear_facts(knowledge, node, low, high)
 
 
-def bound_negative(knowledge: Knowledge, node: Node) -> Facts:
+def bound_negative(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a negative."""
     one = knowledge.facts(node.operands[0])
-    return combine(
+    return combine_entrywise_facts(
         knowledge,
         node,
         [1.0],
@@ -56,12 +61,12 @@ def bound_negative(knowledge: Knowledge, node: Node) -> Facts:
 def add_ends(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
     """Return the ends of sums of two numbers between ends."""
     with np.errstate(all="ignore"):
-        return down(np.add(low, other_low)), up(np.add(high, other_high))
+        return round_array_down(np.add(low, other_low)), up(np.add(high, other_high))
 
 
-def _combine(knowledge: Knowledge, node: Node, low: Any, high: Any) -> Facts:
+def _combine_linear_facts(knowledge: RuleKnowledge, node: Node, low: Any, high: Any) -> Facts:
     one, other = (knowledge.facts(index) for index in node.operands)
-    return combine(
+    return combine_entrywise_facts(
         knowledge,
         node,
         [1.0, 1.0],
@@ -72,9 +77,9 @@ def _combine(knowledge: Knowledge, node: Node, low: Any, high: Any) -> Facts:
     )
 
 
-def _add_norms(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
+def _add_norms(knowledge: RuleKnowledge, node: Node) -> dict[int, float] | None:
     """Return the norms of sums of rows, where both have rows along the same axis or none."""
-    operands = lifted(knowledge, node)
+    operands = broadcast_operand_facts(knowledge, node)
     moving = [one for one in operands if not is_fixed(one)]
     axes = {one.rows.axis if one.rows else None for one in moving}
     if len(axes) != 1:
@@ -88,13 +93,13 @@ def _add_norms(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
 
 def _point_apart(node: Node, operands: list[Facts]) -> bool:
     """Return whether entries of one are never of the sign of what is added to them."""
-    signs = [_sign(one) for one in operands]
+    signs = [_find_sign(one) for one in operands]
     if node.operation == "subtract":
         signs[1] = -signs[1]
     return signs[0] * signs[1] < 0
 
 
-def _sign(facts: Facts) -> int:
+def _find_sign(facts: Facts) -> int:
     if bool(np.all(facts.low >= 0)):
         return 1
     return -1 if bool(np.all(facts.high <= 0)) else 0
@@ -103,7 +108,7 @@ def _sign(facts: Facts) -> int:
 def row_norms(facts: Facts, node: Node, axis: int | None) -> dict[int, float]:
     """Return bounds on the lengths of rows along an axis, or of the whole, by norms and ends."""
     shape = node.shape if axis is not None else (1, *node.shape)
-    sizes = lengths_of_rows(magnitude(facts), shape, axis or 0).max(axis=1, initial=0.0)
+    sizes = lengths_of_rows(compute_magnitude(facts), shape, axis or 0).max(axis=1, initial=0.0)
     norms = {} if is_fixed(facts) else facts.norms
     return {kind: min(float(sizes[kind - 1]), norms.get(kind, float("inf"))) for kind in (1, 2)}
 

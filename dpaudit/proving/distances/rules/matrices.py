@@ -28,25 +28,32 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, Rows, of_nothing, of_public
-from dpaudit.proving.distances.rounding import down, multiply_up, sqrt_up, sum_ends, sum_up, up
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
+from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, RowOrigins, of_nothing, of_public
+from dpaudit.proving.distances.rounding import (
+    multiply_up,
+    round_array_down,
+    sqrt_up,
+    sum_ends,
+    sum_up,
+    up,
+)
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
 from dpaudit.proving.distances.rules.entrywise import add_distances, scale_distance
 from dpaudit.proving.distances.rules.linear import row_norms
 from dpaudit.proving.distances.rules.products import product_ends
 from dpaudit.proving.distances.rules.sums import add_along, add_rows
 from dpaudit.proving.distances.settling import (
-    gather,
-    magnitude,
+    add_leading_axes,
+    compute_magnitude,
+    compute_width_up,
+    merge_row_moves,
     row_movements,
-    settle,
-    spread,
+    settle_facts,
     sum_moves,
-    width,
 )
-from dpaudit.proving.distances.standing import is_fixed, join, rows_if_counted
+from dpaudit.proving.distances.standing import find_entrywise_rows, is_fixed, rows_if_counted
 from dpaudit.proving.program import Node, Shape
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
 _MOST_PRODUCTS = 1_000_000
@@ -70,7 +77,7 @@ def multiply_sizes(sizes: Any, others: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Norms:
+class OperatorNorms:
     """Bounds on the norms of a matrix as an operator, of L1, Euclidean length, largest entry."""
 
     l1: float
@@ -78,7 +85,7 @@ class Norms:
     linf: float
 
 
-def operator_norms(sizes: Any) -> Norms:
+def operator_norms(sizes: Any) -> OperatorNorms:
     """Return bounds for every matrix whose entries are no larger.
 
     Examples
@@ -90,11 +97,11 @@ def operator_norms(sizes: Any) -> Norms:
     columns, lines = sum_up(sizes, axis=0), sum_up(sizes, axis=1)
     l1, linf = float(columns.max(initial=0.0)), float(lines.max(initial=0.0))
     if l1 == 0.0 or linf == 0.0:
-        return Norms(0.0, 0.0, 0.0)
+        return OperatorNorms(0.0, 0.0, 0.0)
     with np.errstate(over="ignore"):
         squares = float(sum_up(up(np.square(sizes)))) + 1e-300
     joint = float(up(up(math.sqrt(l1)) * up(math.sqrt(linf))))
-    return Norms(l1, min(float(sqrt_up(squares)), joint), linf)
+    return OperatorNorms(l1, min(float(sqrt_up(squares)), joint), linf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +109,15 @@ class Mapped:
     """What a matrix along an axis does to a value that moves."""
 
     change: Any
-    rows: Rows | None
+    rows: RowOrigins | None
     norms: dict[int, float]
     moves: Ends
     distance: Distance
 
 
-def apply_along(knowledge: Knowledge, one: Facts, shape: Shape, axis: int, sizes: Any) -> Mapped:
+def apply_along(
+    knowledge: RuleKnowledge, one: Facts, shape: Shape, axis: int, sizes: Any
+) -> Mapped:
     """Return how far a matrix moves a value along an axis.
 
     Parameters
@@ -136,13 +145,15 @@ def apply_along(knowledge: Knowledge, one: Facts, shape: Shape, axis: int, sizes
 
 
 def _multiply_along(ends: Any, shape: Shape, axis: int, sizes: Any) -> Any:
-    array = np.moveaxis(spread(ends, len(shape)), axis, 0)
+    array = np.moveaxis(add_leading_axes(ends, len(shape)), axis, 0)
     whole = np.broadcast_to(array, (sizes.shape[1], *array.shape[1:])).reshape(sizes.shape[1], -1)
     found = multiply_sizes(sizes, whole).reshape(sizes.shape[0], *array.shape[1:])
     return np.moveaxis(found, 0, axis)
 
 
-def _scatter_rows(knowledge: Knowledge, one: Facts, shape: Shape, sizes: Any) -> tuple[Any, Ends]:
+def _scatter_rows(
+    knowledge: RuleKnowledge, one: Facts, shape: Shape, sizes: Any
+) -> tuple[Any, Ends]:
     """Return how far entries move that are weighted sums of rows, and what each record does."""
     assert one.rows is not None
     axis, universe = one.rows.axis, knowledge.universe
@@ -154,8 +165,8 @@ def _scatter_rows(knowledge: Knowledge, one: Facts, shape: Shape, sizes: Any) ->
         ]
     )
     movements = multiply_up(columns, row_movements(one, shape, universe))
-    by_record = gather(movements, one.rows, universe, is_sum=True)
-    inner = np.moveaxis(spread(one.change, len(shape)), axis, 0)
+    by_record = merge_row_moves(movements, one.rows, universe, is_sum=True)
+    inner = np.moveaxis(add_leading_axes(one.change, len(shape)), axis, 0)
     if sizes.size * inner[:1].size > _MOST_PRODUCTS:
         return math.inf, by_record
     each = np.broadcast_to(inner, (sizes.shape[1], *inner.shape[1:]))
@@ -171,17 +182,17 @@ def euclidean_lengths(sizes: Any) -> Any:
     return np.where(squares < 1e-280, sum_up(sizes, axis=0), sqrt_up(squares))
 
 
-def bound_matmul(knowledge: Knowledge, node: Node) -> Facts:
+def bound_matmul(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a product of two vectors or matrices.
 
     Of truth values it is whether any is true, which is no sum of them.
     """
     if node.dtype == "bool":
-        return of_nothing(Refusal(node.place, "multiplies truth values", "use .astype(int)"))
+        return of_nothing(ProofRefusal(node.place, "multiplies truth values", "use .astype(int)"))
     one, other = (knowledge.facts(index) for index in node.operands)
     shapes = [knowledge.program.nodes[index].shape for index in node.operands]
     if max(len(shape) for shape in shapes) > 2:
-        return of_nothing(Refusal(node.place, "multiplies stacks of matrices", "use a loop"))
+        return of_nothing(ProofRefusal(node.place, "multiplies stacks of matrices", "use a loop"))
     left, right = len(shapes[0]) - 1, max(len(shapes[1]) - 2, 0)
     if shapes[0][left] is None or _meet_in_records(one, other, left, right):
         return _contract_records(knowledge, node, one, other)
@@ -191,7 +202,7 @@ def bound_matmul(knowledge: Knowledge, node: Node) -> Facts:
         return of_public(low, high, is_integer=is_integer)
     parts = _map_both(knowledge, node, (one, other), (shapes[0], shapes[1]))
     rows, norms = _rows_of_product(parts)
-    return settle(
+    return settle_facts(
         node.shape,
         knowledge.universe,
         low,
@@ -220,19 +231,19 @@ def _meet_in_records(one: Facts, other: Facts, left: int, right: int) -> bool:
 
 
 def _map_both(
-    knowledge: Knowledge, node: Node, operands: tuple[Facts, Facts], shapes: tuple[Shape, Shape]
+    knowledge: RuleKnowledge, node: Node, operands: tuple[Facts, Facts], shapes: tuple[Shape, Shape]
 ) -> list[Mapped]:
     """Return what each operand that moves does, the other being any within its ends."""
     one, other = operands
     parts = []
     if not is_fixed(one):
         axis = len(shapes[0]) - 1
-        sizes = _as_matrix(magnitude(other), shapes[1]).T
+        sizes = _as_matrix(compute_magnitude(other), shapes[1]).T
         part = apply_along(knowledge, one, shapes[0], axis, sizes)
         parts.append(_drop_axis(part, shapes[1], axis))
     if not is_fixed(other):
         axis = max(len(shapes[1]) - 2, 0)
-        sizes = _as_matrix(magnitude(one), (1, *shapes[0])[-2:])
+        sizes = _as_matrix(compute_magnitude(one), (1, *shapes[0])[-2:])
         part = apply_along(knowledge, other, shapes[1], axis, sizes)
         parts.append(_drop_axis(part, shapes[0], axis))
     return parts
@@ -241,7 +252,7 @@ def _map_both(
 def _as_matrix(sizes: Any, shape: Shape) -> Any:
     """Return sizes as a matrix; of rows of any number, one stands for all."""
     lengths = tuple(1 if one is None else one for one in shape)
-    whole = np.broadcast_to(spread(sizes, len(shape)), lengths)
+    whole = np.broadcast_to(add_leading_axes(sizes, len(shape)), lengths)
     return whole.reshape(-1, 1) if len(shape) == 1 else whole
 
 
@@ -252,11 +263,11 @@ def _drop_axis(part: Mapped, shape: Shape, axis: int) -> Mapped:
     change = np.squeeze(part.change, axis=axis) if np.ndim(part.change) else part.change
     rows = part.rows
     if rows is not None and rows.axis > axis:
-        rows = Rows(rows.records, rows.axis - 1)
+        rows = RowOrigins(rows.records, rows.axis - 1)
     return Mapped(change, rows, part.norms, part.moves, part.distance)
 
 
-def _rows_of_product(parts: list[Mapped]) -> tuple[Rows | None, dict[int, float] | None]:
+def _rows_of_product(parts: list[Mapped]) -> tuple[RowOrigins | None, dict[int, float] | None]:
     """Return the rows of the only operand that moves."""
     return (parts[0].rows, parts[0].norms) if len(parts) == 1 else (None, None)
 
@@ -264,9 +275,14 @@ def _rows_of_product(parts: list[Mapped]) -> tuple[Rows | None, dict[int, float]
 def _ends_of_product(one: Facts, other: Facts, shape: Shape, target: Shape) -> tuple[Any, Any]:
     """Return the ends of products of matrices between ends."""
     length = shape[-1] or 0
-    first = [_widen(end, len(shape), len(shape) - 1, length) for end in (one.low, one.high)]
+    first = [
+        _broadcast_along_axis(end, len(shape), len(shape) - 1, length)
+        for end in (one.low, one.high)
+    ]
     axis = max(len(target) - 2, 0)
-    second = [_widen(end, len(target), axis, length) for end in (other.low, other.high)]
+    second = [
+        _broadcast_along_axis(end, len(target), axis, length) for end in (other.low, other.high)
+    ]
     size = first[0].size * max(second[0].size // max(length, 1), 1)
     if size > _MOST_PRODUCTS:
         most = multiply_sizes(
@@ -284,14 +300,14 @@ def _ends_of_product(one: Facts, other: Facts, shape: Shape, target: Shape) -> t
     return sum_ends(low, high, 0)
 
 
-def _widen(ends: Any, dimensions: int, axis: int, length: int) -> Ends:
-    array = spread(ends, dimensions)
+def _broadcast_along_axis(ends: Any, dimensions: int, axis: int, length: int) -> Ends:
+    array = add_leading_axes(ends, dimensions)
     target = list(array.shape)
     target[axis] = length
     return np.broadcast_to(array, target)
 
 
-def _contract_records(knowledge: Knowledge, node: Node, one: Facts, other: Facts) -> Facts:
+def _contract_records(knowledge: RuleKnowledge, node: Node, one: Facts, other: Facts) -> Facts:
     """Return the facts of a sum over records of products of two rows."""
     left, right = (knowledge.program.nodes[index].shape for index in node.operands)
     if left[-1] is None:
@@ -299,7 +315,7 @@ def _contract_records(knowledge: Knowledge, node: Node, one: Facts, other: Facts
     first = _put_rows_first(one, left, len(left) - 1, [-1] if len(right) == 2 else [])
     second = _put_rows_first(other, right, 0, [1] if len(left) == 2 else [])
     shape = (left[-1], *left[:-1], *right[1:])
-    rows = join([first, second], shape)
+    rows = find_entrywise_rows([first, second], shape)
     if rows is None or rows.axis != 0:
         return _refuse_contraction(node)
     is_square = is_gram(knowledge, node)
@@ -316,7 +332,7 @@ def _contract_records(knowledge: Knowledge, node: Node, one: Facts, other: Facts
 
 def _refuse_contraction(node: Node) -> Facts:
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             "adds up over records whose number is private what is not the records' own",
             "multiply rows of records by rows of the same records",
@@ -333,16 +349,16 @@ def _is_turned(node: Node) -> bool:
 def _put_rows_first(facts: Facts, shape: Shape, axis: int, extra: list[int]) -> Facts:
     """Return the facts of an array whose rows are axis 0, with axes of length 1 put in."""
     ends = [
-        np.expand_dims(np.moveaxis(spread(each, len(shape)), axis, 0), extra)
+        np.expand_dims(np.moveaxis(add_leading_axes(each, len(shape)), axis, 0), extra)
         for each in (facts.low, facts.high, facts.change)
     ]
     rows = facts.rows
     if rows is not None:
-        rows = Rows(rows.records, 0) if rows.axis == axis else None
+        rows = RowOrigins(rows.records, 0) if rows.axis == axis else None
     return replace(facts, low=ends[0], high=ends[1], change=ends[2], rows=rows)
 
 
-def is_gram(knowledge: Knowledge, node: Node) -> bool:
+def is_gram(knowledge: RuleKnowledge, node: Node) -> bool:
     """Return whether a matrix is multiplied by its own transpose."""
     nodes = knowledge.program.nodes
     left, right = node.operands
@@ -351,7 +367,7 @@ def is_gram(knowledge: Knowledge, node: Node) -> bool:
     return _is_turned(nodes[left]) and nodes[left].operands[0] == right
 
 
-def is_weighted_gram(knowledge: Knowledge, node: Node) -> bool:
+def is_weighted_gram(knowledge: RuleKnowledge, node: Node) -> bool:
     """Return whether rows meet themselves times a number of each row that is not negative."""
     nodes = knowledge.program.nodes
     left, right = (nodes[index] for index in node.operands)
@@ -361,7 +377,7 @@ def is_weighted_gram(knowledge: Knowledge, node: Node) -> bool:
     return _is_multiple(knowledge, right, inner) or _is_multiple(knowledge, inner, right)
 
 
-def _is_multiple(knowledge: Knowledge, node: Node, rows: Node) -> bool:
+def _is_multiple(knowledge: RuleKnowledge, node: Node, rows: Node) -> bool:
     """Return whether a matrix is another one, each row times a number that is not negative."""
     if node.operation != "multiply" or rows.index not in node.operands:
         return False
@@ -374,7 +390,7 @@ def _is_multiple(knowledge: Knowledge, node: Node, rows: Node) -> bool:
 
 def _multiply_rows(
     factors: tuple[Facts, Facts],
-    rows: Rows,
+    rows: RowOrigins,
     lengths: tuple[dict[int, float], dict[int, float]],
     *,
     is_square: bool,
@@ -382,7 +398,7 @@ def _multiply_rows(
     """Return the facts of the outer products of two rows each."""
     first, second = factors
     low, high = product_ends(first.low, first.high, second.low, second.high)
-    sizes = magnitude(first), magnitude(second)
+    sizes = compute_magnitude(first), compute_magnitude(second)
     change = up(multiply_up(sizes[1], first.change) + multiply_up(sizes[0], second.change))
     norms = {kind: float(multiply_up(lengths[0][kind], lengths[1][kind])) for kind in (1, 2)}
     if is_square:
@@ -391,7 +407,7 @@ def _multiply_rows(
     return Facts(
         low,
         high,
-        np.minimum(change, width(low, high)),
+        np.minimum(change, compute_width_up(low, high)),
         UNBOUNDED,
         first.is_integer and second.is_integer,
         rows,
@@ -422,7 +438,7 @@ def _movements_of_gram(lengths: tuple[dict[int, float], dict[int, float]]) -> En
 
 def _add_ends_of_rows(product: Facts, shape: Shape) -> tuple[Any, Any]:
     low, high = np.broadcast_arrays(
-        spread(product.low, len(shape)), spread(product.high, len(shape))
+        add_leading_axes(product.low, len(shape)), add_leading_axes(product.high, len(shape))
     )
     if shape[0] is None:
         below = np.where(low.min(axis=0) < 0, -math.inf, 0.0)
@@ -430,7 +446,7 @@ def _add_ends_of_rows(product: Facts, shape: Shape) -> tuple[Any, Any]:
     return sum_ends(low, high, 0, shape[0] / max(len(low), 1))
 
 
-def bound_running_sum(knowledge: Knowledge, node: Node) -> Facts:
+def bound_running_sum(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of running sums along one axis."""
     index = node.operands[0]
     one, shape = knowledge.facts(index), knowledge.program.nodes[index].shape
@@ -438,14 +454,14 @@ def bound_running_sum(knowledge: Knowledge, node: Node) -> Facts:
     if axis is None or shape[axis] is None or (shape[axis] or 0) > _MOST_RUNNING:
         return _refuse_running(node)
     length = shape[axis] or 0
-    ends = [_widen(end, len(shape), axis, length) for end in (one.low, one.high)]
+    ends = [_broadcast_along_axis(end, len(shape), axis, length) for end in (one.low, one.high)]
     slack = [np.cumsum(np.abs(end), axis=axis) * (length + 4) * _UNIT for end in ends]
-    low = down(np.cumsum(ends[0], axis=axis) - slack[0])
+    low = round_array_down(np.cumsum(ends[0], axis=axis) - slack[0])
     high = up(np.cumsum(ends[1], axis=axis) + slack[1])
     if is_fixed(one):
         return of_public(low, high, is_integer=one.is_integer)
     part = apply_along(knowledge, one, shape, axis, np.tri(length))
-    return settle(
+    return settle_facts(
         node.shape,
         knowledge.universe,
         low,
@@ -468,7 +484,7 @@ def _axis_of_running(node: Node, shape: Shape) -> int | None:
 
 def _refuse_running(node: Node) -> Facts:
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             "takes running sums of very many values, of no axis, or of records whose number is "
             "private",

@@ -21,27 +21,34 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.distances.facts import Facts, Rows, of_nothing, of_public
+from dpaudit.proving.distances.facts import Facts, RowOrigins, of_nothing, of_public
 from dpaudit.proving.distances.rounding import (
-    down,
     function_down,
     function_up,
     multiply_up,
+    round_array_down,
     sqrt_up,
 )
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
-from dpaudit.proving.distances.rules.entrywise import scale_distance, stir
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
+from dpaudit.proving.distances.rules.entrywise import bound_stirred_moves, scale_distance
 from dpaudit.proving.distances.rules.sums import axes_of, shift_rows
-from dpaudit.proving.distances.settling import entries, magnitude, settle, spread
+from dpaudit.proving.distances.settling import (
+    add_leading_axes,
+    compute_magnitude,
+    count_shape_entries,
+    settle_facts,
+)
 from dpaudit.proving.distances.standing import is_fixed
 from dpaudit.proving.program import Node, Shape
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 
 _MOST_ENTRIES = 1_000_000
 _WHOLE_METHODS = frozenset({"lower", "higher", "nearest", "inverted_cdf", "closest_observation"})
 
 
-def _operand(knowledge: Knowledge, node: Node) -> tuple[Facts, Shape, tuple[int, ...]]:
+def _get_operand_and_axes(
+    knowledge: RuleKnowledge, node: Node
+) -> tuple[Facts, Shape, tuple[int, ...]]:
     index = node.operands[0]
     shape = knowledge.program.nodes[index].shape
     return knowledge.facts(index), shape, axes_of(node.parameters["axis"], len(shape))
@@ -49,7 +56,7 @@ def _operand(knowledge: Knowledge, node: Node) -> tuple[Facts, Shape, tuple[int,
 
 def _refuse_empty(node: Node) -> Facts:
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             f"takes {node.operation} of numbers that may be none",
             "give initial=, or use where the number of records is public",
@@ -57,40 +64,40 @@ def _refuse_empty(node: Node) -> Facts:
     )
 
 
-def bound_extreme_of_axis(knowledge: Knowledge, node: Node) -> Facts:
+def bound_extreme_of_axis(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of the largest or smallest entries along axes."""
-    one, shape, axes = _operand(knowledge, node)
+    one, shape, axes = _get_operand_and_axes(knowledge, node)
     if not _has_entries(shape, axes):
         return _refuse_empty(node)
     function = np.max if node.operation == "max" else np.min
-    low = function(spread(one.low, len(shape)), axis=axes)
-    high = function(spread(one.high, len(shape)), axis=axes)
-    return _select(knowledge, node, one, shape, axes, low, high, one.is_integer)
+    low = function(add_leading_axes(one.low, len(shape)), axis=axes)
+    high = function(add_leading_axes(one.high, len(shape)), axis=axes)
+    return _find_order_facts(knowledge, node, one, shape, axes, low, high, one.is_integer)
 
 
 def _has_entries(shape: Shape, axes: tuple[int, ...]) -> bool:
     return all(shape[axis] is not None and shape[axis] != 0 for axis in axes)
 
 
-def bound_quantile(knowledge: Knowledge, node: Node) -> Facts:
+def bound_quantile(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of medians and quantiles along axes."""
-    one, shape, axes = _operand(knowledge, node)
+    one, shape, axes = _get_operand_and_axes(knowledge, node)
     if not _has_entries(shape, axes):
         return _refuse_empty(node)
-    low = _quantile(node, one.low, shape, axes, np.min)
-    high = _quantile(node, one.high, shape, axes, np.max)
+    low = _compute_end_quantiles(node, one.low, shape, axes, np.min)
+    high = _compute_end_quantiles(node, one.high, shape, axes, np.max)
     q = np.asarray(node.parameters.get("q", 0.5), dtype=float)
     is_whole = one.is_integer and node.parameters.get("method") in _WHOLE_METHODS
-    return _select(
+    return _find_order_facts(
         knowledge, node, one, shape, axes, function_down(low), function_up(high), is_whole, q.shape
     )
 
 
-def _quantile(
+def _compute_end_quantiles(
     node: Node, ends: Any, shape: Shape, axes: tuple[int, ...], furthest: Callable[..., Any]
 ) -> Any:
     """Return quantiles of ends; of ends that are infinite or very many, their own end."""
-    array = spread(ends, len(shape))
+    array = add_leading_axes(ends, len(shape))
     target = tuple((shape[k] or 0) if k in axes else n for k, n in enumerate(array.shape))
     if not np.isfinite(array).all() or math.prod(target) > _MOST_ENTRIES:
         return furthest(array, axis=axes)
@@ -104,8 +111,8 @@ def _quantile(
     return found
 
 
-def _select(
-    knowledge: Knowledge,
+def _find_order_facts(
+    knowledge: RuleKnowledge,
     node: Node,
     one: Facts,
     shape: Shape,
@@ -122,14 +129,14 @@ def _select(
     root = float(sqrt_up(copies))
     rows = shift_rows(one.rows, axes)
     if rows is not None:
-        rows = Rows(rows.records, rows.axis + len(leading))
+        rows = RowOrigins(rows.records, rows.axis + len(leading))
     norms = dict(one.norms) if rows is not None and not leading else None
-    return settle(
+    return settle_facts(
         node.shape,
         knowledge.universe,
         low,
         high,
-        spread(one.change, len(shape)).max(axis=axes, initial=0.0),
+        add_leading_axes(one.change, len(shape)).max(axis=axes, initial=0.0),
         is_integer=is_integer,
         rows=rows,
         norms=norms,
@@ -138,17 +145,19 @@ def _select(
     )
 
 
-def bound_sort(knowledge: Knowledge, node: Node) -> Facts:
+def bound_sort(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of values that are sorted along an axis."""
-    one, shape, axes = _operand(knowledge, node)
+    one, shape, axes = _get_operand_and_axes(knowledge, node)
     if any(shape[axis] is None for axis in axes):
-        return of_nothing(Refusal(node.place, "sorts records, whose number is private"))
-    low, high, change = (spread(each, len(shape)) for each in (one.low, one.high, one.change))
+        return of_nothing(ProofRefusal(node.place, "sorts records, whose number is private"))
+    low, high, change = (
+        add_leading_axes(each, len(shape)) for each in (one.low, one.high, one.change)
+    )
     low, high = np.sort(low, axis=axes[0]), np.sort(high, axis=axes[0])
     if is_fixed(one):
         return of_public(low, high, is_integer=one.is_integer)
     rows = None if one.rows is None or one.rows.axis in axes else one.rows
-    return settle(
+    return settle_facts(
         node.shape,
         knowledge.universe,
         low,
@@ -162,16 +171,16 @@ def bound_sort(knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def bound_position(knowledge: Knowledge, node: Node) -> Facts:
+def bound_position(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of the position of an extreme."""
-    one, shape, axes = _operand(knowledge, node)
+    one, shape, axes = _get_operand_and_axes(knowledge, node)
     if not _has_entries(shape, axes):
         return _refuse_empty(node)
-    last = np.asarray(entries(tuple(shape[axis] for axis in axes)) - 1)
+    last = np.asarray(count_shape_entries(tuple(shape[axis] for axis in axes)) - 1)
     if is_fixed(one):
         return of_public(np.zeros(()), last, is_integer=True)
-    moves_any = spread(one.change, len(shape)).max(axis=axes, initial=0.0) > 0
-    return settle(
+    moves_any = add_leading_axes(one.change, len(shape)).max(axis=axes, initial=0.0) > 0
+    return settle_facts(
         node.shape,
         knowledge.universe,
         np.zeros(()),
@@ -179,28 +188,28 @@ def bound_position(knowledge: Knowledge, node: Node) -> Facts:
         np.where(moves_any, last, 0.0),
         is_integer=True,
         rows=shift_rows(one.rows, axes),
-        moves=stir([one]),
+        moves=bound_stirred_moves([one]),
     )
 
 
-def bound_product(knowledge: Knowledge, node: Node) -> Facts:
+def bound_product(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of products along axes.
 
     A product of numbers up to M_i in size has slopes of at most the product of the other M_j.
     """
-    one, shape, axes = _operand(knowledge, node)
+    one, shape, axes = _get_operand_and_axes(knowledge, node)
     if None in [shape[axis] for axis in axes]:
         return _product_of_records(node)
-    sizes = _spread_along(magnitude(one), shape, axes)
+    sizes = _spread_along(compute_magnitude(one), shape, axes)
     low, high = (_spread_along(end, shape, axes) for end in (one.low, one.high))
     most = _product_up(sizes, axes)
     is_positive = bool(np.all(low >= 0))
     ends = (_product_down(low, axes), _product_up(high, axes)) if is_positive else (-most, most)
     if is_fixed(one):
         return of_public(*ends, is_integer=one.is_integer)
-    steep = _steepest(sizes, axes)
+    steep = _bound_product_slope(sizes, axes)
     moves = multiply_up(steep, one.moves[0])
-    return settle(
+    return settle_facts(
         node.shape,
         knowledge.universe,
         *ends,
@@ -213,17 +222,19 @@ def bound_product(knowledge: Knowledge, node: Node) -> Facts:
 
 def _product_of_records(node: Node) -> Facts:
     return of_nothing(
-        Refusal(node.place, "multiplies all records, whose number is private", "add logarithms")
+        ProofRefusal(
+            node.place, "multiplies all records, whose number is private", "add logarithms"
+        )
     )
 
 
 def _spread_along(ends: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
-    array = spread(ends, len(shape))
+    array = add_leading_axes(ends, len(shape))
     target = tuple((shape[k] or 0) if k in axes else n for k, n in enumerate(array.shape))
     return np.broadcast_to(array, target)
 
 
-def _each(array: Any, lead: int) -> Any:
+def _flatten_leading_axes(array: Any, lead: int) -> Any:
     """Return the entries along the first axes, one after the other."""
     return array.reshape(math.prod(array.shape[:lead]), *array.shape[lead:])
 
@@ -232,7 +243,7 @@ def _product_up(sizes: Any, axes: tuple[int, ...]) -> Any:
     """Return numbers above products of numbers that are not negative."""
     found = np.ones(())
     array = np.moveaxis(sizes, axes, range(len(axes)))
-    for one in _each(array, len(axes)):
+    for one in _flatten_leading_axes(array, len(axes)):
         found = multiply_up(found, one)
     return found
 
@@ -240,12 +251,12 @@ def _product_up(sizes: Any, axes: tuple[int, ...]) -> Any:
 def _product_down(sizes: Any, axes: tuple[int, ...]) -> Any:
     found = np.ones(())
     array = np.moveaxis(sizes, axes, range(len(axes)))
-    for one in _each(array, len(axes)):
-        found = np.maximum(down(found * one), 0.0)
+    for one in _flatten_leading_axes(array, len(axes)):
+        found = np.maximum(round_array_down(found * one), 0.0)
     return found
 
 
-def _steepest(sizes: Any, axes: tuple[int, ...]) -> float:
+def _bound_product_slope(sizes: Any, axes: tuple[int, ...]) -> float:
     """Return the largest product of all sizes but one; of ones that are 1 at least, of all."""
     return float(np.max(_product_up(np.maximum(sizes, 1.0), axes), initial=0.0))
 

@@ -27,14 +27,14 @@ import numpy as np
 
 from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts
 from dpaudit.proving.distances.rounding import add_up, multiply_up
-from dpaudit.proving.distances.rules.contract import Knowledge
+from dpaudit.proving.distances.rules.contract import RuleKnowledge
 from dpaudit.proving.distances.rules.sums import axes_of
 from dpaudit.proving.distances.settling import (
     bounds_of_norms,
-    entries,
-    gather,
+    compute_magnitude,
+    count_shape_entries,
     lengths_of_rows,
-    magnitude,
+    merge_row_moves,
     row_movements,
 )
 from dpaudit.proving.distances.standing import is_fixed, records_of
@@ -45,7 +45,7 @@ _FEW_PLACES = 1.0 + 2.0**-49
 
 
 @dataclass(frozen=True)
-class Group:
+class RecordGroup:
     """Which records are in a group: those whose number lies between two ends.
 
     Parameters
@@ -64,29 +64,29 @@ class Group:
     has_low: bool
     has_high: bool
 
-    def lies_below(self, other: Group) -> bool:
+    def lies_below(self, other: RecordGroup) -> bool:
         """Return whether all its numbers are less than another's."""
         if self.high == other.low:
             return not (self.has_high and other.has_low)
         return self.high < other.low
 
-    def meet(self, other: Group) -> Group:
+    def meet(self, other: RecordGroup) -> RecordGroup:
         """Return the group of records that are in two."""
         low, has_low = max((self.low, not self.has_low), (other.low, not other.has_low))
         high, has_high = min((self.high, self.has_high), (other.high, other.has_high))
-        return Group(self.number, low, high, not has_low, has_high)
+        return RecordGroup(self.number, low, high, not has_low, has_high)
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class GroupSum:
     """A sum over the records of a group, times a public number."""
 
-    group: Group
+    group: RecordGroup
     rows: int
     scale: float
 
 
-def moves_of_partition(knowledge: Knowledge, values: list[int]) -> Ends:
+def moves_of_partition(knowledge: RuleKnowledge, values: list[int]) -> Ends:
     """Return how far each record moves sums over groups that stand side by side; else unbounded.
 
     Parameters
@@ -98,7 +98,7 @@ def moves_of_partition(knowledge: Knowledge, values: list[int]) -> Ends:
     """
     if not 1 < len(values) <= _MOST_PIECES:
         return ANYHOW
-    pieces: list[Piece] = []
+    pieces: list[GroupSum] = []
     for value in values:
         piece = _find_piece(knowledge, value)
         if piece is None:
@@ -109,7 +109,7 @@ def moves_of_partition(knowledge: Knowledge, values: list[int]) -> Ends:
     return _join_blocks(knowledge, pieces)
 
 
-def _find_piece(knowledge: Knowledge, value: int) -> Piece | None:
+def _find_piece(knowledge: RuleKnowledge, value: int) -> GroupSum | None:
     """Return the sum over a group that a value is a public multiple of."""
     node, scale = knowledge.program.nodes[value], 1.0
     if knowledge.facts(value).refusal is not None:
@@ -129,10 +129,10 @@ def _find_piece(knowledge: Knowledge, value: int) -> Piece | None:
     if axes_of(node.parameters["axis"], len(shape)) != (facts.rows.axis,) and len(shape) > 1:
         return None
     group = _find_group(knowledge, rows)
-    return None if group is None else Piece(group, rows, scale)
+    return None if group is None else GroupSum(group, rows, scale)
 
 
-def _undo_scale(knowledge: Knowledge, node: Node) -> tuple[Node, float] | None:
+def _undo_scale(knowledge: RuleKnowledge, node: Node) -> tuple[Node, float] | None:
     """Return what is multiplied by a public number, and the number's largest size."""
     if node.operation not in {"multiply", "divide", "add", "subtract", "negative"}:
         return None
@@ -149,11 +149,11 @@ def _undo_scale(knowledge: Knowledge, node: Node) -> tuple[Node, float] | None:
         if node.operation == "divide":
             least = float(np.min(np.minimum(np.abs(facts.low), np.abs(facts.high))))
             return (inner, float(np.nextafter(1 / least, math.inf))) if at == 0 and least else None
-        return inner, float(np.max(magnitude(facts)))
+        return inner, float(np.max(compute_magnitude(facts)))
     return None
 
 
-def _find_group(knowledge: Knowledge, rows: int) -> Group | None:
+def _find_group(knowledge: RuleKnowledge, rows: int) -> RecordGroup | None:
     """Return in which group a record has to be for its row not to be 0."""
     node = knowledge.program.nodes[rows]
     group = _group_of_mask(knowledge, rows)
@@ -171,12 +171,12 @@ def _find_group(knowledge: Knowledge, rows: int) -> Group | None:
     return None
 
 
-def _find_group_of_product(knowledge: Knowledge, index: int) -> Group | None:
+def _find_group_of_product(knowledge: RuleKnowledge, index: int) -> RecordGroup | None:
     inner = knowledge.program.nodes[index]
     return _find_group(knowledge, index) if inner.operation in {"multiply", "where"} else None
 
 
-def _group_of_mask(knowledge: Knowledge, index: int) -> Group | None:
+def _group_of_mask(knowledge: RuleKnowledge, index: int) -> RecordGroup | None:
     """Return the group of which a value is the truth, one number for each record."""
     node = knowledge.program.nodes[index]
     while node.operation in {"reshape", "broadcast"}:
@@ -193,38 +193,43 @@ def _group_of_mask(knowledge: Knowledge, index: int) -> Group | None:
     for at, other in enumerate(node.operands):
         known = knowledge.value(node.operands[1 - at])
         if known is not None and np.size(known) == 1:
-            return _compare(node.operation, other, float(np.max(known)), is_below=at == 0)
+            return _make_comparison_group(
+                node.operation, other, float(np.max(known)), is_below=at == 0
+            )
     return None
 
 
-def _is_for_each(knowledge: Knowledge, node: Node) -> bool:
+def _is_for_each(knowledge: RuleKnowledge, node: Node) -> bool:
     """Return whether a value has one entry for each row, or the same for all of a row."""
     facts = knowledge.facts(node.index)
     if facts.refusal is not None or facts.rows is None:
         return False
     axis = facts.rows.axis
     return (
-        node.operation == "broadcast" or entries(node.shape[:axis] + node.shape[axis + 1 :]) == 1.0
+        node.operation == "broadcast"
+        or count_shape_entries(node.shape[:axis] + node.shape[axis + 1 :]) == 1.0
     )
 
 
-def _compare(operation: str, number: int, end: float, *, is_below: bool) -> Group:
+def _make_comparison_group(
+    operation: str, number: int, end: float, *, is_below: bool
+) -> RecordGroup:
     if operation == "equal":
-        return Group(number, end, end, True, True)
+        return RecordGroup(number, end, end, True, True)
     is_closed = operation == "less_equal"
     if is_below:
-        return Group(number, -math.inf, end, True, is_closed)
-    return Group(number, end, math.inf, is_closed, True)
+        return RecordGroup(number, -math.inf, end, True, is_closed)
+    return RecordGroup(number, end, math.inf, is_closed, True)
 
 
-def _are_disjoint(groups: list[Group]) -> bool:
+def _are_disjoint(groups: list[RecordGroup]) -> bool:
     ordered = sorted(groups, key=lambda one: (one.low, not one.has_low, one.high))
     return all(one.number == groups[0].number for one in groups) and all(
         one.lies_below(other) for one, other in pairwise(ordered)
     )
 
 
-def _join_blocks(knowledge: Knowledge, pieces: list[Piece]) -> Ends:
+def _join_blocks(knowledge: RuleKnowledge, pieces: list[GroupSum]) -> Ends:
     """Return how far rows of blocks move of which one is not 0, added up for each record."""
     facts = [knowledge.facts(piece.rows) for piece in pieces]
     shapes = [knowledge.program.nodes[piece.rows].shape for piece in pieces]
@@ -244,7 +249,7 @@ def _join_blocks(knowledge: Knowledge, pieces: list[Piece]) -> Ends:
         movements = np.maximum.reduce([*np.broadcast_arrays(*staying, largest[1])])
     else:
         movements = largest[0]
-    return gather(movements, rows, knowledge.universe, is_sum=True)
+    return merge_row_moves(movements, rows, knowledge.universe, is_sum=True)
 
 
 def _stand_alike(one: Facts, other: Facts, shapes: list[Any]) -> bool:
@@ -262,7 +267,7 @@ def _stand_alike(one: Facts, other: Facts, shapes: list[Any]) -> bool:
 
 def _sizes_of_rows(facts: Facts, shape: Any) -> Ends:
     axis = facts.rows.axis if facts.rows else 0
-    found = lengths_of_rows(magnitude(facts), shape, axis)
+    found = lengths_of_rows(compute_magnitude(facts), shape, axis)
     return np.minimum(found, bounds_of_norms(facts, is_apart=False)) if facts.norms else found
 
 

@@ -13,15 +13,15 @@ import numpy as np
 
 from dpaudit.proving.distances.facts import Facts
 from dpaudit.proving.distances.rules.clipping import bound_clip, bound_division, bound_guarded
-from dpaudit.proving.distances.rules.contract import Knowledge
+from dpaudit.proving.distances.rules.contract import RuleKnowledge
 from dpaudit.proving.distances.rules.sums import axes_of
-from dpaudit.proving.distances.settling import settle, spread
+from dpaudit.proving.distances.settling import add_leading_axes, settle_facts
 from dpaudit.proving.program import Node
 
-Pattern = Callable[[Knowledge, Node], Facts | None]
+Pattern = Callable[[RuleKnowledge, Node], Facts | None]
 
 
-def bound_extreme_of_none(knowledge: Knowledge, node: Node) -> Facts | None:
+def bound_extreme_of_none(knowledge: RuleKnowledge, node: Node) -> Facts | None:
     """Return the facts of an extreme of records, or of a start where there is none."""
     kind = "max" if node.operation == "maximum" else "min"
     for inner, start in (node.operands, node.operands[::-1]):
@@ -40,7 +40,7 @@ def bound_extreme_of_none(knowledge: Knowledge, node: Node) -> Facts | None:
 
 
 def _bound_from_start(
-    knowledge: Knowledge,
+    knowledge: RuleKnowledge,
     node: Node,
     one: Facts,
     dimensions: int,
@@ -50,10 +50,14 @@ def _bound_from_start(
     start = np.asarray(known, dtype=float).reshape(())
     is_integer = one.is_integer and bool(start == np.floor(start))
     if node.operation == "maximum":
-        most = np.maximum(spread(one.high, dimensions).max(axis=axes), start)
-        return settle(node.shape, knowledge.universe, start, most, math.inf, is_integer=is_integer)
-    least = np.minimum(spread(one.low, dimensions).min(axis=axes), start)
-    return settle(node.shape, knowledge.universe, least, start, math.inf, is_integer=is_integer)
+        most = np.maximum(add_leading_axes(one.high, dimensions).max(axis=axes), start)
+        return settle_facts(
+            node.shape, knowledge.universe, start, most, math.inf, is_integer=is_integer
+        )
+    least = np.minimum(add_leading_axes(one.low, dimensions).min(axis=axes), start)
+    return settle_facts(
+        node.shape, knowledge.universe, least, start, math.inf, is_integer=is_integer
+    )
 
 
 PATTERNS: dict[str, Pattern] = {

@@ -22,31 +22,34 @@ import numpy as np
 import dpaudit.faults.codes as faults
 from dpaudit.proving.distances.facts import Facts, of_nothing
 from dpaudit.proving.distances.rounding import (
-    down,
     function_down,
     function_up,
-    multiply,
+    multiply_bounds,
     multiply_up,
+    round_array_down,
     up,
 )
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
-from dpaudit.proving.distances.rules.entrywise import combine, lifted
-from dpaudit.proving.distances.rules.functions import Increasing, bend
-from dpaudit.proving.distances.settling import magnitude
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
+from dpaudit.proving.distances.rules.entrywise import (
+    broadcast_operand_facts,
+    combine_entrywise_facts,
+)
+from dpaudit.proving.distances.rules.functions import Increasing, bound_curved_change
+from dpaudit.proving.distances.settling import compute_magnitude
 from dpaudit.proving.program import Node
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 
 _LEAST = 5e-324
 
 
-def bound_multiply(knowledge: Knowledge, node: Node) -> Facts:
+def bound_multiply(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a product; a square is never negative."""
     one, other = (knowledge.facts(index) for index in node.operands)
     if node.operands[0] == node.operands[1]:
         return _bound_whole_power(knowledge, node, one, np.asarray(2.0))
     low, high = product_ends(one.low, one.high, other.low, other.high)
-    sizes = magnitude(one), magnitude(other)
-    return combine(
+    sizes = compute_magnitude(one), compute_magnitude(other)
+    return combine_entrywise_facts(
         knowledge,
         node,
         [sizes[1], sizes[0]],
@@ -57,12 +60,14 @@ def bound_multiply(knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def _norms_of_product(knowledge: Knowledge, node: Node) -> dict[int, float]:
-    one, other = lifted(knowledge, node)
-    return _scaled_norms(one, magnitude(other)) or _scaled_norms(other, magnitude(one))
+def _norms_of_product(knowledge: RuleKnowledge, node: Node) -> dict[int, float]:
+    one, other = broadcast_operand_facts(knowledge, node)
+    return _compute_scaled_norms(one, compute_magnitude(other)) or _compute_scaled_norms(
+        other, compute_magnitude(one)
+    )
 
 
-def _scaled_norms(facts: Facts, sizes: Any) -> dict[int, float]:
+def _compute_scaled_norms(facts: Facts, sizes: Any) -> dict[int, float]:
     largest = float(np.max(sizes, initial=0.0))
     if not facts.norms or math.isinf(largest):
         return {}
@@ -72,25 +77,25 @@ def _scaled_norms(facts: Facts, sizes: Any) -> dict[int, float]:
 def product_ends(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
     """Return the ends of products of numbers between ends."""
     corners = [
-        (end, other_end, multiply(end, other_end))
+        (end, other_end, multiply_bounds(end, other_end))
         for end in (low, high)
         for other_end in (other_low, other_high)
     ]
     products = [one for _, _, one in corners]
     below = np.minimum(np.minimum(*products[:2]), np.minimum(*products[2:]))
     above = np.maximum(np.maximum(*products[:2]), np.maximum(*products[2:]))
-    below, above = down(below), up(above)
+    below, above = round_array_down(below), up(above)
     if any(((one == 0) & (a != 0) & (b != 0)).any() for a, b, one in corners):
         return np.minimum(below, -_LEAST), np.maximum(above, _LEAST)
     return below, above
 
 
-def bound_divide(knowledge: Knowledge, node: Node) -> Facts:
+def bound_divide(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a quotient whose divisor is never 0."""
     one, other = (knowledge.facts(index) for index in node.operands)
     if not bool(np.all(other.low > 0) or np.all(other.high < 0)):
         return of_nothing(
-            Refusal(
+            ProofRefusal(
                 node.place,
                 "divides by a number that may be 0",
                 "keep the divisor away from 0, as with np.maximum(divisor, 1)",
@@ -100,16 +105,20 @@ def bound_divide(knowledge: Knowledge, node: Node) -> Facts:
     low, high = _quotient_ends(one, other)
     with np.errstate(all="ignore"):
         steep = up(1.0 / np.minimum(np.abs(other.low), np.abs(other.high)))
-    steeper = multiply_up(multiply_up(magnitude(one), steep), steep)
-    norms = _scaled_norms(lifted(knowledge, node)[0], steep) if one.norms else None
-    return combine(knowledge, node, [steep, steeper], low, high, norms=norms)
+    steeper = multiply_up(multiply_up(compute_magnitude(one), steep), steep)
+    norms = (
+        _compute_scaled_norms(broadcast_operand_facts(knowledge, node)[0], steep)
+        if one.norms
+        else None
+    )
+    return combine_entrywise_facts(knowledge, node, [steep, steeper], low, high, norms=norms)
 
 
 def _quotient_ends(one: Facts, other: Facts) -> tuple[Any, Any]:
     with np.errstate(all="ignore"):
         corners = [a / b for a in (one.low, one.high) for b in (other.low, other.high)]
     corners = list(np.broadcast_arrays(*(np.where(np.isnan(one), 0.0, one) for one in corners)))
-    low, high = down(np.minimum.reduce(corners)), up(np.maximum.reduce(corners))
+    low, high = round_array_down(np.minimum.reduce(corners)), up(np.maximum.reduce(corners))
     is_least = np.asarray(other.low > 0) & (one.low >= 0)
     low = np.where(is_least, np.maximum(low, 0.0), low)
     is_tiny = np.minimum.reduce([np.abs(corner) for corner in corners]) < 1e-300
@@ -118,7 +127,7 @@ def _quotient_ends(one: Facts, other: Facts) -> tuple[Any, Any]:
     return low, np.where(is_tiny & (high == 0), _LEAST, high)
 
 
-def bound_power(knowledge: Knowledge, node: Node) -> Facts:
+def bound_power(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a power whose exponent, or whose base, is public."""
     base, exponent = (knowledge.facts(index) for index in node.operands)
     known = knowledge.value(node.operands[1])
@@ -136,7 +145,7 @@ def bound_power(knowledge: Knowledge, node: Node) -> Facts:
 
 def _refuse_power(node: Node) -> Facts:
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             "raises to a power that is not a public whole number, or of a number that may be "
             "negative or 0",
@@ -145,7 +154,7 @@ def _refuse_power(node: Node) -> Facts:
     )
 
 
-def _bound_whole_power(knowledge: Knowledge, node: Node, base: Facts, power: Any) -> Facts:
+def _bound_whole_power(knowledge: RuleKnowledge, node: Node, base: Facts, power: Any) -> Facts:
     with np.errstate(all="ignore"):
         ends = [_slack_of_power(end, power) for end in (base.low, base.high)]
         straddles = np.asarray(base.low < 0) & (base.high > 0) & (power % 2 == 0) & (power > 0)
@@ -153,9 +162,11 @@ def _bound_whole_power(knowledge: Knowledge, node: Node, base: Facts, power: Any
         is_even = (power % 2 == 0) | np.asarray(base.low >= 0)
         least = np.where(is_even, np.maximum(least, 0.0), least)
         steep = np.where(
-            power == 0, 0.0, multiply_up(power, _slack_of_power(magnitude(base), power - 1)[1])
+            power == 0,
+            0.0,
+            multiply_up(power, _slack_of_power(compute_magnitude(base), power - 1)[1]),
         )
-    return combine(
+    return combine_entrywise_facts(
         knowledge,
         node,
         [steep, 0.0][: len(node.operands)] if node.operation == "power" else [steep / 2, steep / 2],
@@ -174,7 +185,7 @@ def _slack_of_power(end: Any, power: Any) -> tuple[Any, Any]:
     return function_down(found), np.where((found == 0) & (end != 0), _LEAST, function_up(found))
 
 
-def _bound_real_power(knowledge: Knowledge, node: Node, base: Facts, power: float) -> Facts:
+def _bound_real_power(knowledge: RuleKnowledge, node: Node, base: Facts, power: float) -> Facts:
     if power < 0 and not np.all(base.low > 0):
         return _refuse_power(node)
     with np.errstate(all="ignore"):
@@ -182,13 +193,13 @@ def _bound_real_power(knowledge: Knowledge, node: Node, base: Facts, power: floa
         slopes = [np.power(end, power - 1) for end in (base.low, base.high)]
     low, high = np.minimum(*ends), np.maximum(*ends)
     steep = multiply_up(abs(power), np.nextafter(function_up(np.maximum(*slopes)), math.inf))
-    return combine(
+    return combine_entrywise_facts(
         knowledge,
         node,
         [steep, 0.0],
         np.maximum(function_down(low), 0.0),
         np.where((high == 0) & (base.high > 0), _LEAST, function_up(high)),
-        modulus=partial(bend, _increasing_power(power)) if power > 0 else None,
+        modulus=partial(bound_curved_change, _increasing_power(power)) if power > 0 else None,
     )
 
 
@@ -199,13 +210,13 @@ def _increasing_power(power: float) -> Increasing:
     return Increasing(function, lambda low, high: high, "concave" if power < 1 else "convex")
 
 
-def _bound_exponential(knowledge: Knowledge, node: Node, base: Any, exponent: Facts) -> Facts:
+def _bound_exponential(knowledge: RuleKnowledge, node: Node, base: Any, exponent: Facts) -> Facts:
     with np.errstate(all="ignore"):
         ends = [np.power(base, end) for end in (exponent.low, exponent.high)]
         high = np.nextafter(function_up(np.maximum(*ends)), math.inf)
         rate = function_up(np.abs(np.log(base)))
     low = np.maximum(function_down(np.minimum(*ends)), 0.0)
-    return combine(knowledge, node, [0.0, multiply_up(rate, high)], low, high)
+    return combine_entrywise_facts(knowledge, node, [0.0, multiply_up(rate, high)], low, high)
 
 
 RULES: dict[str, Rule] = {

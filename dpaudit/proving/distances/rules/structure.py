@@ -18,22 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.distances.facts import Ends, Facts, Rows, of_nothing, of_public
+from dpaudit.proving.distances.facts import Ends, Facts, RowOrigins, of_nothing, of_public
 from dpaudit.proving.distances.rounding import multiply_up, sqrt_up, sum_up, up
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
-from dpaudit.proving.distances.rules.entrywise import lift, scale_distance
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
+from dpaudit.proving.distances.rules.entrywise import broadcast_facts, scale_distance
 from dpaudit.proving.distances.rules.partition import moves_of_partition
-from dpaudit.proving.distances.settling import settle, spread
+from dpaudit.proving.distances.settling import add_leading_axes, settle_facts
 from dpaudit.proving.distances.standing import (
     Records,
+    find_entrywise_rows,
     is_fixed,
-    join,
+    merge_row_records,
     records_of,
     rows_of_support,
-    unite,
 )
 from dpaudit.proving.program import Node, Shape, open_mesh
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import Distance
 
 _MOST_WRITTEN = 64
@@ -42,11 +42,11 @@ Key = Sequence[Sequence[int] | None]
 
 
 def move_entries(
-    knowledge: Knowledge,
+    knowledge: RuleKnowledge,
     node: Node,
     facts: Facts,
     ends: Sequence[Any],
-    rows: Rows | None,
+    rows: RowOrigins | None,
     *,
     copies: float = 1.0,
     copies_of_row: float | None = None,
@@ -73,7 +73,7 @@ def move_entries(
         return of_public(low, high, is_integer=facts.is_integer)
     root = float(sqrt_up(copies)) if copies != 1.0 else 1.0
     factors = np.array([[copies], [root], [1.0]])
-    return settle(
+    return settle_facts(
         node.shape,
         knowledge.universe,
         low,
@@ -94,19 +94,22 @@ def _scale_norms(norms: Any, copies: float) -> dict[int, float]:
     return {kind: float(multiply_up(one, factors[kind])) for kind, one in norms.items()}
 
 
-def bound_take(knowledge: Knowledge, node: Node) -> Facts:
+def bound_take(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of the entries at a product of positions."""
-    one, shape = _operand(knowledge, node)
+    one, shape = _get_operand_facts(knowledge, node)
     key: Key = node.parameters["key"]
     if any(at is not None and length is None for at, length in zip(key, shape, strict=True)):
         return _refuse_positions(node)
-    ends = [_take_ends(spread(each, len(shape)), key) for each in (one.low, one.high, one.change)]
+    ends = [
+        _take_ends(add_leading_axes(each, len(shape)), key)
+        for each in (one.low, one.high, one.change)
+    ]
     counts = [_most_often(at) for at in key]
     rows, of_row = one.rows, math.prod(counts)
     if rows is not None and (at := key[rows.axis]) is not None:
         positions = np.asarray(at, dtype=np.int64)
         records = records_of(rows, shape[rows.axis] or 0)
-        rows = Rows(tuple(column[positions] for column in records), rows.axis)
+        rows = RowOrigins(tuple(column[positions] for column in records), rows.axis)
     if rows is not None:
         of_row /= counts[rows.axis]
     return move_entries(
@@ -114,14 +117,14 @@ def bound_take(knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def _operand(knowledge: Knowledge, node: Node) -> tuple[Facts, Shape]:
+def _get_operand_facts(knowledge: RuleKnowledge, node: Node) -> tuple[Facts, Shape]:
     index = node.operands[0]
     return knowledge.facts(index), knowledge.program.nodes[index].shape
 
 
 def _refuse_positions(node: Node) -> Facts:
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             "takes records by their position where the number of records is private",
             "use sums, counts or histograms of all records",
@@ -142,13 +145,13 @@ def _most_often(at: Sequence[int] | None) -> float:
     return float(np.unique(np.asarray(at), return_counts=True)[1].max())
 
 
-def bound_reshape(knowledge: Knowledge, node: Node) -> Facts:
+def bound_reshape(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of the same entries in another shape."""
-    one, shape = _operand(knowledge, node)
+    one, shape = _get_operand_facts(knowledge, node)
     rows, is_same_row = _reshape_rows(one.rows, shape, node.shape)
     all_ends = [
         _reshape_ends(each, shape, node.shape, (one.rows, rows), furthest)
-        for each, furthest in zip(_ends(one), (np.min, np.max, np.max), strict=True)
+        for each, furthest in zip(_get_fact_ends(one), (np.min, np.max, np.max), strict=True)
     ]
     has_norms = is_same_row or (one.rows is None and rows is None)
     return move_entries(
@@ -156,7 +159,7 @@ def bound_reshape(knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def _ends(facts: Facts) -> tuple[Ends, Ends, Ends]:
+def _get_fact_ends(facts: Facts) -> tuple[Ends, Ends, Ends]:
     return facts.low, facts.high, facts.change
 
 
@@ -164,18 +167,18 @@ def _reshape_ends(
     ends: Ends,
     shape: Shape,
     target: Shape,
-    both: tuple[Rows | None, Rows | None],
+    both: tuple[RowOrigins | None, RowOrigins | None],
     furthest: Callable[..., Any],
 ) -> Ends:
     """Return ends in another shape; where the number of records decides order, that of all."""
     if np.size(ends) == 1:
         return np.reshape(ends, (1,) * len(target))
-    array = spread(ends, len(shape))
+    array = add_leading_axes(ends, len(shape))
     before, after = list(shape), list(target)
     rows, new_rows = both
     if None in before:
         at, new = before.index(None), after.index(None) if None in after else -1
-        keeps_order = new >= 0 and _product(before[:at]) == _product(after[:new])
+        keeps_order = new >= 0 and _multiply_lengths(before[:at]) == _multiply_lengths(after[:new])
         if not keeps_order or array.shape[at] != 1:
             return np.reshape(furthest(array), (1,) * len(target))
         before[at], after[new] = 1, 1
@@ -186,47 +189,49 @@ def _reshape_ends(
     return np.broadcast_to(array, sizes[0]).reshape(sizes[1])
 
 
-def _reshape_rows(rows: Rows | None, shape: Shape, target: Shape) -> tuple[Rows | None, bool]:
+def _reshape_rows(
+    rows: RowOrigins | None, shape: Shape, target: Shape
+) -> tuple[RowOrigins | None, bool]:
     """Return where rows are after a reshape, and whether each is a row of before."""
     if rows is None:
         return None, False
-    lead = _product(shape[: rows.axis])
-    length, inner = shape[rows.axis], _product(shape[rows.axis + 1 :])
+    lead = _multiply_lengths(shape[: rows.axis])
+    length, inner = shape[rows.axis], _multiply_lengths(shape[rows.axis + 1 :])
     for axis, after in enumerate(target):
-        if _product(target[:axis]) != lead:
+        if _multiply_lengths(target[:axis]) != lead:
             continue
         if after == length:
-            return Rows(rows.records, axis), True
+            return RowOrigins(rows.records, axis), True
         if length is not None and after == length * inner:
             records = tuple(np.repeat(one, inner) for one in records_of(rows, length))
-            return Rows(records, axis), False
+            return RowOrigins(records, axis), False
     if length is not None and target[:1] == (lead * length * inner,):
         records = tuple(np.tile(np.repeat(one, inner), lead) for one in records_of(rows, length))
-        return Rows(records, 0), False
+        return RowOrigins(records, 0), False
     return None, False
 
 
-def _product(lengths: Sequence[int | None]) -> int:
+def _multiply_lengths(lengths: Sequence[int | None]) -> int:
     return math.prod(-1 if one is None else one for one in lengths)
 
 
-def bound_transpose(knowledge: Knowledge, node: Node) -> Facts:
+def bound_transpose(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of the same entries with axes in another order."""
-    one, shape = _operand(knowledge, node)
+    one, shape = _get_operand_facts(knowledge, node)
     axes = node.parameters.get("axes")
     order = list(range(len(shape)))[::-1] if axes is None else [int(a) % len(shape) for a in axes]
-    ends = [np.transpose(spread(each, len(shape)), order) for each in _ends(one)]
-    rows = None if one.rows is None else Rows(one.rows.records, order.index(one.rows.axis))
+    ends = [np.transpose(add_leading_axes(each, len(shape)), order) for each in _get_fact_ends(one)]
+    rows = None if one.rows is None else RowOrigins(one.rows.records, order.index(one.rows.axis))
     return move_entries(knowledge, node, one, ends, rows, copies_of_row=1.0)
 
 
-def bound_broadcast(knowledge: Knowledge, node: Node) -> Facts:
+def bound_broadcast(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of entries that are repeated along axes."""
-    one, shape = _operand(knowledge, node)
+    one, shape = _get_operand_facts(knowledge, node)
     if is_fixed(one):
         return of_public(one.low, one.high, is_integer=one.is_integer)
-    facts = lift(one, shape, node.shape)
-    return settle(
+    facts = broadcast_facts(one, shape, node.shape)
+    return settle_facts(
         node.shape,
         knowledge.universe,
         one.low,
@@ -240,13 +245,17 @@ def bound_broadcast(knowledge: Knowledge, node: Node) -> Facts:
     )
 
 
-def bound_concatenate(knowledge: Knowledge, node: Node) -> Facts:
+def bound_concatenate(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of values side by side."""
     axis = int(node.parameters["axis"]) % len(node.shape)
     pieces = [knowledge.facts(one) for one in node.operands]
     shapes = [knowledge.program.nodes[one].shape for one in node.operands]
     joined = [
-        _join_ends([spread(_ends(piece)[k], len(node.shape)) for piece in pieces], shapes, axis)
+        _join_ends(
+            [add_leading_axes(_get_fact_ends(piece)[k], len(node.shape)) for piece in pieces],
+            shapes,
+            axis,
+        )
         for k in range(3)
     ]
     ends = [each for each in joined if each is not None]
@@ -256,7 +265,7 @@ def bound_concatenate(knowledge: Knowledge, node: Node) -> Facts:
     if all(is_fixed(piece) for piece in pieces):
         return of_public(ends[0], ends[1], is_integer=is_integer)
     rows, is_row_longer = _join_rows(pieces, shapes, node.shape, axis)
-    return settle(
+    return settle_facts(
         node.shape,
         knowledge.universe,
         *ends,
@@ -264,7 +273,7 @@ def bound_concatenate(knowledge: Knowledge, node: Node) -> Facts:
         rows=rows,
         norms=_join_norms(pieces) if is_row_longer else None,
         moves=np.minimum(
-            _beside([piece.moves for piece in pieces]),
+            _merge_moves_side_by_side([piece.moves for piece in pieces]),
             moves_of_partition(knowledge, list(node.operands)),
         ),
         distance=_distance_beside([piece.distance for piece in pieces]),
@@ -289,16 +298,18 @@ def _join_ends(pieces: list[Ends], shapes: Sequence[Shape], axis: int) -> Ends |
 
 def _join_rows(
     pieces: Sequence[Facts], shapes: Sequence[Shape], target: Shape, axis: int
-) -> tuple[Rows | None, bool]:
+) -> tuple[RowOrigins | None, bool]:
     """Return the rows of values side by side, and whether rows got longer rather than more."""
     moving = [one for one in pieces if not is_fixed(one)]
     if all(one.rows is not None and one.rows.axis != axis for one in moving):
-        rows = join(pieces, target)
+        rows = find_entrywise_rows(pieces, target)
         return rows, rows is not None
     return _append_rows(pieces, [shape[axis] for shape in shapes], axis), False
 
 
-def _append_rows(pieces: Sequence[Facts], counts: Sequence[int | None], axis: int) -> Rows | None:
+def _append_rows(
+    pieces: Sequence[Facts], counts: Sequence[int | None], axis: int
+) -> RowOrigins | None:
     columns: list[Records] = []
     for piece, length in zip(pieces, counts, strict=True):
         known = _records_along(piece, axis, length)
@@ -308,7 +319,7 @@ def _append_rows(pieces: Sequence[Facts], counts: Sequence[int | None], axis: in
     widest = max(len(one) for one in columns)
     blank = [np.full(length or 0, -1, dtype=np.int64) for length in counts]
     padded = [(*one, *[gap] * (widest - len(one))) for one, gap in zip(columns, blank, strict=True)]
-    return Rows(tuple(np.concatenate(column) for column in zip(*padded, strict=True)), axis)
+    return RowOrigins(tuple(np.concatenate(column) for column in zip(*padded, strict=True)), axis)
 
 
 def _records_along(piece: Facts, axis: int, length: int | None) -> Records | None:
@@ -335,11 +346,13 @@ def _join_norms(pieces: Sequence[Facts]) -> dict[int, float] | None:
     return found
 
 
-def _beside(moves: Sequence[Ends]) -> Ends:
+def _merge_moves_side_by_side(moves: Sequence[Ends]) -> Ends:
     """Return what each record does to values side by side."""
     if len(moves) == 1:
         return moves[0]
-    whole = np.stack(np.broadcast_arrays(*moves)) if _differ(moves) else np.stack(moves)
+    whole = (
+        np.stack(np.broadcast_arrays(*moves)) if _has_differing_shapes(moves) else np.stack(moves)
+    )
     l1 = sum_up(whole[:, 0], axis=0)
     with np.errstate(over="ignore"):
         squares = sum_up(up(np.square(whole[:, 1])), axis=0)
@@ -347,17 +360,17 @@ def _beside(moves: Sequence[Ends]) -> Ends:
     return np.stack([l1, np.minimum(l1, l2), whole[:, 2].max(axis=0)])
 
 
-def _differ(moves: Sequence[Ends]) -> bool:
+def _has_differing_shapes(moves: Sequence[Ends]) -> bool:
     return any(one.shape != moves[0].shape for one in moves)
 
 
 def _distance_beside(distances: Sequence[Distance]) -> Distance:
     columns = [np.array([[one.l1], [one.l2], [one.linf]]) for one in distances]
-    l1, l2, linf = (float(one) for one in _beside(columns)[:, 0])
+    l1, l2, linf = (float(one) for one in _merge_moves_side_by_side(columns)[:, 0])
     return Distance(l1, l2, linf)
 
 
-def bound_assign(knowledge: Knowledge, node: Node) -> Facts:
+def bound_assign(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of an array some of whose entries are written anew."""
     array, value = (knowledge.facts(one) for one in node.operands)
     key: Key = node.parameters["key"]
@@ -365,29 +378,32 @@ def bound_assign(knowledge: Knowledge, node: Node) -> Facts:
         return _refuse_positions(node)
     shape = tuple(1 if one is None else one for one in node.shape)
     mesh = open_mesh(key, shape)
-    ends = [_write(*both, shape, mesh) for both in zip(_ends(array), _ends(value), strict=True)]
+    ends = [
+        _write_ends(*both, shape, mesh)
+        for both in zip(_get_fact_ends(array), _get_fact_ends(value), strict=True)
+    ]
     is_integer = array.is_integer and value.is_integer
     if is_fixed(array) and is_fixed(value):
         return of_public(ends[0], ends[1], is_integer=is_integer)
     target = tuple(n if at is None else len(at) for at, n in zip(key, node.shape, strict=True))
-    value = lift(value, knowledge.program.nodes[node.operands[1]].shape, target)
-    return settle(
+    value = broadcast_facts(value, knowledge.program.nodes[node.operands[1]].shape, target)
+    return settle_facts(
         node.shape,
         knowledge.universe,
         *ends,
         is_integer=is_integer,
-        rows=join([array, value], node.shape)
+        rows=find_entrywise_rows([array, value], node.shape)
         if None in node.shape
         else _rows_of_written(array, value, key, shape),
         moves=np.minimum(
-            _beside([array.moves, value.moves]),
+            _merge_moves_side_by_side([array.moves, value.moves]),
             moves_of_partition(knowledge, _values_written(knowledge, node)),
         ),
         distance=_distance_beside([array.distance, value.distance]),
     )
 
 
-def _values_written(knowledge: Knowledge, node: Node) -> list[int]:
+def _values_written(knowledge: RuleKnowledge, node: Node) -> list[int]:
     """Return what is written into a public array, one after the other; empty if it is private."""
     nodes = knowledge.program.nodes
     values: list[int] = []
@@ -406,13 +422,15 @@ def _values_written(knowledge: Knowledge, node: Node) -> list[int]:
     return []
 
 
-def _write(ends: Ends, written: Ends, shape: tuple[int, ...], mesh: Any) -> Ends:
+def _write_ends(ends: Ends, written: Ends, shape: tuple[int, ...], mesh: Any) -> Ends:
     whole = np.broadcast_to(ends, shape).copy()
     whole[mesh] = written
     return whole
 
 
-def _rows_of_written(array: Facts, value: Facts, key: Key, shape: tuple[int, ...]) -> Rows | None:
+def _rows_of_written(
+    array: Facts, value: Facts, key: Key, shape: tuple[int, ...]
+) -> RowOrigins | None:
     """Return the records of rows some of which are written: those of before, and of the value."""
     axis = next((one.rows.axis for one in (array, value) if one.rows is not None), 0)
     if not shape:
@@ -428,11 +446,13 @@ def _rows_of_written(array: Facts, value: Facts, key: Key, shape: tuple[int, ...
     for column in kept:
         if is_whole:
             column[where] = -1
-    united = unite(tuple(kept), tuple(_scatter(one, where, shape[axis]) for one in fresh))
-    return None if united is None else Rows(united, axis)
+    united = merge_row_records(
+        tuple(kept), tuple(_scatter_records(one, where, shape[axis]) for one in fresh)
+    )
+    return None if united is None else RowOrigins(united, axis)
 
 
-def _scatter(records: Any, positions: Any, length: int) -> Any:
+def _scatter_records(records: Any, positions: Any, length: int) -> Any:
     column = np.full(length, -1, dtype=np.int64)
     column[positions] = records
     return column

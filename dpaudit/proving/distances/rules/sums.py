@@ -23,22 +23,29 @@ from typing import Any
 import numpy as np
 
 import dpaudit.faults.codes as faults
-from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, Rows, of_nothing, of_public
-from dpaudit.proving.distances.rounding import down, multiply_up, sqrt_up, sum_ends, sum_up, up
-from dpaudit.proving.distances.rules.contract import Knowledge, Rule
+from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, RowOrigins, of_nothing, of_public
+from dpaudit.proving.distances.rounding import (
+    multiply_up,
+    round_array_down,
+    sqrt_up,
+    sum_ends,
+    sum_up,
+    up,
+)
+from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
 from dpaudit.proving.distances.rules.given import MOST_RECORDS
 from dpaudit.proving.distances.settling import (
-    entries,
-    gather,
+    add_leading_axes,
+    compute_magnitude,
+    count_shape_entries,
     lengths_of_rows,
-    magnitude,
+    merge_row_moves,
     row_movements,
-    settle,
-    spread,
+    settle_facts,
 )
 from dpaudit.proving.distances.standing import is_fixed, records_of, rows_if_counted
 from dpaudit.proving.program import Node, Shape
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import Distance, Universe
 
 _MOST_ENTRIES = 1_000_000
@@ -58,14 +65,14 @@ def axes_of(axis: Any, dimensions: int) -> tuple[int, ...]:
     return tuple(sorted(int(one) % dimensions for one in given))
 
 
-def shift_rows(rows: Rows | None, axes: tuple[int, ...]) -> Rows | None:
+def shift_rows(rows: RowOrigins | None, axes: tuple[int, ...]) -> RowOrigins | None:
     """Return where rows are once axes are gone; None if they go along theirs."""
     if rows is None or rows.axis in axes:
         return None
-    return Rows(rows.records, rows.axis - sum(one < rows.axis for one in axes))
+    return RowOrigins(rows.records, rows.axis - sum(one < rows.axis for one in axes))
 
 
-def bound_sum(knowledge: Knowledge, node: Node) -> Facts:
+def bound_sum(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of sums along axes."""
     index = node.operands[0]
     one, shape = knowledge.facts(index), knowledge.program.nodes[index].shape
@@ -106,12 +113,12 @@ def add_along(
         return of_public(low, high, is_integer=one.is_integer)
     if None in [shape[axis] for axis in axes] and (one.rows is None or one.rows.axis not in axes):
         return _refuse_rows(node)
-    summed = _count(shape, axes)
+    summed = _count_summed_entries(shape, axes)
     moves = _moves_of_sums(universe, one, shape, axes, movements)
     if None not in shape:
-        moves = np.minimum(moves, narrow(one.moves, summed))
+        moves = np.minimum(moves, bound_sum_moves(one.moves, summed))
     change = _change_of_sums(universe, one, shape, axes)
-    return settle(
+    return settle_facts(
         node.shape,
         universe,
         low,
@@ -125,13 +132,13 @@ def add_along(
     )
 
 
-def _count(shape: Shape, axes: tuple[int, ...]) -> float:
-    return entries(tuple(shape[axis] for axis in axes))
+def _count_summed_entries(shape: Shape, axes: tuple[int, ...]) -> float:
+    return count_shape_entries(tuple(shape[axis] for axis in axes))
 
 
 def _refuse_rows(node: Node) -> Facts:
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             "adds up rows that depend on other records than their own, whose number is private",
             "use public numbers in place of statistics of all records",
@@ -140,7 +147,7 @@ def _refuse_rows(node: Node) -> Facts:
 
 
 def _ends_of_sums(one: Facts, shape: Shape, axes: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
-    low, high = spread(one.low, len(shape)), spread(one.high, len(shape))
+    low, high = add_leading_axes(one.low, len(shape)), add_leading_axes(one.high, len(shape))
     low, high = np.broadcast_arrays(low, high)
     copies = 1.0
     for axis in axes:
@@ -155,7 +162,7 @@ def _ends_of_sums(one: Facts, shape: Shape, axes: tuple[int, ...], dtype: str) -
     ), multiply_up(np.maximum(high, 0.0), most)
 
 
-def _largest_square(knowledge: Knowledge, index: int, axes: tuple[int, ...]) -> float:
+def _largest_square(knowledge: RuleKnowledge, index: int, axes: tuple[int, ...]) -> float:
     """Return how large a sum of squares of a row is by the row's length; infinite elsewhere."""
     node = knowledge.program.nodes[index]
     is_square = node.operation == "multiply" and node.operands[0] == node.operands[1]
@@ -167,14 +174,14 @@ def _largest_square(knowledge: Knowledge, index: int, axes: tuple[int, ...]) -> 
     return float(multiply_up(one.norms[2], one.norms[2]))
 
 
-def _is_second_power(knowledge: Knowledge, node: Node) -> bool:
+def _is_second_power(knowledge: RuleKnowledge, node: Node) -> bool:
     if node.operation != "power":
         return False
     value = knowledge.value(node.operands[1])
     return value is not None and bool(np.all(np.asarray(value) == 2))
 
 
-def narrow(moves: Ends, summed: float) -> Ends:
+def bound_sum_moves(moves: Ends, summed: float) -> Ends:
     """Return how far sums of so many entries move whose entries move so far."""
     with np.errstate(invalid="ignore"):
         return np.stack(
@@ -188,7 +195,7 @@ def narrow(moves: Ends, summed: float) -> Ends:
 
 def _distance_of_sums(distance: Distance, summed: float) -> Distance:
     column = np.array([[distance.l1], [distance.l2], [distance.linf]])
-    l1, l2, linf = (float(one) for one in narrow(column, summed)[:, 0])
+    l1, l2, linf = (float(one) for one in bound_sum_moves(column, summed)[:, 0])
     return Distance(l1, l2, linf)
 
 
@@ -210,16 +217,16 @@ def _moves_of_sums(
     others = tuple(axis for axis in axes if axis != one.rows.axis)
     movements = np.minimum(movements, row_movements(one, shape, universe))
     if others:
-        movements = narrow(movements, _count(shape, others))
-        sizes = _sum_sizes(_sizes(universe, one), shape, others)
+        movements = bound_sum_moves(movements, _count_summed_entries(shape, others))
+        sizes = _sum_sizes(_get_record_sizes(universe, one), shape, others)
         kept = tuple(length for axis, length in enumerate(shape) if axis not in others)
         by_entries = lengths_of_rows(sizes, kept, _axis_without(one.rows.axis, others))
         movements = np.minimum(movements, by_entries)
-    return gather(movements, one.rows, universe, is_sum=True)
+    return merge_row_moves(movements, one.rows, universe, is_sum=True)
 
 
-def _sizes(universe: Universe, one: Facts) -> Any:
-    return one.change if universe.change == "replace" else magnitude(one)
+def _get_record_sizes(universe: Universe, one: Facts) -> Any:
+    return one.change if universe.change == "replace" else compute_magnitude(one)
 
 
 def _axis_without(axis: int, others: tuple[int, ...]) -> int:
@@ -228,7 +235,7 @@ def _axis_without(axis: int, others: tuple[int, ...]) -> int:
 
 def _sum_sizes(sizes: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     """Return sums of sizes that are alike along axes of length 1."""
-    array = spread(sizes, len(shape))
+    array = add_leading_axes(sizes, len(shape))
     copies = 1.0
     for axis in axes:
         length = shape[axis]
@@ -244,12 +251,12 @@ def _change_of_sums(universe: Universe, one: Facts, shape: Shape, axes: tuple[in
     if one.rows is None or one.rows.axis not in axes:
         return _sum_sizes(one.change, shape, axes)
     others = tuple(axis for axis in axes if axis != one.rows.axis)
-    sizes = _sum_sizes(_sizes(universe, one), shape, others)
+    sizes = _sum_sizes(_get_record_sizes(universe, one), shape, others)
     axis = _axis_without(one.rows.axis, others)
     return add_rows(universe, np.moveaxis(sizes, axis, 0), one.rows, shape[one.rows.axis])
 
 
-def add_rows(universe: Universe, sizes: Any, rows: Rows, length: int | None) -> Any:
+def add_rows(universe: Universe, sizes: Any, rows: RowOrigins, length: int | None) -> Any:
     """Return how far a sum over rows moves in each entry, by how far each row does.
 
     Parameters
@@ -295,12 +302,12 @@ def _most_often(column: Any) -> int:
     return int(np.unique(stand, return_counts=True)[1].max()) if stand.size else 0
 
 
-def bound_mean(knowledge: Knowledge, node: Node) -> Facts:
+def bound_mean(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of means over a public number of entries."""
     index = node.operands[0]
     one, shape = knowledge.facts(index), knowledge.program.nodes[index].shape
     axes = axes_of(node.parameters["axis"], len(shape))
-    count = _count(shape, axes)
+    count = _count_summed_entries(shape, axes)
     if not 0 < count < math.inf:
         return _refuse_mean(node, count)
     low, high = _ends_of_sums(one, shape, axes, node.dtype)
@@ -312,9 +319,9 @@ def bound_mean(knowledge: Knowledge, node: Node) -> Facts:
 
 def _refuse_mean(node: Node, count: float) -> Facts:
     if count == 0:
-        return of_nothing(Refusal(node.place, "takes a mean of nothing"))
+        return of_nothing(ProofRefusal(node.place, "takes a mean of nothing"))
     return of_nothing(
-        Refusal(
+        ProofRefusal(
             node.place,
             "divides by the number of records, which is private",
             "divide the sum by a public number",
@@ -332,7 +339,7 @@ def divide_facts(total: Facts, count: float) -> Facts:
         )
     )
     return Facts(
-        down(total.low / count),
+        round_array_down(total.low / count),
         up(total.high / count),
         up(total.change / count),
         distance,

@@ -3,43 +3,45 @@
 from collections.abc import Callable
 from typing import Any
 
-from dpaudit.extension.package import Claimed, MadePair, Parameters, Subject
+from dpaudit.extension.package import MadePair, PackageClaim, Parameters, Subject
 
 _REPLACE = "replace-record"
 _Pairs = Callable[[Parameters], tuple[MadePair, ...]]
 
 
-def _claim(mechanism: str, delta: str | float = 0.0, epsilon: str | float = "epsilon") -> Claimed:
+def _make_mechanism_claim(
+    mechanism: str, delta: str | float = 0.0, epsilon: str | float = "epsilon"
+) -> PackageClaim:
     where = (
         f"docstring of diffprivlib.mechanisms.{mechanism}: the mechanism is differentially "
         "private with its parameters, for values that differ by at most its sensitivity"
     )
-    return Claimed(epsilon=epsilon, delta=delta, relation=_REPLACE, where=where)
+    return PackageClaim(epsilon=epsilon, delta=delta, relation=_REPLACE, where=where)
 
 
-def _moved(one: Any, other: Any) -> MadePair:
+def _make_value_pair(one: Any, other: Any) -> MadePair:
     return MadePair(
         dataset=[one], neighbour=[other], relation=_REPLACE, edit=f"the value {one!r} for {other!r}"
     )
 
 
-def _around(*starts: float) -> _Pairs:
+def _make_pairs_from_starts(*starts: float) -> _Pairs:
     """Return pairs of values at the sensitivity, upwards of each start."""
 
     def pairs(given: Parameters) -> tuple[MadePair, ...]:
         apart = given["sensitivity"]
-        return tuple(_moved(one, one + apart) for one in starts)
+        return tuple(_make_value_pair(one, one + apart) for one in starts)
 
     return pairs
 
 
-def _within(given: Parameters) -> tuple[MadePair, ...]:
+def _make_bounded_pairs(given: Parameters) -> tuple[MadePair, ...]:
     """Return pairs of values inside the bounds: at both ends, and in the middle."""
     low, high, apart = given["lower"], given["upper"], given["sensitivity"]
     middle = type(low)((low + high) / 2) if high < float("inf") else low + 2 * apart
-    found = [_moved(low, low + apart), _moved(middle, middle + apart)]
+    found = [_make_value_pair(low, low + apart), _make_value_pair(middle, middle + apart)]
     if high < float("inf"):
-        found.append(_moved(high - apart, high))
+        found.append(_make_value_pair(high - apart, high))
     return tuple(found)
 
 
@@ -60,7 +62,7 @@ def _on_value(
         relations=(_REPLACE,),
         nan=False,
         additive=additive,
-        claims=(_claim(mechanism, delta, epsilon),),
+        claims=(_make_mechanism_claim(mechanism, delta, epsilon),),
     )
 
 
@@ -78,7 +80,7 @@ def _on_utility(mechanism: str) -> Subject:
         relations=("add-remove-record",),
         nan=False,
         claims=(
-            Claimed(
+            PackageClaim(
                 epsilon="epsilon",
                 relation="add-remove-record",
                 where=f"docstring of diffprivlib.mechanisms.{mechanism}: epsilon for utilities "
@@ -90,7 +92,7 @@ def _on_utility(mechanism: str) -> Subject:
 
 _LABELS = [["a", "b", 1.0], ["a", "c", 2.0], ["b", "c", 2.0]]
 _TREE = [["a", "b"], ["c", "d"]]
-_LABEL_PAIRS = (_moved("a", "b"), _moved("a", "c"))
+_LABEL_PAIRS = (_make_value_pair("a", "b"), _make_value_pair("a", "c"))
 
 _CONTINUOUS = (
     _on_value(
@@ -98,13 +100,13 @@ _CONTINUOUS = (
         {"epsilon": 1.0, "sensitivity": 1.0},
         {"epsilon": 0.1, "sensitivity": 2.0},
         {"epsilon": 5.0, "sensitivity": 1.0},
-        pairs=_around(0.0, -1.0),
+        pairs=_make_pairs_from_starts(0.0, -1.0),
         additive=True,
     ),
     _on_value(
         "Laplace",
         {"epsilon": 0.5, "delta": 0.1, "sensitivity": 1.0},
-        pairs=_around(0.0),
+        pairs=_make_pairs_from_starts(0.0),
         delta="delta",
         additive=True,
         words=" with delta",
@@ -113,14 +115,14 @@ _CONTINUOUS = (
         "LaplaceTruncated",
         {"epsilon": 1.0, "sensitivity": 1.0, "lower": 0.0, "upper": 3.0},
         {"epsilon": 1.0, "sensitivity": 1.0, "lower": 5.0, "upper": 10.0},
-        pairs=_within,
+        pairs=_make_bounded_pairs,
         additive=True,
     ),
     _on_value(
         "LaplaceFolded",
         {"epsilon": 1.0, "sensitivity": 1.0, "lower": 0.0, "upper": 3.0},
         {"epsilon": 1.0, "sensitivity": 1.0, "lower": 0.0, "upper": float("inf")},
-        pairs=_within,
+        pairs=_make_bounded_pairs,
         additive=True,
     ),
     _on_value(
@@ -128,13 +130,13 @@ _CONTINUOUS = (
         {"epsilon": 1.0, "sensitivity": 1.0, "lower": 0.0, "upper": 3.0},
         {"epsilon": 1.0, "sensitivity": 1.0, "lower": 0.0, "upper": 1.0},
         {"epsilon": 3.0, "sensitivity": 1.0, "lower": -5.0, "upper": 5.0},
-        pairs=_within,
+        pairs=_make_bounded_pairs,
         additive=True,
     ),
     _on_value(
         "LaplaceBoundedNoise",
         {"epsilon": 1.0, "delta": 0.05, "sensitivity": 1.0},
-        pairs=_around(0.0),
+        pairs=_make_pairs_from_starts(0.0),
         delta="delta",
         additive=True,
     ),
@@ -142,7 +144,7 @@ _CONTINUOUS = (
         "Gaussian",
         {"epsilon": 1.0, "delta": 0.01, "sensitivity": 1.0},
         {"epsilon": 0.2, "delta": 0.2, "sensitivity": 1.0},
-        pairs=_around(0.0),
+        pairs=_make_pairs_from_starts(0.0),
         delta="delta",
         additive=True,
     ),
@@ -152,7 +154,7 @@ _CONTINUOUS = (
         {"epsilon": 5.0, "delta": 0.01, "sensitivity": 1.0},
         {"epsilon": 0.5, "delta": 0.4, "sensitivity": 1.0},
         {"epsilon": 30.0, "delta": 0.01, "sensitivity": 1.0},
-        pairs=_around(0.0),
+        pairs=_make_pairs_from_starts(0.0),
         delta="delta",
         additive=True,
     ),
@@ -161,13 +163,13 @@ _CONTINUOUS = (
         {"epsilon": 1.0, "sensitivity": 1.0},
         {"epsilon": 1.0, "sensitivity": 1.0, "gamma": 0.0},
         {"epsilon": 3.0, "sensitivity": 1.0, "gamma": 1.0},
-        pairs=_around(0.0),
+        pairs=_make_pairs_from_starts(0.0),
         additive=True,
     ),
     _on_value(
         "Uniform",
         {"delta": 0.1, "sensitivity": 1.0},
-        pairs=_around(0.0),
+        pairs=_make_pairs_from_starts(0.0),
         epsilon=0.0,
         delta="delta",
         additive=True,
@@ -176,7 +178,7 @@ _CONTINUOUS = (
         "Snapping",
         {"epsilon": 1.0, "sensitivity": 1.0, "lower": 0.0, "upper": 10.0},
         {"epsilon": 1.5, "sensitivity": 1.0, "lower": -4.0, "upper": 4.0},
-        pairs=_within,
+        pairs=_make_bounded_pairs,
         additive=True,
     ),
 )
@@ -186,28 +188,28 @@ _DISCRETE = (
         "Geometric",
         {"epsilon": 1.0, "sensitivity": 1},
         {"epsilon": 0.5, "sensitivity": 3},
-        pairs=_around(0, 2**53, 2**60 + 128),
+        pairs=_make_pairs_from_starts(0, 2**53, 2**60 + 128),
         additive=True,
     ),
     _on_value(
         "GeometricTruncated",
         {"epsilon": 1.0, "sensitivity": 1, "lower": 0, "upper": 4},
         {"epsilon": 1.0, "sensitivity": 1, "lower": 2**60, "upper": 2**60 + 256},
-        pairs=_within,
+        pairs=_make_bounded_pairs,
         additive=True,
     ),
     _on_value(
         "GeometricFolded",
         {"epsilon": 1.0, "sensitivity": 1, "lower": 0, "upper": 4},
         {"epsilon": 1.0, "sensitivity": 1, "lower": 2**60, "upper": 2**60 + 256},
-        pairs=_within,
+        pairs=_make_bounded_pairs,
         additive=True,
     ),
     _on_value(
         "GaussianDiscrete",
         {"epsilon": 1.0, "delta": 0.01, "sensitivity": 1},
         {"epsilon": 0.5, "delta": 0.1, "sensitivity": 3},
-        pairs=_around(0, 2**60 + 128),
+        pairs=_make_pairs_from_starts(0, 2**60 + 128),
         delta="delta",
         additive=True,
     ),
@@ -215,7 +217,7 @@ _DISCRETE = (
         "Binary",
         {"epsilon": 1.0, "value0": "a", "value1": "b"},
         {"epsilon": 4.0, "value0": "a", "value1": "b"},
-        pairs=(_moved("a", "b"),),
+        pairs=(_make_value_pair("a", "b"),),
     ),
     _on_value(
         "ExponentialCategorical",
@@ -250,7 +252,7 @@ _MATRIX = Subject(
     relations=(_REPLACE,),
     nan=False,
     claims=(
-        Claimed(
+        PackageClaim(
             epsilon="epsilon",
             relation=_REPLACE,
             where="docstring of diffprivlib.mechanisms.Bingham: for covariance matrices of rows of "

@@ -2,20 +2,20 @@
 
 from typing import Any
 
-from dpaudit.extension.package import Claimed, MadePair, Parameters, Subject
+from dpaudit.extension.package import MadePair, PackageClaim, Parameters, Subject
 
 _REPLACE, _ADD = "replace-record", "add-remove-record"
 
 
-def _claim(model: str, relation: str, why: str) -> Claimed:
+def _make_model_claim(model: str, relation: str, why: str) -> PackageClaim:
     where = (
         f"docstring of diffprivlib.models.{model}: the privacy parameter epsilon. It names no "
         f"neighbours; read as {relation}: {why}"
     )
-    return Claimed(epsilon="epsilon", relation=relation, where=where)
+    return PackageClaim(epsilon="epsilon", relation=relation, where=where)
 
 
-def _rows(given: Parameters) -> tuple[Any, ...]:
+def _make_feature_rows(given: Parameters) -> tuple[Any, ...]:
     """Return features between the bounds of a setting, or in the unit square."""
     import numpy as np
 
@@ -35,7 +35,7 @@ def _one_column(given: Parameters) -> tuple[Any, ...]:
     return (spread, np.full((30, 1), (low + high) / 2))
 
 
-def _labelled(given: Parameters) -> tuple[Any, ...]:
+def _make_labelled_rows(given: Parameters) -> tuple[Any, ...]:
     """Return one feature between the bounds, and two labels."""
     import numpy as np
 
@@ -70,7 +70,7 @@ def _short_and_long(given: Parameters) -> tuple[MadePair, ...]:
     return (pair,)
 
 
-def _targets(given: Parameters) -> tuple[Any, ...]:
+def _make_target_rows(given: Parameters) -> tuple[Any, ...]:
     import numpy as np
 
     low, high = given["bounds_X"]
@@ -79,12 +79,12 @@ def _targets(given: Parameters) -> tuple[Any, ...]:
     return ((features, np.array([below, above, below, above])),)
 
 
-def _far(given: Parameters) -> Any:
+def _get_far_bounds(given: Parameters) -> Any:
     """Return bounds for new values that reach outside what was declared, as records may."""
     return (-1e6, 1e6)
 
 
-def _boxes(given: Parameters) -> tuple[Any, ...]:
+def _make_boxed_rows(given: Parameters) -> tuple[Any, ...]:
     import numpy as np
 
     (low, lower), (high, higher) = given["bounds"]
@@ -92,11 +92,15 @@ def _boxes(given: Parameters) -> tuple[Any, ...]:
     return ((features, np.array([0, 1] * 5)), (np.full((20, 2), low), np.array([0, 1] * 10)))
 
 
-_LINEAR = _claim("LinearRegression", _REPLACE, "Zhang et al. 2012, on which it is based")
-_LOGISTIC = _claim("LogisticRegression", _REPLACE, "Chaudhuri et al. 2011, on which it is based")
-_BAYES = _claim("GaussianNB", _REPLACE, "class_count_ adds up to the number of records")
-_MEANS = _claim("KMeans", _ADD, "Su et al. 2016, on which it is based")
-_FOREST = _claim("RandomForestClassifier", _REPLACE, "trees share records out by their number")
+_LINEAR = _make_model_claim("LinearRegression", _REPLACE, "Zhang et al. 2012, on which it is based")
+_LOGISTIC = _make_model_claim(
+    "LogisticRegression", _REPLACE, "Chaudhuri et al. 2011, on which it is based"
+)
+_BAYES = _make_model_claim("GaussianNB", _REPLACE, "class_count_ adds up to the number of records")
+_MEANS = _make_model_claim("KMeans", _ADD, "Su et al. 2016, on which it is based")
+_FOREST = _make_model_claim(
+    "RandomForestClassifier", _REPLACE, "trees share records out by their number"
+)
 
 MODELS = (
     Subject(
@@ -107,9 +111,9 @@ MODELS = (
             {"epsilon": 1.0, "bounds": (5.0, 10.0)},
             {"epsilon": 1.0, "bounds": (0.0, 1.0), "with_std": False},
         ),
-        datasets=_rows,
+        datasets=_make_feature_rows,
         bounds="bounds",
-        claims=(_claim("StandardScaler", _REPLACE, "n_samples_seen_ is published"),),
+        claims=(_make_model_claim("StandardScaler", _REPLACE, "n_samples_seen_ is published"),),
         nan=False,
         trials=20_000,
     ),
@@ -120,9 +124,9 @@ MODELS = (
             {"epsilon": 1.0, "data_norm": 1.0, "centered": True},
             {"epsilon": 1.0, "data_norm": 1.0, "bounds": (0.0, 1.0), "n_components": 1},
         ),
-        datasets=_rows,
+        datasets=_make_feature_rows,
         bounds=(0.0, 1.0),
-        claims=(_claim("PCA", _REPLACE, "n_samples_ is published"),),
+        claims=(_make_model_claim("PCA", _REPLACE, "n_samples_ is published"),),
         nan=False,
         trials=5_000,
     ),
@@ -133,7 +137,7 @@ MODELS = (
             {"epsilon": 1.0, "bounds_X": (0.0, 1.0), "bounds_y": (0.0, 1.0)},
             {"epsilon": 1.0, "bounds_X": (-1.0, 1.0), "bounds_y": (-1.0, 1.0)},
         ),
-        datasets=_targets,
+        datasets=_make_target_rows,
         bounds="bounds_X",
         claims=(_LINEAR,),
         nan=False,
@@ -156,8 +160,8 @@ MODELS = (
                 "fit_intercept": False,
             },
         ),
-        datasets=_targets,
-        bounds=_far,
+        datasets=_make_target_rows,
+        bounds=_get_far_bounds,
         claims=(_LINEAR,),
         nan=False,
         trials=10_000,
@@ -179,7 +183,7 @@ MODELS = (
                 "fit_intercept": False,
             },
         ),
-        datasets=_targets,
+        datasets=_make_target_rows,
         pairs=_short_and_long,
         bounds="bounds_X",
         relations=(_REPLACE,),
@@ -195,7 +199,7 @@ MODELS = (
             {"epsilon": 1.0, "data_norm": 1.0},
             {"epsilon": 1.0, "data_norm": 0.01},
         ),
-        datasets=_labelled,
+        datasets=_make_labelled_rows,
         bounds=(0.0, 1.0),
         claims=(_LOGISTIC,),
         nan=False,
@@ -208,7 +212,7 @@ MODELS = (
             {"epsilon": 1.0, "bounds": (0.0, 1.0)},
             {"epsilon": 1.0, "bounds": (100.0, 101.0)},
         ),
-        datasets=_labelled,
+        datasets=_make_labelled_rows,
         bounds="bounds",
         claims=(_BAYES,),
         nan=False,
@@ -222,7 +226,7 @@ MODELS = (
             {"epsilon": 1.0, "bounds": (100.0, 101.0), "classes": (0, 1)},
         ),
         domain=_of_public_classes,
-        datasets=_labelled,
+        datasets=_make_labelled_rows,
         bounds="bounds",
         claims=(_BAYES,),
         nan=False,
@@ -235,7 +239,7 @@ MODELS = (
             {"epsilon": 1.0, "bounds": ([0.0, 0.0], [1.0, 100.0])},
             {"epsilon": 1.0, "bounds": ([0.0, 0.0], [1e-10, 1e-8])},
         ),
-        datasets=_boxes,
+        datasets=_make_boxed_rows,
         claims=(_BAYES,),
         nan=False,
         trials=10_000,
@@ -285,7 +289,7 @@ MODELS = (
                 "classes": (0, 1),
             },
         ),
-        datasets=_labelled,
+        datasets=_make_labelled_rows,
         bounds="bounds",
         claims=(_FOREST,),
         nan=False,

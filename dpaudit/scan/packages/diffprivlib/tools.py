@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpaudit.extension.package import Claimed, Parameters, Subject
+from dpaudit.extension.package import PackageClaim, Parameters, Subject
 
 _REPLACE, _ADD = "replace-record", "add-remove-record"
 _UNIT, _AWAY, _ONE_SIDED, _NEGATIVE = (0.0, 1.0), (5.0, 10.0), (0.0, 100.0), (-3.0, -1.0)
@@ -10,15 +10,15 @@ _FAR = (100.0, 101.0)
 _MANY = 2982  # equal records, of which a median is asked
 
 
-def _claim(tool: str, relation: str = _REPLACE) -> Claimed:
+def _make_tool_claim(tool: str, relation: str = _REPLACE) -> PackageClaim:
     where = (
         f"docstring of diffprivlib.tools.{tool}: the privacy parameter epsilon. It names no "
         f"neighbours; read as {relation}, under which the noise of the code is calibrated"
     )
-    return Claimed(epsilon="epsilon", relation=relation, where=where)
+    return PackageClaim(epsilon="epsilon", relation=relation, where=where)
 
 
-def _spread(given: Parameters) -> tuple[Any, ...]:
+def _make_bounded_datasets(given: Parameters) -> tuple[Any, ...]:
     """Return datasets of one, two, five and twelve records between the bounds of a setting."""
     low, high = given["bounds"]
     middle = (low + high) / 2
@@ -29,27 +29,27 @@ def _with_gaps(given: Parameters) -> tuple[Any, ...]:
     """Return the same, and datasets in which most entries are missing."""
     low, high = given["bounds"]
     missing = float("nan")
-    return (*_spread(given), [low, *[missing] * 11], [low, high, *[missing] * 10])
+    return (*_make_bounded_datasets(given), [low, *[missing] * 11], [low, high, *[missing] * 10])
 
 
-def _settings(*bounds: tuple[float, float], **more: Any) -> tuple[dict[str, Any], ...]:
+def _make_bounds_settings(*bounds: tuple[float, float], **more: Any) -> tuple[dict[str, Any], ...]:
     return tuple({"epsilon": 1.0, "bounds": one, **more} for one in bounds)
 
 
-def _statistic(name: str, *bounds: tuple[float, float], **options: Any) -> Subject:
+def _make_statistic_subject(name: str, *bounds: tuple[float, float], **options: Any) -> Subject:
     return Subject(
         name=f"tools.{name}",
         code=f"tools_{name}",
-        parameters=_settings(*bounds),
-        datasets=_with_gaps if name.startswith("nan") else _spread,
+        parameters=_make_bounds_settings(*bounds),
+        datasets=_with_gaps if name.startswith("nan") else _make_bounded_datasets,
         bounds="bounds",
-        claims=(_claim(name),),
+        claims=(_make_tool_claim(name),),
         additive=name not in ("std", "nanstd"),
         **options,
     )
 
 
-def _columns(given: Parameters) -> tuple[Any, ...]:
+def _make_two_column_rows(given: Parameters) -> tuple[Any, ...]:
     import numpy as np
 
     low, high = given["bounds"]
@@ -61,53 +61,53 @@ def _many_equal(given: Parameters) -> tuple[Any, ...]:
     return ([low], [low] * 4 + [high], [(low + high) / 2] * _MANY)
 
 
-def _bits(given: Parameters) -> tuple[Any, ...]:
+def _make_bit_datasets(given: Parameters) -> tuple[Any, ...]:
     return ([1], [0, 1], [1] * 8)
 
 
-def _ones(given: Parameters) -> tuple[Any, ...]:
+def _make_high_datasets(given: Parameters) -> tuple[Any, ...]:
     low, high = given["bounds"]
     return ([low, high], [high] * 128, [high] * 256)
 
 
 _STATISTICS = (
-    _statistic("mean", _UNIT, _AWAY, _NEGATIVE, (2.0, 2.0)),
-    _statistic("var", _UNIT, _AWAY),
-    _statistic("std", _UNIT, _AWAY),
-    _statistic("sum", _UNIT, _AWAY, _NEGATIVE, (2.0, 2.0)),
-    _statistic("nanmean", _UNIT, _AWAY),
-    _statistic("nanvar", _UNIT, _AWAY),
-    _statistic("nanstd", _UNIT),
-    _statistic("nansum", _UNIT, _FAR),
+    _make_statistic_subject("mean", _UNIT, _AWAY, _NEGATIVE, (2.0, 2.0)),
+    _make_statistic_subject("var", _UNIT, _AWAY),
+    _make_statistic_subject("std", _UNIT, _AWAY),
+    _make_statistic_subject("sum", _UNIT, _AWAY, _NEGATIVE, (2.0, 2.0)),
+    _make_statistic_subject("nanmean", _UNIT, _AWAY),
+    _make_statistic_subject("nanvar", _UNIT, _AWAY),
+    _make_statistic_subject("nanstd", _UNIT),
+    _make_statistic_subject("nansum", _UNIT, _FAR),
     Subject(
         name="tools.count_nonzero",
         code="tools_count_nonzero",
         parameters=({"epsilon": 1.0}, {"epsilon": 0.2}),
-        datasets=_bits,
+        datasets=_make_bit_datasets,
         bounds=(0, 1),
-        claims=(_claim("count_nonzero"),),
+        claims=(_make_tool_claim("count_nonzero"),),
         nan=False,
     ),
     Subject(
         name="tools.mean by column",
         code="tools_mean",
-        parameters=_settings(_UNIT, axis=0),
-        datasets=_columns,
+        parameters=_make_bounds_settings(_UNIT, axis=0),
+        datasets=_make_two_column_rows,
         bounds="bounds",
-        claims=(_claim("mean"),),
+        claims=(_make_tool_claim("mean"),),
     ),
     Subject(
         name="tools.sum of integers",
         code="tools_sum",
         parameters=(
-            *_settings((0, 1), dtype="int64"),
-            *_settings((0, 1), dtype="int8"),
-            *_settings((0, 1), dtype="uint8"),
-            *_settings((5, 10), dtype="int64"),
+            *_make_bounds_settings((0, 1), dtype="int64"),
+            *_make_bounds_settings((0, 1), dtype="int8"),
+            *_make_bounds_settings((0, 1), dtype="uint8"),
+            *_make_bounds_settings((5, 10), dtype="int64"),
         ),
-        datasets=_ones,
+        datasets=_make_high_datasets,
         bounds="bounds",
-        claims=(_claim("sum"),),
+        claims=(_make_tool_claim("sum"),),
         nan=False,
     ),
 )
@@ -116,69 +116,76 @@ _QUANTILES = (
     Subject(
         name="tools.median",
         code="tools_median",
-        parameters=_settings(_ONE_SIDED),
+        parameters=_make_bounds_settings(_ONE_SIDED),
         datasets=_many_equal,
         bounds="bounds",
-        claims=(_claim("median"),),
+        claims=(_make_tool_claim("median"),),
     ),
     Subject(
         name="tools.quantile",
         code="tools_quantile",
-        parameters=(*_settings(_UNIT, quant=0.9), *_settings(_UNIT, quant=(0.25, 0.75))),
-        datasets=_spread,
+        parameters=(
+            *_make_bounds_settings(_UNIT, quant=0.9),
+            *_make_bounds_settings(_UNIT, quant=(0.25, 0.75)),
+        ),
+        datasets=_make_bounded_datasets,
         bounds="bounds",
-        claims=(_claim("quantile"),),
+        claims=(_make_tool_claim("quantile"),),
     ),
     Subject(
         name="tools.percentile",
         code="tools_percentile",
-        parameters=_settings(_UNIT, percent=10),
-        datasets=_spread,
+        parameters=_make_bounds_settings(_UNIT, percent=10),
+        datasets=_make_bounded_datasets,
         bounds="bounds",
-        claims=(_claim("percentile"),),
+        claims=(_make_tool_claim("percentile"),),
     ),
 )
 
 _SAMPLES = ([0.1], [0.1, 0.6, 0.9], [0.1] * 9 + [0.9])
 
 
-def _grid(given: Parameters) -> tuple[Any, ...]:
+def _make_grid_datasets(given: Parameters) -> tuple[Any, ...]:
     import numpy as np
 
     return (np.array([[0.1, 0.1]]), np.array([[0.1, 0.1], [0.6, 0.9], [0.9, 0.1], [0.1, 0.9]]))
 
 
-def _histogram(name: str, *settings: dict[str, Any], **options: Any) -> Subject:
+def _make_histogram_subject(name: str, *settings: dict[str, Any], **options: Any) -> Subject:
     return Subject(
         name=f"tools.{name}",
         code=f"tools_{name.split()[0]}",
         parameters=tuple({"epsilon": 1.0, **one} for one in settings),
         bounds=_UNIT,
         relations=(_ADD,),
-        claims=(_claim(name.split()[0], _ADD),),
+        claims=(_make_tool_claim(name.split()[0], _ADD),),
         **options,
     )
 
 
 _HISTOGRAMS = (
-    _histogram(
+    _make_histogram_subject(
         "histogram",
         {"bins": 2, "range": _UNIT},
         {"bins": [0.0, 0.5, 1.0]},
         {"bins": 2, "range": _UNIT, "density": True},
         datasets=_SAMPLES,
     ),
-    _histogram(
+    _make_histogram_subject(
         "histogram with weights", {"bins": 2, "range": _UNIT, "weight": 50}, datasets=_SAMPLES
     ),
-    _histogram(
+    _make_histogram_subject(
         "histogram with a rule for bins",
         {"bins": "sqrt", "range": _UNIT},
         {"bins": "auto", "range": _UNIT},
         datasets=_SAMPLES,
     ),
-    _histogram("histogram2d", {"bins": 2, "range": [_UNIT, _UNIT]}, datasets=_grid),
-    _histogram("histogramdd", {"bins": 2, "range": [_UNIT, _UNIT]}, datasets=_grid),
+    _make_histogram_subject(
+        "histogram2d", {"bins": 2, "range": [_UNIT, _UNIT]}, datasets=_make_grid_datasets
+    ),
+    _make_histogram_subject(
+        "histogramdd", {"bins": 2, "range": [_UNIT, _UNIT]}, datasets=_make_grid_datasets
+    ),
 )
 
 TOOLS = (*_STATISTICS, *_QUANTILES, *_HISTOGRAMS)

@@ -6,10 +6,10 @@ request 25), and the card of diffprivlib scans the same model of 0.6.
 
 from typing import Any
 
-from dpaudit.extension.package import Claimed, Package, Parameters, Subject
+from dpaudit.extension.package import Package, PackageClaim, Parameters, Subject
 
 
-def _rows(given: Parameters) -> tuple[Any, ...]:
+def _make_half_rows(given: Parameters) -> tuple[Any, ...]:
     import numpy as np
 
     return (np.array([[0.0], [0.5]]), np.array([[0.0], [0.5], [0.5], [0.5]]))
@@ -28,12 +28,12 @@ PACKAGE = Package(
             name="models.PCA",
             code="pca",
             parameters=({"epsilon": 1.0, "data_norm": 1.0, "centered": True},),
-            datasets=_rows,
+            datasets=_make_half_rows,
             bounds=(0.0, 1.0),
             relations=("replace-record",),
             nan=False,
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     relation="replace-record",
                     where="docstring of diffprivlib.models.PCA: the privacy parameter epsilon, for "

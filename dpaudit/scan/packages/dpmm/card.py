@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
+from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
 _END_TO_END = (
     "README, Overview: end-to-end DP pipelines including data preprocessing, generative models and "
@@ -21,7 +21,7 @@ _BINS: tuple[dict[str, Any], ...] = (
 )
 
 
-def _rows(count: int, letters: str) -> list[dict[str, Any]]:
+def _make_letter_rows(count: int, letters: str) -> list[dict[str, Any]]:
     """Return rows over all of [0, 1] whose letters go round."""
     return [
         {"x": number / max(count - 1, 1), "c": letters[number % len(letters)]}
@@ -29,9 +29,9 @@ def _rows(count: int, letters: str) -> list[dict[str, Any]]:
     ]
 
 
-def _tables(given: Parameters) -> tuple[Any, ...]:
+def _make_letter_tables(given: Parameters) -> tuple[Any, ...]:
     sizes = (2, 24)
-    made = [_rows(size, letters) for size in sizes for letters in ("a", "ab")]
+    made = [_make_letter_rows(size, letters) for size in sizes for letters in ("a", "ab")]
     return tuple(made)
 
 
@@ -45,7 +45,7 @@ def _spent_by_bins(given: Parameters) -> float:
     return float(given["epsilon"] if "epsilon" in given else 0.0)
 
 
-def _total(given: Parameters) -> float:
+def _sum_pipeline_epsilons(given: Parameters) -> float:
     return float(given["epsilon"] + given["proc_epsilon"])
 
 
@@ -85,7 +85,7 @@ PACKAGE = Package(
             name="approx_bounds",
             code="bounds",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     where="docstring of approx_bounds: epsilon is the privacy budget to spend on "
                     "estimating the bounds",
@@ -101,10 +101,10 @@ PACKAGE = Package(
         Subject(
             name="TableBinner, numbers",
             code="table_binner",
-            claims=(Claimed(epsilon=_spent_by_bins, where=_END_TO_END),),
+            claims=(PackageClaim(epsilon=_spent_by_bins, where=_END_TO_END),),
             parameters=tuple({"epsilon": 1.0, **bins, "domain": _NUMBER} for bins in _BINS),
             datasets=lambda given: tuple(
-                [{"x": row["x"]} for row in rows] for rows in _tables(given)[::2]
+                [{"x": row["x"]} for row in rows] for rows in _make_letter_tables(given)[::2]
             ),
             bounds={"x": (0.0, 1.0)},
             trials=200,
@@ -113,9 +113,9 @@ PACKAGE = Package(
         Subject(
             name="TableBinner, numbers and categories",
             code="table_binner",
-            claims=(Claimed(epsilon=_spent_by_bins, where=_END_TO_END),),
+            claims=(PackageClaim(epsilon=_spent_by_bins, where=_END_TO_END),),
             parameters=tuple({"epsilon": 1.0, **bins, "domain": _TABLE} for bins in _BINS[2:]),
-            datasets=_tables,
+            datasets=_make_letter_tables,
             domain=_in_domain,
             bounds={"x": (0.0, 1.0)},
             trials=200,
@@ -124,7 +124,7 @@ PACKAGE = Package(
         Subject(
             name="TableBinner without categories",
             code="categories",
-            claims=(Claimed(epsilon="epsilon", where=_END_TO_END),),
+            claims=(PackageClaim(epsilon="epsilon", where=_END_TO_END),),
             parameters=({"epsilon": 1.0, "n_bins": 4},),
             datasets=(["a", "b"] * 10,),
             nan=False,
@@ -135,8 +135,8 @@ PACKAGE = Package(
             name="PrivBayesPipeline",
             code="pipeline",
             claims=(
-                Claimed(
-                    epsilon=_total,
+                PackageClaim(
+                    epsilon=_sum_pipeline_epsilons,
                     delta="delta",
                     where=_END_TO_END
                     + "; docstring of MMPipeline: epsilon is the budget of the model, proc_epsilon "
@@ -153,7 +153,7 @@ PACKAGE = Package(
                     "rows": 20,
                 },
             ),
-            datasets=(_rows(20, "a"), _rows(20, "ab")),
+            datasets=(_make_letter_rows(20, "a"), _make_letter_rows(20, "ab")),
             domain=_in_domain,
             bounds={"x": (0.0, 1.0)},
             trials=60,
@@ -163,7 +163,7 @@ PACKAGE = Package(
             name="PrivBayesGM, its network",
             code="priv_bayes_network",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     delta="delta",
                     where=_END_TO_END + _ARTICLE + " of PrivBayesGM",
@@ -179,7 +179,7 @@ PACKAGE = Package(
             name="PrivBayesGM, its marginals",
             code="priv_bayes",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     delta="delta",
                     where=_END_TO_END + _ARTICLE + " of PrivBayesGM",
@@ -194,7 +194,7 @@ PACKAGE = Package(
             name="MSTGM, marginals of one column",
             code="mst",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon", delta="delta", where=_END_TO_END + _ARTICLE + " of MSTGM"
                 ),
             ),
@@ -208,7 +208,7 @@ PACKAGE = Package(
             name="MSTGM without a domain",
             code="mst_without_domain",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon", delta="delta", where=_END_TO_END + _ARTICLE + " of MSTGM"
                 ),
             ),
@@ -224,7 +224,7 @@ PACKAGE = Package(
             name="MSTGM without a domain, its table",
             code="mst_table_without_domain",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon", delta="delta", where=_END_TO_END + _ARTICLE + " of MSTGM"
                 ),
             ),
@@ -238,7 +238,7 @@ PACKAGE = Package(
             name="AIMGM, marginals of single columns",
             code="aim",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon", delta="delta", where=_END_TO_END + _ARTICLE + " of AIMGM"
                 ),
             ),

@@ -61,7 +61,7 @@ def pipeline(data, epsilon, delta, proc_epsilon, binner_type, n_bins, domain, ro
     return made.generate(n_records=rows).to_dict("list")
 
 
-def measured(data, model):
+def measure_marginals(data, model):
     model.fit(pandas.DataFrame(data, columns=list(model.domain)), marginals_only=True)
     measures = model.generator.measures
     return {
@@ -71,7 +71,7 @@ def measured(data, model):
 
 
 def priv_bayes(data, epsilon, delta, degree, domain):
-    return measured(
+    return measure_marginals(
         data,
         PrivBayesGM(
             epsilon=epsilon, delta=delta, degree=degree, compress=False, domain=domain, n_jobs=1
@@ -93,7 +93,7 @@ def priv_bayes_network(data, epsilon, delta, degree, others):
 
 def mst(data, epsilon, delta, domain):
     model = MSTGM(epsilon=epsilon, delta=delta, compress=False, domain=domain, n_jobs=1)
-    return measured(data, model)
+    return measure_marginals(data, model)
 
 
 def mst_without_domain(data, epsilon, delta):

@@ -5,9 +5,9 @@ of its strategies the Gaussian mechanism at client level, the sensitivity being 
 more or less. Client counts and the privacy budget of a strategy are parameters of its user.
 """
 
-from dpaudit.extension.package import Claimed, Package, Parameters, Subject
+from dpaudit.extension.package import Package, PackageClaim, Parameters, Subject
 
-_LOCAL = Claimed(
+_LOCAL = PackageClaim(
     epsilon="epsilon",
     delta="delta",
     relation="replace-record",
@@ -17,20 +17,20 @@ _LOCAL = Claimed(
 )
 
 
-def _multiplier(given: Parameters) -> float:
+def _compute_flower_mu(given: Parameters) -> float:
     return 1 / float(given["noise_multiplier"])
 
 
-_CENTRAL = Claimed(
-    mu=_multiplier,
+_CENTRAL = PackageClaim(
+    mu=_compute_flower_mu,
     relation="add-remove-record",
     where="Explanation of differential privacy, central: noise of noise_multiplier times the "
     "clipping norm on the sum of the clients' updates, the sensitivity being the largest change by "
     "one record more or less; RdpAccountant composes a Gaussian event of this multiplier under "
     "add-or-remove-one without amplification",
 )
-_ADAPTIVE = Claimed(
-    mu=_multiplier,
+_ADAPTIVE = PackageClaim(
+    mu=_compute_flower_mu,
     relation="add-remove-record",
     where="docstring of the adaptive strategies: the algorithm of Andrew et al. (2019), in whose "
     "Theorem 1 noise_multiplier is that of a round's model and count together",
@@ -40,11 +40,11 @@ _LAYOUTS = ("vector", "scalar")
 _RELATIONS = ("add-remove-record", "replace-record")  # what is claimed first
 
 
-def _update(given: Parameters) -> tuple[object, ...]:
+def _make_update_datasets(given: Parameters) -> tuple[object, ...]:
     return ([(0.5, 0.5, 0.25)], [(1.0, -2.0, 0.0)], [(0.0, 0.0, 1.0)])
 
 
-def _clients(given: Parameters) -> tuple[object, ...]:
+def _make_client_datasets(given: Parameters) -> tuple[object, ...]:
     clients = int(given["num_sampled_clients"]) + 2
     return ([(0.1, 0.2)] * clients, [(-3.0, 0.5)] * clients)
 
@@ -76,7 +76,7 @@ PACKAGE = Package(
                 {**_LOCAL_SETTINGS, "clipping_norm": 5.0, "sensitivity": 10.0, "dtype": "int64"},
                 {**_LOCAL_SETTINGS, "epsilon": 6.0, "delta": 0.5},
             ),
-            datasets=_update,
+            datasets=_make_update_datasets,
             bounds=(-1e3, 1e3),
             relations=("replace-record",),
             claims=(_LOCAL,),
@@ -89,7 +89,7 @@ PACKAGE = Package(
                 code=code,
                 parameters=tuple({**_FIXED, "layout": layout} for layout in _LAYOUTS)
                 + (({**_FIXED, "accounted": True},) if "server" in code else ()),
-                datasets=_clients,
+                datasets=_make_client_datasets,
                 bounds=(-1e3, 1e3),
                 relations=_RELATIONS,
                 claims=(_CENTRAL,),
@@ -112,7 +112,7 @@ PACKAGE = Package(
                         "clip_norm_lr": 2.0,
                     },
                 ),
-                datasets=_clients,
+                datasets=_make_client_datasets,
                 bounds=(-1e3, 1e3),
                 relations=_RELATIONS,
                 claims=(_ADAPTIVE,),

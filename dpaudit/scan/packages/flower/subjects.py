@@ -23,7 +23,7 @@ logging.getLogger("flwr").setLevel(logging.CRITICAL)
 TaskIdentity.task_id = TaskIdentity.run_id = TaskIdentity.node_id = 1  # as Flower's runtime does
 
 
-def model(update, layout="vector", dtype="float64"):
+def make_array_record(update, layout="vector", dtype="float64"):
     values = np.atleast_1d(np.asarray(update, dtype="float64"))
     if dtype == "int64":
         values = np.nan_to_num(values)
@@ -34,7 +34,7 @@ def model(update, layout="vector", dtype="float64"):
     return ArrayRecord({"weights": Array(values[:-1]), "scale": Array(np.asarray(values[-1]))})
 
 
-def numbers(record):
+def convert_record_to_lists(record):
     return {name: array.numpy().tolist() for name, array in record.items()}
 
 
@@ -42,29 +42,31 @@ def local_dp_mod(
     data, clipping_norm, sensitivity, epsilon, delta, layout="vector", dtype="float64"
 ):
     mod = LocalDpMod(clipping_norm, sensitivity, epsilon, delta)
-    start = model(np.zeros_like(np.atleast_1d(data[0])), layout, dtype)
+    start = make_array_record(np.zeros_like(np.atleast_1d(data[0])), layout, dtype)
     message = Message(RecordDict({"arrays": start}), dst_node_id=1, message_type="train")
 
     def train(received, _):
-        return Message(RecordDict({"arrays": model(data[0], layout, dtype)}), reply_to=received)
+        return Message(
+            RecordDict({"arrays": make_array_record(data[0], layout, dtype)}), reply_to=received
+        )
 
-    return numbers(mod(message, None, train).content["arrays"])
+    return convert_record_to_lists(mod(message, None, train).content["arrays"])
 
 
 def grid_of(clients):
     return SimpleNamespace(get_node_ids=lambda: list(range(clients)))
 
 
-def fed_avg(sampled):
+def make_fed_avg(sampled):
     return FedAvg(fraction_train=1e-3, min_train_nodes=sampled, fraction_evaluate=0.0)
 
 
 def one_round(strategy, data, layout, dtype, mod=None):
-    start = model(np.zeros_like(np.atleast_1d(data[0])), layout, dtype)
+    start = make_array_record(np.zeros_like(np.atleast_1d(data[0])), layout, dtype)
     messages = strategy.configure_train(1, start, ConfigRecord(), grid_of(len(data)))
 
     def train(received, _):
-        update = model(data[received.metadata.dst_node_id], layout, dtype)
+        update = make_array_record(data[received.metadata.dst_node_id], layout, dtype)
         content = {"arrays": update, "metrics": MetricRecord({"num-examples": 1})}
         return Message(RecordDict(content), reply_to=received)
 
@@ -72,10 +74,10 @@ def one_round(strategy, data, layout, dtype, mod=None):
     arrays, metrics = strategy.aggregate_train(1, replies)
     if arrays is None:
         return None
-    return {"arrays": numbers(arrays), "metrics": dict(metrics)}
+    return {"arrays": convert_record_to_lists(arrays), "metrics": dict(metrics)}
 
 
-def accountant(clients):
+def make_rdp_accountant(clients):
     from flwr.supercore.privacy_accounting import (
         NeighboringRelation,
         PrivacyConfig,
@@ -97,11 +99,11 @@ def server_side_fixed_clipping(
     accounted=False,
 ):
     strategy = DifferentialPrivacyServerSideFixedClipping(
-        fed_avg(num_sampled_clients),
+        make_fed_avg(num_sampled_clients),
         noise_multiplier,
         clipping_norm,
         num_sampled_clients,
-        accountant=accountant(num_sampled_clients) if accounted else None,
+        accountant=make_rdp_accountant(num_sampled_clients) if accounted else None,
     )
     return one_round(strategy, data, layout, dtype)
 
@@ -110,7 +112,7 @@ def client_side_fixed_clipping(
     data, noise_multiplier, clipping_norm, num_sampled_clients, layout="vector", dtype="float64"
 ):
     strategy = DifferentialPrivacyClientSideFixedClipping(
-        fed_avg(num_sampled_clients), noise_multiplier, clipping_norm, num_sampled_clients
+        make_fed_avg(num_sampled_clients), noise_multiplier, clipping_norm, num_sampled_clients
     )
     return one_round(strategy, data, layout, dtype, fixedclipping_mod)
 
@@ -119,7 +121,7 @@ def server_side_adaptive_clipping(
     data, noise_multiplier, num_sampled_clients, layout="vector", dtype="float64", **options
 ):
     strategy = DifferentialPrivacyServerSideAdaptiveClipping(
-        fed_avg(num_sampled_clients), noise_multiplier, num_sampled_clients, **options
+        make_fed_avg(num_sampled_clients), noise_multiplier, num_sampled_clients, **options
     )
     released = one_round(strategy, data, layout, dtype)
     return {"released": released, "clipping_norm": strategy.clipping_norm}
@@ -129,7 +131,7 @@ def client_side_adaptive_clipping(
     data, noise_multiplier, num_sampled_clients, layout="vector", dtype="float64", **options
 ):
     strategy = DifferentialPrivacyClientSideAdaptiveClipping(
-        fed_avg(num_sampled_clients), noise_multiplier, num_sampled_clients, **options
+        make_fed_avg(num_sampled_clients), noise_multiplier, num_sampled_clients, **options
     )
     released = one_round(strategy, data, layout, dtype, adaptiveclipping_mod)
     return {"released": released, "clipping_norm": strategy.clipping_norm}

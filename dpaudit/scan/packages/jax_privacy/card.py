@@ -8,7 +8,7 @@ float32 for sums and noise for the sake of stability.
 
 import math
 
-from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
+from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
 _ADD_REMOVE, _REPLACE = "add-remove-record", "replace-record"
 _WHERE = (
@@ -18,19 +18,19 @@ _WHERE = (
 )
 
 
-def _mu(given: Parameters) -> float:
+def _compute_jax_mu(given: Parameters) -> float:
     return math.sqrt(float(given.get("iterations", 1))) / float(given["noise_multiplier"])
 
 
 _CLAIMS = (
-    Claimed(mu=_mu, relation=_ADD_REMOVE, where=_WHERE),
-    Claimed(mu=lambda given: 2 * _mu(given), relation=_REPLACE, where=_WHERE),
+    PackageClaim(mu=_compute_jax_mu, relation=_ADD_REMOVE, where=_WHERE),
+    PackageClaim(mu=lambda given: 2 * _compute_jax_mu(given), relation=_REPLACE, where=_WHERE),
 )
 _NOISE = {"noise_multiplier": 1.0}
 _LOW_PRECISION = ("bfloat16", "float16")
 
 
-def _zeroed(given: Parameters) -> tuple[MadePair, ...]:
+def _make_zeroed_pairs(given: Parameters) -> tuple[MadePair, ...]:
     """Return a long batch with one example replaced by zero, as padding does."""
     if given.get("microbatch_size") is None:
         return ()
@@ -74,7 +74,7 @@ PACKAGE = Package(
             ),
             datasets=([0.5, -1.0, 3.0],),
             bounds=(-(2.0**16), 2.0**16),
-            pairs=_zeroed,
+            pairs=_make_zeroed_pairs,
             claims=_CLAIMS,
             about="The same sum of values of other types, and in small batches.",
         ),

@@ -6,9 +6,9 @@ alone, which costs nothing more.
 
 from __future__ import annotations
 
-from dpaudit.extension.package import Claimed, Package, Subject
+from dpaudit.extension.package import Package, PackageClaim, Subject
 
-_CLAIM = Claimed(
+_CLAIM = PackageClaim(
     rho="rho",
     relation="add-remove-record",
     where="README: inference from noisy marginal measurements, which post-processes them, so that "

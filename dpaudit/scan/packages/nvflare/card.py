@@ -7,12 +7,12 @@ filters claim no differential privacy.
 
 import math
 
-from dpaudit.extension.package import Claimed, Package, Parameters, Subject
+from dpaudit.extension.package import Package, PackageClaim, Parameters, Subject
 
 _FIELDS = 6  # numbers in an update
 
 
-def _budget(given: Parameters) -> float:
+def _compute_nvflare_budget(given: Parameters) -> float:
     uploaded = math.ceil(_FIELDS * float(given["fraction"]))
     return float(given["epsilon"]) + uploaded * float(given["noise_var"])
 
@@ -47,8 +47,8 @@ PACKAGE = Package(
             bounds=(-100.0, 100.0),
             relations=("replace-record",),
             claims=(
-                Claimed(
-                    epsilon=_budget,
+                PackageClaim(
+                    epsilon=_compute_nvflare_budget,
                     relation="replace-record",
                     where="Differential privacy, privacy-preserving filters: one call is the "
                     "composition of three pure phases, with a budget of epsilon for threshold and "

@@ -8,12 +8,12 @@ newer releases.
 
 import math
 
-from dpaudit.extension.package import Claimed, Package, Parameters, Subject
+from dpaudit.extension.package import Package, PackageClaim, Parameters, Subject
 
 _FIELDS = 6  # numbers in an update
 
 
-def _budget(given: Parameters) -> float:
+def _compute_nvflare_2_0_budget(given: Parameters) -> float:
     """Return what all phases spend together: threshold, queries and released numbers."""
     uploaded, epsilon = math.ceil(_FIELDS * float(given["fraction"])), float(given["epsilon"])
     queries = epsilon * (2.0 * uploaded) ** (2 / 3)
@@ -46,8 +46,8 @@ PACKAGE = Package(
             relations=("replace-record",),
             nan=False,
             claims=(
-                Claimed(
-                    epsilon=_budget,
+                PackageClaim(
+                    epsilon=_compute_nvflare_2_0_budget,
                     relation="replace-record",
                     where="docstring of SVTPrivacy: the standard sparse vector technique, with "
                     "epsilon for the threshold and noise_var for each number that is returned; "

@@ -8,7 +8,7 @@ mu = 1/noise_multiplier; what sampling amplifies is left out of what is claimed 
 import math
 from collections.abc import Callable
 
-from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
+from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
 _Pairs = Callable[[Parameters], tuple[MadePair, ...]]
 _ADD_REMOVE = "add-remove-record"
@@ -21,18 +21,18 @@ _WHERE = (
 )
 
 
-def _mu(given: Parameters) -> float:
+def _compute_opacus_mu(given: Parameters) -> float:
     steps = 2 if given.get("batch_size") == _SAMPLED else 1
     return math.sqrt(steps) / float(given["noise_multiplier"])
 
 
-_CLAIM = Claimed(mu=_mu, relation=_ADD_REMOVE, where=_WHERE)
+_CLAIM = PackageClaim(mu=_compute_opacus_mu, relation=_ADD_REMOVE, where=_WHERE)
 _STEP = {"noise_multiplier": 1.0, "max_grad_norm": 1.0}
 _TRAIN = {**_STEP, "batch_size": _ALL}
 _RECORDS = ([(0.1, 1.0)] * 5, [(-1.0, 0.0), (1.0, 1.0), (0.5, 0.0), (2.0, 1.0), (0.0, 1.0)])
 
 
-def _outliers(given: Parameters) -> tuple[MadePair, ...]:
+def _make_outlier_pairs(given: Parameters) -> tuple[MadePair, ...]:
     rest = [(0.1, 1.0)] * 4
     return tuple(
         MadePair(
@@ -45,7 +45,7 @@ def _outliers(given: Parameters) -> tuple[MadePair, ...]:
     )
 
 
-def _sampled(given: Parameters) -> tuple[MadePair, ...]:
+def _make_sampled_pairs(given: Parameters) -> tuple[MadePair, ...]:
     """Return pairs that Opacus samples at one rate, which follows from the number of records."""
     rest = [(0.1, 1.0), (-1.0, 0.0), (0.5, 1.0)]
     return tuple(
@@ -59,7 +59,7 @@ def _sampled(given: Parameters) -> tuple[MadePair, ...]:
     )
 
 
-def _tokens(given: Parameters) -> tuple[MadePair, ...]:
+def _make_token_pairs(given: Parameters) -> tuple[MadePair, ...]:
     rest = [(0, 0), (1, 1), (0, 1)]
     return tuple(
         MadePair(
@@ -75,7 +75,7 @@ def _tokens(given: Parameters) -> tuple[MadePair, ...]:
 _LOSSES = ("mse", "bce", "cross-entropy")
 _TRAININGS: dict[str, tuple[_Pairs, tuple[Parameters, ...]]] = {
     "": (
-        _outliers,
+        _make_outlier_pairs,
         (
             *({**_TRAIN, "loss": loss} for loss in _LOSSES),
             {**_TRAIN, "mode": "functorch"},
@@ -83,18 +83,18 @@ _TRAININGS: dict[str, tuple[_Pairs, tuple[Parameters, ...]]] = {
         ),
     ),
     " (ghost clipping)": (
-        _outliers,
+        _make_outlier_pairs,
         tuple({**_TRAIN, "mode": "ghost", "loss": loss} for loss in _LOSSES),
     ),
     " (samples)": (
-        _sampled,
+        _make_sampled_pairs,
         (
             {**_TRAIN, "batch_size": _SAMPLED},
             {**_TRAIN, "batch_size": _SAMPLED, "rand_on_empty": True},
         ),
     ),
     " (adaptive clipping)": (
-        _sampled,
+        _make_sampled_pairs,
         (
             {**_TRAIN, "clipping": "adaptive"},
             {**_TRAIN, "clipping": "adaptive", "batch_size": _SAMPLED, "noise_multiplier": 20.0},
@@ -133,12 +133,12 @@ PACKAGE = Package(
                 name=f"PrivacyEngine.make_private{kind}",
                 code="train",
                 parameters=settings,
-                datasets=_RECORDS if pairs is _outliers else (),
+                datasets=_RECORDS if pairs is _make_outlier_pairs else (),
                 bounds={1: (0.0, 1.0)},
                 pairs=pairs,
                 relations=_RELATIONS,
                 claims=(_CLAIM,),
-                trials=3_000 if pairs is _sampled else 1_000,
+                trials=3_000 if pairs is _make_sampled_pairs else 1_000,
                 about="An epoch of training: the weights of a linear model, from a public start.",
             )
             for kind, (pairs, settings) in _TRAININGS.items()
@@ -159,7 +159,7 @@ PACKAGE = Package(
             name="PrivacyEngine.make_private (embedding)",
             code="train_embedding",
             parameters=(_TRAIN, {**_TRAIN, "mode": "ghost"}, {**_TRAIN, "max_norm": 1.0}),
-            pairs=_tokens,
+            pairs=_make_token_pairs,
             relations=(_ADD_REMOVE,),
             claims=(_CLAIM,),
             trials=1_000,

@@ -7,7 +7,7 @@ where one is replaced. A sized domain knows the second alone.
 import math
 from typing import Any
 
-from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
+from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
 _ADD, _REPLACE = "add-remove-record", "replace-record"
 _MAP = (
@@ -19,26 +19,26 @@ _TWO = _MAP + "2 under the symmetric distance, of a sized domain"
 _APART = _MAP + "1 between the inputs of the mechanism"
 
 
-def _between(given: Parameters) -> tuple[Any, ...]:
+def _make_opendp_datasets(given: Parameters) -> tuple[Any, ...]:
     low, high = given["bounds"]
     middle = (low + high) // 2 if isinstance(low, int) else (low + high) / 2
     return ([high], [low, high], [low] * 3 + [high], [middle] * 8)
 
 
 def _two_or_more(given: Parameters) -> tuple[Any, ...]:
-    return _between(given)[1:]
+    return _make_opendp_datasets(given)[1:]
 
 
 def _of_bounds(
     name: str, *settings: dict[str, Any], relation: str, currency: str = "epsilon", **more: Any
 ) -> Subject:
     where = _ONE if relation == _ADD else _TWO
-    claim = Claimed(relation=relation, where=where, **{currency: currency})
+    claim = PackageClaim(relation=relation, where=where, **{currency: currency})
     return Subject(
         name=name.replace("_", " "),
         code=name,
         parameters=settings,
-        datasets=_two_or_more if name == "sized_variance" else _between,
+        datasets=_two_or_more if name == "sized_variance" else _make_opendp_datasets,
         bounds="bounds",
         relations=(relation,),
         claims=(claim,),
@@ -46,7 +46,9 @@ def _of_bounds(
     )
 
 
-def _settings(currency: str, *bounds: tuple[float, float]) -> tuple[dict[str, Any], ...]:
+def _make_currency_settings(
+    currency: str, *bounds: tuple[float, float]
+) -> tuple[dict[str, Any], ...]:
     return tuple({currency: 1.0, "bounds": one} for one in bounds)
 
 
@@ -54,17 +56,27 @@ _UNIT, _AWAY, _NEGATIVE = (0.0, 1.0), (5.0, 10.0), (-3.0, -1.0)
 _INTEGERS = ((0, 1), (5, 10), (-3, -1), (0, 2**31 - 1))
 
 _NUMBERS = (
-    _of_bounds("integer_sum", *_settings("epsilon", *_INTEGERS), relation=_ADD),
-    _of_bounds("integer_sum_zcdp", *_settings("rho", (0, 1)), relation=_ADD, currency="rho"),
-    _of_bounds("sized_sum", *_settings("epsilon", _UNIT, _AWAY, _NEGATIVE), relation=_REPLACE),
-    _of_bounds("sized_mean", *_settings("epsilon", _UNIT, _AWAY), relation=_REPLACE),
-    _of_bounds("sized_mean_zcdp", *_settings("rho", _UNIT), relation=_REPLACE, currency="rho"),
-    _of_bounds("sized_variance", *_settings("epsilon", _UNIT, _AWAY), relation=_REPLACE),
-    _of_bounds("imputed_mean", *_settings("epsilon", _UNIT), relation=_REPLACE, nan=True),
+    _of_bounds("integer_sum", *_make_currency_settings("epsilon", *_INTEGERS), relation=_ADD),
+    _of_bounds(
+        "integer_sum_zcdp", *_make_currency_settings("rho", (0, 1)), relation=_ADD, currency="rho"
+    ),
+    _of_bounds(
+        "sized_sum", *_make_currency_settings("epsilon", _UNIT, _AWAY, _NEGATIVE), relation=_REPLACE
+    ),
+    _of_bounds("sized_mean", *_make_currency_settings("epsilon", _UNIT, _AWAY), relation=_REPLACE),
+    _of_bounds(
+        "sized_mean_zcdp", *_make_currency_settings("rho", _UNIT), relation=_REPLACE, currency="rho"
+    ),
+    _of_bounds(
+        "sized_variance", *_make_currency_settings("epsilon", _UNIT, _AWAY), relation=_REPLACE
+    ),
+    _of_bounds(
+        "imputed_mean", *_make_currency_settings("epsilon", _UNIT), relation=_REPLACE, nan=True
+    ),
 )
 
 
-def _of_texts(name: str, *settings: dict[str, Any], claim: Claimed) -> Subject:
+def _of_texts(name: str, *settings: dict[str, Any], claim: PackageClaim) -> Subject:
     return Subject(
         name=name.replace("_", " "),
         code=name,
@@ -76,13 +88,13 @@ def _of_texts(name: str, *settings: dict[str, Any], claim: Claimed) -> Subject:
     )
 
 
-def _beyond(given: Parameters) -> float:
+def _compute_threshold_delta(given: Parameters) -> float:
     """Return the delta of `map`: a count of one, with discrete noise, beyond the threshold."""
     ratio = math.exp(-1 / given["scale"])
     return float(ratio ** given["threshold"] / (1 + ratio))
 
 
-_COUNTED = Claimed(epsilon="epsilon", relation=_ADD, where=_ONE)
+_COUNTED = PackageClaim(epsilon="epsilon", relation=_ADD, where=_ONE)
 _COUNTS = (
     _of_texts("count", {"epsilon": 1.0}, claim=_COUNTED),
     _of_texts("count_distinct", {"epsilon": 1.0}, claim=_COUNTED),
@@ -90,9 +102,9 @@ _COUNTS = (
     _of_texts(
         "thresholded_counts",
         {"noise": "then_laplace_threshold", "scale": 1.0, "threshold": 3},
-        claim=Claimed(
+        claim=PackageClaim(
             epsilon=lambda given: 1 / given["scale"],
-            delta=_beyond,
+            delta=_compute_threshold_delta,
             relation=_ADD,
             where=_ONE + "; map(1) of then_laplace_threshold is this epsilon and delta",
         ),
@@ -113,23 +125,23 @@ _COUNTS = (
 )
 
 
-def _pairs(*both: tuple[Any, Any]) -> tuple[MadePair, ...]:
+def _make_input_pairs(*both: tuple[Any, Any]) -> tuple[MadePair, ...]:
     return tuple(
         MadePair(dataset=one, neighbour=other, relation=_REPLACE, edit="inputs one apart")
         for one, other in both
     )
 
 
-_SCORES = _pairs(
+_SCORES = _make_input_pairs(
     ([(0, 0)], [(1, -1)]),
     ([(1, 0)], [(0, 1)]),
     ([(0, 0, 0)], [(1, -1, -1)]),
     ([(2, 0, 0)], [(1, 1, 1)]),
 )
-_YES_NO = _pairs((["yes"], ["no"]))
-_LETTERS = _pairs((["a"], ["b"]), (["a"], ["outside"]))
-_WHOLE = _pairs(*(([one], [one + 1]) for one in (0, 2**53, 2**62, -(2**62), 2**63 - 2)))
-_REAL = _pairs(*(([one], [one + 1.0]) for one in (0.0, -1.0, 1e15)))
+_YES_NO = _make_input_pairs((["yes"], ["no"]))
+_LETTERS = _make_input_pairs((["a"], ["b"]), (["a"], ["outside"]))
+_WHOLE = _make_input_pairs(*(([one], [one + 1]) for one in (0, 2**53, 2**62, -(2**62), 2**63 - 2)))
+_REAL = _make_input_pairs(*(([one], [one + 1.0]) for one in (0.0, -1.0, 1e15)))
 
 
 def _on_input(
@@ -143,11 +155,11 @@ def _on_input(
         relations=(_REPLACE,),
         nan=False,
         additive=additive,
-        claims=(Claimed(relation=_REPLACE, where=_APART, **claim),),
+        claims=(PackageClaim(relation=_REPLACE, where=_APART, **claim),),
     )
 
 
-def _odds(given: Parameters) -> float:
+def _compute_response_odds(given: Parameters) -> float:
     others = len(given.get("categories", ("yes", "no"))) - 1
     return math.log(given["prob"] * others / (1 - given["prob"]))
 
@@ -165,12 +177,14 @@ _INPUTS = (
     ),
     _on_input("noisy_max_zcdp", {"rho": 0.5}, {"rho": 2.0}, pairs=_SCORES, rho="rho"),
     _on_input("noisy_top_k", {"epsilon": 1.0, "k": 2}, pairs=_SCORES[2:], epsilon="epsilon"),
-    _on_input("randomized_response_bool", {"prob": 0.75}, pairs=_YES_NO, epsilon=_odds),
+    _on_input(
+        "randomized_response_bool", {"prob": 0.75}, pairs=_YES_NO, epsilon=_compute_response_odds
+    ),
     _on_input(
         "randomized_response",
         {"prob": 0.75, "categories": ("a", "b", "c")},
         pairs=_LETTERS,
-        epsilon=_odds,
+        epsilon=_compute_response_odds,
     ),
     _on_input(
         "laplace_on_integer",

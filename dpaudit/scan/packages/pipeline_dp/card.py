@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
+from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
 _ADD = "add-remove-record"
 _UNIT = {"min_value": 0.0, "max_value": 1.0}
@@ -14,40 +14,40 @@ _LOUD = {"noise": "laplace", "epsilon": 3.0, "delta": 1e-10}
 _GAUSSIAN = {"noise": "gaussian", "epsilon": 1.0, "delta": 1e-2}
 
 
-def _claim(what: str) -> Claimed:
+def _make_pipeline_claim(what: str) -> PackageClaim:
     where = (
         f"docstrings of NaiveBudgetAccountant (total_epsilon and total_delta) and {what}; of "
         "AddDPNoiseParams: neighbours come by adding or removing one privacy unit"
     )
-    return Claimed(epsilon="epsilon", delta="delta", relation=_ADD, where=where)
+    return PackageClaim(epsilon="epsilon", delta="delta", relation=_ADD, where=where)
 
 
-def _values(given: Parameters) -> tuple[Any, ...]:
+def _make_partition_values(given: Parameters) -> tuple[Any, ...]:
     low = given.get("min_value", given.get("min_sum_per_partition", 0.0))
     high = given.get("max_value", given.get("max_sum_per_partition", 1.0))
     middle = (low + high) / 2
     return ([high], [low, high], [middle] * 9 + [high])
 
 
-def _limits(given: Parameters) -> Any:
-    values = _values(given)
+def _get_partition_limits(given: Parameters) -> Any:
+    values = _make_partition_values(given)
     return (min(values[1]), max(values[1]))
 
 
-def _metric(name: str, *settings: dict[str, Any], metrics: tuple[str, ...]) -> Subject:
+def _make_metric_subject(name: str, *settings: dict[str, Any], metrics: tuple[str, ...]) -> Subject:
     return Subject(
         name=f"aggregate {name}",
         code="aggregate",
         parameters=tuple({"metrics": metrics, **one} for one in settings),
-        datasets=_values,
-        bounds=_limits,
+        datasets=_make_partition_values,
+        bounds=_get_partition_limits,
         relations=(_ADD,),
-        claims=(_claim("AggregateParams"),),
+        claims=(_make_pipeline_claim("AggregateParams"),),
         trials=20_000,
     )
 
 
-def _partitions(name: str, code: str, *strategies: str, **more: Any) -> Subject:
+def _make_partition_subject(name: str, code: str, *strategies: str, **more: Any) -> Subject:
     return Subject(
         name=name,
         code=code,
@@ -57,12 +57,12 @@ def _partitions(name: str, code: str, *strategies: str, **more: Any) -> Subject:
         datasets=(["a"], ["a", "a", "b"], ["a"] * 6),
         relations=(_ADD,),
         nan=False,
-        claims=(_claim("SelectPartitionsParams"),),
+        claims=(_make_pipeline_claim("SelectPartitionsParams"),),
         trials=20_000,
     )
 
 
-def _wide(given: Parameters) -> tuple[MadePair, ...]:
+def _make_crowd_pairs(given: Parameters) -> tuple[MadePair, ...]:
     """Return crowds of persons who contribute to all partitions, with and without one of them."""
     most = given["partitions"]
     return tuple(
@@ -84,39 +84,39 @@ PACKAGE = Package(
     home="https://github.com/OpenMined/PipelineDP",
     python=">=3.11",
     subjects=(
-        _metric("count", _PURE | _ONCE, _GAUSSIAN | _ONCE, metrics=("COUNT",)),
-        _metric("privacy id count", _PURE | _ONCE, metrics=("PRIVACY_ID_COUNT",)),
-        _metric(
+        _make_metric_subject("count", _PURE | _ONCE, _GAUSSIAN | _ONCE, metrics=("COUNT",)),
+        _make_metric_subject("privacy id count", _PURE | _ONCE, metrics=("PRIVACY_ID_COUNT",)),
+        _make_metric_subject(
             "sum",
             _PURE | _ONCE | _UNIT,
             _PURE | _ONCE | _AWAY,
             _GAUSSIAN | _ONCE | _ABOUT_ZERO,
             metrics=("SUM",),
         ),
-        _metric(
+        _make_metric_subject(
             "sum with bounds per partition",
             _PURE | {"min_sum_per_partition": 5.0, "max_sum_per_partition": 10.0} | _ONCE,
             metrics=("SUM",),
         ),
-        _metric(
+        _make_metric_subject(
             "mean", _PURE | _ONCE | _UNIT, _GAUSSIAN | _ONCE | _AWAY, metrics=("MEAN", "COUNT")
         ),
-        _metric(
+        _make_metric_subject(
             "variance",
             _LOUD | _ONCE | _UNIT,
             _LOUD | _ONCE | _ABOUT_ZERO,
             _LOUD | _ONCE | _AWAY,
             metrics=("VARIANCE", "MEAN", "COUNT"),
         ),
-        _metric("percentile", _PURE | _ONCE | _UNIT, metrics=("PERCENTILE 50",)),
-        _partitions(
+        _make_metric_subject("percentile", _PURE | _ONCE | _UNIT, metrics=("PERCENTILE 50",)),
+        _make_partition_subject(
             "aggregate private partitions",
             "aggregate_partitions",
             "TRUNCATED_GEOMETRIC",
             "LAPLACE_THRESHOLDING",
             noise="laplace",
         ),
-        _partitions(
+        _make_partition_subject(
             "select_partitions",
             "select_partitions",
             "TRUNCATED_GEOMETRIC",
@@ -142,11 +142,11 @@ PACKAGE = Package(
                     "max_partitions_contributed_upper_bound": 20,
                 },
             ),
-            pairs=_wide,
+            pairs=_make_crowd_pairs,
             relations=(_ADD,),
             nan=False,
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     relation=_ADD,
                     where="docstring of CalculatePrivateContributionBoundsParams: calculation_eps "

@@ -11,7 +11,7 @@ def aggregate(data, trials, metrics, noise, epsilon, delta, **bounds):
     accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=delta)
     engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
     params = pipeline_dp.AggregateParams(
-        metrics=[_metric(one) for one in metrics],
+        metrics=[_get_pipeline_metric(one) for one in metrics],
         noise_kind=pipeline_dp.NoiseKind(noise),
         max_partitions_contributed=1,
         **bounds,
@@ -35,7 +35,7 @@ def aggregate_partitions(data, trials, noise, epsilon, delta, strategy, **bounds
         noise_kind=pipeline_dp.NoiseKind(noise),
         max_partitions_contributed=1,
         max_contributions_per_partition=1,
-        partition_selection_strategy=_strategy(strategy),
+        partition_selection_strategy=_get_selection_strategy(strategy),
         **bounds,
     )
     rows = _of_persons(data, trials)
@@ -52,7 +52,7 @@ def select_partitions(data, trials, epsilon, delta, strategy):
     accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=epsilon, total_delta=delta)
     engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
     params = pipeline_dp.SelectPartitionsParams(
-        max_partitions_contributed=1, partition_selection_strategy=_strategy(strategy)
+        max_partitions_contributed=1, partition_selection_strategy=_get_selection_strategy(strategy)
     )
     found = engine.select_partitions(_of_persons(data, trials), params, _EXTRACTORS)
     accountant.compute_budgets()
@@ -87,13 +87,13 @@ def _of_persons(data, trials):
     ]
 
 
-def _metric(name):
+def _get_pipeline_metric(name):
     if name.startswith("PERCENTILE"):
         return pipeline_dp.Metrics.PERCENTILE(float(name.split()[1]))
     return getattr(pipeline_dp.Metrics, name)
 
 
-def _strategy(name):
+def _get_selection_strategy(name):
     return getattr(pipeline_dp.PartitionSelectionStrategy, name)
 
 

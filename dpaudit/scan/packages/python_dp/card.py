@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
+from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
 _ADD, _REPLACE = "add-remove-record", "replace-record"
 _UNIT = {"lower_bound": 0.0, "upper_bound": 1.0}
@@ -11,15 +11,15 @@ _AWAY = {"lower_bound": 5.0, "upper_bound": 10.0}
 _FLOAT = {"epsilon": 1.0, "dtype": "float"}
 
 
-def _claim(what: str, delta: str | float = 0.0, relation: str = _ADD) -> Claimed:
+def _make_pydp_claim(what: str, delta: str | float = 0.0, relation: str = _ADD) -> PackageClaim:
     where = (
         f"documentation of pydp, {what}: differentially private with its epsilon and delta; "
         "Google's library bounds what adding or removing one user changes"
     )
-    return Claimed(epsilon="epsilon", delta=delta, relation=relation, where=where)
+    return PackageClaim(epsilon="epsilon", delta=delta, relation=relation, where=where)
 
 
-def _values(given: Parameters) -> tuple[Any, ...]:
+def _make_typed_datasets(given: Parameters) -> tuple[Any, ...]:
     low, high = given.get("lower_bound", 0.0), given.get("upper_bound", 1.0)
     number = int if given["dtype"] == "int" else float
     return tuple(
@@ -28,25 +28,27 @@ def _values(given: Parameters) -> tuple[Any, ...]:
     )
 
 
-def _limits(given: Parameters) -> Any:
+def _get_pydp_limits(given: Parameters) -> Any:
     return (given.get("lower_bound", 0.0), given.get("upper_bound", 1.0))
 
 
-def _algorithm(name: str, *settings: dict[str, Any], code: str = "algorithm") -> Subject:
+def _make_algorithm_subject(
+    name: str, *settings: dict[str, Any], code: str = "algorithm"
+) -> Subject:
     return Subject(
         name=f"algorithms.{name}" if code == "algorithm" else f"algorithms.{name} by entries",
         code=code,
         parameters=tuple({"name": name, **one} for one in settings),
-        datasets=_values,
-        bounds=_limits,
+        datasets=_make_typed_datasets,
+        bounds=_get_pydp_limits,
         relations=(_ADD,),
         nan=all(one["dtype"] == "float" for one in settings),
-        claims=(_claim(f"algorithms.laplacian.{name}"),),
+        claims=(_make_pydp_claim(f"algorithms.laplacian.{name}"),),
         trials=20_000,
     )
 
 
-def _moved(given: Parameters) -> tuple[MadePair, ...]:
+def _make_sensitivity_pairs(given: Parameters) -> tuple[MadePair, ...]:
     apart = given["sensitivity"]
     starts = (0, 2**53) if isinstance(apart, int) else (0.0,)
     return tuple(
@@ -60,23 +62,27 @@ def _moved(given: Parameters) -> tuple[MadePair, ...]:
     )
 
 
-def _mechanism(
+def _make_mechanism_subject(
     name: str, code: str, *settings: dict[str, Any], delta: str | float = 0.0
 ) -> Subject:
     return Subject(
         name=name,
         code=code,
         parameters=settings,
-        pairs=_moved,
+        pairs=_make_sensitivity_pairs,
         relations=(_REPLACE,),
         nan=False,
         additive=True,
-        claims=(_claim(f"{name}, for values as far apart as the sensitivity", delta, _REPLACE),),
+        claims=(
+            _make_pydp_claim(
+                f"{name}, for values as far apart as the sensitivity", delta, _REPLACE
+            ),
+        ),
         trials=20_000,
     )
 
 
-def _crowds(given: Parameters) -> tuple[MadePair, ...]:
+def _make_user_count_pairs(given: Parameters) -> tuple[MadePair, ...]:
     return tuple(
         MadePair(
             dataset=["a"] * count, neighbour=["a"] * (count - 1), relation=_ADD, edit="without one"
@@ -96,28 +102,30 @@ PACKAGE = Package(
     requirements=("numpy",),
     home="https://github.com/OpenMined/PyDP",
     subjects=(
-        _algorithm("Count", _FLOAT),
-        _algorithm("BoundedSum", _FLOAT | _UNIT, _FLOAT | _AWAY, _FLOAT | _ABOUT_ZERO),
-        _algorithm("BoundedMean", _FLOAT | _UNIT, _FLOAT | _AWAY),
-        _algorithm("BoundedVariance", _FLOAT | _UNIT, _FLOAT | _ABOUT_ZERO, _FLOAT | _AWAY),
-        _algorithm("BoundedStandardDeviation", _FLOAT | _ABOUT_ZERO),
-        _algorithm("Max", _FLOAT | _UNIT),
-        _algorithm("Min", _FLOAT | _UNIT),
-        _algorithm("Median", _FLOAT | _UNIT),
-        _algorithm("Percentile", _FLOAT | _UNIT | {"percentile": 0.9}),
-        _algorithm(
+        _make_algorithm_subject("Count", _FLOAT),
+        _make_algorithm_subject("BoundedSum", _FLOAT | _UNIT, _FLOAT | _AWAY, _FLOAT | _ABOUT_ZERO),
+        _make_algorithm_subject("BoundedMean", _FLOAT | _UNIT, _FLOAT | _AWAY),
+        _make_algorithm_subject(
+            "BoundedVariance", _FLOAT | _UNIT, _FLOAT | _ABOUT_ZERO, _FLOAT | _AWAY
+        ),
+        _make_algorithm_subject("BoundedStandardDeviation", _FLOAT | _ABOUT_ZERO),
+        _make_algorithm_subject("Max", _FLOAT | _UNIT),
+        _make_algorithm_subject("Min", _FLOAT | _UNIT),
+        _make_algorithm_subject("Median", _FLOAT | _UNIT),
+        _make_algorithm_subject("Percentile", _FLOAT | _UNIT | {"percentile": 0.9}),
+        _make_algorithm_subject(
             "BoundedSum",
             {"epsilon": 1.0, "dtype": "int", "lower_bound": 0, "upper_bound": 10},
             {"epsilon": 1.0, "dtype": "int", "lower_bound": -5, "upper_bound": 2},
             code="algorithm_by_entries",
         ),
-        _mechanism(
+        _make_mechanism_subject(
             "numerical_mechanisms.LaplaceMechanism",
             "numerical_mechanism",
             {"name": "LaplaceMechanism", **_NUMBERS},
             {"name": "LaplaceMechanism", "epsilon": 5.0, "sensitivity": 3.0},
         ),
-        _mechanism(
+        _make_mechanism_subject(
             "numerical_mechanisms.GaussianMechanism",
             "numerical_mechanism",
             {"name": "GaussianMechanism", "delta": 0.01, **_NUMBERS},
@@ -133,23 +141,23 @@ PACKAGE = Package(
                 {"strategy": "gaussian", **_SELECTED},
                 {"strategy": "laplace", "pre_threshold": 3, **_SELECTED},
             ),
-            pairs=_crowds,
+            pairs=_make_user_count_pairs,
             relations=(_ADD,),
             nan=False,
-            claims=(_claim("create_partition_strategy", "delta"),),
+            claims=(_make_pydp_claim("create_partition_strategy", "delta"),),
         ),
-        _mechanism(
+        _make_mechanism_subject(
             "ml.mechanisms.Geometric",
             "ml_geometric",
             {"epsilon": 1.0, "sensitivity": 1, "probability": 0.5},
         ),
-        _mechanism(
+        _make_mechanism_subject(
             "ml.mechanisms.GeometricTruncated",
             "ml_geometric_truncated",
             {"epsilon": 1.0, "sensitivity": 1, "probability": 0.5, "lower": -5, "upper": 5},
         ),
-        _mechanism("ml.mechanisms.Laplace", "ml_laplace", _NUMBERS),
-        _mechanism(
+        _make_mechanism_subject("ml.mechanisms.Laplace", "ml_laplace", _NUMBERS),
+        _make_mechanism_subject(
             "ml.mechanisms.LaplaceBoundedDomain",
             "ml_laplace_bounded_domain",
             {"lower": 0.0, "upper": 3.0, **_NUMBERS},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpaudit.extension.package import Claimed, MadePair, Package, Parameters, Subject
+from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
 _BY_ROW = {"row_privacy": True}
 _PUBLIC_GROUPS = {"row_privacy": True, "censor_dims": False}
@@ -39,7 +39,7 @@ _COUNTS_PERSONS = (_COUNT, _BY_CITY, _BY_AGE)  # by row, their count is that of 
 _NEWCOMERS = (("Oslo", 100), ("Oslo", 100_000), ("Bergen", 100), (None, 100))
 
 
-def _censored(given: Parameters) -> bool:
+def _is_table_censored(given: Parameters) -> bool:
     return bool(given["table"].get("censor_dims", True))
 
 
@@ -48,26 +48,28 @@ def _counts_persons(given: Parameters) -> bool:
     return given["sql"] == _KEYS or bool(by_row)
 
 
-def _columns(given: Parameters) -> int:
-    another = _censored(given) and not _counts_persons(given)
+def _count_noisy_columns(given: Parameters) -> int:
+    another = _is_table_censored(given) and not _counts_persons(given)
     return _NOISY[given["sql"]] + (1 if another else 0)
 
 
-def _epsilon(given: Parameters) -> float:
-    return float(given["epsilon"] * _columns(given))
+def _compute_query_epsilon(given: Parameters) -> float:
+    return float(given["epsilon"] * _count_noisy_columns(given))
 
 
-def _delta(given: Parameters) -> float:
+def _compute_query_delta(given: Parameters) -> float:
     """Return what `get_privacy_cost` says: half a delta, and one where persons are counted."""
-    counted = _censored(given) or _counts_persons(given)
+    counted = _is_table_censored(given) or _counts_persons(given)
     return float(given["delta"] * (1.5 if counted else 0.5))
 
 
 def _gaussian_delta(given: Parameters) -> float:
-    return float(given["delta"] * (_columns(given) + 0.5))
+    return float(given["delta"] * (_count_noisy_columns(given) + 0.5))
 
 
-def _setting(sql: str, table: dict[str, Any], columns: dict[str, Any], **more: Any) -> Parameters:
+def _make_query_setting(
+    sql: str, table: dict[str, Any], columns: dict[str, Any], **more: Any
+) -> Parameters:
     return {
         "epsilon": 1.0,
         "delta": 1e-5,
@@ -78,7 +80,7 @@ def _setting(sql: str, table: dict[str, Any], columns: dict[str, Any], **more: A
     }
 
 
-def _ages(given: Parameters) -> tuple[Any, ...]:
+def _make_age_datasets(given: Parameters) -> tuple[Any, ...]:
     upper = given["columns"]["age"].get("upper", 100)
     lower = given["columns"]["age"].get("lower", 0)
     return (
@@ -88,7 +90,7 @@ def _ages(given: Parameters) -> tuple[Any, ...]:
     )
 
 
-def _grouped(given: Parameters) -> tuple[Any, ...]:
+def _make_grouped_datasets(given: Parameters) -> tuple[Any, ...]:
     upper = given["columns"]["age"]["upper"]
     names = list(given["columns"])
 
@@ -105,7 +107,7 @@ def _grouped(given: Parameters) -> tuple[Any, ...]:
     )
 
 
-def _persons(given: Parameters) -> tuple[MadePair, ...]:
+def _make_newcomer_pairs(given: Parameters) -> tuple[MadePair, ...]:
     """Return persons with one row each, and one more, who is in a group or alone in one."""
     age = given["columns"]["age"]["upper"]
     rows = [{"id": number, "city": "Oslo", "age": age} for number in range(40)]
@@ -140,7 +142,9 @@ _COST = (
     "delta for dropping rare groups; the docstring of AdditiveNoiseMechanism: how much one "
     "individual, who is in the data or not, affects the output"
 )
-_CLAIM = Claimed(epsilon=_epsilon, delta=_delta, relation=_ADD[0], where=_COST)
+_CLAIM = PackageClaim(
+    epsilon=_compute_query_epsilon, delta=_compute_query_delta, relation=_ADD[0], where=_COST
+)
 _BEYOND = {"age": (-1000.0, 1_000_000.0)}  # Metadata.md: values are clamped to the column's bounds
 
 _QUERIES = (
@@ -149,11 +153,11 @@ _QUERIES = (
         code="query",
         claims=(_CLAIM,),
         parameters=(
-            _setting(_COUNT, _BY_ROW, _PLAIN),
-            _setting(_COUNT, _PUBLIC_GROUPS, _PLAIN),
-            _setting(_DISTINCT, _PUBLIC_GROUPS, _PLAIN),
+            _make_query_setting(_COUNT, _BY_ROW, _PLAIN),
+            _make_query_setting(_COUNT, _PUBLIC_GROUPS, _PLAIN),
+            _make_query_setting(_DISTINCT, _PUBLIC_GROUPS, _PLAIN),
         ),
-        datasets=_ages,
+        datasets=_make_age_datasets,
         bounds=_BEYOND,
         relations=_ADD,
         trials=200,
@@ -164,13 +168,13 @@ _QUERIES = (
         code="query",
         claims=(_CLAIM,),
         parameters=(
-            _setting(_SUM, _PUBLIC_GROUPS, _PLAIN),
-            _setting(_SUM, _BY_ROW, _PLAIN),
-            _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(lower=50, upper=60)),
-            _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(lower=-10, upper=-5)),
-            _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(type="float")),
+            _make_query_setting(_SUM, _PUBLIC_GROUPS, _PLAIN),
+            _make_query_setting(_SUM, _BY_ROW, _PLAIN),
+            _make_query_setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(lower=50, upper=60)),
+            _make_query_setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(lower=-10, upper=-5)),
+            _make_query_setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(type="float")),
         ),
-        datasets=_ages,
+        datasets=_make_age_datasets,
         bounds=_BEYOND,
         relations=_ADD,
         trials=200,
@@ -181,14 +185,14 @@ _QUERIES = (
         code="query",
         claims=(_CLAIM,),
         parameters=tuple(
-            _setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(**age))
+            _make_query_setting(_SUM, _PUBLIC_GROUPS, _columns_of_age(**age))
             for age in (
                 {"missing_value": 0},
                 {"type": "float", "missing_value": 50.0},
                 {"nullable": False},
             )
         ),
-        datasets=_ages,
+        datasets=_make_age_datasets,
         bounds=_BEYOND,
         relations=_ADD,
         trials=200,
@@ -199,10 +203,10 @@ _QUERIES = (
         code="query",
         claims=(_CLAIM,),
         parameters=(
-            _setting(_AVERAGE, _PUBLIC_GROUPS, _PLAIN),
-            _setting(_AVERAGE, _PUBLIC_GROUPS, _columns_of_age(missing_value=0)),
+            _make_query_setting(_AVERAGE, _PUBLIC_GROUPS, _PLAIN),
+            _make_query_setting(_AVERAGE, _PUBLIC_GROUPS, _columns_of_age(missing_value=0)),
         ),
-        datasets=_ages,
+        datasets=_make_age_datasets,
         bounds=_BEYOND,
         relations=_ADD,
         trials=200,
@@ -213,10 +217,10 @@ _QUERIES = (
         code="query",
         claims=(_CLAIM,),
         parameters=(
-            _setting(_VARIANCE, _PUBLIC_GROUPS, _PLAIN),
-            _setting(_VARIANCE, _PUBLIC_GROUPS, _columns_of_age(lower=-50, upper=10)),
+            _make_query_setting(_VARIANCE, _PUBLIC_GROUPS, _PLAIN),
+            _make_query_setting(_VARIANCE, _PUBLIC_GROUPS, _columns_of_age(lower=-50, upper=10)),
         ),
-        datasets=_ages,
+        datasets=_make_age_datasets,
         bounds=_BEYOND,
         relations=_ADD,
         trials=200,
@@ -227,10 +231,12 @@ _QUERIES = (
         code="query",
         claims=(_CLAIM,),
         parameters=(
-            _setting(_BY_CITY, _BY_ROW, _CITIES),
-            _setting(_BY_CITY, _PUBLIC_GROUPS, _CITIES),
+            _make_query_setting(_BY_CITY, _BY_ROW, _CITIES),
+            _make_query_setting(_BY_CITY, _PUBLIC_GROUPS, _CITIES),
         ),
-        datasets=lambda given: _grouped(given)[:-1] if _censored(given) else (),
+        datasets=lambda given: (
+            _make_grouped_datasets(given)[:-1] if _is_table_censored(given) else ()
+        ),
         pairs=_within_cities,
         bounds=_BEYOND,
         relations=_ADD,
@@ -241,8 +247,8 @@ _QUERIES = (
         name="GROUP BY a number",
         code="query",
         claims=(_CLAIM,),
-        parameters=(_setting(_BY_AGE, _BY_ROW, _PLAIN),),
-        datasets=lambda given: _grouped(given)[-1:],
+        parameters=(_make_query_setting(_BY_AGE, _BY_ROW, _PLAIN),),
+        datasets=lambda given: _make_grouped_datasets(given)[-1:],
         bounds=_BEYOND,
         relations=_ADD,
         trials=200,
@@ -253,10 +259,10 @@ _QUERIES = (
         code="query",
         claims=(_CLAIM,),
         parameters=(
-            _setting(_BY_CITY, {"max_ids": 1}, _PERSONS),
-            _setting(_KEYS, {"max_ids": 2}, _PERSONS),
+            _make_query_setting(_BY_CITY, {"max_ids": 1}, _PERSONS),
+            _make_query_setting(_KEYS, {"max_ids": 2}, _PERSONS),
         ),
-        pairs=_persons,
+        pairs=_make_newcomer_pairs,
         relations=_ADD,
         trials=200,
         about="counts and sums in groups where a column says whose a row is",
@@ -264,12 +270,16 @@ _QUERIES = (
     Subject(
         name="queries with Gaussian noise",
         code="query_gaussian",
-        claims=(Claimed(epsilon=_epsilon, delta=_gaussian_delta, relation=_ADD[0], where=_COST),),
-        parameters=(
-            _setting(_COUNT, _BY_ROW, _PLAIN),
-            _setting(_SUM, _PUBLIC_GROUPS, _PLAIN),
+        claims=(
+            PackageClaim(
+                epsilon=_compute_query_epsilon, delta=_gaussian_delta, relation=_ADD[0], where=_COST
+            ),
         ),
-        datasets=_ages,
+        parameters=(
+            _make_query_setting(_COUNT, _BY_ROW, _PLAIN),
+            _make_query_setting(_SUM, _PUBLIC_GROUPS, _PLAIN),
+        ),
+        datasets=_make_age_datasets,
         bounds=_BEYOND,
         relations=_ADD,
         trials=200,
@@ -282,7 +292,7 @@ _SESSIONS = (
         name="session within a budget",
         code="session",
         claims=(
-            Claimed(
+            PackageClaim(
                 epsilon="budget",
                 delta=lambda given: float(given["delta"] * (given["most"] + 0.5)),
                 relation=_ADD[0],
@@ -293,7 +303,7 @@ _SESSIONS = (
         ),
         parameters=tuple(
             {
-                **_setting(_COUNT, _BY_ROW, _PLAIN),
+                **_make_query_setting(_COUNT, _BY_ROW, _PLAIN),
                 "budget": 1.0,
                 "most": 5,
                 "postprocess": postprocess,
@@ -318,12 +328,12 @@ _SESSIONS = (
 _NUMBERS = ([0.5], [0.0, 1.0], [0.0] * 10 + [1.0] * 10)
 
 
-def _values(given: Parameters) -> tuple[Any, ...]:
+def _make_sql_datasets(given: Parameters) -> tuple[Any, ...]:
     lower, upper = given["lower"], given["upper"]
     return ([upper], [lower, upper], [lower] * 10 + [upper] * 10)
 
 
-def _within(given: Parameters) -> tuple[float, float]:
+def _get_sql_bounds(given: Parameters) -> tuple[float, float]:
     return given["lower"], given["upper"]
 
 
@@ -339,7 +349,7 @@ _MECHANISMS = (
     Subject(
         name="Laplace on a count",
         code="laplace_count",
-        claims=(Claimed(epsilon="epsilon", relation=_ADD[0], where=_LAPLACE),),
+        claims=(PackageClaim(epsilon="epsilon", relation=_ADD[0], where=_LAPLACE),),
         parameters=({"epsilon": 1.0}, {"epsilon": 0.01}, {"epsilon": 10.0}),
         datasets=_NUMBERS,
         relations=_ADD,
@@ -348,10 +358,10 @@ _MECHANISMS = (
     Subject(
         name="Laplace on a sum",
         code="laplace_sum",
-        claims=(Claimed(epsilon="epsilon", relation=_ADD[0], where=_LAPLACE),),
+        claims=(PackageClaim(epsilon="epsilon", relation=_ADD[0], where=_LAPLACE),),
         parameters=tuple({"epsilon": 1.0, **one} for one in _INTERVALS),
-        datasets=_values,
-        bounds=_within,
+        datasets=_make_sql_datasets,
+        bounds=_get_sql_bounds,
         relations=_ADD,
         nan=False,
         additive=True,
@@ -359,7 +369,7 @@ _MECHANISMS = (
     Subject(
         name="Gaussian on a count",
         code="gaussian_count",
-        claims=(Claimed(epsilon="epsilon", delta="delta", relation=_ADD[0], where=_GAUSSIAN),),
+        claims=(PackageClaim(epsilon="epsilon", delta="delta", relation=_ADD[0], where=_GAUSSIAN),),
         parameters=({"epsilon": 1.0, "delta": 1e-5}, {"epsilon": 4.0, "delta": 1e-5}),
         datasets=_NUMBERS,
         relations=_ADD,
@@ -368,10 +378,10 @@ _MECHANISMS = (
     Subject(
         name="Gaussian on a sum",
         code="gaussian_sum",
-        claims=(Claimed(epsilon="epsilon", delta="delta", relation=_ADD[0], where=_GAUSSIAN),),
+        claims=(PackageClaim(epsilon="epsilon", delta="delta", relation=_ADD[0], where=_GAUSSIAN),),
         parameters=tuple({"epsilon": 1.0, "delta": 1e-5, **one} for one in _INTERVALS[:3]),
-        datasets=_values,
-        bounds=_within,
+        datasets=_make_sql_datasets,
+        bounds=_get_sql_bounds,
         relations=_ADD,
         nan=False,
         additive=True,
@@ -380,7 +390,7 @@ _MECHANISMS = (
         name="approx_bounds",
         code="bounds",
         claims=(
-            Claimed(
+            PackageClaim(
                 epsilon="epsilon",
                 relation=_ADD[0],
                 where="docstring of approx_bounds: epsilon is the privacy budget to spend",

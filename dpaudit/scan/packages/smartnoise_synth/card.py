@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpaudit.extension.package import Claimed, Package, Parameters, Subject
+from dpaudit.extension.package import Package, PackageClaim, Parameters, Subject
 
 _TRANSFORMS = (
     "docs of SmartNoise Synth, Data Transforms: a TableTransformer implements a differentially "
@@ -16,22 +16,22 @@ _TWO_COLUMNS = [(number % 2, number // 2 % 2) for number in range(40)]
 _INTERVALS = ((0.0, 1.0), (-10.0, 10.0))
 
 
-def _within(given: Parameters) -> tuple[float, float]:
+def _get_synth_bounds(given: Parameters) -> tuple[float, float]:
     return given["lower"], given["upper"]
 
 
-def _points(given: Parameters) -> tuple[Any, ...]:
+def _make_point_datasets(given: Parameters) -> tuple[Any, ...]:
     low = tuple(low for low, _ in given["ranges"])
     high = tuple(high for _, high in given["ranges"])
     return ([low, high], [low] * 10 + [high] * 10, [low] * 20)
 
 
-def _transformer(name: str, code: str) -> Subject:
+def _make_transformer_subject(name: str, code: str) -> Subject:
     return Subject(
         name=name,
         code=code,
         claims=(
-            Claimed(
+            PackageClaim(
                 epsilon="epsilon",
                 where=_TRANSFORMS + f"docstring of {name}: epsilon is the privacy budget to use to "
                 "infer bounds",
@@ -54,13 +54,13 @@ PACKAGE = Package(
     requirements=("torch==2.13.0", "scikit-learn"),
     home="https://github.com/opendp/smartnoise-sdk",
     subjects=(
-        _transformer("MinMaxTransformer", "min_max"),
-        _transformer("BinTransformer", "bins"),
+        _make_transformer_subject("MinMaxTransformer", "min_max"),
+        _make_transformer_subject("BinTransformer", "bins"),
         Subject(
             name="StandardScaler",
             code="standard_scaler",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     where=_TRANSFORMS + "docstring of StandardScaler: some privacy budget is "
                     "always used to estimate the mean and variance; epsilon is the budget to use",
@@ -70,7 +70,7 @@ PACKAGE = Package(
                 {"epsilon": 1.0, "lower": lower, "upper": upper} for lower, upper in _INTERVALS
             ),
             datasets=lambda given: ([given["lower"]] * 10 + [given["upper"]] * 10,),
-            bounds=_within,
+            bounds=_get_synth_bounds,
             trials=100,
             about="mean and variance of a column with given bounds",
         ),
@@ -78,7 +78,7 @@ PACKAGE = Package(
             name="LabelTransformer",
             code="labels",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon=0.0,
                     where=_TRANSFORMS + "Declaring a TableTransformer: no privacy budget is used "
                     "by LabelTransformer, as odometer.spent is (0, 0)",
@@ -91,7 +91,9 @@ PACKAGE = Package(
         Subject(
             name="MWEMSynthesizer",
             code="mwem",
-            claims=(Claimed(epsilon="epsilon", where=_SYNTHESIS.format("MWEMSynthesizer", "")),),
+            claims=(
+                PackageClaim(epsilon="epsilon", where=_SYNTHESIS.format("MWEMSynthesizer", "")),
+            ),
             parameters=tuple(
                 {
                     "epsilon": 1.0,
@@ -104,7 +106,7 @@ PACKAGE = Package(
                 for iterations in (2, None)
             ),
             datasets=([1.0], [1.0, 3.0], [1.0, 3.0] * 5, [1.0, 3.0] * 10 + [9.0]),
-            bounds=_within,
+            bounds=_get_synth_bounds,
             nan=False,
             trials=100,
             about="synthetic rows of one column in bins that are given",
@@ -113,7 +115,7 @@ PACKAGE = Package(
             name="MSTSynthesizer",
             code="mst",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     delta="delta",
                     where=_SYNTHESIS.format("MSTSynthesizer", ", delta the privacy parameter"),
@@ -129,7 +131,7 @@ PACKAGE = Package(
             name="AIMSynthesizer",
             code="aim",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     delta="delta",
                     where=_SYNTHESIS.format("AIMSynthesizer", ", delta the privacy parameter"),
@@ -145,7 +147,7 @@ PACKAGE = Package(
             name="DPcovariance",
             code="covariance",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     relation="replace-record",
                     where="docstring of DPcovariance.make_covar_symmetric: a differentially "
@@ -162,7 +164,7 @@ PACKAGE = Package(
                     ((-5.0, 5.0), (100.0, 101.0)),
                 )
             ),
-            datasets=_points,
+            datasets=_make_point_datasets,
             bounds=lambda given: dict(enumerate(given["ranges"])),
             relations=("replace-record",),
             trials=400,

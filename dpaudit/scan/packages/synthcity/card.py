@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from dpaudit.extension.package import Claimed, MadePair, Package, Subject
+from dpaudit.extension.package import MadePair, Package, PackageClaim, Subject
 
 _WHERE = (
     "docstring of PATEGANPlugin: generating synthetic data with differential privacy guarantees; "
@@ -44,7 +44,7 @@ PACKAGE = Package(
             name="PATE-GAN, noisy labels",
             code="labels",
             claims=(
-                Claimed(
+                PackageClaim(
                     epsilon="epsilon",
                     delta="delta",
                     relation="replace-record",
@@ -67,7 +67,7 @@ PACKAGE = Package(
         Subject(
             name="PATE-GAN, the schema of its data",
             code="schema",
-            claims=(Claimed(epsilon="epsilon", delta="delta", where=_WHERE),),
+            claims=(PackageClaim(epsilon="epsilon", delta="delta", where=_WHERE),),
             parameters=({"epsilon": 1.0, "delta": 1 / (_FEW * math.sqrt(_FEW))},),
             pairs=_LARGEST,
             nan=False,

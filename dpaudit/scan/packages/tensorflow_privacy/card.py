@@ -7,28 +7,28 @@ or less.
 
 import math
 
-from dpaudit.extension.package import Claimed, Package, Parameters, Subject
+from dpaudit.extension.package import Package, PackageClaim, Parameters, Subject
 
 _RELATIONS = ("add-remove-record", "replace-record")  # what is claimed first
 
 
-def _mu(given: Parameters) -> float:
+def _compute_tensorflow_mu(given: Parameters) -> float:
     return 1 / float(given["noise_multiplier"])
 
 
 def _with_count(given: Parameters) -> float:
     """Return mu of a sum and of a count of sensitivity 1/2 beside it."""
     count = 1 / (2 * float(given["clipped_count_stddev"]))
-    return math.hypot(_mu(given), count)
+    return math.hypot(_compute_tensorflow_mu(given), count)
 
 
-_SUM = Claimed(
-    mu=_mu,
+_SUM = PackageClaim(
+    mu=_compute_tensorflow_mu,
     relation="add-remove-record",
     where="docstring of GaussianSumQuery: records are clipped to l2_norm_clip, and Gaussian noise "
     "of stddev is added to their sum; compute_dp_sgd_privacy takes their ratio, add or remove one",
 )
-_ADAPTIVE = Claimed(
+_ADAPTIVE = PackageClaim(
     mu=_with_count,
     relation="add-remove-record",
     where="docstring of QuantileAdaptiveClipSumQuery: the sum of records clipped to a norm that "

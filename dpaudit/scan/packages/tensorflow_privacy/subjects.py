@@ -7,7 +7,7 @@ tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
-def answer(query, data, seed):
+def run_noised_query(query, data, seed):
     tf.random.set_seed(seed)
     example = tf.zeros(2)
     state = query.initial_global_state()
@@ -21,7 +21,7 @@ def answer(query, data, seed):
 
 def gaussian_sum(data, rng, noise_multiplier, l2_norm_clip):
     query = gaussian_query.GaussianSumQuery(l2_norm_clip, noise_multiplier * l2_norm_clip)
-    return answer(query, data, int(rng.integers(2**31)))[0]
+    return run_noised_query(query, data, int(rng.integers(2**31)))[0]
 
 
 def adaptive_sum(data, rng, noise_multiplier, clipped_count_stddev, **options):
@@ -34,5 +34,5 @@ def adaptive_sum(data, rng, noise_multiplier, clipped_count_stddev, **options):
         expected_num_records=10.0,
         **options,
     )
-    total, state = answer(query, data, int(rng.integers(2**31)))
+    total, state = run_noised_query(query, data, int(rng.integers(2**31)))
     return {"sum": total, "clip": float(state.sum_state.l2_norm_clip)}

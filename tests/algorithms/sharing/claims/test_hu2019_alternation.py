@@ -8,15 +8,20 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from dpaudit.algorithms.sharing.claims.hu2019.alternation import BoundedRun, bounded
+from dpaudit.algorithms.sharing.claims.hu2019.alternation import (
+    BoundedRun,
+    make_settling_inequality,
+)
 from dpaudit.algorithms.sharing.claims.hu2019.convergence import CLAIM
-from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
+from dpaudit.algorithms.sharing.claims.hu2019.iterations import IterationSetting
 from dpaudit.algorithms.sharing.statements.hu2019.checks import exact_runs
-from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import bounded_models
+from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import (
+    make_bounded_models_problem,
+)
 from dpaudit.algorithms.sharing.verify.hu2019.convergence import recompute
 from dpaudit.errors import DataError, InvalidArgument
 
-THREE = Setting(
+THREE = IterationSetting(
     parties=3, features=1, samples=1, regulariser_weight=0.0, loss_weight=9.0, penalty=10.0
 )
 
@@ -32,7 +37,7 @@ def equal_columns(last=40, half_width=2.0, setting=THREE):
 
 
 def test_a_run_in_floats_is_that_in_exact_arithmetic():
-    states = exact_runs.run(bounded_models(), 12)[1:]
+    states = exact_runs.run(make_bounded_models_problem(), 12)[1:]
     for (x, z), exact in zip(equal_columns(12).states(), states, strict=True):
         assert x == pytest.approx([float(one) for one in exact.models])
         assert z == pytest.approx([float(one) for one in exact.prediction])
@@ -65,7 +70,7 @@ def test_the_margin_by_hand():
 def test_what_settles_is_not_refuted(run):
     """Nor is it by a step that has not got short yet: a hundred-millionth of one is allowed."""
     assert run.margin() < 1
-    assert not bounded(CLAIM, 1e-8, "").refuted_by(run)
+    assert not make_settling_inequality(CLAIM, 1e-8, "").refuted_by(run)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -11,25 +11,29 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.claims.hu2019 import convergence, equation42
-from dpaudit.algorithms.sharing.claims.hu2019.growth import linear_map, modes, stationarity
+from dpaudit.algorithms.sharing.claims.hu2019.growth import (
+    find_excited_modes,
+    linear_map,
+    stationarity,
+)
 from dpaudit.algorithms.sharing.claims.hu2019.horizon import (
     LAGRANGIAN,
     RESIDUAL,
     STEP,
-    constant,
+    compute_horizon_constant,
     last_lagrangian,
     last_step,
     least_residual,
-    settled,
+    make_horizon_inequality,
 )
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
-    Instance,
+    IterationInstance,
+    IterationSetting,
     Problems,
-    Setting,
-    iterate,
+    run_sharing_iterations,
     starting_point,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import lagrangian
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import compute_batched_lagrangian
 from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import CLAIM
 from dpaudit.algorithms.sharing.statements.hu2019.checks import exact_runs
 from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import equal_columns
@@ -47,7 +51,7 @@ PUBLISHED = {name: one.settings["parameters"] for name, one in CLAIM.published.i
 
 def drawn(rng, count=2, **setting):
     """Random problems and states, of blocks of any conditioning."""
-    one = Setting(**{"parties": 3, "penalty": 10.0, "loss_weight": 4.0} | setting)
+    one = IterationSetting(**{"parties": 3, "penalty": 10.0, "loss_weight": 4.0} | setting)
     shape = (count, one.parties, one.samples, one.features)
     problems = Problems(
         setting=one,
@@ -114,7 +118,7 @@ def test_what_grows_a_little_more_than_is_allowed_is_refuted(audited):
 @settings(max_examples=30, deadline=None)
 def test_the_linear_map_takes_steps_of_the_iterations_to_steps(parties, features, seed):
     problems, start = drawn(default_rng(seed), parties=parties, features=features)
-    points = iterate(problems, start, 3)
+    points = run_sharing_iterations(problems, start, 3)
     steps = [
         np.concatenate([(b.models - a.models).reshape(2, -1), b.prediction - a.prediction], axis=1)
         for a, b in pairwise(points[1:])
@@ -128,8 +132,8 @@ def test_the_linear_map_takes_steps_of_the_iterations_to_steps(parties, features
 def test_the_lagrangian_has_the_lower_bound_of_equation_20(loss, seed):
     problems, start = drawn(default_rng(seed), loss=loss)
     setting = problems.setting
-    for point in iterate(problems, start, 4)[1:]:
-        value, size = lagrangian(problems, point)
+    for point in run_sharing_iterations(problems, start, 4)[1:]:
+        value, size = compute_batched_lagrangian(problems, point)
         reached = setting.sample_loss.value(point.parts.sum(axis=1), problems.labels).sum(axis=1)
         objective = setting.loss_weight * reached
         objective += setting.regulariser_weight / 2 * (point.models**2).sum(axis=(1, 2))
@@ -139,17 +143,17 @@ def test_the_lagrangian_has_the_lower_bound_of_equation_20(loss, seed):
 
 def test_three_equal_columns_in_closed_form():
     """With one sample and no regulariser (S, z) obeys a map of two entries."""
-    setting = Setting(
+    setting = IterationSetting(
         parties=3, features=1, samples=1, regulariser_weight=0.0, loss_weight=9.0, penalty=10.0
     )
     problems = Problems(setting=setting, designs=np.ones((1, 3, 1, 1)), labels=np.ones((1, 1)))
     zero = starting_point(problems, *(np.zeros(s) for s in ((1, 3, 1), (1, 1), (1, 1))))
-    points = iterate(problems, zero, 60)
+    points = run_sharing_iterations(problems, zero, 60)
     eps = 0.9
     two = np.array([[-2.0, 3 * (1 - eps)], [-2 / (1 + eps), (eps + 3 * (1 - eps)) / (1 + eps)]])
     mode = np.linalg.eigvals(two).min()
-    assert modes(problems, *points[1:3])[0] == pytest.approx(mode, rel=1e-9)
-    values = [float(lagrangian(problems, point)[0][0]) for point in points[-2:]]
+    assert find_excited_modes(problems, *points[1:3])[0] == pytest.approx(mode, rel=1e-9)
+    values = [float(compute_batched_lagrangian(problems, point)[0][0]) for point in points[-2:]]
     assert values[1] / values[0] == pytest.approx(mode**2, rel=1e-6)
 
 
@@ -159,7 +163,7 @@ def test_steps_are_bounded_by_the_stationarity_measure():
     rho, c = problems.setting.penalty, problems.setting.loss_weight
     inverse = (1 / problems.moduli).max(axis=1)
     norms = np.sqrt(problems.largest).sum(axis=1)
-    for before, after in pairwise(iterate(problems, start, 5)[1:]):
+    for before, after in pairwise(run_sharing_iterations(problems, start, 5)[1:]):
         models = ((after.models - before.models) ** 2).sum(axis=(1, 2))
         centre = ((after.prediction - before.prediction) ** 2).sum(axis=1)
         root = np.sqrt(stationarity(problems, before))
@@ -170,13 +174,13 @@ def test_steps_are_bounded_by_the_stationarity_measure():
 
 def test_a_start_at_rest_has_no_growth():
     """At the minimiser nothing moves, whatever the eigenvalues are."""
-    setting = Setting(
+    setting = IterationSetting(
         parties=3, features=1, samples=1, regulariser_weight=0.0, loss_weight=9.0, penalty=10.0
     )
     problems = Problems(setting=setting, designs=np.ones((1, 3, 1, 1)), labels=np.ones((1, 1)))
     third = np.full((1, 3, 1), 1 / 3)
     start = starting_point(problems, third, np.ones((1, 1)), np.zeros((1, 1)))
-    _, first, second = iterate(problems, start, 2)
+    _, first, second = run_sharing_iterations(problems, start, 2)
     assert np.abs(np.linalg.eigvals(linear_map(problems)[0])).max() > 1.8
     assert np.abs(second.prediction - first.prediction).max() < 1e-12
 
@@ -241,7 +245,7 @@ def test_bad_input_is_named(audited):
 
 
 def run_of_equal_columns(last, parties=3):
-    setting = Setting(
+    setting = IterationSetting(
         parties=parties,
         features=1,
         samples=1,
@@ -253,7 +257,7 @@ def run_of_equal_columns(last, parties=3):
         setting=setting, designs=np.ones((1, parties, 1, 1)), labels=np.ones((1, 1))
     )
     zero = starting_point(problems, *(np.zeros(s) for s in ((1, parties, 1), (1, 1), (1, 1))))
-    return problems, iterate(problems, zero, last)[1:]
+    return problems, run_sharing_iterations(problems, zero, last)[1:]
 
 
 def test_the_numbers_of_a_run_by_hand():
@@ -261,13 +265,15 @@ def test_the_numbers_of_a_run_by_hand():
     problems, points = run_of_equal_columns(12)
     exact = equal_columns(3, 10, 9)
     states = exact_runs.run(exact, 12)[1:]
-    values = [exact_runs.lagrangian(exact, state) for state in states]
+    values = [exact_runs.compute_exact_lagrangian(exact, state) for state in states]
     assert last_lagrangian(problems, points) == pytest.approx(float(values[-1] / values[0]))
-    (_, first, _), (_, last, _) = (exact_runs.steps(*pair) for pair in (states[:2], states[-2:]))
+    (_, first, _), (_, last, _) = (
+        exact_runs.compute_squared_steps(*pair) for pair in (states[:2], states[-2:])
+    )
     assert last_step(problems, points) == pytest.approx(float(last / first) ** 0.5)
     c = first_constant(exact) / second_constant(exact)
-    assert constant(problems) == pytest.approx(float(c))
-    least = min(exact_runs.residual(exact, state) for state in states)
+    assert compute_horizon_constant(problems) == pytest.approx(float(c))
+    least = min(exact_runs.compute_exact_residual(exact, state) for state in states)
     assert least_residual(problems, points) == pytest.approx(float(12 * least / (c * values[0])))
 
 
@@ -278,8 +284,8 @@ def test_equation_38_holds_with_the_constant(parties, features, seed):
     problems, start = drawn(default_rng(seed), count=1, parties=parties, features=features)
     setting, rho = problems.setting, problems.setting.penalty
     second = min(problems.moduli[0].sum() / 2, setting.modulus / 2 - setting.smoothness**2 / rho)
-    first = constant(problems) * second
-    for before, after in pairwise(iterate(problems, start, 5)[1:]):
+    first = compute_horizon_constant(problems) * second
+    for before, after in pairwise(run_sharing_iterations(problems, start, 5)[1:]):
         models = ((after.models - before.models) ** 2).sum()
         squares = models + ((after.prediction - before.prediction) ** 2).sum()
         assert stationarity(problems, before)[0] <= first * squares * (1 + 1e-6) + 1e-9
@@ -289,7 +295,7 @@ def test_a_finite_run_that_does_not_grow_for_ever_refutes_nothing():
     """Two parties from afar: a number above what is allowed, and no growth."""
     problems, points = run_of_equal_columns(3, parties=2)
     assert last_step(problems, points) > 0.5
-    instance = Instance(
+    instance = IterationInstance(
         setting=problems.setting,
         designs=problems.designs[0],
         labels=problems.labels[0],
@@ -299,7 +305,7 @@ def test_a_finite_run_that_does_not_grow_for_ever_refutes_nothing():
         iteration=2,
     )
     for horizon in (LAGRANGIAN, STEP, RESIDUAL):
-        claim = settled(CLAIM, horizon, 3, 1e-6, "")
+        claim = make_horizon_inequality(CLAIM, horizon, 3, 1e-6, "")
         assert horizon.value(problems, points) > 1e-6
         assert not claim.refuted_by(instance)
 

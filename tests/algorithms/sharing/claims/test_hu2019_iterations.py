@@ -8,30 +8,42 @@ from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES, sample_loss
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2019.dual_step import dual_step
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    IterationSetting,
     Problems,
-    Setting,
-    conditions,
-    iterate,
+    compute_problem_conditions,
+    run_sharing_iterations,
     starting_point,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import decrease, lagrangian
-from dpaudit.algorithms.sharing.claims.hu2019.search import Window, space
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import LOSSES, Problem, State, advanced
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import lagrangian as exact_lagrangian
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import (
+    compute_batched_lagrangian,
+    make_decrease_measure,
+)
+from dpaudit.algorithms.sharing.claims.hu2019.search import Window, build_lemma_space
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
+    LOSSES,
+    CertificateProblem,
+    CertificateState,
+    run_sharing_iteration,
+)
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
+    compute_lagrangian_real as exact_lagrangian,
+)
 from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.verification.reals import Matrix, Real, largest, precision, vector
 
 SETTINGS = [
-    Setting(parties=3, features=2, samples=4, penalty=10.0, regulariser_weight=0.3, loss=loss)
+    IterationSetting(
+        parties=3, features=2, samples=4, penalty=10.0, regulariser_weight=0.3, loss=loss
+    )
     for loss in SAMPLE_LOSSES
 ]
 
 
 def drawn(setting, seed=0, count=5):
     window = Window(any_start=True)
-    searched = space(setting, dual_step, window)
+    searched = build_lemma_space(setting, dual_step, window)
     batch, _ = searched.evaluate(searched.start(count, default_rng(seed)))
     problems = Problems(setting=setting, designs=batch["designs"], labels=batch["labels"])
     start = starting_point(problems, batch["models"], batch["prediction"], batch["dual"])
@@ -44,7 +56,7 @@ def test_iterations_are_those_of_the_algorithm(setting):
     zero = starting_point(
         problems, *(np.zeros_like(a) for a in (start.models, start.prediction, start.dual))
     )
-    points = iterate(problems, zero, 4)
+    points = run_sharing_iterations(problems, zero, 4)
     for b in range(len(problems.labels)):
         data = Dataset(np.concatenate(list(problems.designs[b]), axis=1), problems.labels[b])
         algorithm = SharingADMM(
@@ -64,11 +76,11 @@ def test_iterations_are_those_of_the_algorithm(setting):
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.loss)
 def test_iterations_and_lagrangians_agree_with_enclosures(setting):
     problems, start = drawn(setting, seed=1, count=2)
-    points = iterate(problems, start, 3)
-    values = [lagrangian(problems, point)[0] for point in points]
+    points = run_sharing_iterations(problems, start, 3)
+    values = [compute_batched_lagrangian(problems, point)[0] for point in points]
     for b in range(2):
         with precision(60):
-            problem = Problem(
+            problem = CertificateProblem(
                 loss=LOSSES[setting.loss],
                 weight=Real(1),
                 rho=Real(setting.penalty),
@@ -76,7 +88,7 @@ def test_iterations_and_lagrangians_agree_with_enclosures(setting):
                 designs=[Matrix(design.tolist()) for design in problems.designs[b]],
                 labels=[Real(label) for label in problems.labels[b].tolist()],
             )
-            state = State(
+            state = CertificateState(
                 models=[vector(model.tolist()) for model in start.models[b]],
                 prediction=vector(start.prediction[b].tolist()),
                 dual=vector(start.dual[b].tolist()),
@@ -85,7 +97,7 @@ def test_iterations_and_lagrangians_agree_with_enclosures(setting):
                 assert float(exact_lagrangian(problem, state)) == pytest.approx(value[b], rel=1e-10)
                 exact = [float(z) for z in state.prediction.entries()]
                 assert point.prediction[b] == pytest.approx(exact, abs=1e-10)
-                state = advanced(problem, state)
+                state = run_sharing_iteration(problem, state)
             assert float(largest(problem.moduli)) == pytest.approx(
                 problems.moduli[b].max(), rel=1e-12
             )
@@ -105,11 +117,11 @@ def test_losses_of_the_verifier_are_those_of_the_algorithm(name):
 
 
 HARD = [
-    Setting(features=3, penalty=2.01, regulariser_weight=0.0),
-    Setting(features=3, penalty=1.1, regulariser_weight=0.05),
-    Setting(features=1, samples=1, penalty=2.0, regulariser_weight=0.0),
-    Setting(features=4, samples=4, penalty=100.0, regulariser_weight=0.0, loss="sigmoid"),
-    Setting(features=2, penalty=0.4, regulariser_weight=5.0, loss="logistic"),
+    IterationSetting(features=3, penalty=2.01, regulariser_weight=0.0),
+    IterationSetting(features=3, penalty=1.1, regulariser_weight=0.05),
+    IterationSetting(features=1, samples=1, penalty=2.0, regulariser_weight=0.0),
+    IterationSetting(features=4, samples=4, penalty=100.0, regulariser_weight=0.0, loss="sigmoid"),
+    IterationSetting(features=2, penalty=0.4, regulariser_weight=5.0, loss="logistic"),
 ]
 
 
@@ -117,12 +129,14 @@ HARD = [
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_search_stays_inside_assumption_1(setting, seed):
     rng = default_rng(seed)
-    searched = space(setting, decrease("published"), Window(any_start=True))
+    searched = build_lemma_space(
+        setting, make_decrease_measure("published"), Window(any_start=True)
+    )
     batch, _ = searched.evaluate(searched.start(20, rng))
     for _ in range(10):
         batch, _ = searched.evaluate(searched.move(batch, np.full(20, 0.5), rng))
         problems = Problems(setting=setting, designs=batch["designs"], labels=batch["labels"])
-        assert [c.name for c in conditions(problems) if not c.holds] == []
+        assert [c.name for c in compute_problem_conditions(problems) if not c.holds] == []
 
 
 @pytest.mark.parametrize(
@@ -140,4 +154,4 @@ def test_the_search_stays_inside_assumption_1(setting, seed):
 )
 def test_settings_outside_assumption_1_are_refused(changed, named):
     with pytest.raises(InvalidArgument, match=named):
-        Setting(**changed)
+        IterationSetting(**changed)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.sharing.claims.hu2019.lemma1 import CLAIM
-from dpaudit.algorithms.sharing.claims.hu2020.update import Setting, modulus
+from dpaudit.algorithms.sharing.claims.hu2020.update import UpdateSetting, compute_design_modulus
 from dpaudit.algorithms.sharing.verify.hu2019.lemma1 import recompute
 from dpaudit.errors import InvalidArgument
 
@@ -41,9 +41,9 @@ def test_the_certificate_of_a_flatter_design_is_refused(audited, plain, judged, 
 
 def test_the_modulus_is_that_of_the_objective():
     rng = np.random.default_rng(0)
-    setting = Setting(features=3, samples=6, penalty=7.0, regulariser_weight=0.3)
+    setting = UpdateSetting(features=3, samples=6, penalty=7.0, regulariser_weight=0.3)
     design = rng.normal(size=(6, 3))
-    twice, found = modulus(setting, design)
+    twice, found = compute_design_modulus(setting, design)
     hessian = 0.3 * np.eye(3) + 7.0 * design.T @ design
     assert found == pytest.approx(min(np.linalg.eigvalsh(hessian)))
     assert twice == pytest.approx(2 * np.linalg.norm(design, 2) ** 2)

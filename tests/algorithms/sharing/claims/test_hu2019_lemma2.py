@@ -9,19 +9,22 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 from dpaudit.algorithms.problems.sample_losses import SAMPLE_LOSSES
-from dpaudit.algorithms.sharing.claims.hu2019.dual_step import dual_step, identity
+from dpaudit.algorithms.sharing.claims.hu2019.dual_step import (
+    compute_dual_identity_sides,
+    dual_step,
+)
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    IterationSetting,
     Problems,
-    Setting,
-    iterate,
-    slopes,
+    compute_loss_slopes,
+    run_sharing_iterations,
     starting_point,
 )
 from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import CLAIM, Lemma2Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma2 import recompute
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import exceeds
 from dpaudit.verification import Document
@@ -32,7 +35,7 @@ FIRST = CLAIM.published["first-iteration"].settings["parameters"]
 
 def audited(budget=3_000, seed=0, **parameters):
     asked = Settings(trials=budget, seed=seed, parameters=parameters)
-    case = CLAIM.prepare(asked, parsed_parameters(Lemma2Parameters, asked.parameters))
+    case = CLAIM.prepare(asked, parse_parameters(Lemma2Parameters, asked.parameters))
     return run_case(case, asked, statement=CLAIM, rerun="rerun")
 
 
@@ -115,7 +118,7 @@ def test_half_the_bound_is_refuted_for_every_loss(loss):
 
 def test_a_broken_update_is_caught_by_both_parts():
     """A dual step with 1.001 rho in place of rho, as a slip in (8) would make it."""
-    setting = Setting(parties=2)
+    setting = IterationSetting(parties=2)
     rng = default_rng(0)
     problems = Problems(
         setting=setting,
@@ -123,10 +126,10 @@ def test_a_broken_update_is_caught_by_both_parts():
         labels=np.ones((4, 4)),
     )
     zero = starting_point(problems, np.zeros((4, 2, 2)), np.zeros((4, 4)), np.zeros((4, 4)))
-    _, first, second = iterate(problems, zero, 2)
+    _, first, second = run_sharing_iterations(problems, zero, 2)
     wrong = dataclasses.replace(second, dual=second.dual + 1e-3 * (second.dual - first.dual))
-    assert not exceeds(identity(problems, first, second).ratio.max())
-    assert exceeds(identity(problems, first, wrong).ratio.min())
+    assert not exceeds(compute_dual_identity_sides(problems, first, second).ratio.max())
+    assert exceeds(compute_dual_identity_sides(problems, first, wrong).ratio.min())
     assert exceeds(dual_step(problems, first, wrong).ratio.min())
 
 
@@ -134,14 +137,16 @@ def test_a_broken_update_is_caught_by_both_parts():
 @settings(max_examples=40, deadline=None)
 def test_both_parts_by_their_definition(loss, parties, seed):
     rng = default_rng(seed)
-    setting = Setting(parties=parties, penalty=float(rng.uniform(2.5, 50)), loss=loss)
+    setting = IterationSetting(parties=parties, penalty=float(rng.uniform(2.5, 50)), loss=loss)
     designs = np.linalg.qr(rng.standard_normal((3, parties, 4, 2)))[0]
     labels = rng.choice([-1.0, 1.0], size=(3, 4))
     problems = Problems(setting=setting, designs=designs, labels=labels)
     state = (rng.standard_normal(shape) for shape in ((3, parties, 2), (3, 4), (3, 4)))
-    _, first, second = iterate(problems, starting_point(problems, *state), 2)
+    _, first, second = run_sharing_iterations(problems, starting_point(problems, *state), 2)
     for point in (first, second):
-        assert point.dual == pytest.approx(slopes(problems, point.prediction), abs=1e-9)
+        assert point.dual == pytest.approx(
+            compute_loss_slopes(problems, point.prediction), abs=1e-9
+        )
     steps = [
         np.linalg.norm(b - a, axis=1)
         for a, b in zip(
@@ -249,5 +254,5 @@ def test_another_kind_of_certificate_is_refused(genuine):
 def test_bad_input_is_named(asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
         CLAIM.prepare(
-            Settings(**asked), parsed_parameters(Lemma2Parameters, asked.get("parameters", {}))
+            Settings(**asked), parse_parameters(Lemma2Parameters, asked.get("parameters", {}))
         ).attain(100, default_rng(0))

@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dpaudit.algorithms.sharing.claims.hu2019.lemma3 import CLAIM, Steps, sides
+from dpaudit.algorithms.sharing.claims.hu2019.lemma3 import (
+    CLAIM,
+    IterationVectors,
+    compute_lemma3_sides,
+)
 from dpaudit.algorithms.sharing.verify.hu2019.lemma3 import recompute
 from dpaudit.errors import DataError
 
@@ -53,7 +57,7 @@ def test_both_sides_are_those_of_the_proof(data, parties, dimension):
     entries = st.integers(-50, 50).map(float)
     before, after = (data.draw(arrays(float, (parties, dimension), elements=entries)) for _ in "xy")
     z = data.draw(arrays(float, dimension, elements=entries))
-    left, right = sides(Steps(before=before, after=after, z=z))
+    left, right = compute_lemma3_sides(IterationVectors(before=before, after=after, z=z))
     moved = after - before
     assert left == np.sum(moved.sum(axis=0) ** 2) - right
     assert left <= (parties - 1) * right

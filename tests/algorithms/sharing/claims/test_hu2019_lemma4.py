@@ -9,17 +9,21 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    IterationSetting,
     Problems,
-    Setting,
-    iterate,
+    run_sharing_iterations,
     starting_point,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import allowance, decrease, terms_of
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import (
+    get_lemma4_allowance,
+    make_decrease_measure,
+    terms_of,
+)
 from dpaudit.algorithms.sharing.claims.hu2019.lemma4 import CLAIM, Lemma4Parameters
 from dpaudit.algorithms.sharing.verify.hu2019.lemma4 import recompute
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.extension.parameters import parsed_parameters
+from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.verification import Document
 from dpaudit.verification.reals import precision
@@ -29,7 +33,7 @@ VARIANTS = {"default": {}} | {n: o.settings["parameters"] for n, o in CLAIM.publ
 
 def audited(budget=2_000, seed=0, **parameters):
     asked = Settings(trials=budget, seed=seed, parameters=parameters)
-    case = CLAIM.prepare(asked, parsed_parameters(Lemma4Parameters, asked.parameters))
+    case = CLAIM.prepare(asked, parse_parameters(Lemma4Parameters, asked.parameters))
     return run_case(case, asked, statement=CLAIM, rerun="rerun")
 
 
@@ -55,7 +59,7 @@ def checked(document):
 
 def same_blocks(parties, penalty, weight=1.0, count=1):
     """One sample, one column of 1 for every party, no regulariser; from zero."""
-    setting = Setting(
+    setting = IterationSetting(
         parties=parties,
         features=1,
         samples=1,
@@ -143,10 +147,10 @@ def test_equal_blocks_in_closed_form(parties, penalty, weight):
     parallel, dual = parties * x2**2, c**2 / rho * (z2 - z1) ** 2
     expected = (rho / 2 * (parties - 1) * parallel + dual) / (parallel + dual)
     problems, zero = same_blocks(parties, penalty, weight)
-    _, first, second = iterate(problems, zero, 2)
-    ratio = decrease("published")(problems, first, second).ratio[0]
+    _, first, second = run_sharing_iterations(problems, zero, 2)
+    ratio = make_decrease_measure("published")(problems, first, second).ratio[0]
     assert ratio == pytest.approx(expected, rel=1e-10)
-    attained = decrease("corrected")(problems, first, second).ratio[0]
+    attained = make_decrease_measure("corrected")(problems, first, second).ratio[0]
     assert attained == pytest.approx(1.0, rel=1e-10)
     assert (ratio > 1 + 1e-9) == ((parties - 1) * penalty > 2)
 
@@ -217,12 +221,12 @@ def test_half_the_corrected_allowance_is_refuted(parties):
 def test_the_proof_step_by_step(loss, parties, seed):
     """The exact cost of the parallel updates, and its bound; blocks of any conditioning."""
     rng = default_rng(seed)
-    setting = Setting(parties=parties, penalty=float(rng.uniform(2.5, 40)), loss=loss)
+    setting = IterationSetting(parties=parties, penalty=float(rng.uniform(2.5, 40)), loss=loss)
     designs = rng.standard_normal((2, parties, 4, 2)) * rng.uniform(0.1, 1, (2, parties, 1, 1))
     labels = rng.choice([-1.0, 1.0], size=(2, 4))
     problems = Problems(setting=setting, designs=designs, labels=labels)
     state = (rng.standard_normal(shape) for shape in ((2, parties, 2), (2, 4), (2, 4)))
-    _, first, second = iterate(problems, starting_point(problems, *state), 2)
+    _, first, second = run_sharing_iterations(problems, starting_point(problems, *state), 2)
     terms, moved = terms_of(problems, first, second), second.parts - first.parts
     joint = (moved.sum(axis=1) ** 2).sum(axis=1) - (moved**2).sum(axis=(1, 2))
     rounding = 1e-11 * terms.size
@@ -236,14 +240,14 @@ def test_the_proof_step_by_step(loss, parties, seed):
 def test_quadratics_change_the_lagrangian_as_the_proof_says_exactly():
     """For the squared loss every step but the eigenvalues' is an equality."""
     rng = default_rng(0)
-    setting = Setting(parties=4, regulariser_weight=0.5)
+    setting = IterationSetting(parties=4, regulariser_weight=0.5)
     problems = Problems(
         setting=setting,
         designs=rng.standard_normal((5, 4, 4, 2)),
         labels=rng.choice([-1.0, 1.0], size=(5, 4)),
     )
     state = (rng.standard_normal(shape) for shape in ((5, 4, 2), (5, 4), (5, 4)))
-    _, first, second = iterate(problems, starting_point(problems, *state), 2)
+    _, first, second = run_sharing_iterations(problems, starting_point(problems, *state), 2)
     u, dx = second.parts - first.parts, second.models - first.models
     dz, dy = second.prediction - first.prediction, second.dual - first.dual
     rho, c = setting.penalty, setting.loss_weight
@@ -265,7 +269,7 @@ def test_lemma_3_fails_from_three_equal_blocks_on():
 def test_the_iterations_may_diverge_under_assumption_1():
     problems, zero = same_blocks(3, 10.0, weight=9.0)
     assert all(c.holds for c in problems.setting.conditions())
-    points = iterate(problems, zero, 40)
+    points = run_sharing_iterations(problems, zero, 40)
     last = [point.parts[0].sum() for point in points[-2:]]
     eps = 9.0 / 10.0
     system = np.array([[-2.0, 3 * (1 - eps)], [-2 / (1 + eps), (eps + 3 * (1 - eps)) / (1 + eps)]])
@@ -275,8 +279,10 @@ def test_the_iterations_may_diverge_under_assumption_1():
 
 
 def test_the_allowance_is_what_the_docstring_says():
-    setting = Setting(parties=3, penalty=4.0)
-    assert [allowance(setting, v) for v in ("published", "with-penalty", "corrected")] == [1, 2, 4]
+    setting = IterationSetting(parties=3, penalty=4.0)
+    assert [
+        get_lemma4_allowance(setting, v) for v in ("published", "with-penalty", "corrected")
+    ] == [1, 2, 4]
 
 
 # The certificate
@@ -402,5 +408,5 @@ def test_one_seed_gives_one_result():
 def test_bad_input_is_named(asked, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
         CLAIM.prepare(
-            Settings(**asked), parsed_parameters(Lemma4Parameters, asked.get("parameters", {}))
+            Settings(**asked), parse_parameters(Lemma4Parameters, asked.get("parameters", {}))
         ).attain(100, default_rng(0))

@@ -10,7 +10,7 @@ from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.assumption1 import CLAIM, Assumption1Parameters
-from dpaudit.algorithms.sharing.claims.hu2020.norms import log_exceeding, measured_norms
+from dpaudit.algorithms.sharing.claims.hu2020.norms import log_exceeding, measure_variable_norms
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.verify.hu2020.assumption1 import recompute
 from dpaudit.algorithms.sharing.vertical import Risk
@@ -109,7 +109,7 @@ def test_norms_exceed_at_least_as_often_as_proved(kind, scaling):
     )
     runs = 4_000
     for bound in (1.0, 2.0, 4.0):
-        norms = measured_norms(algorithm, data, runs, bound, rng)
+        norms = measure_variable_norms(algorithm, data, runs, bound, rng)
         seen = norms.exceeding.max(axis=0) / runs
         proved = math.exp(log_exceeding(algorithm, data, bound))
         assert (seen >= proved - 4 * math.sqrt(proved / runs)).all()
@@ -119,7 +119,7 @@ def test_the_dual_is_a_slope_of_the_loss():
     data = breast_cancer()
     parameters = Assumption1Parameters(iterations=5)
     algorithm = parameters.algorithm(Settings(), data)
-    norms = measured_norms(algorithm, data, 3, 1.0, default_rng(0))
+    norms = measure_variable_norms(algorithm, data, 3, 1.0, default_rng(0))
     assert norms.largest[2].max() <= math.sqrt(len(data.labels))
 
 

@@ -16,7 +16,7 @@ import dpaudit.extension.registry as registry
 import dpaudit.verification.judge as judge
 from dpaudit.algorithms.sharing.claims.hu2020.composition import (
     Composition,
-    claimed_epsilon,
+    compute_claimed_epsilon,
     optimal_epsilon,
 )
 from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import CLAIM
@@ -116,7 +116,7 @@ def test_two_ways_to_the_optimal_epsilon_agree(epsilon, log_delta, count, log_sl
     (found,) = optimal_epsilon(*(np.array([number]) for number in numbers))
     assert found == pytest.approx(one.optimal, rel=1e-8, abs=1e-9)
     assert one.optimal <= one.claimed
-    claimed = claimed_epsilon(*(np.array(number) for number in (epsilon, count, one.slack)))
+    claimed = compute_claimed_epsilon(*(np.array(number) for number in (epsilon, count, one.slack)))
     assert claimed == pytest.approx(one.claimed, rel=1e-12)
 
 

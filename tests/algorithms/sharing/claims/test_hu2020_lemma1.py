@@ -11,19 +11,19 @@ from numpy.random import default_rng
 from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import CLAIM, UpdateParameters
 from dpaudit.algorithms.sharing.claims.hu2020.search import (
     Small,
+    build_update_space,
+    draw_small_update,
     instance_of,
     small_claim,
-    smalls,
-    space,
 )
 from dpaudit.algorithms.sharing.claims.hu2020.update import (
-    Setting,
-    corrected_bound,
-    direction,
-    lemma1,
+    UpdateSetting,
+    compute_corrected_lemma1_bound,
+    compute_published_lemma1_bound,
+    compute_update_direction,
     local_model,
+    make_lemma1_sensitivity,
     movement,
-    published_bound,
 )
 from dpaudit.auditing import audit_case, audit_claim, run_claim
 from dpaudit.errors import InvalidArgument
@@ -39,16 +39,20 @@ WANTED = {8: 1.5, 16: 3.0, 32: 6.0}
 
 
 def searched(setting, budget, seed=0, claimed=None):
-    return maximise(space(setting, claimed or published_bound(setting)), budget, default_rng(seed))
+    return maximise(
+        build_update_space(setting, claimed or compute_published_lemma1_bound(setting)),
+        budget,
+        default_rng(seed),
+    )
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("features", WANTED)
 def test_the_search_refutes_the_published_bound(features, seed):
-    setting = Setting(features=features, samples=2 * features)
+    setting = UpdateSetting(features=features, samples=2 * features)
     found = searched(setting, BUDGET, seed)
-    instance, lemma = instance_of(found.instance), lemma1(setting)
+    instance, lemma = instance_of(found.instance), make_lemma1_sensitivity(setting)
     assert found.evaluations == BUDGET
     assert lemma.broken(instance) == ()
     assert lemma.refuted_by(instance)
@@ -58,7 +62,7 @@ def test_the_search_refutes_the_published_bound(features, seed):
 
 
 def test_neighbours_found_differ_by_signs_of_one_column():
-    instance = instance_of(searched(Setting(features=8, samples=16), 500).instance)
+    instance = instance_of(searched(UpdateSetting(features=8, samples=16), 500).instance)
     differs = instance.design != instance.neighbour
     assert differs.any()
     assert not differs[:, 1:].any()
@@ -66,25 +70,27 @@ def test_neighbours_found_differ_by_signs_of_one_column():
 
 
 def survives(setting, budget):
-    found = searched(setting, budget, claimed=corrected_bound(setting))
+    found = searched(setting, budget, claimed=compute_corrected_lemma1_bound(setting))
     assert not exceeds(found.ratio)
     return found.ratio
 
 
 @pytest.mark.parametrize("features", WANTED)
 def test_the_corrected_bound_survives_and_is_close(features):
-    assert survives(Setting(features=features, samples=2 * features), 2 * BUDGET) > 0.6
+    assert survives(UpdateSetting(features=features, samples=2 * features), 2 * BUDGET) > 0.6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("features", WANTED)
 def test_the_corrected_bound_survives_ten_times_the_default_budget(features):
     budget = 10 * UpdateParameters().budget
-    assert survives(Setting(features=features, samples=2 * features), budget) > 0.8
+    assert survives(UpdateSetting(features=features, samples=2 * features), budget) > 0.8
 
 
 VARIANTS = [
-    Setting(features=d, samples=n, penalty=rho, regulariser_weight=lam, bound=b1, parties=parties)
+    UpdateSetting(
+        features=d, samples=n, penalty=rho, regulariser_weight=lam, bound=b1, parties=parties
+    )
     for d, n in ((2, 3), (8, 16))
     for rho, lam in ((10.0, 1e-3), (0.1, 1e-3), (1.0, 1.0))
     for b1, parties in ((1.0, 1), (0.01, 1), (1.0, 3), (50.0, 2))
@@ -95,7 +101,7 @@ VARIANTS = [
 @pytest.mark.parametrize("factor", [1.0, 2.0])
 def test_true_variants_are_not_refuted(setting, factor):
     instance = instance_of(searched(setting, 300).instance)
-    lemma = lemma1(setting)
+    lemma = make_lemma1_sensitivity(setting)
     true = dataclasses.replace(lemma, claimed=factor * lemma.proved)
     assert lemma.broken(instance) == ()
     assert not true.refuted_by(instance)
@@ -111,12 +117,14 @@ def test_true_variants_are_not_refuted(setting, factor):
 @settings(max_examples=60, deadline=None)
 def test_the_proof_step_by_step(features, samples, penalty, weight, seed):
     """Stationarity, and u = D x in the ball over the segment from 0 to w = -v/rho."""
-    setting = Setting(
+    setting = UpdateSetting(
         features=features, samples=samples, penalty=penalty, regulariser_weight=weight
     )
-    batch, _ = space(setting, 1.0).evaluate(space(setting, 1.0).start(1, default_rng(seed)))
+    batch, _ = build_update_space(setting, 1.0).evaluate(
+        build_update_space(setting, 1.0).start(1, default_rng(seed))
+    )
     instance = instance_of({name: values[0] for name, values in batch.items()})
-    v = direction(setting, instance)
+    v = compute_update_direction(setting, instance)
     x = local_model(setting, instance.design, v)
     u, w = instance.design @ x, -v / penalty
     gradient = weight * x + instance.design.T @ (v + penalty * u)
@@ -126,8 +134,8 @@ def test_the_proof_step_by_step(features, samples, penalty, weight, seed):
 
 
 def test_the_ball_term_counts_where_samples_are_few_and_the_penalty_small():
-    setting = Setting(features=4, samples=4, penalty=0.1, regulariser_weight=1e-3)
-    assert corrected_bound(setting) == 4.0 < 1 / 0.1 + 1
+    setting = UpdateSetting(features=4, samples=4, penalty=0.1, regulariser_weight=1e-3)
+    assert compute_corrected_lemma1_bound(setting) == 4.0 < 1 / 0.1 + 1
     survives(setting, 2_000)
 
 
@@ -202,7 +210,7 @@ def test_bad_input_is_named(asked, named):
 @pytest.mark.parametrize("name", ["features", "samples", "parties"])
 def test_a_setting_refuses_bad_counts(name):
     with pytest.raises(InvalidArgument, match=name):
-        Setting(**{"features": 2, "samples": 2} | {name: 0})
+        UpdateSetting(**{"features": 2, "samples": 2} | {name: 0})
 
 
 # Factors, and the smallest instance
@@ -215,15 +223,16 @@ def test_half_the_claim_is_refuted_and_a_claim_above_the_proved_bound_is_not(fea
         result = audit_claim(LEMMA_1, asked)
         assert result.verdict == verdict
         assert result.claimed.sensitivity == pytest.approx(
-            factor * published_bound(Setting(features=features, samples=2 * features))
+            factor
+            * compute_published_lemma1_bound(UpdateSetting(features=features, samples=2 * features))
         )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *LATER_SEEDS])
 def test_half_of_the_proved_bound_is_refuted(seed):
-    setting = Setting(features=16, samples=32)
-    factor = corrected_bound(setting) / published_bound(setting) / 2
+    setting = UpdateSetting(features=16, samples=32)
+    factor = compute_corrected_lemma1_bound(setting) / compute_published_lemma1_bound(setting) / 2
     asked = Settings(trials=BUDGET, seed=seed, parameters={"factor": factor})
     assert audit_claim(LEMMA_1, asked).verdict == "refuted"
 
@@ -238,7 +247,7 @@ def test_the_report_names_a_smallest_instance():
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_smallest_instance_breaks_the_claim(seed):
     claim_on_small = small_claim(1.0)
-    found = minimal(smalls(1.0), claim_on_small, budget=500, seed=seed)
+    found = minimal(draw_small_update(1.0), claim_on_small, budget=500, seed=seed)
     assert claim_on_small.refuted_by(found)
     assert found.setting.features <= 8
     assert found.setting.samples <= 8
@@ -247,11 +256,11 @@ def test_the_smallest_instance_breaks_the_claim(seed):
 
 def test_five_equal_rows_and_one_flipped_sign_by_hand():
     """D x and D' x' of five rows (1, 1, 1, 1)/2, from the two-dimensional space they live in."""
-    setting = Setting(features=4, samples=5, penalty=10.0, regulariser_weight=0.1)
+    setting = UpdateSetting(features=4, samples=5, penalty=10.0, regulariser_weight=0.1)
     direction = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
     small = Small(setting=setting, signs=np.ones((5, 4)), flipped=1, direction=direction)
     instance = small.instance()
-    assert lemma1(setting).broken(instance) == ()
+    assert make_lemma1_sensitivity(setting).broken(instance) == ()
     v = 11 * instance.dual  # y - rho z
     # Row products: 1 among equal rows, 1/2 between the flipped row and another.
     gram, gram_flipped = np.ones((5, 5)), np.ones((5, 5))

@@ -12,7 +12,7 @@ from dpaudit.algorithms.sharing.claims.hu2020 import density, equation12
 from dpaudit.algorithms.sharing.claims.hu2020.equation12 import (
     Equation12Parameters,
     Level,
-    probability,
+    compute_noise_tail,
 )
 from dpaudit.algorithms.sharing.verify.hu2020 import density as density_verifier
 from dpaudit.algorithms.sharing.verify.hu2020 import equation12 as equation12_verifier
@@ -65,7 +65,7 @@ def test_the_probability_of_long_noise_to_50_digits(delta, epsilon, entries):
         spread = mp.sqrt(2 * mp.log(mp.mpf("1.25") / delta))
         least = spread - epsilon / (2 * spread)
         exact = mp.gammainc(mp.mpf(entries) / 2, max(least, 0) ** 2 / 2, regularized=True)
-        found = probability(
+        found = compute_noise_tail(
             Level(epsilon=epsilon, delta=delta), Equation12Parameters(entries=entries)
         )
         assert found == pytest.approx(float(exact), rel=1e-9)
@@ -84,7 +84,7 @@ def test_one_entry_of_noise_is_as_seldom_long_as_the_proof_says(delta, epsilon):
 
 def test_of_one_entry_it_is_false_for_a_delta_near_1():
     level = Level(epsilon=1.0, delta=0.97)
-    assert probability(level, Equation12Parameters(entries=1)) > level.delta
+    assert compute_noise_tail(level, Equation12Parameters(entries=1)) > level.delta
 
 
 @pytest.mark.parametrize(("delta", "holds"), [(1e-6, True), (0.4916, True), (0.4918, False)])
@@ -106,7 +106,9 @@ def test_the_exponent_is_as_small_as_the_proof_says_for_every_delta(delta, epsil
 def test_densities_to_50_digits(sensitivity, far, entries):
     epsilon, delta = 0.7, 1e-4
     scale = sensitivity * np.sqrt(2 * np.log(1.25 / delta)) / epsilon
-    found, allowed = density.sides(epsilon, delta, sensitivity, far * scale, entries)
+    found, allowed = density.compute_density_sides(
+        epsilon, delta, sensitivity, far * scale, entries
+    )
     with mp.workdps(50):
         s = sensitivity * mp.sqrt(2 * mp.log(mp.mpf("1.25") / delta)) / epsilon
         others = mp.npdf(0, 0, s) ** (entries - 1)

@@ -17,7 +17,7 @@ from dpaudit.algorithms.sharing.claims.hu2020.column_space import (
 )
 from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage, Theorem1
 from dpaudit.algorithms.sharing.claims.hu2020.theorem1 import CLAIM, Theorem1Parameters
-from dpaudit.algorithms.sharing.claims.hu2020.update import Setting, lemma1
+from dpaudit.algorithms.sharing.claims.hu2020.update import UpdateSetting, make_lemma1_sensitivity
 from dpaudit.algorithms.sharing.noise import ParameterNoise, WhitenedNoise, model_noise
 from dpaudit.algorithms.sharing.verify.hu2020.theorem1 import recompute
 from dpaudit.algorithms.sharing.vertical import Party
@@ -95,7 +95,7 @@ def test_the_message_is_that_of_the_lemma():
     rng = default_rng(0)
     design = rng.standard_normal((6, 3))
     neighbour = design * [-1, 1, 1]
-    setting = Setting(features=3, samples=6, penalty=2.0, regulariser_weight=0.3)
+    setting = UpdateSetting(features=3, samples=6, penalty=2.0, regulariser_weight=0.3)
     message = OneMessage(
         setting=setting, dual=rng.standard_normal(6), gap=rng.standard_normal(6), noise_scale=0.7
     )
@@ -110,9 +110,9 @@ def test_the_message_is_that_of_the_lemma():
 
 
 def test_the_published_noise_scale():
-    setting, noise = Setting(features=32, samples=64), {"variant": "message", "factor": 1.0}
+    setting, noise = UpdateSetting(features=32, samples=64), {"variant": "message", "factor": 1.0}
     theorem = Theorem1(setting=setting, sensitivity="published", epsilon=0.5, delta=1e-5, **noise)
-    claimed = lemma1(setting).claimed
+    claimed = make_lemma1_sensitivity(setting).claimed
     assert theorem.noise_scale == pytest.approx(math.sqrt(2 * math.log(1.25e5)) * claimed / 0.5)
 
 
@@ -157,7 +157,7 @@ def test_columns_that_span_everything_separate_nothing(audited, variant, seed):
 @pytest.mark.parametrize("noise", [ParameterNoise(0.5), WhitenedNoise(0.5)])
 def test_messages_of_the_algorithm_lie_on_one_side_only(noise):
     """The noise of the algorithm itself, and distances by least squares instead of QR."""
-    setting = Setting(features=4, samples=8)
+    setting = UpdateSetting(features=4, samples=8)
     found = maximise(support_space(setting), 200, default_rng(0))
     pair = message_of(found.instance, 1.0)
     model = model_noise(noise, Party(pair.design), 0.5, 100, default_rng(1))
@@ -169,7 +169,7 @@ def test_messages_of_the_algorithm_lie_on_one_side_only(noise):
 
 
 def test_the_distance_found_is_the_largest_of_all_models():
-    setting = Setting(features=3, samples=7)
+    setting = UpdateSetting(features=3, samples=7)
     found = maximise(support_space(setting), 200, default_rng(0))
     best = message_of(found.instance, 1.0)
     assert distance(best) == pytest.approx(found.ratio, rel=1e-9)

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.sharing.claims.hu2019 import iterations as searched
-from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import lagrangian as float_lagrangian
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import (
+    compute_batched_lagrangian as float_lagrangian,
+)
 from dpaudit.algorithms.sharing.statements.hu2019 import PAPER
 from dpaudit.algorithms.sharing.statements.hu2019.checks import (
     exact_runs,
@@ -26,20 +28,20 @@ from dpaudit.algorithms.sharing.statements.hu2019.checks import (
     sensitivity,
 )
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
-    Problem,
-    fractions,
-    gap,
+    ExactProblem,
+    compute_exact_gap,
+    make_fraction_numbers,
     run,
 )
 from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import (
-    bounded_models,
-    cycle,
     equal_columns,
+    make_bounded_models_problem,
+    make_limit_cycle,
 )
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
-from dpaudit.polynomials import unknowns
+from dpaudit.polynomials import make_unknowns
 
 MODULES = (lemmas, limit_points, method, noise, privacy, rate, sensitivity)
 CHECKED = [row for row in PAPER.rows if isinstance(row.evidence, ProofEvidence)]
@@ -150,10 +152,10 @@ def test_bounds_of_logarithms_and_tails_are_on_the_right_side():
     [
         equal_columns(3, 10, 9),
         equal_columns(2, 3, ridge=Fraction(1, 2)),
-        Problem(
-            columns=(fractions(1, "1/2"), fractions("1/3", 1)),
-            labels=fractions(1, -1),
-            curvatures=fractions(1, 1),
+        ExactProblem(
+            columns=(make_fraction_numbers(1, "1/2"), make_fraction_numbers("1/3", 1)),
+            labels=make_fraction_numbers(1, -1),
+            curvatures=make_fraction_numbers(1, 1),
             penalty=Fraction(4),
         ),
     ],
@@ -162,7 +164,7 @@ def test_bounds_of_logarithms_and_tails_are_on_the_right_side():
 def test_exact_runs_are_those_of_the_searches(problem):
     """The iterations in floats, written for many problems at once, share no line with these."""
     parties, samples = len(problem.columns), len(problem.labels)
-    setting = searched.Setting(
+    setting = searched.IterationSetting(
         parties=parties,
         features=1,
         samples=samples,
@@ -177,11 +179,13 @@ def test_exact_runs_are_those_of_the_searches(problem):
     )
     zero = (np.zeros((1, parties, 1)), np.zeros((1, samples)), np.zeros((1, samples)))
     start = searched.starting_point(batch, *zero)
-    for exact, point in zip(run(problem, 6), searched.iterate(batch, start, 6), strict=True):
+    for exact, point in zip(
+        run(problem, 6), searched.run_sharing_iterations(batch, start, 6), strict=True
+    ):
         assert np.ravel(point.models) == pytest.approx([float(x) for x in exact.models])
         assert point.prediction[0] == pytest.approx([float(z) for z in exact.prediction])
         assert point.dual[0] == pytest.approx([float(y) for y in exact.dual])
-        value = float(exact_runs.lagrangian(problem, exact))
+        value = float(exact_runs.compute_exact_lagrangian(problem, exact))
         assert float(float_lagrangian(batch, point)[0][0]) == pytest.approx(value)
 
 
@@ -190,8 +194,8 @@ def test_exact_runs_are_those_of_the_searches(problem):
     [
         {"penalty": Fraction(1)},  # rho gamma = 2 L^2
         {"penalty": Fraction(3, 2)},  # gamma_m = 3/2 < 2 sigma_max
-        {"columns": (fractions(0),)},  # not of full column rank
-        {"curvatures": fractions(4)},  # rho < L
+        {"columns": (make_fraction_numbers(0),)},  # not of full column rank
+        {"curvatures": make_fraction_numbers(4)},  # rho < L
     ],
 )
 def test_instances_outside_assumption_1_are_refused(outside):
@@ -201,10 +205,11 @@ def test_instances_outside_assumption_1_are_refused(outside):
 
 
 def test_a_bounded_run_reaches_the_cycle_from_zero():
-    problem, points = bounded_models(), cycle()
+    problem, points = make_bounded_models_problem(), make_limit_cycle()
     last = run(problem, 60)[-1]
     nearest = min(
-        abs(float(last.prediction[0] - point.prediction[0])) + abs(float(gap(problem, last)[0]))
+        abs(float(last.prediction[0] - point.prediction[0]))
+        + abs(float(compute_exact_gap(problem, last)[0]))
         for point in points
     )
     apart = min(abs(float(last.prediction[0] - point.prediction[0])) for point in points)
@@ -220,8 +225,10 @@ def test_fractions_that_an_answer_states_are_those_of_its_check(row):
 
 
 def test_the_lagrangian_of_bounded_models_alternates_between_two_values():
-    problem, (one, other) = bounded_models(), cycle()
-    apart = exact_runs.lagrangian(problem, one) - exact_runs.lagrangian(problem, other)
+    problem, (one, other) = make_bounded_models_problem(), make_limit_cycle()
+    apart = exact_runs.compute_exact_lagrangian(problem, one) - exact_runs.compute_exact_lagrangian(
+        problem, other
+    )
     assert abs(apart) == 108
 
 
@@ -239,11 +246,11 @@ def test_a_repair_that_names_a_proof_is_proved(row):
 
 
 def test_a_wrong_factor_or_sign_is_no_identity():
-    x, y = unknowns("x y")
+    x, y = make_unknowns("x y")
     square = x**2 + 2 * x * y + y**2
-    assert identity((x + y) ** 2, square, "right").holds
-    assert not identity((x + y) ** 2, square - 4 * x * y, "sign").holds
-    assert not identity(2 * (x + y) ** 2, square, "factor").holds
+    assert make_identity_finding((x + y) ** 2, square, "right").holds
+    assert not make_identity_finding((x + y) ** 2, square - 4 * x * y, "sign").holds
+    assert not make_identity_finding(2 * (x + y) ** 2, square, "factor").holds
 
 
 def wrong(monkeypatch, module, name, replacement):
@@ -252,7 +259,7 @@ def wrong(monkeypatch, module, name, replacement):
 
 def slipped_dual(scale):
     """Return iterations with ``scale`` times rho in (8)."""
-    right = exact_runs.advanced
+    right = exact_runs.advance_exact_state
 
     def advanced(problem, state):
         new = right(problem, state)
@@ -269,20 +276,22 @@ def slipped_dual(scale):
     ids=lambda one: one.__name__,
 )
 def test_proofs_about_runs_fail_where_the_dual_update_is_wrong(monkeypatch, check, scale):
-    monkeypatch.setattr(exact_runs, "advanced", slipped_dual(scale))
+    monkeypatch.setattr(exact_runs, "advance_exact_state", slipped_dual(scale))
     assert not all(finding.holds for finding in check())
 
 
 def test_a_longer_dual_step_breaks_the_corrected_lemma_4(monkeypatch):
-    monkeypatch.setattr(exact_runs, "advanced", slipped_dual(3))
+    monkeypatch.setattr(exact_runs, "advance_exact_state", slipped_dual(3))
     assert not all(finding.holds for finding in lemmas.fall_with_the_penalty())
 
 
 def test_less_than_the_corrected_penalty_is_not_enough(monkeypatch):
     """For equal columns the corrected Lemma 4 is met with equality, so that a slip is seen."""
-    right = exact_runs.lagrangian
+    right = exact_runs.compute_exact_lagrangian
     monkeypatch.setattr(
-        lemmas, "lagrangian", lambda problem, state: Fraction(999, 1000) * right(problem, state)
+        lemmas,
+        "compute_exact_lagrangian",
+        lambda problem, state: Fraction(999, 1000) * right(problem, state),
     )
     assert not all(finding.holds for finding in lemmas.fall_with_the_penalty())
 
@@ -291,7 +300,7 @@ def test_less_than_the_corrected_penalty_is_not_enough(monkeypatch):
     ("module", "name", "check"),
     [
         (rate, "first_constant", rate.residual_by_steps),
-        (rate, "residual", rate.residual_by_steps),
+        (rate, "compute_exact_residual", rate.residual_by_steps),
     ],
 )
 def test_a_constant_that_is_far_too_small_is_seen(monkeypatch, module, name, check):
@@ -306,12 +315,12 @@ def sequential(problem, state):
     models = list(state.models)
     for m in range(len(models)):
         seen = dataclasses.replace(state, models=tuple(models))
-        models[m] = exact_runs._model(problem, seen, m)
+        models[m] = exact_runs._update_exact_model(problem, seen, m)
     reached = problem.reached(tuple(models))
-    prediction = exact_runs.updated_prediction(problem, reached, state.dual)
+    prediction = exact_runs.update_exact_prediction(problem, reached, state.dual)
     moved = zip(state.dual, reached, prediction, strict=True)
     dual = tuple(y + problem.penalty * (s - z) for y, s, z in moved)
-    return exact_runs.State(models=tuple(models), prediction=prediction, dual=dual)
+    return exact_runs.ExactState(models=tuple(models), prediction=prediction, dual=dual)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +334,7 @@ def sequential(problem, state):
 )
 def test_a_sequential_update_makes_what_is_refuted_true(monkeypatch, check):
     """The statements are those of the sequential algorithm, of which they have a proof."""
-    monkeypatch.setattr(exact_runs, "advanced", sequential)
+    monkeypatch.setattr(exact_runs, "advance_exact_state", sequential)
     first, *_ = check()
     assert first.holds
 
@@ -346,7 +355,7 @@ def test_with_one_party_what_is_refuted_of_several_is_true(monkeypatch, check):
 
 def test_without_a_border_nothing_is_left_of_the_residual_at_rest(monkeypatch):
     problem = equal_columns(1, 3)
-    rest = exact_runs.State(models=(1,), prediction=(Fraction(1),), dual=(Fraction(0),))
+    rest = exact_runs.ExactState(models=(1,), prediction=(Fraction(1),), dual=(Fraction(0),))
     monkeypatch.setattr(rate, "at_rest", lambda: (problem, rest))
     assert all(finding.holds for finding in rate.residual_at_rest())
 
@@ -354,7 +363,7 @@ def test_without_a_border_nothing_is_left_of_the_residual_at_rest(monkeypatch):
 def test_no_stationary_point_is_nearer_than_said_to_the_limit_point():
     """Over a grid of the stationary points: z = 1, y = 0, and x in the cube with the sum 1."""
     *_, last = limit_points.distance_of_a_subsequence()
-    point, _ = cycle()
+    point, _ = make_limit_cycle()
     apart = float((point.prediction[0] - 1) ** 2 + point.dual[0] ** 2)
     grid = [Fraction(k, 6) for k in range(-12, 13)]
     found = [
@@ -370,12 +379,12 @@ def test_a_wide_interval_lets_two_parties_settle():
     """Without its cause, three parties, the run of the cycle converges."""
     problem = equal_columns(2, 10, 9, interval=(Fraction(-2), Fraction(2)))
     last = run(problem, 200)[-1]
-    assert abs(float(gap(problem, last)[0])) < 1e-3
+    assert abs(float(compute_exact_gap(problem, last)[0])) < 1e-3
 
 
 def test_the_projection_has_every_direction_where_the_design_is_square(monkeypatch):
     """For d_m = N = 1 the message's noise is that of the proof: the counterexample is gone."""
-    monkeypatch.setattr(privacy, "fractions", lambda *_: (Fraction(1), Fraction(0)))
+    monkeypatch.setattr(privacy, "make_fraction_numbers", lambda *_: (Fraction(1), Fraction(0)))
     variance, covariance = privacy.variance_of_a_message()
     assert covariance.holds
     assert not variance.holds  # its second entry has none

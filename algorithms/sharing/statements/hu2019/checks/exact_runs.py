@@ -26,34 +26,34 @@ from dpaudit.errors import InvalidArgument
 Numbers: TypeAlias = tuple[Fraction, ...]
 
 
-def fractions(*values: Fraction | int | str) -> Numbers:
+def make_fraction_numbers(*values: Fraction | int | str) -> Numbers:
     """Return the values as fractions.
 
     Examples
     --------
-    >>> fractions(1, "1/3")
+    >>> make_fraction_numbers(1, "1/3")
     (Fraction(1, 1), Fraction(1, 3))
     """
     return tuple(Fraction(value) for value in values)
 
 
-def inner(one: Iterable[Fraction], other: Iterable[Fraction]) -> Fraction:
+def compute_fraction_inner(one: Iterable[Fraction], other: Iterable[Fraction]) -> Fraction:
     """Return the inner product."""
     return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
 
 
-def square(vector: Numbers) -> Fraction:
+def compute_squared_norm(vector: Numbers) -> Fraction:
     """Return the squared norm."""
-    return inner(vector, vector)
+    return compute_fraction_inner(vector, vector)
 
 
-def less(one: Iterable[Fraction], other: Iterable[Fraction]) -> Numbers:
+def subtract_numbers(one: Iterable[Fraction], other: Iterable[Fraction]) -> Numbers:
     """Return the difference of two vectors."""
     return tuple(a - b for a, b in zip(one, other, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class ExactProblem:
     """An instance inside Assumption 1; the names are those of the module's docstring.
 
     Parameters
@@ -74,8 +74,8 @@ class Problem:
 
     Examples
     --------
-    >>> one = fractions(1)
-    >>> Problem(columns=(one,), labels=one, curvatures=one, penalty=Fraction(1))
+    >>> one = make_fraction_numbers(1)
+    >>> ExactProblem(columns=(one,), labels=one, curvatures=one, penalty=Fraction(1))
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: penalty: got Fraction(1, 1), expected one that meets \
 Assumption 1.2
@@ -92,7 +92,7 @@ Assumption 1.2
         smooth, modulus = self.smoothness, self.modulus
         met = self.penalty >= smooth and self.penalty * modulus > 2 * smooth**2 and modulus > 0
         for column, own in zip(self.columns, self.moduli, strict=True):
-            met = met and own >= 2 * square(column) > 0
+            met = met and own >= 2 * compute_squared_norm(column) > 0
         if not met:
             raise InvalidArgument("penalty", self.penalty, "one that meets Assumption 1.2")
 
@@ -109,7 +109,9 @@ Assumption 1.2
     @property
     def moduli(self) -> Numbers:
         """``gamma_m(rho)`` of every party."""
-        return tuple(self.ridge + self.penalty * square(column) for column in self.columns)
+        return tuple(
+            self.ridge + self.penalty * compute_squared_norm(column) for column in self.columns
+        )
 
     def slope(self, z: Numbers) -> Numbers:
         """Return ``grad l(z)``."""
@@ -117,16 +119,16 @@ Assumption 1.2
 
     def loss(self, z: Numbers) -> Fraction:
         """Return ``l(z)``."""
-        return inner(self.slope(z), less(z, self.labels)) / 2
+        return compute_fraction_inner(self.slope(z), subtract_numbers(z, self.labels)) / 2
 
     def reached(self, models: Numbers) -> Numbers:
         """Return ``sum_m D_m x_m``."""
         rows = zip(*self.columns, strict=True)
-        return tuple(inner(row, models) for row in rows)
+        return tuple(compute_fraction_inner(row, models) for row in rows)
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
+class ExactState:
     """``x``, ``z`` and ``y``."""
 
     models: Numbers
@@ -134,51 +136,55 @@ class State:
     dual: Numbers
 
 
-def zero(problem: Problem) -> State:
+def make_zero_start(problem: ExactProblem) -> ExactState:
     """Return the paper's start, where all is 0."""
     none = tuple(Fraction(0) for _ in problem.labels)
-    return State(models=tuple(Fraction(0) for _ in problem.columns), prediction=none, dual=none)
+    return ExactState(
+        models=tuple(Fraction(0) for _ in problem.columns), prediction=none, dual=none
+    )
 
 
-def run(problem: Problem, iterations: int, start: State | None = None) -> tuple[State, ...]:
+def run(
+    problem: ExactProblem, iterations: int, start: ExactState | None = None
+) -> tuple[ExactState, ...]:
     """Return the start, by default zero, and the state after every iteration.
 
     Examples
     --------
-    >>> one = fractions(1)
-    >>> easy = Problem(columns=(one,), labels=one, curvatures=one, penalty=Fraction(3))
+    >>> one = make_fraction_numbers(1)
+    >>> easy = ExactProblem(columns=(one,), labels=one, curvatures=one, penalty=Fraction(3))
     >>> [str(state.prediction[0]) for state in run(easy, 3)]
     ['0', '1/4', '7/16', '37/64']
     """
-    states = [zero(problem) if start is None else start]
+    states = [make_zero_start(problem) if start is None else start]
     for _ in range(iterations):
-        states.append(advanced(problem, states[-1]))
+        states.append(advance_exact_state(problem, states[-1]))
     return tuple(states)
 
 
-def advanced(problem: Problem, state: State) -> State:
+def advance_exact_state(problem: ExactProblem, state: ExactState) -> ExactState:
     """Return the state after one iteration of (6), (7) and (8)."""
-    models = tuple(_model(problem, state, m) for m in range(len(problem.columns)))
+    models = tuple(_update_exact_model(problem, state, m) for m in range(len(problem.columns)))
     reached = problem.reached(models)
-    prediction = updated_prediction(problem, reached, state.dual)
-    gap = less(reached, prediction)
+    prediction = update_exact_prediction(problem, reached, state.dual)
+    gap = subtract_numbers(reached, prediction)
     dual = tuple(y + problem.penalty * g for y, g in zip(state.dual, gap, strict=True))
-    return State(models=models, prediction=prediction, dual=dual)
+    return ExactState(models=models, prediction=prediction, dual=dual)
 
 
-def updated_prediction(problem: Problem, reached: Numbers, dual: Numbers) -> Numbers:
+def update_exact_prediction(problem: ExactProblem, reached: Numbers, dual: Numbers) -> Numbers:
     """Return the solution of (7)."""
     entries = zip(reached, dual, problem.curvatures, problem.labels, strict=True)
     rho = problem.penalty
     return tuple((y + rho * s + c * b) / (c + rho) for s, y, c, b in entries)
 
 
-def _model(problem: Problem, state: State, m: int) -> Fraction:
+def _update_exact_model(problem: ExactProblem, state: ExactState, m: int) -> Fraction:
     x = state.models[m]
-    return _nearest(problem, x - party_slope(problem, state, m) / problem.moduli[m])
+    return _project_on_interval(problem, x - party_slope(problem, state, m) / problem.moduli[m])
 
 
-def _nearest(problem: Problem, x: Fraction) -> Fraction:
+def _project_on_interval(problem: ExactProblem, x: Fraction) -> Fraction:
     """Return the point of X_m that is nearest to x."""
     if problem.interval is None:
         return x
@@ -186,50 +192,66 @@ def _nearest(problem: Problem, x: Fraction) -> Fraction:
     return min(max(x, low), high)
 
 
-def party_slope(problem: Problem, state: State, m: int) -> Fraction:
+def party_slope(problem: ExactProblem, state: ExactState, m: int) -> Fraction:
     """Return the partial derivative of the augmented Lagrangian by x_m."""
-    pull = (y + problem.penalty * g for y, g in zip(state.dual, gap(problem, state), strict=True))
-    return problem.ridge * state.models[m] + inner(problem.columns[m], pull)
+    pull = (
+        y + problem.penalty * g
+        for y, g in zip(state.dual, compute_exact_gap(problem, state), strict=True)
+    )
+    return problem.ridge * state.models[m] + compute_fraction_inner(problem.columns[m], pull)
 
 
-def gap(problem: Problem, state: State) -> Numbers:
+def compute_exact_gap(problem: ExactProblem, state: ExactState) -> Numbers:
     """Return ``sum_m D_m x_m - z``."""
-    return less(problem.reached(state.models), state.prediction)
+    return subtract_numbers(problem.reached(state.models), state.prediction)
 
 
-def lagrangian(problem: Problem, state: State) -> Fraction:
+def compute_exact_lagrangian(problem: ExactProblem, state: ExactState) -> Fraction:
     """Return the augmented Lagrangian (5).
 
     Examples
     --------
-    >>> one = fractions(1)
-    >>> easy = Problem(columns=(one,), labels=one, curvatures=one, penalty=Fraction(3))
-    >>> lagrangian(easy, zero(easy))  # c b^2 / 2
+    >>> one = make_fraction_numbers(1)
+    >>> easy = ExactProblem(columns=(one,), labels=one, curvatures=one, penalty=Fraction(3))
+    >>> compute_exact_lagrangian(easy, make_zero_start(easy))  # c b^2 / 2
     Fraction(1, 2)
     """
-    apart = gap(problem, state)
-    kept = problem.loss(state.prediction) + problem.ridge / 2 * square(state.models)
-    return kept + inner(state.dual, apart) + problem.penalty / 2 * square(apart)
+    apart = compute_exact_gap(problem, state)
+    kept = problem.loss(state.prediction) + problem.ridge / 2 * compute_squared_norm(state.models)
+    return (
+        kept
+        + compute_fraction_inner(state.dual, apart)
+        + problem.penalty / 2 * compute_squared_norm(apart)
+    )
 
 
-def residual(problem: Problem, state: State) -> Fraction:
+def compute_exact_residual(problem: ExactProblem, state: ExactState) -> Fraction:
     """Return V^t: squared slopes of the augmented Lagrangian, and the squared gap.
 
     That by x_m is ``x_m - P(x_m - slope)``, P the nearest point of X_m: the slope itself where
     there is no constraint.
     """
-    apart = gap(problem, state)
+    apart = compute_exact_gap(problem, state)
     pull = tuple(y + problem.penalty * g for y, g in zip(state.dual, apart, strict=True))
     slopes = tuple(party_slope(problem, state, m) for m in range(len(problem.columns)))
-    moved = (_nearest(problem, x - slope) for x, slope in zip(state.models, slopes, strict=True))
-    models = less(state.models, moved)
-    return square(models) + square(less(problem.slope(state.prediction), pull)) + square(apart)
+    moved = (
+        _project_on_interval(problem, x - slope)
+        for x, slope in zip(state.models, slopes, strict=True)
+    )
+    models = subtract_numbers(state.models, moved)
+    return (
+        compute_squared_norm(models)
+        + compute_squared_norm(subtract_numbers(problem.slope(state.prediction), pull))
+        + compute_squared_norm(apart)
+    )
 
 
-def steps(before: State, after: State) -> tuple[Fraction, Fraction, Fraction]:
+def compute_squared_steps(
+    before: ExactState, after: ExactState
+) -> tuple[Fraction, Fraction, Fraction]:
     """Return ``sum_m ||dx_m||^2``, ``||dz||^2`` and ``||dy||^2``."""
     return (
-        square(less(after.models, before.models)),
-        square(less(after.prediction, before.prediction)),
-        square(less(after.dual, before.dual)),
+        compute_squared_norm(subtract_numbers(after.models, before.models)),
+        compute_squared_norm(subtract_numbers(after.prediction, before.prediction)),
+        compute_squared_norm(subtract_numbers(after.dual, before.dual)),
     )

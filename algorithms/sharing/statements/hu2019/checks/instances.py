@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import Problem, State, fractions
+from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
+    ExactProblem,
+    ExactState,
+    make_fraction_numbers,
+)
 
-ONE = fractions(1)
+ONE = make_fraction_numbers(1)
 
 
 def equal_columns(
@@ -20,7 +24,7 @@ def equal_columns(
     *,
     ridge: Fraction = Fraction(0),
     interval: tuple[Fraction, Fraction] | None = None,
-) -> Problem:
+) -> ExactProblem:
     """Return parties with the column 1.
 
     Examples
@@ -28,26 +32,26 @@ def equal_columns(
     >>> equal_columns(2, 3).moduli
     (Fraction(3, 1), Fraction(3, 1))
     """
-    return Problem(
+    return ExactProblem(
         columns=(ONE,) * parties,
         labels=ONE,
-        curvatures=fractions(curvature),
+        curvatures=make_fraction_numbers(curvature),
         penalty=Fraction(penalty),
         ridge=ridge,
         interval=interval,
     )
 
 
-def bounded_models() -> Problem:
+def make_bounded_models_problem() -> ExactProblem:
     """Return three parties with models in [-2, 2], rho = 10 and c = 9: a run that never settles.
 
-    See `cycle`.
+    See `make_limit_cycle`.
     """
     return equal_columns(3, 10, 9, interval=(Fraction(-2), Fraction(2)))
 
 
-def cycle() -> tuple[State, State]:
-    r"""Return the two limit points of the run of `bounded_models`; it goes from one to the other.
+def make_limit_cycle() -> tuple[ExactState, ExactState]:
+    r"""Return the two limit points between which `make_bounded_models_problem` alternates.
 
     With ``e = c/rho = 9/10``, equal models x and ``y = c (z - 1)`` (Lemma 2) the iterations are
 
@@ -62,26 +66,28 @@ def cycle() -> tuple[State, State]:
     """
     points = []
     for x, z in ((2, Fraction(15, 7)), (-2, Fraction(-15, 7))):
-        points.append(State(models=fractions(x, x, x), prediction=(z,), dual=(9 * (z - 1),)))
+        points.append(
+            ExactState(models=make_fraction_numbers(x, x, x), prediction=(z,), dual=(9 * (z - 1),))
+        )
     first, second = points
     return first, second
 
 
-def at_rest() -> tuple[Problem, State]:
+def at_rest() -> tuple[ExactProblem, ExactState]:
     """Return one party with a model in [-1/2, 1/2], and a state at which nothing moves any more.
 
     The constraint is active: ``x = z = 1/2`` and ``y = z - 1 = -1/2``.
     """
     half = Fraction(1, 2)
     problem = equal_columns(1, 3, interval=(-half, half))
-    return problem, State(models=(half,), prediction=(half,), dual=(-half,))
+    return problem, ExactState(models=(half,), prediction=(half,), dual=(-half,))
 
 
-def two_curvatures() -> Problem:
+def two_curvatures() -> ExactProblem:
     """Return one party with two samples, of which the losses have curvatures 1 and 1/2."""
-    return Problem(
-        columns=(fractions(1, 1),),
-        labels=fractions(1, 1),
-        curvatures=fractions(1, "1/2"),
+    return ExactProblem(
+        columns=(make_fraction_numbers(1, 1),),
+        labels=make_fraction_numbers(1, 1),
+        curvatures=make_fraction_numbers(1, "1/2"),
         penalty=Fraction(3),
     )

@@ -6,22 +6,22 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
-    Problem,
-    fractions,
-    lagrangian,
-    less,
+    ExactProblem,
+    compute_exact_lagrangian,
+    compute_squared_norm,
+    compute_squared_steps,
+    make_fraction_numbers,
     run,
-    square,
-    steps,
+    subtract_numbers,
 )
 from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import (
-    bounded_models,
     equal_columns,
+    make_bounded_models_problem,
     two_curvatures,
 )
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, Vector, total, unknowns, vectors
+from dpaudit.polynomials import Polynomial, Vector, make_unknowns, total, vectors
 
 # Lemma 2
 
@@ -34,13 +34,15 @@ def slope_is_dual() -> tuple[Finding, ...]:
     (21). So ``grad l(z^{t+1}) = y^t + rho (S - z^{t+1})``, and that is ``y^{t+1}`` by (8).
     Checked: the two expressions are the same, and on runs both sides are.
     """
-    rho = unknowns("rho")[0]
+    rho = make_unknowns("rho")[0]
     reached, z, y = vectors("S z y")
     by_optimality, by_update = y - rho * (z - reached), y + rho * (reached - z)
-    found = [identity((by_optimality - by_update).square, 0 * rho, "grad l(z) - y")]
-    for problem in (two_curvatures(), bounded_models()):
+    found = [make_identity_finding((by_optimality - by_update).square, 0 * rho, "grad l(z) - y")]
+    for problem in (two_curvatures(), make_bounded_models_problem()):
         for t, state in enumerate(run(problem, 4)[1:], start=1):
-            apart = square(less(problem.slope(state.prediction), state.dual))
+            apart = compute_squared_norm(
+                subtract_numbers(problem.slope(state.prediction), state.dual)
+            )
             words = f"||grad l(z) - y||^2, t = {t}, M = {len(problem.columns)}"
             found.append(Finding(left=apart, relation="=", right=Fraction(0), instance=words))
     return tuple(found)
@@ -59,12 +61,12 @@ def dual_moves_less() -> tuple[Finding, ...]:
     """
     return tuple(
         Finding(
-            left=steps(before, after)[2],
+            left=compute_squared_steps(before, after)[2],
             relation="<=",
-            right=problem.smoothness**2 * steps(before, after)[1],
+            right=problem.smoothness**2 * compute_squared_steps(before, after)[1],
             instance=f"||dy||^2 and L^2 ||dz||^2, t = {t}, M = {len(problem.columns)}",
         )
-        for problem in (two_curvatures(), bounded_models(), equal_columns(2, 3))
+        for problem in (two_curvatures(), make_bounded_models_problem(), equal_columns(2, 3))
         for t, (before, after) in enumerate(pairwise(run(problem, 5)[1:]), start=1)
     )
 
@@ -72,13 +74,15 @@ def dual_moves_less() -> tuple[Finding, ...]:
 # Lemma 3
 
 
-def _moves(parties: int) -> tuple[tuple[Vector, ...], tuple[Vector, ...], Vector]:
+def _make_symbolic_moves(parties: int) -> tuple[tuple[Vector, ...], tuple[Vector, ...], Vector]:
     names = [f"x_{m} u_{m}" for m in range(1, parties + 1)]
     found = [vectors(name) for name in names]
     return tuple(x for x, _ in found), tuple(u for _, u in found), vectors("z")[0]
 
 
-def _left_side(before: tuple[Vector, ...], moves: tuple[Vector, ...], z: Vector) -> Polynomial:
+def _build_lemma3_left_side(
+    before: tuple[Vector, ...], moves: tuple[Vector, ...], z: Vector
+) -> Polynomial:
     start = total(before) - z
     alone = [(start + u).square - start.square for u in moves]
     return (start + total(moves)).square - start.square - sum(alone[1:], alone[0])
@@ -98,20 +102,24 @@ def first_line_of_lemma_3() -> tuple[Finding, ...]:
     """
     found = []
     for parties in range(1, 5):
-        before, moves, z = _moves(parties)
+        before, moves, z = _make_symbolic_moves(parties)
         after = tuple(x + u for x, u in zip(before, moves, strict=True))
         right = (total(after) + total(before) - 2 * z) @ total(moves)
         for m, u in enumerate(moves):
             others = total(x for k, x in enumerate(before) if k != m)
             right = right - (2 * others + before[m] + after[m] - 2 * z) @ u
-        found.append(identity(_left_side(before, moves, z), right, f"M = {parties}"))
+        found.append(
+            make_identity_finding(
+                _build_lemma3_left_side(before, moves, z), right, f"M = {parties}"
+            )
+        )
     return tuple(found)
 
 
 def sign_of_cross_products() -> tuple[Finding, Finding]:
     """Return the left side of (15) for two equal steps, and what the proof has for it."""
-    before, moves, z = _moves(2)
-    left = _left_side(before, moves, z)
+    before, moves, z = _make_symbolic_moves(2)
+    left = _build_lemma3_left_side(before, moves, z)
     values = {f"<u_{i}, u_{j}>": 1 for i, j in ((1, 1), (1, 2), (2, 2))}
     crossed = _cross_products(moves)
     instance = "M = 2, both steps 1"
@@ -119,7 +127,9 @@ def sign_of_cross_products() -> tuple[Finding, Finding]:
         Finding(
             left=left.value(values), relation="=", right=-crossed.value(values), instance=instance
         ),
-        identity(left, crossed, "the left side of (15), and the cross products with a plus"),
+        make_identity_finding(
+            left, crossed, "the left side of (15), and the cross products with a plus"
+        ),
     )
 
 
@@ -131,10 +141,10 @@ def last_lines_of_lemma_3() -> tuple[Finding, ...]:
     """
     found = []
     for parties in range(1, 5):
-        moves = _moves(parties)[1]
+        moves = _make_symbolic_moves(parties)[1]
         pairs = [a @ b for i, a in enumerate(moves) for j, b in enumerate(moves) if i != j]
-        crossed = sum(pairs, 0 * unknowns("rho")[0])
-        found.append(identity(-crossed, -_cross_products(moves), f"M = {parties}"))
+        crossed = sum(pairs, 0 * make_unknowns("rho")[0])
+        found.append(make_identity_finding(-crossed, -_cross_products(moves), f"M = {parties}"))
     return tuple(found)
 
 
@@ -148,11 +158,13 @@ def cost_of_parallel_steps() -> tuple[Finding, ...]:
     """
     found = []
     for parties in range(1, 6):
-        moves = _moves(parties)[1]
-        own = sum((u.square for u in moves), 0 * unknowns("rho")[0])
-        apart = sum(((a - b).square for a, b in combinations(moves, 2)), 0 * unknowns("rho")[0])
+        moves = _make_symbolic_moves(parties)[1]
+        own = sum((u.square for u in moves), 0 * make_unknowns("rho")[0])
+        apart = sum(
+            ((a - b).square for a, b in combinations(moves, 2)), 0 * make_unknowns("rho")[0]
+        )
         left = parties * own - total(moves).square
-        found.append(identity(left, apart, f"M = {parties}"))
+        found.append(make_identity_finding(left, apart, f"M = {parties}"))
     return tuple(found)
 
 
@@ -164,8 +176,8 @@ def two_halves() -> Finding:
 
     Proof. ``a - c = (a - b) + (b - c)``.
     """
-    a, b, c = unknowns("a b c")
-    return identity(a - c, (a - b) + (b - c), "(16)")
+    a, b, c = make_unknowns("a b c")
+    return make_identity_finding(a - c, (a - b) + (b - c), "(16)")
 
 
 def step_of_the_dual() -> Finding:
@@ -174,21 +186,23 @@ def step_of_the_dual() -> Finding:
     Proof. The augmented Lagrangian is affine in y with the slope ``gap = sum_m D_m x_m - z``, and
     ``gap = (y^{t+1} - y^t) / rho`` by (8).
     """
-    rho, rest = unknowns("rho rest")
+    rho, rest = make_unknowns("rho rest")
     y, step = vectors("y dy")
     apart = step / rho
 
     def value(dual: Vector) -> Polynomial:
         return rest + dual @ apart
 
-    return identity(value(y + step) - value(y), step.square / rho, "(17), first two equalities")
+    return make_identity_finding(
+        value(y + step) - value(y), step.square / rho, "(17), first two equalities"
+    )
 
 
 def smoothness_is_no_equality() -> tuple[Finding, Finding]:
     """Return ``||dy||^2 / rho`` and ``L^2 ||dz||^2 / rho`` on a loss with two curvatures, t = 1."""
     problem = two_curvatures()
     before, after = run(problem, 2)[1:]
-    _, centre, dual = steps(before, after)
+    _, centre, dual = compute_squared_steps(before, after)
     left, right = dual / problem.penalty, problem.smoothness**2 * centre / problem.penalty
     instance = "one party, two samples with curvatures 1 and 1/2, rho = 3, t = 1"
     return (
@@ -197,8 +211,8 @@ def smoothness_is_no_equality() -> tuple[Finding, Finding]:
     )
 
 
-def _objective(
-    problem: Problem, models: tuple[Fraction, ...], z: Fraction, y: Fraction
+def _compute_one_sample_lagrangian(
+    problem: ExactProblem, models: tuple[Fraction, ...], z: Fraction, y: Fraction
 ) -> Fraction:
     """Return the augmented Lagrangian of one sample, without ridge."""
     apart = problem.reached(models)[0] - z
@@ -217,7 +231,7 @@ def order_of_the_blocks() -> tuple[Finding, Finding]:
     z, later, y = before.prediction[0], after.prediction[0], before.dual[0]
 
     def value(models: tuple[Fraction, ...], point: Fraction) -> Fraction:
-        return _objective(problem, models, point, y)
+        return _compute_one_sample_lagrangian(problem, models, point, y)
 
     change = value(new, later) - value(x, z)
     first = value(new, later) - value(x, later)
@@ -240,8 +254,8 @@ def lost_penalty() -> tuple[Finding, Finding]:
     """
     problem = equal_columns(2, 4)
     before, after = run(problem, 2)[1:]
-    moves = less(after.models, before.models)
-    own = square(moves)
+    moves = subtract_numbers(after.models, before.models)
+    own = compute_squared_norm(moves)
     cost = problem.penalty / 2 * (sum(moves) ** 2 - own)
     instance = "M = 2, rho = 4, c = 1, t = 1"
     allowed = Fraction(len(moves) - 1) * problem.penalty / 2 * own
@@ -264,12 +278,14 @@ def terms_of_the_subproblems() -> tuple[Finding, Finding]:
 
     def value(models: tuple[Fraction, ...], z: Fraction) -> Fraction:
         reached = problem.reached(models)[0]
-        return _objective(problem, models, z, y) - y * reached
+        return _compute_one_sample_lagrangian(problem, models, z, y) - y * reached
 
     z, later = before.prediction[0], after.prediction[0]
     right = value(after.models, later) - value(after.models, z)
     printed = value(after.models, later) - value(before.models, z)
-    moved = _objective(problem, after.models, later, y) - _objective(problem, after.models, z, y)
+    moved = _compute_one_sample_lagrangian(
+        problem, after.models, later, y
+    ) - _compute_one_sample_lagrangian(problem, after.models, z, y)
     instance = "M = 1, rho = 3, c = 1, t = 2"
     return (
         Finding(left=printed, relation="=", right=right, instance=instance),
@@ -288,7 +304,7 @@ def steps_of_the_subproblems() -> tuple[Finding, ...]:
     some (sub)gradient has ``<g'(w), v - w> >= 0`` for every v in X_m, which is the second.
     ``||D_m u||^2 = u'D_m'D_m u <= sigma_max(D_m'D_m) ||u||^2`` is the third.
     """
-    gamma, constant = unknowns("gamma constant")
+    gamma, constant = make_unknowns("gamma constant")
     w, v, b = vectors("w v b")
 
     def value(point: Vector) -> Polynomial:
@@ -296,15 +312,19 @@ def steps_of_the_subproblems() -> tuple[Finding, ...]:
 
     slope = gamma * w + b
     right = slope @ (w - v) - gamma / 2 * (w - v).square
-    return (identity(value(w) - value(v), right, "a quadratic of curvature gamma"),)
+    return (make_identity_finding(value(w) - value(v), right, "a quadratic of curvature gamma"),)
 
 
 def fall_before_the_dual() -> Finding:
     """Return the change of (18) and its bound: M = 3, rho = 2, c = 1, t = 1."""
     problem = equal_columns(3, 2)
     before, after = run(problem, 2)[1:]
-    models, centre, dual = steps(before, after)
-    change = lagrangian(problem, after) - lagrangian(problem, before) - dual / problem.penalty
+    models, centre, dual = compute_squared_steps(before, after)
+    change = (
+        compute_exact_lagrangian(problem, after)
+        - compute_exact_lagrangian(problem, before)
+        - dual / problem.penalty
+    )
     bound = -(problem.moduli[0] / 2 - 1) * models - problem.modulus / 2 * centre
     return Finding(left=change, relation="<=", right=bound, instance="M = 3, rho = 2, c = 1, t = 1")
 
@@ -327,11 +347,13 @@ def fall_with_the_penalty() -> tuple[Finding, ...]:
     for parties, penalty, curvature in ((3, 2, 1), (3, 10, 9), (2, 4, 1)):
         problem = equal_columns(parties, penalty, curvature)
         for t, (before, after) in enumerate(pairwise(run(problem, 5)[1:]), start=1):
-            models, centre, _ = steps(before, after)
+            models, centre, _ = compute_squared_steps(before, after)
             allowed = Fraction(parties - 1) * problem.penalty / 2 * models
             bound = allowed - problem.moduli[0] / 2 * models
             bound -= (problem.modulus / 2 - problem.smoothness**2 / problem.penalty) * centre
-            change = lagrangian(problem, after) - lagrangian(problem, before)
+            change = compute_exact_lagrangian(problem, after) - compute_exact_lagrangian(
+                problem, before
+            )
             words = f"M = {parties}, rho = {penalty}, c = {curvature}, t = {t}"
             found.append(Finding(left=change, relation="<=", right=bound, instance=words))
     return tuple(found)
@@ -339,16 +361,16 @@ def fall_with_the_penalty() -> tuple[Finding, ...]:
 
 def _step_of_models(parties: int) -> Finding:
     """Return the change by parallel steps, and those of each g_m with what they cost together."""
-    rho = unknowns("rho")[0]
+    rho = make_unknowns("rho")[0]
     start, dual = vectors("a y")
-    moves = _moves(parties)[1]
+    moves = _make_symbolic_moves(parties)[1]
 
     def change(step: Vector) -> Polynomial:
         return dual @ step + rho / 2 * ((start + step).square - start.square)
 
     alone = sum((change(u) for u in moves), 0 * rho)
     right = alone + rho / 2 * _cross_products(moves)
-    return identity(change(total(moves)), right, f"the step of x, M = {parties}")
+    return make_identity_finding(change(total(moves)), right, f"the step of x, M = {parties}")
 
 
 # Lemma 5
@@ -359,7 +381,7 @@ def sum_left_out() -> Finding:
 
     Two parties with ``D_m x_m = 1``, and z = 2.
     """
-    part, parties, z = fractions(1, 2, 2)
+    part, parties, z = make_fraction_numbers(1, 2, 2)
     return Finding(
         left=(parties * part - z) ** 2,
         relation="=",
@@ -378,7 +400,7 @@ def bounded_below() -> tuple[Finding, ...]:
     x is in the product of the X_m and ``rho >= L`` by 1.2(c). Checked: equality for a quadratic of
     curvature L.
     """
-    smooth, rho = unknowns("L rho")
+    smooth, rho = make_unknowns("L rho")
     z, reached, b = vectors("z S b")
 
     def loss(point: Vector) -> Polynomial:
@@ -386,13 +408,17 @@ def bounded_below() -> tuple[Finding, ...]:
 
     slope, apart = smooth * (z - b), reached - z
     left = loss(z) + slope @ apart + rho / 2 * apart.square
-    return (identity(left, loss(reached) + (rho - smooth) / 2 * apart.square, "curvature L"),)
+    return (
+        make_identity_finding(
+            left, loss(reached) + (rho - smooth) / 2 * apart.square, "curvature L"
+        ),
+    )
 
 
 def rising_lagrangian() -> tuple[Finding, Finding]:
     """Return changes of the augmented Lagrangian, said to be decreasing: M = 3, rho = 2, c = 1."""
     problem = equal_columns(3, 2)
-    values = [lagrangian(problem, state) for state in run(problem, 3)[1:]]
+    values = [compute_exact_lagrangian(problem, state) for state in run(problem, 3)[1:]]
     first, second = (
         Finding(left=later - one, relation="<=", right=Fraction(0), instance=f"t = {t}")
         for t, (one, later) in enumerate(pairwise(values), start=1)

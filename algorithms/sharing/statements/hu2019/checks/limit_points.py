@@ -6,20 +6,20 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
-    fractions,
-    gap,
+    compute_exact_gap,
+    compute_squared_steps,
+    make_fraction_numbers,
     run,
-    steps,
 )
 from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import (
-    bounded_models,
-    cycle,
     equal_columns,
+    make_bounded_models_problem,
+    make_limit_cycle,
     two_curvatures,
 )
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns, vectors
+from dpaudit.polynomials import make_unknowns, vectors
 
 
 def steps_follow() -> tuple[Finding, ...]:
@@ -30,24 +30,25 @@ def steps_follow() -> tuple[Finding, ...]:
     """
     return tuple(
         Finding(
-            left=gap(problem, after)[0],
+            left=compute_exact_gap(problem, after)[0],
             relation="=",
             right=(after.dual[0] - before.dual[0]) / problem.penalty,
             instance=f"gap and dy/rho, t = {t}",
         )
-        for problem in (two_curvatures(), bounded_models())
+        for problem in (two_curvatures(), make_bounded_models_problem())
         for t, (before, after) in enumerate(pairwise(run(problem, 4)), start=1)
     )
 
 
-def alternation() -> tuple[Finding, Finding]:
-    """Return that the run of `bounded_models` alternates as `cycle` says, exactly."""
-    problem = bounded_models()
-    states, (first, second) = run(problem, 40), cycle()
+def check_exact_alternation() -> tuple[Finding, Finding]:
+    """Check exactly that `make_bounded_models_problem` alternates as `make_limit_cycle` says."""
+    problem = make_bounded_models_problem()
+    states, (first, second) = run(problem, 40), make_limit_cycle()
     as_said = sum(state.models[0] == 2 * (-1) ** t for t, state in enumerate(states) if t >= 4)
     moved = run(problem, 1, first)[1], run(problem, 1, second)[1]
     away = sum(
-        (sum(steps(*pair)) for pair in zip(moved, (second, first), strict=True)), Fraction(0)
+        (sum(compute_squared_steps(*pair)) for pair in zip(moved, (second, first), strict=True)),
+        Fraction(0),
     )
     return (
         Finding(
@@ -67,11 +68,11 @@ def alternation() -> tuple[Finding, Finding]:
 
 def gap_of_a_limit_point() -> tuple[Finding, ...]:
     """Return the gap at a limit point of a run, which Part 2 says is 0."""
-    problem, (point, _) = bounded_models(), cycle()
+    problem, (point, _) = make_bounded_models_problem(), make_limit_cycle()
     return (
-        *alternation(),
+        *check_exact_alternation(),
         Finding(
-            left=abs(gap(problem, point)[0]),
+            left=abs(compute_exact_gap(problem, point)[0]),
             relation="=",
             right=Fraction(0),
             instance="|sum_m D_m x_m* - z*| at the limit point x_m* = 2, z* = 15/7",
@@ -80,15 +81,15 @@ def gap_of_a_limit_point() -> tuple[Finding, ...]:
 
 
 def distance_of_bounded_models() -> tuple[Finding, ...]:
-    """Return how far the run of `bounded_models` stays from Z*, the stationary points.
+    """Return how far the run of `make_bounded_models_problem` stays from Z*, the stationary points.
 
     There ``sum_m x_m = z``, ``y = 9 (z - 1)``, and every x_m minimises ``y x`` over [-2, 2]. If y
     were positive every x_m would be -2 and z = -6, with y negative; if negative z = 6, with y
     positive. So y = 0 and z = 1: the distance is at least ``|z - 1|``.
     """
-    far = min(abs(point.prediction[0] - 1) for point in cycle())
+    far = min(abs(point.prediction[0] - 1) for point in make_limit_cycle())
     return (
-        *alternation(),
+        *check_exact_alternation(),
         Finding(left=far, relation="=", right=Fraction(0), instance="distance to Z*, in the limit"),
     )
 
@@ -96,16 +97,16 @@ def distance_of_bounded_models() -> tuple[Finding, ...]:
 def distance_of_a_subsequence() -> tuple[Finding, ...]:
     """Return gamma^2, the squared distance of (28), and what (31) says of it: ``(gamma/2)^2``.
 
-    Of every second state of the run of `bounded_models`, which converges to the first point of
-    `cycle`. Z* has ``z = 1``, ``y = 0`` and every x in the cube with the sum 1
+    Of every second state of the run of `make_bounded_models_problem`, which converges to the first
+    point of `make_limit_cycle`. Z* has ``z = 1``, ``y = 0`` and every x in the cube with the sum 1
     (`distance_of_bounded_models`), so that a point p with equal models x is nearest to the one with
     equal models 1/3: ``gamma^2 = 3 (x - 1/3)^2 + (z - 1)^2 + y^2``.
     """
-    point, _ = cycle()
+    point, _ = make_limit_cycle()
     (z,), (y,) = point.prediction, point.dual
     far = 3 * (point.models[0] - Fraction(1, 3)) ** 2 + (z - 1) ** 2 + y**2
     return (
-        *alternation(),
+        *check_exact_alternation(),
         Finding(
             left=far,
             relation="<=",
@@ -117,10 +118,10 @@ def distance_of_a_subsequence() -> tuple[Finding, ...]:
 
 def products_of_a_limit_point() -> tuple[Finding, ...]:
     """Return the left side of (24) at x_m = -2, at a limit point of a run: R = 0."""
-    point, _ = cycle()
+    point, _ = make_limit_cycle()
     product = (Fraction(-2) - point.models[0]) * point.dual[0]
     return (
-        *alternation(),
+        *check_exact_alternation(),
         Finding(
             left=Fraction(0),
             relation="<=",
@@ -137,7 +138,7 @@ def rewritten_products() -> Finding:
     with ``u = D_m x`` and ``u* = D_m x*``.
     """
     u, rest, y = vectors("u u* y")
-    return identity((u - rest) @ y, y @ u - y @ rest, "(24), (25)")
+    return make_identity_finding((u - rest) @ y, y @ u - y @ rest, "(24), (25)")
 
 
 def sequential_conditions(ridge: Fraction = Fraction(0)) -> tuple[Finding, Finding]:
@@ -186,8 +187,12 @@ def bounded_iterates() -> tuple[Finding, ...]:
     plus a bounded term, and stays bounded; y is that slope, and ``z' = S' - (y' - y)/rho`` is
     bounded as well. Bounded sequences in R^n have limit points. Checked: the factorisation.
     """
-    rho, mu = unknowns("rho mu")
-    return (identity(rho * (rho - mu) - 2 * mu**2, (rho - 2 * mu) * (rho + mu), "rho > 2 mu"),)
+    rho, mu = make_unknowns("rho mu")
+    return (
+        make_identity_finding(
+            rho * (rho - mu) - 2 * mu**2, (rho - 2 * mu) * (rho + mu), "rho > 2 mu"
+        ),
+    )
 
 
 def subsequence_that_stays() -> Finding:
@@ -211,7 +216,7 @@ def distance_to_a_set() -> Finding:
     Proof. ``dist(p; Z*)`` is the infimum of ``||p - q||`` over q in Z*, and the point is one q.
     Checked for ``p = 3`` and ``Z* = {0, 2}``.
     """
-    point, members = Fraction(3), fractions(0, 2)
+    point, members = Fraction(3), make_fraction_numbers(0, 2)
     return Finding(
         left=min(abs(point - q) for q in members),
         relation="<=",

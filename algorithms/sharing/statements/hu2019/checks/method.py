@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
-    Problem,
-    fractions,
-    inner,
-    updated_prediction,
+    ExactProblem,
+    compute_fraction_inner,
+    make_fraction_numbers,
+    update_exact_prediction,
 )
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import total, unknowns, vectors
+from dpaudit.polynomials import make_unknowns, total, vectors
 
 
 def column_from_a_message() -> Finding:
@@ -27,7 +27,7 @@ def column_from_a_message() -> Finding:
     its sign. For N samples and d columns, N messages with independent v tell the matrix H, and with
     it D D', that is D up to a rotation of its columns.
     """
-    feature, penalty, ridge, known = fractions("7/5", 3, "1/2", "2/3")
+    feature, penalty, ridge, known = make_fraction_numbers("7/5", 3, "1/2", "2/3")
     model = -feature * known / (ridge + penalty * feature**2)
     response = -(feature * model) / known
     told = ridge * response / (1 - penalty * response)
@@ -66,8 +66,11 @@ def free_sample() -> Finding:
 
     ``l(sum_m D_m^i x_m)`` is another number for every i, here of the squared loss with label 0.
     """
-    rows, model = (fractions(1, 0), fractions(1, 1)), fractions(1, 2)
-    one, other = (inner(row, model) ** 2 / 2 for row in rows)
+    rows, model = (
+        (make_fraction_numbers(1, 0), make_fraction_numbers(1, 1)),
+        make_fraction_numbers(1, 2),
+    )
+    one, other = (compute_fraction_inner(row, model) ** 2 / 2 for row in rows)
     return Finding(
         left=one, relation="=", right=other, instance="l(D^i x) at i = 1 and at i = 2, x = (1, 2)"
     )
@@ -82,10 +85,10 @@ def same_margins() -> Finding:
     ``sum_m D_m x_m``. The penalties, ``||x||^2`` and ``||x||_1``, are sums over parties. Checked:
     the predictions are that sum, however the columns are split.
     """
-    row, model = unknowns("d_1 d_2 d_3"), unknowns("x_1 x_2 x_3")
+    row, model = make_unknowns("d_1 d_2 d_3"), make_unknowns("x_1 x_2 x_3")
     whole = sum((d * x for d, x in zip(row, model, strict=True)), 0 * row[0])
     split = row[0] * model[0] + (row[1] * model[1] + row[2] * model[2])
-    return identity(whole, split, "a prediction, of all columns and of two parties")
+    return make_identity_finding(whole, split, "a prediction, of all columns and of two parties")
 
 
 def compact_form() -> tuple[Finding, Finding]:
@@ -112,11 +115,11 @@ def split_problem() -> Finding:
     agree. Checked for the squared loss, of which the values are polynomials in x.
     """
     one, two, label = vectors("u_1 u_2 b")
-    ridges = unknowns("R")[0]
+    ridges = make_unknowns("R")[0]
     z = one + two
     first = ((one + two) - label).square / 2 + ridges
     second = (z - label).square / 2 + ridges
-    return identity(first, second, "(1), and (3) with z put in")
+    return make_identity_finding(first, second, "(1), and (3) with z put in")
 
 
 def subtracted_part() -> Finding:
@@ -127,7 +130,7 @@ def subtracted_part() -> Finding:
     """
     one, two, three, z = vectors("u_1 u_2 u_3 z")
     left = (total((one, two, three)) - z - two).square
-    return identity(left, (one + three - z).square, "the difference, M = 3, m = 2")
+    return make_identity_finding(left, (one + three - z).square, "the difference, M = 3, m = 2")
 
 
 def numbers_on_the_way() -> Finding:
@@ -136,14 +139,16 @@ def numbers_on_the_way() -> Finding:
     Proof. It sends a party ``sum_k D_k x_k - z`` and y, 2 N numbers. Without the sum it would send
     ``D_k x_k`` of the M - 1 others, z and y: ``(M + 1) N`` numbers. Saved are ``(M - 1) N``.
     """
-    parties, samples = unknowns("M N")
+    parties, samples = make_unknowns("M N")
     saved = (parties + 1) * samples - 2 * samples
-    return identity(saved, (parties - 1) * samples, "numbers that are not sent to a party")
+    return make_identity_finding(
+        saved, (parties - 1) * samples, "numbers that are not sent to a party"
+    )
 
 
 def values_in_a_message() -> Finding:
     """Return how many numbers a party shares in an iteration, and the one that is said."""
-    column = fractions(1, 2, 3)
+    column = make_fraction_numbers(1, 2, 3)
     return Finding(
         left=Fraction(len(column)),
         relation="=",
@@ -183,13 +188,23 @@ def prediction_by_samples() -> tuple[Finding, ...]:
     functions of one z_i each, given N, y and s. Features enter through s alone. Checked on the
     squared loss: parties of other designs with the same sum are answered by the same z.
     """
-    labels, dual, sent = fractions(1, -1), fractions("1/2", "1/3"), fractions(3, 4)
+    labels, dual, sent = (
+        make_fraction_numbers(1, -1),
+        make_fraction_numbers("1/2", "1/3"),
+        make_fraction_numbers(3, 4),
+    )
     answers = []
-    for columns in ((fractions(1, 2),), (fractions(1, 0), fractions(0, 1), fractions(1, 1))):
-        problem = Problem(
-            columns=columns, labels=labels, curvatures=fractions(1, 1), penalty=Fraction(3)
+    for columns in (
+        (make_fraction_numbers(1, 2),),
+        (make_fraction_numbers(1, 0), make_fraction_numbers(0, 1), make_fraction_numbers(1, 1)),
+    ):
+        problem = ExactProblem(
+            columns=columns,
+            labels=labels,
+            curvatures=make_fraction_numbers(1, 1),
+            penalty=Fraction(3),
         )
-        answers.append(updated_prediction(problem, sent, dual))
+        answers.append(update_exact_prediction(problem, sent, dual))
     alone = tuple((y + 3 * s + b) / 4 for y, s, b in zip(dual, sent, labels, strict=True))
     places = enumerate(zip(*answers, alone, strict=True), start=1)
     return tuple(

@@ -10,13 +10,13 @@ import math
 from fractions import Fraction
 
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
-    fractions,
-    inner,
-    square,
+    compute_fraction_inner,
+    compute_squared_norm,
+    make_fraction_numbers,
 )
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns
+from dpaudit.polynomials import make_unknowns
 
 
 def loss_without_means() -> tuple[Finding, Finding]:
@@ -45,9 +45,9 @@ def product_of_a_number() -> tuple[Finding, Finding]:
 
     ``n = (1, 0)`` is at a right angle to ``Delta = (0, 1)``, sigma = 1.
     """
-    noise, apart = fractions(1, 0), fractions(0, 1)
+    noise, apart = make_fraction_numbers(1, 0), make_fraction_numbers(0, 1)
     moved = tuple(n + a for n, a in zip(noise, apart, strict=True))
-    left = (square(moved) - square(noise)) / 2
+    left = (compute_squared_norm(moved) - compute_squared_norm(noise)) / 2
     instance = "log ratio of N(0, I) at n and n + Delta, n = (1, 0), Delta = (0, 1)"
     return (
         Finding(
@@ -59,7 +59,7 @@ def product_of_a_number() -> tuple[Finding, Finding]:
         Finding(
             left=left,
             relation="=",
-            right=(2 * inner(noise, apart) + square(apart)) / 2,
+            right=(2 * compute_fraction_inner(noise, apart) + compute_squared_norm(apart)) / 2,
             instance=f"{instance}, and (2 <n, Delta> + |Delta|^2)/2",
         ),
     )
@@ -70,7 +70,7 @@ def noise_below_zero() -> tuple[Finding, Finding]:
 
     C = 1, ``Delta = 1/2 <= C``, ``n = -1/2``.
     """
-    noise, apart, bound = fractions("-1/2", "1/2", 1)
+    noise, apart, bound = make_fraction_numbers("-1/2", "1/2", 1)
     left = abs(2 * noise * apart + apart**2)
     instance = "C = 1, Delta = 1/2, n = -1/2"
     return (
@@ -107,13 +107,13 @@ def cancelled_bound() -> tuple[Finding, Finding]:
     at most that of ``2 |n| + C``, and so at most epsilon. Checked: both, with ell for the
     logarithm.
     """
-    noise, bound, epsilon, ell = unknowns("n C epsilon ell")
+    noise, bound, epsilon, ell = make_unknowns("n C epsilon ell")
     left = (2 * noise * bound + bound**2) * epsilon**2 / (4 * bound**2 * ell)
     right = (2 * noise + bound) * epsilon**2 / (4 * bound * ell)
     reach = 2 * bound * ell / epsilon - bound / 2
     return (
-        identity(left, right, "the cancelled loss"),
-        identity(right.substitute({"n": reach}), epsilon, "the loss at r"),
+        make_identity_finding(left, right, "the cancelled loss"),
+        make_identity_finding(right.substitute({"n": reach}), epsilon, "the loss at r"),
     )
 
 
@@ -148,12 +148,12 @@ def half_of_the_tail() -> tuple[Finding, ...]:
     number is below ``2 * 1.65 / (1.25 * 2.5)``. For delta <= 2/5 ``ell >= ln(3.125) >= 9/8``, so
     that ``c >= 3/2`` and ``s >= 3/2 - 1/3``, as s grows with c and falls with epsilon.
     """
-    c, epsilon = unknowns("c epsilon")
+    c, epsilon = make_unknowns("c epsilon")
     s = c - epsilon / (2 * c)
     series = sum((Fraction(9, 8) ** k / math.factorial(k) for k in range(11)), Fraction(0))
     rest = Fraction(1, 1000)
     return (
-        identity(s**2, c**2 - epsilon + epsilon**2 / (4 * c**2), "s^2"),
+        make_identity_finding(s**2, c**2 - epsilon + epsilon**2 / (4 * c**2), "s^2"),
         Finding(
             left=series + rest,
             relation="<=",
@@ -188,9 +188,9 @@ def normal_tail() -> Finding:
     phi(s)/s``: there ``u/s >= 1``, and ``-phi`` has the derivative ``u phi(u)``, since the exponent
     ``-u^2/2`` has the derivative -u. Checked: that derivative, as a difference quotient at h = 0.
     """
-    u, h = unknowns("u h")
+    u, h = make_unknowns("u h")
     quotient = (-((u + h) ** 2) / 2 + u**2 / 2) / h
-    return identity(quotient.substitute({"h": 0}), -u, "derivative of -u^2/2")
+    return make_identity_finding(quotient.substitute({"h": 0}), -u, "derivative of -u^2/2")
 
 
 def exponent_of_the_tail() -> tuple[Finding, ...]:
@@ -233,10 +233,10 @@ def factor_of_the_tail() -> tuple[Finding, Finding]:
     inequality of it). ``2 c^2 - 2 c - 1 = 2 (c - 3/2)(c + 1/2) + 1/2``, which is positive for
     ``c >= 3/2``, and `half_of_the_tail` has that for delta <= 2/5.
     """
-    c = unknowns("c")[0]
+    c = make_unknowns("c")[0]
     right = 2 * (c - Fraction(3, 2)) * (c + Fraction(1, 2)) + Fraction(1, 2)
     return (
-        identity(2 * c**2 - 2 * c - 1, right, "(45)"),
+        make_identity_finding(2 * c**2 - 2 * c - 1, right, "(45)"),
         Finding(
             left=Fraction(0),
             relation="<",
@@ -256,10 +256,10 @@ def logarithm_of_the_tail() -> tuple[Finding, ...]:
     is ``-ell + ln(1.25 sqrt(2 pi)/2) > -ell``, as ``1.25 * 2.5 / 2 > 1``. And ``-2 ell + 1 < -ell``
     for ``ell >= 9/8``, which delta <= 2/5 gives.
     """
-    ell, epsilon = unknowns("ell epsilon")
+    ell, epsilon = make_unknowns("ell epsilon")
     expanded = 2 * ell - epsilon + epsilon**2 / (8 * ell)
     return (
-        identity((4 * ell - epsilon) ** 2 / (8 * ell), expanded, "the exponent"),
+        make_identity_finding((4 * ell - epsilon) ** 2 / (8 * ell), expanded, "the exponent"),
         Finding(
             left=Fraction(1),
             relation="<",

@@ -6,19 +6,23 @@ from fractions import Fraction
 
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     Numbers,
-    fractions,
-    inner,
-    less,
-    square,
+    compute_fraction_inner,
+    compute_squared_norm,
+    make_fraction_numbers,
+    subtract_numbers,
 )
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Polynomial, unknowns
+from dpaudit.polynomials import Polynomial, make_unknowns
 
 # Rows of length 1 that differ in the sign of the second column's last entry: N = 3, d_m = 2.
-DESIGN = (fractions("12/13", "5/13"), fractions(1, 0), fractions("12/13", "5/13"))
-NEIGHBOUR = (*DESIGN[:2], fractions("12/13", "-5/13"))
-NORMAL = fractions(1, 0, -1)  # of the column space of DESIGN
+DESIGN = (
+    make_fraction_numbers("12/13", "5/13"),
+    make_fraction_numbers(1, 0),
+    make_fraction_numbers("12/13", "5/13"),
+)
+NEIGHBOUR = (*DESIGN[:2], make_fraction_numbers("12/13", "-5/13"))
+NORMAL = make_fraction_numbers(1, 0, -1)  # of the column space of DESIGN
 
 
 def little_more_than_one() -> Finding:
@@ -56,7 +60,7 @@ def failing_share() -> tuple[Finding, Finding]:
     the mechanism is (0, 1/2)-differentially private, which is the second finding. The first output
     is more likely under the first law, and comes with probability 3/4.
     """
-    one, other = fractions("3/4", "1/4"), fractions("1/4", "3/4")
+    one, other = make_fraction_numbers("3/4", "1/4"), make_fraction_numbers("1/4", "3/4")
     fails = sum((p for p, q in zip(one, other, strict=True) if p > q), Fraction(0))
     apart = sum((max(p - q, Fraction(0)) for p, q in zip(one, other, strict=True)), Fraction(0))
     delta = Fraction(1, 2)
@@ -66,24 +70,34 @@ def failing_share() -> tuple[Finding, Finding]:
     )
 
 
-def neighbours() -> tuple[Finding, ...]:
+def check_neighbour_designs() -> tuple[Finding, ...]:
     """Return that the two designs meet what Assumptions 1.1 and 2.3 and Definition 2 ask.
 
     ``d_m = 2``, N = 3; one column differs, and by less than 1.
     """
-    moved = tuple(less(row, other) for row, other in zip(DESIGN, NEIGHBOUR, strict=True))
+    moved = tuple(
+        subtract_numbers(row, other) for row, other in zip(DESIGN, NEIGHBOUR, strict=True)
+    )
     lengths = tuple(
-        Finding(left=square(row), relation="=", right=Fraction(1), instance="squared norm of a row")
+        Finding(
+            left=compute_squared_norm(row),
+            relation="=",
+            right=Fraction(1),
+            instance="squared norm of a row",
+        )
         for row in (*DESIGN, *NEIGHBOUR)
     )
     ranks = tuple(
         Finding(
-            left=Fraction(0), relation="<", right=_gram(rows), instance="determinant of D_m'D_m"
+            left=Fraction(0),
+            relation="<",
+            right=_compute_gram_determinant(rows),
+            instance="determinant of D_m'D_m",
         )
         for rows in (DESIGN, NEIGHBOUR)
     )
-    kept = square(tuple(row[0] for row in moved))
-    size = sum((square(row) for row in moved), Fraction(0))
+    kept = compute_squared_norm(tuple(row[0] for row in moved))
+    size = sum((compute_squared_norm(row) for row in moved), Fraction(0))
     return (
         *lengths,
         *ranks,
@@ -92,9 +106,12 @@ def neighbours() -> tuple[Finding, ...]:
     )
 
 
-def _gram(rows: tuple[Numbers, ...]) -> Fraction:
+def _compute_gram_determinant(rows: tuple[Numbers, ...]) -> Fraction:
     one, two = zip(*rows, strict=True)
-    return square(one) * square(two) - inner(one, two) ** 2
+    return (
+        compute_squared_norm(one) * compute_squared_norm(two)
+        - compute_fraction_inner(one, two) ** 2
+    )
 
 
 def one_sided_message() -> tuple[Finding, ...]:
@@ -107,14 +124,16 @@ def one_sided_message() -> tuple[Finding, ...]:
     ``1 <= e^epsilon 0 + delta`` fails for every epsilon, every delta below 1 and every sigma.
     """
     here, there = (
-        tuple(inner(NORMAL, column) for column in zip(*rows, strict=True))
+        tuple(compute_fraction_inner(NORMAL, column) for column in zip(*rows, strict=True))
         for rows in (DESIGN, NEIGHBOUR)
     )
-    surely = Fraction(int(square(here) == 0))
-    never = Fraction(int(square(there) == 0))  # whether the event is certain there too
+    surely = Fraction(int(compute_squared_norm(here) == 0))
+    never = Fraction(
+        int(compute_squared_norm(there) == 0)
+    )  # whether the event is certain there too
     delta = Fraction(99, 100)
     return (
-        *neighbours(),
+        *check_neighbour_designs(),
         Finding(
             left=surely,
             relation="<=",
@@ -130,8 +149,8 @@ def variance_of_a_message() -> tuple[Finding, Finding]:
     The covariance of ``D_m xi`` is ``sigma^2 D_m (D_m'D_m)^-1 D_m'``, a projection: for the column
     (1, 1) and sigma = 1 every entry of it is 1/2. It is the identity where d_m = N alone.
     """
-    column = fractions(1, 1)
-    share = column[0] * column[1] / square(column)
+    column = make_fraction_numbers(1, 1)
+    share = column[0] * column[1] / compute_squared_norm(column)
     return (
         Finding(
             left=share, relation="=", right=Fraction(1), instance="variance of an entry, N = 2"
@@ -156,9 +175,9 @@ def achievable_penalty() -> tuple[Finding, ...]:
     - ``rho gamma - 2 L^2 >= rho (rho - L) - 2 L^2 = (rho - 2 L)(rho + L) > 0``, and
       ``rho >= L``. This is 1.2(c).
     """
-    rho, smooth = unknowns("rho L")
+    rho, smooth = make_unknowns("rho L")
     return (
-        identity(
+        make_identity_finding(
             rho * (rho - smooth) - 2 * smooth**2, (rho - 2 * smooth) * (rho + smooth), "1.2(c)"
         ),
     )
@@ -171,7 +190,7 @@ def prediction_beyond_bound() -> Finding:
     ``z = rho xi / (1 + rho)``. xi has a normal law, which exceeds every number with a probability
     above 0: at rho = 3, ``b_1 = 100`` and xi = 200, z is 150.
     """
-    rho, draw, bound = fractions(3, 200, 100)
+    rho, draw, bound = make_fraction_numbers(3, 200, 100)
     return Finding(
         left=rho * draw / (1 + rho), relation="<=", right=bound, instance="|z|, and b_1 = 100"
     )
@@ -185,7 +204,7 @@ def more_rounds_cost_more() -> tuple[Finding, Finding]:
     above 0 for epsilon > 0 and delta' < 1. What grows linearly is the number of messages, and with
     it the second term. Checked, with unknowns for ``ln(1/delta')`` and ``e^epsilon``.
     """
-    rounds, logarithm, epsilon, power = unknowns("T ln(1/delta') epsilon e^epsilon")
+    rounds, logarithm, epsilon, power = make_unknowns("T ln(1/delta') epsilon e^epsilon")
 
     def first_squared(count: Polynomial) -> Polynomial:
         return 2 * count * logarithm * epsilon**2
@@ -194,12 +213,12 @@ def more_rounds_cost_more() -> tuple[Finding, Finding]:
         return count * epsilon * (power - 1)
 
     return (
-        identity(
+        make_identity_finding(
             first_squared(rounds + 1) - first_squared(rounds),
             2 * logarithm * epsilon**2,
             "growth of the first term's square",
         ),
-        identity(
+        make_identity_finding(
             second(rounds + 1) - second(rounds), epsilon * (power - 1), "growth of the second term"
         ),
     )

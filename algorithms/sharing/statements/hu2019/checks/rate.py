@@ -6,23 +6,23 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
-    Problem,
-    gap,
-    lagrangian,
+    ExactProblem,
+    compute_exact_gap,
+    compute_exact_lagrangian,
+    compute_exact_residual,
+    compute_squared_steps,
     party_slope,
-    residual,
     run,
-    steps,
 )
 from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import at_rest, equal_columns
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns, vectors
+from dpaudit.polynomials import make_unknowns, vectors
 
 HALF = Fraction(1, 2)
 
 
-def _nearest(point: Fraction) -> Fraction:
+def _clip_to_half_interval(point: Fraction) -> Fraction:
     return min(max(point, -HALF), HALF)
 
 
@@ -36,7 +36,12 @@ def fixed_point_with_constraint() -> tuple[Finding, Finding]:
     instance = "M = 1, X = [-1/2, 1/2], at rest at x = z = 1/2"
     return (
         Finding(left=x, relation="=", right=moved, instance=instance),
-        Finding(left=x, relation="=", right=_nearest(moved), instance=f"{instance}, prox on X"),
+        Finding(
+            left=x,
+            relation="=",
+            right=_clip_to_half_interval(moved),
+            instance=f"{instance}, prox on X",
+        ),
     )
 
 
@@ -48,7 +53,7 @@ def prox_step_with_constraint() -> tuple[Finding, Finding]:
     return (
         Finding(left=abs(x - moved), relation="<=", right=Fraction(0), instance=instance),
         Finding(
-            left=abs(x - _nearest(moved)),
+            left=abs(x - _clip_to_half_interval(moved)),
             relation="<=",
             right=Fraction(0),
             instance=f"{instance}, prox on X",
@@ -84,7 +89,7 @@ def slope_with_constraint() -> Finding:
     """
     _, state = at_rest()
     problem = equal_columns(1, 3, ridge=Fraction(-1, 4), interval=(-HALF, HALF))
-    apart = sum(steps(state, run(problem, 1, state)[1]), Fraction(0))
+    apart = sum(compute_squared_steps(state, run(problem, 1, state)[1]), Fraction(0))
     left = party_slope(problem, state, 0) + apart  # apart is 0: it is at rest
     return Finding(
         left=left,
@@ -141,11 +146,13 @@ def slope_by_prediction() -> tuple[Finding, ...]:
     ``rho (z - z') + rho (S' - S)``: at most ``L + rho`` times ``||z' - z||``, and rho times the sum
     of ``||D_m (x_m' - x_m)||``. Checked: the difference, as vectors.
     """
-    rho = unknowns("rho")[0]
+    rho = make_unknowns("rho")[0]
     here, there, y, z, later, reached, moved = vectors("g g' y z z' S S'")
     left = (here - y + rho * (z - reached)) - (there - y + rho * (later - moved))
     right = (here - there) + rho * (z - later) + rho * (moved - reached)
-    return (identity((left - right).square, 0 * rho, "the difference of the two slopes"),)
+    return (
+        make_identity_finding((left - right).square, 0 * rho, "the difference of the two slopes"),
+    )
 
 
 def gap_one_step_early() -> tuple[Finding, ...]:
@@ -155,7 +162,7 @@ def gap_one_step_early() -> tuple[Finding, ...]:
         problem = equal_columns(1, penalty)
         states = run(problem, 3)
         for t in (1, 2):
-            left = abs(gap(problem, states[t])[0])
+            left = abs(compute_exact_gap(problem, states[t])[0])
             ahead, behind = (
                 abs(b.prediction[0] - a.prediction[0]) / problem.penalty
                 for a, b in ((states[t], states[t + 1]), (states[t - 1], states[t]))
@@ -175,8 +182,8 @@ def residual_at_rest() -> tuple[Finding, ...]:
     is the slope by x_m. With prox of R_m on X_m both sides are 0.
     """
     problem, state = at_rest()
-    moved = sum(steps(state, run(problem, 1, state)[1])[:2], Fraction(0))
-    whole = residual(problem, state)
+    moved = sum(compute_squared_steps(state, run(problem, 1, state)[1])[:2], Fraction(0))
+    whole = compute_exact_residual(problem, state)
     instance = "M = 1, X = [-1/2, 1/2], at rest at x = z = 1/2"
     return (
         Finding(
@@ -191,7 +198,7 @@ def residual_at_rest() -> tuple[Finding, ...]:
     )
 
 
-def first_constant(problem: Problem) -> Fraction:
+def first_constant(problem: ExactProblem) -> Fraction:
     """Return C_1 of (38) by `residual_by_steps`, for columns of length 1."""
     rho, smooth, count = problem.penalty, problem.smoothness, len(problem.columns) + 1
     shared = count * (1 + 1 / rho**2)
@@ -220,23 +227,25 @@ def residual_by_steps() -> tuple[Finding, ...]:
 
     Checked: grad_z L, and both sides on runs, the first of them with a constraint.
     """
-    rho = unknowns("rho")[0]
+    rho = make_unknowns("rho")[0]
     slope, apart = vectors("g gap")
     dual = slope  # by (13)
     left = (slope - dual - rho * apart).square
-    found = [identity(left, rho**2 * apart.square, "||grad_z L||^2 and rho^2 ||gap||^2")]
+    found = [
+        make_identity_finding(left, rho**2 * apart.square, "||grad_z L||^2 and rho^2 ||gap||^2")
+    ]
     wide = (Fraction(-2), Fraction(2))
     for problem in (equal_columns(3, 10, 9, interval=wide), equal_columns(2, 3)):
         for t, (before, after) in enumerate(pairwise(run(problem, 6)[1:]), start=1):
-            models, centre, _ = steps(before, after)
+            models, centre, _ = compute_squared_steps(before, after)
             bound = first_constant(problem) * (models + centre)
             words = f"(38), M = {len(problem.columns)}, rho = {problem.penalty}, t = {t}"
-            value = residual(problem, before)
+            value = compute_exact_residual(problem, before)
             found.append(Finding(left=value, relation="<=", right=bound, instance=words))
     return tuple(found)
 
 
-def second_constant(problem: Problem) -> Fraction:
+def second_constant(problem: ExactProblem) -> Fraction:
     """Return C_2 as (39) prints it."""
     dual = problem.modulus / 2 - problem.smoothness**2 / problem.penalty
     return min(sum(problem.moduli, Fraction(0)) / 2, dual)
@@ -249,11 +258,11 @@ def fall_by_the_constant() -> Finding:
     """
     problem = equal_columns(2, 2)
     before, after = run(problem, 2)[1:]
-    models, centre, _ = steps(before, after)
+    models, centre, _ = compute_squared_steps(before, after)
     return Finding(
         left=second_constant(problem) * (models + centre),
         relation="<=",
-        right=lagrangian(problem, before) - lagrangian(problem, after),
+        right=compute_exact_lagrangian(problem, before) - compute_exact_lagrangian(problem, after),
         instance="C_2 times the squared steps and the fall, M = 2, rho = 2, c = 1, t = 1",
     )
 
@@ -268,7 +277,7 @@ def falls_and_steps() -> tuple[Finding, ...]:
     problem = equal_columns(1, 3)
     found = []
     for t, (before, after) in enumerate(pairwise(run(problem, 5)[1:]), start=1):
-        models, centre, _ = steps(before, after)
+        models, centre, _ = compute_squared_steps(before, after)
         least = min(
             problem.moduli[0] / 2, problem.modulus / 2 - problem.smoothness**2 / problem.penalty
         )
@@ -276,7 +285,8 @@ def falls_and_steps() -> tuple[Finding, ...]:
             Finding(
                 left=least * (models + centre),
                 relation="<=",
-                right=lagrangian(problem, before) - lagrangian(problem, after),
+                right=compute_exact_lagrangian(problem, before)
+                - compute_exact_lagrangian(problem, after),
                 instance=f"(39), M = 1, rho = 3, t = {t}",
             )
         )
@@ -290,10 +300,10 @@ def residual_by_fall() -> Finding:
     """
     problem = equal_columns(3, 2)
     before, after = run(problem, 2)[1:]
-    fall = lagrangian(problem, before) - lagrangian(problem, after)
+    fall = compute_exact_lagrangian(problem, before) - compute_exact_lagrangian(problem, after)
     constant = first_constant(problem) / second_constant(problem)
     return Finding(
-        left=residual(problem, before),
+        left=compute_exact_residual(problem, before),
         relation="<=",
         right=constant * fall,
         instance="V^t and (C_1/C_2)(L^t - L^{t+1}), M = 3, rho = 2, c = 1, t = 1",
@@ -307,11 +317,11 @@ def sum_of_residuals() -> Finding:
     """
     problem = equal_columns(3, 10, 9)
     states = run(problem, 12)[1:]
-    values = [residual(problem, state) for state in states]
+    values = [compute_exact_residual(problem, state) for state in states]
     constant = first_constant(problem) / second_constant(problem)
     return Finding(
         left=sum(values, Fraction(0)),
         relation="<=",
-        right=constant * lagrangian(problem, states[0]),
+        right=constant * compute_exact_lagrangian(problem, states[0]),
         instance="sum of V^t and (C_1/C_2)(L^1 - f), T = 12, M = 3, rho = 10, c = 9",
     )

@@ -6,16 +6,16 @@ from fractions import Fraction
 
 from dpaudit.algorithms.sharing.statements.checks.lemma1 import movement_of_orthogonal_designs
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
-    fractions,
-    inner,
-    square,
+    compute_fraction_inner,
+    compute_squared_norm,
+    make_fraction_numbers,
 )
 from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import at_rest, equal_columns
-from dpaudit.extension.identities import identity
+from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns, vectors
+from dpaudit.polynomials import make_unknowns, vectors
 
-FOUR_ONES = fractions(1, 1, 1, 1)  # a column of rows of length 1: d_m = 1, N = 4
+FOUR_ONES = make_fraction_numbers(1, 1, 1, 1)  # a column of rows of length 1: d_m = 1, N = 4
 
 
 def message_at_constraint() -> tuple[Finding, Finding]:
@@ -49,12 +49,14 @@ def message_in_two_parts() -> tuple[Finding, ...]:
     the maxima. Checked: both equations, A a, A b and B b as vectors.
     """
     aa, ab, bb = vectors("Aa Ab Bb")
-    first = identity((bb - aa - ((ab - aa) + (bb - ab))).square, 0 * unknowns("o")[0], "(43)")
-    weight, rho = unknowns("lambda rho")
+    first = make_identity_finding(
+        (bb - aa - ((ab - aa) + (bb - ab))).square, 0 * make_unknowns("o")[0], "(43)"
+    )
+    weight, rho = make_unknowns("lambda rho")
     here, there, own, others, w, v = vectors("R' R'' D'y D''y D'w D''w")
     a, b = weight * here + own + rho * w, weight * there + others + rho * v
     right = weight * (there - here) + (others - own) + rho * (v - w)
-    return first, identity((b - a - right).square, 0 * rho, "b - a")
+    return first, make_identity_finding((b - a - right).square, 0 * rho, "b - a")
 
 
 def inverse_of_a_design() -> Finding:
@@ -70,14 +72,17 @@ def second_part() -> tuple[Finding, ...]:
     ``D = [[1, 0], [12/13, 5/13]]``, the neighbour has -5/13; ``y = (0, 1)``, and R' and what the
     others send are 0. For square D the matrix ``D (D'D)^-1`` is the inverse of D'.
     """
-    slope, entry = fractions("12/13", "5/13")
+    slope, entry = make_fraction_numbers("12/13", "5/13")
     bracket = (slope, -entry)  # D''y of the neighbour
     moved = (bracket[0] - slope / entry * bracket[1], bracket[1] / entry)  # inverse of D'
     part = (-moved[0], 1 - moved[1])  # the neighbour's own inverse gives y back
     instance = "rho^2 ||Phi_2||^2 and (2/d_m)^2 ||bracket||^2, D = [[1, 0], [12/13, 5/13]]"
     return (
         Finding(
-            left=square((slope, entry)), relation="=", right=Fraction(1), instance="length of a row"
+            left=compute_squared_norm((slope, entry)),
+            relation="=",
+            right=Fraction(1),
+            instance="length of a row",
         ),
         Finding(
             left=(2 * entry) ** 2,
@@ -85,7 +90,12 @@ def second_part() -> tuple[Finding, ...]:
             right=Fraction(1),
             instance="||D_m - D_m'||^2",
         ),
-        Finding(left=square(part), relation="<=", right=square(bracket), instance=instance),
+        Finding(
+            left=compute_squared_norm(part),
+            relation="<=",
+            right=compute_squared_norm(bracket),
+            instance=instance,
+        ),
     )
 
 
@@ -104,14 +114,19 @@ def first_part() -> tuple[Finding, ...]:
     the second column: ``D'D = 4 I + r r'`` has the eigenvalues 4 and 5, and the inverse
     ``(I - r r'/5) / 4``. y is 1 in the last row, R' and what the others send are 0.
     """
-    row = fractions("12/13", "5/13")
+    row = make_fraction_numbers("12/13", "5/13")
     change = (Fraction(0), -2 * row[1])  # (D' - D)'y
-    along = inner(row, change)
+    along = compute_fraction_inner(row, change)
     inverse = tuple((v - r * along / 5) / 4 for v, r in zip(change, row, strict=True))
     return (
-        Finding(left=square(change), relation="<=", right=Fraction(1), instance="||D_m - D_m'||^2"),
         Finding(
-            left=inner(change, inverse),
+            left=compute_squared_norm(change),
+            relation="<=",
+            right=Fraction(1),
+            instance="||D_m - D_m'||^2",
+        ),
+        Finding(
+            left=compute_fraction_inner(change, inverse),
             relation="<=",
             right=Fraction(1, 4) ** 2,
             instance="rho^2 ||Phi_1||^2 and (||(D'D)^-1|| ||y||)^2, D'D = 4 I + r r'",
@@ -124,7 +139,7 @@ def message_of_others() -> Finding:
     model = Fraction(1)
     sent = tuple(entry * model for entry in FOUR_ONES)
     return Finding(
-        left=square(sent),
+        left=compute_squared_norm(sent),
         relation="<=",
         right=model**2,
         instance="||D_k x_k||^2 and ||x_k||^2, N = 4, d_k = 1",
@@ -137,6 +152,8 @@ def sum_of_bounds() -> Finding:
     Proof. Each of the norms is at most b_1 by Assumption 2.1, as far as that holds, and there are
     ``M - 1`` other parties: ``b_1 + rho b_1 + rho (M - 1) b_1 = (1 + M rho) b_1``.
     """
-    rho, bound, parties = unknowns("rho b_1 M")
+    rho, bound, parties = make_unknowns("rho b_1 M")
     left = bound + rho * bound + rho * (parties - 1) * bound
-    return identity(left, (1 + parties * rho) * bound, "the sum with b_1 for every norm")
+    return make_identity_finding(
+        left, (1 + parties * rho) * bound, "the sum with b_1 for every norm"
+    )
