@@ -393,9 +393,22 @@ def near(on_p: Array, on_q: Array) -> Near | None:
 
 
 def _best(scores: Sequence[Near], on_p: Array, on_q: Array) -> Near | None:
-    promised = [choose_event(score(on_p), score(on_q), 0.0).promised for score in scores]
-    best = int(np.argmax(promised))
-    return scores[best] if promised[best] > 0 else None
+    """Return the score that promises most on one half of rows, if it stands out on the other."""
+    (seen_p, seen_q), (unseen_p, unseen_q) = ((on_p[n::2], on_q[n::2]) for n in (0, 1))
+    events = [choose_event(score(seen_p), score(seen_q), 0.0) for score in scores]
+    best = int(np.argmax([event.promised for event in events]))
+    score, event = scores[best], events[best]
+    seen = _errors_of_rates(event.happened(score(seen_p)), event.happened(score(seen_q)))
+    unseen = _errors_of_rates(event.happened(score(unseen_p)), event.happened(score(unseen_q)))
+    stands_out = abs(unseen) > _BY_CHANCE and seen * unseen > 0
+    return score if event.promised > 0 and stands_out else None
+
+
+def _errors_of_rates(on_p: NDArray[np.bool_], on_q: NDArray[np.bool_]) -> float:
+    """Return by how many standard errors two rates are apart, with a hit and a miss added."""
+    rates = [(side.sum() + 1) / (len(side) + 2) for side in (on_p, on_q)]
+    variances = [r * (1 - r) / len(side) for r, side in zip(rates, (on_p, on_q), strict=True)]
+    return float((rates[0] - rates[1]) / math.sqrt(sum(variances)))
 
 
 def _densest(points: Array) -> Array:
