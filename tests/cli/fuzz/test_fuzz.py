@@ -42,4 +42,4 @@ def test_strange_input_ends_as_the_page_says(tmp_path, count, seed, which):
     assert [one for one in found["plain"] if one["status"] != one["expected"] or one["wrong"]] == []
     assert found["wrong"] == []
     assert sum(found["statuses"].values()) == count
-    assert len(found["statuses"]) > min(10, count / 5)  # of a command, and how it ended
+    assert len(found["statuses"]) > 10  # of a command, and how it ended
