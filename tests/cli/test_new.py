@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import io
 import sys
@@ -35,6 +36,15 @@ def test_it_writes_every_file_and_names_it(here, capsys):
         assert (here / NAME / path).read_text(encoding="utf-8") == text
     there = {path for path in here.rglob("*") if path.is_file()}
     assert len(there) == len(draft_files(DraftName(NAME)))
+
+
+def test_what_the_files_import_is_there():
+    for path, text in draft_files(DraftName(NAME)).items():
+        if path.endswith(".py"):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpaudit"):
+                    names = {one.name for one in node.names}
+                    assert names <= set(dir(importlib.import_module(node.module))), path
 
 
 def test_nothing_is_written_over(here, capsys):
