@@ -252,7 +252,12 @@ def _power(one: Entry, other: Entry) -> Entry:
             return Fraction(one**other)
     if other == Fraction(1, 2):
         return _sqrt(one)
-    if _is_special(one) or _is_special(other) or not is_above(one, Fraction(0)):
+    if _is_special(one) or _is_special(other):
+        return to_entry(float(np.power(to_double(one), to_double(other))))
+    is_whole = isinstance(other, Fraction) and other.denominator == 1
+    if isinstance(one, arb) and is_whole and 0 < other < 64:  # also where the ball holds 0
+        return math.prod([one] * int(other), start=arb(1))
+    if not is_above(one, Fraction(0)):
         return to_entry(float(np.power(to_double(one), to_double(other))))
     return to_ball(one) ** to_ball(other)
 
