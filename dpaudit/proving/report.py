@@ -203,6 +203,13 @@ class CodeProof:
         )
         return self.claim if beyond and self.is_proved else self.numbers.guarantee_for(self.claim)
 
+    @property
+    def certified_claim(self) -> Guarantee | None:
+        """What the certificate shows by itself; weaker where its checker follows less."""
+        return (
+            None if self.certificate is None else _claim_of(self.certificate["instance"]["claim"])
+        )
+
     # --- showing -----------------------------------------------------------------------------
 
     def sentences(self) -> Iterator[str]:
@@ -210,6 +217,9 @@ class CodeProof:
         yield f"{self.name}: {self._headline()}"
         if self.numbers is not None:
             yield f"{self.of_whom} {self._of_runs()}"
+        if self.certified_claim not in (None, self.claim) and self.is_proved and self.claim:
+            shown = _format_guarantee(self.certified_claim or self.claim)
+            yield f"The certificate shows {shown} only: its checker has fewer rules than the proof."
         if self.refusal is not None and self.refusal.fault is not None:
             yield fault_line(self.refusal.fault)
 
