@@ -71,6 +71,24 @@ def test_a_product_of_truth_values_is_no_length(seed):
     assert not attack_program(seed).breaks
 
 
+@pytest.mark.parametrize("seed", [400118, 563318])
+def test_one_record_that_broadcasting_repeats_counts_as_often(seed):
+    """A refinement read the only record's one row where the product with a mask has several."""
+    assert not attack_program(seed).breaks
+
+
+@pytest.mark.parametrize("seed", [405461, 751000])
+def test_a_root_above_minus_zero_is_as_steep_as_one_above_zero(seed):
+    """The slope at an end of -0.0 came out as minus infinity: a bound of 0, or a crash."""
+    assert not attack_program(seed).breaks
+
+
+@pytest.mark.parametrize("seed", [496905, 776986])
+def test_the_judge_takes_whole_powers_of_negative_balls_as_balls(seed):
+    """It took the nearest double for them, so that 0 was beaten by 1e-18."""
+    assert not attack_program(seed).breaks
+
+
 def test_nothing_is_read_of_an_empty_axis():
     assert not attack_program(80866).breaks
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -91,6 +92,28 @@ def test_a_certificate_is_made_unless_nobody_asks_for_it():
     assert with_one.certificate is not None
     assert (without.verdict, without.certificate) == ("proved", None)
     assert without.uncertified == "none was asked for"
+
+
+def test_a_record_that_is_repeated_is_counted_as_often():
+    """The only record stands in three rows of the product with three equal private numbers."""
+    only = {"domain": {"bounds": (0.1, 0.7), "records": 1}, "relation": "replace-record"}
+    found = dpaudit.prove(repeated, **only, epsilon=1.0)
+    assert found.verdict == "withheld"
+    assert found.numbers.pure == pytest.approx(3.0, rel=1e-9)
+
+
+def repeated(data, rng):
+    alike = np.sign(data.mean()) * np.ones(3)
+    return np.sum(data * (0.5 < alike)) + rng.laplace(scale=0.6)
+
+
+def test_a_weaker_certificate_says_what_it_shows():
+    asked = {"domain": {"bounds": (0, 1), "records": 3}, "epsilon": 1.0}
+    found = dpaudit.prove(noisy_total, **asked, certified=True)
+    assert "certificate" not in str(found)
+    instance = {**found.certificate["instance"], "claim": {"epsilon": 3.0, "delta": 0.0}}
+    weaker = replace(found, certificate={**found.certificate, "instance": instance})
+    assert "The certificate shows (3, 0)-DP only" in str(weaker)
 
 
 def noisy_total(data, rng):

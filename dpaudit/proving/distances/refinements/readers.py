@@ -65,8 +65,10 @@ def _squeeze_records(symbols: PolynomialArray, axis: int) -> Entries:
 def _make_entrywise_reader(
     function: Callable[..., AtomPolynomial],
 ) -> Callable[..., PolynomialArray]:
-    def read(reading: Summation, _node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
+    def read(reading: Summation, node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
         arrays, axis = _align_symbols(operands)
+        if axis is not None and node.shape[axis] != reading.count:
+            raise Unread  # one record that broadcasting repeats stands in several rows
         together = np.broadcast_arrays(*arrays)
         return PolynomialArray(
             build_entries(

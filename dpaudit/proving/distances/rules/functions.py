@@ -71,7 +71,7 @@ INCREASING: dict[str, Increasing] = {
         np.log1p, lambda low, high: up(1 / (1 + low)), "concave", domain=(-1.0, False)
     ),
     "sqrt": Increasing(
-        np.sqrt, lambda low, high: 0.5 / np.sqrt(low), "concave", 0.0, domain=(0.0, True)
+        np.sqrt, lambda low, high: 0.5 / np.sqrt(np.abs(low)), "concave", 0.0, domain=(0.0, True)
     ),
     "arctan": Increasing(
         np.arctan,
