@@ -18,7 +18,12 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.nearness import NEARNESS, are_points
 from dpaudit.auditing.outcomes import layout_of
-from dpaudit.auditing.portfolio import PORTFOLIO, are_repeated, single_entries, standing_out
+from dpaudit.auditing.portfolio import (
+    PORTFOLIO,
+    find_portfolio_scores,
+    is_few_whole_outputs,
+    select_entry_scores,
+)
 from dpaudit.errors import (
     DpauditError,
     InvalidArgument,
@@ -27,7 +32,7 @@ from dpaudit.errors import (
     what_happened,
 )
 from dpaudit.estimation.combinations import are_far_apart
-from dpaudit.estimation.numeric_scores import first_rows
+from dpaudit.estimation.numeric_scores import flatten_first_rows
 from dpaudit.estimation.repeated import some_stand_out
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
@@ -81,7 +86,7 @@ def with_further(
     tried = [*tried, *([ONE_PART] if on_p[0].size > 1 and ONE_PART not in tried else []), PORTFOLIO]
     if on_p[0].size > _WIDE:
         return tried
-    repeat = some_stand_out(on_p, on_q) or are_repeated(on_p, on_q)
+    repeat = some_stand_out(on_p, on_q) or is_few_whole_outputs(on_p, on_q)
     combined = are_far_apart(on_p, on_q)
     if not (repeat or combined):
         return tried
@@ -143,12 +148,12 @@ def fit_distinguishers(
         return _fit_on_output_parts(distinguishers, mechanism, pair, (on_p, on_q), rng, layout)
     asked = [one for one in distinguishers if one not in (ONE_PART, PORTFOLIO)]
     found = _fit_each_distinguisher(asked, mechanism, pair, on_p, on_q, rng)
-    flat = first_rows(on_p, on_q)
+    flat = flatten_first_rows(on_p, on_q)
     if ONE_PART in distinguishers:
-        single = single_entries(*flat)
+        single = select_entry_scores(*flat)
         found += [(ONE_PART, OfFeatures(Features({}), one)) for one in single]
     if PORTFOLIO in distinguishers:
-        found += standing_out(*flat, tuple(range(flat[0].shape[1])))
+        found += find_portfolio_scores(*flat, tuple(range(flat[0].shape[1])))
     return found
 
 
@@ -194,7 +199,9 @@ def _fit_on_output_parts(
         ]
     numbers = tuple(n for n, column in enumerate(layout.columns) if not column.discrete)
     if PORTFOLIO in distinguishers and numbers:
-        scores += standing_out(*first_rows(on_p[:, numbers], on_q[:, numbers]), numbers)
+        scores += find_portfolio_scores(
+            *flatten_first_rows(on_p[:, numbers], on_q[:, numbers]), numbers
+        )
     return [(one, OfFeatures(features, score)) for one, score in scores]
 
 

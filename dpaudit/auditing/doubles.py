@@ -20,14 +20,14 @@ from dpaudit._typing import Array
 from dpaudit.auditing.distinguishing import fit_distinguishers
 from dpaudit.estimation.counted import compute_score_grain, round_scores
 from dpaudit.estimation.event import choose_event, event_bound, with_order
-from dpaudit.estimation.numeric_scores import first_rows
+from dpaudit.estimation.numeric_scores import flatten_first_rows
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.report.formatting import format_significant
 
 _FEWEST, _COLUMNS = 200, 32  # outputs of each dataset, and numbers of one that are looked at
 
 
-def lines_of_doubles(
+def certify_lowest_bits(
     on_p: Array,
     on_q: Array,
     columns: Sequence[int],
@@ -54,20 +54,20 @@ def lines_of_doubles(
     --------
     >>> rng = np.random.default_rng(0)
     >>> noise = rng.laplace(size=(2, 2000))
-    >>> said = lines_of_doubles(noise[0] + 1.0, noise[1], [0], (0.0, 0.05), rng)
+    >>> said = certify_lowest_bits(noise[0] + 1.0, noise[1], [0], (0.0, 0.05), rng)
     >>> said[0][:80]
     'Doubles: of epsilon the lowest bits of these numbers certify at least 4.11 at de'
-    >>> lines_of_doubles(np.arange(900.0), np.arange(900.0), [0], (0.0, 0.05), rng)
+    >>> certify_lowest_bits(np.arange(900.0), np.arange(900.0), [0], (0.0, 0.05), rng)
     ()
     """
-    p, q = (side[:, list(columns)[:_COLUMNS]] for side in first_rows(on_p, on_q))
+    p, q = (side[:, list(columns)[:_COLUMNS]] for side in flatten_first_rows(on_p, on_q))
     size = min(len(p), len(q))
     cards = [one for one in registry.DISTINGUISHERS.all().values() if one.of_bits]
     if size < _FEWEST or not cards or any(one.of_bits for one in tried):
         return ()
     if not _are_fractions(p, q):
         return ()
-    lower, certifying = _certified(cards, p[:size], q[:size], at, rng)
+    lower, certifying = _certify_bit_event(cards, p[:size], q[:size], at, rng)
     least = (
         f"at least {format_significant(lower, 3, ROUND_FLOOR)}" if lower > 0 else "nothing above 0"
     )
@@ -87,7 +87,7 @@ def _are_fractions(p: Array, q: Array) -> bool:
     return bool(pooled.size and np.isfinite(pooled).all() and (np.rint(pooled) != pooled).any())
 
 
-def _certified(
+def _certify_bit_event(
     cards: Sequence[Distinguisher],
     p: Array,
     q: Array,

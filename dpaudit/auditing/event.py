@@ -31,7 +31,7 @@ from dpaudit.auditing.distinguishing import (
     tells_nothing,
     with_further,
 )
-from dpaudit.auditing.doubles import lines_of_doubles
+from dpaudit.auditing.doubles import certify_lowest_bits
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import EventEvidence, MeasurementEvidence
 from dpaudit.auditing.looks import FEW, chosen_on
@@ -271,7 +271,7 @@ def _of_doubles(
     discrete = [] if layout is None else [n for n, one in enumerate(layout.columns) if one.discrete]
     columns = sorted(set(range(size)) - set(discrete))
     rng = default_rng(stream(drawer.seed, "doubles"))
-    return lines_of_doubles(*learned_on, columns, at, rng, tried)
+    return certify_lowest_bits(*learned_on, columns, at, rng, tried)
 
 
 def words_of_tried(tried: Sequence[str]) -> str:

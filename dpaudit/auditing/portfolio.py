@@ -23,7 +23,7 @@ _PER_ROW, _COMPARED = 4, 4096  # outputs to a distinct one: else they are not fe
 _KNOWS = "can run the mechanism on both datasets; sees the numbers of one output"
 
 
-def _card(name: str, statement: str, find: str) -> Distinguisher:
+def _make_portfolio_card(name: str, statement: str, find: str) -> Distinguisher:
     return Distinguisher(
         name=name,
         statement=statement,
@@ -34,41 +34,47 @@ def _card(name: str, statement: str, find: str) -> Distinguisher:
     )
 
 
-PORTFOLIO = _card("portfolio", "whatever stands out of the numbers of an output", "near")
+PORTFOLIO = _make_portfolio_card(
+    "portfolio", "whatever stands out of the numbers of an output", "fit_nearness"
+)
 """Stands for all of `CARDS`, of which those are tried that find something."""
 
 CARDS: tuple[tuple[Distinguisher, Callable[[Array, Array], Score | None]], ...] = tuple(
-    (_card(name, statement, find.__name__), find)
+    (_make_portfolio_card(name, statement, find.__name__), find)
     for name, statement, find in (
         (
             "mean difference",
             "the sum of all entries, each weighed by how far its means are apart",
-            numeric.added,
+            numeric.fit_mean_difference,
         ),
         (
             "few entries",
             "the sum of the entries whose means are far apart",
-            numeric.added_few,
+            numeric.fit_few_entries,
         ),
-        ("product", "the product of two entries that depend on each other", numeric.multiplied),
+        (
+            "product",
+            "the product of two entries that depend on each other",
+            numeric.fit_entry_product,
+        ),
         (
             "covariance",
             "the log-ratio of two normal laws of entries that depend on each other",
-            numeric.quadratic,
+            numeric.fit_normal_ratio,
         ),
-        ("signs", "which entries lie above their middle, all together", numeric.patterned),
-        ("remainder", "what an integer leaves when it is divided", numeric.remaining),
+        ("signs", "which entries lie above their middle, all together", numeric.fit_sign_pattern),
+        ("remainder", "what an integer leaves when it is divided", numeric.fit_remainder),
         (
             "distance",
             "how near an output is to where those of a dataset are centred, or densest",
-            numeric.near,
+            numeric.fit_nearness,
         ),
     )
 )
 
 
 @dataclass(frozen=True)
-class OfColumns:
+class ColumnScore:
     """A score of some columns, as a score of transcripts."""
 
     columns: tuple[int, ...]
@@ -81,7 +87,7 @@ class OfColumns:
         return self.score(flat if whole else flat[:, self.columns])
 
 
-def standing_out(
+def find_portfolio_scores(
     on_p: Array, on_q: Array, columns: tuple[int, ...]
 ) -> list[tuple[Distinguisher, Score]]:
     """Return every score of the portfolio that found something in these columns of transcripts.
@@ -89,44 +95,44 @@ def standing_out(
     Examples
     --------
     >>> numbers = np.random.default_rng(0).integers(0, 10**6, (2, 900, 1)).astype(float)
-    >>> [card.name for card, _ in standing_out(7 * numbers[0], 7 * numbers[1] + 1, (0,))]
+    >>> [card.name for card, _ in find_portfolio_scores(7 * numbers[0], 7 * numbers[1] + 1, (0,))]
     ['remainder']
-    >>> standing_out(numbers[0], numbers[1], (0,))
+    >>> find_portfolio_scores(numbers[0], numbers[1], (0,))
     []
     """
     if not (np.isfinite(on_p).all() and np.isfinite(on_q).all()):
         return []
     found = ((card, find(on_p, on_q)) for card, find in CARDS)
-    return [(card, OfColumns(columns, score)) for card, score in found if score is not None]
+    return [(card, ColumnScore(columns, score)) for card, score in found if score is not None]
 
 
-def single_entries(on_p: Array, on_q: Array) -> list[OnePart]:
+def select_entry_scores(on_p: Array, on_q: Array) -> list[OnePart]:
     """Return scores of the single entries that tell two sides apart best.
 
     Examples
     --------
     >>> noise = np.random.default_rng(0).normal(size=(2, 400, 9))
-    >>> single_entries(noise[0] + (np.arange(9) == 4), noise[1])[0].column
+    >>> select_entry_scores(noise[0] + (np.arange(9) == 4), noise[1])[0].column
     4
     """
-    entries = numeric.telling(on_p, on_q, _LOOKED_AT)
+    entries = numeric.select_telling_entries(on_p, on_q, _LOOKED_AT)
     middles = np.median(np.concatenate([on_p[:, entries], on_q[:, entries]]), axis=0).tolist()
     found = [OnePart(n) for n in entries]
     found += [OnePart(n, -1.0, middle) for n, middle in zip(entries, middles, strict=True)]
     return sorted(found, key=lambda one: distance(one, on_p, on_q), reverse=True)[:_ENTRIES]
 
 
-def are_repeated(on_p: Array, on_q: Array) -> bool:
+def is_few_whole_outputs(on_p: Array, on_q: Array) -> bool:
     """Return whether arrays take few values as a whole, as patterns of bits do.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> bits, numbers = rng.integers(0, 2, (2, 900, 8)), rng.random((2, 900, 8))
-    >>> are_repeated(bits[0], bits[1]), are_repeated(numbers[0], numbers[1])
+    >>> is_few_whole_outputs(bits[0], bits[1]), is_few_whole_outputs(numbers[0], numbers[1])
     (True, False)
     """
-    rows = np.concatenate([side[:_COMPARED] for side in numeric.first_rows(on_p, on_q)])
+    rows = np.concatenate([side[:_COMPARED] for side in numeric.flatten_first_rows(on_p, on_q)])
     if rows.shape[1] == 1 or len(np.unique(rows[:, 0])) * _PER_ROW > len(rows):
         return False
     return len(np.unique(rows, axis=0)) * _PER_ROW <= len(rows)

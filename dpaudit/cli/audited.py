@@ -50,7 +50,7 @@ DataPath = Annotated[
 ]
 
 
-def reader_options(
+def read_reader_options(
     mechanism: str | None,
     outputs: Sequence[str] | None,
     data_path: str | None,
@@ -66,19 +66,19 @@ def reader_options(
     from dpaudit.cli.options import reference_of
 
     values = values_of(ROWS, dict(given))
-    outside = _outside(OwnSettings(**values), mechanism)
+    outside = _make_outside(OwnSettings(**values), mechanism)
     named = outside if outside is not None or mechanism is None else reference_of(mechanism)
     found = {
         "mechanism": named,
         "outputs": outputs or None,
         "data_path": data_path,
         **{name: values[name] for name in ("relation", *_READING) if name in values},
-        **_records(values, named),
+        **_load_named_records(values, named),
     }
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _outside(own: OwnSettings, mechanism: str | None) -> Outside | None:
+def _make_outside(own: OwnSettings, mechanism: str | None) -> Outside | None:
     """Return the program or the service that options name; None where they name none."""
     from dpaudit.auditing.service_settings import refuse_without_url, service_of
 
@@ -91,10 +91,10 @@ def _outside(own: OwnSettings, mechanism: str | None) -> Outside | None:
     if own.url is not None:
         return service_of(own)
     refuse_without_url(own)
-    return None if own.program is None else _program(own)
+    return None if own.program is None else _make_named_program(own)
 
 
-def _program(own: OwnSettings) -> Outside:
+def _make_named_program(own: OwnSettings) -> Outside:
     from dpaudit.auditing.specification import records_from
     from dpaudit.programs import Program
 
@@ -104,7 +104,7 @@ def _program(own: OwnSettings) -> Outside:
     return found
 
 
-def _records(values: Mapping[str, Any], named: Any) -> dict[str, Any]:
+def _load_named_records(values: Mapping[str, Any], named: Any) -> dict[str, Any]:
     """Return the records of the files that are named, or the names of a service's datasets."""
     from dpaudit.auditing.specification import records_from
 
@@ -118,7 +118,7 @@ def _records(values: Mapping[str, Any], named: Any) -> dict[str, Any]:
     return {name: records_from(Path(file)) for name, file in given.items()}
 
 
-def importable_here(mechanism: str | None) -> AbstractContextManager[None]:
+def add_current_folder_to_path(mechanism: str | None) -> AbstractContextManager[None]:
     """Let a mechanism's module lie in the folder where the command is run."""
     if mechanism is None:
         return nullcontext()
@@ -130,7 +130,7 @@ def importable_here(mechanism: str | None) -> AbstractContextManager[None]:
 # The command that checks a certificate
 
 
-def verify_command(
+def format_verify_command(
     path: Path, certificates: Sequence[Certificate], named: Sequence[Mapping[str, Any]]
 ) -> str:
     """Return the command that checks certificates again, with what was audited by its names.
@@ -147,14 +147,20 @@ def verify_command(
     both = list(zip(certificates, named, strict=True))
     own = [one for one in both if one[0].kind == "mechanism"]
     files = [one for one in both if one[0].kind == "outputs"]
-    words = ["dpaudit", "verify", str(path), *_of_mechanisms(own), *_of_files(files)]
+    words = [
+        "dpaudit",
+        "verify",
+        str(path),
+        *_format_mechanism_options(own),
+        *_format_output_file_options(files),
+    ]
     return shlex.join(words)
 
 
 _Named = tuple["Certificate", Mapping[str, Any]]
 
 
-def _of_mechanisms(own: Sequence[_Named]) -> list[str]:
+def _format_mechanism_options(own: Sequence[_Named]) -> list[str]:
     """Return the options that name what certificates are about, and the datasets if they must."""
     from dpaudit.auditing.plan import option_words
 
@@ -165,20 +171,25 @@ def _of_mechanisms(own: Sequence[_Named]) -> list[str]:
     held = all({"made", "data"} & one.instance["pair"].keys() for one, _ in own)
     outside = any(given.get(name) is not None for name in ("program", "url"))
     words = [] if outside else ["--mechanism", given.get("mechanism") or "module:object"]
-    known = {"dataset": "FILE", "neighbour": "FILE", **_distance([one for one, _ in own]), **given}
+    known = {
+        "dataset": "FILE",
+        "neighbour": "FILE",
+        **_find_metric_relation([one for one, _ in own]),
+        **given,
+    }
     left_out = ("dataset", "neighbour") if held else ()
     rows = (row for row in ROWS if row.name not in left_out)
     return [*words, *(word for row in rows for word in option_words(row, known.get(row.name)))]
 
 
-def _distance(own: Sequence[Certificate]) -> dict[str, str]:
+def _find_metric_relation(own: Sequence[Certificate]) -> dict[str, str]:
     """Return the relation of certificates, if it is one distance that all of them have."""
     relations = {one.relation for one in own}
     named = len(relations) == 1 and own[0].relation.startswith("metric:")
     return {"relation": own[0].relation} if named else {}
 
 
-def _of_files(own: Sequence[_Named]) -> list[str]:
+def _format_output_file_options(own: Sequence[_Named]) -> list[str]:
     """Return the options that name files of outputs."""
     counts = [len(one.instance["sha256"]) for one, _ in own]
     known = own[0][1].get("outputs") if len(own) == 1 else None

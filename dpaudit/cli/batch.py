@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dpaudit.cli.clock as clock
 import dpaudit.cli.streams as streams
-from dpaudit.cli.audited import verify_command
+from dpaudit.cli.audited import format_verify_command
 from dpaudit.cli.console import budget_line, make_console, verdict_lines
 from dpaudit.cli.ending import Interrupted, collect_failures, print_error, report_failures
 from dpaudit.cli.formats import JSON, show_format, write_formats
@@ -272,7 +272,7 @@ def _format_report_places(
 ) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
-        check = verify_command(paths.certificate, kept, named)
+        check = format_verify_command(paths.certificate, kept, named)
         lines.append(f"Certificate: {paths.certificate}; check it with {check}")
     return [*lines, *_format_held_files(paths)]
 

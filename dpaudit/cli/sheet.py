@@ -14,8 +14,8 @@ from dpaudit.cli.audited import (
     DataPath,
     Mechanism,
     Outputs,
-    importable_here,
-    reader_options,
+    add_current_folder_to_path,
+    read_reader_options,
 )
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.options import folder_option
@@ -62,8 +62,8 @@ def sheet(
     from dpaudit.verification import Reader
 
     until = None if valid_until is None else day_of("--valid-until", valid_until)
-    reader = Reader(**reader_options(mechanism, outputs, data_path, named))
-    with importable_here(mechanism):
+    reader = Reader(**read_reader_options(mechanism, outputs, data_path, named))
+    with add_current_folder_to_path(mechanism):
         subjects = _read_report_subjects(reports, reader)
     signer = Signer(by=None if by is None else one_line(by), on=today_of(), until=until)
     _write_sheet(make_sheet(subjects, signer, _compute_named_digest(reader)), out)

@@ -13,8 +13,8 @@ from dpaudit.cli.audited import (
     DataPath,
     Mechanism,
     Outputs,
-    importable_here,
-    reader_options,
+    add_current_folder_to_path,
+    read_reader_options,
 )
 from dpaudit.cli.ending import (
     FINE,
@@ -83,10 +83,10 @@ def verify(
         "scores": scores,
         "guesses": None if guesses is None else integers_of("--guesses", guesses),
         "design": design,
-        **reader_options(mechanism, outputs, data_path, named),
+        **read_reader_options(mechanism, outputs, data_path, named),
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})
-    with importable_here(mechanism):
+    with add_current_folder_to_path(mechanism):
         return run(files, reader, reproduce=reproduce, workers=workers, as_json=as_json)
 
 

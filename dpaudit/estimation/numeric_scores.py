@@ -61,7 +61,7 @@ class Scaling:
 
 
 @dataclass(frozen=True)
-class Along:
+class DirectionScore:
     """How far rows lie along a direction."""
 
     scaling: Scaling
@@ -73,7 +73,7 @@ class Along:
 
 
 @dataclass(frozen=True)
-class Multiplied:
+class ProductScore:
     """The product of two entries, of how far each is from its median."""
 
     scaling: Scaling
@@ -86,7 +86,7 @@ class Multiplied:
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class CovarianceScore:
     """The log-ratio of two normal laws of a few entries, of their own mean and covariance each."""
 
     scaling: Scaling
@@ -105,7 +105,7 @@ class Quadratic:
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodeScore:
     """How much more often a code of rows was seen on the dataset, as a log-ratio."""
 
     code: Callable[[Array], Codes]
@@ -117,7 +117,7 @@ class Coded:
 
 
 @dataclass(frozen=True)
-class Pattern:
+class SignPattern:
     """Which entries lie above their centre, as a number."""
 
     columns: tuple[int, ...]
@@ -138,11 +138,11 @@ class Remainder:
 
     def __call__(self, rows: Array) -> Codes:
         """Return codes, shape ``(R,)``."""
-        return _remainders(rows[:, self.column], self.modulus)
+        return _compute_remainder_codes(rows[:, self.column], self.modulus)
 
 
 @dataclass(frozen=True)
-class Near:
+class NearnessScore:
     """How much nearer rows are to one point than to another; None counts not."""
 
     scaling: Scaling
@@ -152,17 +152,17 @@ class Near:
     def __call__(self, rows: Array) -> Array:
         """Return scores, shape ``(R,)``."""
         scaled = self.scaling(rows)
-        near = 0.0 if self.to is None else -_distance(scaled, self.to)
-        far = 0.0 if self.away is None else _distance(scaled, self.away)
+        near = 0.0 if self.to is None else -_compute_point_distances(scaled, self.to)
+        far = 0.0 if self.away is None else _compute_point_distances(scaled, self.away)
         return np.asarray(near + far)
 
 
-def first_rows(on_p: Array, on_q: Array) -> tuple[Array, Array]:
+def flatten_first_rows(on_p: Array, on_q: Array) -> tuple[Array, Array]:
     """Return as many rows of either side as are looked at, shape ``(n, d)`` each.
 
     Examples
     --------
-    >>> [side.shape for side in first_rows(np.zeros((9, 2, 3)), np.zeros(9))]
+    >>> [side.shape for side in flatten_first_rows(np.zeros((9, 2, 3)), np.zeros(9))]
     [(9, 6), (9, 1)]
     """
     p, q = (side.reshape(len(side), -1) for side in (on_p, on_q))
@@ -170,22 +170,24 @@ def first_rows(on_p: Array, on_q: Array) -> tuple[Array, Array]:
     return p[:most], q[:most]
 
 
-def telling(on_p: Array, on_q: Array, most: int) -> list[int]:
+def select_telling_entries(on_p: Array, on_q: Array, most: int) -> list[int]:
     """Return the entries in which sides differ most, by their means and by what they spread.
 
     Examples
     --------
     >>> noise = np.random.default_rng(0).normal(size=(2, 400, 9))
-    >>> telling(noise[0] + (np.arange(9) == 4), noise[1], 1)
+    >>> select_telling_entries(noise[0] + (np.arange(9) == 4), noise[1], 1)
     [4]
     """
     scaling = Scaling.of(np.concatenate([on_p, on_q]))
     p, q = scaling(on_p), scaling(on_q)
-    errors = np.maximum(np.abs(_errors(p, q)), np.abs(_errors(p * p, q * q)))
+    errors = np.maximum(
+        np.abs(_compute_mean_errors(p, q)), np.abs(_compute_mean_errors(p * p, q * q))
+    )
     return sorted(np.argsort(-errors, kind="stable")[:most].tolist())
 
 
-def added(on_p: Array, on_q: Array) -> Along | None:
+def fit_mean_difference(on_p: Array, on_q: Array) -> DirectionScore | None:
     """Return the direction of the difference of means, each entry weighed by its own spread.
 
     Unlike a regression it needs no more outputs than there are entries: what is wrong in each
@@ -194,99 +196,103 @@ def added(on_p: Array, on_q: Array) -> Along | None:
     Examples
     --------
     >>> noise = np.random.default_rng(0).normal(size=(2, 200, 300))
-    >>> added(noise[0], noise[1]) is None, added(noise[0] + 0.1, noise[1]) is None
-    (True, False)
+    >>> [fit_mean_difference(noise[0] + shift, noise[1]) is None for shift in (0.0, 0.1)]
+    [True, False]
     """
-    return _along(on_p, on_q, lambda errors: errors)
+    return _fit_direction(on_p, on_q, lambda errors: errors)
 
 
-def added_few(on_p: Array, on_q: Array) -> Along | None:
+def fit_few_entries(on_p: Array, on_q: Array) -> DirectionScore | None:
     """Return that direction of the entries alone that differ more than any does by chance.
 
     Examples
     --------
     >>> noise = np.random.default_rng(0).normal(size=(2, 400, 300))
-    >>> found = added_few(noise[0] + (np.arange(300) < 3), noise[1])
+    >>> found = fit_few_entries(noise[0] + (np.arange(300) < 3), noise[1])
     >>> np.flatnonzero(found.direction)
     array([0, 1, 2])
     """
-    return _along(on_p, on_q, _large)
+    return _fit_direction(on_p, on_q, _select_large_errors)
 
 
-def _large(errors: Array) -> Array:
+def _select_large_errors(errors: Array) -> Array:
     few = np.where(np.abs(errors) > math.sqrt(2 * math.log(len(errors))) + 1, errors, 0.0)
     return few if 1 < np.count_nonzero(few) < len(few) else np.zeros(len(few))
 
 
-def _along(on_p: Array, on_q: Array, kept: Callable[[Array], Array]) -> Along | None:
+def _fit_direction(
+    on_p: Array, on_q: Array, kept: Callable[[Array], Array]
+) -> DirectionScore | None:
     """Return a direction learned on all, if one learned on a half stands out on the other."""
     if on_p.shape[1] < _SEVERAL or min(len(on_p), len(on_q)) < 4:
         return None
     scaling = Scaling.of(np.concatenate([on_p, on_q]))
     p, q = scaling(on_p), scaling(on_q)
-    half = _direction(p[::2], q[::2], kept)
-    unseen = _errors((p[1::2] @ half)[:, None], (q[1::2] @ half)[:, None])
+    half = _compute_direction(p[::2], q[::2], kept)
+    unseen = _compute_mean_errors((p[1::2] @ half)[:, None], (q[1::2] @ half)[:, None])
     if unseen[0] <= _BY_CHANCE:
         return None
-    direction = _direction(p, q, kept)
-    return Along(scaling, direction) if direction.any() else None
+    direction = _compute_direction(p, q, kept)
+    return DirectionScore(scaling, direction) if direction.any() else None
 
 
-def _direction(p: Array, q: Array, kept: Callable[[Array], Array]) -> Array:
+def _compute_direction(p: Array, q: Array, kept: Callable[[Array], Array]) -> Array:
     spread = np.sqrt(p.var(axis=0) + q.var(axis=0))
-    return np.asarray(kept(_errors(p, q)) / np.where(spread > 0, spread, 1.0))
+    return np.asarray(kept(_compute_mean_errors(p, q)) / np.where(spread > 0, spread, 1.0))
 
 
-def multiplied(on_p: Array, on_q: Array) -> Multiplied | None:
+def fit_entry_product(on_p: Array, on_q: Array) -> ProductScore | None:
     """Return the product of the two entries whose products differ most, if any stands out.
 
     Examples
     --------
     >>> noise = np.random.default_rng(0).normal(size=(2, 400, 5))
-    >>> multiplied(noise[0], noise[1]) is None
+    >>> fit_entry_product(noise[0], noise[1]) is None
     True
     >>> noise[0, :, 3] *= np.sign(noise[0, :, 3] * noise[0, :, 1])
-    >>> multiplied(noise[0], noise[1]).columns
+    >>> fit_entry_product(noise[0], noise[1]).columns
     (1, 3)
     """
     if not 2 <= on_p.shape[1] <= _MANY:
         return None
-    scaling, pairs = _pairs(on_p, on_q)
-    return Multiplied(scaling.among(pairs[0]), pairs[0]) if pairs else None
+    scaling, pairs = _find_dependent_pairs(on_p, on_q)
+    return ProductScore(scaling.among(pairs[0]), pairs[0]) if pairs else None
 
 
-def quadratic(on_p: Array, on_q: Array) -> Quadratic | None:
+def fit_normal_ratio(on_p: Array, on_q: Array) -> CovarianceScore | None:
     """Return the log-ratio of normal laws of the entries whose products stand out.
 
     Examples
     --------
     >>> noise = np.random.default_rng(0).normal(size=(2, 400, 5))
     >>> noise[0, :, 3] += noise[0, :, 1]
-    >>> quadratic(noise[0], noise[1]).columns
+    >>> fit_normal_ratio(noise[0], noise[1]).columns
     (1, 3)
     """
     if not 2 <= on_p.shape[1] <= _MANY:
         return None
-    scaling, pairs = _pairs(on_p, on_q)
+    scaling, pairs = _find_dependent_pairs(on_p, on_q)
     columns = tuple(sorted(dict.fromkeys(c for pair in pairs for c in pair))[:_TOGETHER])
     if not columns:
         return None
     own = scaling.among(columns)
     sides = [own(side[:, columns]) for side in (on_p, on_q)]
     means = sides[0].mean(axis=0), sides[1].mean(axis=0)
-    return Quadratic(own, columns, means, (_inverse(sides[0]), _inverse(sides[1])))
+    return CovarianceScore(
+        own, columns, means, (_invert_covariance(sides[0]), _invert_covariance(sides[1]))
+    )
 
 
-def _inverse(side: Array) -> Array:
+def _invert_covariance(side: Array) -> Array:
     covariance = np.atleast_2d(np.cov(side, rowvar=False))
     ridge = 1e-6 * max(float(np.trace(covariance)), 1e-9) * np.eye(len(covariance))
     return np.asarray(np.linalg.inv(covariance + ridge), dtype=np.float64)
 
 
-def _pairs(on_p: Array, on_q: Array) -> tuple[Scaling, list[tuple[int, int]]]:
+def _find_dependent_pairs(on_p: Array, on_q: Array) -> tuple[Scaling, list[tuple[int, int]]]:
     """Return the pairs of entries whose products stand out, the farthest first, and the scaling."""
     scaling = Scaling.of(np.concatenate([on_p, on_q]))
-    moments = [_moments(scaling(side)) for side in (on_p, on_q)]
+    moments = [_compute_pair_moments(scaling(side)) for side in (on_p, on_q)]
     spread = moments[0][1] + moments[1][1]
     apart = np.abs(moments[0][0] - moments[1][0])
     errors = apart / np.sqrt(np.where(spread > 0, spread, np.inf))
@@ -297,23 +303,23 @@ def _pairs(on_p: Array, on_q: Array) -> tuple[Scaling, list[tuple[int, int]]]:
     return scaling, [(int(first[k]), int(second[k])) for k in order if far[k] > least]
 
 
-def _moments(rows: Array) -> tuple[Array, Array]:
+def _compute_pair_moments(rows: Array) -> tuple[Array, Array]:
     """Return the mean products of entries, and the squares of their standard errors."""
     means = rows.T @ rows / len(rows)
     squares = rows * rows
     return means, (squares.T @ squares / len(rows) - means**2) / len(rows)
 
 
-def patterned(on_p: Array, on_q: Array) -> Coded | None:
+def fit_sign_pattern(on_p: Array, on_q: Array) -> CodeScore | None:
     """Return how often each pattern of entries above and below was seen, where these differ.
 
     Examples
     --------
     >>> signs = np.random.default_rng(0).normal(size=(2, 400, 3))
-    >>> patterned(signs[0], signs[1]) is None
+    >>> fit_sign_pattern(signs[0], signs[1]) is None
     True
     >>> signs[0, :, 2] *= np.sign(signs[0].prod(axis=1))
-    >>> patterned(signs[0], signs[1])(signs[0]).round(1).min() > 0
+    >>> fit_sign_pattern(signs[0], signs[1])(signs[0]).round(1).min() > 0
     np.True_
     """
     pooled = np.concatenate([on_p, on_q])
@@ -321,12 +327,16 @@ def patterned(on_p: Array, on_q: Array) -> Coded | None:
     patterns = 1 << len(columns)
     if not 1 < len(columns) <= _ORTHANTS or patterns * _PER_PATTERN > len(pooled):
         return None
-    code = Pattern(columns, np.array([_middle(pooled[:, c]) for c in columns]))
+    code = SignPattern(columns, np.array([_choose_middle_value(pooled[:, c]) for c in columns]))
     counts = [np.bincount(code(side), minlength=patterns) for side in (on_p, on_q)]
-    return Coded(code, _log_ratios(*counts)) if _chance(*counts) < _CHANCE else None
+    return (
+        CodeScore(code, _compute_smoothed_log_ratios(*counts))
+        if _compute_chi_square_p_value(*counts) < _CHANCE
+        else None
+    )
 
 
-def _middle(values: Array) -> float:
+def _choose_middle_value(values: Array) -> float:
     """Return 0 if it is about the median, else that; between values where these are two."""
     low, median, high = np.quantile(values, [0.4, 0.5, 0.6])
     if len(two := np.unique(values[:64])) == 2 and np.isin(values, two).all():
@@ -334,15 +344,15 @@ def _middle(values: Array) -> float:
     return 0.0 if low < 0 < high else float(median)
 
 
-def remaining(on_p: Array, on_q: Array) -> Coded | None:
+def fit_remainder(on_p: Array, on_q: Array) -> CodeScore | None:
     """Return how often integers left each remainder, by the divisor that shows most.
 
     Examples
     --------
     >>> numbers = np.random.default_rng(0).integers(0, 10**6, (2, 900, 1)).astype(float)
-    >>> remaining(numbers[0], numbers[1]) is None
+    >>> fit_remainder(numbers[0], numbers[1]) is None
     True
-    >>> remaining(7 * numbers[0], numbers[1]).code.modulus
+    >>> fit_remainder(7 * numbers[0], numbers[1]).code.modulus
     7
     """
     pooled = np.concatenate([on_p, on_q])
@@ -351,91 +361,93 @@ def remaining(on_p: Array, on_q: Array) -> Coded | None:
     tried = list(product(np.flatnonzero(whole)[:_INTEGERS].tolist(), _MODULI))
     if not tried:
         return None
-    found = {one: _counted(Remainder(*one), on_p, on_q) for one in tried}
-    chances = {one: _chance(*counts) for one, counts in found.items()}
+    found = {one: _count_remainders(Remainder(*one), on_p, on_q) for one in tried}
+    chances = {one: _compute_chi_square_p_value(*counts) for one, counts in found.items()}
     best = min(tried, key=lambda one: chances[one])
     if chances[best] >= _CHANCE / len(tried):
         return None
-    return Coded(Remainder(*best), _log_ratios(*found[best]))
+    return CodeScore(Remainder(*best), _compute_smoothed_log_ratios(*found[best]))
 
 
-def _counted(code: Remainder, on_p: Array, on_q: Array) -> list[Codes]:
+def _count_remainders(code: Remainder, on_p: Array, on_q: Array) -> list[Codes]:
     return [np.bincount(code(side), minlength=code.modulus + 1) for side in (on_p, on_q)]
 
 
-def _remainders(values: Array, modulus: int) -> Codes:
+def _compute_remainder_codes(values: Array, modulus: int) -> Codes:
     whole = (np.rint(values) == values) & (np.abs(values) < 2**53)
     return np.where(whole, np.mod(np.where(whole, values, 0), modulus), modulus).astype(np.int64)
 
 
-def near(on_p: Array, on_q: Array) -> Near | None:
+def fit_nearness(on_p: Array, on_q: Array) -> NearnessScore | None:
     """Return how near rows are to where those of a side are centred, or densest, if that tells.
 
     Examples
     --------
     >>> points = np.random.default_rng(0).normal(size=(2, 400, 2))
-    >>> near(points[0], points[1]) is None
+    >>> fit_nearness(points[0], points[1]) is None
     True
-    >>> near(points[0] * 0.1, points[1]) is None
+    >>> fit_nearness(points[0] * 0.1, points[1]) is None
     False
     """
     if not 2 <= on_p.shape[1] <= _CENTRED or min(len(on_p), len(on_q)) < 4:
         return None
     scaling = Scaling.of(np.concatenate([on_p, on_q]))
     halves = [scaling(side[::2]) for side in (on_p, on_q)]
-    centres = [[np.median(half, axis=0), _densest(half)] for half in halves]
+    centres = [[np.median(half, axis=0), _find_densest_point(half)] for half in halves]
     found = [
-        Near(scaling, to, away)
+        NearnessScore(scaling, to, away)
         for one, other in zip(*centres, strict=True)
         for to, away in ((one, other), (one, None), (None, other))
     ]
-    return _best(found, on_p[1::2], on_q[1::2])
+    return _select_best_nearness(found, on_p[1::2], on_q[1::2])
 
 
-def _best(scores: Sequence[Near], on_p: Array, on_q: Array) -> Near | None:
+def _select_best_nearness(
+    scores: Sequence[NearnessScore], on_p: Array, on_q: Array
+) -> NearnessScore | None:
     """Return the score that promises most on one half of rows, if it stands out on the other."""
     (seen_p, seen_q), (unseen_p, unseen_q) = ((on_p[n::2], on_q[n::2]) for n in (0, 1))
     events = [choose_event(score(seen_p), score(seen_q), 0.0) for score in scores]
     best = int(np.argmax([event.promised for event in events]))
     score, event = scores[best], events[best]
-    seen = _errors_of_rates(event.happened(score(seen_p)), event.happened(score(seen_q)))
-    unseen = _errors_of_rates(event.happened(score(unseen_p)), event.happened(score(unseen_q)))
+    seen = _compute_rate_errors(event.happened(score(seen_p)), event.happened(score(seen_q)))
+    unseen = _compute_rate_errors(event.happened(score(unseen_p)), event.happened(score(unseen_q)))
     stands_out = abs(unseen) > _BY_CHANCE and seen * unseen > 0
     return score if event.promised > 0 and stands_out else None
 
 
-def _errors_of_rates(on_p: NDArray[np.bool_], on_q: NDArray[np.bool_]) -> float:
+def _compute_rate_errors(on_p: NDArray[np.bool_], on_q: NDArray[np.bool_]) -> float:
     """Return by how many standard errors two rates are apart, with a hit and a miss added."""
     rates = [(side.sum() + 1) / (len(side) + 2) for side in (on_p, on_q)]
     variances = [r * (1 - r) / len(side) for r, side in zip(rates, (on_p, on_q), strict=True)]
     return float((rates[0] - rates[1]) / math.sqrt(sum(variances)))
 
 
-def _densest(points: Array) -> Array:
+def _find_densest_point(points: Array) -> Array:
     """Return where points are densest: the median of the nearest half, again and again."""
     centre = np.median(points, axis=0)
     for _ in range(_HALVINGS):
         if len(points) < 8:
             break
-        distances = _distance(points, centre)
+        distances = _compute_point_distances(points, centre)
         points = points[distances <= np.median(distances)]
         centre = np.median(points, axis=0)
     return np.asarray(centre)
 
 
-def _distance(points: Array, centre: Array) -> Array:
+def _compute_point_distances(points: Array, centre: Array) -> Array:
     moved = points - centre
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", moved, moved)))
 
 
-def _errors(p: Array, q: Array) -> Array:
+def _compute_mean_errors(p: Array, q: Array) -> Array:
     """Return by how many standard errors the means of columns are apart."""
     error = np.sqrt(p.var(axis=0) / len(p) + q.var(axis=0) / len(q))
     apart = p.mean(axis=0) - q.mean(axis=0)
     return np.asarray(np.where(error > 0, apart / np.where(error > 0, error, 1.0), 0.0))
 
 
-def _chance(of_p: Codes, of_q: Codes) -> float:
+def _compute_chi_square_p_value(of_p: Codes, of_q: Codes) -> float:
     """Return the p-value that codes are as frequent on both sides (Pearson's chi-square)."""
     from scipy.special import chdtrc  # late: it takes long to import
 
@@ -450,7 +462,7 @@ def _chance(of_p: Codes, of_q: Codes) -> float:
     return float(chdtrc(max(1, len(both) - 1), excess))
 
 
-def _log_ratios(of_p: Codes, of_q: Codes) -> Array:
+def _compute_smoothed_log_ratios(of_p: Codes, of_q: Codes) -> Array:
     """Return log-ratios of frequencies, 0 where they may be the same."""
     sizes = of_p.sum(), of_q.sum()
     ratios = np.log((of_p + _SMOOTHING) / sizes[0]) - np.log((of_q + _SMOOTHING) / sizes[1])

@@ -23,7 +23,7 @@ _held: dict[tuple[int, Path], int] = {}  # the descriptor that holds the lock, b
 _looked: set[int] = set()  # processes that have removed what others left behind
 
 
-def folder(name: str | None = None) -> Path:
+def make_held_folder(name: str | None = None) -> Path:
     """Return a folder that this process uses until it ends, or leaves it.
 
     Parameters
@@ -38,46 +38,46 @@ def folder(name: str | None = None) -> Path:
 
     Examples
     --------
-    >>> place = folder("of-a-doctest")
-    >>> place == folder("of-a-doctest"), place.is_dir()
+    >>> place = make_held_folder("of-a-doctest")
+    >>> place == make_held_folder("of-a-doctest"), place.is_dir()
     (True, True)
-    >>> leave("of-a-doctest")
+    >>> leave_held_folder("of-a-doctest")
     >>> place.is_dir()
     False
     """
     if os.getpid() not in _looked:
         _looked.add(os.getpid())
         remove_leftovers()
-    place = _place(token_hex(8) if name is None else name)
+    place = _get_folder_path(token_hex(8) if name is None else name)
     held = _held.get((os.getpid(), place))
-    if held is None or not _is_at(place, held):
-        _hold(place, _locked(place), held)
+    if held is None or not _is_still_at_path(place, held):
+        _hold_folder(place, _lock_folder(place), held)
     return place
 
 
-def leave(name: str) -> None:
+def leave_held_folder(name: str) -> None:
     """Leave a folder, which is removed unless another process uses it."""
-    _left(_place(name))
+    _release_folder(_get_folder_path(name))
 
 
 def remove_leftovers() -> None:
     """Remove the folders of this user that no process holds."""
-    for place in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
+    for place in Path(tempfile.gettempdir()).glob(f"{_make_user_prefix()}*"):
         if (os.getpid(), place) in _held:
             continue
         with contextlib.suppress(OSError):
-            _remove_unheld(place, _opened(place))
+            _remove_unheld(place, _open_folder(place))
 
 
-def _prefix() -> str:
+def _make_user_prefix() -> str:
     return f"dpaudit-{os.getuid()}-"
 
 
-def _place(name: str) -> Path:
-    return Path(tempfile.gettempdir()) / f"{_prefix()}{name}"
+def _get_folder_path(name: str) -> Path:
+    return Path(tempfile.gettempdir()) / f"{_make_user_prefix()}{name}"
 
 
-def _opened(place: Path) -> int:
+def _open_folder(place: Path) -> int:
     found = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     if os.fstat(found).st_uid != os.getuid():
         os.close(found)
@@ -85,7 +85,7 @@ def _opened(place: Path) -> int:
     return found
 
 
-def _is_at(place: Path, held: int) -> bool:
+def _is_still_at_path(place: Path, held: int) -> bool:
     """Return whether a path still names the folder that a descriptor is of."""
     try:
         return os.path.samestat(os.stat(place, follow_symlinks=False), os.fstat(held))
@@ -93,14 +93,14 @@ def _is_at(place: Path, held: int) -> bool:
         return False
 
 
-def _locked(place: Path) -> int:
+def _lock_folder(place: Path) -> int:
     try:
         while True:
             place.mkdir(mode=0o700, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
-                held = _opened(place)
+                held = _open_folder(place)
                 fcntl.flock(held, fcntl.LOCK_SH)
-                if _is_at(place, held):
+                if _is_still_at_path(place, held):
                     return held
                 os.close(held)
     except OSError as error:
@@ -108,7 +108,7 @@ def _locked(place: Path) -> int:
         raise DataError(f"{place}: {error.strerror or error}, expected {expected}") from error
 
 
-def _hold(place: Path, locked: int, before: int | None) -> None:
+def _hold_folder(place: Path, locked: int, before: int | None) -> None:
     """Keep one descriptor of a folder: another thread may have one of its own by now."""
     key = os.getpid(), place
     if before is not None and _held.get(key) == before:
@@ -118,7 +118,7 @@ def _hold(place: Path, locked: int, before: int | None) -> None:
         os.close(locked)
 
 
-def _left(place: Path) -> None:
+def _release_folder(place: Path) -> None:
     held = _held.pop((os.getpid(), place), None)
     if held is not None:
         with contextlib.suppress(OSError):
@@ -129,14 +129,14 @@ def _remove_unheld(place: Path, held: int) -> None:
     """Remove a folder that no other process holds, and close its descriptor."""
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_at(place, held):
+        if _is_still_at_path(place, held):
             shutil.rmtree(place)
     finally:
         os.close(held)
 
 
 @atexit.register
-def _leave_all() -> None:
+def _leave_held_folders() -> None:
     for process, place in list(_held):
         if process == os.getpid():  # a fork has the descriptors of the process that made it
-            _left(place)
+            _release_folder(place)

@@ -20,7 +20,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.laws.leaves import ABSENT, LeafToken, Part
 from dpaudit.laws.observations import require_few_in_lists, split_observation
 from dpaudit.laws.outcomes import Inexact, as_doubles
-from dpaudit.laws.texts import to_open, with_insides
+from dpaudit.laws.texts import add_text_parts, choose_texts_to_open
 
 MOST = 4096  # columns
 # What stands in an array of numbers for what is no finite number: far from what people add up.
@@ -286,7 +286,7 @@ def layout_of(
     if plain is not None:
         return plain
     _require_named(sides, ignored)
-    opened = to_open(get_kept_parts(one, ignored) for side in sides for one in side)
+    opened = choose_texts_to_open(get_kept_parts(one, ignored) for side in sides for one in side)
     found = _find_parted_layout(
         [get_kept_parts(one, ignored, opened) for side in sides for one in side]
     )
@@ -298,7 +298,7 @@ def get_kept_parts(
     observation: Any, ignored: Sequence[str], opened: Sequence[str] = ()
 ) -> dict[str, tuple[Part, ...]]:
     """Return the parts of an observation that are not ignored, by path; some texts are opened."""
-    found = with_insides(split_observation(observation), opened)
+    found = add_text_parts(split_observation(observation), opened)
     if not ignored:
         return found
     return {path: one for path, one in found.items() if not is_ignored(path, ignored)}

@@ -24,14 +24,14 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _DIGITS = 15
 
 
-def to_open(read: Iterable[Mapping[str, tuple[Part, ...]]]) -> tuple[str, ...]:
+def choose_texts_to_open(read: Iterable[Mapping[str, tuple[Part, ...]]]) -> tuple[str, ...]:
     """Return the paths of texts that hardly ever come twice, as a random one does not.
 
     Examples
     --------
     >>> texts = [{"id": (2.0, LeafToken("str", str(n))), "sort": (1.0, LeafToken("str", "b"))}
     ...          for n in range(20)]
-    >>> to_open(texts)
+    >>> choose_texts_to_open(texts)
     ('id',)
     """
     texts = dict[str, Counter[str]]()
@@ -40,20 +40,20 @@ def to_open(read: Iterable[Mapping[str, tuple[Part, ...]]]) -> tuple[str, ...]:
             for part in values:
                 if type(part) is LeafToken and part.kind == "str":
                     texts.setdefault(path, Counter())[part.text] += 1
-    found = [path for path, seen in texts.items() if _is_various(seen)]
+    found = [path for path, seen in texts.items() if _is_text_varied(seen)]
     return tuple(found[:_OPENED])
 
 
-def _is_various(seen: Counter[str]) -> bool:
+def _is_text_varied(seen: Counter[str]) -> bool:
     return seen.total() >= _SEEN and 2 * len(seen) > seen.total()
 
 
-def with_insides(found: Parts, opened: Sequence[str]) -> Parts:
+def add_text_parts(found: Parts, opened: Sequence[str]) -> Parts:
     """Return parts of an observation and, of the texts at these paths, what is in them.
 
     Examples
     --------
-    >>> sorted(with_insides({"output": (7.0, LeafToken("str", '{"a": 1.5}'))}, ["output"]))
+    >>> sorted(add_text_parts({"output": (7.0, LeafToken("str", '{"a": 1.5}'))}, ["output"]))
     ['output', 'output.json.a', 'output.json.keys']
     """
     if not opened:
@@ -62,28 +62,28 @@ def with_insides(found: Parts, opened: Sequence[str]) -> Parts:
     for path in opened:
         for part in found.get(path, ()):
             if type(part) is LeafToken and part.kind == "str":
-                more |= {f"{path}{name}": one for name, one in insides(part.text)}
+                more |= {f"{path}{name}": one for name, one in find_text_parts(part.text)}
     return {**more, **found}
 
 
-def insides(text: str) -> Iterator[tuple[str, tuple[Part, ...]]]:
+def find_text_parts(text: str) -> Iterator[tuple[str, tuple[Part, ...]]]:
     """Yield the parts of a text, each with the end of its path.
 
     Examples
     --------
-    >>> found = dict(insides("Ann is 31"))
+    >>> found = dict(find_text_parts("Ann is 31"))
     >>> found[".word(0)"], found[".number(0)"], found[".count('n')"], found[".place(1)"]
     ((LeafToken(kind='str', text='Ann'),), (31.0,), (2.0,), (LeafToken(kind='str', text='n'),))
     """
     if len(text) > _LONGEST:
         return
-    parsed = _parsed(text)
+    parsed = _parse_text(text)
     if parsed is not None:
         yield from ((f".json.{path}", part) for path, part in split_observation(parsed).items())
         return
     lower = text.lower()
     yield from ((f".count({letter!r})", (float(lower.count(letter)),)) for letter in _LETTERS)
-    for name, most, found in (("place", _PLACES, text), ("word", _WORDS, _words(text))):
+    for name, most, found in (("place", _PLACES, text), ("word", _WORDS, _split_words(text))):
         yield from (
             (f".{name}({n})", (LeafToken("str", one),)) for n, one in enumerate(found[:most])
         )
@@ -91,7 +91,7 @@ def insides(text: str) -> Iterator[tuple[str, tuple[Part, ...]]]:
     yield from ((f".number({n})", (float(one),)) for n, one in enumerate(numbers[:_NUMBERS]))
 
 
-def _parsed(text: str) -> object:
+def _parse_text(text: str) -> object:
     """Return what a text says in JSON, if that is a list or an object."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
@@ -102,6 +102,6 @@ def _parsed(text: str) -> object:
     return found if isinstance(found, dict | list) else None
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     found = text.split()
     return found if len(found) > 1 else []

@@ -105,11 +105,11 @@ def read_piece(lines: bytes) -> Piece:
     >>> read_piece(b"1.5\n-2\n3e1\n"), read_piece(b"1\nnull\n")
     (array([ 1.5, -2. , 30. ]), [b'1', b'null'])
     """
-    found = _doubles_of(lines)
+    found = _read_doubles(lines)
     return lines.split(b"\n")[:-1] if found is None else found
 
 
-def _doubles_of(lines: bytes) -> NDArray[np.float64] | None:
+def _read_doubles(lines: bytes) -> NDArray[np.float64] | None:
     if any(one in lines for one in _NO_NUMBER):
         return None
     try:

@@ -296,7 +296,7 @@ def _format_program_name(name: str) -> str:
 def _get_data_folder() -> Path:
     """Return the folder of files of data, which is gone when this process has ended."""
     if (found := _folders.get(os.getpid())) is None:
-        found = _folders[os.getpid()] = leftovers.folder()
+        found = _folders[os.getpid()] = leftovers.make_held_folder()
     return found
 
 

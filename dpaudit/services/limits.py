@@ -124,7 +124,7 @@ class Journal:
     @property
     def path(self) -> Path:
         """The file, in a folder that this process uses from now on."""
-        return leftovers.folder(self._name) / "journal"
+        return leftovers.make_held_folder(self._name) / "journal"
 
     @property
     def seen(self) -> ServiceUsage:
@@ -156,7 +156,7 @@ class Journal:
 
     def leave(self) -> None:
         """Leave the file, which goes unless another process uses it."""
-        leftovers.leave(self._name)
+        leftovers.leave_held_folder(self._name)
 
     @contextmanager
     def _page(self) -> Iterator[_Page]:

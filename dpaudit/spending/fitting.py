@@ -62,16 +62,22 @@ def find_fitting(chain: Chain, entry: ChainEntry) -> Fitting | None:
 
     def fits(value: float) -> bool:
         try:
-            other = _having(entry, name, value)
+            other = _replace_release_field(entry, name, value)
             return is_within_limits(terms, list(add_to(before, other, 1, terms).values()))
         except (DpauditError, ArithmeticError, ValueError):  # such a release has no price
             return False
 
-    ends = _bisect(fits, given, grows=grows, near=_NEAR_PLANNED if terms.is_planned else _NEAR)
-    return None if ends is None else Fitting(name, _roundest(fits, *ends, grows=grows), grows)
+    ends = _bisect_release_field(
+        fits, given, grows=grows, near=_NEAR_PLANNED if terms.is_planned else _NEAR
+    )
+    return (
+        None
+        if ends is None
+        else Fitting(name, _choose_round_number(fits, *ends, grows=grows), grows)
+    )
 
 
-def _having(entry: ChainEntry, name: str, value: float) -> ChainEntry:
+def _replace_release_field(entry: ChainEntry, name: str, value: float) -> ChainEntry:
     """Return the line of the same release with another value, stated at the same delta."""
     table: dict[str, Any] = {**entry.release[0], name: value}
     stated = entry.stated
@@ -82,7 +88,7 @@ def _having(entry: ChainEntry, name: str, value: float) -> ChainEntry:
     return entry.model_copy(update={"release": (table,), "stated": stated})
 
 
-def _bisect(
+def _bisect_release_field(
     fits: Callable[[float], bool], given: float, *, grows: bool, near: float
 ) -> tuple[float, float] | None:
     """Return a value that does not fit and one close to it that does."""
@@ -101,14 +107,18 @@ def _bisect(
     return at(beyond), at(enough)
 
 
-def _roundest(fits: Callable[[float], bool], beyond: float, enough: float, *, grows: bool) -> float:
+def _choose_round_number(
+    fits: Callable[[float], bool], beyond: float, enough: float, *, grows: bool
+) -> float:
     """Return a number of few digits that fits: between the two values, or next to the second."""
-    between = [one for one in _rounded(beyond, 1, grows=grows) if (one <= enough) == grows]
-    beside = _rounded(enough, _CLOSE, grows=grows)
+    between = [
+        one for one in _generate_round_numbers(beyond, 1, grows=grows) if (one <= enough) == grows
+    ]
+    beside = _generate_round_numbers(enough, _CLOSE, grows=grows)
     return next((one for one in (*between, *beside) if one > 0 and fits(one)), enough)
 
 
-def _rounded(value: float, least: int, *, grows: bool) -> Iterator[float]:
+def _generate_round_numbers(value: float, least: int, *, grows: bool) -> Iterator[float]:
     """Yield a value rounded in the direction that costs less, to ever more digits."""
     exact = Decimal(value)
     for digits in range(least, _DIGITS + 1):

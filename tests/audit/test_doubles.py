@@ -7,12 +7,12 @@ import pytest
 
 import dpaudit
 from dpaudit.attacks.distinguishers.lowest_bits import LOWEST_BITS
-from dpaudit.auditing.doubles import lines_of_doubles
+from dpaudit.auditing.doubles import certify_lowest_bits
 from tests.audit.quick_mechanisms import noisy_sum
 
 
 def certified(p, q, alpha=0.05, tried=()):
-    said = lines_of_doubles(p, q, [0], (0.0, alpha), np.random.default_rng(5), tried)
+    said = certify_lowest_bits(p, q, [0], (0.0, alpha), np.random.default_rng(5), tried)
     found = re.search(r"certify (?:at least ([\d.]+)|nothing) ", said[0])
     return float(found[1] or 0)
 
@@ -45,7 +45,7 @@ def test_bits_of_one_law_certify_anything_no_oftener_than_they_may():
     [(np.arange(900.0), ()), (np.linspace(0, 1, 900), [LOWEST_BITS]), (np.linspace(0, 1, 99), ())],
 )
 def test_integers_few_outputs_and_audits_that_read_bits_have_no_such_line(p, tried):
-    assert lines_of_doubles(p, p, [0], (0.0, 0.05), np.random.default_rng(0), tried) == ()
-    assert lines_of_doubles(
+    assert certify_lowest_bits(p, p, [0], (0.0, 0.05), np.random.default_rng(0), tried) == ()
+    assert certify_lowest_bits(
         np.linspace(0, 1, 900), np.linspace(0, 1, 900), [0], (0.0, 0.05), np.random.default_rng(0)
     )

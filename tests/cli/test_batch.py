@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import dpaudit.cli.batch as batch
-from dpaudit.cli.audited import verify_command
+from dpaudit.cli.audited import format_verify_command
 from dpaudit.cli.batch import Batch, _format_report_places
 from dpaudit.cli.ending import Interrupted
 from dpaudit.cli.formats import JSON, Formats
@@ -240,7 +240,9 @@ MADE = {"instance": {"pair": {"made": 1}}}
     ],
 )
 def test_a_reader_names_files_where_no_pair_is_made_and_a_distance_that_all_have(own, said):
-    found = verify_command(Path("c.json"), [certificate(**one) for one in own], [{}] * len(own))
+    found = format_verify_command(
+        Path("c.json"), [certificate(**one) for one in own], [{}] * len(own)
+    )
     assert found == f"dpaudit verify c.json{said}"
 
 
@@ -261,7 +263,7 @@ PROGRAM = {"program": "./noiser {data} 'a b'", "dataset": "my a.csv", "neighbour
     ],
 )
 def test_what_was_audited_is_named_with_quotes_where_a_shell_needs_them(named, words):
-    command = verify_command(Path("c 1.json"), [certificate() for _ in named], named)
+    command = format_verify_command(Path("c 1.json"), [certificate() for _ in named], named)
     found = shlex.split(command)
     assert found[:3] == ["dpaudit", "verify", "c 1.json"]
     assert found[3 : 3 + len(words)] == words
@@ -286,6 +288,6 @@ def test_only_certificates_of_own_mechanisms_need_a_mechanism():
 @pytest.mark.parametrize(("named", "said"), [({"outputs": ["a b.csv", "c.csv"]}, 2), ({}, 1)])
 def test_files_of_outputs_are_named_as_they_were_given(named, said):
     drawn = certificate(kind="outputs", instance={"sha256": ["1" * 64]})
-    found = shlex.split(verify_command(Path("c.json"), [drawn], [named]))
+    found = shlex.split(format_verify_command(Path("c.json"), [drawn], [named]))
     assert found[3:] == [w for one in named.get("outputs", ["FILE"]) for w in ("--outputs", one)]
     assert found.count("--outputs") == said

@@ -13,7 +13,7 @@ import dpaudit.execution.leftovers as leftovers
 HOLDS = """
 import sys
 import dpaudit.execution.leftovers as leftovers
-place = leftovers.folder(sys.argv[1])
+place = leftovers.make_held_folder(sys.argv[1])
 (place / "data.csv").write_text("31")
 print(place, flush=True)
 sys.stdin.readline()
@@ -46,9 +46,9 @@ def killed(process):
 
 
 def test_a_folder_goes_with_its_last_user_and_what_a_kill_leaves_with_the_next_start(tmp_path):
-    place, other = leftovers.folder("shared"), holder("shared")
+    place, other = leftovers.make_held_folder("shared"), holder("shared")
     killed(holder("killed"))
-    leftovers.leave("shared")
+    leftovers.leave_held_folder("shared")
     assert sorted(one.name[-6:] for one in tmp_path.iterdir()) == ["killed", "shared"]
     leftovers.remove_leftovers()
     assert list(tmp_path.iterdir()) == [place]  # another process uses it
@@ -57,12 +57,12 @@ def test_a_folder_goes_with_its_last_user_and_what_a_kill_leaves_with_the_next_s
 
 
 def test_a_folder_that_went_is_made_anew_and_is_held(tmp_path):
-    place = leftovers.folder("again")
+    place = leftovers.make_held_folder("again")
     place.rmdir()
-    assert leftovers.folder("again").is_dir()
+    assert leftovers.make_held_folder("again").is_dir()
     leftovers.remove_leftovers()
     assert place.is_dir()
-    leftovers.leave("again")
+    leftovers.leave_held_folder("again")
     assert not place.exists()
 
 
@@ -74,13 +74,13 @@ def test_a_folder_is_for_its_user_alone_and_nothing_else_is_removed(tmp_path):
     leftovers.remove_leftovers()
     assert (tmp_path / "elsewhere" / "kept").exists()
     assert (tmp_path / "dpaudit-mine").exists()
-    place = leftovers.folder("private")
+    place = leftovers.make_held_folder("private")
     assert place.stat().st_mode & 0o777 == 0o700
-    leftovers.leave("private")
+    leftovers.leave_held_folder("private")
 
 
 def test_a_link_in_the_place_of_a_folder_is_refused(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / f"dpaudit-{os.getuid()}-planted").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(leftovers.DataError, match="planted"):
-        leftovers.folder("planted")
+        leftovers.make_held_folder("planted")
