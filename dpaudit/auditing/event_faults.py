@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import dpaudit.faults.codes as faults
-from dpaudit.laws.features import OneValue
-from dpaudit.laws.layout import NAN, LayoutColumn
+from dpaudit.auditing.wording import FeatureEvent
+from dpaudit.laws.features import Features, OneValue
+from dpaudit.laws.layout import NAN, Layout, LayoutColumn
 from dpaudit.laws.leaves import ABSENT
 
 # What is observed beside the output, by the path of its parts; and the last part of a path of
@@ -64,3 +65,23 @@ def fault_of_event(
     if isinstance(score, OneValue) and score.value == NAN:
         return faults.MISSING_VALUE
     return _ENDS.get("len" if column.length else column.path.rpartition(".")[2])
+
+
+def find_tried_event_fault(
+    tried: FeatureEvent, layout: Layout, features: Features, hits: tuple[int, int], runs: int
+) -> str | None:
+    """Return the code of the kind of fault that an event of laid-out outputs shows, if any.
+
+    Parameters
+    ----------
+    tried
+        The event.
+    layout, features
+        Of the outputs that it is about.
+    hits, runs
+        How often it was seen, of so many outputs on either dataset.
+    """
+    columns = [layout.columns[n] for n in tried.columns]
+    ratios = features.ratios.get(tried.columns[0])
+    codes = () if ratios is None else ratios.codes.tolist()
+    return fault_of_event(columns, tried.score, hits, runs, codes)

@@ -20,7 +20,7 @@ import dpaudit.auditing.outcomes as outcomes
 from dpaudit._typing import Array
 from dpaudit.auditing.carrying import format_certified_epsilon
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.event_faults import fault_of_event
+from dpaudit.auditing.event_faults import find_tried_event_fault
 from dpaudit.auditing.wording import FeatureEvent, Words, first_said, path_of, plainness_of
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
@@ -98,7 +98,8 @@ def of(
     best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
     words = Words(layout, features, drawer, fresh, _USUALLY * runs)
     event, best = _choose_plain_event(best, words, case, runs, alpha)
-    fault = _find_witness_fault(best, layout, features, runs) if best.refutes else None
+    given = best.tried, layout, features, best.hits, runs
+    fault = find_tried_event_fault(*given) if best.refutes else None
     witness = _make_witness(best, event, layout, case, (runs, trials), alpha)
     return witness.model_copy(update={"fault": fault})
 
@@ -250,15 +251,6 @@ def _make_witness(
         success=success,
         sentence=" ".join(sentences),
     )
-
-
-def _find_witness_fault(
-    best: _WitnessCount, layout: Layout, features: Features, runs: int
-) -> str | None:
-    columns = [layout.columns[n] for n in best.tried.columns]
-    ratios = features.ratios.get(best.tried.columns[0])
-    codes = () if ratios is None else ratios.codes.tolist()
-    return fault_of_event(columns, best.tried.score, best.hits, runs, codes)
 
 
 def _bound_certifiable_number(case: PrivacyCase, trials: int, alpha: float) -> float | None:

@@ -283,6 +283,8 @@ def _format_scan_lower_end(lower: float) -> str:
 def _show_findings(title: str, findings: Sequence[Finding]) -> None:
     if not findings:
         return
+    from dpaudit.faults.catalogue import fault_line
+
     shown = make_console()
     shown.print(f"{title}:", style="bold")
     for number, one in enumerate(findings, start=1):
@@ -291,6 +293,8 @@ def _show_findings(title: str, findings: Sequence[Finding]) -> None:
         shown.print(f"   dataset    {one.dataset}", soft_wrap=True)
         shown.print(f"   neighbour  {one.neighbour}", soft_wrap=True)
         shown.print(f"   claimed    {one.claimed.words}: {one.claimed.where}", soft_wrap=True)
+        if one.fault is not None:
+            shown.print(f"   kind       {fault_line(one.fault)}", soft_wrap=True)
 
 
 def _format_scan_closing(result: ScanResult) -> str:

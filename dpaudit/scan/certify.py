@@ -41,6 +41,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
+from dpaudit.auditing.event_faults import find_tried_event_fault
 from dpaudit.auditing.witness import ATTEMPTS, make_event_attempts
 from dpaudit.auditing.wording import FeatureEvent, Words
 from dpaudit.estimation.joint import joint_lower_bound
@@ -84,7 +85,8 @@ class Certified:
     ``lower`` is at most the pair's epsilon at ``at_delta``, but for the error probability;
     ``claimed`` is the claim's there. ``event`` and ``kind`` are None where nothing was counted.
     ``kept`` says that outputs may have noise in common, and ``why``: they certify nothing then.
-    ``tested`` are the counts that carry ``lower``.
+    ``tested`` are the counts that carry ``lower``. ``fault`` is the code of the kind of fault
+    that the event shows, None if it does not decide one.
     """
 
     refuted: bool
@@ -98,6 +100,7 @@ class Certified:
     kept: bool = False
     tested: CarryingCounts | None = None
     why: str = ""
+    fault: str | None = None
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,10 @@ def _try_certification(
     event, flipped = _describe_event(tried, hits, words, counting)
     tested = tested.model_copy(update={"complement": flipped})
     kind = _classify_event(tried, layout, fresh)
-    return Certified(True, tested.lower, *point, counting, drawn, event, kind, tested=tested)
+    fault = find_tried_event_fault(tried, layout, features, hits, counting)
+    return Certified(
+        True, tested.lower, *point, counting, drawn, event, kind, tested=tested, fault=fault
+    )
 
 
 def _why_kept(

@@ -139,6 +139,10 @@ class Finding(ReportPart):
     subject: str
     code: str = Field(description="The plain function that was run.")
     kind: Kind
+    fault: str | None = Field(
+        default=None,
+        description="The code of its kind of fault; null if its event does not decide one.",
+    )
     violation: bool = Field(
         description="Whether the relation is the one that is claimed, or all that are tried are "
         "refuted where the documentation names none."

@@ -405,7 +405,7 @@ class _Scan:
                 key = (ran.subject.claims.index(claim), corner)
                 groups.setdefault(key, []).append(Hypothesis(candidate, claim, result))
         for (_, corner), group in groups.items():
-            update = {"kind": "floating point", "remedy": corner.remedy}
+            update = {"kind": "floating point", "fault": None, "remedy": corner.remedy}
             yield self._finding(ran, group).model_copy(update=update)
 
     def _finding(self, ran: Ran, group: Sequence[Hypothesis]) -> Finding:
@@ -426,6 +426,7 @@ class _Scan:
             subject=subject.name,
             code=subject.code,
             kind=result.kind,
+            fault=result.fault,
             violation=violation,
             parameters=format_expression(dict(subject.parameters[worst.candidate.setting])),
             dataset=format_expression(pair.dataset),

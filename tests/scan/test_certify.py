@@ -197,6 +197,29 @@ def test_the_event_says_the_side_of_its_threshold():
         assert seen / found.event.runs == pytest.approx(rate, abs=0.05)
 
 
+def always(on_neighbour):
+    """Return a mechanism that is private on the dataset, with something else on the neighbour."""
+
+    def draw(value, count, rng):
+        noise = rng.laplace(size=count).tolist()
+        return [{"a": one} if value == 0 else on_neighbour(one) for one in noise]
+
+    return Local(draw)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "fault"),
+    [
+        (always(lambda one: {"a": one, "b": one}), "DPA006"),
+        (always(lambda one: {"a": one + 9}), None),
+    ],
+    ids=["a key", "noise"],
+)
+def test_a_refutation_has_the_code_of_its_kind_of_fault(mechanism, fault):
+    found = certified(mechanism, PAIR, PureDP(1.0), Sizes(200, 2000), 1e-6, seed=7)
+    assert (found.refuted, found.fault) == (True, fault)
+
+
 class Sticky:
     """Answers as the first call of its process did; each process has another answer."""
 

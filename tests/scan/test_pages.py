@@ -21,6 +21,7 @@ from dpaudit.scan.pages import (
     format_scan_outcome,
     format_supported_bound,
     format_undecided_subjects,
+    render_scan_page,
     rows_of,
 )
 from dpaudit.scan.published import make_full_publication
@@ -236,3 +237,16 @@ def test_a_draft_names_the_versions_of_what_ran_and_of_nothing_else():
         "- helper 2.0",
         "- NumPy 9",
     ]
+
+
+@pytest.mark.parametrize("html", [True, False])
+def test_a_page_names_the_kind_of_fault_where_there_is_one(html):
+    words = "DPA006: keys, sizes or types that follow the records"
+    for fault, times in (("DPA006", 1), (None, 0), ("DPA999", 0)):
+        one = finding("tools.alpha", fault=fault)
+        page = render_scan_page(make_full_publication(scan(one), PackageNotes()), html=html)
+        assert page.count(words) == times
+        assert ("Kind of fault" in page, page.count("DPA999")) == (
+            fault is not None,
+            fault == "DPA999",
+        )
