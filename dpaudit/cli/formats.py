@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import dpaudit.cli.streams as streams
+from dpaudit.cli.ending import collect_failures
 from dpaudit.cli.options import OUTPUT
-from dpaudit.errors import InvalidArgument, VerbatimText, one_of
+from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText, one_of
 from dpaudit.records import are_shown
 
 if TYPE_CHECKING:
@@ -93,7 +94,6 @@ def write_formats(formats: Formats, entries: ReportEntries, document: str) -> No
     DataError
         A file cannot be written; the others are.
     """
-    from dpaudit.errors import DpauditError
     from dpaudit.files import write_files
 
     failures = list[DpauditError]()
@@ -117,6 +117,27 @@ def show_format(name: str, entries: ReportEntries, document: str) -> None:
     if name == "junit":  # XML has references for what an encoding lacks
         text = text.encode(encoding, "xmlcharrefreplace").decode(encoding)
     streams.write_result_text(text)
+
+
+def give_formats(
+    formats: Formats, entries: ReportEntries, document: str, failures: list[DpauditError]
+) -> None:
+    """Write the files that are asked for, and show the format that is, whatever cannot be written.
+
+    Parameters
+    ----------
+    formats
+        What is asked for.
+    entries, document
+        What there is to say, and the same as JSON.
+    failures
+        Takes what could not be written.
+    """
+    with collect_failures(failures):
+        write_formats(formats, entries, document)
+    if formats.shown is not None:
+        with collect_failures(failures):
+            show_format(formats.shown, entries, document)
 
 
 def render_format(name: str, entries: ReportEntries, document: str) -> str:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-import dpaudit.cli.streams as streams
 from dpaudit.cli.console import make_cell, make_console
 from dpaudit.cli.ending import FINE, Traceback, collect_failures, report_failures
+from dpaudit.cli.formats import Format, Formats, formats_of, give_formats
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError
@@ -95,6 +95,7 @@ def scan(
     listed: Annotated[
         bool, typer.Option("--list", help="Show packages, or the subjects of one; run nothing.")
     ] = False,
+    formats: Format = None,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -113,11 +114,12 @@ def scan(
         raise InvalidArgument(
             "PACKAGE", None, f"one of: {', '.join(sorted({*PACKAGES, *ACCOUNTANTS}))}"
         )
+    asked_formats = formats_of(formats, as_json)
     if accountant or name in ACCOUNTANTS.keys() - set(PACKAGES):
         if listed:
             list_accountants(name)
             return FINE
-        return scan_one(str(name), env, out, publish, as_json=as_json, quiet=quiet)
+        return scan_one(str(name), env, out, publish, formats=asked_formats, quiet=quiet)
     if listed:
         _print_packages(
             PACKAGES.all() if name is None else {name: PACKAGES.get(name)}, subjects=bool(name)
@@ -135,7 +137,7 @@ def scan(
     }
     asked = {"env": env, "subjects": subject or (), "seed": seed, "workers": workers}
     places = Places(out=out, gallery=publish, disclosure=disclosure)
-    return run(PACKAGES.get(name), budget, asked, places, as_json=as_json, quiet=quiet)
+    return run(PACKAGES.get(name), budget, asked, places, formats=asked_formats, quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +186,7 @@ def run(
     asked: dict[str, Any],
     places: Places,
     *,
-    as_json: bool,
+    formats: Formats,
     quiet: bool,
 ) -> int:
     """Scan a package, write and show what was found, and return the exit status.
@@ -196,14 +198,16 @@ def run(
     DpauditError
         The environment cannot be built.
     """
+    from dpaudit.scan.entries import make_scan_entries
     from dpaudit.scan.evidence import with_reproductions
     from dpaudit.scan.scan import ScanBudget
     from dpaudit.scan.scan import scan_package as scanned
+    from dpaudit.scan.write import make_scan_document
 
     places.prepare(package.name)
     given = ScanBudget(**budget)
     looking = _LOOKING * given.seconds if places.any else given.seconds
-    with progress_bar("scan", shown=not (quiet or as_json)) as progress:
+    with progress_bar("scan", shown=not (quiet or formats.shown)) as progress:
         result = scanned(
             package, budget=replace(given, seconds=looking), progress=progress, **asked
         )
@@ -217,8 +221,12 @@ def run(
     if places.any:
         with collect_failures(failures):
             said += places.write(result)
-    with collect_failures(failures):
-        _print_scan(result, said, as_json=as_json)
+    entries = make_scan_entries(result, Path.cwd())
+    document = json.dumps(make_scan_document(result), indent=2)
+    give_formats(formats, entries, document, failures)
+    if formats.shown is None:
+        with collect_failures(failures):
+            _print_scan(result, said)
     return report_failures(status_of(result.verdicts), failures)
 
 
@@ -240,12 +248,7 @@ def _print_packages(packages: dict[str, Package], *, subjects: bool) -> None:
                 shown.print(f"    {claim.where}", soft_wrap=True)
 
 
-def _print_scan(result: ScanResult, said: Sequence[str], *, as_json: bool) -> None:
-    if as_json:
-        from dpaudit.scan.write import make_scan_document
-
-        streams.write_result_text(json.dumps(make_scan_document(result), indent=2))
-        return
+def _print_scan(result: ScanResult, said: Sequence[str]) -> None:
     shown = make_console()
     shown.print(_make_scan_table(result))
     _show_findings("Findings", result.findings)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-import dpaudit.cli.streams as streams
 from dpaudit.cli.console import make_cell, make_console
 from dpaudit.cli.ending import FINE, REFUTED, collect_failures, report_failures
+from dpaudit.cli.formats import Formats, give_formats
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError
 from dpaudit.report.formatting import format_significant
@@ -39,7 +39,7 @@ def scan_one(
     out: str | None,
     gallery: str | None = None,
     *,
-    as_json: bool,
+    formats: Formats,
     quiet: bool,
 ) -> int:
     """Ask an accountant, judge its answers, write and show them, and return the exit status.
@@ -53,9 +53,10 @@ def scan_one(
     """
     from dpaudit.files import prepare_directory
     from dpaudit.scan.accountants.cards import get_accountant_card
-    from dpaudit.scan.accountants.page import write_accountant_scan
+    from dpaudit.scan.accountants.page import make_accountant_document, write_accountant_scan
     from dpaudit.scan.accountants.publishing import publish_accountant_scan
     from dpaudit.scan.accountants.scan import scan_accountant
+    from dpaudit.scan.entries import make_accountant_entries
     from dpaudit.scan.environments import place_of
 
     card = get_accountant_card(name)
@@ -63,7 +64,7 @@ def scan_one(
         if folder is not None:
             prepare_directory(folder)
     place = place_of(card.package, env)
-    with progress_bar("scan", shown=not (quiet or as_json)) as progress:
+    with progress_bar("scan", shown=not (quiet or formats.shown)) as progress:
         result = scan_accountant(card, python=place.command, progress=progress)
     failures, said = list[DpauditError](), list[str]()
     if out is not None:
@@ -72,17 +73,18 @@ def scan_one(
     if gallery is not None:
         with collect_failures(failures):
             said.append(f"Published: {publish_accountant_scan(result, Path(gallery))}")
-    with collect_failures(failures):
-        _print_accountant_scan(result, said, as_json=as_json)
+    entries = make_accountant_entries(result, Path.cwd())
+    document = json.dumps(make_accountant_document(result), indent=2)
+    give_formats(formats, entries, document, failures)
+    if formats.shown is None:
+        with collect_failures(failures):
+            _print_accountant_scan(result, said)
     return report_failures(REFUTED if result.violations else FINE, failures)
 
 
-def _print_accountant_scan(result: AccountantScan, said: list[str], *, as_json: bool) -> None:
-    from dpaudit.scan.accountants.page import format_closing_sentence, make_accountant_document
+def _print_accountant_scan(result: AccountantScan, said: list[str]) -> None:
+    from dpaudit.scan.accountants.page import format_closing_sentence
 
-    if as_json:
-        streams.write_result_text(json.dumps(make_accountant_document(result), indent=2))
-        return
     shown = make_console()
     shown.print(_make_accountant_table(result))
     _print_violation_groups("False claims", result.violations)

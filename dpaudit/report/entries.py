@@ -82,6 +82,10 @@ class ReportEntry:
         The code of its kind of fault; None where that is not decided.
     lines
         What else is said of it, a line each: where noise is drawn, and its kind of fault.
+    component
+        The qualified name of what it is about, where that is no source of the reader's.
+    is_notification
+        Whether it tells how the run went, and asks for no change of code.
     """
 
     name: str
@@ -95,6 +99,8 @@ class ReportEntry:
     acceptance: Acceptance | None = None
     fault: str | None = None
     lines: tuple[str, ...] = ()
+    component: str | None = None
+    is_notification: bool = False
 
     @property
     def is_accepted(self) -> bool:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from dpaudit.faults.catalogue import all_faults
 from dpaudit.faults.pages import format_fault_essentials, page_of
 from dpaudit.report.acceptance import Acceptance
-from dpaudit.report.entries import ReportEntries, ReportEntry
+from dpaudit.report.entries import ReportEntries, ReportEntry, SourceLine
 from dpaudit.report.findings import format_sentence
 
 VERSION = "2.1.0"
@@ -55,11 +56,10 @@ _RULES: dict[str, tuple[str, str, str, str]] = {
 
 def make_sarif_log(entries: ReportEntries) -> str:
     """Return the log of one run."""
-    found = [entry for entry in entries.entries if entry.outcome in _RULES]
-    complete = all(entry.outcome != "missing" for entry in found)
+    found = [one for one in entries.entries if one.outcome in _RULES and not one.is_notification]
     run: dict[str, Any] = {
         "tool": {"driver": _make_sarif_driver(entries)},
-        "invocations": [{"executionSuccessful": complete}],
+        "invocations": [_make_sarif_invocation(entries)],
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder it ran in."}}},
         "columnKind": "unicodeCodePoints",
         "results": [_make_sarif_result(entry, entries) for entry in found],
@@ -68,19 +68,41 @@ def make_sarif_log(entries: ReportEntries) -> str:
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
 
 
+def _make_sarif_invocation(entries: ReportEntries) -> dict[str, Any]:
+    """Return how the run went, with a notification for each part of it that has no verdict."""
+    complete = all(entry.outcome != "missing" for entry in entries.entries)
+    told = [_make_notification(one, entries.root) for one in entries.entries if one.is_notification]
+    notified = {"toolExecutionNotifications": told} if told else {}
+    return {"executionSuccessful": complete, **notified}
+
+
+def _make_notification(entry: ReportEntry, root: Path) -> dict[str, Any]:
+    name, level, *_ = _RULES[entry.outcome]
+    return {
+        "descriptor": {"id": name},
+        "level": level,
+        "message": {"text": f"{entry.name}: {entry.text}"},
+        "locations": _list_sarif_locations(entry, root),
+    }
+
+
 def _make_sarif_driver(entries: ReportEntries) -> dict[str, Any]:
-    rules = [
-        {
-            "id": name,
-            "shortDescription": {"text": short},
-            "fullDescription": {"text": full},
-            "help": {"text": full},
-            "defaultConfiguration": {"level": level},
-        }
-        for name, level, short, full in _RULES.values()
-    ]
+    rules = [_make_outcome_rule(*one) for one in _RULES.values()]
     rules += [_rule_of(code) for code in _find_fault_codes(entries)]
-    return {"name": "dpaudit", "version": entries.version, "rules": rules}
+    driver = {"name": "dpaudit", "version": entries.version, "rules": rules}
+    told = {one.outcome for one in entries.entries if one.is_notification}
+    described = [_make_outcome_rule(*_RULES[one]) for one in _RULES if one in told]
+    return {**driver, "notifications": described} if described else driver
+
+
+def _make_outcome_rule(name: str, level: str, short: str, full: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "shortDescription": {"text": short},
+        "fullDescription": {"text": full},
+        "help": {"text": full},
+        "defaultConfiguration": {"level": level},
+    }
 
 
 def _find_fault_codes(entries: ReportEntries) -> list[str]:
@@ -110,7 +132,6 @@ def _make_sarif_result(entry: ReportEntry, entries: ReportEntries) -> dict[str, 
     if entry.fault in codes:
         name, index = str(entry.fault), len(_RULES) + codes.index(str(entry.fault))
     numbers = "" if entry.numbers is None else f" ({entry.numbers})"
-    location = _make_sarif_location(entry, entries)
     repeat = {} if entry.repeat is None else {"repeat": entry.repeat}
     accepted = {} if entry.acceptance is None else _make_baseline_fields(entry, entry.acceptance)
     return {
@@ -118,7 +139,7 @@ def _make_sarif_result(entry: ReportEntry, entries: ReportEntries) -> dict[str, 
         "ruleIndex": index,
         "level": level,
         "message": {"text": "\n".join([f"{entry.name}: {entry.text}{numbers}", *entry.lines])},
-        "locations": [] if location is None else [location],
+        "locations": _list_sarif_locations(entry, entries.root),
         "partialFingerprints": {"audit/v1": about},
         **accepted,
         "properties": {**entry.values, **repeat},
@@ -138,14 +159,21 @@ def _make_baseline_fields(entry: ReportEntry, acceptance: Acceptance) -> dict[st
     return {**stated, "suppressions": [why]}
 
 
-def _make_sarif_location(entry: ReportEntry, entries: ReportEntries) -> dict[str, Any] | None:
-    if entry.place is None:
-        return None
-    path = entry.place.under(entries.root)
-    where = {"uri": entry.place.file.resolve().as_uri()}
+def _list_sarif_locations(entry: ReportEntry, root: Path) -> list[dict[str, Any]]:
+    """Return the line that an entry is about, or the function of a package by its name."""
+    if entry.place is not None:
+        return [_make_sarif_location(entry.place, root)]
+    if entry.component is None:
+        return []
+    return [{"logicalLocations": [{"fullyQualifiedName": entry.component, "kind": "function"}]}]
+
+
+def _make_sarif_location(place: SourceLine, root: Path) -> dict[str, Any]:
+    path = place.under(root)
+    where = {"uri": place.file.resolve().as_uri()}
     if path is not None:
         where = {"uri": quote(path), "uriBaseId": _ROOT}
-    region = {"startLine": entry.place.line}
+    region = {"startLine": place.line}
     return {"physicalLocation": {"artifactLocation": where, "region": region}}
 
 

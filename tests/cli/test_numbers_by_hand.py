@@ -79,7 +79,7 @@ def test_the_status_of_a_scan_is_that_of_its_findings_and_of_what_is_withheld(
     places = scan.Places(out=None, gallery=None, disclosure="disclosure")
     asked = {"env": None, "subjects": (), "seed": 0, "workers": 1}
     package = SimpleNamespace(name="toy")
-    found = scan.run(package, {"seconds": 5.0}, asked, places, as_json=False, quiet=True)
+    found = scan.run(package, {"seconds": 5.0}, asked, places, formats=Formats(), quiet=True)
     assert found == status
     told = capsys.readouterr().err
     assert told == "".join(f"error: {name}: withheld: {why}\n" for name, why in skipped.items())
@@ -103,7 +103,7 @@ def test_a_scan_keeps_time_for_reproductions_where_they_are_made(monkeypatch, tm
     places = scan.Places(out=folder, gallery=None, disclosure=str(tmp_path / "disclosure"))
     asked = {"env": None, "subjects": (), "seed": 0, "workers": 1}
     package = SimpleNamespace(name="toy")
-    scan.run(package, {"seconds": 100.0}, asked, places, as_json=False, quiet=True)
+    scan.run(package, {"seconds": 100.0}, asked, places, formats=Formats(), quiet=True)
     assert given == [pytest.approx(100 * share), *([] if out is None else [100.0 - 12.5])]
 
 
