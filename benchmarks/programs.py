@@ -26,8 +26,8 @@ import numpy as np
 from dpaudit.execution import planned_units, stream, unit_size
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.units import Unit
-from dpaudit.laws.drawn import transcript_unit
-from dpaudit.laws.observed import as_mechanism
+from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.outputs.unit_draws import transcript_unit
 from dpaudit.programs import Program
 from dpaudit.programs.drafting import write_helper
 

@@ -20,7 +20,7 @@ import numpy as np
 from _processor import processor_seconds
 
 import dpaudit
-from dpaudit.auditing.found_pairs import SearchEffort
+from dpaudit.auditing.pairs.found_pairs import SearchEffort
 from dpaudit.search.engine import search_pairs
 
 DOMAIN: dict[str, Any] = {"bounds": (0, 1), "records": 6}

@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from dpaudit.affine.inputs import AdaptiveInputs
     from dpaudit.affine.messages import Message
     from dpaudit.auditing.api import audit
-    from dpaudit.auditing.attack_tables import audit_table
-    from dpaudit.auditing.canaries import audit_scores
-    from dpaudit.auditing.drawn import audit_outputs
-    from dpaudit.auditing.membership import audit_membership
     from dpaudit.auditing.run import audit_case, audit_claim
+    from dpaudit.auditing.samples.attack_tables import audit_table
+    from dpaudit.auditing.samples.canaries import audit_scores
+    from dpaudit.auditing.samples.given_samples import audit_outputs
+    from dpaudit.auditing.samples.membership import audit_membership
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.domains.domain import Domain
     from dpaudit.errors import DpauditError
@@ -66,8 +66,8 @@ if TYPE_CHECKING:
         ZeroConcentratedDP,
     )
     from dpaudit.guarantees.profile import PrivacyProfile
-    from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
     from dpaudit.laws.steps import GaussianProcess, GaussianSteps, Step
+    from dpaudit.mechanisms.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
     from dpaudit.neighbours import Pair, Side, metric, relation
     from dpaudit.proving.api import prove
     from dpaudit.replaying.api import replay
@@ -103,9 +103,9 @@ _HOME = {
     "GaussianRelease": "accounting.events",
     "GaussianSteps": "laws.steps",
     "Guarantee": "guarantees.kinds",
-    "HasLaw": "laws.mechanism",
+    "HasLaw": "mechanisms.mechanism",
     "LaplaceRelease": "accounting.events",
-    "Mechanism": "laws.mechanism",
+    "Mechanism": "mechanisms.mechanism",
     "Message": "affine.messages",
     "ObjectivePerturbation": "accounting.events",
     "Pair": "neighbours",
@@ -129,8 +129,8 @@ _HOME = {
     "Side": "neighbours",
     "Statement": "extension.claim",
     "Step": "laws.steps",
-    "Tiltable": "laws.mechanism",
-    "TiltedSample": "laws.mechanism",
+    "Tiltable": "mechanisms.mechanism",
+    "TiltedSample": "mechanisms.mechanism",
     "Verdict": "verification.document",
     "ZeroConcentratedDP": "guarantees.kinds",
     "ZeroConcentratedRelease": "accounting.events",
@@ -138,10 +138,10 @@ _HOME = {
     "audit": "auditing.api",
     "audit_case": "auditing.run",
     "audit_claim": "auditing.run",
-    "audit_membership": "auditing.membership",
-    "audit_outputs": "auditing.drawn",
-    "audit_scores": "auditing.canaries",
-    "audit_table": "auditing.attack_tables",
+    "audit_membership": "auditing.samples.membership",
+    "audit_outputs": "auditing.samples.given_samples",
+    "audit_scores": "auditing.samples.canaries",
+    "audit_table": "auditing.samples.attack_tables",
     "calibrate": "accounting.calibrate",
     "gaussian_guarantee": "accounting.composition",
     "metric": "neighbours",

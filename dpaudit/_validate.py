@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 
 def require_real(name: str, value: object, expected: str = "a finite number") -> float:

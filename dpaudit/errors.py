@@ -28,8 +28,8 @@ from types import FrameType
 
 from dpaudit._harmless import is_of_a_file, is_of_arithmetic, is_of_code, names_on_the_way
 from dpaudit._installed import is_installed
-from dpaudit.records import Record, are_shown, format_message_value
-from dpaudit.text import make_printable, one_line
+from dpaudit.escaping import make_printable, one_line
+from dpaudit.redaction import Record, are_shown, format_message_value
 
 _SYSTEM = os.name
 

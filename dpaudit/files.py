@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from dpaudit.errors import DataError, require_posix
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -13,7 +13,7 @@ from html import escape
 from time import monotonic
 from typing import Any
 
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 AFTER, EVERY = 1.0, 0.25  # seconds until a bar is shown, and between two changes of it
 _CELL = 'style="text-align:left;vertical-align:top;padding:0.1em 1em 0.1em 0"'

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpaudit._installed import is_installed
 from dpaudit.errors import let_be_shown, what_happened, words_of
-from dpaudit.records import are_shown
+from dpaudit.redaction import are_shown
 
 _SECONDS = 2.0  # that a call on made data may take
 _MOST = 10_000  # values that are looked at

@@ -26,7 +26,7 @@ from dpaudit.auditing.run import run_case
 from dpaudit.execution import one_thread
 from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
-from dpaudit.records import set_records_shown
+from dpaudit.redaction import set_records_shown
 from dpaudit.refutation import certificates_text
 
 # No test judges time: an example may take as long as a busy machine makes it.

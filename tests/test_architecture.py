@@ -12,7 +12,8 @@ import inspect
 import pickle
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,38 +31,21 @@ LAYERS = {
     "algorithms": "dpaudit.algorithms",
     "attacks": "dpaudit.attacks",
 }
-# Rooms of dpaudit from the ground up, as docs/architecture.md draws them.
-FLOORS = (
-    ("text", "records", "reals", "verdicts", "palette", "faults", "_installed", "_harmless"),
-    ("errors", "_typing"),
-    ("_validate", "_references", "formats", "files", "standins"),
-    ("datasets", "toml", "notebook", "polynomials"),
-    ("neighbours", "execution", "drawing", "freezing", "watching"),
-    ("domains",),
-    ("search",),
-    ("store",),
-    ("guarantees",),
-    ("laws",),
-    ("programs", "services"),
-    ("estimation",),
-    ("accounting",),
-    ("tracing",),
-    ("refutation",),
-    ("extension",),
-    ("ledger",),
-    ("report",),
-    ("affine",),
-    ("proving",),
-    ("auditing", "reproduction"),
-    ("verification",),
-    ("accounts", "adapters"),
-    ("spending",),
-    ("replaying",),
-    ("scan",),
-    ("selftest", "testing", "plugin", "deployments", "sheet"),
-    ("cli",),
-)
-FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
+# Rooms of dpaudit in six layers from the ground up, as docs/architecture.md draws them.
+ROOM_LAYERS = {
+    "foundation": "errors redaction escaping files toml formats reals verdicts palette faults "
+    "plots notebook polynomials standins _validate _references _typing _installed _harmless",
+    "matter": "datasets neighbours domains guarantees execution freezing watching search store",
+    "mathematics": "laws mechanisms programs services estimation accounting tracing refutation",
+    "extension": "extension ledger report",
+    "audits": "auditing proving affine verification replaying scan reproduction accounts adapters "
+    "spending",
+    "fronts": "cli plugin testing selftest deployments sheet",
+}
+MOST_FILES = 10  # of `auditing` in one folder
+HEIGHT = {
+    room: height for height, rooms in enumerate(ROOM_LAYERS.values()) for room in rooms.split()
+}
 LONGEST = 500
 RANDOM_OBJECTS = frozenset(
     "Generator BitGenerator SeedSequence default_rng PCG64 PCG64DXSM Philox SFC64 MT19937".split()
@@ -154,7 +138,13 @@ def upward_imports(source: Source) -> list[str]:
 
 
 def rooms_above(source: Source) -> list[str]:
-    """Name the imports of other rooms of dpaudit that are not on a lower floor."""
+    """Name the imports of rooms of dpaudit that are in a higher layer."""
+    here = room_of(source.name)
+    return sorted(room for room in rooms_used(source) if here and HEIGHT[room] > HEIGHT[here])
+
+
+def rooms_used(source: Source) -> set[str]:
+    """Return the other rooms of dpaudit that a module imports, but for types alone."""
     types = {
         inner
         for node in source.nodes
@@ -162,16 +152,14 @@ def rooms_above(source: Source) -> list[str]:
         for inner in ast.walk(node)
     }
     found = imported((n for n in source.nodes if n not in types), source.package)
-    rooms = {room_of(f"{module}.{name}") for module, name in found} - {None, room_of(source.name)}
-    here = room_of(source.name)
-    return sorted(room for room in rooms if here and FLOOR[room] >= FLOOR[here])
+    return {room_of(f"{module}.{name}") for module, name in found} - {None, room_of(source.name)}
 
 
 def room_of(module: str) -> str | None:
     """Return the room of dpaudit that a module is in, None for the front door and elsewhere."""
     first, _, rest = module.partition(".")
     room = rest.partition(".")[0]
-    return room if first == "dpaudit" and room in FLOOR else None
+    return room if first == "dpaudit" and room in HEIGHT else None
 
 
 def cycle(modules: Iterable[Source]) -> list[str]:
@@ -183,6 +171,19 @@ def cycle(modules: Iterable[Source]) -> list[str]:
             submodule = f"{module}.{attribute}"
             target = submodule if submodule in by_name else module
             graph[name] |= {target} & (by_name.keys() - {name})
+    return find_cycle(graph)
+
+
+def find_room_cycle(modules: Iterable[Source]) -> list[str]:
+    """Return rooms of dpaudit that import one another."""
+    graph: dict[str, set[str]] = {}
+    for source in modules:
+        if room := room_of(source.name):
+            graph.setdefault(room, set()).update(rooms_used(source))
+    return find_cycle(graph)
+
+
+def find_cycle(graph: Mapping[str, set[str]]) -> list[str]:
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
@@ -291,8 +292,8 @@ CAUGHT = (
     (upward_imports, "dpaudit.a", "def f():\n    from dpaudit.algorithms.problems import losses"),
     (upward_imports, "dpaudit.a", "if TYPE_CHECKING:\n    import dpaudit.attacks.linear"),
     (upward_imports, "dpaudit.algorithms.a", "from dpaudit.attacks.cards import STATIONARITY"),
-    (rooms_above, "dpaudit.laws.a", "from dpaudit.accounting import pairs"),
-    (rooms_above, "dpaudit.adapters.a", "def f():\n    import dpaudit.accounts.account"),
+    (rooms_above, "dpaudit.store.a", "from dpaudit.accounting import pairs"),
+    (rooms_above, "dpaudit.report.a", "def f():\n    import dpaudit.accounts.account"),
     (rooms_above, "dpaudit.errors", "from dpaudit import cli"),
     (upward_references, "dpaudit.a", "CLAIM = 'dpaudit.algorithms.multistep.claims'"),
     (upward_references, "dpaudit.a", "ATTACK = 'dpaudit.attacks:LIKELIHOOD_RATIO'"),
@@ -346,12 +347,12 @@ EXEMPT = {
         "dpaudit.execution.worker",
         "dpaudit.freezing.observing",
         "dpaudit.freezing.recorder",
-        "dpaudit.laws.instances",
-        "dpaudit.laws.leaves",
-        "dpaudit.laws.observations",
-        "dpaudit.laws.observed",
+        "dpaudit.mechanisms.foreign.instances",
+        "dpaudit.mechanisms.outputs.leaves",
+        "dpaudit.mechanisms.outputs.observations",
+        "dpaudit.mechanisms.foreign.observed",
         "dpaudit.standins",
-        "dpaudit.laws.touching",
+        "dpaudit.mechanisms.foreign.touched_state",
         "dpaudit.neighbours.cells",
         "dpaudit.scan.accountants.plain.child",
         "dpaudit.scan.child",
@@ -364,7 +365,7 @@ EXEMPT = {
         "dpaudit.freezing.observing",
         "dpaudit.freezing.primitives",
         "dpaudit.freezing.seeds",
-        "dpaudit.laws.calling",
+        "dpaudit.mechanisms.foreign.calling",
         "dpaudit.scan.child",
     },
     # Words of others: of exceptions, of sqlite, of who states which findings are known. Where the
@@ -372,7 +373,7 @@ EXEMPT = {
     # sentences are set out on lines, which decides nothing.
     reads_own_words: {
         "dpaudit._harmless",
-        "dpaudit.auditing.wording",
+        "dpaudit.auditing.explain.event_words",
         "dpaudit.errors",
         "dpaudit.freezing.glimpse",
         "dpaudit.standins",
@@ -416,16 +417,34 @@ def test_all_three_packages_are_read():
     assert {source.layer for source in SOURCES} == set(LAYERS.values())
 
 
-def test_the_floors_are_those_that_are_drawn():
+def test_the_layers_are_those_that_are_drawn():
     here = [path for path in (ROOT / "dpaudit").iterdir() if not path.is_symlink()]
     rooms = {path.stem for path in here if path.suffix in ("", ".py")}
-    assert set(FLOOR) == rooms - {"__init__", "__main__", "__pycache__"}
+    assert set(HEIGHT) == rooms - {"__init__", "__main__", "__pycache__"}
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     tree = page.partition("```text")[2].partition("algorithms/")[0]
-    drawn = [room for room in re.findall(r"(?m)(?:^  |   )([a-z]+) ", tree) if room in FLOOR]
-    assert set(drawn) == {room for room in FLOOR if not room.startswith("_")}
-    heights = [FLOOR[room] for room in drawn]
-    assert heights == sorted(heights, reverse=True)
+    layers = re.split(r"(?m)^ *-- ([a-z]+)$", tree)[1:]
+    assert layers[::2] == [*ROOM_LAYERS][::-1]
+    for name, drawn in zip(layers[::2], layers[1::2], strict=True):
+        found = [room for room in re.findall(r"(?m)(?:^  |   )([a-z]+) ", drawn) if room in HEIGHT]
+        shown = {room for room in ROOM_LAYERS[name].split() if not room.startswith("_")}
+        assert set(found) == shown, name
+
+
+def test_rooms_of_a_layer_do_not_import_one_another_in_a_circle():
+    assert find_room_cycle(SOURCES) == []
+
+
+def test_a_circle_of_rooms_is_found():
+    there = Source("dpaudit.scan.a", "from dpaudit.auditing import run")
+    back = Source("dpaudit.auditing.a", "def f():\n    import dpaudit.scan.b")
+    assert set(find_room_cycle([there, back])) == {"scan", "auditing"}
+    assert find_room_cycle([there]) == []
+
+
+def test_no_folder_of_auditing_holds_many_files():
+    folders = Counter(path.parent for path in (ROOT / "dpaudit/auditing").rglob("*.py"))
+    assert max(folders.values()) <= MOST_FILES
 
 
 def test_no_import_cycle():

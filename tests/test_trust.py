@@ -109,7 +109,7 @@ from dpaudit.extension.figure import Figure
 FIGURE = Figure(name="theirs", title="t", source="s", statements={}, run="theirs:drawn")
 def drawn(request):
     from dpaudit.datasets import csv
-    from dpaudit.drawing import Curve, Panel
+    from dpaudit.plots import Curve, Panel
     from dpaudit.reproduction.result import Reproduction
     y = csv(request.data_path, "ill").features[:, 0].tolist()
     panel = Panel(title="t", x_label="x", y_label="y", curves=(Curve(label="c", x=y, y=y),))

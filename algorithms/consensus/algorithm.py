@@ -65,7 +65,7 @@ from dpaudit.algorithms.problems.schedules import Constant, Schedule, as_schedul
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SmoothLoss
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.laws.residuals import add_error_place
+from dpaudit.mechanisms.residuals import add_error_place
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,7 +49,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.errors import ConvergenceError
-from dpaudit.laws.residuals import report_residuals
+from dpaudit.mechanisms.residuals import report_residuals
 
 TOLERANCE = 1e-12
 

@@ -21,8 +21,8 @@ noise. That tilt is exact (`dpaudit.laws.exponential_norm`), hence so is the wei
     log p/r = sum_t K(theta; alpha ||a_t||) - theta l^_t,
 
 whatever the aim; a poor one only spreads the weights. In the terms of
-`dpaudit.laws.mechanism.TiltedSample` the part of the log-moments is played by ``log p/r + theta
-L``, which is at most
+`dpaudit.mechanisms.mechanism.TiltedSample` the part of the log-moments is played by
+``log p/r + theta L``, which is at most
 
     sum_t K(theta; s_t) + theta (alpha D_t + j_t),
 
@@ -68,11 +68,11 @@ from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.enclosed import ends, in_digits
 from dpaudit.laws.exponential_norm import convert_noise_to_uniforms, draw_tilted, log_mgf, norm_gain
-from dpaudit.laws.mechanism import TiltedSample
-from dpaudit.laws.residuals import add_error_place
+from dpaudit.mechanisms.mechanism import TiltedSample
+from dpaudit.mechanisms.residuals import add_error_place
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.reals import Real
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.neighbours import Pair, Relation, Table
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 _QUICK = (
     "laplace",

@@ -54,8 +54,8 @@ from dpaudit.algorithms.problems.records import Differing, check_records
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize, StepSize
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import UnsupportedEvent
-from dpaudit.laws.mechanism import Mechanism
 from dpaudit.laws.steps import GaussianSteps, Step, roll_out
+from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
 StateT = TypeVar("StateT")

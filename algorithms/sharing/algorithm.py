@@ -57,9 +57,9 @@ from dpaudit.algorithms.sharing.vertical import (
 )
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.laws.mechanism import Mechanism
-from dpaudit.laws.residuals import add_error_place
 from dpaudit.laws.steps import GaussianSteps, Step
+from dpaudit.mechanisms.mechanism import Mechanism
+from dpaudit.mechanisms.residuals import add_error_place
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 
 

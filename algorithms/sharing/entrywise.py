@@ -21,7 +21,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.sample_losses import SampleLoss
 from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.laws.residuals import is_recording_residuals, report_residuals
+from dpaudit.mechanisms.residuals import is_recording_residuals, report_residuals
 
 TOLERANCE = 1e-12
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.regularisers import apply_soft_threshold, project_on_ball
 from dpaudit.errors import ConvergenceError
-from dpaudit.laws.residuals import report_residuals
+from dpaudit.mechanisms.residuals import report_residuals
 
 TOLERANCE = 1e-10
 # Of a norm on the border of the ball, relative to the radius; the projection removes the rest.

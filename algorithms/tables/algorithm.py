@@ -67,9 +67,9 @@ from dpaudit.algorithms.tables.laws import LocalSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.algorithms.tables.server import Served, Server
 from dpaudit.errors import InvalidArgument, UnsupportedEvent, VerbatimText
-from dpaudit.laws.mechanism import HasLaw, Mechanism
-from dpaudit.laws.residuals import add_error_place
 from dpaudit.laws.steps import GaussianSteps
+from dpaudit.mechanisms.mechanism import HasLaw, Mechanism
+from dpaudit.mechanisms.residuals import add_error_place
 
 
 @dataclass(frozen=True, eq=False)

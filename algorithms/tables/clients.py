@@ -37,7 +37,7 @@ from scipy.linalg import cho_factor, cho_solve
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.laws.residuals import report_residuals
+from dpaudit.mechanisms.residuals import report_residuals
 
 # Of the exact theta-update: largest |A theta - b|, relative to |A| |theta| + |b|.
 TOLERANCE = 1e-10

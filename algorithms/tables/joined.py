@@ -28,7 +28,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours import Table
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 Index = NDArray[np.int64]
 

@@ -24,7 +24,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.errors import InvalidArgument, VerbatimText, shorten_repr
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 Keys = NDArray[np.object_]
 

@@ -26,8 +26,8 @@ from scipy.special import expit, logsumexp, softmax, wrightomega
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.laws.residuals import report_residuals
-from dpaudit.records import Record
+from dpaudit.mechanisms.residuals import report_residuals
+from dpaudit.redaction import Record
 
 # Of the z-update: largest |gradient|, relative to 1 + the largest |linear term| of the row.
 TOLERANCE = 1e-10

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpaudit.affine.program import Ids
     from dpaudit.algorithms.problems.graphs import Graph
     from dpaudit.datasets.dataset import Dataset
-    from dpaudit.drawing import Grid
+    from dpaudit.plots import Grid
 
 _OBSERVER = "participants who share what they know; none: who reads all messages"
 _NOTHING = "nothing is seen, mu = 0"

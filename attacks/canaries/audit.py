@@ -52,7 +52,7 @@ from dpaudit.estimation.one_run import (
 )
 from dpaudit.guarantees import gaussian
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
-from dpaudit.laws.mechanism import Mechanism, draw_checked_sample
+from dpaudit.mechanisms.mechanism import Mechanism, draw_checked_sample
 
 PLANS = (20, 50, 100, 200, 400)
 

@@ -20,11 +20,11 @@ from dpaudit.attacks.canaries.audit import (
 from dpaudit.attacks.canaries.records import Canaries, orthogonal_canaries
 from dpaudit.attacks.canaries.scores import BroadcastLikelihood, Likelihood, Margin
 from dpaudit.datasets import Dataset, load, split_evenly
-from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.attack import Cell, Findings, get_column_numbers
+from dpaudit.plots import Curve, Panel
 
 _LEAST, _MOST = 1e-6, 1e6  # proved: beyond, a run's noise is all, or nothing
 

@@ -34,7 +34,7 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.vertical import column_slices, party_of
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.laws.mechanism import Mechanism
+from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 
 INSIDE = 1e-10  # a relative residual up to here is rounding

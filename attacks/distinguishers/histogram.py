@@ -31,7 +31,7 @@ from dpaudit.attacks.distinguishers.counting import (
 )
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.distinguisher import Distinguisher
-from dpaudit.laws.mechanism import Mechanism
+from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
 HISTOGRAM = Distinguisher(

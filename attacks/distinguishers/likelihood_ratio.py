@@ -8,7 +8,7 @@ from typing import Any
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.laws.mechanism import HasLaw
+from dpaudit.mechanisms.mechanism import HasLaw
 from dpaudit.neighbours import Pair
 
 

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.laws.mechanism import Mechanism
+from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
 # With so few entries their squares are features too: a change of spread then shows.

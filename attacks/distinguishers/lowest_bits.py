@@ -18,7 +18,7 @@ from dpaudit._typing import Array
 from dpaudit.attacks.distinguishers.counting import Steps, fit_step_function, flatten_outputs
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.distinguisher import Distinguisher
-from dpaudit.laws.mechanism import Mechanism
+from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
 LOWEST_BITS = Distinguisher(

@@ -19,13 +19,13 @@ from dpaudit.attacks.distinguishers.column_space import (
     messages_of,
 )
 from dpaudit.datasets import Dataset, load, subset
-from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings, get_column_numbers
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
+from dpaudit.plots import Curve, Panel
 
 Variant = Literal["parameter", "whitened", "message"]
 _LEAST, _MOST = 1e-100, 1e100  # of sigma: squares of messages neither vanish nor overflow

@@ -23,11 +23,11 @@ from dpaudit.attacks.membership.targets import (
     tables_target,
 )
 from dpaudit.datasets import load, split_evenly
-from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.attack import Cell, Findings, get_column_numbers
+from dpaudit.plots import Curve, Panel
 
 Algorithm = Literal["multi-step", "fdml", "tables"]
 

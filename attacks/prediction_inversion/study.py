@@ -29,10 +29,10 @@ from dpaudit.attacks.prediction_inversion.inversion import (
     errors_by_round,
 )
 from dpaudit.datasets import load
-from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, stream
 from dpaudit.extension.attack import Cell, Findings
+from dpaudit.plots import Curve, Panel
 
 _SECOND_CONSTANT = 4.0  # c_2, which the theorem does not give; that of the audits
 _CLOSE = 1e-3  # an error below it is a tuple read, not guessed

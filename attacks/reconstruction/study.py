@@ -34,16 +34,16 @@ from dpaudit.attacks.stationarity.likelihood import KNOWN
 from dpaudit.attacks.stationarity.measures import chance_above
 from dpaudit.attacks.stationarity.runs import Setting, measure_estimator_closeness
 from dpaudit.datasets import Dataset, load, split_evenly, subset
-from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.execution import Progress, stream
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.attack import Cell, Findings, get_column_numbers
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee, PureDP
-from dpaudit.laws.mechanism import HasLaw
 from dpaudit.laws.steps import GaussianSteps
+from dpaudit.mechanisms.mechanism import HasLaw
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.plots import Curve, Panel
 
 _ROW = 0  # whose place the candidates take, at the first node
 

@@ -48,11 +48,11 @@ from dpaudit.attacks.stationarity.measures import (
     match_estimates_to_records,
 )
 from dpaudit.datasets.dataset import Dataset
-from dpaudit.drawing import Curve, Panel, render_picture
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import one_thread, stream
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.files import write_file
+from dpaudit.plots import Curve, Panel, render_picture
 
 AVERAGED, EXACT, MEAN, UNIFORM = "averaged", "exact", "mean of the known", "uniform guess"
 ESTIMATORS = (AVERAGED, KNOWN, PROFILE, INTEGRATED, MEAN, UNIFORM)

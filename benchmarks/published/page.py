@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpaudit.drawing import Curve, Panel, render_picture
+from dpaudit.plots import Curve, Panel, render_picture
 
 if TYPE_CHECKING:
     from benchmarks.published.run import Conversion, Every, Growth, Once, Promise

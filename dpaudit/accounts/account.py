@@ -42,11 +42,11 @@ from dpaudit.accounts.sharing import (
     tables_of,
     ways_of_part,
 )
-from dpaudit.drawing import Grid
 from dpaudit.errors import ConvergenceError, InvalidArgument, VerbatimText
 from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.release import FormulaGuarantee, ReleaseCard
 from dpaudit.formats import stamped
+from dpaudit.plots import Grid
 from dpaudit.toml import read_document
 
 

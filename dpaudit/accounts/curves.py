@@ -10,8 +10,8 @@ import numpy as np
 from dpaudit.accounting.accountants import ask_all, select_strongest_answer
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounts.account import AccountTarget
-from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Progress
+from dpaudit.plots import Curve, Panel
 
 _DRAWN = ("basic", "advanced", "optimal", "zCDP", "Renyi", "proved")
 _LENGTHS, _LINES, _RATES = 10, 24, 60

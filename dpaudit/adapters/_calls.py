@@ -10,7 +10,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, InvalidArgument
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 
 def collect_call_outputs(call: Callable[[int], Any], trials: int) -> Array:

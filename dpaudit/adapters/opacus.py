@@ -19,7 +19,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 from dpaudit.errors import InvalidArgument
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 _SEEDS = 2**31
 

@@ -19,7 +19,7 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 _INTEGERS = re.compile(r"\bT=(?:[iu]\d+|usize)\b")
 

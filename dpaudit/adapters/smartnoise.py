@@ -16,7 +16,7 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 from dpaudit.errors import InvalidArgument
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 
 def first_row(answer: Any) -> list[Any]:

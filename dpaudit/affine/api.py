@@ -29,9 +29,9 @@ from dpaudit.affine.reading import Recursion, read_recursion
 from dpaudit.affine.report import ObserverFinding, ViewsReport
 from dpaudit.affine.rounds import Rounds
 from dpaudit.affine.view import View, delta_of, epsilon_of
-from dpaudit.drawing import Grid
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees.kinds import GaussianDP
+from dpaudit.plots import Grid
 
 Norm = Literal["l1", "l2", "box"]
 _BALLS: dict[str, Callable[..., Change]] = {"l1": L1Ball, "l2": L2Ball, "box": Box}

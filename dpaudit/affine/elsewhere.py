@@ -20,7 +20,7 @@ from dpaudit.affine.program import AffineProgram, Ids
 from dpaudit.affine.reading import read_recursion
 from dpaudit.affine.report import ViewsReport
 from dpaudit.execution.pool import Crew
-from dpaudit.laws.isolated import Isolation, add_mechanism_name
+from dpaudit.mechanisms.foreign.isolated import Isolation, add_mechanism_name
 
 
 def report_elsewhere(

@@ -23,8 +23,8 @@ from dpaudit.affine.features import ViewLaw, ViewPair
 from dpaudit.affine.program import AffineProgram, Ids
 from dpaudit.affine.reading import Recursion, read_noise, read_recursion
 from dpaudit.affine.view import View
-from dpaudit.drawing import Grid
 from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.plots import Grid
 
 Run = Callable[[Any, Any], Any]
 _RUNS = 3  # on plain numbers: a run is known code, that tests hold to what it is read as

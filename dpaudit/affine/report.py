@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.view import delta_of, epsilon_of
-from dpaudit.drawing import Curve, Grid, Panel, draw_grid, draw_panel
+from dpaudit.escaping import one_line
 from dpaudit.files import prepare_directory, write_files
 from dpaudit.formats import stamped
 from dpaudit.notebook import render_notebook_table as html_table
 from dpaudit.notebook import render_piece
+from dpaudit.plots import Curve, Grid, Panel, draw_grid, draw_panel
 from dpaudit.report.charts import Picture, draw_pictures
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.latex import escape_latex, format_number, format_row
-from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

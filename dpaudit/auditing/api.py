@@ -1,7 +1,7 @@
 """The front door: an audit of one's own mechanism.
 
-Audits from a TOML file (`dpaudit.auditing.specification`) and assertions in a test suite
-(`dpaudit.testing`) make their case with `own_case` too, so that the three say the same.
+Audits from a TOML file (`dpaudit.auditing.specification.audits_file`) and assertions in a test
+suite (`dpaudit.testing`) make their case with `own_case` too, so that the three say the same.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import dpaudit.auditing.claims as claims
-import dpaudit.records as records
+import dpaudit.auditing.outcome.claims as claims
+import dpaudit.redaction as redaction
 from dpaudit._references import stop_here
-from dpaudit.auditing.apart import at_distances
-from dpaudit.auditing.code_proof import parts_of_case, prove_code
-from dpaudit.auditing.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
-from dpaudit.auditing.plan import CallPlan, CodeExpression
-from dpaudit.auditing.release import Release, proof_of
+from dpaudit.auditing.estimators.metric_claims import at_distances
+from dpaudit.auditing.outcome.code_proof import parts_of_case, prove_code
+from dpaudit.auditing.outcome.declared_release import Release, proof_of
+from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
+from dpaudit.auditing.repeat.plan import CallPlan, CodeExpression
 from dpaudit.auditing.run import run_case
 from dpaudit.domains import Domain, domain_of
 from dpaudit.execution import Executor
@@ -30,9 +30,9 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import Guarantee
-from dpaudit.laws.isolated import Isolated, Isolation, Placed, isolate_mechanism
-from dpaudit.laws.mechanism import Mechanism, name_of
-from dpaudit.laws.observed import AS_IT_IS, ObservationSettings
+from dpaudit.mechanisms.foreign.isolated import Isolated, Isolation, Placed, isolate_mechanism
+from dpaudit.mechanisms.foreign.observed import AS_IT_IS, ObservationSettings
+from dpaudit.mechanisms.mechanism import Mechanism, name_of
 from dpaudit.neighbours import Metric, Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import find_pair_relation
@@ -162,7 +162,8 @@ def audit(
         per deployment is what is released (docs/contract.md).
     time
         Seconds that it may take, in place of ``trials``, which are then the first look's at most:
-        looks at ever more outputs share the error probability (`dpaudit.auditing.looks`).
+        looks at ever more outputs share the error probability
+        (`dpaudit.auditing.estimators.group_sequential`).
     looks
         Trials and share of the error probability of each look, as a report with ``time`` says.
     show_records
@@ -236,7 +237,7 @@ def audit(
         },
         f"dpaudit.audit({_of_what(dataset, neighbour)}, {claims.as_given(claimed)}, ",
     )
-    with _open_draw_store(store), records.run(show_records):
+    with _open_draw_store(store), redaction.run(show_records):
         reading = ObservationSettings(form, read, observe, ignore, fresh)
         if domain is not None:
             refuse_beside_domain(neighbour=neighbour, bounds=bounds)
@@ -274,7 +275,7 @@ def audit(
             relation_was_read=found.was_read,
         )
         audited = run_case(case, settings, statement=statement, executor=executor, rerun=plan)
-        return audited.result.keep(audited.certificate, holds_records=records.are_shown())
+        return audited.result.keep(audited.certificate, holds_records=redaction.are_shown())
 
 
 def _counting_from_now(executor: Executor | None) -> Executor:

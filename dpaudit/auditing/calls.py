@@ -12,11 +12,11 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
-import dpaudit.auditing.outcomes as outcomes
-from dpaudit.auditing.schedule import Schedule
+import dpaudit.auditing.explain.output_parts as output_parts
+from dpaudit.auditing.sampling.schedule import Schedule
 from dpaudit.execution.executor import of_each
 from dpaudit.execution.failures import DrawTimeout
-from dpaudit.laws.calling import When
+from dpaudit.mechanisms.foreign.calling import When
 from dpaudit.report.schema import BudgetEntry, Result
 from dpaudit.verdicts import VERDICTS
 
@@ -72,7 +72,7 @@ def _halve_schedule(schedule: Schedule, when: When, before: Audited | None = Non
     """
     settings = schedule.settings
     asked = replace(settings, confidence=1 - (1 - settings.confidence) / 2)
-    case, executor = outcomes.at_calls(schedule.case, when), schedule.executor
+    case, executor = output_parts.at_calls(schedule.case, when), schedule.executor
     if settings.time is None:
         return replace(schedule, case=case, settings=asked)
     if before is not None and before.looks is not None:

@@ -12,34 +12,34 @@ from time import monotonic
 
 from numpy.random import default_rng
 
-import dpaudit.auditing.asking as asking
 import dpaudit.auditing.calls as calls
-import dpaudit.auditing.copies as copies
-import dpaudit.auditing.noise_places as noise_places
-import dpaudit.auditing.outcomes as outcomes
-import dpaudit.auditing.sameness as sameness
-import dpaudit.auditing.shrinking as shrinking
-import dpaudit.auditing.witness as witness
-import dpaudit.auditing.worst_pair as worst_pair
+import dpaudit.auditing.estimators.worst_pair as worst_pair
+import dpaudit.auditing.explain.noise_lines as noise_lines
+import dpaudit.auditing.explain.output_parts as output_parts
+import dpaudit.auditing.explain.witness as witness
+import dpaudit.auditing.pairs.smallest_pair as smallest_pair
+import dpaudit.auditing.sampling.constant_parts as constant_parts
+import dpaudit.auditing.sampling.first_calls as first_calls
+import dpaudit.auditing.service.answer_checks as answer_checks
 import dpaudit.extension.registry as registry
-import dpaudit.records as records
-from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import MeasurementEvidence
-from dpaudit.auditing.kept import what_determines, with_machines
-from dpaudit.auditing.measures import is_from_losses, measure_case
-from dpaudit.auditing.own_certificate import own_certificate
-from dpaudit.auditing.plan import AuditPlan, CallPlan, CommandPlan, Wording
-from dpaudit.auditing.rerun import statistical_certificate
-from dpaudit.auditing.result import convert_to_claim_number, privacy_result, with_relation
-from dpaudit.auditing.schedule import (
+import dpaudit.redaction as redaction
+from dpaudit.auditing.estimators.estimator_choice import is_from_losses, measure_case
+from dpaudit.auditing.outcome.default_statement import make_case_statement
+from dpaudit.auditing.outcome.evidence import MeasurementEvidence
+from dpaudit.auditing.outcome.result import convert_to_claim_number, privacy_result, with_relation
+from dpaudit.auditing.outcome.search_result import search_result
+from dpaudit.auditing.repeat.certificate_draws import statistical_certificate
+from dpaudit.auditing.repeat.own_certificate import own_certificate
+from dpaudit.auditing.repeat.plan import AuditPlan, CallPlan, CommandPlan, Wording
+from dpaudit.auditing.repeat.store_key import what_determines, with_machines
+from dpaudit.auditing.sampling.sampler import Drawer
+from dpaudit.auditing.sampling.schedule import (
     Schedule,
     noting_what_decides,
     require_shares_alike,
     require_what_decides,
     tell_plan,
 )
-from dpaudit.auditing.search import search_result
-from dpaudit.auditing.stated import make_case_statement
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.execution import Executor, importable, one_thread, stream
 from dpaudit.execution.failures import DrawTimeout
@@ -47,8 +47,8 @@ from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
-from dpaudit.laws.isolated import Isolated, is_ours
-from dpaudit.records import are_shown
+from dpaudit.mechanisms.foreign.isolated import Isolated, is_ours
+from dpaudit.redaction import are_shown
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import keep_audit
@@ -108,7 +108,7 @@ def run_claim(name: str, settings: Settings, executor: Executor) -> Audited:
     >>> audited.result.verdict, audited.certificate.kind
     ('refuted', 'sensitivity')
     """
-    with records.run(settings.show_records):
+    with redaction.run(settings.show_records):
         return prepare_claim(name, settings).run(executor)
 
 
@@ -189,7 +189,7 @@ def prepare_claim(name: str, settings: Settings) -> Prepared:
     """
     claim = registry.CLAIMS.get(name)
     parameters = parse_parameters(claim.parameters, settings.parameters)
-    with one_thread(), records.run(settings.show_records):
+    with one_thread(), redaction.run(settings.show_records):
         case = claim.prepare(settings, parameters)
     if isinstance(case, SearchCase):
         _refuse_for_search(settings)
@@ -269,7 +269,7 @@ def run_case(
     claim, plan = statement or make_case_statement(case), _resolve_rerun_plan(rerun, settings)
     trials = case.default_trials if settings.trials is None else settings.trials
     known_by = what_determines(case, settings, trials)
-    with one_thread(), _close_mechanism_after(case), records.run(settings.show_records):
+    with one_thread(), _close_mechanism_after(case), redaction.run(settings.show_records):
         with keep_audit(claim.name, *known_by) as ledger, noting_what_decides(ledger):
             match case:
                 case PrivacyCase():
@@ -314,7 +314,7 @@ def _run_privacy(
         result = privacy_result(claim, case, schedule.out_of_time(), settings, again)
         return Audited(with_relation(result, case), None, in_time=False)
     except MechanismError as error:
-        if (found := asking.make_ended_evidence(error, case.mechanism)) is None:
+        if (found := answer_checks.make_ended_evidence(error, case.mechanism)) is None:
             raise
         result = privacy_result(claim, case, found, settings, str(plan))
         return Audited(with_relation(result, case), None, in_time=False)
@@ -333,8 +333,8 @@ def _run_scheduled(claim: Statement, schedule: Schedule, plan: AuditPlan) -> Aud
     return calls.at_both(run, schedule)
 
 
-def _resolve_schedule_layout(schedule: Schedule) -> outcomes.LaidOut:
-    return outcomes.resolve_case_layout(
+def _resolve_schedule_layout(schedule: Schedule) -> output_parts.LaidOut:
+    return output_parts.resolve_case_layout(
         schedule.case,
         schedule.settings.seed,
         schedule.executor,
@@ -344,7 +344,7 @@ def _resolve_schedule_layout(schedule: Schedule) -> outcomes.LaidOut:
 
 
 def _run_laid_out(
-    claim: Statement, schedule: Schedule, laid_out: outcomes.LaidOut, plan: AuditPlan
+    claim: Statement, schedule: Schedule, laid_out: output_parts.LaidOut, plan: AuditPlan
 ) -> Audited:
     settings, began = schedule.settings, monotonic()
     chosen = worst_pair.choose_worst_pair(
@@ -352,7 +352,9 @@ def _run_laid_out(
     )
     first = laid_out.first
     by = schedule.executor if first is not None and first.is_slow else None
-    case, unjudged = sameness.remove_constant_parts(chosen.case, settings.seed, laid_out.count, by)
+    case, unjudged = constant_parts.remove_constant_parts(
+        chosen.case, settings.seed, laid_out.count, by
+    )
     drawer = Drawer.probing(
         case.mechanism,
         case.pair,
@@ -364,7 +366,7 @@ def _run_laid_out(
     )
     schedule = replace(schedule, case=case, trials=chosen.trials)
     require_shares_alike(drawer, settings)
-    asked = asking.Asking.of(case.mechanism)
+    asked = answer_checks.Asking.of(case.mechanism)
     if not is_from_losses(case, settings):
         tell_plan(schedule, drawer, began)
     taken = None
@@ -377,10 +379,12 @@ def _run_laid_out(
     if not is_ours(case.mechanism):
         plan = plan.with_unit(unit)
     against = convert_to_claim_number(case, case.claimed)
-    evidence = asking.judged(evidence, drawer, asked, chosen.trials, against)
-    evidence = _add_search_notes(sameness.of_the_rest(evidence, case, unjudged), chosen, drawer)
-    evidence = outcomes.of_bets_on_nothing(evidence, case.mechanism)
-    evidence = copies.of_first_calls(evidence, case, settings.seed)
+    evidence = answer_checks.judged(evidence, drawer, asked, chosen.trials, against)
+    evidence = _add_search_notes(
+        constant_parts.of_the_rest(evidence, case, unjudged), chosen, drawer
+    )
+    evidence = output_parts.of_bets_on_nothing(evidence, case.mechanism)
+    evidence = first_calls.of_first_calls(evidence, case, settings.seed)
     if evidence.interrupted:
         plan = plan.updated(trials=evidence.trials)
     if evidence.at_delta is not None:
@@ -431,13 +435,13 @@ def _add_explanation(
     alpha = 1 - schedule.settings.confidence
     if schedule.has_time_to_explain(drawer):
         with suppress(DrawTimeout):
-            result = noise_places.add_noise_lines(
+            result = noise_lines.add_noise_lines(
                 witness.add_witness(result, case, drawer, alpha), case
             )
             return (
                 result
                 if schedule.by_looks
-                else shrinking.add_smallest_pair(result, case, drawer, alpha)
+                else smallest_pair.add_smallest_pair(result, case, drawer, alpha)
             )
     return result.model_copy(update={"notes": [*result.notes, _UNEXPLAINED]})
 

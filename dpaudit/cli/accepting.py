@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpaudit.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.baseline import Baseline, Consent
+    from dpaudit.auditing.specification.baseline import Baseline, Consent
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Acceptances:
             raise InvalidArgument("--accept", self.consent.reason, expected)
         if path is None:
             return None
-        from dpaudit.auditing.baseline import Baseline
+        from dpaudit.auditing.specification.baseline import Baseline
 
         key = path.resolve()
         if key not in self._read:
@@ -60,7 +60,7 @@ def acceptances_of(given: Mapping[str, Any]) -> Acceptances:
             expected = '--accept "a reason" beside it'
             raise InvalidArgument("--accept-until", until, expected)
         return Acceptances(path)
-    from dpaudit.auditing.baseline import Consent, day_of
+    from dpaudit.auditing.specification.baseline import Consent, day_of
 
     last = None if until is None else day_of("--accept-until", until)
     return Acceptances(path, Consent(reason, last))

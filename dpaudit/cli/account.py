@@ -235,8 +235,8 @@ def _render_published_comparison(result: Account) -> Iterator[Text]:
 def _write_account(target: AccountTarget, result: Account, folder: Path, *, quiet: bool) -> Path:
     """Write the numbers and their curves; return the picture."""
     from dpaudit.accounts.curves import build_account_panels
-    from dpaudit.drawing import Grid, Panel, render_curves_csv, render_picture
     from dpaudit.files import prepare_directory, write_files
+    from dpaudit.plots import Grid, Panel, render_curves_csv, render_picture
 
     prepare_directory(str(folder))
     with progress_bar(target.name, shown=not quiet) as progress:

@@ -205,8 +205,8 @@ def _write_findings(
     document: Mapping[str, Any],
     folder: Path,
 ) -> Sequence[Path]:
-    from dpaudit.drawing import render_picture
     from dpaudit.files import write_files
+    from dpaudit.plots import render_picture
 
     files = {
         folder / f"{card.name}.json": (json.dumps(document, indent=2) + "\n").encode(),
@@ -231,7 +231,7 @@ class DistinguisherAttack:
     """A distinguisher as an attack: how well it tells a claim's pair apart.
 
     It learns, its threshold is set, and fresh transcripts are counted, as in an audit by the event
-    bound that tries no other distinguisher (`dpaudit.auditing.event`).
+    bound that tries no other distinguisher (`dpaudit.auditing.estimators.event`).
     """
 
     card: Distinguisher

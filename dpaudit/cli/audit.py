@@ -33,17 +33,17 @@ from dpaudit.extension.setting_table import (
     row_of,
     rows_of,
 )
-from dpaudit.records import are_shown
+from dpaudit.redaction import are_shown
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.output_audit import PreparedOutputs
-    from dpaudit.auditing.plan import CommandPlan
+    from dpaudit.auditing.repeat.plan import CommandPlan
     from dpaudit.auditing.run import Prepared
-    from dpaudit.auditing.specification import Specification
+    from dpaudit.auditing.samples.output_audit import PreparedOutputs
+    from dpaudit.auditing.specification.audits_file import Specification
     from dpaudit.cli.description import AuditCommand
     from dpaudit.execution import Executor
     from dpaudit.extension.settings import Settings
-    from dpaudit.laws.isolated import Isolation
+    from dpaudit.mechanisms.foreign.isolated import Isolation
     from dpaudit.report.entries import SourceLine
     from dpaudit.report.schema import Result
     from dpaudit.store.keeping import Storing
@@ -190,7 +190,7 @@ def carry_out(
 def isolation_of(asked: ProcessSettings) -> Isolation:
     """Return what was asked of the processes of mechanisms."""
     from dpaudit.execution.processes import Limits
-    from dpaudit.laws.isolated import Isolation
+    from dpaudit.mechanisms.foreign.isolated import Isolation
 
     memory = asked.memory
     if memory is not None and not memory >= 1:
@@ -221,7 +221,7 @@ def run(
     KeyboardInterrupt
         Somebody stopped it; what had ended is shown and written.
     """
-    from dpaudit.auditing.plan import CommandPlan
+    from dpaudit.auditing.repeat.plan import CommandPlan
     from dpaudit.files import prepare_directory
 
     own = own or {}
@@ -278,17 +278,17 @@ def _resolve_target_audits(
 
     Where options name what is audited, there is none.
     """
-    import dpaudit.auditing.specification as specification
+    import dpaudit.auditing.specification.audits_file as audits_file
     from dpaudit.extension.settings import Settings
 
     path = Path(target or "")
     if target is None or _is_own(target):
-        path = Path.cwd() / specification.COMMAND_LINE
+        path = Path.cwd() / audits_file.COMMAND_LINE
         specified: list[Specification] = [
-            specification.of_command_line(target, own, overrides.get("epsilon"))
+            audits_file.of_command_line(target, own, overrides.get("epsilon"))
         ]
     elif target.endswith(".toml"):
-        specified = specification.read_specification(path)
+        specified = audits_file.read_specification(path)
     else:
         return [_make_claim_request(target, Settings(**overrides))]
     return [
@@ -296,7 +296,7 @@ def _resolve_target_audits(
             _make_specified_request(one, path, overrides, plan, isolation),
             where=partial(_find_audit_line, one, path, None if _is_own(target) else number),
             replay=partial(_format_replay_command, target, {**overrides, **own}),
-            baseline=specification.baseline_of(one, path),
+            baseline=audits_file.baseline_of(one, path),
             named=_named(one, path),
         )
         for number, one in enumerate(specified)
@@ -307,7 +307,7 @@ def _format_replay_command(
     target: str | None, given: Mapping[str, Any], result: Result
 ) -> str | None:
     """Return the command that replays a refuted mechanism of one's own; None where none can."""
-    from dpaudit.auditing.plan import replay_command
+    from dpaudit.auditing.repeat.plan import replay_command
 
     epsilon, claimed = result.claimed.epsilon, result.verdict == "refuted"
     if target is None or not _is_own(target) or epsilon is None or not claimed:
@@ -317,9 +317,9 @@ def _format_replay_command(
 
 def _named(one: Specification, path: Path) -> dict[str, Any]:
     """Return the settings that name what is audited, where files are named as from here."""
-    import dpaudit.auditing.specification as specification
+    import dpaudit.auditing.specification.audits_file as audits_file
 
-    if not isinstance(one, specification.MechanismAudit) or path.resolve().parent != Path.cwd():
+    if not isinstance(one, audits_file.MechanismAudit) or path.resolve().parent != Path.cwd():
         return {}
     given = {row.name: getattr(one.own, row.name) for row in ROWS}
     files = {name: given.pop(name) for name in ("dataset", "neighbour")}
@@ -329,13 +329,13 @@ def _named(one: Specification, path: Path) -> dict[str, Any]:
 
 def _find_audit_line(one: Specification, path: Path, number: int | None) -> SourceLine | None:
     """Return the line of the mechanism of an audit, or else of its table in the file."""
-    import dpaudit.auditing.places as places
-    import dpaudit.auditing.specification as specification
+    import dpaudit.auditing.specification.audits_file as audits_file
+    import dpaudit.auditing.specification.source_places as source_places
 
     found = None
-    if isinstance(one, specification.MechanismAudit) and one.mechanism is not None:
-        found = places.place_of(one.mechanism, path.resolve().parent)
-    return found if found is not None or number is None else places.table_of(path, number)
+    if isinstance(one, audits_file.MechanismAudit) and one.mechanism is not None:
+        found = source_places.place_of(one.mechanism, path.resolve().parent)
+    return found if found is not None or number is None else source_places.table_of(path, number)
 
 
 def _is_own(target: str | None) -> bool:
@@ -345,7 +345,7 @@ def _is_own(target: str | None) -> bool:
 
 def _get_outside_flags(given: Mapping[str, Any]) -> list[str]:
     """Return the flags that name a mechanism which is no code of Python."""
-    from dpaudit.auditing.specification import OUTSIDE
+    from dpaudit.auditing.specification.audits_file import OUTSIDE
 
     return [row_of(name).flag for name in OUTSIDE if name in given]
 
@@ -368,19 +368,19 @@ def _make_specified_request(
     plan: CommandPlan,
     isolation: Isolation,
 ) -> AuditRequest:
-    import dpaudit.auditing.specification as specification
-    from dpaudit.auditing.output_audit import OutputsAudit
+    import dpaudit.auditing.specification.audits_file as audits_file
+    from dpaudit.auditing.samples.output_audit import OutputsAudit
 
     if isinstance(specified, OutputsAudit):
         ready = partial(specified.prepared, dict(overrides), path, plan)
         at_own = "confidence" in specified.model_fields_set - overrides.keys()
         return AuditRequest(specified.name or "drawn outputs", ready, at_own)
-    settings = specification.settings_of(specified, overrides)
+    settings = audits_file.settings_of(specified, overrides)
     own = "confidence" in specified.settings.keys() - overrides.keys()
-    if isinstance(specified, specification.ClaimAudit):
+    if isinstance(specified, audits_file.ClaimAudit):
         return _make_claim_request(specified.claim, settings, own)
     given = (specified, settings, path, plan, isolation)
-    prepare = partial(specification.prepare_mechanism_audit, *given)
+    prepare = partial(audits_file.prepare_mechanism_audit, *given)
     return AuditRequest(specified.name or specified.called, prepare, own)
 
 
@@ -399,7 +399,7 @@ def _split_audit_confidence(
     asked: list[AuditRequest], ready: dict[int, Prepared | PreparedOutputs]
 ) -> dict[int, Prepared | PreparedOutputs]:
     """Give every audit its share of the report's error probability."""
-    from dpaudit.auditing.budget import Spender, split_error_probability
+    from dpaudit.auditing.outcome.error_budget import Spender, split_error_probability
 
     spenders = [
         Spender(audit.settings, audit.draws, asked[place].own_confidence)

@@ -16,7 +16,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.extension.setting_table import Group, OwnSettings, row_of
 
 if TYPE_CHECKING:
-    from dpaudit.laws.outside import Outside
+    from dpaudit.mechanisms.foreign.outside import Outside
     from dpaudit.refutation import Certificate
 
 _OF_CODE = ("program", "protocol", "url")
@@ -80,7 +80,7 @@ def read_reader_options(
 
 def _make_outside(own: OwnSettings, mechanism: str | None) -> Outside | None:
     """Return the program or the service that options name; None where they name none."""
-    from dpaudit.auditing.service_settings import refuse_without_url, service_of
+    from dpaudit.auditing.specification.service_settings import refuse_without_url, service_of
 
     named = {"--mechanism": mechanism, "--command": own.program, "--url": own.url}
     both = [flag for flag, one in named.items() if one is not None]
@@ -95,7 +95,7 @@ def _make_outside(own: OwnSettings, mechanism: str | None) -> Outside | None:
 
 
 def _make_named_program(own: OwnSettings) -> Outside:
-    from dpaudit.auditing.specification import records_from
+    from dpaudit.auditing.specification.audits_file import records_from
     from dpaudit.programs import Program
 
     found: Outside = Program(own.program or "", protocol=own.protocol, folder=Path.cwd())
@@ -106,7 +106,7 @@ def _make_named_program(own: OwnSettings) -> Outside:
 
 def _load_named_records(values: Mapping[str, Any], named: Any) -> dict[str, Any]:
     """Return the records of the files that are named, or the names of a service's datasets."""
-    from dpaudit.auditing.specification import records_from
+    from dpaudit.auditing.specification.audits_file import records_from
 
     given = {name: values[name] for name in ("dataset", "neighbour") if name in values}
     if given and named is None:
@@ -162,7 +162,7 @@ _Named = tuple["Certificate", Mapping[str, Any]]
 
 def _format_mechanism_options(own: Sequence[_Named]) -> list[str]:
     """Return the options that name what certificates are about, and the datasets if they must."""
-    from dpaudit.auditing.plan import option_words
+    from dpaudit.auditing.repeat.plan import option_words
 
     if not own:
         return []

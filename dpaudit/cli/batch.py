@@ -24,13 +24,13 @@ from dpaudit.cli.output import (
 )
 from dpaudit.cli.progress import progress_bar
 from dpaudit.cli.storing import count_taken, format_private_files
-from dpaudit.records import are_shown
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
+from dpaudit.redaction import are_shown
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.baseline import Baseline
-    from dpaudit.auditing.output_audit import PreparedOutputs
     from dpaudit.auditing.run import Audited, Prepared
+    from dpaudit.auditing.samples.output_audit import PreparedOutputs
+    from dpaudit.auditing.specification.baseline import Baseline
     from dpaudit.errors import DpauditError
     from dpaudit.execution import Executor
     from dpaudit.refutation import Certificate
@@ -158,7 +158,7 @@ class Batch:
         return [line for one in distinct.values() for line in one.unmatched(self.missing)]
 
     def _report(self) -> Report:
-        from dpaudit.auditing.budget import whole_report
+        from dpaudit.auditing.outcome.error_budget import whole_report
         from dpaudit.report.schema import Environment
         from dpaudit.store.keeping import where_stored
 

@@ -81,9 +81,9 @@ def canary(
 
     Exit status: 0 if no claim is refuted, 1 if one is, 2 if the verdict is withheld or missing.
     """
-    from dpaudit.auditing.canaries import certified
-    from dpaudit.auditing.canary_files import read_table
-    from dpaudit.auditing.canary_table import resolve_canary_settings
+    from dpaudit.auditing.files.canary_files import read_table
+    from dpaudit.auditing.samples.canaries import certified
+    from dpaudit.auditing.samples.canary_table import resolve_canary_settings
     from dpaudit.files import prepare_directory
 
     began, wanted = time.monotonic(), formats_of(formats, as_json)
@@ -127,8 +127,8 @@ def end_with(result: Result, output: OutputOptions, began: float, options: Seque
 
     ``options`` are what whoever verifies its certificate has to choose as this audit did.
     """
-    from dpaudit.auditing.budget import whole_report
-    from dpaudit.records import are_shown
+    from dpaudit.auditing.outcome.error_budget import whole_report
+    from dpaudit.redaction import are_shown
     from dpaudit.report.document import write_report
     from dpaudit.report.entries import entries_of
     from dpaudit.report.schema import Environment

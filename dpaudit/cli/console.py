@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 import dpaudit.cli.streams as streams
+from dpaudit.escaping import make_printable, one_line
 from dpaudit.report.formatting import (
     NONE,
     fault_words,
@@ -24,7 +25,6 @@ from dpaudit.report.formatting import (
     make_shown_numbers,
     noise_words,
 )
-from dpaudit.text import make_printable, one_line
 from dpaudit.verdicts import Verdict
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rich.text import Text
 import dpaudit.cli.streams as streams
 from dpaudit.cli.console import make_console
 from dpaudit.cli.options import OUTPUT, Json, folder_option
-from dpaudit.text import make_printable
+from dpaudit.escaping import make_printable
 
 if TYPE_CHECKING:
     from dpaudit.deployments.judgement import RecordJudgement
@@ -64,8 +64,8 @@ def deployment(
 
 
 def _make_deployment_document(judgements: list[RecordJudgement]) -> str:
+    from dpaudit.escaping import json_escaped
     from dpaudit.formats import stamped
-    from dpaudit.text import json_escaped
 
     records = [one.model_dump(mode="json") for one in judgements]
     return json_escaped(json.dumps(stamped("deployment", {"records": records}), indent=2))

@@ -23,8 +23,9 @@ from pydantic import (
     ValidationInfo,
 )
 
-from dpaudit.auditing import plan
+from dpaudit.auditing.repeat import plan
 from dpaudit.errors import DataError, shorten_repr
+from dpaudit.escaping import one_line
 from dpaudit.extension.models import get_given_settings, with_settings
 from dpaudit.extension.setting_table import (
     AuditSettings,
@@ -35,7 +36,6 @@ from dpaudit.extension.setting_table import (
     ProcessSettings,
     rows_of,
 )
-from dpaudit.text import one_line
 
 
 def _require_plain_text(text: str, info: ValidationInfo) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Executor, Progress
 from dpaudit.extension.attack import Cell, Findings
 from dpaudit.extension.settings import WORST_CASE, Settings
+from dpaudit.plots import Curve, Panel
 from dpaudit.report.schema import Result, TradeOffCurves
 
 _RATE = 0.05

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 import typer
 
 import dpaudit.cli.streams as streams
-import dpaudit.records as records
+import dpaudit.redaction as redaction
 from dpaudit.cli.options import OUTPUT
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _ask_for_traceback(asked: bool) -> bool:
 
 def _ask_for_records(asked: bool) -> bool:
     if asked:
-        records.show_records()
+        redaction.show_records()
     return asked
 
 

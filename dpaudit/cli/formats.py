@@ -13,7 +13,7 @@ import dpaudit.cli.streams as streams
 from dpaudit.cli.ending import collect_failures
 from dpaudit.cli.options import OUTPUT
 from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText, one_of
-from dpaudit.records import are_shown
+from dpaudit.redaction import are_shown
 
 if TYPE_CHECKING:
     from dpaudit.report.entries import ReportEntries

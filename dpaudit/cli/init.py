@@ -13,7 +13,7 @@ from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.options import number_option
 from dpaudit.cli.progress import show_spinner
 from dpaudit.errors import InvalidArgument, one_of
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 _MOST_TRIED = 5
 
@@ -37,14 +37,14 @@ def init(
     made-up records, in a process of its own, and audited if that works. If there is none, an
     example is written. What is written runs at once.
     """
-    from dpaudit.auditing.first_files import (
+    from dpaudit.auditing.specification.noisy_functions import find_noisy_functions
+    from dpaudit.auditing.specification.project_draft import (
         JOBS,
         FirstFiles,
         get_first_file_paths,
         refuse_present,
         try_function,
     )
-    from dpaudit.auditing.noisy_functions import find_noisy_functions
 
     if ci not in JOBS:
         raise InvalidArgument("--ci", ci, one_of(JOBS, ci))

@@ -14,7 +14,7 @@ import typer
 import dpaudit.cli.clock as clock
 import dpaudit.cli.ending as ending
 import dpaudit.cli.streams as streams
-import dpaudit.records as records
+import dpaudit.redaction as redaction
 from dpaudit.cli.account import account
 from dpaudit.cli.attack import attack
 from dpaudit.cli.audit import audit
@@ -122,7 +122,7 @@ def main(arguments: list[str] | None = None, *, began: float | None = None) -> N
         with (
             clock.counting_from(began),
             ending.convert_termination_to_interrupt(),
-            records.set_records_shown(False),
+            redaction.set_records_shown(False),
             warnings.catch_warnings(),
             ending.set_listing_mode(sys.argv[1:] if arguments is None else arguments),
         ):

@@ -9,7 +9,7 @@ from dpaudit.cli.batch import Batch
 from dpaudit.cli.formats import Formats
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.output_audit import PreparedOutputs
+    from dpaudit.auditing.samples.output_audit import PreparedOutputs
     from dpaudit.cli.accepting import Acceptances
     from dpaudit.cli.description import AuditCommand
     from dpaudit.cli.output import OutputOptions
@@ -30,7 +30,7 @@ def run_outputs(
     InvalidArgument
         An option means nothing to outputs that are there already.
     """
-    from dpaudit.auditing.output_audit import settings_for_outputs
+    from dpaudit.auditing.samples.output_audit import settings_for_outputs
     from dpaudit.files import prepare_directory
 
     given = {**overrides, **described.own}
@@ -56,8 +56,8 @@ def run_outputs(
 
 
 def _prepare_described_outputs(described: AuditCommand, given: dict[str, Any]) -> PreparedOutputs:
-    from dpaudit.auditing.output_audit import prepare_output_audit, settings_for_outputs
-    from dpaudit.auditing.plan import CommandPlan
+    from dpaudit.auditing.repeat.plan import CommandPlan
+    from dpaudit.auditing.samples.output_audit import prepare_output_audit, settings_for_outputs
 
     plan = CommandPlan(given, tuple(described.targets), outputs=True)
     ignore = given.get("ignore", ())

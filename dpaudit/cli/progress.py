@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

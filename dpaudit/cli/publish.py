@@ -5,7 +5,7 @@ The published audits of a claim are the one with default settings and those it n
 which changes no number. Reports are written as audits end; those that gave no result are named.
 
 The confidence is that of the whole index, all its reports together: the audits that draw share its
-error probability, as those of any other command do (`dpaudit.auditing.budget`).
+error probability, as those of any other command do (`dpaudit.auditing.outcome.error_budget`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 
 import dpaudit.cli.streams as streams
 import dpaudit.extension.registry as registry
-from dpaudit.auditing.budget import Spender, split_error_probability, whole_report
+from dpaudit.auditing.outcome.error_budget import Spender, split_error_probability, whole_report
 from dpaudit.auditing.run import Audited, prepare_claim, run_claim
 from dpaudit.cli.console import make_console, verdict_table
 from dpaudit.cli.ending import (

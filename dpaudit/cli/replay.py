@@ -55,7 +55,7 @@ def replay(
 
     Exit status: 0 if the claim is not refuted, 1 if it is, 2 if the verdict is withheld.
     """
-    from dpaudit.auditing.specification import records_from, with_days
+    from dpaudit.auditing.specification.audits_file import records_from, with_days
     from dpaudit.cli.audit import isolation_of
     from dpaudit.domains import domain_of
     from dpaudit.files import prepare_directory
@@ -126,7 +126,7 @@ def _print_replay(
 
 
 def _say_to_others(found: Replay, asked: Formats, target: str, seconds: float) -> None:
-    from dpaudit.auditing.places import place_of
+    from dpaudit.auditing.specification.source_places import place_of
     from dpaudit.replaying.entries import entries_of
 
     root = Path.cwd()

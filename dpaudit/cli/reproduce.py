@@ -78,7 +78,7 @@ def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, q
 
 
 def _run_figure(card: Figure, options: dict[str, Any], quiet: bool) -> Reproduction:
-    from dpaudit.laws.residuals import record_residuals
+    from dpaudit.mechanisms.residuals import record_residuals
     from dpaudit.reproduction.result import FigureRequest
 
     with progress_bar(card.name, shown=not quiet) as progress, record_residuals() as residuals:

@@ -66,7 +66,12 @@ def scores(
 
     Exit status: 0 if no claim is refuted, 1 if one is, 2 if the verdict is withheld or missing.
     """
-    from dpaudit.auditing.membership import FPRS, MembershipClaim, certify_scores, read_scores
+    from dpaudit.auditing.samples.membership import (
+        FPRS,
+        MembershipClaim,
+        certify_scores,
+        read_scores,
+    )
     from dpaudit.files import prepare_directory
 
     began, wanted = time.monotonic(), formats_of(formats, as_json)

@@ -24,7 +24,7 @@ from dpaudit.extension.setting_table import Door, Group, ProcessSettings, names_
 from dpaudit.verdicts import Verdict, status_of
 
 if TYPE_CHECKING:
-    from dpaudit.laws.query import QueryMovement
+    from dpaudit.mechanisms.foreign.query import QueryMovement
     from dpaudit.report.entries import ReportEntries
 
 _ROWS = rows_of(door=Door.SENSITIVITY)
@@ -109,11 +109,11 @@ class _Answer:
 
 def _find_query_movement(reference: str, values: dict[str, Any], **given: Any) -> QueryMovement:
     """Return what a search finds in the domain, or beside the dataset, that was given."""
-    from dpaudit.auditing.specification import records_from, with_days
+    from dpaudit.auditing.specification.audits_file import records_from, with_days
     from dpaudit.cli.audit import isolation_of
     from dpaudit.domains import domain_of
     from dpaudit.execution import importable
-    from dpaudit.laws.query import movement_elsewhere
+    from dpaudit.mechanisms.foreign.query import movement_elsewhere
 
     limits = {name: values.pop(name) for name in names_of(ProcessSettings) if name in values}
     domain = domain_of(values.pop("domain")) if "domain" in values else None
@@ -156,7 +156,7 @@ def _make_sensitivity_entries(answer: _Answer, seconds: float) -> ReportEntries:
     from datetime import UTC, datetime
     from importlib.metadata import version
 
-    from dpaudit.auditing.places import place_of
+    from dpaudit.auditing.specification.source_places import place_of
     from dpaudit.report.entries import ReportEntries, ReportEntry
 
     root = Path.cwd()

@@ -20,7 +20,7 @@ from dpaudit.cli.audited import (
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.options import folder_option
 from dpaudit.cli.setting_options import takes
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 if TYPE_CHECKING:
     from dpaudit.sheet import Sheet, SheetSubject
@@ -57,7 +57,7 @@ def sheet(
 
     Exit status: 0 if the sheet was written, whatever it says.
     """
-    from dpaudit.auditing.baseline import day_of, today_of
+    from dpaudit.auditing.specification.baseline import day_of, today_of
     from dpaudit.sheet import Signer, make_sheet
     from dpaudit.verification import Reader
 
@@ -99,7 +99,7 @@ def _compute_named_digest(reader: Reader) -> str | None:
 def _write_sheet(made: Sheet, out: str | None) -> None:
     """Write both renderings; show where, or the text where nobody wants files."""
     from dpaudit.files import write_files
-    from dpaudit.records import are_shown
+    from dpaudit.redaction import are_shown
     from dpaudit.sheet import render_page, render_text
 
     text = render_text(made)

@@ -27,8 +27,8 @@ from dpaudit.cli.options import OUTPUT, Json, Quiet, integer_option, reference_o
 from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.cli.storing import FILE
 from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.escaping import one_line
 from dpaudit.extension.setting_table import row_of
-from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from dpaudit.cli.description import AttackCommand, SelftestCommand

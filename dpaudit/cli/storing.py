@@ -11,7 +11,7 @@ import typer
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.options import OUTPUT
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 if TYPE_CHECKING:
     from dpaudit.report.schema import Taken
@@ -91,7 +91,7 @@ def tell_taken(where: Storing | None) -> None:
 
 def format_private_files(where: Storing | None, files: Sequence[Path] = ()) -> list[str]:
     """Return what has to be said of files that hold records or outputs, a store among them."""
-    from dpaudit.records import are_shown
+    from dpaudit.redaction import are_shown
 
     named = list(map(str, files)) if are_shown() else []
     named += [str(where.path)] if where is not None and where.is_open else []

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from dpaudit.text import json_escaped, make_printable
+from dpaudit.escaping import json_escaped, make_printable
 
 _results: ContextVar[Any] = ContextVar("results", default=None)
 
@@ -82,7 +82,7 @@ def convert_write_errors() -> Iterator[None]:
 
 
 def write_result_text(text: str) -> None:
-    r"""Write text as a result, as a terminal can show it (`dpaudit.text.printable`).
+    r"""Write text as a result, as a terminal can show it (`dpaudit.escaping.printable`).
 
     Examples
     --------

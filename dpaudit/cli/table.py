@@ -67,8 +67,8 @@ def table(
 
     Exit status: 0 if no claim is refuted, 1 if one is, 2 if a number is malformed.
     """
-    from dpaudit.auditing.attack_table_files import read_attack_table
-    from dpaudit.auditing.attack_tables import TableClaim, certify_table, check_claim
+    from dpaudit.auditing.files.attack_table_files import read_attack_table
+    from dpaudit.auditing.samples.attack_tables import TableClaim, certify_table, check_claim
     from dpaudit.files import prepare_directory
 
     began, wanted = time.monotonic(), formats_of(formats, as_json)

@@ -27,7 +27,7 @@ from dpaudit.cli.ending import (
 from dpaudit.cli.options import Json, integer_option, integers_of, number_option
 from dpaudit.cli.progress import progress_bar
 from dpaudit.cli.setting_options import takes
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 if TYPE_CHECKING:
     from dpaudit.errors import DpauditError

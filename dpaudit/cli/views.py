@@ -221,7 +221,7 @@ def _shape_of_file(path: Path) -> list[int]:
     """Return the shape of the records of a file; nothing else of it is used."""
     import numpy as np
 
-    from dpaudit.auditing.specification import records_from
+    from dpaudit.auditing.specification.audits_file import records_from
 
     records = records_from(path)
     shape = list(np.shape(records))

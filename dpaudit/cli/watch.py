@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import dpaudit.cli.streams as streams
-from dpaudit.auditing.betting import evidence_of
-from dpaudit.auditing.budget import whole_report
-from dpaudit.auditing.result import format_verdict_reason
-from dpaudit.auditing.watch import Watch, read_numbered_lines
+from dpaudit.auditing.estimators.sequential import evidence_of
+from dpaudit.auditing.outcome.error_budget import whole_report
+from dpaudit.auditing.outcome.result import format_verdict_reason
+from dpaudit.auditing.samples.stream import Watch, read_numbered_lines
 from dpaudit.cli.console import make_console, verdict_lines
 from dpaudit.cli.ending import collect_failures, one_line, print_error
 from dpaudit.cli.formats import show_format, write_formats

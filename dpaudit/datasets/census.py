@@ -20,7 +20,7 @@ from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocessing import preprocess
 from dpaudit.datasets.sources import DAMAGED, DatasetSource, PathLike, read_text
 from dpaudit.errors import DataError, shorten_repr
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

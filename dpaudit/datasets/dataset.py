@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 
 @dataclass(frozen=True, eq=False)

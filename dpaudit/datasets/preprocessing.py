@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.errors import DataError, shorten_repr
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 
 def scale_columns(features: object) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocessing import convert_to_signed_labels, preprocess
 from dpaudit.datasets.sources import DAMAGED, DatasetSource, PathLike, as_path, read_text
 from dpaudit.errors import DataError, format_error_words, shorten_repr
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 A9A_FEATURES = 123
 _SPLITS = ("train", "test")

@@ -13,7 +13,7 @@ from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocessing import convert_to_signed_labels, preprocess
 from dpaudit.datasets.sources import DAMAGED, PathLike, as_path, read_text
 from dpaudit.errors import DataError, InvalidArgument, UnknownName, shorten_repr
-from dpaudit.records import Record, are_shown
+from dpaudit.redaction import Record, are_shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

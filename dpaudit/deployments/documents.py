@@ -21,7 +21,7 @@ from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from dpaudit.errors import DataError, shorten_repr
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 LARGEST = 200_000  # bytes, over ten times the longest record of the registry
 MOST = 10_000  # scalars

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dpaudit.deployments.check import Check, Outcome
 from dpaudit.deployments.facts import Number, RecordFacts
 from dpaudit.deployments.judgement import RecordJudgement, Verdict
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 _SHOWN: Mapping[Outcome, str] = {
     "agrees": "agrees",

@@ -22,10 +22,10 @@ from dpaudit.deployments.page import render_letter_draft
 from dpaudit.deployments.reading import read_facts
 from dpaudit.deployments.registry import ADDRESS, COMMIT
 from dpaudit.errors import DataError, DpauditError
+from dpaudit.escaping import json_escaped
 from dpaudit.files import write_files
 from dpaudit.formats import read_json, stamped
 from dpaudit.scan.known import PackageNotes
-from dpaudit.text import json_escaped
 
 KNOWN = "registry.toml"
 _SUFFIXES = (".yaml", ".yml", ".json", ".toml")

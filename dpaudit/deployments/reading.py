@@ -18,7 +18,7 @@ from dpaudit.deployments.mentions import Mention, Text, mentions_in
 from dpaudit.deployments.numerals import normalise_spelling
 from dpaudit.deployments.sums import equations_in, totals_in
 from dpaudit.errors import DataError
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 
 _URL = re.compile(r"https?://[^\s<>\"'`)\]]+[^\s<>\"'`)\].,;:]")
 _PARTS = frozenset(

@@ -25,7 +25,7 @@ from dpaudit.neighbours.records import (
     make_unseen_value,
     records_of,
 )
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 # How far numbers go that nobody bounds, in the largest: integers are often sizes and places.
 _TIMES, _WHOLE = 100, 10

@@ -9,7 +9,7 @@ weighted payoff ``X = w (1 - e^(epsilon - L))_+`` is non-negative, so betting bo
 below whatever the weights do. If ``log w + theta L``, which is ``sum_t K_t(theta)`` where every
 step is tilted towards its own loss, is at most ``Kbar`` for every transcript, then also
 ``X <= e^(Kbar - theta epsilon) theta^theta / (1 + theta)^(1 + theta)``, and betting bounds it
-from above. Other draws may have another such bound (`dpaudit.laws.mechanism.Aimable`).
+from above. Other draws may have another such bound (`dpaudit.mechanisms.mechanism.Aimable`).
 
 X falls as epsilon grows, sample by sample, so "the true epsilon is at most e" are nested
 hypotheses tested with one family of bets: the bound is where the test stops rejecting, and no
@@ -62,8 +62,8 @@ class TiltedLosses:
     Parameters
     ----------
     privacy_loss, log_mgf
-        As in `dpaudit.laws.mechanism.TiltedSample`, shape ``(R,)``: ``log_mgf`` is ``log w + theta
-        L``, whichever law was drawn from.
+        As in `dpaudit.mechanisms.mechanism.TiltedSample`, shape ``(R,)``: ``log_mgf`` is
+        ``log w + theta L``, whichever law was drawn from.
     tilt
         ``theta``.
     log_mgf_bound

@@ -36,7 +36,7 @@ from scipy.special import bdtrc, chdtrc, ndtr
 import dpaudit.faults.codes as faults
 from dpaudit._typing import Array
 from dpaudit.estimation.self_check import CheckOutcome
-from dpaudit.laws.recurrence import equal_pairs, variance_of_ties
+from dpaudit.mechanisms.outputs.recurrence import equal_pairs, variance_of_ties
 
 # With so small a probability is any of the tests of one audit to fail by chance.
 FALSE_ALARM = 3e-4

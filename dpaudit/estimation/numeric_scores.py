@@ -416,7 +416,7 @@ def _select_best_nearness(
     return score if event.promised > 0 and stands_out else None
 
 
-def _compute_rate_errors(on_p: NDArray[np.bool_], on_q: NDArray[np.bool_]) -> float:
+def _compute_rate_errors(on_p: Array, on_q: Array) -> float:
     """Return by how many standard errors two rates are apart, with a hit and a miss added."""
     rates = [(side.sum() + 1) / (len(side) + 2) for side in (on_p, on_q)]
     variances = [r * (1 - r) / len(side) for r, side in zip(rates, (on_p, on_q), strict=True)]

@@ -19,7 +19,7 @@ from dpaudit.errors import (
     what_happened,
 )
 from dpaudit.execution.worker import CLOSED, CannotBeSent, CopyReturned
-from dpaudit.records import are_shown
+from dpaudit.redaction import are_shown
 
 
 class CodeFailed(MechanismError):

@@ -28,7 +28,12 @@ _SCRIPT = Path(worker.__file__)
 _HOME = str(_SCRIPT.parents[2])
 # What every task needs; a worker has it from the start.
 # numpy loads its masked arrays when somebody first asks for them.
-_PRELOADED = ("dpaudit.laws.drawn", "dpaudit.store.identity", "cloudpickle", "numpy.ma")
+_PRELOADED = (
+    "dpaudit.mechanisms.outputs.unit_draws",
+    "dpaudit.store.identity",
+    "cloudpickle",
+    "numpy.ma",
+)
 _PATIENCE = 10.0  # seconds for a process to be known as ended
 # Seconds for one to start: a loaded machine may need minutes, and a keeper that ended is seen at
 # once, so that nobody waits in vain.

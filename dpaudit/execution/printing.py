@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 
-from dpaudit.text import make_printable
+from dpaudit.escaping import make_printable
 
 SHOWN = 10  # lines
 _DEBUG = "DPAUDIT_DEBUG"

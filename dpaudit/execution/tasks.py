@@ -18,7 +18,7 @@ from dpaudit.execution.failures import CodeFailed
 from dpaudit.execution.parcels import parcel_of
 from dpaudit.execution.threads import already_on_one_thread
 from dpaudit.execution.units import Unit
-from dpaudit.records import Policy, get_policy, set_policy
+from dpaudit.redaction import Policy, get_policy, set_policy
 
 # Packages that every fresh process may have from the start: they keep no state of a mechanism.
 _LIBRARIES = {

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpaudit._references import load_reference
 
 if TYPE_CHECKING:
-    from dpaudit.drawing import Panel
     from dpaudit.execution import Progress
+    from dpaudit.plots import Panel
 
 Cell = float | int | str | None
 

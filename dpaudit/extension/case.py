@@ -11,8 +11,8 @@ from numpy.random import Generator
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import Guarantee
-from dpaudit.laws.mechanism import Mechanism
-from dpaudit.laws.observed import ObservationSettings
+from dpaudit.mechanisms.foreign.observed import ObservationSettings
+from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.refutation.attained import Attained
 from dpaudit.refutation.certificate import Certificate

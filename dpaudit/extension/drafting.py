@@ -15,9 +15,9 @@ from pathlib import Path
 from string import Template
 
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.escaping import one_line
 from dpaudit.extension.registry import CLAIMS, PAPERS
 from dpaudit.files import write_files
-from dpaudit.text import one_line
 
 _NAME = re.compile(r"(?P<paper>[a-z][a-z0-9]*)-(?P<statement>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
 _LONGEST = 40

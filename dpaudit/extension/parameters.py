@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dpaudit.errors import InvalidArgument, one_of
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 Model = TypeVar("Model", bound=BaseModel)
 

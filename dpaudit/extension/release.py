@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from dpaudit.accounting.events import Event
-    from dpaudit.drawing import Grid
+    from dpaudit.plots import Grid
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ class Settings(AuditSettings):
         Certifying transcripts per dataset of the pair.
     confidence
         Of all that is certified about this claim. A command with several claims shares its own
-        among them (`dpaudit.auditing.budget`).
+        among them (`dpaudit.auditing.outcome.error_budget`).
     seed
         The only source of randomness.
     estimator
@@ -47,7 +47,7 @@ class Settings(AuditSettings):
         are drawn within a second. A part of the plan: the report says what it was.
     time
         Seconds that an audit by drawing may take; ``trials`` is then the first look's
-        (`dpaudit.auditing.looks`).
+        (`dpaudit.auditing.estimators.group_sequential`).
     looks
         Trials and share of the error probability of each look, in place of a time.
     show_records

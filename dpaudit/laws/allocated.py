@@ -30,9 +30,9 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.allocated_draws import Large, Small, draws_beyond
-from dpaudit.laws.mechanism import TiltedSample
+from dpaudit.mechanisms.mechanism import TiltedSample
 from dpaudit.neighbours import Pair, Side
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 
 @dataclass(frozen=True, kw_only=True)

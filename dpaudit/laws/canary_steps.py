@@ -38,7 +38,7 @@ from scipy.special import expit, gammaln, logsumexp, ndtr
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.laws.mechanism import TiltedSample
+from dpaudit.mechanisms.mechanism import TiltedSample
 from dpaudit.neighbours import Pair
 
 DatasetT = TypeVar("DatasetT")

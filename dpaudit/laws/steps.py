@@ -41,8 +41,8 @@ from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws import exponential_norm
 from dpaudit.laws.enclosed import compute_exact_squared_distance, ends, in_digits
-from dpaudit.laws.mechanism import DIGITS, TiltedSample
-from dpaudit.laws.residuals import add_error_place
+from dpaudit.mechanisms.mechanism import DIGITS, TiltedSample
+from dpaudit.mechanisms.residuals import add_error_place
 from dpaudit.neighbours import Pair
 from dpaudit.reals import Real, log, sqrt, total
 

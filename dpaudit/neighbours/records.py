@@ -15,7 +15,7 @@ import numpy as np
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.cells import is_labelled, value_key
-from dpaudit.records import convert_stray_argument
+from dpaudit.redaction import convert_stray_argument
 
 _UNSEEN = "a value that no record has"
 Places = list[int | None]

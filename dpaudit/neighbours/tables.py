@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, UnknownName, VerbatimText, shorten_repr
 from dpaudit.neighbours.cells import EXACT, RULES, is_labelled, make_cells
-from dpaudit.records import Record, are_shown
+from dpaudit.redaction import Record, are_shown
 
 DatasetT = TypeVar("DatasetT")
 
@@ -385,7 +385,7 @@ def compare(pair: Pair[Any]) -> str:
 
     Examples
     --------
-    >>> from dpaudit.records import set_records_shown
+    >>> from dpaudit.redaction import set_records_shown
     >>> pair = Pair(np.array([1.0, 2.0]), np.array([1.0, 5.0]), REPLACE_RECORD)
     >>> compare(pair)
     'one record (features and label) is replaced (index 1)'

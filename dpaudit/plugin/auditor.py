@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpaudit.auditing.api import audit
-from dpaudit.auditing.outcomes import UNVARYING
+from dpaudit.auditing.explain.output_parts import UNVARYING
 from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.execution import Executor
 from dpaudit.neighbours import Metric, Pair
@@ -33,7 +33,7 @@ from dpaudit.verdicts import status_of
 if TYPE_CHECKING:
     from _pytest.outcomes import Failed
 
-    from dpaudit.auditing.baseline import Baseline
+    from dpaudit.auditing.specification.baseline import Baseline
 else:
     Failed = pytest.fail.Exception  # its public name, which has no type
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
+from dpaudit.escaping import make_printable
 from dpaudit.report.acceptance import format_acceptance
 from dpaudit.report.formatting import (
     as_certain,
@@ -14,7 +15,6 @@ from dpaudit.report.formatting import (
     why_unproved,
 )
 from dpaudit.report.schema import Result
-from dpaudit.text import make_printable
 
 _WIDTH, _EACH = 96, 2  # columns, and lines that a sentence may take
 _SENTENCES = re.compile(r"(?<=[.;]) (?=[A-Z])")

@@ -19,7 +19,7 @@ import pytest
 from _pytest.unittest import TestCaseFunction
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.baseline import Baseline
+    from dpaudit.auditing.specification.baseline import Baseline
     from dpaudit.plugin.auditor import Auditor
 
 FIXTURE, MARKER = "dp_audit", "dp"
@@ -167,7 +167,7 @@ class PytestRun:
             return None
         from pathlib import Path
 
-        from dpaudit.auditing.baseline import Baseline, Consent
+        from dpaudit.auditing.specification.baseline import Baseline, Consent
 
         return Baseline(Path(file), None if reason is None else Consent(reason))
 

@@ -53,9 +53,9 @@ def format_session_summary(
 
 def _format_baseline_comparison(audits: Sequence[Mapping[str, Any]], path: Path) -> list[str]:
     """Return what became of accepted refutations, and those that no test of the run is about."""
-    from dpaudit.auditing.baseline import Baseline
+    from dpaudit.auditing.specification.baseline import Baseline
     from dpaudit.errors import DpauditError
-    from dpaudit.text import one_line
+    from dpaudit.escaping import one_line
 
     lines = [f"dpaudit: {one_line(one['baseline'])}" for one in audits if one["baseline"]]
     try:
@@ -67,7 +67,7 @@ def _format_baseline_comparison(audits: Sequence[Mapping[str, Any]], path: Path)
 
 def _write_session_report(found: Found, directory: Path) -> str:
     """Write the report of a run and return the path of its page, or why it could not be."""
-    from dpaudit.auditing.budget import whole_report
+    from dpaudit.auditing.outcome.error_budget import whole_report
     from dpaudit.errors import DpauditError
     from dpaudit.execution import available_cores
     from dpaudit.files import write_files

@@ -22,7 +22,7 @@ from dpaudit.programs.running import (
     make_patience_steps,
     print_waiting_message,
 )
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 VERSION = 1
 _RESERVED = ("dpaudit", "done", "error")

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from dpaudit.errors import MechanismError, VerbatimText, shorten_repr
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 LONGEST = 2**26  # bytes of an output
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I | re.A)

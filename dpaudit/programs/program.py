@@ -17,14 +17,14 @@ import dpaudit.execution.leftovers as leftovers
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText, shorten_repr
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
-from dpaudit.laws.isolated import add_mechanism_name
-from dpaudit.laws.outside import Outside
+from dpaudit.mechanisms.foreign.isolated import add_mechanism_name
+from dpaudit.mechanisms.foreign.outside import Outside
 from dpaudit.programs.command import DATA, SEED, CommandLine, digest_of
 from dpaudit.programs.lines import VERSION, Conversation, Hello, make_greeting
 from dpaudit.programs.printed import NotAnOutput, make_printed_output_error, output_of
 from dpaudit.programs.records import File, Format, digest_of_records, to_json_records
 from dpaudit.programs.running import ProgramFailed, TooMuch, run_program
-from dpaudit.records import are_shown
+from dpaudit.redaction import are_shown
 from dpaudit.standins import tells_no_record
 
 Protocol = Literal["once", "lines"]

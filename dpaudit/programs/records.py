@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 _EXPECTED = "numbers, text, and lists, arrays, tables and dictionaries of these"
 

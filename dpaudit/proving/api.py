@@ -17,7 +17,7 @@ from dpaudit.guarantees.kinds import (
     PureDP,
     ZeroConcentratedDP,
 )
-from dpaudit.laws.calling import CallForm, form_of
+from dpaudit.mechanisms.foreign.calling import CallForm, form_of
 from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.certificate import make_proof_certificate
 from dpaudit.proving.events.bound import Bound, bound_trace
@@ -26,7 +26,7 @@ from dpaudit.proving.report import CodeProof, ProofNumbers, delta_of, lines_of
 from dpaudit.proving.runs.reading import RUNS
 from dpaudit.proving.runs.request import TraceRequest, name_of, reference_of
 from dpaudit.proving.trace import FunctionTrace
-from dpaudit.records import are_shown
+from dpaudit.redaction import are_shown
 
 Function = Callable[..., Any]
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from dpaudit.execution.pool import Crew
-from dpaudit.laws.isolated import Isolated, Isolation, add_mechanism_name
+from dpaudit.mechanisms.foreign.isolated import Isolated, Isolation, add_mechanism_name
 from dpaudit.proving.api import ProofQuestion
 from dpaudit.proving.refusals import NotProved, ProofRefusal
 from dpaudit.proving.report import CodeProof

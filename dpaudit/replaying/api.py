@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dpaudit._validate as check
-import dpaudit.records as records
+import dpaudit.redaction as redaction
 from dpaudit._references import stop_here
-from dpaudit.auditing.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
+from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
 from dpaudit.domains import domain_of
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import importable
@@ -22,17 +22,17 @@ from dpaudit.execution.pool import Crew
 from dpaudit.execution.tasks import to_pickle
 from dpaudit.execution.units import Unit
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.code import for_another_process
-from dpaudit.laws.isolated import (
+from dpaudit.mechanisms.foreign.code_identity import for_another_process
+from dpaudit.mechanisms.foreign.distance_calls import distances_of
+from dpaudit.mechanisms.foreign.isolated import (
     Isolation,
     add_mechanism_name,
     isolate_mechanism,
     isolate_reference,
 )
-from dpaudit.laws.measuring import distances_of
-from dpaudit.laws.mechanism import name_of
-from dpaudit.laws.observed import ObservationSettings
-from dpaudit.laws.reaching import beyond_data_of
+from dpaudit.mechanisms.foreign.observed import ObservationSettings
+from dpaudit.mechanisms.foreign.reached_state import beyond_data_of
+from dpaudit.mechanisms.mechanism import name_of
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import find_pair_relation
@@ -139,7 +139,7 @@ def replay(
     delta = check.require_delta("delta", delta)
     seed = check.require_integer("seed", seed, least=0)
     here = isolation or Isolation()
-    with records.run(show_records), _make_folder_importable(folder):
+    with redaction.run(show_records), _make_folder_importable(folder):
         name = _get_replay_name(_require_callable(mechanism))
         pairs = list[_Looked]()
         if domain is not None:
@@ -231,7 +231,7 @@ def _require_callable(mechanism: Any) -> Any:
     known = isinstance(mechanism, str) or callable(mechanism)
     if not known and not any(hasattr(mechanism, name) for name in ("sample", "fit")):
         raise InvalidArgument(
-            "mechanism", records.convert_stray_argument(mechanism), "a function, or module:object"
+            "mechanism", redaction.convert_stray_argument(mechanism), "a function, or module:object"
         )
     return mechanism
 
@@ -437,5 +437,5 @@ def _make_replay_result(
         form=found["form"],
         seed=task.seed,
         certificates=certificates_of(found, pair, task, name, chosen.made),
-        shows_records=records.are_shown(),
+        shows_records=redaction.are_shown(),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 from dpaudit.replaying.counting import ALPHA, COUNTS
 
 

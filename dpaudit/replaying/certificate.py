@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from dpaudit.auditing.own_certificate import of_pair
+from dpaudit.auditing.repeat.own_certificate import of_pair
 from dpaudit.neighbours import Pair
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.replaying.running import Task

@@ -10,11 +10,11 @@ from decimal import ROUND_FLOOR
 from importlib.metadata import version
 from pathlib import Path
 
+from dpaudit.escaping import one_line
 from dpaudit.faults.catalogue import fault_line
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.report.entries import Outcome, ReportEntries, ReportEntry, SourceLine, to_json_float
-from dpaudit.text import one_line
 
 _OUTCOMES: Mapping[str, Outcome] = {
     "proof": "refuted",

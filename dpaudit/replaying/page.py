@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
+from dpaudit.escaping import make_printable, one_line
 from dpaudit.faults.catalogue import fault_line
 from dpaudit.notebook import render_notebook_table, render_piece
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.spending import Reason, Why
 from dpaudit.report.render import make_template_environment
-from dpaudit.text import make_printable, one_line
 
 if TYPE_CHECKING:
     from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding

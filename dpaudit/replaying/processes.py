@@ -34,8 +34,8 @@ from dpaudit.execution.units import Unit, planned_units, stream
 from dpaudit.freezing.observing import Function, really
 from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.states import are_unmoved
-from dpaudit.laws.instances import REPEATED
-from dpaudit.laws.recurrence import TOO_MANY, measure_recurrence
+from dpaudit.mechanisms.foreign.instances import REPEATED
+from dpaudit.mechanisms.outputs.recurrence import TOO_MANY, measure_recurrence
 from dpaudit.replaying.counting import OutputEvent
 from dpaudit.watching.watch import Touch
 

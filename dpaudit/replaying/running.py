@@ -22,10 +22,10 @@ from dpaudit.freezing import patching, recorder
 from dpaudit.freezing.observing import Function, observed
 from dpaudit.freezing.states import after_others
 from dpaudit.guarantees.rounding import product_up
-from dpaudit.laws.calling import Calls, When, form_of
-from dpaudit.laws.code import make_code, place_of
-from dpaudit.laws.instances import Pristine, carries_noise
-from dpaudit.laws.observations import require_few
+from dpaudit.mechanisms.foreign.calling import Calls, When, form_of
+from dpaudit.mechanisms.foreign.code_identity import make_code, place_of
+from dpaudit.mechanisms.foreign.instances import Pristine, carries_noise
+from dpaudit.mechanisms.outputs.observations import require_few
 from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Compared, compared
 from dpaudit.replaying.movement import CallMovement

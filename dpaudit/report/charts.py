@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.escaping import one_line
 from dpaudit.files import write_files
 from dpaudit.palette import (
     BLUE,
@@ -33,9 +34,8 @@ from dpaudit.palette import (
     follow_reader,
     night_style,
 )
-from dpaudit.records import are_shown
+from dpaudit.redaction import are_shown
 from dpaudit.report.formatting import format_significant
-from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

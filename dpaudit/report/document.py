@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.escaping import json_escaped, one_line
 from dpaudit.execution import available_cores
 from dpaudit.files import write_files
 from dpaudit.formats import make_later_schema_error, read_json, schema_of, stamped
@@ -24,7 +25,6 @@ from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, BudgetEntry, Environment, Report
 from dpaudit.report.shown import Result as Result
 from dpaudit.report.views import save_report
-from dpaudit.text import json_escaped, one_line
 
 _BEGAN = monotonic()
 AGAIN = "run the audit again, or take the file from a backup"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from dpaudit.escaping import one_line
 from dpaudit.report.acceptance import Acceptance, format_acceptance
 from dpaudit.report.formatting import (
     fault_words,
@@ -24,7 +25,6 @@ from dpaudit.report.formatting import (
 )
 from dpaudit.report.render import format_report_summary
 from dpaudit.report.schema import Report, Result
-from dpaudit.text import one_line
 from dpaudit.verdicts import Verdict
 
 # A verdict, that there is no result, or of a replay what is a place to look at and no verdict.

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.escaping import one_line
 from dpaudit.palette import BEYOND, BEYOND_WORDS, FAINT, INK, PAGE
 from dpaudit.report.charts import (
     CLAIMED,
@@ -33,7 +34,6 @@ from dpaudit.report.formatting import (
     value_of,
 )
 from dpaudit.report.schema import Result
-from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
+from dpaudit.escaping import one_line
 from dpaudit.faults.catalogue import fault_line
-from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from dpaudit.report.counts import WealthPath

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from importlib.resources import files
 
+from dpaudit.escaping import make_printable, one_line
 from dpaudit.report.catalogue import Catalogue
 from dpaudit.report.formatting import (
     ResultNumbers,
@@ -28,7 +29,6 @@ from dpaudit.report.groups import ClaimGroup, group_claims
 from dpaudit.report.render import make_template_environment, missing_audits
 from dpaudit.report.schema import Result, Standing
 from dpaudit.report.thumbnails import place_of
-from dpaudit.text import make_printable, one_line
 from dpaudit.verdicts import Verdict, choose_gravest_verdict
 
 _SECTIONS: tuple[tuple[Standing, str, str], ...] = (

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from xml.etree import ElementTree
 
+from dpaudit.escaping import make_printable
 from dpaudit.report.entries import ReportEntries, ReportEntry
-from dpaudit.text import make_printable
 
 SUITE = "dpaudit"
 _KINDS = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from dpaudit.escaping import one_line
 from dpaudit.report.formatting import (
     INFINITE,
     NONE,
@@ -16,7 +17,6 @@ from dpaudit.report.formatting import (
     make_shown_numbers,
 )
 from dpaudit.report.schema import Result
-from dpaudit.text import one_line
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

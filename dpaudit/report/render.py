@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from dpaudit.escaping import make_printable, one_line
 from dpaudit.faults.catalogue import all_faults
 from dpaudit.report.acceptance import format_acceptance, format_unmatched_entry
 from dpaudit.report.formatting import (
@@ -32,7 +33,6 @@ from dpaudit.report.formatting import (
 from dpaudit.report.groups import MARKS
 from dpaudit.report.schema import Report, Result
 from dpaudit.report.thumbnails import render_thumbnail
-from dpaudit.text import make_printable, one_line
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from dpaudit.escaping import make_printable
 from dpaudit.notebook import own_prefix, render_notebook_table, render_piece
 from dpaudit.report.figures import three_numbers
 from dpaudit.report.formatting import (
@@ -19,7 +20,6 @@ from dpaudit.report.latex import row_of_result
 from dpaudit.report.pictures import draw_result
 from dpaudit.report.schema import Result as Result
 from dpaudit.report.views import draw_figure, render_latex, render_notebook, render_text
-from dpaudit.text import make_printable
 
 _WIDTH = 96
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import dpaudit._validate as check
-from dpaudit.drawing import Panel, render_curves_csv, render_picture
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, Silent
 from dpaudit.files import write_files
 from dpaudit.formats import stamped
 from dpaudit.ledger.figures import FigureRun, read_figures
+from dpaudit.plots import Panel, render_curves_csv, render_picture
 from dpaudit.reproduction.judgement import (
     OUTCOMES,
     AlternativeSetting,
@@ -78,7 +78,7 @@ class Reproduction:
     notes
         What a reader must know, such as a stand-in for data that cannot be had.
     solvers
-        How exact every solver was (`dpaudit.laws.residuals`).
+        How exact every solver was (`dpaudit.mechanisms.residuals`).
     """
 
     figure: str

@@ -1,8 +1,8 @@
 """The certification of one claim on one pair, on outputs that chose nothing.
 
 A layout is made of some outputs, events of single parts and of a few together are chosen on others
-(`dpaudit.auditing.witness.attempts`), and then fresh outputs count them. How many fresh ones are
-drawn is decided before they are, from those that chose.
+(`dpaudit.auditing.explain.witness.attempts`), and then fresh outputs count them. How many fresh
+ones are drawn is decided before they are, from those that chose.
 
 Formal guarantee. Fix all that was drawn before the fresh outputs: pair, layout, events and the
 number of outputs are then constants, and the fresh outputs are independent of them. By
@@ -41,17 +41,17 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.auditing.event_faults import find_tried_event_fault
-from dpaudit.auditing.witness import ATTEMPTS, make_event_attempts
-from dpaudit.auditing.wording import FeatureEvent, Words
+from dpaudit.auditing.explain.event_faults import find_tried_event_fault
+from dpaudit.auditing.explain.event_words import FeatureEvent, Words
+from dpaudit.auditing.explain.witness import ATTEMPTS, make_event_attempts
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import compute_allowed_boundary
 from dpaudit.execution import stream
 from dpaudit.execution.failures import WorkerEnded
 from dpaudit.guarantees.guarantee import Guarantee
-from dpaudit.laws.features import Features, OneOf, OnePart, OneValue
-from dpaudit.laws.layout import INFINITE, NAN, Layout
-from dpaudit.laws.leaves import ABSENT
+from dpaudit.mechanisms.outputs.features import Features, OneOf, OnePart, OneValue
+from dpaudit.mechanisms.outputs.layout import INFINITE, NAN, Layout
+from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.finding import CarryingCounts, Kind, SeenEvent, Test
 from dpaudit.scan.foreign import DrawnTogether, Foreign

@@ -1,7 +1,7 @@
 """Typed data of a package's environment, as observations that a layout reads.
 
 Types that are not here become types of the same name, so that an outcome of another type is another
-outcome (`dpaudit.laws.observations`).
+outcome (`dpaudit.mechanisms.outputs.observations`).
 """
 
 from __future__ import annotations

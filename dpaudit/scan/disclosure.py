@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from decimal import ROUND_FLOOR
 from pathlib import Path
 
+from dpaudit.escaping import make_printable, one_line
 from dpaudit.files import write_files
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.render import format_code_block
 from dpaudit.scan.finding import Finding, ScanResult
 from dpaudit.scan.known import PackageNotes, Thread
-from dpaudit.text import make_printable, one_line
 
 FOLDER = "disclosure"
 _COLUMNS = 100

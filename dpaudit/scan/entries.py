@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from decimal import ROUND_FLOOR
 from pathlib import Path
 
+from dpaudit.escaping import one_line
 from dpaudit.faults.catalogue import fault_line
 from dpaudit.report.entries import ReportEntries, ReportEntry, to_json_float
 from dpaudit.report.formatting import as_certain, format_significant
@@ -20,7 +21,6 @@ from dpaudit.scan.accountants.document import AccountantScan, AnswerGroup
 from dpaudit.scan.accountants.page import format_closing_sentence, format_group_sentence
 from dpaudit.scan.finding import Finding, ScanResult
 from dpaudit.scan.pages import format_finding_count, format_undecided_subjects
-from dpaudit.text import one_line
 
 _DIGITS = 4  # of a certified bound
 

@@ -27,9 +27,9 @@ from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Referred
 from dpaudit.execution.units import Unit, planned_units
-from dpaudit.laws.layout import Layout, Parted, layout_of
-from dpaudit.laws.leaves import LeafToken
-from dpaudit.laws.observations import split_observation
+from dpaudit.mechanisms.outputs.layout import Layout, Parted, layout_of
+from dpaudit.mechanisms.outputs.leaves import LeafToken
+from dpaudit.mechanisms.outputs.observations import split_observation
 from dpaudit.scan import child
 from dpaudit.scan.decoding import ProcessEnded, decode_observation
 from dpaudit.watching.watch import Touch

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from dpaudit.errors import DataError
+from dpaudit.escaping import json_escaped, one_line
 from dpaudit.files import write_files
 from dpaudit.formats import read_json, stamped
 from dpaudit.report.counts import ReportPart
@@ -35,7 +36,6 @@ from dpaudit.scan.pages import (
     render_scan_page,
 )
 from dpaudit.scan.published import PublishedScan, make_full_publication, make_public_publication
-from dpaudit.text import json_escaped, one_line
 
 SCAN = "scan.json"
 _Document = TypeVar("_Document", bound=ReportPart)

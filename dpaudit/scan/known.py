@@ -34,9 +34,9 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, field_validator
 
 from dpaudit.errors import DataError, shorten_repr
+from dpaudit.escaping import one_line
 from dpaudit.report.counts import ReportPart
 from dpaudit.scan.finding import Finding
-from dpaudit.text import one_line
 
 
 class Thread(ReportPart):

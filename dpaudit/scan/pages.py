@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from typing import Any
 
+from dpaudit.escaping import make_printable, one_line
 from dpaudit.report.formatting import NONE, as_certain, format_integer, format_significant
 from dpaudit.report.render import make_template_environment
 from dpaudit.scan.finding import CarryingCounts, ClaimCheck, FloatingCheck
 from dpaudit.scan.published import PublishedScan
-from dpaudit.text import make_printable, one_line
 from dpaudit.verdicts import VERDICTS
 
 _DIGITS = 7  # of what a bound is worked out of again

@@ -37,7 +37,7 @@ from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.execution import Limits, Progress, Silent, available_cores
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Package, PackageClaim, Subject
-from dpaudit.records import set_records_shown
+from dpaudit.redaction import set_records_shown
 from dpaudit.report.formatting import format_significant
 from dpaudit.scan.ascent import Guide
 from dpaudit.scan.corners import Corner

@@ -18,14 +18,14 @@ from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.likelihood import distance as nats_of
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
-from dpaudit.laws.features import (
+from dpaudit.mechanisms.outputs.features import (
     Features,
     distance,
     few_valued_scores,
     one_part_scores,
     select_farthest_scores,
 )
-from dpaudit.laws.layout import Layout, layout_of
+from dpaudit.mechanisms.outputs.layout import Layout, layout_of
 
 _PARTS = 3  # of each kind, whose events are weighed
 # Deltas at which a claim that names none is looked at: of rare events, and of certain ones.

@@ -27,7 +27,7 @@ from dpaudit.execution import planned_units, stream
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.execution.units import Unit
 from dpaudit.extension.distinguisher import Score
-from dpaudit.laws.mechanism import draw_checked_sample
+from dpaudit.mechanisms.mechanism import draw_checked_sample
 from dpaudit.selftest.answers import KnownAnswer, Learner
 
 Counts = NDArray[np.int64]

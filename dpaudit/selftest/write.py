@@ -18,6 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from dpaudit.escaping import make_printable
 from dpaudit.files import write_files
 from dpaudit.formats import stamped
 from dpaudit.palette import with_night
@@ -25,7 +26,6 @@ from dpaudit.report.formatting import format_integer, format_percent, format_sig
 from dpaudit.report.render import make_template_environment, markdown_text
 from dpaudit.report.schema import Environment
 from dpaudit.selftest.run import CERTAIN, CONFIDENCE, KnownAnswerAudit, Rate, SelfTest, Tested
-from dpaudit.text import make_printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from email.message import Message
 from typing import Any, NamedTuple
 
 from dpaudit.errors import MechanismError
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 
 _DEEPEST = 64  # levels of JSON
 _SHOWN = 200  # characters

@@ -15,8 +15,8 @@ from urllib.parse import SplitResult, urlsplit
 from numpy.random import Generator
 
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
-from dpaudit.laws.outside import Outside
-from dpaudit.records import convert_stray_argument
+from dpaudit.mechanisms.foreign.outside import Outside
+from dpaudit.redaction import convert_stray_argument
 from dpaudit.services.answers import ServiceAnswer, format_answer_beginning, output_of
 from dpaudit.services.connection import Absent, ServiceRequest, answer_of
 from dpaudit.services.limits import Journal, JournalToken, ServiceUsage

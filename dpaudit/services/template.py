@@ -24,7 +24,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.records import convert_stray_argument
+from dpaudit.redaction import convert_stray_argument
 
 WORDS = ("data", "dataset", "seed", "fresh")
 _WORD = re.compile(r"\{(data|dataset|seed|fresh|env:[A-Za-z_]\w*)\}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpaudit.errors import DataError, DpauditError
-from dpaudit.text import one_line
+from dpaudit.escaping import one_line
 from dpaudit.verification import Document, Reader, read, verify
 
 State = Literal["verified", "reserved", "fails", "not checked", "none"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from dpaudit.escaping import make_printable
 from dpaudit.report.render import make_template_environment
 from dpaudit.sheet.answers import Sheet
-from dpaudit.text import make_printable
 
 
 def render_page(sheet: Sheet) -> str:

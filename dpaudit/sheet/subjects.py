@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.errors import DataError
+from dpaudit.escaping import one_line
 from dpaudit.formats import read_json
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
@@ -33,7 +34,6 @@ from dpaudit.sheet.certificates import (
     certificates_of,
     check_stated,
 )
-from dpaudit.text import one_line
 from dpaudit.verdicts import Verdict, choose_gravest_verdict
 from dpaudit.verification import Document, Reader
 from dpaudit.verification.outputs import CLAIM as OUTPUTS
@@ -462,7 +462,7 @@ def sha256_of(reference: str, folder: Path) -> str | None:
     >>> print(sha256_of("nowhere:function", Path(".")))
     None
     """
-    from dpaudit.laws.code import make_code
+    from dpaudit.mechanisms.foreign.code_identity import make_code
 
     place = folder.joinpath(*reference.partition(":")[0].split("."))
     for file in (place.with_suffix(".py"), place / "__init__.py"):

@@ -24,6 +24,7 @@ from dpaudit.errors import (
     UnsupportedEvent,
     VerbatimText,
 )
+from dpaudit.escaping import one_line
 from dpaudit.neighbours import RELATIONS
 from dpaudit.spending.chain import (
     BrokenChain,
@@ -48,7 +49,6 @@ from dpaudit.spending.document import SpendDocument, document_of
 from dpaudit.spending.file import HeldFile, create_file, hold_file
 from dpaudit.spending.filters import fix_terms
 from dpaudit.spending.judging import Charge, judge_charge, why_not
-from dpaudit.text import one_line
 
 _SHORT = {"add-remove": "add-remove-record", "replace": "replace-record"} | {
     "zero-out": "zero-out-record"

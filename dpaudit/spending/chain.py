@@ -21,10 +21,10 @@ from typing import Any
 from pydantic import Field, ValidationError, field_validator
 
 from dpaudit.errors import DataError, shorten_repr
+from dpaudit.escaping import one_line
 from dpaudit.formats import SCHEMAS, schema_of
 from dpaudit.report.counts import ReportPart
 from dpaudit.spending.filters import Terms
-from dpaudit.text import one_line
 
 KIND = "spend"
 _MARK = ',"digest":"'

@@ -19,8 +19,8 @@ from pathlib import Path
 from secrets import token_hex
 
 from dpaudit.errors import DataError
+from dpaudit.escaping import one_line
 from dpaudit.spending.chain import Chain, read_chain
-from dpaudit.text import one_line
 
 _PAUSE = 0.005  # seconds between two attempts at a lock
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs"})

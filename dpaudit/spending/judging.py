@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING
 from functools import cached_property
 
+from dpaudit.escaping import one_line
 from dpaudit.report.formatting import format_significant
 from dpaudit.spending.chain import Chain, ChainEntry
 from dpaudit.spending.charges import add_to, totals_of
@@ -21,7 +22,6 @@ from dpaudit.spending.filters import (
     spent_of,
 )
 from dpaudit.spending.fitting import Fitting, find_fitting
-from dpaudit.text import one_line
 
 _DIGITS = 6  # of a number in a sentence
 

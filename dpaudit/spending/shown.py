@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
 
-from dpaudit.drawing import Curve, Panel, render_picture
+from dpaudit.escaping import one_line
 from dpaudit.files import write_files
+from dpaudit.plots import Curve, Panel, render_picture
 from dpaudit.report.formatting import format_significant
 from dpaudit.spending.chain import ChainEntry
 from dpaudit.spending.document import LimitDocument, Remark, SpendDocument
 from dpaudit.spending.filters import FilterMethod, Limit, More
 from dpaudit.spending.judging import Charge, currency_of, part_spent
-from dpaudit.text import one_line
 
 DIGITS = 6
 _WIDTH = 24  # of a bar

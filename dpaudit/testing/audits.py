@@ -7,21 +7,21 @@ from typing import Any
 
 import dpaudit._validate as check
 from dpaudit.auditing.api import Sample, domain_in_call, own_case, relation_in_call
-from dpaudit.auditing.code_proof import prove_code
-from dpaudit.auditing.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
-from dpaudit.auditing.plan import CallPlan, CodeExpression
+from dpaudit.auditing.outcome.code_proof import prove_code
+from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
+from dpaudit.auditing.repeat.plan import CallPlan, CodeExpression
 from dpaudit.auditing.run import audit_case
 from dpaudit.domains import domain_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.isolated import Isolation, isolate_mechanism
-from dpaudit.laws.mechanism import Mechanism
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import FoundPair, find_pair_relation
 from dpaudit.neighbours.records import Bounds
-from dpaudit.records import convert_stray_argument
+from dpaudit.redaction import convert_stray_argument
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import Result
 

@@ -22,12 +22,12 @@ from hypothesis.strategies import SearchStrategy
 from numpy.random import default_rng
 
 import dpaudit._validate as check
-import dpaudit.records as records
+import dpaudit.redaction as redaction
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.neighbours import Pair, Relation, Table, compare
 from dpaudit.neighbours.found import chosen_relation
 from dpaudit.neighbours.records import Bounds
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 from dpaudit.search.engine import CALLS, Hunt
 from dpaudit.search.norms import Norm, norm_of
 from dpaudit.search.sensitivity import (
@@ -176,7 +176,7 @@ def assert_sensitivity(
 
     made_up = isinstance(pairs, SearchStrategy)
     alone = {"domain": domain, "relation": relation, "dataset": dataset, "bounds": bounds}
-    with records.run(show_records):
+    with redaction.run(show_records):
         if pairs is None:
             seed = 0 if derandomize else int(default_rng().integers(2**31))
             hunt = _hunt(query, bound, chosen, calls=search_calls, seed=seed, **alone)
@@ -195,7 +195,9 @@ def assert_sensitivity(
 
 def _measured(query: Query, bound: Bound, norm: Norm, pair: Pair[Any]) -> _Movement:
     if not isinstance(pair, Pair):
-        raise InvalidArgument("pairs", records.convert_stray_argument(pair), "dpaudit.Pair objects")
+        raise InvalidArgument(
+            "pairs", redaction.convert_stray_argument(pair), "dpaudit.Pair objects"
+        )
     one, other = (answer_of(query, side) for side in (pair.dataset, pair.neighbour))
     moved = measure_answer_movement(one, other, norm)
     limit = check.require_positive("bound", bound(pair) if callable(bound) else bound)
@@ -301,7 +303,7 @@ def _tried(
     if not isinstance(pairs, Iterable):
         raise InvalidArgument(
             "pairs",
-            records.convert_stray_argument(pairs),
+            redaction.convert_stray_argument(pairs),
             "a Hypothesis strategy for pairs, or pairs",
         )
     movements = [measure(pair) for pair in pairs]
@@ -315,7 +317,7 @@ def _tried(
 def _message(movement: _Movement, norm: str, made_up: bool) -> str:
     pair = movement.pair
     one, other = (side if made_up else Record(side) for side in (pair.dataset, pair.neighbour))
-    shown = made_up or records.are_shown()
+    shown = made_up or redaction.are_shown()
     distance, ratio = (
         f"{value:.9g}" if shown else f"at least {first_digit(value):g}"
         for value in (movement.distance, movement.ratio)

@@ -16,8 +16,8 @@ What has to hold is checked in every run, and whatever breaks it ends the law wi
   reads the noisy values off its outputs, and a run that is given these returns the same output.
 
 Formal guarantee: over the real numbers, and as long as these checks speak the truth of all runs,
-losses are those of the outputs on this pair. `dpaudit.auditing.exact` certifies a lower end with
-them. They have no upper end: runs alone never bound what a rare history does.
+losses are those of the outputs on this pair. `dpaudit.auditing.exact.exact_loss` certifies a lower
+end with them. They have no upper end: runs alone never bound what a rare history does.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.freezing import patching
 from dpaudit.laws.enclosed import ends
-from dpaudit.laws.mechanism import TiltedSample, Wraps, name_of
+from dpaudit.mechanisms.mechanism import TiltedSample, Wraps, name_of
 from dpaudit.neighbours import Pair
 from dpaudit.reals import Real
 from dpaudit.tracing.determined import ReadOff, RunOutput

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.laws.calling import Calls
+from dpaudit.mechanisms.foreign.calling import Calls
 from dpaudit.tracing.determined import CLOSE, RunOutput
 from dpaudit.tracing.draws import LawState, NoisyValue
 from dpaudit.tracing.lockstep import RunTrace, trace_run

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
-from dpaudit.laws.calling import Calls
+from dpaudit.mechanisms.foreign.calling import Calls
 from dpaudit.neighbours import Pair
 from dpaudit.tracing.determined import ReadOff, RunOutput
 from dpaudit.tracing.draws import FAR_OUT, LawState, NoisyValue

@@ -12,8 +12,8 @@ from typing import Any
 
 from numpy.random import Generator
 
-from dpaudit.laws.calling import CallForm, Calls
-from dpaudit.laws.observed import CodeMechanism
+from dpaudit.mechanisms.foreign.calling import CallForm, Calls
+from dpaudit.mechanisms.foreign.observed import CodeMechanism
 
 _HELD = ("filters", "showwarning", "_showwarnmsg_impl")
 

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpaudit.auditing.canary_files import read_table
-from dpaudit.auditing.canary_table import CanaryTable, usual_design
+from dpaudit.auditing.files.canary_files import read_table
+from dpaudit.auditing.samples.canary_table import CanaryTable, usual_design
 from dpaudit.errors import shorten_repr
 from dpaudit.estimation import canaries, inclusion
 from dpaudit.estimation.canaries import Design

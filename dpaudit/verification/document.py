@@ -18,7 +18,7 @@ from typing import Any, TypeGuard
 import dpaudit.verdicts as verdicts
 from dpaudit.errors import DataError, InvalidArgument, VerbatimText, shorten_repr
 from dpaudit.formats import make_later_schema_error, schema_of
-from dpaudit.records import Record
+from dpaudit.redaction import Record
 from dpaudit.verification.reals import Number, Real
 
 FORMAT, VERSION = "dpaudit-certificate", 1

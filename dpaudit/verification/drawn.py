@@ -135,7 +135,7 @@ def drawn_afresh(document: Document, reader: Reader) -> FreshAudit:
 
 def judged(result: Result, settings: Settings, reader: Reader) -> FreshAudit:
     """Return what an audit on fresh draws says."""
-    from dpaudit.auditing.rerun import quantities_of
+    from dpaudit.auditing.repeat.certificate_draws import quantities_of
     from dpaudit.report.formatting import format_surety
 
     numbers = quantities_of(result)
@@ -177,7 +177,7 @@ def own_settings(document: Document, reader: Reader) -> Settings:
 
 def compare_stated_numbers(document: Document, result: Result) -> tuple[str, ...]:
     """Return which numbers of the file are not those of a result."""
-    from dpaudit.auditing.rerun import quantities_of
+    from dpaudit.auditing.repeat.certificate_draws import quantities_of
 
     found = quantities_of(result)
     return tuple(

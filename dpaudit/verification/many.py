@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-import dpaudit.records as records
+import dpaudit.redaction as redaction
 from dpaudit.errors import DpauditError, MechanismError, what_happened
 from dpaudit.verification.document import Document, Verdict
 from dpaudit.verification.drawn import Reader
@@ -53,7 +53,7 @@ def verify_many(
 
     ending = {"initializer": end_with, "initargs": (os.getpid(),)}
     handed = Parallel(workers, return_as="generator_unordered", batch_size=1, **ending)
-    shown = records.are_shown()
+    shown = redaction.are_shown()
     yield from handed(
         delayed(_verify_in_worker)(*one, reader, reproduce, shown) for one in longest_first
     )
@@ -62,7 +62,7 @@ def verify_many(
 def _verify_in_worker(
     place: int, document: Document, reader: Reader, reproduce: bool, shown: bool
 ) -> Checked:
-    with records.run(shown):
+    with redaction.run(shown):
         return _verify_certificate_at(place, document, reader, reproduce)
 
 

@@ -28,8 +28,8 @@ from dpaudit.verification.drawn import (
 if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
     from dpaudit.guarantees.kinds import Guarantee
-    from dpaudit.laws.isolated import Isolation, Placed
-    from dpaudit.laws.observed import ObservationSettings
+    from dpaudit.mechanisms.foreign.isolated import Isolation, Placed
+    from dpaudit.mechanisms.foreign.observed import ObservationSettings
     from dpaudit.neighbours import Pair
     from dpaudit.report.schema import Result
 
@@ -69,7 +69,7 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> F
 
 def summary_of(document: Document, reader: Reader, pair: Pair[Any], said: str) -> str:
     """Return the claim that a verdict is about, what was seen of it, and of which datasets."""
-    from dpaudit.auditing.claims import format_claim
+    from dpaudit.auditing.outcome.claims import format_claim
     from dpaudit.neighbours import Metric
 
     relation = pair.relation
@@ -118,7 +118,7 @@ def _audited(
 
 def distance_of(pair: Pair[Any], reader: Reader) -> float | None:
     """Return how far two datasets are apart, of a claim a unit of distance; None of another."""
-    from dpaudit.laws.measuring import distances_of
+    from dpaudit.mechanisms.foreign.distance_calls import distances_of
     from dpaudit.neighbours import Metric
 
     metric = pair.relation
@@ -154,8 +154,8 @@ def _part(document: Document, name: str) -> dict[str, Any]:
 
 def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
     """Return the reader's mechanism in processes of its own, and whether its code is another."""
-    from dpaudit.laws.code import code_of
-    from dpaudit.laws.isolated import Isolated, isolate_mechanism, isolate_reference
+    from dpaudit.mechanisms.foreign.code_identity import code_of
+    from dpaudit.mechanisms.foreign.isolated import Isolated, isolate_mechanism, isolate_reference
 
     make = isolate_reference if isinstance(reader.mechanism, str) else isolate_mechanism
     placed = make(reader.mechanism, _isolation(reader), _reading(reader))
@@ -171,14 +171,14 @@ def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
 def _isolation(reader: Reader) -> Isolation:
     """Return where the reader's own code runs, and for how long."""
     from dpaudit.execution.processes import Limits
-    from dpaudit.laws.isolated import Isolation
+    from dpaudit.mechanisms.foreign.isolated import Isolation
 
     return Isolation(limits=Limits(timeout=reader.seconds))
 
 
 def _reading(reader: Reader) -> ObservationSettings:
     """Return how the reader says that the mechanism is called."""
-    from dpaudit.laws.observed import ObservationSettings
+    from dpaudit.mechanisms.foreign.observed import ObservationSettings
 
     return ObservationSettings(
         reader.form, reader.read, tuple(reader.observe), tuple(reader.ignore), reader.fresh
@@ -217,7 +217,7 @@ def _settings(document: Document, reader: Reader) -> Settings:
 
 
 def _claimed(document: Document) -> Guarantee:
-    from dpaudit.auditing.claims import of_table
+    from dpaudit.auditing.outcome.claims import of_table
     from dpaudit.guarantees.kinds import ApproximateDP
 
     stated = _part(document, "claimed")
@@ -298,7 +298,7 @@ def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
 
 def _other_records(document: Document, pair: Pair[Any]) -> list[str]:
     """Return which of the two are not those of the file."""
-    from dpaudit.records import compute_data_fingerprint
+    from dpaudit.redaction import compute_data_fingerprint
 
     stated = _part(document, "pair")
     try:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpaudit.auditing.output_audit import evidence_of, rows_of
-from dpaudit.auditing.output_pairs import OutputPair, read_outputs
+from dpaudit.auditing.samples.output_audit import evidence_of, rows_of
+from dpaudit.auditing.samples.output_pairs import OutputPair, read_outputs
 from dpaudit.errors import shorten_repr
 from dpaudit.extension.settings import Settings
 from dpaudit.verification import attack_tables

@@ -96,7 +96,7 @@ def trace_again(
     """
     from dpaudit.execution.pool import Crew
     from dpaudit.execution.processes import Limits
-    from dpaudit.laws.isolated import add_mechanism_name
+    from dpaudit.mechanisms.foreign.isolated import add_mechanism_name
 
     if not isinstance(function, str):
         found: dict[str, Any] = json.loads(_paths_of(function, universe, reader.form))
@@ -114,7 +114,7 @@ def _paths_elsewhere(reference: str, universe: Mapping[str, Any], form: str | No
 
 
 def _paths_of(function: Callable[..., Any], universe: Mapping[str, Any], form: str | None) -> str:
-    from dpaudit.laws.calling import form_of
+    from dpaudit.mechanisms.foreign.calling import form_of
     from dpaudit.proving.certificate import instance_of, universe_in
     from dpaudit.proving.refusals import NotProved
     from dpaudit.proving.runs.reading import read_trace

@@ -70,7 +70,7 @@ def _load_task_code(code: str | bytes) -> Any:
 
 def _make_called_function(given: Any, form: str | None, read: Any) -> Function:
     from dpaudit.errors import InvalidArgument
-    from dpaudit.laws.calling import Calls, form_of
+    from dpaudit.mechanisms.foreign.calling import Calls, form_of
 
     try:
         how = form_of(given, form)
@@ -82,7 +82,7 @@ def _make_called_function(given: Any, form: str | None, read: Any) -> Function:
 
 
 def _compute_code_hash(given: Any) -> str | None:
-    from dpaudit.laws.code import make_code, place_of
+    from dpaudit.mechanisms.foreign.code_identity import make_code, place_of
 
     place = place_of(given)
     code = None if place is None else make_code(*place)

@@ -23,7 +23,7 @@ _SAME = 1e-7  # relative to a number and its noise: what two processes show is r
 def task_of(reader: Reader, pair: Pair[Any], asked: Mapping[str, Any]) -> bytes:
     """Return which runs of a reader's code are asked for."""
     from dpaudit.execution.tasks import to_pickle
-    from dpaudit.laws.code import for_another_process
+    from dpaudit.mechanisms.foreign.code_identity import for_another_process
 
     task = {
         "code": for_another_process(reader.mechanism),
@@ -139,9 +139,11 @@ def run_task_elsewhere(blob: bytes, reader: Reader, python: str | None = None) -
     from dpaudit.execution.keeper import the_keeper
     from dpaudit.execution.pool import Crew
     from dpaudit.execution.processes import Limits
-    from dpaudit.laws.isolated import add_mechanism_name
+    from dpaudit.mechanisms.foreign.isolated import add_mechanism_name
 
-    the_keeper().preload(["dpaudit.verification.rerun_replay", "dpaudit.laws.calling"])
+    the_keeper().preload(
+        ["dpaudit.verification.rerun_replay", "dpaudit.mechanisms.foreign.calling"]
+    )
     with (
         add_mechanism_name(shorten_repr(str(reader.mechanism))),
         Crew(Limits(timeout=reader.seconds), python) as crew,
@@ -159,8 +161,8 @@ def beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
 
 
 def _find_touched_state(reader: Reader, pair: Pair[Any]) -> list[tuple[str, str]]:
-    from dpaudit.laws.observed import ObservationSettings
-    from dpaudit.laws.reaching import beyond_data_of
+    from dpaudit.mechanisms.foreign.observed import ObservationSettings
+    from dpaudit.mechanisms.foreign.reached_state import beyond_data_of
 
     reading = ObservationSettings(reader.form, reader.read, ("exceptions",))
     return beyond_data_of(reader.mechanism, reading, (pair.dataset, pair.neighbour), reader.seed)

@@ -17,7 +17,7 @@ from dpaudit.algorithms.sharing.proximal import minimise_quadratic
 from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
-from dpaudit.laws.residuals import record_residuals
+from dpaudit.mechanisms.residuals import record_residuals
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 TRIALS, ITERATIONS = 4, 3

@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 
 import dpaudit as package
-from dpaudit.auditing.baseline import Baseline, BaselineEntry, BaselineSubject, Consent, day_of
+from dpaudit.auditing.specification.baseline import (
+    Baseline,
+    BaselineEntry,
+    BaselineSubject,
+    Consent,
+    day_of,
+)
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.laws.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.report.acceptance import format_acceptance
 from dpaudit.report.document import read_report, write_report
 from dpaudit.report.schema import BudgetEntry, CarryingEvent, Environment, Report

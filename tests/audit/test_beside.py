@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from dpaudit.auditing.beside import HiddenModule, require_reachable
+from dpaudit.auditing.specification.sibling_modules import HiddenModule, require_reachable
 from dpaudit.errors import InvalidArgument
 
 SUM = """

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 
-from dpaudit.auditing import arrays, canary_files
-from dpaudit.auditing.canary_files import read_table
-from dpaudit.auditing.specification import records_from
+from dpaudit.auditing.files import arrays, canary_files
+from dpaudit.auditing.files.canary_files import read_table
+from dpaudit.auditing.specification.audits_file import records_from
 from dpaudit.errors import DataError
 
 FEW = 2**20  # bytes that are read in these tests, in place of a gigabyte

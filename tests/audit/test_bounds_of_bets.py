@@ -14,12 +14,12 @@ from mpmath import mp
 from scipy.optimize import minimize_scalar
 
 from dpaudit.auditing.api import own_case
-from dpaudit.auditing.betting import Bettor
+from dpaudit.auditing.estimators.sequential import Bettor
 from dpaudit.auditing.run import audit_case
 from dpaudit.estimation.sequential.game import STAKES, BettingTarget
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import PureDP, RenyiDP, ZeroConcentratedDP
-from dpaudit.laws.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.report.render import render_html
 from dpaudit.report.schema import Environment, Report

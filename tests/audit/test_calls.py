@@ -15,14 +15,14 @@ from numpy.random import default_rng
 
 import dpaudit
 from dpaudit.auditing import Audited, calls
-from dpaudit.auditing.looks import LookClock
-from dpaudit.auditing.schedule import Schedule
+from dpaudit.auditing.estimators.group_sequential import LookClock
+from dpaudit.auditing.sampling.schedule import Schedule
 from dpaudit.execution import Executor
 from dpaudit.execution.failures import DrawTimeout
 from dpaudit.extension.settings import Settings
-from dpaudit.laws import instances
-from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.observed import CodeMechanism, as_mechanism
+from dpaudit.mechanisms.foreign import instances
+from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.observed import CodeMechanism, as_mechanism
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import BudgetEntry, Measured, Result
 from dpaudit.verdicts import STATUSES
@@ -161,7 +161,7 @@ def _of(verdict, lower, *, interrupted=False):
     ],
 )
 def test_the_graver_of_the_two_is_told(monkeypatch, first, later, verdict, said):
-    monkeypatch.setattr("dpaudit.auditing.outcomes.at_calls", lambda case, when: when)
+    monkeypatch.setattr("dpaudit.auditing.explain.output_parts.at_calls", lambda case, when: when)
     schedule = Schedule("both", Settings(confidence=0.95), 100, Executor(), None)
 
     def run(own):
@@ -194,7 +194,7 @@ def test_the_graver_of_the_two_is_told(monkeypatch, first, later, verdict, said)
 def test_a_share_of_the_draws_tells_the_graver_under_its_own_name(
     monkeypatch, first, later, said, other, shard
 ):
-    monkeypatch.setattr("dpaudit.auditing.outcomes.at_calls", lambda case, when: when)
+    monkeypatch.setattr("dpaudit.auditing.explain.output_parts.at_calls", lambda case, when: when)
     both = [
         replace(one, result=one.result.model_copy(update={"counts": {"outputs": n}}))
         for n, one in enumerate((first, later), start=3)
@@ -260,7 +260,7 @@ def test_a_certificate_has_the_confidence_of_the_whole_and_no_error_a_confidence
 
 @pytest.mark.parametrize(("now", "time"), [(100.0, 15.0), (110.0, 10.0), (140.0, 1e-3)])
 def test_half_of_the_time_that_is_left_is_for_each(monkeypatch, now, time):
-    monkeypatch.setattr("dpaudit.auditing.outcomes.at_calls", lambda case, when: when)
+    monkeypatch.setattr("dpaudit.auditing.explain.output_parts.at_calls", lambda case, when: when)
     monkeypatch.setattr(calls, "monotonic", lambda: now)
     clock = LookClock(30.0, 100, 1e-3, 100.0)
     schedule = Schedule("both", Settings(confidence=0.9, time=30.0), 100, Executor(), clock)

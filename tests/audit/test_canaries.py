@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.canary_table import as_table
+from dpaudit.auditing.samples.canary_table import as_table
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.one_run import one_run_bound
 

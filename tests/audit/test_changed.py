@@ -13,9 +13,9 @@ import dpaudit
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import importable
 from dpaudit.execution.looks import compute_look_fingerprint
-from dpaudit.laws.changed import changes, looks, owner_of
-from dpaudit.laws.isolated import Isolation, isolate_mechanism
-from dpaudit.laws.observed import as_mechanism
+from dpaudit.mechanisms.foreign.changed_modules import changes, looks, owner_of
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.observed import as_mechanism
 
 HERE = Path(__file__).parent
 PAIR = (np.array([0.0]), np.array([1.0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpaudit.auditing.specification import _MECHANISM
+from dpaudit.auditing.specification.audits_file import _MECHANISM
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP, RenyiDP, ZeroConcentratedDP
 

@@ -6,7 +6,7 @@ import json
 import pandas as pd
 import pytest
 
-from dpaudit.auditing.specification import records_from, with_days
+from dpaudit.auditing.specification.audits_file import records_from, with_days
 from dpaudit.cli.main import main
 from dpaudit.domains import Dates, Domain, Numbers
 from dpaudit.errors import InvalidArgument

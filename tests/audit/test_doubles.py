@@ -7,7 +7,7 @@ import pytest
 
 import dpaudit
 from dpaudit.attacks.distinguishers.lowest_bits import LOWEST_BITS
-from dpaudit.auditing.doubles import certify_lowest_bits
+from dpaudit.auditing.distinguishers.lowest_bits import certify_lowest_bits
 from tests.audit.quick_mechanisms import noisy_sum
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import dpaudit.auditing.draws as draws
-from dpaudit.auditing.draws import Drawer
+import dpaudit.auditing.sampling.sampler as sampler
+from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent
 from dpaudit.execution import Executor
-from dpaudit.laws.observed import as_mechanism
+from dpaudit.mechanisms.foreign.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 TRIALS = 3000
@@ -25,7 +25,7 @@ def test_all_outputs_are_counted_whatever_part_is_kept(above, monkeypatch):
     drawer = Drawer.probing(as_mechanism(noisy), pair, Executor(), 0, trials=TRIALS)
     counted = ScoreEvent(np.ravel, ThresholdEvent(above, 0.5, 0.0))
     tally, every = drawer.certifying(counted, TRIALS, "certifying")
-    monkeypatch.setattr(draws, "COMPARED", 500)
+    monkeypatch.setattr(sampler, "COMPARED", 500)
     again, some = drawer.certifying(counted, TRIALS, "certifying")
     hits = tuple(int(counted.happened(scores).sum()) for scores in every.scores)
     assert again == tally == (hits, (TRIALS, TRIALS))

@@ -3,7 +3,7 @@
 import networkx
 import pytest
 
-from dpaudit.auditing.specification import records_from
+from dpaudit.auditing.specification.audits_file import records_from
 from dpaudit.errors import DataError
 from dpaudit.neighbours.found import find_pair_relation
 

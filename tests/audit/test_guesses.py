@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import beta, binom
 
 import dpaudit
-from dpaudit.auditing.drawn_bound import _split_runs_at_random, event_evidence
+from dpaudit.auditing.estimators.given_outputs import _split_runs_at_random, event_evidence
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import Side

@@ -8,9 +8,9 @@ import pytest
 
 import dpaudit
 from dpaudit.errors import MechanismError
-from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.layout import kinds_of
-from dpaudit.laws.observations import require_few, split_observation
+from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.outputs.layout import kinds_of
+from dpaudit.mechanisms.outputs.observations import require_few, split_observation
 
 MANY, LONG = 10**6, 200_000_000
 

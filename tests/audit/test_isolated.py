@@ -14,9 +14,9 @@ import pytest
 import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor, Limits, importable, units
-from dpaudit.laws.isolated import Isolated, Isolation, isolate_mechanism
-from dpaudit.laws.mechanism import HasLaw, HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.laws.steps import GaussianSteps
+from dpaudit.mechanisms.foreign.isolated import Isolated, Isolation, isolate_mechanism
+from dpaudit.mechanisms.mechanism import HasLaw, HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 PAIR = (np.array([0.0, 1.0]), np.array([1.0, 1.0]))

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.evidence import MeasurementEvidence
-from dpaudit.auditing.looks import (
+from dpaudit.auditing.estimators.group_sequential import (
     Look,
     LookClock,
     compute_epsilon_ceiling,
@@ -19,12 +18,13 @@ from dpaudit.auditing.looks import (
     make_look_seed,
     run_looks,
 )
+from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.orders import ORDERS
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.settings import Settings
-from dpaudit.laws.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolated import Isolation
 
 PAIR = np.array([1.0]), np.array([0.0])
 HERE = Isolation(in_process=True)

@@ -14,16 +14,16 @@ import pytest
 from numpy.random import default_rng
 
 import dpaudit
-import dpaudit.auditing.outcomes as outcomes
+import dpaudit.auditing.explain.output_parts as output_parts
 from dpaudit.attacks.distinguishers import lowest_bits
-from dpaudit.auditing.watch import Watch
+from dpaudit.auditing.samples.stream import Watch
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.estimation.sequential.game import BettingTarget
-from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.mechanism import draw_checked_sample
-from dpaudit.laws.observed import as_mechanism
-from dpaudit.laws.outcomes import Inexact, as_doubles
+from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.mechanism import draw_checked_sample
+from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
 
 IN_PROCESS = Isolation(in_process=True)
 LARGE = 2**53 + 1
@@ -347,7 +347,7 @@ def test_what_is_no_number_is_named_by_its_code():
 def test_nothing_is_returned_where_neither_side_returns_anything(
     monkeypatch, dataset, neighbour, nothing
 ):
-    monkeypatch.setattr(outcomes, "_is_nothing", lambda layout: True)
+    monkeypatch.setattr(output_parts, "_is_nothing", lambda layout: True)
     sides = [SimpleNamespace(scores=np.array(one)) for one in (dataset, neighbour)]
-    found = outcomes.something_returned(None, sides)
+    found = output_parts.something_returned(None, sides)
     assert [one.passed for one in found] == [False] * nothing

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.output_checks import checks_of
-from dpaudit.auditing.output_pairs import OutputPair, read_outputs
+from dpaudit.auditing.samples.output_checks import checks_of
+from dpaudit.auditing.samples.output_pairs import OutputPair, read_outputs
 from dpaudit.cli.main import main
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.verification import Reader

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from dpaudit.auditing.column_files import read_columns
-from dpaudit.auditing.output_pairs import read_outputs
+from dpaudit.auditing.files.column_files import read_columns
+from dpaudit.auditing.samples.output_pairs import read_outputs
 from dpaudit.errors import DataError, InvalidArgument
 
 RNG = np.random.default_rng(5)

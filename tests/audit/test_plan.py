@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dpaudit
 from dpaudit.auditing.api import own_case
-from dpaudit.auditing.plan import CallPlan, CommandPlan, Wording
+from dpaudit.auditing.repeat.plan import CallPlan, CommandPlan, Wording
 from dpaudit.auditing.run import audit_case
 from dpaudit.cli.description import AuditCommand
 from dpaudit.extension.setting_table import row_of

@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpaudit.auditing.distinguishing import fit_distinguishers, for_outputs, with_further
-from dpaudit.auditing.drawn_bound import event_evidence
-from dpaudit.auditing.event import choose_promising_event
+from dpaudit.auditing.distinguishers.learned_scores import (
+    fit_distinguishers,
+    for_outputs,
+    with_further,
+)
+from dpaudit.auditing.estimators.event import choose_promising_event
+from dpaudit.auditing.estimators.given_outputs import event_evidence
 from dpaudit.estimation.event import event_bound
 from dpaudit.extension.settings import Settings
-from dpaudit.laws.layout import layout_of
+from dpaudit.mechanisms.outputs.layout import layout_of
 
 
 def audited(draw, size, seed=0, delta=0.0, confidence=0.95, which=(1, 0)):

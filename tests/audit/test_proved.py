@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpaudit.auditing.evidence import MeasurementEvidence
-from dpaudit.auditing.release import proof_of
-from dpaudit.auditing.result import privacy_result
-from dpaudit.auditing.search import search_result
+from dpaudit.auditing.outcome.declared_release import proof_of
+from dpaudit.auditing.outcome.evidence import MeasurementEvidence
+from dpaudit.auditing.outcome.result import privacy_result
+from dpaudit.auditing.outcome.search_result import search_result
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings

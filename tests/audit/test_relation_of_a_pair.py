@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.auditing.specification import _as_pair
+from dpaudit.auditing.specification.audits_file import _as_pair
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
 

@@ -9,13 +9,18 @@ import pytest
 
 import dpaudit
 import dpaudit.auditing.api as api
-import dpaudit.auditing.looks as looks
-from dpaudit.auditing.first_outputs import SLOW, first_outputs
-from dpaudit.auditing.looks import LookClock, Slowly, chosen_on, compute_epsilon_ceiling
+import dpaudit.auditing.estimators.group_sequential as group_sequential
+from dpaudit.auditing.estimators.group_sequential import (
+    LookClock,
+    Slowly,
+    chosen_on,
+    compute_epsilon_ceiling,
+)
+from dpaudit.auditing.sampling.first_outputs import SLOW, first_outputs
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.laws.isolated import Isolation, isolate_mechanism
-from dpaudit.laws.observed import as_mechanism
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.observed import as_mechanism
 from dpaudit.neighbours.found import FoundPair
 from dpaudit.report.formatting import make_shown_numbers
 from dpaudit.store.catalogue import list_store_entries
@@ -126,7 +131,9 @@ def quick(data, rng):
     "isolation", [HERE, pytest.param(Isolation(), marks=pytest.mark.slow)], ids=["here", "workers"]
 )
 def test_a_time_that_is_over_before_the_first_look_withholds_the_verdict(monkeypatch, isolation):
-    monkeypatch.setattr(looks, "_OVER", -1.0)  # so that it is over however fast the machine is
+    monkeypatch.setattr(
+        group_sequential, "_OVER", -1.0
+    )  # so that it is over however fast the machine is
     given = {"epsilon": 2.0, "time": 1e-6, "isolation": isolation}
     found = dpaudit.audit(quick, *PAIR, **given)
     assert (found.verdict, found.trials, found.budget) == ("withheld", 0, [])
@@ -139,7 +146,7 @@ def test_a_time_that_is_over_before_the_first_look_withholds_the_verdict(monkeyp
 
 def test_what_time_cut_off_has_not_ended_for_its_store(monkeypatch, tmp_path):
     """The store does not take an audit for ended that certified nothing."""
-    monkeypatch.setattr(looks, "_OVER", -1.0)
+    monkeypatch.setattr(group_sequential, "_OVER", -1.0)
     given = {"store": tmp_path / "s.db", "isolation": HERE, "epsilon": 2.0, "seed": 3}
     assert dpaudit.audit(quick, *PAIR, time=1e-6, **given).verdict == "withheld"
     with Store(tmp_path / "s.db") as store:

@@ -8,14 +8,14 @@ import pytest
 from scipy import sparse
 
 import dpaudit
-import dpaudit.records as records
+import dpaudit.redaction as redaction
 from dpaudit.auditing.api import own_case
-from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.outcomes import resolve_case_layout
-from dpaudit.auditing.shrinking import find_smallest_pair
+from dpaudit.auditing.explain.output_parts import resolve_case_layout
+from dpaudit.auditing.pairs.smallest_pair import find_smallest_pair
+from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 from dpaudit.neighbours.found import find_pair_relation
 from dpaudit.neighbours.smaller import find_shared_records, size_of
@@ -118,7 +118,7 @@ def test_what_has_no_records_to_leave_out_stays_as_it_is():
 
 def test_records_are_shown_where_they_are_asked_for():
     pair = np.append(VALUES, 5.0), VALUES
-    with records.set_records_shown():
+    with redaction.set_records_shown():
         assert shrunk(clamped, *pair).sentence.endswith(
             "They are array([0.1, 5. ]) and array([0.1])."
         )
@@ -141,7 +141,7 @@ def test_all_tries_together_spend_what_is_given(monkeypatch, trials):
         spent.append(alpha)
         seeds.append(drawer.seed)
 
-    monkeypatch.setattr("dpaudit.auditing.shrinking.witness.of", of)
+    monkeypatch.setattr("dpaudit.auditing.pairs.smallest_pair.witness.of", of)
     assert shrunk(clamped, np.append(VALUES, 5.0), VALUES, trials=trials) is None
     assert 1 < len(spent) <= 8
     assert sum(spent) <= 0.05 * (1 + 1e-12)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing.api import own_case
-from dpaudit.auditing.outcomes import resolve_case_layout
-from dpaudit.auditing.sameness import remove_constant_parts
+from dpaudit.auditing.explain.output_parts import resolve_case_layout
+from dpaudit.auditing.sampling.constant_parts import remove_constant_parts
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.layout import Parted, Plain, layout_of
-from dpaudit.laws.observed import AS_IT_IS, ObservationSettings
-from dpaudit.laws.reads import drifts_by_process, layout_of_reads, read_of
+from dpaudit.mechanisms.foreign.observed import AS_IT_IS, ObservationSettings
+from dpaudit.mechanisms.outputs.layout import Parted, Plain, layout_of
+from dpaudit.mechanisms.outputs.reads import drifts_by_process, layout_of_reads, read_of
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 HERE, CALLS = os.getpid(), []

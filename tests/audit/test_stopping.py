@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-import dpaudit.auditing.betting as sequential
+import dpaudit.auditing.estimators.sequential as sequential
 from dpaudit.auditing import audit_case, audit_claim
-from dpaudit.auditing.betting import Bettor
-from dpaudit.auditing.budget import Spender, split_error_probability, whole_report
+from dpaudit.auditing.estimators.sequential import Bettor
+from dpaudit.auditing.outcome.error_budget import Spender, split_error_probability, whole_report
 from dpaudit.auditing.run import run_case
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.sequential.game import BettingTarget

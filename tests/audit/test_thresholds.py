@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from dpaudit.auditing.thresholds import format_output_value, format_threshold
-from dpaudit.records import set_records_shown
+from dpaudit.auditing.explain.threshold_words import format_output_value, format_threshold
+from dpaudit.redaction import set_records_shown
 
 HIDDEN = re.compile(r"a number #[0-9a-f]{8}")
 RNG = np.random.default_rng(5)

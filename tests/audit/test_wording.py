@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.wording import _format_code_value
-from dpaudit.laws.isolated import Isolation
+from dpaudit.auditing.explain.event_words import _format_code_value
+from dpaudit.mechanisms.foreign.isolated import Isolation
 
 IN_PROCESS = Isolation(in_process=True)
 PAIR = np.array([0.0]), np.array([1.0])

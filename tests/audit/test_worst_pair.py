@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.worst_pair as worst_pair
-from dpaudit.auditing.worst_pair import _from_losses
+import dpaudit.auditing.estimators.worst_pair as worst_pair
+from dpaudit.auditing.estimators.worst_pair import _from_losses
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees import gaussian

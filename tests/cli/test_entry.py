@@ -12,7 +12,7 @@ import pytest
 
 import dpaudit as package
 from dpaudit import relation
-from dpaudit.auditing.specification import read_specification, records_from, settings_of
+from dpaudit.auditing.specification.audits_file import read_specification, records_from, settings_of
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.report.formatting import format_seconds
 from dpaudit.report.render import render_html, render_markdown
@@ -174,7 +174,7 @@ def test_a_marker_of_pytest_claims_no_delta(pytester):
     pytester.makepyfile(
         """
         import pytest
-        from dpaudit.laws.isolated import Isolation
+        from dpaudit.mechanisms.foreign.isolated import Isolation
 
         def noisy(data, rng):
             return sum(data) + rng.laplace()

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from dpaudit.auditing.places import place_of, table_of
+from dpaudit.auditing.specification.source_places import place_of, table_of
 from dpaudit.report.entries import ReportEntries, ReportEntry, SourceLine
 from dpaudit.report.formats import FORMATS
 from dpaudit.verdicts import STATUSES

@@ -18,9 +18,9 @@ import dpaudit.cli.streams as streams
 from dpaudit import audit
 from dpaudit.cli.console import budget_line, make_cell, make_console, verdict_lines
 from dpaudit.errors import DataError, DpauditError, InvalidArgument, UnknownName
+from dpaudit.escaping import json_escaped, make_printable
 from dpaudit.report.document import read_report, write_report
 from dpaudit.report.schema import Environment, Report
-from dpaudit.text import json_escaped, make_printable
 
 MARKUP = "[bold red]planted[/] :boom: \\"
 PLANTED = f"\x1b]0;own\x07\x1b[2J\x9b31m\r\b\u202e\u2066\u200f\u200b\u2028{MARKUP}\nerror: forged"

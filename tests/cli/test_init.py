@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from dpaudit.auditing.first_files import JOBS, FirstFiles, FunctionCheck
-from dpaudit.auditing.noisy_functions import NoisyFunction, find_noisy_functions
+from dpaudit.auditing.specification.noisy_functions import NoisyFunction, find_noisy_functions
+from dpaudit.auditing.specification.project_draft import JOBS, FirstFiles, FunctionCheck
 
 yaml = YAML(typ="safe")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpaudit.auditing.distinguishing import fit_distinguishers, fit_scores_in_order
-from dpaudit.auditing.drawn import audit_outputs
+from dpaudit.auditing.distinguishers.learned_scores import fit_distinguishers, fit_scores_in_order
+from dpaudit.auditing.samples.given_samples import audit_outputs
 from dpaudit.errors import InvalidArgument, MechanismError, UnknownName
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.extension.registry import CLAIMS, DISTINGUISHERS, BrokenEntryPoint

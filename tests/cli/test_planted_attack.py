@@ -11,7 +11,7 @@ import pytest
 import dpaudit.auditing.run as auditing
 from dpaudit.auditing.api import own_case
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.laws.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.neighbours import Pair, relation
 from tests.cli.test_planted_markers import NUMBER, holds
 
@@ -106,7 +106,7 @@ def test_published_pictures_hold_no_words():
 
 def test_pictures_of_pages_hold_no_metadata():
     """Those that are drawn as text: no date, no author, no record beside what is seen."""
-    from dpaudit.drawing import Curve, Panel, render_picture
+    from dpaudit.plots import Curve, Panel, render_picture
 
     panel = Panel(
         title="rates", x_label="x", y_label="y",

@@ -21,9 +21,9 @@ from dpaudit.cli.main import main
 from dpaudit.errors import DpauditError
 from dpaudit.execution import Executor
 from dpaudit.extension.settings import Settings
-from dpaudit.laws.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.records import (
+from dpaudit.redaction import (
     Policy,
     Record,
     apply_policy,

@@ -9,11 +9,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
-import dpaudit.drawing as drawing
+import dpaudit.plots as plots
 from dpaudit.algorithms.multistep.figures import runs as huang2020_runs
 from dpaudit.cli.reproduce import render_judgement
 from dpaudit.datasets import breast_cancer
-from dpaudit.drawing import Curve, Panel
+from dpaudit.plots import Curve, Panel
 from dpaudit.reproduction.judgement import AlternativeSetting, StatementJudgement
 from dpaudit.reproduction.result import Reproduction, write_reproduction
 
@@ -146,7 +146,7 @@ def test_a_caveat_is_in_the_files(tmp_path):
 def test_a_legend_covers_no_curve():
     curves = tuple(Curve(label=f"curve {n}", x=[0, 1], y=[0.0, float(n)]) for n in range(8))
     panels = [Panel(title=t, x_label="x", y_label="y", curves=curves) for t in ("a", "b", "c")]
-    figure = drawing._draw_figure("title", panels)
+    figure = plots._draw_figure("title", panels)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     boxes = [axes.get_legend().get_window_extent(canvas.get_renderer()) for axes in figure.axes]

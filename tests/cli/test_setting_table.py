@@ -11,8 +11,8 @@ import pytest
 import typer.main
 
 import dpaudit as package
-from dpaudit.auditing.plan import CommandPlan
-from dpaudit.auditing.specification import read_specification
+from dpaudit.auditing.repeat.plan import CommandPlan
+from dpaudit.auditing.specification.audits_file import read_specification
 from dpaudit.cli.audit import audit as audit_command
 from dpaudit.cli.main import app
 from dpaudit.cli.replay import replay as replay_command
@@ -177,8 +177,10 @@ class More(table.AuditSettings):
 table.AuditSettings, table.TABLE = More, (More, *table.TABLE[1:])
 
 from typer.testing import CliRunner
-from dpaudit.auditing.plan import CommandPlan
-from dpaudit.auditing.specification import of_command_line, read_specification, settings_of
+from dpaudit.auditing.repeat.plan import CommandPlan
+from dpaudit.auditing.specification.audits_file import (
+    of_command_line, read_specification, settings_of,
+)
 from dpaudit.cli.description import AuditCommand, read_command
 from dpaudit.cli.main import app
 from dpaudit.plugin.marker import KNOWN

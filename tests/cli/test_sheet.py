@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpaudit.auditing.api import audit
-from dpaudit.laws.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.report.document import write_report
 from dpaudit.report.schema import Environment, Report
 from dpaudit.sheet import Signer, make_sheet, read_subjects, render_page, render_text

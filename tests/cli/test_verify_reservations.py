@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from dpaudit.auditing import audit_claim, run_claim
-from dpaudit.auditing.rerun import statistical_certificate
+from dpaudit.auditing.repeat.certificate_draws import statistical_certificate
 from dpaudit.datasets.catalogue import CATALOGUE, options_of
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.execution import Executor

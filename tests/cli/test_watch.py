@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.watch as watch
+import dpaudit.auditing.samples.stream as stream
 from dpaudit.errors import DataError
 from dpaudit.report.document import read_report
 
@@ -143,13 +143,13 @@ def test_a_closed_input_is_refused(dpaudit, monkeypatch):
 
 
 def test_a_line_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr(watch, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(stream, "_LONGEST_LINE", 1000)
     with pytest.raises(DataError, match="line 2: got more than 0 MiB without an end"):
-        list(watch.read_numbered_lines([b"dataset,1\n", *[b"0" * 100] * 20]))
+        list(stream.read_numbered_lines([b"dataset,1\n", *[b"0" * 100] * 20]))
 
 
 def test_wide_outputs_sorted_by_side_are_bet_on(watched, monkeypatch):
-    monkeypatch.setattr(watch, "_MOST_WAITING", 20)
+    monkeypatch.setattr(stream, "_MOST_WAITING", 20)
     text = "dataset,1\n" * 90 + "neighbour,0\n" * 90
     ran = watched(text, *CLAIM)
     assert ran.status == 1

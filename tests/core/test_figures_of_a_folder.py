@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from dpaudit.drawing import Curve, Panel
 from dpaudit.ledger.figures import load_published_figures, read_figures
+from dpaudit.plots import Curve, Panel
 from dpaudit.reproduction.judgement import StatementJudgement
 from dpaudit.reproduction.result import Reproduction, write_reproduction
 

@@ -10,7 +10,7 @@ import pytest
 from dpaudit.errors import warning_line, what_happened
 from dpaudit.execution.failures import make_worker_error
 from dpaudit.execution.worker import describe_error
-from dpaudit.records import set_records_shown
+from dpaudit.redaction import set_records_shown
 
 RECORD = "".join(["Zebulon", "Quill"])  # is written nowhere
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dpaudit.drawing import Curve, Panel, render_picture
 from dpaudit.palette import AT_NIGHT, BLACK, DRAWN, INK, ORANGE, PAGE, with_night
+from dpaudit.plots import Curve, Panel, render_picture
 
 ROOT = Path(__file__).parents[2]
 PAINT = re.compile(r"(?:fill|stroke): (?!none|var\()([^;\"]+)")

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sparse
 
-from dpaudit import records
-from dpaudit.records import (
+from dpaudit import redaction
+from dpaudit.redaction import (
     Record,
     compute_data_fingerprint,
     convert_stray_argument,
@@ -136,33 +136,33 @@ def test_a_record_tells_its_kind_and_shape_alone(value, kind):
 
 
 def test_hashes_are_those_of_a_run():
-    with records.run():
+    with redaction.run():
         first = format_hidden_value("Alice")
         assert format_hidden_value("Alice") == first
-        with records.run():  # a part of it
+        with redaction.run():  # a part of it
             assert format_hidden_value("Alice") == first
-        with records.run(shown=True):
-            assert records.are_shown()
+        with redaction.run(shown=True):
+            assert redaction.are_shown()
             assert format_hidden_value("Alice") == first
-        assert not records.are_shown()
-        own = records.get_policy()
-    with records.run():
+        assert not redaction.are_shown()
+        own = redaction.get_policy()
+    with redaction.run():
         assert format_hidden_value("Alice") != first
-        with records.apply_policy(own):
+        with redaction.apply_policy(own):
             assert format_hidden_value("Alice") == first
-    with records.set_records_shown():
+    with redaction.set_records_shown():
         assert format_hidden_value("Alice") != first
 
 
 def test_records_are_shown_to_the_end_of_the_block_that_hides_them():
-    with records.run():
+    with redaction.run():
         before = format_hidden_value("Alice")
-        records.show_records()
-        assert records.are_shown()
+        redaction.show_records()
+        assert redaction.are_shown()
         assert format_hidden_value("Alice") == before
-        with records.run():
-            assert records.are_shown()
-    assert not records.are_shown()
+        with redaction.run():
+            assert redaction.are_shown()
+    assert not redaction.are_shown()
 
 
 def test_what_may_be_data_by_mistake_is_marked():

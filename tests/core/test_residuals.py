@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.laws.residuals import (
+from dpaudit.mechanisms.residuals import (
     add_error_place,
     is_recording_residuals,
     record_residuals,

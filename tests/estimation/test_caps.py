@@ -6,7 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpaudit.auditing.divergence import Binned, DivergenceOutcome, _compute_largest_bet_bound
+from dpaudit.auditing.estimators.divergence import (
+    Binned,
+    DivergenceOutcome,
+    _compute_largest_bet_bound,
+)
 from dpaudit.estimation.bet_choice import choose_bet
 from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.event import most_of

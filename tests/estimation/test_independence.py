@@ -20,8 +20,8 @@ from dpaudit.estimation.independence import (
     compute_trend_p_value,
     compute_variety,
 )
-from dpaudit.laws.drawn import choose_compared_trials
-from dpaudit.laws.recurrence import variance_of_ties
+from dpaudit.mechanisms.outputs.recurrence import variance_of_ties
+from dpaudit.mechanisms.outputs.unit_draws import choose_compared_trials
 
 LAWS = {
     "normal": lambda rng, n: rng.normal(size=n),

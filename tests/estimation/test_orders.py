@@ -9,7 +9,7 @@ from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit.estimation.orders as orders
-from dpaudit.auditing.event import choose_promising_event
+from dpaudit.auditing.estimators.event import choose_promising_event
 from dpaudit.estimation.counted import Tally, ThresholdEvent
 from dpaudit.estimation.event import bound_of_counts, with_order
 from dpaudit.estimation.joint import _Test, choose_order, joint_lower_bound, largest_lower_bound

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import dpaudit.faults.codes as codes
-from dpaudit.auditing.event_faults import fault_of_event
+from dpaudit.auditing.explain.event_faults import fault_of_event
 from dpaudit.cli.main import main
 from dpaudit.estimation.independence import Outputs, check_independence, fault_of
 from dpaudit.faults.catalogue import all_faults
 from dpaudit.faults.catalogue import fault_of as fault_with
 from dpaudit.faults.pages import index_of, page_of
 from dpaudit.freezing.lines import noise_lines
-from dpaudit.laws.features import OneValue
-from dpaudit.laws.layout import NAN, LayoutColumn
-from dpaudit.laws.leaves import ABSENT
+from dpaudit.mechanisms.outputs.features import OneValue
+from dpaudit.mechanisms.outputs.layout import NAN, LayoutColumn
+from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.replaying.findings import Finding
 from dpaudit.report.entries import ReportEntries, ReportEntry
 from dpaudit.report.sarif import make_sarif_log

@@ -16,8 +16,8 @@ from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, upper_end
 from dpaudit.guarantees import gaussian
 from dpaudit.laws.allocated import AllocatedSums
 from dpaudit.laws.allocated_draws import Large, Small, _beyond_one, draws_beyond
-from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.mechanism import TailDraws
+from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.mechanism import TailDraws
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 WITH, WITHOUT = np.array([1.0, 0.0]), np.array([0.0, 0.0])

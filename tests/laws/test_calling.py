@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.calling import Argument, form_of
+from dpaudit.mechanisms.foreign.calling import Argument, form_of
 
 
 def annotated(data, source: np.random.Generator):

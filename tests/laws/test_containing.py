@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from dpaudit.laws.isolated import Isolation, isolate_reference
-from dpaudit.laws.reaching import find_touches
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
+from dpaudit.mechanisms.foreign.reached_state import find_touches
 from dpaudit.watching.containing import contains
 
 _KEEPS = {

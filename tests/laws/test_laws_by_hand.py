@@ -18,20 +18,8 @@ from scipy.stats import norm
 
 from dpaudit.errors import ConvergenceError, InvalidArgument, MechanismError
 from dpaudit.execution.units import Unit
-from dpaudit.laws import changed
 from dpaudit.laws.allocated import AllocatedSums
 from dpaudit.laws.canary_steps import CanarySteps, log_ratios
-from dpaudit.laws.changed import changes
-from dpaudit.laws.drawn import (
-    _per_trial,
-    _whole_rows,
-    choose_compared_trials,
-    draw_counted_unit,
-    loss_unit,
-    make_output_projection,
-    residual_unit,
-    side_transcript_unit,
-)
 from dpaudit.laws.enclosed import compute_exact_squared_distance, ends, in_digits
 from dpaudit.laws.exponential_norm import (
     _log_0f1,
@@ -41,10 +29,19 @@ from dpaudit.laws.exponential_norm import (
     log_mgf,
     norm_gain,
 )
-from dpaudit.laws.features import Features, LogRatios, OneOf, OnePart, OneValue
-from dpaudit.laws.fresh import _call_refresher, draw_similar_value, require_fresh
-from dpaudit.laws.in_worker import from_pickle
-from dpaudit.laws.layout import (
+from dpaudit.mechanisms.foreign import changed_modules
+from dpaudit.mechanisms.foreign.changed_modules import changes
+from dpaudit.mechanisms.foreign.fresh_inputs import (
+    _call_refresher,
+    draw_similar_value,
+    require_fresh,
+)
+from dpaudit.mechanisms.foreign.in_worker import from_pickle
+from dpaudit.mechanisms.foreign.observed import as_mechanism, with_layout, without_parts
+from dpaudit.mechanisms.foreign.reached_state import _is_carried_by_value
+from dpaudit.mechanisms.mechanism import TiltedSample, draw_checked_sample
+from dpaudit.mechanisms.outputs.features import Features, LogRatios, OneOf, OnePart, OneValue
+from dpaudit.mechanisms.outputs.layout import (
     INFINITE,
     NAN,
     LayoutColumn,
@@ -61,14 +58,21 @@ from dpaudit.laws.layout import (
     require_observation_count,
     steady_in,
 )
-from dpaudit.laws.leaves import LeafToken
-from dpaudit.laws.mechanism import TiltedSample, draw_checked_sample
-from dpaudit.laws.observed import as_mechanism, with_layout, without_parts
-from dpaudit.laws.outcomes import Inexact, as_doubles
-from dpaudit.laws.reaching import _is_carried_by_value
-from dpaudit.laws.reads import drifts_by_process
-from dpaudit.laws.recurrence import equal_pairs, measure_recurrence, variance_of_ties
-from dpaudit.laws.residuals import record_residuals, report_residuals
+from dpaudit.mechanisms.outputs.leaves import LeafToken
+from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
+from dpaudit.mechanisms.outputs.reads import drifts_by_process
+from dpaudit.mechanisms.outputs.recurrence import equal_pairs, measure_recurrence, variance_of_ties
+from dpaudit.mechanisms.outputs.unit_draws import (
+    _per_trial,
+    _whole_rows,
+    choose_compared_trials,
+    draw_counted_unit,
+    loss_unit,
+    make_output_projection,
+    residual_unit,
+    side_transcript_unit,
+)
+from dpaudit.mechanisms.residuals import record_residuals, report_residuals
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair, Side
 from dpaudit.reals import Real
 
@@ -818,7 +822,7 @@ def test_the_peak_of_a_tilted_law_is_where_it_is_largest(noise, power):
 
 
 def test_a_change_counts_only_where_two_imports_agree(monkeypatch):
-    here = changed.looks(changed.looks)
+    here = changed_modules.looks(changed_modules.looks)
     name = next(iter(here))
     other, third = "another look", "a third look"
 
@@ -827,6 +831,6 @@ def test_a_change_counts_only_where_two_imports_agree(monkeypatch):
 
     for seen, refused in ((other, True), (third, False), (here[name], False)):
         again = contextlib.nullcontext(crew(seen))
-        monkeypatch.setattr(changed, "Crew", lambda _, again=again: again)
+        monkeypatch.setattr(changed_modules, "Crew", lambda _, again=again: again)
         with pytest.raises(InvalidArgument) if refused else contextlib.nullcontext():
-            changed.require_as_imported(changed.looks, crew(other))
+            changed_modules.require_as_imported(changed_modules.looks, crew(other))

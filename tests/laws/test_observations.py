@@ -12,9 +12,9 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.laws.layout import Parted, Plain, layout_of
-from dpaudit.laws.leaves import ABSENT, LeafToken
-from dpaudit.laws.observations import split_observation
+from dpaudit.mechanisms.outputs.layout import Parted, Plain, layout_of
+from dpaudit.mechanisms.outputs.leaves import ABSENT, LeafToken
+from dpaudit.mechanisms.outputs.observations import split_observation
 
 Point = namedtuple("Point", "x y")
 

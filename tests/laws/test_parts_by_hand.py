@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dpaudit.laws import answers
-from dpaudit.laws.carried import _DEEP, _find_noise_names
-from dpaudit.laws.leaves import LeafToken
-from dpaudit.laws.observations import split_observation
+from dpaudit.mechanisms.foreign import answers
+from dpaudit.mechanisms.foreign.carried_values import _DEEP, _find_noise_names
+from dpaudit.mechanisms.outputs.leaves import LeafToken
+from dpaudit.mechanisms.outputs.observations import split_observation
 
 _MOST = sys.float_info.max
 

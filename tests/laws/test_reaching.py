@@ -12,11 +12,11 @@ import time
 import numpy as np
 import pytest
 
-import dpaudit.laws.reaching as reaching
-from dpaudit.laws.carried import could_be_noise, find_carried_noise
-from dpaudit.laws.isolated import Isolation, isolate_reference
-from dpaudit.laws.observed import as_mechanism
-from dpaudit.laws.reaching import find_touches
+import dpaudit.mechanisms.foreign.reached_state as reached_state
+from dpaudit.mechanisms.foreign.carried_values import could_be_noise, find_carried_noise
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
+from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.reached_state import find_touches
 from dpaudit.watching.settled import refers_to_results
 
 MODULE = """
@@ -206,7 +206,7 @@ def test_code_that_fails_at_another_time_alone_looks_at_a_clock(monkeypatch):
     def found(mechanism, datasets, calls, entropy, ahead):
         return ([], None, "ValueError") if ahead else ([], [[[1.0]]], "")
 
-    monkeypatch.setattr(reaching, "find_touches", found)
-    assert reaching.beyond_data(None, [[1.0]], 0, [(0, 0, 1.0)]) == [
+    monkeypatch.setattr(reached_state, "find_touches", found)
+    assert reached_state.beyond_data(None, [[1.0]], 0, [(0, 0, 1.0)]) == [
         ("clock", "at another time it fails")
     ]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.laws.tensors import _with_known_type, host_array
+from dpaudit.mechanisms.outputs.tensors import _with_known_type, host_array
 
 
 class Tensor:

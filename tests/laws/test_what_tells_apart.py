@@ -14,11 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dpaudit.attacks.distinguishers.counting import build_row_coder
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.laws.calling import Calls, form_of
-from dpaudit.laws.features import OneValue
-from dpaudit.laws.layout import Parted, layout_of, require_observation_count
-from dpaudit.laws.observations import split_observation
-from dpaudit.laws.observed import ObservationSettings, as_mechanism
+from dpaudit.mechanisms.foreign.calling import Calls, form_of
+from dpaudit.mechanisms.foreign.observed import ObservationSettings, as_mechanism
+from dpaudit.mechanisms.outputs.features import OneValue
+from dpaudit.mechanisms.outputs.layout import Parted, layout_of, require_observation_count
+from dpaudit.mechanisms.outputs.observations import split_observation
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.found import find_pair_relation

@@ -14,8 +14,8 @@ import dpaudit
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.guarantees.kinds import PureDP, RenyiDP
 from dpaudit.guarantees.scaling import at_distance
-from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.measuring import distances_of
+from dpaudit.mechanisms.foreign.distance_calls import distances_of
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.neighbours import Metric, Pair, metric, relation
 from dpaudit.neighbours.distances import DISTANCES
 

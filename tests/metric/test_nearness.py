@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpaudit.auditing.nearness import (
+from dpaudit.auditing.distinguishers.nearness import (
     Nearness,
     are_points,
     make_euclidean_nearness,

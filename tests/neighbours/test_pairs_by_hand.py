@@ -55,7 +55,7 @@ from dpaudit.neighbours.records import (
     standing_out,
 )
 from dpaudit.neighbours.smaller import find_shared_records, size_of
-from dpaudit.records import set_records_shown
+from dpaudit.redaction import set_records_shown
 from dpaudit.search.edits import find_edited_neighbours
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import dpaudit.records as records
+import dpaudit.redaction as redaction
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.found import chosen_relation
 
@@ -37,7 +37,7 @@ def a_size(dataset, neighbour):
 
 def said(holds, shown=False):
     relation = chosen_relation(holds)
-    with records.run(shown), pytest.raises(InvalidArgument) as raised:
+    with redaction.run(shown), pytest.raises(InvalidArgument) as raised:
         relation.check(*PAIR)
     return str(raised.value)
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from dpaudit.auditing.plan import replay_command
+from dpaudit.auditing.repeat.plan import replay_command
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.plugin.snippets import replay_snippet
 

@@ -5,8 +5,8 @@ import shlex
 import pytest
 
 import dpaudit
-from dpaudit.auditing.plan import CommandPlan
-from dpaudit.auditing.specification import of_command_line, read_specification
+from dpaudit.auditing.repeat.plan import CommandPlan
+from dpaudit.auditing.specification.audits_file import of_command_line, read_specification
 from dpaudit.cli.description import AuditCommand, read_command
 from dpaudit.cli.main import main
 from dpaudit.errors import InvalidArgument

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit import records
+from dpaudit import redaction as records
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.programs import Program
 from dpaudit.programs.printed import NotAnOutput, output_of
@@ -31,7 +31,7 @@ def test_the_file_that_the_user_gave_is_what_the_program_reads(tmp_path):
 
 
 def object_of(path):
-    from dpaudit.auditing.record_files import records_from
+    from dpaudit.auditing.files.record_files import records_from
 
     return records_from(path)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.distinguishing import for_mechanism
+from dpaudit.auditing.distinguishers.learned_scores import for_mechanism
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
 from dpaudit.programs import Program
 
 GOES_ON = """

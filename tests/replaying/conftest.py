@@ -1,6 +1,6 @@
 import pytest
 
-from dpaudit.laws.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.replaying.api import replay
 
 

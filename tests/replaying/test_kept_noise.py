@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.laws.code import code_of
-from dpaudit.laws.recurrence import TOO_MANY, measure_recurrence
+from dpaudit.mechanisms.foreign.code_identity import code_of
+from dpaudit.mechanisms.outputs.recurrence import TOO_MANY, measure_recurrence
 from dpaudit.replaying.api import replay
 from dpaudit.replaying.processes import (
     Elsewhere,

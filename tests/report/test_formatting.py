@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.auditing.result import format_verdict_reason
+from dpaudit.auditing.outcome.result import format_verdict_reason
+from dpaudit.escaping import make_printable, one_line
 from dpaudit.report.formatting import (
     as_certain,
     format_percent,
@@ -17,7 +18,6 @@ from dpaudit.report.formatting import (
     share_of,
 )
 from dpaudit.report.schema import Claimed, Measured
-from dpaudit.text import make_printable, one_line
 
 from . import samples
 

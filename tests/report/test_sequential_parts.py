@@ -5,7 +5,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from dpaudit.auditing.budget import whole_report
+from dpaudit.auditing.outcome.error_budget import whole_report
 from dpaudit.cli.console import budget_line
 from dpaudit.errors import InvalidArgument
 from dpaudit.report.counts import WealthPath

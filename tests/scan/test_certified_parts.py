@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dpaudit.execution.failures import WorkerEnded
-from dpaudit.laws.features import LogRatios, OneOf, OnePart, OneValue
-from dpaudit.laws.layout import INFINITE, NAN
-from dpaudit.laws.leaves import ABSENT
+from dpaudit.mechanisms.outputs.features import LogRatios, OneOf, OnePart, OneValue
+from dpaudit.mechanisms.outputs.layout import INFINITE, NAN
+from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.scan import certify
 from dpaudit.scan.certify import Sizes, certified
 from dpaudit.scan.foreign import DrawnTogether

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from dpaudit.execution.failures import WorkerEnded
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
-from dpaudit.laws.layout import layout_of
+from dpaudit.mechanisms.outputs.layout import layout_of
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.scan import certify
 from dpaudit.scan.certify import Sizes, certified

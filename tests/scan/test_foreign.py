@@ -11,7 +11,7 @@ from numpy.random import SeedSequence, default_rng
 import dpaudit.scan.foreign as foreign
 from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import DrawTimeout, WorkerEnded
-from dpaudit.laws.layout import layout_of
+from dpaudit.mechanisms.outputs.layout import layout_of
 from dpaudit.scan.decoding import ProcessEnded
 from dpaudit.scan.foreign import SCRIPT, DrawnTogether, Foreign, joined
 

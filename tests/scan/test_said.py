@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing.wording import FeatureEvent
+from dpaudit.auditing.explain.event_words import FeatureEvent
 from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
-from dpaudit.laws.features import OneOf, OnePart, OneValue
-from dpaudit.laws.layout import INFINITE, NAN, layout_of
+from dpaudit.mechanisms.outputs.features import OneOf, OnePart, OneValue
+from dpaudit.mechanisms.outputs.layout import INFINITE, NAN, layout_of
 from dpaudit.scan import certify
 from dpaudit.scan.certify import (
     Sizes,

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import dpaudit
-from dpaudit.auditing import found_pairs
-from dpaudit.auditing.found_pairs import SearchEffort, find_pairs
+from dpaudit.auditing.pairs import found_pairs
+from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution.processes import Limits
-from dpaudit.laws.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
 from dpaudit.neighbours.tables import Pair
 
 SIX = {"bounds": (0, 1), "records": 6}

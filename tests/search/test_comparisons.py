@@ -11,7 +11,7 @@ import dpaudit
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.outputs import flattened
 from dpaudit.freezing.patching import patched
-from dpaudit.laws.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.search.comparisons import (
     ComparisonAnswer,
     ComparisonLog,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpaudit.auditing.asking import format_repetition_cure
-from dpaudit.auditing.service_settings import headers_of, refuse_without_url
-from dpaudit.auditing.varying import of_one_law
+from dpaudit.auditing.service.answer_checks import format_repetition_cure
+from dpaudit.auditing.service.nonce_check import of_one_law
+from dpaudit.auditing.specification.service_settings import headers_of, refuse_without_url
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.repetition import find_repetition
 from dpaudit.extension.setting_table import OwnSettings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, multivariate_normal
 
-from dpaudit.laws.observed import as_mechanism
+from dpaudit.mechanisms.foreign.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.tracing.discrete import KINDS
 from dpaudit.tracing.law import TracedLaw

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare, geom, kstest
 
 from dpaudit.errors import MechanismError
-from dpaudit.laws.observed import as_mechanism
+from dpaudit.mechanisms.foreign.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.tracing.discrete import KINDS, Chances, Stepped, have_near_misses
 from dpaudit.tracing.law import TracedLaw, TracedView

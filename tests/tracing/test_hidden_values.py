@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpaudit.errors import MechanismError
-from dpaudit.laws.observed import as_mechanism
+from dpaudit.mechanisms.foreign.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.tracing.determined import RunOutput
 from dpaudit.tracing.law import TracedLaw, TracedView

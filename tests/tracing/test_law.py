@@ -11,13 +11,13 @@ from scipy.stats import binom, kstest, norm
 import dpaudit
 from dpaudit.accounting.events import LaplaceRelease, Sequence
 from dpaudit.accounting.proved import NumericalDP
-from dpaudit.auditing.traced import lines_of
+from dpaudit.auditing.exact.traced_laws import lines_of
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, lower_end
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import GaussianDP
-from dpaudit.laws.isolated import Isolation
-from dpaudit.laws.observed import as_mechanism
+from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair, Side
 from dpaudit.tracing.determined import RunOutput, learn_read_off
 from dpaudit.tracing.law import TracedLaw, TracedView
@@ -553,7 +553,7 @@ def test_a_scale_that_differs_between_the_datasets_is_a_record(monkeypatch):
     place = law_of(as_mechanism(scale_of_data), PAIR, 0)
     (line,) = lines_of(place).lines
     assert (line.scale, line.moved, line.share) == (None, None, 1.0)
-    monkeypatch.setattr("dpaudit.auditing.traced.are_shown", lambda: True)
+    monkeypatch.setattr("dpaudit.auditing.exact.traced_laws.are_shown", lambda: True)
     (line,) = lines_of(place).lines
     assert (line.scale, line.moved) == (2.0, 3.0)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, laplace, norm
 
-from dpaudit.auditing import traced
-from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.auditing.exact import traced_laws
+from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.errors import MechanismError
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase
@@ -420,7 +420,7 @@ def a_placed_law(*steady):
 
 
 def test_lines_are_those_of_a_place_and_a_kind_in_order():
-    first, second = traced.lines_of(a_placed_law(True, True, True)).lines
+    first, second = traced_laws.lines_of(a_placed_law(True, True, True)).lines
     assert (first.place, first.noise, first.values, first.scale) == ("line 1", "normal", 2, 0.5)
     assert (second.place, second.noise, second.values, second.scale) == (
         "line 2",
@@ -436,27 +436,27 @@ def test_lines_are_those_of_a_place_and_a_kind_in_order():
     ("count", "more"), [(1, ""), (6, ""), (7, " and at 1 more lines"), (9, " and at 3 more lines")]
 )
 def test_six_lines_are_named_and_the_others_counted(count, more):
-    place = traced.lines_of(a_placed_law(True, True, True))
+    place = traced_laws.lines_of(a_placed_law(True, True, True))
     lines = [place.lines[0].model_copy(update={"place": f"line {n}"}) for n in range(count)]
     named = ", ".join(f"2 with normal noise at `line {n}`" for n in range(min(count, 6)))
-    said = traced._format_read_law(place.model_copy(update={"lines": lines}))
+    said = traced_laws._format_read_law(place.model_copy(update={"lines": lines}))
     assert said == f"A law was read from the code: noisy values, {named}{more}."
 
 
 def test_of_lines_that_are_not_steady_no_scale_is_shown():
-    assert [one.scale for one in traced.lines_of(a_placed_law(True, True, False)).lines] == [
+    assert [one.scale for one in traced_laws.lines_of(a_placed_law(True, True, False)).lines] == [
         None,
         1.0,
     ]
-    assert [one.scale for one in traced.lines_of(a_placed_law(True, False, True)).lines] == [
+    assert [one.scale for one in traced_laws.lines_of(a_placed_law(True, False, True)).lines] == [
         0.5,
         None,
     ]
 
 
 def test_the_largest_movement_is_shown_with_records(monkeypatch):
-    monkeypatch.setattr(traced, "are_shown", lambda: True)
-    lines = traced.lines_of(a_placed_law(False, True, True)).lines
+    monkeypatch.setattr(traced_laws, "are_shown", lambda: True)
+    lines = traced_laws.lines_of(a_placed_law(False, True, True)).lines
     assert [(one.moved, one.scale) for one in lines] == [(4.0, 0.5), (3.0, 1.0)]
 
 
@@ -470,7 +470,7 @@ def evidence(lower, name, **given):
 def test_of_losses_and_outputs_the_larger_end_counts(losses, outputs):
     event = object()
     both = evidence(losses, "losses"), evidence(outputs, "event", carrying=event)
-    found = traced._merge_loss_evidence(*both, a_placed_law(True, True, True))
+    found = traced_laws._merge_loss_evidence(*both, a_placed_law(True, True, True))
     assert found.lower == max(losses, outputs)
     assert found.carrying is (event if outputs > losses else None)
     assert found.budget == {"losses": 0.1, "outputs, event": 0.1}
@@ -483,12 +483,12 @@ class Spent:
 
     def __init__(self, monkeypatch, *, outputs, losses):
         self.alphas = {}
-        monkeypatch.setattr(traced, "law_of", lambda *_: a_placed_law(True, True, True))
-        monkeypatch.setattr(traced.Drawer, "probing", lambda *_, **__: None)
+        monkeypatch.setattr(traced_laws, "law_of", lambda *_: a_placed_law(True, True, True))
+        monkeypatch.setattr(traced_laws.Drawer, "probing", lambda *_, **__: None)
         monkeypatch.setattr(
-            traced.black_box, "bound_epsilon_by_event", self._answer("event", 3, outputs)
+            traced_laws.event, "bound_epsilon_by_event", self._answer("event", 3, outputs)
         )
-        monkeypatch.setattr(traced.white_box, "exact_loss", self._answer("losses", 3, losses))
+        monkeypatch.setattr(traced_laws.exact_loss, "exact_loss", self._answer("losses", 3, losses))
 
     def _answer(self, name, at, found):
         def answer(*given):
@@ -512,7 +512,7 @@ class Spent:
             default_trials=9,
             parameters={},
         )
-        return traced.losses_of_code(case, drawer, Settings(confidence=0.8), 9)
+        return traced_laws.losses_of_code(case, drawer, Settings(confidence=0.8), 9)
 
 
 def test_outputs_and_losses_share_the_error_probability(monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, laplace
 
-from dpaudit.laws.observed import ObservationSettings, as_mechanism
+from dpaudit.mechanisms.foreign.observed import ObservationSettings, as_mechanism
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
 from dpaudit.tracing.discrete import KINDS, Stepped
 from dpaudit.tracing.law import TracedLaw, TracedView

@@ -9,7 +9,7 @@ import dpaudit
 from dpaudit import Pair, PoissonSubsampledGaussian, proved_guarantee
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.canary_steps import CanarySteps
-from dpaudit.laws.mechanism import Tiltable
+from dpaudit.mechanisms.mechanism import Tiltable
 
 WITH, WITHOUT = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0])
 PAIR = Pair(WITH, WITHOUT, dpaudit.relation("add-remove-record"))

@@ -9,7 +9,12 @@ import pytest
 from mpmath import mp
 
 import dpaudit
-from dpaudit.auditing.canary_table import CanaryTable, as_table, game_of, resolve_canary_settings
+from dpaudit.auditing.samples.canary_table import (
+    CanaryTable,
+    as_table,
+    game_of,
+    resolve_canary_settings,
+)
 from dpaudit.errors import DataError
 from dpaudit.estimation.canaries import right_guesses
 from dpaudit.estimation.one_run import p_value

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import dpaudit.verdicts as verdicts
-from dpaudit.auditing.canary_table import CanaryTable
+from dpaudit.auditing.samples.canary_table import CanaryTable
 from dpaudit.reals import Real
 from dpaudit.verification import Reader, canaries
 from dpaudit.verification.canaries import CanaryStatement, count_right_guesses

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.laws.code as code
-import dpaudit.laws.isolated as isolated
-from dpaudit.auditing.canary_table import CanaryTable
+import dpaudit.mechanisms.foreign.code_identity as code_identity
+import dpaudit.mechanisms.foreign.isolated as isolated
+from dpaudit.auditing.samples.canary_table import CanaryTable
 from dpaudit.errors import DataError
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
@@ -245,7 +245,7 @@ def test_code_that_no_file_holds_is_not_that_of_a_certificate(monkeypatch, own, 
     held = None if own is None else SimpleNamespace(sha256=own)
     placed = SimpleNamespace(mechanism=object())
     monkeypatch.setattr(isolated, "isolate_mechanism", lambda *_: placed)
-    monkeypatch.setattr(code, "code_of", lambda _: held)
+    monkeypatch.setattr(code_identity, "code_of", lambda _: held)
     document = Document(
         path="c.json", claim="c", kind="mechanism", parameters={}, quantities={}, assumptions={},
         instance={"mechanism": {"sha256": "own"}},

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, assume, given, settings, target
 from hypothesis import strategies as st
 
 import dpaudit.extension.registry as registry
-from dpaudit.auditing.rerun import statistical_certificate
+from dpaudit.auditing.repeat.certificate_draws import statistical_certificate
 from dpaudit.auditing.run import audit_claim
 from dpaudit.errors import DataError
 from dpaudit.extension.settings import Settings

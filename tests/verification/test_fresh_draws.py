@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpaudit.auditing.rerun import quantities_of
+from dpaudit.auditing.repeat.certificate_draws import quantities_of
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.extension.settings import Settings
 from dpaudit.verification import Document, Reader, drawn

@@ -11,7 +11,7 @@ import dpaudit.verification.drawn as drawn
 import dpaudit.verification.mechanism as mechanism
 from dpaudit.errors import DataError
 from dpaudit.extension.settings import Settings
-from dpaudit.records import compute_data_fingerprint
+from dpaudit.redaction import compute_data_fingerprint
 from dpaudit.verification import Document
 
 

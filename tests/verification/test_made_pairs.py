@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.made_pairs import convert_made_pair
-from dpaudit.auditing.own_certificate import of_pair
+from dpaudit.auditing.pairs.made_pairs import convert_made_pair
+from dpaudit.auditing.repeat.own_certificate import of_pair
 from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Schema, Texts
 from dpaudit.domains.stating import convert_domain, dataset_stated, domain_stated
 from dpaudit.errors import DataError, InvalidArgument, UnknownName
 from dpaudit.neighbours.cells import value_key
-from dpaudit.records import compute_data_fingerprint
+from dpaudit.redaction import compute_data_fingerprint
 from dpaudit.search.engine import search_pairs
 from dpaudit.search.space import UnitPair, space_apart, space_of
 from dpaudit.verification import judge, mechanism

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dpaudit.auditing.canary_table import CanaryTable, usual_design
-from dpaudit.auditing.drawn import audit_outputs
+from dpaudit.auditing.samples.canary_table import CanaryTable, usual_design
+from dpaudit.auditing.samples.given_samples import audit_outputs
 from dpaudit.errors import DpauditError
 from dpaudit.estimation.canaries import default_plans, right_guesses
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.records import compute_data_fingerprint
+from dpaudit.redaction import compute_data_fingerprint
 from dpaudit.report.schema import Claimed
 from dpaudit.verification import Reader, canaries, document, drawn, judge, mechanism, replayed
 from tests.verification.tables import of_a_table, true_of_table, with_its_ratio

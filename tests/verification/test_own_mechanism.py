@@ -17,8 +17,8 @@ import pytest
 import dpaudit
 from dpaudit.cli.main import main
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.laws.code import code_of
-from dpaudit.records import compute_data_fingerprint
+from dpaudit.mechanisms.foreign.code_identity import code_of
+from dpaudit.redaction import compute_data_fingerprint
 from dpaudit.verification import Reader
 
 HALF, RIGHT = "0.5", "1.0"

@@ -14,8 +14,8 @@ import pytest
 
 from dpaudit.errors import DpauditError
 from dpaudit.freezing import patching
-from dpaudit.laws.code import code_of
-from dpaudit.records import compute_data_fingerprint
+from dpaudit.mechanisms.foreign.code_identity import code_of
+from dpaudit.redaction import compute_data_fingerprint
 from dpaudit.verification import Reader, document, judge, replayed, rerun_replay
 from tests.verification.replayed_mechanisms import (
     TRUE,

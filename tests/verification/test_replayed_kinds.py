@@ -14,9 +14,9 @@ from mpmath import mp
 
 import dpaudit
 from dpaudit.errors import DataError
-from dpaudit.laws.code import code_of
+from dpaudit.mechanisms.foreign.code_identity import code_of
 from dpaudit.reals import Real
-from dpaudit.records import compute_data_fingerprint
+from dpaudit.redaction import compute_data_fingerprint
 from dpaudit.verification import Reader, replayed, rerun_replay
 
 SALT = bytes(range(16))

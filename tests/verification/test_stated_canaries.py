@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing.canary_table import CanaryTable
+from dpaudit.auditing.samples.canary_table import CanaryTable
 from dpaudit.errors import DataError
 from dpaudit.estimation import canaries as plans
 from dpaudit.reals import Real

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaudit.auditing.drawn import audit_outputs
+from dpaudit.auditing.samples.given_samples import audit_outputs
 from dpaudit.extension.settings import Settings
 from dpaudit.reals import DIGITS, precision
 from dpaudit.verification import Outcome, Reader, drawn, judge

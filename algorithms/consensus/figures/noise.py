@@ -30,9 +30,9 @@ from dpaudit.algorithms.consensus.figures.runs import (
     average_losses,
     by_iteration,
 )
-from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Silent, stream
 from dpaudit.extension.figure import Figure
+from dpaudit.plots import Curve, Panel
 from dpaudit.reproduction.judgement import (
     Findings,
     SettingFinding,

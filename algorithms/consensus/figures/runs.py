@@ -17,8 +17,8 @@ from dpaudit.algorithms.consensus.figures import cards as zhang2018
 from dpaudit.algorithms.problems.graphs import Graph, complete, random_connected
 from dpaudit.algorithms.problems.schedules import Geometric, Schedule
 from dpaudit.datasets import Dataset, adult, split_evenly, split_unevenly, subset
-from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import Progress, Silent, stream
+from dpaudit.plots import Curve, Panel
 from dpaudit.reproduction.judgement import (
     Findings,
     SettingFinding,

@@ -27,7 +27,7 @@ from dpaudit.execution import stream
 from dpaudit.extension.case import AssumptionOutcome
 from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.records import are_shown
+from dpaudit.redaction import are_shown
 from dpaudit.refutation import Condition
 
 ROUNDING = 1e-12  # of the norms of unit records

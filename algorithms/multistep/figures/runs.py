@@ -31,10 +31,10 @@ from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Constant, Given
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
-from dpaudit.drawing import Curve, Panel
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent, stream
 from dpaudit.extension.figure import Figure
+from dpaudit.plots import Curve, Panel
 from dpaudit.reproduction.judgement import (
     Findings,
     SettingFinding,

@@ -24,9 +24,9 @@ from dpaudit.algorithms.sharing.figures.runs import (
     make_rival_panel,
     search_rivals,
 )
-from dpaudit.drawing import Panel
 from dpaudit.execution import Silent, one_thread
 from dpaudit.extension.figure import Figure
+from dpaudit.plots import Panel
 from dpaudit.reproduction.judgement import (
     Findings,
     Setting,

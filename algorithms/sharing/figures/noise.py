@@ -19,8 +19,8 @@ from dpaudit.algorithms.sharing.figures.runs import (
     make_rival_panel,
     run_admm_trace,
 )
-from dpaudit.drawing import Panel
 from dpaudit.execution import stream
+from dpaudit.plots import Panel
 from dpaudit.reproduction.judgement import (
     Findings,
     Setting,

@@ -20,8 +20,8 @@ from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.sharing.figures.data import FigureProblem
 from dpaudit.algorithms.sharing.noise import NoNoise, ParameterNoise
-from dpaudit.drawing import Curve, Panel
 from dpaudit.execution import one_thread, stream
+from dpaudit.plots import Curve, Panel
 from dpaudit.reproduction.result import FigureRequest
 
 RUNS = 5

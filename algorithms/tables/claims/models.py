@@ -60,7 +60,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
-from dpaudit.laws.mechanism import Mechanism
+from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
 from dpaudit.refutation import Certificate, Condition, Evidence, Inequality, certified
 

@@ -37,7 +37,7 @@ from dpaudit.attacks.distinguishers.learned.features import (
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import one_thread
 from dpaudit.extension.distinguisher import Distinguisher, Fit
-from dpaudit.laws.mechanism import Mechanism
+from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
 _MARGIN = 1e-12

@@ -13,7 +13,7 @@ from typing import Any
 from dpaudit.domains import Domain
 from dpaudit.domains.relations import REMOVING, relation_in
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.laws.calling import CallForm
+from dpaudit.mechanisms.foreign.calling import CallForm
 from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.reading import RUNS, read_trace

@@ -6,12 +6,12 @@ import json
 import re
 from pathlib import Path
 
+from dpaudit.escaping import json_escaped, one_line
 from dpaudit.files import write_files
 from dpaudit.formats import stamped
 from dpaudit.scan.accountants.document import AccountantScan
 from dpaudit.scan.accountants.page import NAME, public_markdown
 from dpaudit.scan.gallery import write_index
-from dpaudit.text import json_escaped, one_line
 
 
 def publish_accountant_scan(result: AccountantScan, gallery: Path) -> Path:

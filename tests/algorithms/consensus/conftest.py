@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.auditing import law_checks
+from dpaudit.auditing.exact import law_checks
 from dpaudit.datasets import Dataset, breast_cancer, split_unevenly
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

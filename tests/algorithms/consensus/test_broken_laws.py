@@ -8,8 +8,8 @@ import pytest
 from dpaudit.algorithms.consensus import law as consensus_law
 from dpaudit.algorithms.consensus import process as consensus_process
 from dpaudit.algorithms.consensus import views as consensus_views
-from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.law_checks import digits_checks
+from dpaudit.auditing.exact.law_checks import digits_checks
+from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.execution import Executor
 from dpaudit.laws.exponential_norm import convert_noise_to_uniforms, draw_exponential_norm_noise
 

@@ -12,7 +12,7 @@ from dpaudit.algorithms.problems.losses import LINEAR, LOSSES
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.datasets import Dataset, breast_cancer, split_unevenly
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.laws.mechanism import Tiltable
+from dpaudit.mechanisms.mechanism import Tiltable
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 TRIALS = 20_000

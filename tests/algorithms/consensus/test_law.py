@@ -12,7 +12,7 @@ from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.self_check import likelihood_ratio_checks
-from dpaudit.laws.mechanism import HasLaw
+from dpaudit.mechanisms.mechanism import HasLaw
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
 
 from .law import MECHANISMS, everywhere, likelihood_z, make, residual_p_values, sizes

@@ -12,7 +12,7 @@ from dpaudit.algorithms.problems.schedules import Constant, Geometric
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 from dpaudit.datasets import Dataset
 from dpaudit.errors import ConvergenceError
-from dpaudit.laws.residuals import record_residuals
+from dpaudit.mechanisms.residuals import record_residuals
 
 from .loop import VALUES, Loop, make, noise_of, rng
 

@@ -15,14 +15,14 @@ from dpaudit.algorithms.consensus.views import Aimed, PenaltyPerturbation
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE
-from dpaudit.auditing import exact as white_box
-from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.exact import exact_loss
+from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.self_check import likelihood_ratio_checks
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.laws.mechanism import Tiltable
+from dpaudit.mechanisms.mechanism import Tiltable
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 from .law import likelihood_z, make
@@ -47,7 +47,7 @@ def audited(mechanism, pair, delta=1e-3, trials=600, claimed=100.0):
         parameters={},
     )
     drawer = Drawer.probing(mechanism, pair, Executor(), 0)
-    return white_box.exact_loss(case, drawer, trials, 0.05)
+    return exact_loss.exact_loss(case, drawer, trials, 0.05)
 
 
 def failed(found):

@@ -16,7 +16,7 @@ from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
-from dpaudit.laws.mechanism import HasLaw, Mechanism
+from dpaudit.mechanisms.mechanism import HasLaw, Mechanism
 
 UNEVEN = (5, 1, 9, 3)
 EXACT = {"rtol": 0, "atol": 1e-10}

@@ -11,7 +11,7 @@ from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.multistep.claims.theorem6 import Deployment, prepare_theorem6_audit
 from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.auditing import audit_case, audit_claim
-from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor
 from dpaudit.extension.registry import CLAIMS

@@ -14,7 +14,7 @@ from dpaudit.algorithms.sharing.noise import (
     compute_published_sensitivity,
 )
 from dpaudit.algorithms.sharing.vertical import column_slices, split_into_parties
-from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable
+from dpaudit.mechanisms.mechanism import HasLaw, Mechanism, Tiltable
 
 from .setting import BLOCKS, NOISES, dependent_data, make, make_data, rng
 

@@ -18,7 +18,7 @@ from dpaudit.algorithms.tables.joining import KeyedTable, join_tables
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.datasets import breast_cancer
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
-from dpaudit.laws.mechanism import HasLaw, Mechanism, draw_checked_sample
+from dpaudit.mechanisms.mechanism import HasLaw, Mechanism, draw_checked_sample
 
 SGD = {"steps": 2, "learning_rate": 0.2}
 SOLVERS = {

@@ -10,7 +10,7 @@ from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.laws.mechanism import HasLaw
+from dpaudit.mechanisms.mechanism import HasLaw
 from dpaudit.neighbours import REPLACE_LABEL, REPLACE_TUPLE, Pair
 
 EPSILONS = [0.1, 1.0, 5.0]

@@ -12,8 +12,8 @@ from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.algorithms.tables.laws import LocalSteps, count_touched_tuples
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.mechanism import Tiltable
 from dpaudit.laws.steps import GaussianSteps
+from dpaudit.mechanisms.mechanism import Tiltable
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, REPLACE_TUPLE, Pair
 
 SOLVER = LocalSGD(steps=2, learning_rate=0.4, clip_norm=0.5, noise_multiplier=2.0)

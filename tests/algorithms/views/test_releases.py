@@ -31,9 +31,9 @@ from dpaudit.algorithms.views.releases import (
     make_observer_event,
 )
 from dpaudit.cli.main import app
-from dpaudit.drawing import Grid, render_curves_csv, render_picture
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
+from dpaudit.plots import Grid, render_curves_csv, render_picture
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "views.py"
 MODELS = (GossipView, ConsensusView, MultiStepView, SharingView)

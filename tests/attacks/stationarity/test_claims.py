@@ -9,7 +9,7 @@ import pytest
 from dpaudit.attacks.stationarity.claims.appendix_e import CLAIM as APPENDIX_E
 from dpaudit.attacks.stationarity.claims.section62 import CLAIM as SECTION_6_2
 from dpaudit.attacks.stationarity.measures import most_by_chance, rarely_more
-from dpaudit.auditing.rerun import statistical_certificate
+from dpaudit.auditing.repeat.certificate_draws import statistical_certificate
 from dpaudit.auditing.run import run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor

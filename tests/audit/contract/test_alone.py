@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from dpaudit.auditing.alone import (
+from dpaudit.auditing.sampling.sampler import Certifying, Drawer, ProcessGrid
+from dpaudit.auditing.sampling.separate_processes import (
     Against,
     _choose_process_counts,
     _compute_rate_p_value,
@@ -21,13 +22,12 @@ from dpaudit.auditing.alone import (
     is_claim_refuted,
     is_scarce,
 )
-from dpaudit.auditing.draws import Certifying, Drawer, ProcessGrid
 from dpaudit.estimation import independence
 from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.independence import FALSE_ALARM
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution import Executor
-from dpaudit.laws.drawn import project_outputs
+from dpaudit.mechanisms.outputs.unit_draws import project_outputs
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 ALPHA = 1e-6

@@ -12,13 +12,13 @@ import pytest
 
 import dpaudit
 from dpaudit.auditing.api import own_case
-from dpaudit.auditing.budget import whole_report
+from dpaudit.auditing.outcome.error_budget import whole_report
 from dpaudit.auditing.run import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.execution import Executor, available_cores
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.isolated import Isolation, isolate_reference
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.report import render
 from dpaudit.report.schema import Environment

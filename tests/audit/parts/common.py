@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from dpaudit.auditing.draws import Certifying
-from dpaudit.auditing.evidence import MeasurementEvidence
+from dpaudit.auditing.outcome.evidence import MeasurementEvidence
+from dpaudit.auditing.sampling.sampler import Certifying
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase

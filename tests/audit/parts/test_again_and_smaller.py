@@ -8,17 +8,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.shrinking as shrinking
-import dpaudit.auditing.worst_pair as worst_pair
-from dpaudit.auditing.alone import (
+import dpaudit.auditing.estimators.worst_pair as worst_pair
+import dpaudit.auditing.pairs.smallest_pair as smallest_pair
+from dpaudit.auditing.estimators.sequential import Bettor, evidence_of
+from dpaudit.auditing.sampling.sampler import ProcessGrid, first_of
+from dpaudit.auditing.sampling.separate_processes import (
     Against,
     _choose_process_counts,
     _estimate_available_draws,
     _Seen,
     check_lone_outputs,
 )
-from dpaudit.auditing.betting import Bettor, evidence_of
-from dpaudit.auditing.draws import ProcessGrid, first_of
 from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.independence import FALSE_ALARM, Outputs
 from dpaudit.estimation.sequential.game import STAKES, BettingTarget, most_of_bets
@@ -159,12 +159,12 @@ def test_so_many_outputs_allow_so_many_tries_that_share_one_error(monkeypatch, o
 
     rows = np.arange(12.0)[:, None]
     pair = Pair(rows, np.vstack([rows[:-1], [[99.0]]]), REPLACE_RECORD)
-    monkeypatch.setattr(shrinking.outcomes, "is_observed", lambda _: True)
-    monkeypatch.setattr(shrinking.witness, "of", looked_at)
-    monkeypatch.setattr(shrinking, "replace", lambda one, **new: SimpleNamespace(**new))
+    monkeypatch.setattr(smallest_pair.output_parts, "is_observed", lambda _: True)
+    monkeypatch.setattr(smallest_pair.witness, "of", looked_at)
+    monkeypatch.setattr(smallest_pair, "replace", lambda one, **new: SimpleNamespace(**new))
     case = SimpleNamespace(pair=pair)
     drawer = SimpleNamespace(mechanism=None, seed=5)
-    assert shrinking.find_smallest_pair(case, drawer, outputs, 0.03) is None
+    assert smallest_pair.find_smallest_pair(case, drawer, outputs, 0.03) is None
     assert len(asked) == tries
     assert len(set(seeds)) == tries
     runs = max(100, outputs // 4 // 32)

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing import apart
-from dpaudit.auditing.stated import make_case_statement
+from dpaudit.auditing.estimators import metric_claims
+from dpaudit.auditing.outcome.default_statement import make_case_statement
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import DistanceClaim, Proof, SearchCase
 from dpaudit.guarantees.kinds import (
@@ -43,7 +43,7 @@ def case_at(claimed, *points, relation=STRAIGHT, **more):
 )
 def test_each_pair_has_the_claim_at_its_own_distance(a_unit, near, far):
     case = case_at(a_unit, (3.0, 4.0), (0.0, 0.5))
-    found = apart.at_distances(case)
+    found = metric_claims.at_distances(case)
     (other,) = found.candidates
     assert (found.claimed, other.claimed) == (near, far)
     assert found.a_unit == DistanceClaim(claimed=a_unit, distance="euclidean", apart=5.0)
@@ -51,32 +51,35 @@ def test_each_pair_has_the_claim_at_its_own_distance(a_unit, near, far):
     is_point = isinstance(a_unit, ApproximateDP)
     assert found.at_delta == (1e-3 if is_point else found.at_delta)
     assert (found.currency is None) is is_point
-    assert apart.in_document(found).model_dump() == {
+    assert metric_claims.in_document(found).model_dump() == {
         "distance": "euclidean",
         "claimed": 0.5,
         "apart": 5.0,
     }
-    assert apart.of_pair(found) == "two datasets that are 5 apart (euclidean)"
-    result = SimpleNamespace(a_unit=apart.in_document(found))
-    assert apart.format_pair_distance(result) == "The two are 5 apart (euclidean), at 0.5 a unit."
+    assert metric_claims.of_pair(found) == "two datasets that are 5 apart (euclidean)"
+    result = SimpleNamespace(a_unit=metric_claims.in_document(found))
+    assert (
+        metric_claims.format_pair_distance(result)
+        == "The two are 5 apart (euclidean), at 0.5 a unit."
+    )
 
 
 def test_other_claims_stay_and_say_nothing_of_a_distance():
     case = case_of()
-    assert apart.at_distances(case) is case
-    assert apart.in_document(case) is None
-    assert apart.format_pair_distance(SimpleNamespace(a_unit=None)) is None
-    assert "apart" not in apart.of_pair(case)
+    assert metric_claims.at_distances(case) is case
+    assert metric_claims.in_document(case) is None
+    assert metric_claims.format_pair_distance(SimpleNamespace(a_unit=None)) is None
+    assert "apart" not in metric_claims.of_pair(case)
 
 
 def test_a_unit_of_one_distance_is_claimed_and_nothing_is_proved_beside_it():
     proof = Proof(guarantee=PureDP(0.6), source="a theorem")
     with pytest.raises(InvalidArgument, match="release"):
-        apart.at_distances(replace(case_at(PureDP(0.5), (3.0, 4.0)), proved=proof))
+        metric_claims.at_distances(replace(case_at(PureDP(0.5), (3.0, 4.0)), proved=proof))
     case = case_at(ApproximateDP(0.5, 0.0), (3.0, 4.0))
     other = case_at(ApproximateDP(0.5, 0.0), (3.0, 4.0), relation=metric("manhattan"))
     with pytest.raises(InvalidArgument, match="pairs of one distance"):
-        apart.at_distances(replace(case, candidates=(other,)))
+        metric_claims.at_distances(replace(case, candidates=(other,)))
 
 
 @pytest.mark.parametrize(
@@ -88,9 +91,9 @@ def test_a_unit_of_one_distance_is_claimed_and_nothing_is_proved_beside_it():
     ],
 )
 def test_a_claim_a_unit_has_one_number(claim, number):
-    assert apart.number_of(claim) == number
+    assert metric_claims.number_of(claim) == number
     with pytest.raises(InvalidArgument, match="epsilon, mu or rho"):
-        apart.number_of(RenyiDP(2.0, 1.0))
+        metric_claims.number_of(RenyiDP(2.0, 1.0))
 
 
 def a_bound(quantity, at_delta=None):

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.canaries as auditing
-from dpaudit.auditing.canary_table import (
+import dpaudit.auditing.samples.canaries as auditing
+from dpaudit.auditing.samples.canary_table import (
     CanaryTable,
     as_table,
     game_of,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpaudit.auditing import canary_files
-from dpaudit.auditing.canary_files import read_table
+from dpaudit.auditing.files import canary_files
+from dpaudit.auditing.files.canary_files import read_table
 from dpaudit.errors import DataError
 
 SCORES, FLAGS = [0.5, -1.0, 2.0], [1, 0, 1]

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.alone as alone
-import dpaudit.auditing.contract as contract
-import dpaudit.auditing.sameness as sameness
-from dpaudit.auditing.alone import Against
-from dpaudit.auditing.contract import ContractChecks
+import dpaudit.auditing.sampling.constant_parts as constant_parts
+import dpaudit.auditing.sampling.contract_checks as contract_checks
+import dpaudit.auditing.sampling.separate_processes as separate_processes
+from dpaudit.auditing.sampling.contract_checks import ContractChecks
+from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.estimation import independence
 from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
-from dpaudit.laws.isolated import Isolated
+from dpaudit.mechanisms.foreign.isolated import Isolated
 
 from .common import ALPHA, certifying_of, check_of, drawer_of, outputs_of
 
@@ -48,21 +48,23 @@ def made(monkeypatch):
 
     def drawn_alone(drawer, counted, tally, against, wanted):
         asked.append(("alone", counted, tally, against))
-        return alone.Alone([check_of(True, "alone")], DRAWN, ANSWERS)
+        return separate_processes.Alone([check_of(True, "alone")], DRAWN, ANSWERS)
 
     def same(drawer, counted, known, *, by_score):
         assert known is ANSWERS
         asked.append(("sameness", by_score))
-        return sameness.Sameness((check_of(True, "sameness"),), "It never varies.")
+        return constant_parts.Sameness((check_of(True, "sameness"),), "It never varies.")
 
     monkeypatch.setattr(independence, "check_independence", compared)
-    monkeypatch.setattr(alone, "check_lone_outputs", drawn_alone)
-    monkeypatch.setattr(sameness, "check_sameness", same)
+    monkeypatch.setattr(separate_processes, "check_lone_outputs", drawn_alone)
+    monkeypatch.setattr(constant_parts, "check_sameness", same)
     return asked
 
 
 def test_what_does_not_refute_is_compared_and_no_more(made):
-    kept = contract.of_event(drawer_of(mechanism=Elsewhere()), DRAWN, HARMLESS, EVENT, AGAINST)
+    kept = contract_checks.of_event(
+        drawer_of(mechanism=Elsewhere()), DRAWN, HARMLESS, EVENT, AGAINST
+    )
     assert names(kept) == ["no file is written and read", "independence"]
     hits = made[0][2]
     assert [one.tolist() for one in hits] == [DRAWN.scores[0].tolist()] * 2
@@ -70,7 +72,9 @@ def test_what_does_not_refute_is_compared_and_no_more(made):
 
 
 def test_what_refutes_is_drawn_again_alone_and_looked_at_for_what_never_varies(made):
-    kept = contract.of_event(drawer_of(mechanism=Elsewhere()), DRAWN, REFUTING, EVENT, AGAINST)
+    kept = contract_checks.of_event(
+        drawer_of(mechanism=Elsewhere()), DRAWN, REFUTING, EVENT, AGAINST
+    )
     expected = ["no file is written and read", "independence", "sameness", "alone"]
     assert names(kept) == expected
     assert kept.remark == "It never varies."
@@ -82,27 +86,27 @@ def test_what_refutes_is_drawn_again_alone_and_looked_at_for_what_never_varies(m
 def test_of_a_divergence_what_never_varies_is_seen_on_its_score(made):
     bet = SimpleNamespace(refuted=True)
     against = AGAINST._replace(bet=bet)
-    contract.of_event(drawer_of(mechanism=Elsewhere()), DRAWN, HARMLESS, EVENT, against)
+    contract_checks.of_event(drawer_of(mechanism=Elsewhere()), DRAWN, HARMLESS, EVENT, against)
     assert ("sameness", True) in made
 
 
 def test_one_process_refutes_nothing(made):
-    kept = contract.of_event(drawer_of(), DRAWN, REFUTING, EVENT, AGAINST)
+    kept = contract_checks.of_event(drawer_of(), DRAWN, REFUTING, EVENT, AGAINST)
     assert names(kept) == ["independence", "outputs of several processes"]
     assert not kept.checks[-1].passed
-    assert contract.of_event(drawer_of(), DRAWN, HARMLESS, EVENT, AGAINST).checks[-1].passed
+    assert contract_checks.of_event(drawer_of(), DRAWN, HARMLESS, EVENT, AGAINST).checks[-1].passed
 
 
 def test_what_already_failed_is_not_looked_at_more_closely(made):
     drawer = drawer_of(mechanism=Elsewhere(["/state"]))
-    kept = contract.of_event(drawer, DRAWN, REFUTING, EVENT, AGAINST)
+    kept = contract_checks.of_event(drawer, DRAWN, REFUTING, EVENT, AGAINST)
     assert [one.passed for one in kept.checks] == [False, True]
     assert kept.checks[0].statistic == 1.0
     assert "('/state')" in kept.checks[0].statement
 
 
 def test_of_run_times_no_event_is_compared_from_call_to_call(made):
-    kept = contract.of_event(drawer_of(timed=True), DRAWN, HARMLESS, EVENT, AGAINST)
+    kept = contract_checks.of_event(drawer_of(timed=True), DRAWN, HARMLESS, EVENT, AGAINST)
     assert made[0][2] is None
     assert kept.notes[-1].startswith("What a call takes depends on what else the machine does")
 
@@ -133,11 +137,11 @@ def test_bets_are_compared_themselves_and_so_are_further_outputs(
         asked.append(given)
         return ContractChecks((check_of(True, "further"),), ("a note",), "a remark")
 
-    monkeypatch.setattr(contract, "of_event", further)
+    monkeypatch.setattr(contract_checks, "of_event", further)
     drawer = Further(unit)
     halves = [np.zeros(pairs // 2), np.ones(pairs - pairs // 2)]
     seen = [(outputs_of(half), outputs_of(half)) for half in halves]
-    kept = contract.of_bets(drawer, seen, EVENT, AGAINST)
+    kept = contract_checks.of_bets(drawer, seen, EVENT, AGAINST)
     assert names(kept) == ["independence", "further"]
     assert made[0][1] == np.concatenate(halves).tolist()
     assert drawer.drawn == [(fine, EVENT, count, "contract")]
@@ -148,26 +152,28 @@ def test_bets_are_compared_themselves_and_so_are_further_outputs(
 
 def test_nothing_is_asked_of_this_package_s_own():
     assert (
-        contract.of_event(drawer_of(mechanism=EVENT), DRAWN, REFUTING, EVENT, AGAINST)
+        contract_checks.of_event(drawer_of(mechanism=EVENT), DRAWN, REFUTING, EVENT, AGAINST)
         == ContractChecks()
     )
-    assert contract.of_bets(drawer_of(mechanism=EVENT), [], EVENT, AGAINST) == ContractChecks()
+    assert (
+        contract_checks.of_bets(drawer_of(mechanism=EVENT), [], EVENT, AGAINST) == ContractChecks()
+    )
 
 
 def test_a_part_of_what_was_drawn_is_said_to_be_one():
     whole = Tally((1, 1), (50, 50))
-    assert contract._format_compared_outputs(DRAWN, whole) == []
-    (said,) = contract._format_compared_outputs(DRAWN, Tally((1, 1), (51, 51)))
+    assert contract_checks._format_compared_outputs(DRAWN, whole) == []
+    (said,) = contract_checks._format_compared_outputs(DRAWN, Tally((1, 1), (51, 51)))
     assert said.startswith("Of these 50 a side were compared")
 
 
 def test_processes_are_counted_of_the_outputs():
     outputs = (outputs_of(np.zeros(4), processes=[0, 0, 2, 2]), outputs_of(np.zeros(4)))
     drawn = DRAWN.__class__((np.zeros(4), np.zeros(4)), outputs)
-    assert "in 2 fresh processes, a call of each in turn" in contract._format_drawing_note(
+    assert "in 2 fresh processes, a call of each in turn" in contract_checks._format_drawing_note(
         "All", drawn
     )
-    assert "in this process." in contract._format_drawing_note("All", DRAWN)
+    assert "in this process." in contract_checks._format_drawing_note("All", DRAWN)
 
 
 def test_a_failed_check_says_which_parts_may_be_left_out():
@@ -177,11 +183,11 @@ def test_a_failed_check_says_which_parts_may_be_left_out():
     ]
     layout = SimpleNamespace(columns=columns)
     drawer = drawer_of(mechanism=SimpleNamespace(layout=layout))
-    passed, failed = contract._with_cure(drawer, [check_of(True), check_of(False)])
+    passed, failed = contract_checks._with_cure(drawer, [check_of(True), check_of(False)])
     assert passed == check_of(True)
     assert "; of a, b, parts that are no noise" in failed.statement
     layout.columns = columns[:1]
-    assert contract._with_cure(drawer, [check_of(False)]) == [check_of(False)]
+    assert contract_checks._with_cure(drawer, [check_of(False)]) == [check_of(False)]
 
 
 def test_a_mechanism_of_this_process_is_drawn_in_others_by_what_makes_it(monkeypatch):
@@ -189,14 +195,14 @@ def test_a_mechanism_of_this_process_is_drawn_in_others_by_what_makes_it(monkeyp
     made.crew = SimpleNamespace(close=lambda: closed.append(1))
     case = SimpleNamespace(elsewhere=lambda: made)
     here = Further(3)
-    with contract.make_separate_drawer(case, here) as other:
+    with contract_checks.make_separate_drawer(case, here) as other:
         assert (other.mechanism, other.unit, closed) == (made, 3, [])
     assert closed == [1]
     for mechanism in (EVENT, Elsewhere()):  # this package's own, and one that has processes
         same = Further(3, mechanism=mechanism)
-        with contract.make_separate_drawer(case, same) as other:
+        with contract_checks.make_separate_drawer(case, same) as other:
             assert other is same
     sent = SimpleNamespace(mechanism=made)
-    monkeypatch.setattr(contract, "isolate_mechanism", lambda mechanism, isolation: sent)
-    with contract.make_separate_drawer(SimpleNamespace(elsewhere=None), here) as other:
+    monkeypatch.setattr(contract_checks, "isolate_mechanism", lambda mechanism, isolation: sent)
+    with contract_checks.make_separate_drawer(SimpleNamespace(elsewhere=None), here) as other:
         assert other.mechanism is made

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing import copies
+from dpaudit.auditing.sampling import first_calls
 from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import DrawTimeout
-from dpaudit.laws.isolated import Isolated
-from dpaudit.laws.observed import as_mechanism
+from dpaudit.mechanisms.foreign.isolated import Isolated
+from dpaudit.mechanisms.foreign.observed import as_mechanism
 
 from .common import PAIR, case_of, check_of, evidence_of
 
@@ -25,7 +25,7 @@ def repeats(monkeypatch):
         asked.append((make(*arguments), dataset, seed))
         return True
 
-    monkeypatch.setattr(copies, "copies_repeat", copies_repeat)
+    monkeypatch.setattr(first_calls, "copies_repeat", copies_repeat)
     return asked
 
 
@@ -40,7 +40,7 @@ def own():
 def test_what_refutes_by_first_calls_alone_is_checked(lower, trusted, checked, repeats):
     mechanism = own()
     evidence = evidence_of(lower, contract=(check_of(trusted),))
-    found = copies.of_first_calls(evidence, case_of(mechanism=mechanism), 7)
+    found = first_calls.of_first_calls(evidence, case_of(mechanism=mechanism), 7)
     assert repeats == ([(mechanism, PAIR.dataset, 7)] if checked else [])
     if not checked:
         assert found is evidence
@@ -56,10 +56,10 @@ def test_what_refutes_by_first_calls_alone_is_checked(lower, trusted, checked, r
 
 
 def test_copies_that_repeat_nothing_leave_evidence_as_it_is(monkeypatch):
-    monkeypatch.setattr(copies, "copies_repeat", lambda *_: False)
+    monkeypatch.setattr(first_calls, "copies_repeat", lambda *_: False)
     evidence = evidence_of(2.0)
-    assert copies.of_first_calls(evidence, case_of(mechanism=own()), 7) is evidence
-    assert copies.of_first_calls(evidence, case_of(mechanism=SimpleNamespace()), 7) is evidence
+    assert first_calls.of_first_calls(evidence, case_of(mechanism=own()), 7) is evidence
+    assert first_calls.of_first_calls(evidence, case_of(mechanism=SimpleNamespace()), 7) is evidence
 
 
 @pytest.mark.parametrize("answer", [True, False, MechanismError("raised"), DrawTimeout()])
@@ -75,8 +75,8 @@ def test_a_mechanism_elsewhere_is_asked_there_and_what_fails_says_nothing(monkey
     made = (np.sum, (1, 2))
     mechanism = Isolated(SimpleNamespace(call=call), made)
     ledger = SimpleNamespace(fact=lambda name, make, about: make())
-    monkeypatch.setattr(copies, "get_current_ledger", lambda: ledger)
-    monkeypatch.setattr(copies, "name_of", lambda _: "own")
-    found = copies._is_repeated(case_of(mechanism=mechanism), 7)
+    monkeypatch.setattr(first_calls, "get_current_ledger", lambda: ledger)
+    monkeypatch.setattr(first_calls, "name_of", lambda _: "own")
+    found = first_calls._is_repeated(case_of(mechanism=mechanism), 7)
     assert found is (answer is True)
-    assert asked == [(copies.copies_repeat, (*made, PAIR.dataset, 7))]
+    assert asked == [(first_calls.copies_repeat, (*made, PAIR.dataset, 7))]

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.alone as alone
-import dpaudit.auditing.contract as contract
-import dpaudit.auditing.divergence as divergence
-from dpaudit.auditing.alone import Against
-from dpaudit.auditing.contract import ContractChecks
-from dpaudit.auditing.divergence import Binned, DivergenceOutcome, _merge_unit_counts
+import dpaudit.auditing.estimators.divergence as divergence
+import dpaudit.auditing.sampling.contract_checks as contract_checks
+import dpaudit.auditing.sampling.separate_processes as separate_processes
+from dpaudit.auditing.estimators.divergence import Binned, DivergenceOutcome, _merge_unit_counts
+from dpaudit.auditing.sampling.contract_checks import ContractChecks
+from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.estimation.bet_choice import BetChoice
 from dpaudit.estimation.counted import Tally, ThresholdEvent
 from dpaudit.estimation.divergence import Bins, choose_renyi_bet
@@ -110,7 +110,7 @@ def drawing(monkeypatch):
         asked.append(("checked", drawer, tally, against))
         return ContractChecks()
 
-    monkeypatch.setattr(contract, "of_event", of_event)
+    monkeypatch.setattr(contract_checks, "of_event", of_event)
     return drawer_of(counts=counts), asked
 
 
@@ -126,7 +126,7 @@ def test_what_refutes_is_drawn_again_in_processes_of_its_own(claimed, times, dra
         def __exit__(self, *error):
             return False
 
-    monkeypatch.setattr(contract, "make_separate_drawer", lambda case, drawer: Apart())
+    monkeypatch.setattr(contract_checks, "make_separate_drawer", lambda case, drawer: Apart())
     case = case_of(RenyiDP(2.0, claimed), 0.01)
     seen, found, kept = divergence._draw_bet_counts(
         case, drawer, TRIALS, (COUNTED, seen_of().chosen, claimed, ALPHA)
@@ -139,7 +139,7 @@ def test_what_refutes_is_drawn_again_in_processes_of_its_own(claimed, times, dra
     assert against == Against(case.claimed.epsilon(0.01), 0.01, ALPHA, against.bet)
     assert against.bet.counts[0] is (seen.counts[0] if times == 2 else against.bet.counts[0])
     assert seen.refuted is (times == 2)
-    assert alone.is_claim_refuted(COUNTED, tally, against) is (times == 2)
+    assert separate_processes.is_claim_refuted(COUNTED, tally, against) is (times == 2)
     assert seen.counts[0].sum(axis=0).tolist() == (TRIALS * P).tolist()
     assert (found, kept) == ("kept", ContractChecks())
 
@@ -164,7 +164,7 @@ def test_of_all_orders_the_bound_and_the_claim_are_over_the_order(orders, scale,
         asked["claimed"], asked["delta"] = given[2], case.at_delta
         return seen, SimpleNamespace(scores=best.scores), ContractChecks(remark="so")
 
-    monkeypatch.setattr(divergence.black_box, "chosen_event", lambda *given: first)
+    monkeypatch.setattr(divergence.event, "chosen_event", lambda *given: first)
     monkeypatch.setattr(divergence, "choose_bet", lambda *given: chosen)
     monkeypatch.setattr(divergence, "_draw_bet_counts", drawn)
     currency = SimpleNamespace(orders=orders, claimed=lambda delta: 0.4 if delta == 0.02 else 9.0)

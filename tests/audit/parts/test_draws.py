@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.draws as draws
-from dpaudit.auditing.draws import Drawer, _in_turn, _merge_unit_results, first_of
-from dpaudit.auditing.probe import ProbeResult
+import dpaudit.auditing.sampling.sampler as sampler
+from dpaudit.auditing.sampling.probe import ProbeResult
+from dpaudit.auditing.sampling.sampler import Drawer, _in_turn, _merge_unit_results, first_of
 from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.execution import Executor, Unit
-from dpaudit.laws.isolated import Isolated
+from dpaudit.mechanisms.foreign.isolated import Isolated
 from dpaudit.neighbours import Side
 
 from .common import PAIR
@@ -147,7 +147,7 @@ def dealt(monkeypatch):
 
 @pytest.mark.parametrize(("trials", "kept"), [(100, 100), (1000, 10)])
 def test_counts_are_of_their_own_side_and_of_all_trials(trials, kept, dealt, monkeypatch):
-    monkeypatch.setattr(draws, "COMPARED", 1000 if trials == 100 else 999)
+    monkeypatch.setattr(sampler, "COMPARED", 1000 if trials == 100 else 999)
     counted = ScoreEvent(np.ravel, ThresholdEvent(True, 0.5, 0.0))
     drawer = drawer_of(unit=10)
     tally, found = drawer.certifying(counted, trials, "certifying", certifies=True)
@@ -161,7 +161,9 @@ def test_counts_are_of_their_own_side_and_of_all_trials(trials, kept, dealt, mon
 
 
 def test_outputs_drawn_alone_are_one_a_call(dealt, monkeypatch):
-    monkeypatch.setattr(draws.drawn, "make_output_projection", lambda mechanism: lambda one: one)
+    monkeypatch.setattr(
+        sampler.unit_draws, "make_output_projection", lambda mechanism: lambda one: one
+    )
 
     def deal(self, task, hands, stage):
         dealt.update(hands=hands)
@@ -179,7 +181,7 @@ def test_outputs_drawn_alone_are_one_a_call(dealt, monkeypatch):
 
 @pytest.mark.parametrize(("theirs", "by_pace", "pace"), [(True, True, 0.25), (True, False, 0.5)])
 def test_of_slow_outputs_the_pace_is_what_was_seen(theirs, by_pace, pace, monkeypatch):
-    monkeypatch.setattr(draws, "seconds_per_trial", lambda *given: 0.5)
+    monkeypatch.setattr(sampler, "seconds_per_trial", lambda *given: 0.5)
     drawer = drawer_of(unit=1, seen=QUICK._replace(pace=0.25), chosen_by_pace=by_pace)
     assert drawer.seen_pace() == pace
     nothing = drawer_of(unit=1, seen=QUICK._replace(pace=0.0), chosen_by_pace=True)
@@ -201,7 +203,9 @@ def test_what_is_bet_on_is_drawn_in_many_calls_and_in_processes_that_are_worth_i
     fine, start, pace, trials, sizes, processes, monkeypatch
 ):
     asked = []
-    monkeypatch.setattr(draws.drawn, "make_output_projection", lambda mechanism: lambda one: one)
+    monkeypatch.setattr(
+        sampler.unit_draws, "make_output_projection", lambda mechanism: lambda one: one
+    )
 
     def drawing(name):
         def drawn(self, task, units, stage):

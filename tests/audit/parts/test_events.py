@@ -8,14 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.event as black_box
-from dpaudit.auditing import betting, carrying, outcomes
-from dpaudit.auditing.betting import Bettor, evidence_of
-from dpaudit.auditing.carrying import Said, format_certified_epsilon, sentence_of
-from dpaudit.auditing.contract import ContractChecks
-from dpaudit.auditing.evidence import EventEvidence, MeasurementEvidence
-from dpaudit.auditing.stated_bounds import require_bound, require_payoffs
-from dpaudit.auditing.worst_pair import at_most
+import dpaudit.auditing.estimators.event as black_box
+from dpaudit.auditing.estimators import sequential
+from dpaudit.auditing.estimators.sequential import Bettor, evidence_of
+from dpaudit.auditing.estimators.worst_pair import at_most
+from dpaudit.auditing.exact.stated_bounds import require_bound, require_payoffs
+from dpaudit.auditing.explain import carrying_event, output_parts
+from dpaudit.auditing.explain.carrying_event import Said, format_certified_epsilon, sentence_of
+from dpaudit.auditing.outcome.evidence import EventEvidence, MeasurementEvidence
+from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.event import choose_event, most_of
@@ -86,7 +87,7 @@ def test_a_bound_is_said_rounded_down_with_what_it_is_worked_out_of():
 def test_a_number_is_in_an_event_between_values(score, above, threshold, expected):
     read = np.random.default_rng(0).normal(size=(400, 1))
     counted = ScoreEvent(score, ThresholdEvent(above, threshold, 0.0))
-    found = carrying._of_one_number(counted, "`output`", read)
+    found = carrying_event._of_one_number(counted, "`output`", read)
     assert (found is None) is (expected is None)
     if found is not None:
         words = [w for w in found.words.split() if w in (">", "<", "or", "between", "and")]
@@ -96,12 +97,12 @@ def test_a_number_is_in_an_event_between_values(score, above, threshold, expecte
 
 def test_an_edge_is_found_between_two_numbers():
     inside = lambda values: values >= 0.3  # noqa: E731
-    assert carrying._search_event_edge(inside, np.array([0.0, 1.0])) == pytest.approx(
+    assert carrying_event._search_event_edge(inside, np.array([0.0, 1.0])) == pytest.approx(
         0.3, abs=1e-15
     )
-    assert carrying._search_event_edge(lambda v: v < 0.3, np.array([0.0, 1.0])) == pytest.approx(
-        0.3
-    )
+    assert carrying_event._search_event_edge(
+        lambda v: v < 0.3, np.array([0.0, 1.0])
+    ) == pytest.approx(0.3)
 
 
 # What certifies
@@ -313,16 +314,18 @@ def test_bets_that_refute_are_checked_unless_they_were_interrupted(
         asked.append((drawer, against))
         return ContractChecks((check_of(False),), ("a note",), "A remark.")
 
-    monkeypatch.setattr(betting, "_draw_until_interrupted", drawn)
-    monkeypatch.setattr(betting, "for_mechanism", lambda *given: [SimpleNamespace(name="one")])
-    monkeypatch.setattr(betting, "fit_scores_in_order", lambda *given: [lambda x: x[:, 0]])
-    monkeypatch.setattr(betting.contract, "make_separate_drawer", lambda case, drawer: Apart())
-    monkeypatch.setattr(betting.contract, "of_bets", of_bets)
+    monkeypatch.setattr(sequential, "_draw_until_interrupted", drawn)
+    monkeypatch.setattr(sequential, "for_mechanism", lambda *given: [SimpleNamespace(name="one")])
+    monkeypatch.setattr(sequential, "fit_scores_in_order", lambda *given: [lambda x: x[:, 0]])
+    monkeypatch.setattr(
+        sequential.contract_checks, "make_separate_drawer", lambda case, drawer: Apart()
+    )
+    monkeypatch.setattr(sequential.contract_checks, "of_bets", of_bets)
     drawer = SimpleNamespace(seed=0)
-    found = betting.until_refuted(case_of(), drawer, 500, ALPHA, None)
+    found = sequential.until_refuted(case_of(), drawer, 500, ALPHA, None)
     assert found.interrupted is interrupted
     if refuted and not interrupted:
-        assert asked == [("other", betting.Against(1.0, 0.0, ALPHA))]
+        assert asked == [("other", sequential.Against(1.0, 0.0, ALPHA))]
         assert found.contract == (check_of(False),)
         assert found.notes[-1] == "a note"
         assert found.remark.endswith("A remark.")
@@ -334,7 +337,7 @@ def test_bets_that_refute_are_checked_unless_they_were_interrupted(
 
 def test_an_infinite_claim_is_refused():
     with pytest.raises(InvalidArgument, match="claimed epsilon: got inf"):
-        betting.until_refuted(
+        sequential.until_refuted(
             case_of(SimpleNamespace(epsilon=lambda delta: math.inf)),
             SimpleNamespace(),
             9,
@@ -349,17 +352,17 @@ def test_an_infinite_claim_is_refused():
 def test_bets_on_nothing_are_broken(monkeypatch):
     wealth = evidence_of(bettor_of(), ["one"], None)
     for nothing in (True, False):
-        monkeypatch.setattr(outcomes, "_is_nothing", lambda layout, found=nothing: found)
-        assert outcomes.of_bets_on_nothing(wealth, None).trusted is not nothing
-        assert outcomes.of_bets_on_nothing(evidence_by(0.0), None).trusted
+        monkeypatch.setattr(output_parts, "_is_nothing", lambda layout, found=nothing: found)
+        assert output_parts.of_bets_on_nothing(wealth, None).trusted is not nothing
+        assert output_parts.of_bets_on_nothing(evidence_by(0.0), None).trusted
         sides = [outputs_of([1.0, 1.0]), outputs_of([1.0, 1.0])]
-        assert bool(outcomes.something_returned(None, sides)) is nothing
+        assert bool(output_parts.something_returned(None, sides)) is nothing
         for varied in (0, 1):
             sides = [outputs_of([1.0, 1.0 + (n == varied)]) for n in (0, 1)]
-            assert outcomes.something_returned(None, sides) == []
+            assert output_parts.something_returned(None, sides) == []
     refuting = MeasurementEvidence(**(vars(wealth) | {"lower": 0.1}))
-    monkeypatch.setattr(outcomes, "_is_nothing", lambda layout: True)
-    assert outcomes.of_bets_on_nothing(refuting, None) is refuting
+    monkeypatch.setattr(output_parts, "_is_nothing", lambda layout: True)
+    assert output_parts.of_bets_on_nothing(refuting, None) is refuting
 
 
 def test_a_bound_that_one_transcript_passes_is_refused():

@@ -8,13 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.exact as exact
-from dpaudit.auditing import aimed, law_checks
+import dpaudit.auditing.exact.exact_loss as exact_loss
+from dpaudit.auditing.exact import aimed_draws as aimed
+from dpaudit.auditing.exact import law_checks
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, lower_end
 from dpaudit.extension.case import Proof
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.laws.mechanism import TailDraws
+from dpaudit.mechanisms.mechanism import TailDraws
 from dpaudit.neighbours import Side
 
 from .common import PAIR, case_of
@@ -41,9 +42,9 @@ def test_the_band_is_at_each_point_what_holds_to_its_left_or_right(monkeypatch):
         asked.append(alpha)
         return {0.0: None, 1.0: 0.6, 2.0: 0.7}[epsilon]
 
-    monkeypatch.setattr(exact, "delta_lower", lower)
-    monkeypatch.setattr(exact, "delta_upper", upper)
-    band = exact._bound_delta_band([], (0.0, 1.0, 2.0), 0.06)
+    monkeypatch.setattr(exact_loss, "delta_lower", lower)
+    monkeypatch.setattr(exact_loss, "delta_upper", upper)
+    band = exact_loss._bound_delta_band([], (0.0, 1.0, 2.0), 0.06)
     assert band.lower == (0.3, 0.2, 0.2)
     assert band.upper == (None, 0.6, 0.6)
     assert band.confidence == pytest.approx(0.94)
@@ -53,17 +54,17 @@ def test_the_band_is_at_each_point_what_holds_to_its_left_or_right(monkeypatch):
 @pytest.mark.parametrize(("tilt", "spread", "mild"), [(5.0, 2.0, 0.6), (0.1, 2.0, 0.1)])
 def test_a_mild_tilt_is_at_most_what_was_drawn_with(tilt, spread, mild):
     losses = np.array([-spread, spread])
-    assert exact._mild_tilt(tilt, losses) == pytest.approx(mild)
-    assert exact._mild_tilt(tilt, np.zeros(3)) == tilt
+    assert exact_loss._mild_tilt(tilt, losses) == pytest.approx(mild)
+    assert exact_loss._mild_tilt(tilt, np.zeros(3)) == tilt
 
 
 def test_mild_trials_are_half_as_many_within_limits():
-    assert [exact._mild_trials(n) for n in (10, 3000, 10**6)] == [1000, 1500, 5000]
+    assert [exact_loss._mild_trials(n) for n in (10, 3000, 10**6)] == [1000, 1500, 5000]
 
 
 def test_weights_of_either_side_average_to_one():
     trials = losses_of([0.5, -0.5], log_mgf=-0.1, tilt=0.6)
-    of_p, of_q = exact._weight_checks("dataset", trials)
+    of_p, of_q = exact_loss._weight_checks("dataset", trials)
     for check, log_weight in (
         (of_p, [-0.1 - 0.3, -0.1 + 0.3]),
         (of_q, [-0.1 - 0.3 - 0.5, -0.1 + 0.3 + 0.5]),
@@ -79,20 +80,20 @@ def test_the_estimate_is_the_larger_of_both_directions_if_enough_losses_are_beyo
     log_delta = math.log(0.2)
     small, large = (direction_of(np.linspace(0.0, top, 200)) for top in (1.0, 3.0))
     both = [large, small] if swapped else [small, large]
-    found = exact._estimate_larger_epsilon(both, log_delta)
+    found = exact_loss._estimate_larger_epsilon(both, log_delta)
     assert found == large.losses.estimate(log_delta) > small.losses.estimate(log_delta)
     few = direction_of(np.linspace(0.0, 9.0, 12))
-    assert exact._estimate_larger_epsilon([small, few], log_delta) is None
+    assert exact_loss._estimate_larger_epsilon([small, few], log_delta) is None
 
 
 @pytest.mark.parametrize(("beyond", "seen"), [(9, False), (10, True)])
 def test_ten_losses_beyond_the_estimate_are_enough(beyond, seen):
     losses = SimpleNamespace(privacy_loss=np.array([0.5, 1.0] + [2.0] * beyond))
     losses.estimate = lambda log_delta: 1.0
-    assert exact._has_enough_large_losses(losses, -1.0) is seen
+    assert exact_loss._has_enough_large_losses(losses, -1.0) is seen
     losses.estimate = lambda log_delta: 0.0
     losses.privacy_loss = np.zeros(3)
-    assert exact._has_enough_large_losses(losses, -1.0)
+    assert exact_loss._has_enough_large_losses(losses, -1.0)
 
 
 @pytest.mark.parametrize("largest", ["pilot", "claim", "proof"])
@@ -105,7 +106,7 @@ def test_the_band_reaches_past_the_claim_the_proof_and_the_pilots(largest):
         proved=Proof(guarantee=ApproximateDP(proof, 1e-3), source="a theorem"),
     )
     both = [direction_of(np.full(50, 99.0), pilot=one) for one in (np.zeros(50), pilot)]
-    found = exact._choose_band_epsilons(case, both, math.log(1e-3))
+    found = exact_loss._choose_band_epsilons(case, both, math.log(1e-3))
     top = max(claim, proof, both[1].pilot.estimate(math.log(1e-3)))
     assert (found[0], len(found)) == (0.0, 41)
     assert found[-1] == pytest.approx(1.4 * top)
@@ -113,30 +114,32 @@ def test_the_band_reaches_past_the_claim_the_proof_and_the_pilots(largest):
 
 def test_why_there_is_no_upper_end():
     fixed = direction_of(np.zeros(9), log_mgf=1.0, bound=1.0)
-    assert exact._why_no_upper_end([fixed, fixed]).startswith("too few trials")
+    assert exact_loss._why_no_upper_end([fixed, fixed]).startswith("too few trials")
     slack = direction_of(np.zeros(9), log_mgf=1.0, bound=3.0)
-    assert "e^2.0 times the typical weight" in exact._why_no_upper_end([fixed, slack])
-    assert "e^2.0 times the typical weight" in exact._why_no_upper_end([slack, fixed])
+    assert "e^2.0 times the typical weight" in exact_loss._why_no_upper_end([fixed, slack])
+    assert "e^2.0 times the typical weight" in exact_loss._why_no_upper_end([slack, fixed])
     none = direction_of(np.zeros(9))
     for both in ([fixed, none], [none, fixed]):
-        assert exact._why_no_upper_end(both).startswith("the law gives no bound on the weights")
+        assert exact_loss._why_no_upper_end(both).startswith(
+            "the law gives no bound on the weights"
+        )
 
 
 def test_draws_are_said_to_be_aimed_if_one_direction_is():
     tilted = SimpleNamespace(losses=SimpleNamespace(aimed=None, tilt=0.5))
     aimed_at = TailDraws(SimpleNamespace(), PAIR, 1.25)
     sent = SimpleNamespace(losses=SimpleNamespace(aimed=aimed_at, tilt=0.0))
-    assert exact._format_tilts([tilted, tilted]).endswith("chosen on the pilot: 0.5 and 0.5.")
-    assert exact._get_sampling_name([tilted, tilted]) == "tilted"
+    assert exact_loss._format_tilts([tilted, tilted]).endswith("chosen on the pilot: 0.5 and 0.5.")
+    assert exact_loss._get_sampling_name([tilted, tilted]) == "tilted"
     for both in ([tilted, sent], [sent, tilted]):
-        assert exact._format_tilts(both).startswith("Draws of the two directions")
-        assert "aimed at 1.25" in exact._format_tilts(both)
-        assert exact._get_sampling_name(both) == "importance"
+        assert exact_loss._format_tilts(both).startswith("Draws of the two directions")
+        assert "aimed at 1.25" in exact_loss._format_tilts(both)
+        assert exact_loss._get_sampling_name(both) == "importance"
 
 
 def test_what_a_pilot_shows_is_what_it_would_certify():
     pilot = losses_of(np.linspace(0, 4, 500))
-    found = exact._estimate_pilot_bound(pilot, math.log(0.05))
+    found = exact_loss._estimate_pilot_bound(pilot, math.log(0.05))
     assert found == lower_end([LossDirection(pilot, pilot)], math.log(0.05), 0.1)
 
 
@@ -275,15 +278,17 @@ def test_pilots_tilt_more_until_enough_losses_are_beyond(further, monkeypatch):
             drawn.append((round(tilt, 6), purpose, certifies))
             return losses_of(np.linspace(0, tilt, 100), tilt=tilt)
 
-    monkeypatch.setattr(exact, "draw_aimed_direction", lambda *given: None)
+    monkeypatch.setattr(exact_loss, "draw_aimed_direction", lambda *given: None)
     tilts = iter([1.0, 1.5])
-    monkeypatch.setattr(exact, "best_tilt", lambda mu, log_delta: next(tilts))
+    monkeypatch.setattr(exact_loss, "best_tilt", lambda mu, log_delta: next(tilts))
     monkeypatch.setattr(
-        exact, "_has_enough_large_losses", lambda pilot, log_delta: pilot.tilt >= 1.5 * 2**further
+        exact_loss,
+        "_has_enough_large_losses",
+        lambda pilot, log_delta: pilot.tilt >= 1.5 * 2**further,
     )
     plain = {side: np.ones(9) for side in Side}
-    found = exact._draw_loss_direction(Drawing(), plain, Side.NEIGHBOUR, -3.0, 100, 1000)
-    names = ("pilot", "second pilot", *exact._FURTHER[:further])
+    found = exact_loss._draw_loss_direction(Drawing(), plain, Side.NEIGHBOUR, -3.0, 100, 1000)
+    names = ("pilot", "second pilot", *exact_loss._FURTHER[:further])
     tilts = [1.0, *(1.5 * 2**k for k in range(further + 1))]
     expected = [(tilt, name, False) for tilt, name in zip(tilts, names, strict=True)]
     assert drawn[:-1] == expected
@@ -318,10 +323,10 @@ def test_aimed_trials_certify_where_the_pilot_sees_half_as_much_again():
 def test_both_ends_and_the_band_share_what_may_err_and_never_cross(upper, shown, monkeypatch):
     asked = {}
     both = [direction_of(np.zeros(9)), direction_of(np.zeros(9))]
-    monkeypatch.setattr(exact, "plain_losses", lambda *given: dict.fromkeys(Side, np.zeros(9)))
-    monkeypatch.setattr(exact, "_draw_loss_direction", lambda *given: both[0])
-    monkeypatch.setattr(exact, "residual_trials", lambda *given: 77)
-    monkeypatch.setattr(exact, "_self_checks", lambda *given: ())
+    monkeypatch.setattr(exact_loss, "plain_losses", lambda *given: dict.fromkeys(Side, np.zeros(9)))
+    monkeypatch.setattr(exact_loss, "_draw_loss_direction", lambda *given: both[0])
+    monkeypatch.setattr(exact_loss, "residual_trials", lambda *given: 77)
+    monkeypatch.setattr(exact_loss, "_self_checks", lambda *given: ())
 
     def end(name, value):
         def found(directions, log_delta, alpha):
@@ -330,13 +335,13 @@ def test_both_ends_and_the_band_share_what_may_err_and_never_cross(upper, shown,
 
         return found
 
-    monkeypatch.setattr(exact, "lower_end", end("lower", 1.0))
-    monkeypatch.setattr(exact, "upper_end", end("upper", upper))
+    monkeypatch.setattr(exact_loss, "lower_end", end("lower", 1.0))
+    monkeypatch.setattr(exact_loss, "upper_end", end("upper", upper))
     monkeypatch.setattr(
-        exact, "_bound_delta_band", lambda *given: asked.setdefault("band", given[2])
+        exact_loss, "_bound_delta_band", lambda *given: asked.setdefault("band", given[2])
     )
     case = case_of(ApproximateDP(1.0, 1e-3), 1e-3)
-    found = exact.exact_loss(case, None, 3000, 0.05)
+    found = exact_loss.exact_loss(case, None, 3000, 0.05)
     assert asked["lower"] == (math.log(1e-3), pytest.approx(0.02))
     assert asked["upper"] == (math.log(1e-3), pytest.approx(0.02))
     assert asked["band"] == pytest.approx(0.01)

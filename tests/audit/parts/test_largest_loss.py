@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing import largest_loss as losses
-from dpaudit.auditing.largest_loss import (
+from dpaudit.auditing.exact import largest_loss
+from dpaudit.auditing.exact.largest_loss import (
     MORE_DIGITS,
     Peak,
     Recomputed,
@@ -61,14 +61,14 @@ def test_no_step_is_taken_that_raises_nothing_and_none_beyond_the_budget():
 def test_steps_go_along_differences_towards_the_best_and_around():
     points = np.array([[8.0, 0.0], [4.0, 0.0], [2.0, 0.0], [1.0, 0.0]])
     sizes = np.array([0.0, 1.0, 2.0, 4.0])
-    across = losses._step_by_differences(points, sizes, rng(3))
+    across = largest_loss._step_by_differences(points, sizes, rng(3))
     one, other = (points[draw.permutation(4)] for draw in [rng(3)] for _ in range(2))
     assert across.tolist() == (points + sizes[:, None] * (one - other)).tolist()
-    towards = losses._step_towards_best(points, sizes, rng(4))
+    towards = largest_loss._step_towards_best(points, sizes, rng(4))
     share = rng(4).random(4)
     due = points + (2 * sizes * share)[:, None] * (points[0] - points)  # a quarter: the best alone
     assert towards == pytest.approx(due)
-    around = losses._step_at_random(points, sizes, rng(5))
+    around = largest_loss._step_at_random(points, sizes, rng(5))
     noise = rng(5).standard_normal((4, 2))
     length = np.array([8.0, 4.0, 2.0, 1.0]) / math.sqrt(2)
     assert around == pytest.approx(points + sizes[:, None] * length[:, None] * noise)
@@ -141,7 +141,7 @@ def test_neighbours_that_a_mechanism_knows_are_looked_at_too():
 def test_an_enclosed_loss_is_worth_its_lower_end_and_no_more_than_was_found(
     loss, ends, lower, passed
 ):
-    found = losses._make_enclosed_loss(loss, ends, 1.0)
+    found = largest_loss._make_enclosed_loss(loss, ends, 1.0)
     assert found.lower == lower
     assert (found.checks[0].passed, found.notes, found.reservation) == (passed, (), "")
     assert found.checks[0].threshold == 1e-7
@@ -159,7 +159,7 @@ def test_an_enclosed_loss_is_worth_its_lower_end_and_no_more_than_was_found(
     ],
 )
 def test_digits_that_agree_are_worth_the_double_below(found, lower, passed, agree):
-    made = losses._in_digits(2.5, found, 1.0)
+    made = largest_loss._in_digits(2.5, found, 1.0)
     assert made.lower == lower
     assert passed is None or made.checks[0].passed is passed
     assert bool(made.notes) is not agree
@@ -216,9 +216,9 @@ def test_a_loss_counts_as_far_as_its_mechanism_computes_it_again():
 
 def test_digits_after_a_minute_are_none(monkeypatch):
     clock = iter([0.0, 1.0, 2.0, 61.0])
-    monkeypatch.setattr(losses.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(largest_loss.time, "monotonic", lambda: next(clock))
     asked = InDigits()
-    found = losses._digits_that_agree(asked, winner(2.5))
+    found = largest_loss._digits_that_agree(asked, winner(2.5))
     assert found[0] == 2.5
     assert math.isnan(found[1])
     assert asked.asked == [50, MORE_DIGITS[0]]
@@ -229,5 +229,5 @@ def test_digits_after_a_minute_are_none(monkeypatch):
     [(1.0, 0.5, 1.4), (1.0, 3.0, 4.2), (math.inf, 2.0, 2.8), (0.0, 0.0, 1.4e-6)],
 )
 def test_epsilons_reach_past_the_claim_and_what_was_found(claimed, lower, top):
-    found = losses._choose_loss_epsilons(claimed, lower)
+    found = largest_loss._choose_loss_epsilons(claimed, lower)
     assert (len(found), found[0], found[-1]) == (41, 0.0, pytest.approx(top))

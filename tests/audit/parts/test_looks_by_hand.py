@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from dpaudit.auditing import looks
-from dpaudit.auditing.looks import (
+from dpaudit.auditing.estimators import group_sequential as looks
+from dpaudit.auditing.estimators.group_sequential import (
     Look,
     LookClock,
     Slowly,

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dpaudit.auditing.places import place_of, table_of
+from dpaudit.auditing.specification.source_places import place_of, table_of
 
 SOURCE = """\
 from beside import noisy, other as renamed, Kept

@@ -8,11 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing import probe
-from dpaudit.auditing.first_outputs import FirstOutputs
-from dpaudit.auditing.probe import ProbeResult, make_probe_of_first_outputs, seconds_per_trial
+from dpaudit.auditing.sampling import probe
+from dpaudit.auditing.sampling.first_outputs import FirstOutputs
+from dpaudit.auditing.sampling.probe import (
+    ProbeResult,
+    make_probe_of_first_outputs,
+    seconds_per_trial,
+)
 from dpaudit.errors import MechanismError
-from dpaudit.laws.isolated import Isolated
+from dpaudit.mechanisms.foreign.isolated import Isolated
 
 from .common import PAIR
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpaudit.auditing.specification import records_from
+from dpaudit.auditing.specification.audits_file import records_from
 from dpaudit.errors import DataError
 
 

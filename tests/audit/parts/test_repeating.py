@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.alone as alone
-import dpaudit.auditing.repeating as repeating
-import dpaudit.auditing.sameness as sameness
-from dpaudit.auditing.alone import Against
+import dpaudit.auditing.estimators.deterministic as deterministic
+import dpaudit.auditing.sampling.constant_parts as constant_parts
+import dpaudit.auditing.sampling.separate_processes as separate_processes
+from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.errors import MechanismError
 from dpaudit.estimation.counted import Tally
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
@@ -32,20 +32,20 @@ def audited(monkeypatch):
     def drawn_alone(drawer, counted, tally, against, wanted):
         asked.update(counted=counted, tally=tally, against=against)
         scores = (counted.score(side[:, None]) for side in asked["outputs"].scores)
-        return alone.Alone([check_of(True, "alone")], certifying_of(*scores), None)
+        return separate_processes.Alone([check_of(True, "alone")], certifying_of(*scores), None)
 
     def same(drawer, counted, known, *, by_score):
         asked["by score"] = by_score
-        return sameness.Sameness((check_of(True, "same"),), "Always the same.")
+        return constant_parts.Sameness((check_of(True, "same"),), "Always the same.")
 
-    monkeypatch.setattr(alone, "check_lone_outputs", drawn_alone)
-    monkeypatch.setattr(sameness, "check_sameness", same)
+    monkeypatch.setattr(separate_processes, "check_lone_outputs", drawn_alone)
+    monkeypatch.setattr(constant_parts, "check_sameness", same)
 
     def run(on_p, on_q, claim=None):
         asked["outputs"] = certifying_of(on_p, on_q)
         claim = ApproximateDP(1.0, 1e-3) if claim is None else claim
         drawer = SimpleNamespace(alone=drawn, mechanism=SimpleNamespace(), sparing=False)
-        evidence = repeating.bound_repeating_event(case_of(claim, 1e-3), drawer, 1000, ALPHA)
+        evidence = deterministic.bound_repeating_event(case_of(claim, 1e-3), drawer, 1000, ALPHA)
         return evidence, asked
 
     return run
@@ -53,7 +53,7 @@ def audited(monkeypatch):
 
 @pytest.mark.parametrize(("on_p", "on_q"), SIDES)
 def test_the_event_happens_on_the_dataset_alone_whichever_output_is_larger(on_p, on_q):
-    counted = repeating._telling_apart(certifying_of([on_p] * 4, [on_q] * 4))
+    counted = deterministic._telling_apart(certifying_of([on_p] * 4, [on_q] * 4))
     happened = [counted.happened(counted.score(np.full((4, 1), one))) for one in (on_p, on_q)]
     assert [one.tolist() for one in happened] == [[1.0] * 4, [0.0] * 4]
 

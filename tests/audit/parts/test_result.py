@@ -10,11 +10,10 @@ import pytest
 from scipy.stats import norm
 
 from dpaudit.accounting.proved import TabulatedDP
-from dpaudit.auditing import point, search
-from dpaudit.auditing.budget import Spender, split_error_probability, whole_report
-from dpaudit.auditing.evidence import EventEvidence
-from dpaudit.auditing.rerun import quantities_of, statistical_certificate
-from dpaudit.auditing.result import (
+from dpaudit.auditing.outcome import claim_point, search_result
+from dpaudit.auditing.outcome.error_budget import Spender, split_error_probability, whole_report
+from dpaudit.auditing.outcome.evidence import EventEvidence
+from dpaudit.auditing.outcome.result import (
     _estimate_rates_on_grid,
     _format_number_above,
     _format_number_within,
@@ -26,6 +25,7 @@ from dpaudit.auditing.result import (
     privacy_result,
     with_relation,
 )
+from dpaudit.auditing.repeat.certificate_draws import quantities_of, statistical_certificate
 from dpaudit.estimation.event import fresh_errors
 from dpaudit.estimation.model_based import ModelBasedEstimate
 from dpaudit.extension.case import AssumptionOutcome, Proof, SearchCase
@@ -304,11 +304,13 @@ def test_a_point_is_chosen_on_the_score_that_reaches_most(place):
     on_p, on_q = rng.normal(size=(2, 3, 500))
     on_p[place] += 1.0
     currency = currency_of(GaussianDP(0.5))
-    alone = point.choose_claim_delta(on_p[[place]], on_q[[place]], currency, (500, ALPHA))
-    assert point.choose_claim_delta(on_p, on_q, currency, (500, ALPHA)) == alone
+    alone = claim_point.choose_claim_delta(on_p[[place]], on_q[[place]], currency, (500, ALPHA))
+    assert claim_point.choose_claim_delta(on_p, on_q, currency, (500, ALPHA)) == alone
     errors = 3.0 + fresh_errors(500, 500, ALPHA)
     deltas = currency.deltas()
-    reached = point._compute_promised_shares((on_p[place], on_q[place]), deltas, currency, errors)
+    reached = claim_point._compute_promised_shares(
+        (on_p[place], on_q[place]), deltas, currency, errors
+    )
     assert deltas[int(np.argmax(reached))] == alone
     assert reached.max() > 0
 
@@ -320,18 +322,18 @@ def test_evidence_on_epsilon_becomes_evidence_on_the_claim():
     one = GaussianDP(1.0).epsilon(0.01)
     two = GaussianDP(2.0).epsilon(0.01)
     evidence = evidence_of(one, estimate=two, cap=two, model_based=(model,), notes=("old",))
-    found = point.in_currency(evidence, case_of(GaussianDP(3.0), 0.01))
+    found = claim_point.in_currency(evidence, case_of(GaussianDP(3.0), 0.01))
     assert (found.lower, found.estimate, found.cap) == pytest.approx((1.0, 2.0, 2.0))
     assert (found.model_based, found.at_delta) == ((), 0.01)
     assert found.notes[1:] == ("old",)
     assert f"of epsilon is {math.floor(one * 1000) / 1000:g} there." in found.notes[0]
-    none = point.in_currency(evidence_of(one), case_of(GaussianDP(3.0), 0.01))
+    none = claim_point.in_currency(evidence_of(one), case_of(GaussianDP(3.0), 0.01))
     assert (none.estimate, none.cap) == (None, None)
-    assert point.in_currency(evidence, case_of()) is evidence
+    assert claim_point.in_currency(evidence, case_of()) is evidence
     curve = currency_of(ApproximateDP(1.0, 0.0))
     assert curve is None
     renyi = case_of(RenyiDP(2.0, 1.0), 0.01)
-    assert point.in_currency(evidence, renyi).model_based == ()
+    assert claim_point.in_currency(evidence, renyi).model_based == ()
 
 
 def searched(value, bound, *, kind="property", claimed=1.0, proved=None, **changed):
@@ -351,7 +353,7 @@ def searched(value, bound, *, kind="property", claimed=1.0, proved=None, **chang
     )
     attained = Attained(value=value, bound=bound, instance="here", **changed)
     words = Statement(**(vars(WORDS) | {"kind": kind}))
-    return search.search_result(words, case, attained, Settings(seed=2), 7, "again")
+    return search_result.search_result(words, case, attained, Settings(seed=2), 7, "again")
 
 
 def test_a_search_of_a_bound_that_is_one_for_all_shows_the_worst_ratio_times_it():

@@ -9,24 +9,25 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.measures as measures
+import dpaudit.auditing.estimators.estimator_choice as estimator_choice
 import dpaudit.auditing.run as running
-import dpaudit.auditing.sameness as sameness
-from dpaudit.auditing import kept, looks, worst_pair
-from dpaudit.auditing.measures import measure_case
-from dpaudit.auditing.plan import CommandPlan
-from dpaudit.auditing.release import format_release_comparison
+import dpaudit.auditing.sampling.constant_parts as constant_parts
+from dpaudit.auditing.estimators import group_sequential, worst_pair
+from dpaudit.auditing.estimators.estimator_choice import measure_case
+from dpaudit.auditing.outcome.declared_release import format_release_comparison
+from dpaudit.auditing.repeat import store_key as kept
+from dpaudit.auditing.repeat.plan import CommandPlan
 from dpaudit.auditing.run import Audited, _add_search_notes
-from dpaudit.auditing.sameness import of_the_rest
+from dpaudit.auditing.sampling.constant_parts import of_the_rest
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor
 from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, RenyiDP
-from dpaudit.laws.isolated import Isolated
-from dpaudit.laws.layout import LayoutColumn
 from dpaudit.laws.steps import GaussianSteps
+from dpaudit.mechanisms.foreign.isolated import Isolated
+from dpaudit.mechanisms.outputs.layout import LayoutColumn
 from dpaudit.neighbours import Side
 from dpaudit.refutation import Attained, Condition, Evidence, Inequality
 from dpaudit.refutation.attained import certified
@@ -54,11 +55,11 @@ def asked(monkeypatch):
     def note(name):
         return lambda case, drawer, trials, alpha, *rest: found.append((name, trials, alpha, rest))
 
-    monkeypatch.setattr(measures.repeating, "bound_repeating_event", note("repeating"))
-    monkeypatch.setattr(measures.sequential_audit, "until_refuted", note("bets"))
-    monkeypatch.setattr(measures.divergence, "bound_renyi_by_bet", note("divergence"))
-    monkeypatch.setattr(measures.black_box, "bound_epsilon_by_event", note("event"))
-    monkeypatch.setattr(measures.white_box, "exact_loss", note("losses"))
+    monkeypatch.setattr(estimator_choice.deterministic, "bound_repeating_event", note("repeating"))
+    monkeypatch.setattr(estimator_choice.sequential, "until_refuted", note("bets"))
+    monkeypatch.setattr(estimator_choice.divergence, "bound_renyi_by_bet", note("divergence"))
+    monkeypatch.setattr(estimator_choice.event, "bound_epsilon_by_event", note("event"))
+    monkeypatch.setattr(estimator_choice.exact_loss, "exact_loss", note("losses"))
     return found
 
 
@@ -273,19 +274,19 @@ def test_bets_go_on_whatever_their_cap_is():
 def test_a_function_of_its_data_is_said_to_be_one_where_both_sides_never_vary(monkeypatch):
     rows = np.zeros((40, 2)), np.ones((40, 2))
     owners = np.repeat(np.arange(8), 5)
-    found = sameness.CallOutputs(rows, (owners, owners))
-    monkeypatch.setattr(sameness, "_make_answers", lambda *given: found)
+    found = constant_parts.CallOutputs(rows, (owners, owners))
+    monkeypatch.setattr(constant_parts, "_make_answers", lambda *given: found)
     asked = {"causes": []}
-    monkeypatch.setattr(sameness, "_find_outside_causes", lambda *given: asked["causes"])
+    monkeypatch.setattr(constant_parts, "_find_outside_causes", lambda *given: asked["causes"])
     drawer = SimpleNamespace(mechanism=SimpleNamespace(), pair=PAIR, seed=0, sparing=False)
 
     def looked(kept, same):
         monkeypatch.setattr(
-            sameness, "_find_unvarying_columns", lambda *given, by_score: (kept, same)
+            constant_parts, "_find_unvarying_columns", lambda *given, by_score: (kept, same)
         )
-        return sameness.check_sameness(drawer, None, found, by_score=False)
+        return constant_parts.check_sameness(drawer, None, found, by_score=False)
 
-    assert looked([], []) == sameness.Sameness()
+    assert looked([], []) == constant_parts.Sameness()
     (check,) = looked([1], [(0, 0)]).checks
     assert (check.name, check.passed) == ("what is certified varies within a process", False)
     whole = looked([], [(0, 1), (1, 1)])
@@ -302,19 +303,19 @@ def test_a_function_of_its_data_is_said_to_be_one_where_both_sides_never_vary(mo
 def test_parts_that_tell_processes_apart_are_left_out_while_others_vary():
     columns = [LayoutColumn("a", False), LayoutColumn("b", False), LayoutColumn("the rest", True)]
     layout = SimpleNamespace(columns=columns)
-    assert sameness._others_stay(layout, [0])
-    assert not sameness._others_stay(layout, [0, 1])
-    assert [one.path for one in sameness.columns_of(None, 2)] == ["output[0]", "output[1]"]
-    assert [one.path for one in sameness.columns_of(None, 1)] == ["output"]
+    assert constant_parts._others_stay(layout, [0])
+    assert not constant_parts._others_stay(layout, [0, 1])
+    assert [one.path for one in constant_parts.columns_of(None, 2)] == ["output[0]", "output[1]"]
+    assert [one.path for one in constant_parts.columns_of(None, 1)] == ["output"]
     hidden = [LayoutColumn("a", False, everywhere=False), LayoutColumn("b", False)]
-    assert sameness._get_column_paths(hidden, [0, 0, 1]) == ["a part", "b"]
+    assert constant_parts._get_column_paths(hidden, [0, 0, 1]) == ["a part", "b"]
 
 
 def test_answers_of_one_a_process_are_compared_as_those_of_one(monkeypatch):
     owners = SimpleNamespace(processes=np.arange(6))
     drawn = SimpleNamespace(scores=(np.zeros((6, 2, 2)), np.ones((6, 2, 2))), outputs=[owners] * 2)
     for one, expected in ((True, [0] * 6), (False, list(range(6)))):
-        found = sameness._make_answers(SimpleNamespace(one_a_process=one), drawn)
+        found = constant_parts._make_answers(SimpleNamespace(one_a_process=one), drawn)
         assert [owner.tolist() for owner in found.processes] == [expected] * 2
         assert found.rows[1].tolist() == [[1.0] * 4] * 6
 
@@ -328,16 +329,23 @@ def test_answers_are_drawn_where_too_few_were(monkeypatch):
 
     drawn = SimpleNamespace(scores=(np.zeros((6, 1)), np.ones((6, 1))), outputs=())
     monkeypatch.setattr(
-        sameness, "_make_answers", lambda drawer, found: asked.append(found) or ANSWERS
+        constant_parts, "_make_answers", lambda drawer, found: asked.append(found) or ANSWERS
     )
-    monkeypatch.setattr(sameness, "_find_unvarying_columns", lambda *given, by_score: ([], []))
+    monkeypatch.setattr(
+        constant_parts, "_find_unvarying_columns", lambda *given, by_score: ([], [])
+    )
     drawer = SimpleNamespace(mechanism=None, sparing=True, alone=alone)
     for known in (None, drawn):
-        assert sameness.check_sameness(drawer, None, known, by_score=False) == sameness.Sameness()
+        assert (
+            constant_parts.check_sameness(drawer, None, known, by_score=False)
+            == constant_parts.Sameness()
+        )
     assert asked == [(None, 2, 5, "what varies"), drawn, drawn]
 
 
-ANSWERS = sameness.CallOutputs((np.zeros((6, 1)), np.ones((6, 1))), (np.arange(6), np.arange(6)))
+ANSWERS = constant_parts.CallOutputs(
+    (np.zeros((6, 1)), np.ones((6, 1))), (np.arange(6), np.arange(6))
+)
 
 
 class Answering(Isolated):
@@ -351,7 +359,7 @@ class Answering(Isolated):
 
 
 def test_an_answer_of_either_dataset_is_looked_at():
-    found = sameness._one_answer(Answering(), PAIR, 0)
+    found = constant_parts._one_answer(Answering(), PAIR, 0)
     expected = [[[float(PAIR.on(side)[0])] * 2] for side in Side]
     assert [one.tolist() for one in found.rows] == expected
     assert [one.tolist() for one in found.processes] == [[0], [0]]
@@ -407,8 +415,10 @@ def test_a_certificate_has_the_conditions_of_the_claim_and_of_its_evidence():
 
 @pytest.mark.parametrize(("trials", "count"), [(999, 1), (1000, 2), (1001, 2)])
 def test_a_last_look_has_as_many_trials_as_the_one_before_at_least(trials, count, monkeypatch):
-    clock = looks.LookClock(1000.0, 1000, 1e-6, 0.0, now=lambda: 0.0)
-    monkeypatch.setattr(looks.LookClock, "_next", lambda self, *given: looks.Look(trials, 0.8))
+    clock = group_sequential.LookClock(1000.0, 1000, 1e-6, 0.0, now=lambda: 0.0)
+    monkeypatch.setattr(
+        group_sequential.LookClock, "_next", lambda self, *given: group_sequential.Look(trials, 0.8)
+    )
     found = list(clock.looks())
-    assert found[0] == looks.Look(1000, 0.1)
+    assert found[0] == group_sequential.Look(1000, 0.1)
     assert len(found) == count

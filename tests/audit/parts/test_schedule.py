@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpaudit.auditing import schedule as scheduling
-from dpaudit.auditing.looks import Look
-from dpaudit.auditing.schedule import Schedule, require_shares_alike, tell_plan
+from dpaudit.auditing.estimators.group_sequential import Look
+from dpaudit.auditing.sampling import schedule as scheduling
+from dpaudit.auditing.sampling.schedule import Schedule, require_shares_alike, tell_plan
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
 from dpaudit.extension.settings import Settings

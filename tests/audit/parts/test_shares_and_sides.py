@@ -8,33 +8,42 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.distinguishing as distinguishing
-import dpaudit.auditing.drawn_bound as drawn_outputs
-import dpaudit.auditing.event as black_box
-import dpaudit.auditing.exact as exact
-import dpaudit.auditing.looks as looks
-import dpaudit.auditing.outcomes as outcomes
-import dpaudit.auditing.schedule as schedule
-import dpaudit.auditing.witness as witness
-from dpaudit.auditing.betting import Bettor
-from dpaudit.auditing.divergence import Binned, DivergenceOutcome, _compute_largest_bet_bound
-from dpaudit.auditing.drawn_bound import event_evidence
-from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.event import Promising, _at_its_point, certified, choose_promising_event
-from dpaudit.auditing.largest_loss import (
-    Peak,
-    Recomputed,
-    Winner,
-    _make_enclosed_loss,
-    largest_loss,
+import dpaudit.auditing.distinguishers.learned_scores as learned_scores
+import dpaudit.auditing.estimators.event as black_box
+import dpaudit.auditing.estimators.given_outputs as given_outputs
+import dpaudit.auditing.estimators.group_sequential as group_sequential
+import dpaudit.auditing.exact.exact_loss as exact_loss
+import dpaudit.auditing.explain.output_parts as output_parts
+import dpaudit.auditing.explain.witness as witness
+import dpaudit.auditing.sampling.schedule as schedule
+from dpaudit.auditing.estimators.divergence import (
+    Binned,
+    DivergenceOutcome,
+    _compute_largest_bet_bound,
 )
-from dpaudit.auditing.looks import (
+from dpaudit.auditing.estimators.event import (
+    Promising,
+    _at_its_point,
+    certified,
+    choose_promising_event,
+)
+from dpaudit.auditing.estimators.given_outputs import event_evidence
+from dpaudit.auditing.estimators.group_sequential import (
     Look,
     LookClock,
     Slowly,
     compute_epsilon_ceiling,
     format_look_plan,
 )
+from dpaudit.auditing.estimators.sequential import Bettor
+from dpaudit.auditing.exact.largest_loss import (
+    Peak,
+    Recomputed,
+    Winner,
+    _make_enclosed_loss,
+    largest_loss,
+)
+from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.bet_choice import BetChoice
 from dpaudit.estimation.counted import Tally, ThresholdEvent
@@ -62,10 +71,10 @@ def parts_of(monkeypatch):
         event, scores = ThresholdEvent(True, 0.5, 0.0), (on_p[0], on_q[0])
         return Promising(0, event, 0.0, scores, promised=(0.0,) * len(on_p))
 
-    monkeypatch.setattr(drawn_outputs, "choose_promising_event", chosen)
+    monkeypatch.setattr(given_outputs, "choose_promising_event", chosen)
     monkeypatch.setattr(Promising, "rounded", lambda self, scores: scores)
     monkeypatch.setattr(
-        drawn_outputs, "certified", lambda *given: asked.update(certifying=given[:2])
+        given_outputs, "certified", lambda *given: asked.update(certifying=given[:2])
     )
     return asked
 
@@ -158,8 +167,8 @@ def test_a_point_is_chosen_on_a_quarter_as_many_outputs_as_certify(monkeypatch):
     [(True, False, 1, True), (False, False, 1, False), (True, True, 1, False), (True, False, 2, 0)],
 )
 def test_no_output_is_spared_of_run_times(monkeypatch, layout, timed, unit, sparing):
-    monkeypatch.setattr("dpaudit.auditing.draws.find_clock_columns", lambda _: timed)
-    monkeypatch.setattr("dpaudit.auditing.draws.unit_size", lambda *_, **__: 8)
+    monkeypatch.setattr("dpaudit.auditing.sampling.sampler.find_clock_columns", lambda _: timed)
+    monkeypatch.setattr("dpaudit.auditing.sampling.sampler.unit_size", lambda *_, **__: 8)
     mechanism = SimpleNamespace(layout=object() if layout else None)
     drawer = Drawer(mechanism, None, None, 1, 4)
     assert drawer.for_look(1000, 5, unit).sparing is bool(sparing)
@@ -184,7 +193,7 @@ def test_weights_of_a_direction_are_bounded_on_the_pair_seen_from_it(monkeypatch
 def test_a_time_has_to_be_enough_for_the_last_look_s_share():
     clock = LookClock(30.0, 1000, 0.1, 0.0, lambda: 0.0, Slowly(1, 0.0))
     trials = clock.first.trials
-    assert 0 < trials < looks.FEW
+    assert 0 < trials < group_sequential.FEW
     most, whole = (compute_epsilon_ceiling(trials, share * 0.05, 0.0) for share in (0.8, 1.0))
     clock.require(0.05, (most * 0.999, 0.0))
     with pytest.raises(InvalidArgument, match="time"):
@@ -227,7 +236,7 @@ def test_a_loss_between_no_two_ends_certifies_nothing_above_the_claim():
 
 @pytest.mark.parametrize(("lower", "told"), [(2.0, "a reservation"), (1.0, "")])
 def test_a_reservation_is_told_of_what_is_above_the_claim(monkeypatch, lower, told):
-    import dpaudit.auditing.largest_loss as module
+    import dpaudit.auditing.exact.largest_loss as module
 
     losses = np.array([0.1, -0.2])
     peak = Winner(Peak(2.0, np.zeros(1), 5), None, "the dataset")
@@ -246,14 +255,14 @@ def test_a_reservation_is_told_of_what_is_above_the_claim(monkeypatch, lower, to
 def test_the_first_tilt_of_the_neighbour_is_by_its_own_losses(monkeypatch):
     """A loss of second moment m is that of s with ``s + s^2 / 4 = m``, whatever its sign is."""
     asked = []
-    monkeypatch.setattr(exact, "draw_aimed_direction", lambda *_: None)
-    monkeypatch.setattr(exact, "best_tilt", lambda mu, _: asked.append(mu) or 1.0)
-    monkeypatch.setattr(exact, "_compute_refined_tilt", lambda *_: 1.0)
-    monkeypatch.setattr(exact, "_has_enough_large_losses", lambda *_: True)
+    monkeypatch.setattr(exact_loss, "draw_aimed_direction", lambda *_: None)
+    monkeypatch.setattr(exact_loss, "best_tilt", lambda mu, _: asked.append(mu) or 1.0)
+    monkeypatch.setattr(exact_loss, "_compute_refined_tilt", lambda *_: 1.0)
+    monkeypatch.setattr(exact_loss, "_has_enough_large_losses", lambda *_: True)
     drawer = SimpleNamespace(tilted=lambda *_, **__: SimpleNamespace(tilt=1.0))
     plain = {Side.DATASET: np.array([1.0, 3.0]), Side.NEIGHBOUR: np.array([-6.0, -2.0])}
     for side, moment in ((Side.DATASET, 5.0), (Side.NEIGHBOUR, 20.0)):
-        exact._draw_loss_direction(drawer, plain, side, -5.0, 10, 10)
+        exact_loss._draw_loss_direction(drawer, plain, side, -5.0, 10, 10)
         s = asked[-1] ** 2
         assert s + s * s / 4 == pytest.approx(moment)
 
@@ -319,7 +328,7 @@ def test_a_witness_is_counted_on_runs_that_chose_nothing(monkeypatch):
 
     mechanism = SimpleNamespace(layout=SimpleNamespace(columns=[SimpleNamespace(path="output")]))
     drawer = SimpleNamespace(mechanism=mechanism, transcripts=transcripts)
-    monkeypatch.setattr(witness.outcomes, "is_observed", lambda _: True)
+    monkeypatch.setattr(witness.output_parts, "is_observed", lambda _: True)
     monkeypatch.setattr(witness.Features, "of", lambda *_: lambda one: one)
     monkeypatch.setattr(
         witness,
@@ -349,12 +358,12 @@ def test_share_0_alone_has_drawn_what_decides(share):
 def test_a_layout_is_of_the_outputs_of_every_candidate(monkeypatch):
     asked = []
     mechanism = SimpleNamespace(laid_out=lambda datasets, count, rngs: asked.append(datasets))
-    monkeypatch.setattr(outcomes, "_set_case_layout", lambda case, *_: case)
-    monkeypatch.setattr(outcomes, "set_mechanism_layout", lambda *_: None)
+    monkeypatch.setattr(output_parts, "_set_case_layout", lambda case, *_: case)
+    monkeypatch.setattr(output_parts, "set_mechanism_layout", lambda *_: None)
     pairs = [Pair(np.array([n]), np.array([-n]), REPLACE_RECORD) for n in (1.0, 2.0)]
     candidates = tuple(SimpleNamespace(pair=one) for one in pairs)
     case = SimpleNamespace(candidates=candidates, mechanism=mechanism, pair=pairs[0])
-    outcomes.with_layout_of(case, 1, 4)
+    output_parts.with_layout_of(case, 1, 4)
     assert [float(one[0]) for one in asked[0]] == [1.0, -1.0, 2.0, -2.0]
 
 
@@ -365,16 +374,16 @@ def test_outputs_of_both_datasets_are_few_values_or_are_not(values, few):
         return (varied if side is Side.NEIGHBOUR else np.zeros(trials))[:, None]
 
     drawer = SimpleNamespace(sparing=False, unit=2, transcripts=transcripts)
-    assert distinguishing._few_values(drawer, "") is few
-    assert not distinguishing._few_values(SimpleNamespace(sparing=True), "")
+    assert learned_scores._few_values(drawer, "") is few
+    assert not learned_scores._few_values(SimpleNamespace(sparing=True), "")
 
 
 @pytest.mark.parametrize(("shape", "looked"), [((3, 501), False), ((600, 2), True), ((3, 500), 1)])
 def test_no_single_entry_of_wide_outputs_is_looked_at(monkeypatch, shape, looked):
     asked = []
     for name in ("some_stand_out", "are_far_apart"):
-        monkeypatch.setattr(distinguishing, name, lambda *_: asked.append(1))
-    found = distinguishing.with_further(["one"], None, np.zeros(shape), np.zeros(shape))
+        monkeypatch.setattr(learned_scores, name, lambda *_: asked.append(1))
+    found = learned_scores.with_further(["one"], None, np.zeros(shape), np.zeros(shape))
     names = [getattr(one, "name", one) for one in found]
     assert names == ["one", "one part", "portfolio", *(["histogram"] if looked else [])]
     assert bool(asked) is bool(looked)

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing import watch as watching
-from dpaudit.auditing.distinguishing import ONE_PART
-from dpaudit.auditing.watch import Watch, read_numbered_lines
+from dpaudit.auditing.distinguishers.learned_scores import ONE_PART
+from dpaudit.auditing.samples import stream
+from dpaudit.auditing.samples.stream import Watch, read_numbered_lines
 from dpaudit.errors import DataError
 from dpaudit.estimation.sequential.game import PILOT, BettingTarget
 from dpaudit.neighbours import Side
@@ -30,7 +30,7 @@ BOTH = Side.DATASET, Side.NEIGHBOUR
     ],
 )
 def test_a_line_is_a_side_and_numbers(line, side, numbers):
-    assert watching._NumberLines().output(3, line) == (BOTH[side], numbers)
+    assert stream._NumberLines().output(3, line) == (BOTH[side], numbers)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_line_is_a_side_and_numbers(line, side, numbers):
     ],
 )
 def test_what_is_no_side_or_no_double_is_refused_with_its_line(line, said):
-    lines = watching._NumberLines()
+    lines = stream._NumberLines()
     lines.output(1, "side,value")  # a header
     with pytest.raises(DataError, match=f"^line 12: .*{said}"):
         lines.output(12, line)
@@ -66,11 +66,11 @@ def test_what_is_no_side_or_no_double_is_refused_with_its_line(line, said):
     ],
 )
 def test_a_header_has_no_side_and_no_number(fields, is_header):
-    assert watching._is_header(fields) is is_header
+    assert stream._is_header(fields) is is_header
 
 
 def test_a_header_comes_first_and_all_lines_have_as_many_numbers():
-    lines = watching._NumberLines()
+    lines = stream._NumberLines()
     assert lines.output(1, "side, one, two") is None
     assert lines.output(2, "0,1,2") == (Side.DATASET, [1.0, 2.0])
     assert lines.size == 2
@@ -94,7 +94,7 @@ def test_a_header_comes_first_and_all_lines_have_as_many_numbers():
     ],
 )
 def test_an_object_has_a_side_and_any_output(line, found):
-    assert watching._Json().output(1, line) == found
+    assert stream._Json().output(1, line) == found
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_an_object_has_a_side_and_any_output(line, found):
 )
 def test_other_objects_are_refused(line, said):
     with pytest.raises(DataError, match=f"^line 7: .*{said}"):
-        watching._Json().output(7, line)
+        stream._Json().output(7, line)
 
 
 def test_an_output_is_as_large_as_its_longest_line():
-    lines = watching._Json()
+    lines = stream._Json()
     for length, size in ((40, 5), (80, 10), (16, 10)):
         text = '{"0": "' + "x" * (length - 9) + '"}'
         assert len(text) == length
@@ -139,7 +139,7 @@ def test_lines_are_numbered_as_they_are_completed(chunks, lines):
 
 
 def test_a_line_without_an_end_is_refused(monkeypatch):
-    monkeypatch.setattr(watching, "_LONGEST_LINE", 8)
+    monkeypatch.setattr(stream, "_LONGEST_LINE", 8)
     assert list(read_numbered_lines([b"a\n12345678"])) == [[(1, "a")], [(2, "12345678")]]
     with pytest.raises(DataError, match=r"^line 2: "):
         list(read_numbered_lines([b"a\n", b"12345", b"6789"]))
@@ -181,8 +181,8 @@ def test_outputs_are_bet_on_with_those_of_the_other_side_in_their_order():
 
 
 def test_what_waits_too_long_is_left_out_and_counted(monkeypatch):
-    monkeypatch.setattr(watching, "PILOT", 2)
-    monkeypatch.setattr(watching, "_MOST_WAITING", 12)
+    monkeypatch.setattr(stream, "PILOT", 2)
+    monkeypatch.setattr(stream, "_MOST_WAITING", 12)
     found = watch_of()
     found.take((n, f"0,{n},0") for n in range(1, 10))
     assert (found.waiting, found.left_out) == (6, 3)  # of two numbers: 12 of them
@@ -199,7 +199,7 @@ def test_of_objects_nothing_is_bet_on_before_a_layout_is_made(monkeypatch):
         laid.append([len(one) for one in sides])
         return SimpleNamespace(rows=lambda outputs, count: np.full((count, 1), float(len(outputs))))
 
-    monkeypatch.setattr(watching, "layout_of", layout_of)
+    monkeypatch.setattr(stream, "layout_of", layout_of)
     found = watch_of()
     assert found.least == 1
     first = [f'{{"{n % 2}": {{"a": {n}}}}}' for n in range(63)]
@@ -235,7 +235,7 @@ def test_each_time_attacks_learn_with_randomness_of_its_own(monkeypatch):
         drawn.append(rng.random())
         return []
 
-    monkeypatch.setattr(watching, "fit_scores_in_order", fitted)
+    monkeypatch.setattr(stream, "fit_scores_in_order", fitted)
     for seed in (0, 0, 1):
         found = Watch(BettingTarget(1.0, 0.0, 0.05), seed=seed)
         for _ in range(2):

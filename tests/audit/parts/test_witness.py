@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.auditing.witness as witness
-from dpaudit.auditing.witness import ATTEMPTS, _Together, _WitnessCount
-from dpaudit.auditing.wording import FeatureEvent
+import dpaudit.auditing.explain.witness as witness
+from dpaudit.auditing.explain.event_words import FeatureEvent
+from dpaudit.auditing.explain.witness import ATTEMPTS, _Together, _WitnessCount
 from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
-from dpaudit.laws.features import OnePart
-from dpaudit.laws.layout import LayoutColumn, Parted
+from dpaudit.mechanisms.outputs.features import OnePart
+from dpaudit.mechanisms.outputs.layout import LayoutColumn, Parted
 
 from .common import ALPHA, case_of
 

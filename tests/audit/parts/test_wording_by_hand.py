@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.auditing.wording import FeatureEvent, Words, first_said, plainness_of
+from dpaudit.auditing.explain.event_words import FeatureEvent, Words, first_said, plainness_of
 from dpaudit.estimation.counted import ThresholdEvent
-from dpaudit.laws.features import OnePart
-from dpaudit.laws.layout import INFINITE, LayoutColumn
-from dpaudit.laws.leaves import ABSENT
+from dpaudit.mechanisms.outputs.features import OnePart
+from dpaudit.mechanisms.outputs.layout import INFINITE, LayoutColumn
+from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.records import set_records_shown
+from dpaudit.redaction import set_records_shown
 
 
 class Telling:

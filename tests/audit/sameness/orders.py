@@ -70,7 +70,7 @@ class Commands:
 
     def canary(self):
         """Score canaries by what the mechanism returns, called as `dpaudit.audit` calls it."""
-        from dpaudit.laws.calling import Calls, form_of
+        from dpaudit.mechanisms.foreign.calling import Calls, form_of
 
         given, rng = _loaded(self.given), default_rng(self.seed)
         calls, coins = Calls(given, form_of(given, None)), rng.integers(2, size=CANARIES)

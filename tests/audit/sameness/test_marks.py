@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.laws.isolated import Isolation, isolate_reference
-from dpaudit.laws.marks import marks_of_processes
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
+from dpaudit.mechanisms.outputs.process_marks import marks_of_processes
 
 PAIR = [1.0, 2.0, 3.0], [1.0, 2.0, 2.0]
 

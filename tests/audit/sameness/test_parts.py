@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpaudit.auditing.sameness import (
+from dpaudit.auditing.sampling.constant_parts import (
     CallOutputs,
     _find_unvarying_columns,
     _is_read,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpaudit.auditing import exact as white_box
-from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.exact import exact_loss
+from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.execution import Executor, one_thread
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.kinds import ApproximateDP
@@ -108,4 +108,4 @@ def evidence(mechanism, pair, delta, trials, *, claimed=1.0, seed=0):
     )
     with one_thread():  # as in an audit; otherwise every block looks for it anew
         drawer = Drawer.probing(mechanism, pair, Executor(), seed)
-        return white_box.exact_loss(case, drawer, trials, 0.05)
+        return exact_loss.exact_loss(case, drawer, trials, 0.05)

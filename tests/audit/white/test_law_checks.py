@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpaudit.auditing import exact as white_box
-from dpaudit.auditing.stated_bounds import require_bound
+from dpaudit.auditing.exact import exact_loss
+from dpaudit.auditing.exact.stated_bounds import require_bound
 from dpaudit.errors import MechanismError
 from dpaudit.guarantees.gaussian import log_delta
 from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps
@@ -66,13 +66,13 @@ def test_a_tiny_delta_gets_a_tilt_that_reaches_it(steps, trials, least, exact):
 
 def spent_by(monkeypatch, name):
     """Return what each call of a bound is given, as it is called."""
-    given, genuine = [], getattr(white_box, name)
+    given, genuine = [], getattr(exact_loss, name)
 
     def noted(directions, at, alpha):
         given.append((directions, alpha))
         return genuine(directions, at, alpha)
 
-    monkeypatch.setattr(white_box, name, noted)
+    monkeypatch.setattr(exact_loss, name, noted)
     return given
 
 

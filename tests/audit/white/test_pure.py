@@ -11,8 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpaudit.auditing import largest_loss as pure
-from dpaudit.auditing.largest_loss import search_largest_loss
+from dpaudit.auditing.exact import largest_loss
+from dpaudit.auditing.exact.largest_loss import search_largest_loss
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.laws.enclosed import compute_exact_squared_distance
@@ -141,8 +141,8 @@ def test_rounding_above_a_sharp_claim_is_taken_back():
     """The search may round the supremum up; the digits decide."""
     mechanism, pair = norm_steps(1, 1.0), unit_pair(2)
     output = np.array([[-3.0, 0.0]])
-    winner = pure.Winner(pure.Peak(1 + 1e-12, output, 1), pair, "the dataset")
-    found = pure.certified_loss(mechanism, winner, 1.0)
+    winner = largest_loss.Winner(largest_loss.Peak(1 + 1e-12, output, 1), pair, "the dataset")
+    found = largest_loss.certified_loss(mechanism, winner, 1.0)
     assert 1 - 1e-15 < found.lower <= 1.0
     assert all(check.passed for check in found.checks)
 
@@ -168,8 +168,10 @@ def square_of_a_sum(x, y, digits):
 
 def certified(said, claimed=1.0, loss=2.0):
     mechanism = Cancels(norm_steps(1, 1.0), said)
-    winner = pure.Winner(pure.Peak(loss, np.zeros((1, 2)), 1), unit_pair(2), "the dataset")
-    return pure.certified_loss(mechanism, winner, claimed)
+    winner = largest_loss.Winner(
+        largest_loss.Peak(loss, np.zeros((1, 2)), 1), unit_pair(2), "the dataset"
+    )
+    return largest_loss.certified_loss(mechanism, winner, claimed)
 
 
 def test_digits_that_cancel_are_outdone_by_more_of_them():
@@ -202,7 +204,7 @@ def test_decimals_are_digits_too():
 
 
 def test_digits_that_take_longer_than_a_minute_refute_nothing(monkeypatch):
-    monkeypatch.setattr(pure, "SECONDS", -1.0)
+    monkeypatch.setattr(largest_loss, "SECONDS", -1.0)
     found = certified(lambda digits: 2.0)
     assert found.lower == 1.0
 
@@ -243,16 +245,20 @@ class Says(NoDigits):
     ],
 )
 def test_only_a_lower_end_above_the_claim_refutes(said, lower, checked):
-    winner = pure.Winner(pure.Peak(1.5, np.zeros((1, 2)), 1), unit_pair(2), "the dataset")
-    found = pure.certified_loss(Says(norm_steps(1, 1.0), said), winner, 1.0)
+    winner = largest_loss.Winner(
+        largest_loss.Peak(1.5, np.zeros((1, 2)), 1), unit_pair(2), "the dataset"
+    )
+    found = largest_loss.certified_loss(Says(norm_steps(1, 1.0), said), winner, 1.0)
     assert found.lower == lower
     assert [check.passed for check in found.checks] == checked
     assert any("could not be enclosed" in note for note in found.notes) is (checked == [])
 
 
 def test_a_loss_below_the_claim_is_a_proved_lower_end_too():
-    winner = pure.Winner(pure.Peak(0.5, np.zeros((1, 2)), 1), unit_pair(2), "the dataset")
-    found = pure.certified_loss(Says(norm_steps(1, 1.0), (0.4, 0.6)), winner, 1.0)
+    winner = largest_loss.Winner(
+        largest_loss.Peak(0.5, np.zeros((1, 2)), 1), unit_pair(2), "the dataset"
+    )
+    found = largest_loss.certified_loss(Says(norm_steps(1, 1.0), (0.4, 0.6)), winner, 1.0)
     assert found.lower == 0.4
 
 
@@ -366,7 +372,7 @@ def test_an_ascent_from_nowhere_is_refused():
 
 def test_the_largest_loss_is_looked_for_on_both_sides():
     pair = unit_pair(2)
-    (one, _), (other, _) = pure._get_pair_directions(pair)
+    (one, _), (other, _) = largest_loss._get_pair_directions(pair)
     assert one is pair
     assert np.array_equal(other.dataset, pair.neighbour)
     assert np.array_equal(other.neighbour, pair.dataset)
@@ -375,5 +381,5 @@ def test_the_largest_loss_is_looked_for_on_both_sides():
 @pytest.mark.parametrize("turned", [False, True])
 def test_of_two_losses_in_many_digits_the_smaller_is_certified(turned):
     found = (2.0, 2.0 + 1e-12)
-    certified = pure._in_digits(2.5, found[::-1] if turned else found, 1.0)
+    certified = largest_loss._in_digits(2.5, found[::-1] if turned else found, 1.0)
     assert certified.lower == np.nextafter(2.0, 0.0)

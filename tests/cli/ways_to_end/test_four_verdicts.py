@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dpaudit
-import dpaudit.auditing.looks as looks
-from dpaudit.laws.isolated import Isolation
+import dpaudit.auditing.estimators.group_sequential as group_sequential
+from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.report.schema import Report, json_schema
 from dpaudit.scan.accountants.document import AccountantScan
 from dpaudit.scan.finding import ScanResult
@@ -158,7 +158,7 @@ def by_pytest(place, ending):
     where = "Isolation()" if ending.alone else "Isolation(in_process=True)"
     module, name = target(ending).split(":")
     (place.folder / "test_own.py").write_text(
-        f"import pytest\nfrom dpaudit.laws.isolated import Isolation\n"
+        f"import pytest\nfrom dpaudit.mechanisms.foreign.isolated import Isolation\n"
         f"from {module} import {name}\n\n@pytest.mark.dp(epsilon=1)\ndef test_it(dp_audit):\n"
         f"    dp_audit({name}, {X}, {Y}, {given}, isolation={where})\n"
     )
@@ -201,7 +201,7 @@ def cells():
 def test_an_audit_ends_with_one_of_four_verdicts(place, door, name):
     ending = ENDINGS[name]
     if ending.time is not None:
-        place.monkeypatch.setattr(looks, "_OVER", -1.0)  # what a busy machine would take
+        place.monkeypatch.setattr(group_sequential, "_OVER", -1.0)  # what a busy machine would take
     reached = DOORS[door](place, ending)
     assert (reached.verdict, reached.status) == (ending.verdict, STATUSES[ending.verdict])
     assert door == "pytest" or ending.says in reached.words

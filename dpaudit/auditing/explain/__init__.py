@@ -1,0 +1,1 @@
+"""Explanations: which event shows a refutation, of which parts, from which line."""

@@ -1,0 +1,1 @@
+"""Readers of files that somebody else wrote: arrays, columns, records, scores, counts."""

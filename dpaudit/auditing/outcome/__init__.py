@@ -1,0 +1,1 @@
+"""The outcome of an audit: claim, evidence, declared release, result."""

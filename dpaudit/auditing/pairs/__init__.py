@@ -1,0 +1,1 @@
+"""Pairs of neighbours that a search finds, makes again, or shrinks."""

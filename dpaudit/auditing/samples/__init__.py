@@ -1,0 +1,1 @@
+"""Samples that somebody else drew: outputs, scores, counts, canaries, a stream."""

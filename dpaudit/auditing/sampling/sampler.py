@@ -1,0 +1,469 @@
+"""What an audit draws of a mechanism, unit by unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import dpaudit.mechanisms.outputs.unit_draws as unit_draws
+from dpaudit._typing import Array
+from dpaudit.auditing.exact.stated_bounds import require_bound, require_payoffs
+from dpaudit.auditing.sampling.first_outputs import FirstOutputs
+from dpaudit.auditing.sampling.probe import (
+    NOTHING_SEEN,
+    ProbeResult,
+    get_probe_result,
+    make_probe_of_first_outputs,
+    seconds_per_trial,
+)
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.estimation.counted import ScoreEvent, Tally
+from dpaudit.estimation.exact_loss import TiltedLosses
+from dpaudit.estimation.independence import COMPARED, Outputs
+from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
+from dpaudit.execution.ledger import get_current_ledger
+from dpaudit.execution.units import Stage
+from dpaudit.mechanisms.foreign.code_identity import outside_of
+from dpaudit.mechanisms.foreign.isolated import Isolated, add_mechanism_name, is_ours
+from dpaudit.mechanisms.mechanism import (
+    Aimable,
+    HasLaw,
+    Mechanism,
+    TailDraws,
+    name_of,
+)
+from dpaudit.mechanisms.outputs.layout import find_clock_columns
+from dpaudit.neighbours import Pair, Side
+
+# Fresh processes that certifying transcripts of other people's mechanisms come from.
+_PROCESSES, _FEWEST = 8, 2
+_FEWEST_CALLS, _LEAST_UNIT = 8, 8  # on either dataset, so that calls can be compared
+_REPLAYED = 16  # seconds that a unit of replayed code may take, by its first transcripts
+_QUICK = 0.5  # seconds: a start that does not count
+_COMPARED, _CHEAP = 64, 0.02  # calls that share what is bet on, if one takes so many seconds
+_SHARED = 1024  # transcripts that are bet on and may come from one process
+
+
+@dataclass(frozen=True)
+class Certifying:
+    """What certifies, or some of it: a score of each, of the dataset and of its neighbour.
+
+    ``outputs`` has another number of each, and which call and process it came from. What is bet on
+    has the transcripts themselves as ``scores``.
+    """
+
+    scores: tuple[Array, Array]
+    outputs: tuple[Outputs, Outputs]
+
+
+class ProcessGrid(NamedTuple):
+    """Of how many processes, and of how many calls of each."""
+
+    processes: int
+    calls: int
+
+
+class _Wanted(NamedTuple):
+    """Which units are wanted, by their numbers, where each process has so many a side."""
+
+    each: int
+    grid: ProcessGrid
+
+    def __call__(self, number: int) -> bool:
+        """Return whether one is."""
+        process, call = divmod(number, self.each)
+        return process < self.grid.processes and call < self.grid.calls
+
+
+@dataclass(frozen=True)
+class Drawer:
+    """Draws transcripts of a mechanism on a pair, unit by unit.
+
+    Parameters
+    ----------
+    mechanism, pair
+        What is drawn from.
+    executor
+        Who computes.
+    seed
+        The audit's seed; every purpose gets a stream of its own.
+    unit
+        Trials per unit.
+    chosen_by_pace
+        Whether the unit is smaller than it would be because the mechanism is slow.
+    fine
+        Whether what is bet on is drawn in many calls: where they are quick and compared.
+    seen
+        What the first transcripts showed of the mechanism.
+    sparing
+        Whether outputs are slow, and a time is the budget: none is drawn that is not needed.
+    """
+
+    mechanism: Any
+    pair: Pair[Any]
+    executor: Executor
+    seed: int
+    unit: int
+    chosen_by_pace: bool = False
+    fine: bool = False
+    seen: ProbeResult = NOTHING_SEEN
+    sparing: bool = False
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a call returns what the call before did, whatever generator it is given."""
+        return self.seen.repeats
+
+    @property
+    def own(self) -> bool:
+        """Whether a call returns something else than the call before, with the same generator."""
+        return self.seen.own
+
+    @property
+    def pace(self) -> float:
+        """Seconds that a trial takes, about."""
+        return self.seen.pace
+
+    @property
+    def call(self) -> float:
+        """Seconds that a call takes, about."""
+        return self.seen.call
+
+    @property
+    def size(self) -> int:
+        """Bytes of a transcript."""
+        return self.seen.size
+
+    @property
+    def timed(self) -> bool:
+        """Whether the time that a call takes is an outcome: then each is one call, in turn."""
+        return bool(find_clock_columns(getattr(self.mechanism, "layout", None)))
+
+    @property
+    def start(self) -> float:
+        """Seconds that a process takes to import and make the mechanism."""
+        return self.seen.start
+
+    @classmethod
+    def probing(
+        cls,
+        mechanism: Mechanism[Any],
+        pair: Pair[Any],
+        executor: Executor,
+        seed: int,
+        *,
+        trials: int = 0,
+        unit: int | None = None,
+        first: FirstOutputs | None = None,
+    ) -> Drawer:
+        """Return a drawer whose units fit in memory; a few transcripts are drawn to find out.
+
+        Parameters
+        ----------
+        mechanism, pair, executor, seed
+            Of the drawer.
+        trials
+            Of the longest stage; 0 if that is not known beforehand.
+        unit
+            Trials per unit, if somebody has chosen them.
+        first
+            What the first outputs showed, if they were seen.
+
+        Raises
+        ------
+        MechanismError
+            The mechanism breaks its contract on either dataset.
+        """
+        if find_clock_columns(getattr(mechanism, "layout", None)) or getattr(
+            mechanism, "one_a_process", False
+        ):
+            unit = 1
+        if first is not None and first.is_slow:
+            seen = make_probe_of_first_outputs(mechanism, first)
+            return cls(mechanism, pair, executor, seed, unit or 1, unit is None, False, seen)
+        seen = ProbeResult(*get_probe_result(mechanism, pair, seed, trials, unit))
+        if seen.repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
+            raise not_its_rng(mechanism)
+        theirs = not is_ours(mechanism)
+        replayed = getattr(mechanism, "is_replayed", False)  # in large units, as each has a price
+        several = theirs and trials > 0 and not replayed
+        paced = seen._replace(pace=seen.pace / _REPLAYED) if replayed else seen
+        calls = {"several": several, "coarse": _is_asked(mechanism)}
+        usual = unit_size(trials, seen.size, **calls)
+        if theirs and unit is None and paced.is_slow(trials, **calls):
+            unit = unit_size(trials, seen.size, paced.pace, **calls)
+        # A unit that is given stands for what it was when it was chosen.
+        fine = theirs and (seen.call < _CHEAP if unit is None else unit == usual)
+        if theirs and not trials and not fine and unit is None:
+            unit = max(1, usual // 2)
+        unit = usual if unit is None else unit
+        if several and unit > max(_LEAST_UNIT, trials // _FEWEST_CALLS):
+            most = max(_LEAST_UNIT, trials // _FEWEST_CALLS)
+            expected = f"at most {most} of {trials} trials: calls are compared with one another"
+            raise InvalidArgument("unit", unit, expected)
+        by_pace = unit != usual or (theirs and not trials and not fine)
+        return cls(mechanism, pair, executor, seed, unit, by_pace, fine, seen)
+
+    def seen_pace(self) -> float:
+        """Return the seconds that an output takes, less what a call does, at least a little."""
+        if self.unit == 1 and self.chosen_by_pace:
+            return max(1e-8, self.seen.pace)
+        given = self.mechanism, self.pair.dataset, self.seed
+        found = partial(seconds_per_trial, *given)
+        return get_current_ledger().fact("pace", lambda: max(1e-8, found()), given, measures=True)
+
+    def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
+        """Return a drawer for so many trials, in units of at most so many."""
+        several, coarse = not is_ours(self.mechanism), _is_asked(self.mechanism)
+        unit = unit_size(trials, self.size, several=several, coarse=coarse)
+        unit = unit if most is None else min(unit, most)
+        unit = 1 if self.timed or self.one_a_process else unit
+        sparing = unit == 1 and not self.timed and _has_layout(self.mechanism)
+        return replace(self, seed=seed, unit=unit, chosen_by_pace=False, sparing=sparing)
+
+    def aimed(self, side: Side, epsilon: float) -> TailDraws | None:
+        """Return draws for losses beyond epsilon in one direction; None where there are none."""
+        if not isinstance(self.mechanism, Aimable):
+            return None
+        draws = TailDraws(self.mechanism, self.pair.seen_from(side), epsilon)
+        return draws if math.isfinite(draws.log_payoff_bound(epsilon)) else None
+
+    def tilted(
+        self,
+        side: Side,
+        tilt: float | TailDraws,
+        trials: int,
+        purpose: str,
+        *,
+        certifies: bool = False,
+    ) -> TiltedLosses:
+        """Return the losses of ``trials`` tilted or aimed trials in one direction of the pair."""
+        pair = self.pair.seen_from(side)
+        task = partial(unit_draws.draw_tilted_unit, self.mechanism, pair, tilt)
+        parts = self._map(task, trials, purpose, side, certifies=certifies)
+        loss, log_mgf = (np.concatenate(part) for part in zip(*parts, strict=True))
+        if isinstance(tilt, TailDraws):
+            aimed = TiltedLosses(loss, log_mgf, 0.0, math.inf, tilt)
+            require_payoffs(self.mechanism, aimed, tilt.epsilon)
+            return aimed
+        bound = float(self.mechanism.log_mgf_bounds(pair, tilt)[1])
+        require_bound(self.mechanism, log_mgf, bound)
+        return TiltedLosses(loss, log_mgf, tilt, bound)
+
+    def losses(self, side: Side, trials: int, purpose: str) -> Array:
+        """Return ``log p/q`` of untilted transcripts of the dataset, or of the neighbour."""
+        task = partial(unit_draws.loss_unit, self.mechanism, self.pair, side)
+        return np.concatenate(list(self._map(task, trials, purpose, side)))
+
+    def residuals(self, side: Side, trials: int, purpose: str) -> Array:
+        """Return the probability-integral transforms of untilted transcripts."""
+        dataset = self.pair.on(side)
+        task = partial(unit_draws.residual_unit, self.mechanism, dataset)
+        return np.concatenate(list(self._map(task, trials, purpose, side)))
+
+    def both_losses(
+        self, side: Side, tilt: float | TailDraws, trials: int, purpose: str
+    ) -> tuple[Array, Array]:
+        """Return tilted losses as summed while sampling, and as computed from the transcripts."""
+        pair = self.pair.seen_from(side)
+        task = partial(unit_draws.consistency_unit, self.mechanism, pair, tilt)
+        parts = self._map(task, trials, purpose, side)
+        first, second = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return first, second
+
+    def transcripts(self, side: Side, trials: int, purpose: str) -> Array:
+        """Return untilted transcripts themselves, shape ``(trials, ...)``."""
+        dataset = self.pair.on(side)
+        task = partial(unit_draws.transcript_unit, self.mechanism, dataset)
+        return np.concatenate(list(self._map(task, trials, purpose, side)))
+
+    def paired(self, trials: int, purpose: str) -> Certifying:
+        """Return transcripts of both datasets in place of scores, drawn in turn.
+
+        A mechanism of other people's is drawn in fresh processes where these start quickly, and in
+        many calls where these are quick.
+        """
+        fine = (
+            replace(self, unit=max(1, min(self.unit, trials // _COMPARED))) if self.fine else self
+        )
+        units = [fine._planned(trials, purpose, side) for side in Side]
+        task = partial(unit_draws.side_transcript_unit, self.mechanism, self.pair)
+        worth = int((2 * self.pace * trials + _QUICK / 5) / max(self.start, 1e-3))
+        processes = min(self._processes(len(units[0])), worth, -(-trials // _SHARED))
+        hands = _in_turn(units[0], units[1], max(1, processes))
+        if processes:
+            found = self._dealt(task, hands, Stage(purpose))
+        else:
+            found = self._results(task, hands[0], Stage(purpose))
+        number = unit_draws.make_output_projection(self.mechanism)
+        return _merge_unit_results(hands, [(one, number(one)) for one in found])
+
+    def scores(self, scores: Sequence[Any], side: Side, trials: int, purpose: str) -> Array:
+        """Return every score of fresh transcripts, shape ``(len(scores), trials)``."""
+        dataset = self.pair.on(side)
+        task = partial(unit_draws.score_unit, self.mechanism, dataset, tuple(scores))
+        return np.concatenate(list(self._map(task, trials, purpose, side)), axis=1)
+
+    def certifying(
+        self, counted: ScoreEvent, trials: int, purpose: str, *, certifies: bool = False
+    ) -> tuple[Tally, Certifying]:
+        """Return how often an event happens on fresh transcripts of both datasets, and some scores.
+
+        Of many transcripts some of every call are kept, to be compared. The two sides are drawn in
+        turn. A mechanism of other people's is drawn in fresh processes, each with an instance of
+        its own.
+        """
+        counts, kept = self.counts(counted, trials, purpose, certifies=certifies)
+        hits = [sum(side) for side in counts]
+        return Tally((hits[0], hits[1]), (trials, trials)), kept
+
+    def counts(
+        self, counted: ScoreEvent, trials: int, purpose: str, *, certifies: bool = False
+    ) -> tuple[tuple[list[Any], list[Any]], Certifying]:
+        """Return what is counted of every unit of either side, in order, and some scores.
+
+        Drawn as `certifying` says.
+        """
+        units = [self._planned(trials, purpose, side) for side in Side]
+        hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
+        most = trials if trials <= COMPARED else max(1, COMPARED // len(units[0]))
+        task = partial(unit_draws.draw_counted_unit, self.mechanism, self.pair, counted, most)
+        stage = Stage(f"{purpose}, both datasets", certifies=certifies)
+        found = list(self._dealt(task, hands, stage))
+        sides: tuple[list[Any], list[Any]] = ([], [])
+        for unit, (count, _) in zip((one for hand in hands for one in hand), found, strict=True):
+            sides[unit.which].append(count)
+        return sides, _merge_unit_results(hands, [kept for _, kept in found])
+
+    def alone(self, score: Any, processes: int, calls: int, purpose: str) -> Certifying:
+        """Return the score of transcripts that are drawn one a call, so many calls a process.
+
+        Without a score, the transcripts themselves.
+        """
+        one = replace(self, unit=1)
+        units = [one._planned(processes * calls, purpose, side) for side in Side]
+        hands = _in_turn(units[0], units[1], processes)
+        stage = Stage(f"{purpose}, both datasets")
+        if score is not None:
+            task = partial(unit_draws.side_unit, self.mechanism, self.pair, score)
+            return _merge_unit_results(hands, list(self._dealt(task, hands, stage)))
+        whole = partial(unit_draws.side_transcript_unit, self.mechanism, self.pair)
+        number = unit_draws.make_output_projection(self.mechanism)
+        return _merge_unit_results(
+            hands, [(one, number(one)) for one in self._dealt(whole, hands, stage)]
+        )
+
+    def alone_beside(
+        self, score: Any, processes: int, calls: int, purpose: str, wanted: ProcessGrid
+    ) -> tuple[Certifying, Certifying]:
+        """Return what `alone` does, and the transcripts of a few of the same calls.
+
+        Of so many calls of each of so many processes, the first ones.
+        """
+        one = replace(self, unit=1)
+        units = [one._planned(processes * calls, purpose, side) for side in Side]
+        hands = _in_turn(units[0], units[1], processes)
+        task = partial(
+            unit_draws.beside_unit, self.mechanism, self.pair, score, _Wanted(calls, wanted)
+        )
+        found = list(self._dealt(task, hands, Stage(f"{purpose}, both datasets")))
+        scored = _merge_unit_results(hands, [numbers for numbers, _ in found])
+        number = unit_draws.make_output_projection(self.mechanism)
+        whole = [(rows, number(rows) if len(rows) else np.zeros(0)) for _, rows in found]
+        return scored, _merge_unit_results(hands, whole)
+
+    @property
+    def one_a_process(self) -> bool:
+        """Whether every output comes from a process of its own."""
+        return bool(getattr(self.mechanism, "one_a_process", False))
+
+    def _processes(self, units: int) -> int:
+        """Return how many fresh processes share the units of a side: fewer if they start slowly."""
+        if not isinstance(self.mechanism, Isolated):
+            return 1
+        if self.one_a_process:
+            return units
+        worth = self.pace * 2 * units * self.unit + _PROCESSES * _QUICK
+        slowly = max(_FEWEST, int(worth / max(self.start, 1e-3)))
+        return min(_PROCESSES, slowly, units)
+
+    def _dealt(self, task: Any, hands: Sequence[Sequence[Unit]], stage: Stage) -> Iterator[Array]:
+        crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
+        if self.one_a_process:
+            hands = [[one] for hand in hands for one in hand]
+        with add_mechanism_name(name_of(self.mechanism)):
+            yield from self.executor.deal(task, hands, stage, crew)
+
+    def _planned(self, trials: int, purpose: str, side: Side) -> list[Unit]:
+        which = list(Side).index(side)
+        return planned_units(trials, self.unit, stream(self.seed, purpose, side.value), which)
+
+    def _map(
+        self, task: Any, trials: int, purpose: str, side: Side, *, certifies: bool = False
+    ) -> Any:
+        units = self._planned(trials, purpose, side)
+        return self._results(task, units, Stage(f"{purpose} ({side.value})", certifies=certifies))
+
+    def _results(self, task: Any, units: Sequence[Unit], stage: Stage) -> Iterator[Any]:
+        if self.one_a_process:
+            yield from self._dealt(task, [units], stage)
+            return
+        crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
+        with add_mechanism_name(name_of(self.mechanism)):
+            yield from self.executor.map(task, units, stage, crew)
+
+
+def _is_asked(mechanism: object) -> bool:
+    """Return whether every call is a question to a program that goes on."""
+    outside = outside_of(mechanism)
+    return outside is not None and outside.goes_on
+
+
+def _has_layout(mechanism: object) -> bool:
+    return getattr(mechanism, "layout", None) is not None
+
+
+def first_of(number: int) -> int:
+    """Return which side the pair of units with a number begins with."""
+    return number.bit_count() % 2
+
+
+def _in_turn(on_p: Sequence[Unit], on_q: Sequence[Unit], processes: int) -> list[list[Unit]]:
+    """Return the units of both sides in turn, in hands for so many processes.
+
+    Which side is first follows Thue and Morse, so that no drift falls on one of them.
+    """
+    pairs = [
+        (q, p) if first_of(number) else (p, q)
+        for number, (p, q) in enumerate(zip(on_p, on_q, strict=True))
+    ]
+    hands = np.array_split(np.arange(len(pairs)), processes)
+    return [[unit for number in hand for unit in pairs[number]] for hand in hands]
+
+
+def _merge_unit_results(hands: Sequence[Sequence[Unit]], results: Sequence[Any]) -> Certifying:
+    """Return what was drawn on either side, with the number of the call and of the process."""
+    labelled = [(unit, process) for process, hand in enumerate(hands) for unit in hand]
+    scores, outputs = [], []
+    for which in range(len(Side)):
+        mine = [i for i, (unit, _) in enumerate(labelled) if unit.which == which]
+        score, number = zip(*(results[i] for i in mine), strict=True)
+        sizes = [len(one) for one in score]
+        processes = np.repeat([labelled[i][1] for i in mine], sizes)
+        calls = np.repeat(np.arange(len(mine)), sizes)
+        scores.append(np.concatenate(score))
+        outputs.append(Outputs(np.concatenate(number), calls, processes))
+    return Certifying((scores[0], scores[1]), (outputs[0], outputs[1]))
+
+
+def not_its_rng(mechanism: Mechanism[Any]) -> MechanismError:
+    """Return the error of a mechanism whose randomness is not that of its argument."""
+    return MechanismError(
+        f"mechanism {name_of(mechanism)}: the same transcripts came from two different "
+        "generators, expected all randomness to come from the rng argument"
+    )

@@ -1,0 +1,1 @@
+"""Checks of a service's answers: copies, clocks, and nonces."""

@@ -1,0 +1,502 @@
+"""Audits written down in a TOML file: installed claims, and mechanisms of the user's own.
+
+A file holds one ``[audit]`` table or several ``[[audit]]`` tables. Each names a ``claim``, a
+``mechanism`` as ``module:object`` with the pair to run it on, or files of ``outputs``. Modules are
+looked for beside the file last: none there takes the place of a library.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+import dpaudit.auditing.outcome.claims as claims
+from dpaudit.auditing.api import DEFAULT_TRIALS, own_case
+from dpaudit.auditing.files.record_files import records_from as records_from
+from dpaudit.auditing.outcome.code_proof import is_proof_required, prove_code, trials_of
+from dpaudit.auditing.outcome.declared_release import proof_of
+from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
+from dpaudit.auditing.repeat.plan import AuditPlan
+from dpaudit.auditing.run import Prepared
+from dpaudit.auditing.samples.output_audit import OutputsAudit
+from dpaudit.auditing.specification.service_settings import (
+    refuse_without_url,
+    require_named_dataset,
+    service_of,
+)
+from dpaudit.auditing.specification.sibling_modules import require_reachable
+from dpaudit.domains import Dates, Domain, domain_of
+from dpaudit.errors import InvalidArgument, VerbatimText
+from dpaudit.execution import importable
+from dpaudit.extension.models import get_given_settings, with_settings
+from dpaudit.extension.parameters import parse_parameters
+from dpaudit.extension.setting_table import (
+    AcceptanceSettings,
+    AuditSettings,
+    Door,
+    Kind,
+    OwnSettings,
+    names_of,
+    row_of,
+    rows_of,
+)
+from dpaudit.extension.settings import Settings
+from dpaudit.guarantees.kinds import ApproximateDP, Guarantee
+from dpaudit.mechanisms.foreign.isolated import (
+    Isolation,
+    Placed,
+    isolate_mechanism,
+    isolate_reference,
+    made,
+)
+from dpaudit.mechanisms.foreign.observed import ObservationSettings
+from dpaudit.mechanisms.foreign.outside import Outside
+from dpaudit.neighbours import Metric, Pair
+from dpaudit.neighbours.candidates import Candidate
+from dpaudit.neighbours.found import FoundPair, chosen_relation, find_pair_relation
+from dpaudit.programs import Program
+from dpaudit.redaction import Record, convert_stray_argument
+from dpaudit.toml import read_tables
+
+
+class _Specified(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of any audit that it names."""
+        return get_given_settings(self, rows_of(AuditSettings))
+
+
+class ClaimAudit(_Specified):
+    """An audit of an installed claim."""
+
+    claim: str
+
+
+class CandidatePair(BaseModel):
+    """One of several pairs: records inline, or names of files."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: Any
+    neighbour: Any
+
+
+class MechanismAudit(_Specified):
+    """An audit of a mechanism of the user's own."""
+
+    mechanism: str | None = Field(
+        None, description="module:object, a mechanism or what returns one"
+    )
+    name: str | None = None
+    statement: str | None = None
+    source: str | None = None
+    release: dict[str, Any] | list[dict[str, Any]] | None = Field(
+        None, description="what is said to be released: a kind and its parameters, or several"
+    )
+    pair: str | None = Field(None, description="module:object instead: (dataset, neighbour)")
+    pairs: list[CandidatePair] | str | None = Field(
+        None, description="candidates of which the worst is audited, or module:object of a list"
+    )
+
+    @property
+    def own(self) -> OwnSettings:
+        """The settings of a mechanism of one's own."""
+        return OwnSettings(**get_given_settings(self, rows_of(OwnSettings)))
+
+    @property
+    def reading(self) -> ObservationSettings:
+        """How the mechanism is called, and what is looked at."""
+        own = self.own
+        return ObservationSettings(own.form, own.read, own.observe, own.ignore, own.fresh)
+
+    def outside(self, folder: Path) -> Outside | None:
+        """Return the mechanism that is no code of Python, where one is named.
+
+        Raises
+        ------
+        InvalidArgument
+            It is no such thing.
+        """
+        own = self.own
+        if own.url is not None:
+            return service_of(own)
+        refuse_without_url(own)
+        if own.program is None:
+            if own.protocol is not None:
+                raise InvalidArgument("protocol", own.protocol, "nothing: it is of a command")
+            return None
+        found: Outside = Program(own.program, protocol=own.protocol, folder=folder)
+        for given in (own.dataset, own.neighbour):
+            if isinstance(given, str):
+                found = found.with_file(records_from(folder / given), folder / given)
+        return found
+
+    @property
+    def called(self) -> str:
+        """What it is called where it has no name."""
+        own = self.own
+        return self.mechanism or own.program or own.url or ""
+
+    @property
+    def references(self) -> dict[str, str | None]:
+        """What it names as ``module:object``, by key."""
+        pairs = self.pairs if isinstance(self.pairs, str) else None
+        named = chosen_relation(self.own.relation)
+        distance = named.reference if isinstance(named, Metric) else None
+        found = {"mechanism": self.mechanism, "pair": self.pair, "pairs": pairs}
+        return found | ({} if distance is None else {"relation": distance})
+
+    def claimed(self, path: Path) -> Guarantee | None:
+        """Return the claim, if it is another one than epsilon and delta.
+
+        Raises
+        ------
+        InvalidArgument, DataError
+            There are several claims, or one is not as it has to be.
+        """
+        curve = self.own.curve
+        if isinstance(curve, str):
+            curve = _parse_specified_records("curve", curve, path).tolist()
+        given = {"mu": self.own.mu, "rho": self.own.rho, "renyi": self.own.renyi, "curve": curve}
+        found, point = claims.of_table(given), self.settings
+        if found is not None and ("epsilon" in point or point.get("delta")):
+            name = "epsilon" if "epsilon" in point else "delta"
+            raise InvalidArgument(name, point[name], "either epsilon or another claim")
+        return found
+
+
+_TYPES: dict[Kind, Any] = {
+    Kind.NUMBER: float,
+    Kind.NUMBERS: tuple[float, float],
+    Kind.INTEGER: int,
+    Kind.FLAG: bool,
+    Kind.WORD: str,
+    Kind.WORDS: str | list[str],
+    Kind.FILE: str,
+    Kind.RECORDS: Any,
+    Kind.CURVE: list[tuple[float, float]] | str,
+    Kind.BOUNDS: tuple[float, float] | dict[str, tuple[float, float]],
+    Kind.LOOKS: list[tuple[int, float]],
+    Kind.PARAMETERS: dict[str, Any],
+}
+_CLAIM = with_settings(ClaimAudit, rows_of(door=Door.CLAIM), _TYPES)
+_MECHANISM = with_settings(MechanismAudit, rows_of(door=Door.FILE), _TYPES)
+
+
+_RECORDS = ("dataset", "neighbour", "pairs")
+Specification = ClaimAudit | MechanismAudit | OutputsAudit
+
+
+def read_specification(path: Path) -> list[Specification]:
+    """Return the audits a TOML file asks for.
+
+    Raises
+    ------
+    DataError
+        The file is missing or is not TOML.
+    InvalidArgument
+        A key is unknown or a value is not of its kind.
+    """
+    return [_parse_audit_table(table, path) for table in read_tables(path, "audit")]
+
+
+COMMAND_LINE = "the command line"
+
+
+def of_command_line(
+    target: str | None, own: Mapping[str, Any], epsilon: float | None
+) -> MechanismAudit:
+    """Return the audit of ``module:object`` with the options of a command line.
+
+    Without a target the options name what is audited.
+
+    Raises
+    ------
+    InvalidArgument
+        An option is wrong.
+    """
+    others = [name for name in ("mu", "rho", "renyi", "curve") if own.get(name) is not None]
+    if epsilon is None and not others:
+        claims_it = target or "the mechanism"
+        raise InvalidArgument("epsilon", None, f"the epsilon that {claims_it} claims: no default")
+    if epsilon is not None and others:
+        raise InvalidArgument("epsilon", epsilon, f"either epsilon or {others[0]}")
+    table = {"mechanism": target, "source": COMMAND_LINE, "delta": 0.0, **own}
+    return parse_parameters(_MECHANISM, table, records=_RECORDS)
+
+
+OUTSIDE = ("program", "url")  # settings that name a mechanism which is no code of Python
+_IN_FILES = {row_of(name).flag.removeprefix("--"): name for name in OUTSIDE}
+
+
+def _parse_audit_table(table: Any, path: Path) -> Specification:
+    if isinstance(table, dict) and "outputs" in table:
+        return parse_parameters(OutputsAudit, table)
+    subjects = ("claim", "mechanism", *_IN_FILES)
+    if not isinstance(table, dict) or sum(one in table for one in subjects) != 1:
+        given = sorted(table) if isinstance(table, dict) else convert_stray_argument(table)
+        expected = f"either a claim or a mechanism, as one of {', '.join(subjects)}, outputs"
+        raise InvalidArgument(f"audit in {path}", given, expected)
+    table = {_IN_FILES.get(name, name): one for name, one in table.items()}
+    if {"attack", "distinguisher"} <= table.keys():
+        expected = "the distinguisher alone: attack is its older name"
+        raise InvalidArgument(f"attack in {path}", table["attack"], expected)
+    if "claim" in table:
+        return parse_parameters(_CLAIM, table)
+    return parse_parameters(_MECHANISM, table, records=_RECORDS)
+
+
+def baseline_of(specification: Specification, path: Path) -> Path | None:
+    """Return the file of accepted refutations that a specification names, beside its own file."""
+    named = get_given_settings(specification, rows_of(AcceptanceSettings)).get("baseline")
+    return None if named is None else path.parent / named
+
+
+def settings_of(specification: ClaimAudit | MechanismAudit, overrides: dict[str, Any]) -> Settings:
+    """Return the settings of a specification; what is in ``overrides`` comes first."""
+    if isinstance(specification, MechanismAudit):
+        for name in names_of(AuditSettings, door=Door.CLAIM):
+            if name in overrides and name not in names_of(door=Door.FILE):
+                expected = "nothing: the specification of a mechanism names its own data and pairs"
+                raise InvalidArgument(name, overrides[name], expected)
+    merged = specification.settings
+    if isinstance(specification, MechanismAudit):
+        merged.setdefault("delta", 0.0)  # a claim that names none has none
+    for name, value in overrides.items():
+        merged[name] = merged.get(name, {}) | value if isinstance(value, dict) else value
+    return Settings(**merged)
+
+
+def prepare_mechanism_audit(
+    specification: MechanismAudit,
+    settings: Settings,
+    path: Path,
+    plan: AuditPlan,
+    isolation: Isolation,
+) -> Prepared:
+    """Return the audit of a mechanism of the user's own, whose module may lie beside the file."""
+    folder = path.resolve().parent
+    with importable(folder):
+        loaded = sys.modules if isolation.in_process else {}
+        require_reachable(specification.references, folder, loaded)
+        reading = specification.reading
+        mechanism = _build_specified_mechanism(specification, folder, isolation)
+        pairs, found, plan = _resolve_specified_pairs(
+            specification, settings, path, isolation, plan
+        )
+        claimed, own = (
+            specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
+            specification.own,
+        )
+        case, statement = own_case(
+            mechanism,
+            found.pair,
+            candidates=() if _is_one_pair(specification) else pairs,
+            claimed=claimed,
+            proved=proof_of(specification.release),
+            code=prove_code(mechanism, own.domain, own.relation, claimed, trials_of(settings)),
+            requires_proof=is_proof_required(own.require),
+            name=specification.name or specification.called,
+            statement=specification.statement,
+            source=specification.source or f"specification {path.name}",
+            data=_get_pair_origin(specification),
+            parameters={"mechanism": specification.called, **_get_about_parameter(own)},
+            reading=reading,
+            isolation=isolation,
+            notes=() if found.words is None else (found.words,),
+            relation_was_read=found.was_read,
+        )
+    return Prepared(statement, case, settings, plan, folder)
+
+
+def _build_specified_mechanism(
+    specification: MechanismAudit, folder: Path, isolation: Isolation
+) -> Placed:
+    """Return the mechanism where it runs: what is imported there, or what is no code of Python."""
+    reading, outside = specification.reading, specification.outside(folder)
+    if outside is not None:
+        return isolate_mechanism(outside, isolation, reading)
+    return isolate_reference(specification.mechanism or "", isolation, reading)
+
+
+def _get_about_parameter(own: OwnSettings) -> dict[str, str]:
+    """Return the name of the data that are released, if one is given, as a parameter."""
+    return {} if own.about is None else {"about": own.about}
+
+
+def _resolve_specified_pairs(
+    specification: MechanismAudit,
+    settings: Settings,
+    path: Path,
+    isolation: Isolation,
+    plan: AuditPlan,
+) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair, AuditPlan]:
+    """Return the pairs that are given or found, the first with its relation, and the plan."""
+    own = specification.own
+    alone = specification.pairs is None and not _is_one_pair(specification)
+    if own.domain is not None or (alone and own.relation is not None):
+        return _find_specified_pairs(specification, settings, path, isolation, plan)
+    return (*_load_specified_pairs(specification, path, isolation), plan)
+
+
+def _get_pair_origin(specification: MechanismAudit) -> str:
+    named = specification.pairs if isinstance(specification.pairs, str) else specification.pair
+    return named or "given in the specification"
+
+
+def _is_one_pair(specification: MechanismAudit) -> bool:
+    given = (specification.pair, specification.own.neighbour)
+    return specification.pairs is None and any(one is not None for one in given)
+
+
+def _load_specified_pairs(
+    specification: MechanismAudit, path: Path, isolation: Isolation
+) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair]:
+    """Return the one pair, or all candidates, and the first with what was read of its relation."""
+    given = specification.pairs
+    if given is None:
+        one = _load_specified_pair(specification, path, isolation)
+        return [one.pair], one
+    own = specification.own
+    others = {"dataset": own.dataset, "neighbour": own.neighbour, "pair": specification.pair}
+    for name, one in others.items():
+        if one is not None:
+            raise InvalidArgument(name, VerbatimText("both"), f"either {name} or pairs")
+    if isinstance(given, str):
+        found = made("pairs", given, isolation)
+        if not isinstance(found, list | tuple) or not found:
+            raise InvalidArgument(
+                "pairs", convert_stray_argument(found), "a list of pairs, or what returns it"
+            )
+        both = [_as_pair("pairs", one, specification.own.relation) for one in found]
+    elif not given:
+        raise InvalidArgument("pairs", given, "at least one pair")
+    else:
+        records = [
+            (
+                _parse_specified_records("dataset", p.dataset, path),
+                _parse_specified_records("neighbour", p.neighbour, path),
+            )
+            for p in given
+        ]
+        both = [find_pair_relation(p, q, specification.own.relation) for p, q in records]
+    return [one.pair for one in both], both[0]
+
+
+def _find_specified_pairs(
+    specification: MechanismAudit,
+    settings: Settings,
+    path: Path,
+    isolation: Isolation,
+    plan: AuditPlan,
+) -> tuple[list[Candidate], FoundPair, AuditPlan]:
+    """Return the pairs that a search finds, the first with words, and the plan."""
+    own = specification.own
+    if own.domain is not None:
+        refuse_beside_domain(
+            neighbour=own.neighbour,
+            pair=specification.pair,
+            pairs=specification.pairs,
+            bounds=own.bounds,
+        )
+    in_domain = own.domain is not None and own.dataset is None
+    domain = None if own.domain is None else domain_of(own.domain)
+    found = find_pairs(
+        _build_specified_mechanism(specification, path.resolve().parent, isolation),
+        domain,
+        own.relation,
+        dataset=None
+        if in_domain
+        else with_days(_parse_specified_records("dataset", own.dataset, path), domain),
+        bounds=own.bounds,
+        effort=SearchEffort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls),
+        seed=settings.seed,
+        claimed=specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
+    )
+    again = plan.with_search(found.calls) if found.by_pace else plan
+    return found.candidates, found.as_found, again
+
+
+def _load_specified_pair(
+    specification: MechanismAudit, path: Path, isolation: Isolation
+) -> FoundPair:
+    dataset, neighbour = specification.own.dataset, specification.own.neighbour
+    if specification.pair is not None:
+        if dataset is not None or neighbour is not None:
+            raise InvalidArgument("pair", specification.pair, "a pair, or dataset and neighbour")
+        found = made("pair", specification.pair, isolation)
+        return _as_pair("pair", found, specification.own.relation)
+    outside = specification.outside(path.resolve().parent)
+    if outside is not None and outside.names_datasets:
+        return find_pair_relation(
+            require_named_dataset("dataset", dataset),
+            require_named_dataset("neighbour", neighbour),
+            None,
+        )
+    records = (
+        _parse_specified_records("dataset", dataset, path),
+        _parse_specified_records("neighbour", neighbour, path),
+    )
+    return find_pair_relation(*records, specification.own.relation)
+
+
+def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
+    if isinstance(found, Pair):
+        if relation is None:
+            return FoundPair(found)
+        found = found.dataset, found.neighbour  # which have to obey the relation that is named
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise InvalidArgument(
+            name, convert_stray_argument(found), "(dataset, neighbour) or what returns it"
+        )
+    return find_pair_relation(found[0], found[1], relation)
+
+
+def _parse_specified_records(name: str, given: Any, path: Path) -> Any:
+    if given is None:
+        made = "" if name == "dataset" else "; or a relation, by which the worst one is looked for"
+        raise InvalidArgument(name, None, f"records, a .npy or .csv file, a pair or a domain{made}")
+    if isinstance(given, str):
+        return records_from(path.resolve().parent / given)
+    if isinstance(given, list) and _of_one_kind(given):
+        return given
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(
+            name, Record(given), "rows of numbers, all of the same length"
+        ) from None
+
+
+def _of_one_kind(given: list[Any]) -> bool:
+    """Return whether records are texts, or tables, all of them."""
+    return bool(given) and any(all(isinstance(one, kind) for one in given) for kind in (str, dict))
+
+
+def with_days(records: Any, domain: Domain | None) -> Any:
+    """Return a table with the texts of its columns of days as days, as a domain says of them.
+
+    Raises
+    ------
+    InvalidArgument
+        A text is no day, as 2024-03-01 is.
+    """
+    if domain is None or domain.nodes is not None or not hasattr(records, "columns"):
+        return records
+    import pandas
+
+    columns = zip(domain.layout.names, domain.layout.columns, strict=True)
+    days = [name for name, one in columns if isinstance(one, Dates) and name in records.columns]
+    try:
+        read = {name: pandas.to_datetime(records[name], format="ISO8601") for name in days}
+    except (ValueError, TypeError):
+        expected = "days such as 2024-03-01 in the columns of days"
+        raise InvalidArgument("dataset", VerbatimText("other texts"), expected) from None
+    return records.assign(**read) if read else records

@@ -1,0 +1,1 @@
+"""Mechanisms: their contract, their outputs as numbers, and other people's code."""

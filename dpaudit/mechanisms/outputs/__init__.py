@@ -1,0 +1,1 @@
+"""Outputs of a mechanism as rows of doubles: parts, layouts, features."""
