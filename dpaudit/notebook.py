@@ -15,7 +15,8 @@ from typing import Any
 
 from dpaudit.escaping import one_line
 
-AFTER, EVERY = 1.0, 0.25  # seconds until a bar is shown, and between two changes of it
+AFTER = 1.0  # seconds until a bar is shown
+EVERY = 0.25  # seconds between two changes of it
 _CELL = 'style="text-align:left;vertical-align:top;padding:0.1em 1em 0.1em 0"'
 _WIDE = 'style="max-width:36em"'
 

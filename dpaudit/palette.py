@@ -8,12 +8,26 @@ from __future__ import annotations
 
 import re
 
-PAGE, INK, FAINT, GRID = "#ffffff", "#1a1a1a", "#5f6670", "#d5d9de"
-ORANGE, BLUE, PINK, GREEN = "#c44e00", "#0072b2", "#cc79a7", "#005a43"
-BEYOND, BEYOND_WORDS, COUNTED, EDGE = "#f6e3d6", "#7a3200", "#eceff1", "#9aa3ad"
-# What matplotlib itself takes for frames of legends, grids, and all that has no colour.
-FRAME, LATTICE, BLACK = "#cccccc", "#b0b0b0", "#000000"
-VERMILION, TEAL, AMBER, SKY = "#d55e00", "#009e73", "#e69f00", "#56b4e9"
+PAGE = "#ffffff"
+INK = "#1a1a1a"
+FAINT = "#5f6670"
+GRID = "#d5d9de"
+ORANGE = "#c44e00"
+BLUE = "#0072b2"
+PINK = "#cc79a7"
+GREEN = "#005a43"
+BEYOND = "#f6e3d6"
+BEYOND_WORDS = "#7a3200"
+COUNTED = "#eceff1"
+EDGE = "#9aa3ad"
+# What matplotlib itself takes for what carries no data.
+FRAME = "#cccccc"  # frames of legends
+LATTICE = "#b0b0b0"  # grids
+BLACK = "#000000"  # all that has no colour
+VERMILION = "#d55e00"
+TEAL = "#009e73"
+AMBER = "#e69f00"
+SKY = "#56b4e9"
 
 AT_NIGHT = {
     PAGE: "#14171a",

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette: told apart by colour-blind readers; the dashes tell them apart in grey.
 _COLOURS = (BLUE, VERMILION, TEAL, PINK, BLACK, AMBER, SKY)
-_ON_DARK, _ON_PALE = "#fefefe", "#010101"  # by day and by night, as the cells below them
+# Letters on cells: they follow the cells below them by day and by night.
+_ON_DARK = "#fefefe"
+_ON_PALE = "#010101"
 _DASHES = ("-", "--", "-.", ":")
 _FEW = 5  # points up to which each is marked: one alone makes no line
 

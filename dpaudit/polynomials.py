@@ -247,6 +247,17 @@ class Vector:
         return self @ self
 
 
+def make_vector(name: str) -> Vector:
+    """Return the vector of this name.
+
+    Examples
+    --------
+    >>> make_vector("w").square
+    <w, w>
+    """
+    return Vector({name: make_polynomial(1)})
+
+
 def vectors(names: str) -> tuple[Vector, ...]:
     """Return vectors of the names that blanks separate, in that order.
 
@@ -256,7 +267,7 @@ def vectors(names: str) -> tuple[Vector, ...]:
     >>> (w - z).square
     <w, w> - 2 <w, z> + <z, z>
     """
-    return tuple(Vector({name: make_polynomial(1)}) for name in names.split())
+    return tuple(map(make_vector, names.split()))
 
 
 def total(parts: Iterable[Vector]) -> Vector:

@@ -130,8 +130,8 @@ class MarginProblem:
 
 # Margins, slopes and their like that a block of trials may hold.
 _MARGINS = 2_000_000
-# A line search ends where F falls by at most this share of how it fell at first, or is halved out.
-_FLAT, _MOST_HALVINGS = 0.1, 80
+_FLAT = 0.1  # share of F's first slope at which a line search ends
+_MOST_HALVINGS = 80  # halvings after which a line search ends
 
 
 @dataclass(frozen=True)
@@ -249,8 +249,8 @@ def _search_step_length(
 
 _MEASURE = "norm of the gradient, relative to its terms,"
 _MOST_PASSES = 300
-# Trials that fit the linear model, and past passes the acceleration looks at.
-_PILOTS, _MEMORY = 32, 6
+_PILOTS = 32  # trials that fit the linear model
+_MEMORY = 6  # past passes that the acceleration looks at
 # Passes after which a trial is worth a Hessian of its own.
 _PATIENCE = 40
 # Keeps the acceleration's normal equations, of diagonal 1, regular.

@@ -15,8 +15,9 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 
-# Trials, and entries of all records, up to which this is quicker.
-FEW, SMALL = 8, 100_000
+# Up to which this is quicker.
+FEW = 8  # trials
+SMALL = 100_000  # entries of all records
 _PASSES = 20
 
 

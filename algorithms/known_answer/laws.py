@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.neighbours import Pair
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_QUADRATURE_RULE = np.polynomial.legendre.leggauss(24)
+_NODES = _QUADRATURE_RULE[0]
+_WEIGHTS = _QUADRATURE_RULE[1]
 _REACH = 45.0  # beyond, less than e^-45 of the mass
 _PIECE = 2.0  # on a piece the logarithm of an integrand changes by about so much
 

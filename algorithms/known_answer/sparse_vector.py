@@ -66,7 +66,9 @@ from dpaudit.algorithms.known_answer.laws import (
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
 
-STOPPED, BELOW, ABOVE = -1.0, 0.0, 1.0
+STOPPED = -1.0
+BELOW = 0.0
+ABOVE = 1.0
 
 
 @dataclass(frozen=True)

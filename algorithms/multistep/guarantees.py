@@ -38,7 +38,8 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
 
 # Where the crossing is looked for: relative to the exact value the formula grows like epsilon^-1.
-_LEAST, _MOST = 1e-6, 1e6
+_LEAST = 1e-6
+_MOST = 1e6
 
 
 def theorem6_epsilon(

@@ -28,8 +28,9 @@ TOLERANCE = 1e-12
 # Entries at a time: what a pass needs of them stays in cache.
 _TILE = 4096
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
-# Newton alone first, then inside a bracket; later every other step halves it, which ends any cycle.
-_FREE_PASSES, _NEWTON_PASSES, _MOST_PASSES = 4, 20, 300
+_FREE_PASSES = 4  # passes of Newton's method alone
+_NEWTON_PASSES = 20  # passes after which every other one halves the bracket, which ends any cycle
+_MOST_PASSES = 300  # passes at most
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,8 @@ from dpaudit.mechanisms.residuals import report_residuals
 
 TOLERANCE = 1e-10
 # Of a norm on the border of the ball, relative to the radius; the projection removes the rest.
-_BORDER, _ROUNDING = 1e-13, 1e-14
+_BORDER = 1e-13  # largest excess that counts as converged
+_ROUNDING = 1e-14  # excess that ends the iteration
 
 _CHECK_EVERY = 10
 _MOST_SECULAR_STEPS = 100

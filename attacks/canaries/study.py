@@ -26,7 +26,9 @@ from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.attack import Cell, Findings, get_column_numbers
 from dpaudit.plots import Curve, Panel
 
-_LEAST, _MOST = 1e-6, 1e6  # proved: beyond, a run's noise is all, or nothing
+# Of what is proved: beyond, a run's noise is all, or nothing.
+_LEAST = 1e-6
+_MOST = 1e6
 
 
 class Parameters(BaseModel):

@@ -37,7 +37,9 @@ LOWEST_BITS = Distinguisher(
 )
 
 _MANTISSA = 53
-_OF_ZERO, _OF_MINUS_ZERO = 2000.0, 2001.0  # above every exponent: 0 is a multiple of all powers
+# Above every exponent: 0 is a multiple of all powers.
+_OF_ZERO = 2000.0
+_OF_MINUS_ZERO = 2001.0
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,9 @@ from dpaudit.neighbours import REPLACE_COLUMN, Pair
 from dpaudit.plots import Curve, Panel
 
 Variant = Literal["parameter", "whitened", "message"]
-_LEAST, _MOST = 1e-100, 1e100  # of sigma: squares of messages neither vanish nor overflow
+# Of sigma: squares of messages neither vanish nor overflow.
+_LEAST = 1e-100
+_MOST = 1e100
 _PILOT = 50  # messages of each dataset that set the threshold
 
 

@@ -31,8 +31,11 @@ from dpaudit.plots import Curve, Panel
 
 Algorithm = Literal["multi-step", "fdml", "tables"]
 
-_SCALE, _PROVED = "start scale", "proved epsilon"
-_SMALLEST, _LARGEST = 1e-6, 1e6  # of what is proved: beyond, a run's noise is nothing, or all
+_SCALE = "start scale"
+_PROVED = "proved epsilon"
+# Of what is proved: beyond, a run's noise is nothing, or all.
+_SMALLEST = 1e-6
+_LARGEST = 1e6
 _LONGEST = 1e100  # of first models
 _STEP = 1.0  # of FDML
 

@@ -120,13 +120,19 @@ class Determinant:
 # The cost of brackets G, shape (T, d), and its derivative by G.
 Cost = Callable[[Array], tuple[float, Array]]
 
-KNOWN, PROFILE, INTEGRATED = "known", "profile", "integrated"
+KNOWN = "known"
+PROFILE = "profile"
+INTEGRATED = "integrated"
 METHODS = (KNOWN, PROFILE, INTEGRATED)
 
-_TINY, _SMALL, _FAR = 1e-300, 1e-100, 300.0
+_TINY = 1e-300
+_SMALL = 1e-100
+_FAR = 300.0
 _STARTS = 4
 _MOST_STEPS = 400
-_LEAST_NODES, _MOST_NODES = 16, 256  # of the quadrature over shares
+# Of the quadrature over shares.
+_LEAST_NODES = 16
+_MOST_NODES = 256
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,7 +54,10 @@ from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.files import write_file
 from dpaudit.plots import Curve, Panel, render_picture
 
-AVERAGED, EXACT, MEAN, UNIFORM = "averaged", "exact", "mean of the known", "uniform guess"
+AVERAGED = "averaged"
+EXACT = "exact"
+MEAN = "mean of the known"
+UNIFORM = "uniform guess"
 ESTIMATORS = (AVERAGED, KNOWN, PROFILE, INTEGRATED, MEAN, UNIFORM)
 # Of a norm that is uniform on (0, 1], the guess whose relative error has the least median, 1/3.
 GUESSED_NORM = 2 / 3

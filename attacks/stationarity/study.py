@@ -153,7 +153,9 @@ _SHORT = {
     UNIFORM: "guess",
 }
 _DRAWN = "drawn"
-_LEAST_RATE, _LARGEST_RATE = 1e-6, 1e12  # beyond, the noise, or the record, is lost to rounding
+# Beyond, the noise, or the record, is lost to rounding.
+_LEAST_RATE = 1e-6
+_LARGEST_RATE = 1e12
 
 
 class Parameters(BaseModel):

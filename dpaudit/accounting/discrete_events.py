@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
 
-_MOST_SCALE, _MOST_SHIFT = 1e4, 1_000_000
+_MOST_SCALE = 1e4
+_MOST_SHIFT = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)

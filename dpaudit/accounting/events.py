@@ -220,12 +220,15 @@ class PoissonSubsampledLaplace:
         check.require_integer("count", self.count, least=0)
 
 
-ADD_REMOVE, REPLACE, ZERO_OUT = "add-remove-record", "replace-record", "zero-out-record"
+ADD_REMOVE = "add-remove-record"
+REPLACE = "replace-record"
+ZERO_OUT = "zero-out-record"
 RELATIONS = (ADD_REMOVE, REPLACE, ZERO_OUT)
 """One record added or removed; replaced; replaced by one whose term is 0."""
 
 
-_LEAST_NOISE, _MOST_NOISE = 0.05, 1e6
+_LEAST_NOISE = 0.05
+_MOST_NOISE = 1e6
 
 
 def _ordinary_noise(noise: float) -> None:

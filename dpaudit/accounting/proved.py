@@ -32,7 +32,8 @@ from dpaudit.errors import ConvergenceError, UnsupportedEvent
 from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import GaussianDP, GroupOf, Guarantee
 
-_POINTS, _LEAST_DELTA = 256, 1e-14
+_POINTS = 256
+_LEAST_DELTA = 1e-14
 _LARGE = (0.5, 0.9, 0.999, 1 - 1e-9)  # deltas that may stay
 
 

@@ -14,7 +14,9 @@ from dpaudit.execution import Progress
 from dpaudit.plots import Curve, Panel
 
 _DRAWN = ("basic", "advanced", "optimal", "zCDP", "Renyi", "proved")
-_LENGTHS, _LINES, _RATES = 10, 24, 60
+_LENGTHS = 10
+_LINES = 24
+_RATES = 60
 
 
 def build_account_panels(

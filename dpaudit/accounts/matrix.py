@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 _ZERO_OUT: Final = "zero-out-record"
 _REPLACE: Final = "replace-record"
 _ADD_REMOVE: Final = "add-remove-record"
-_ROUNDS, _MOST_COLUMNS = 1_000, 500
+_ROUNDS = 1_000
+_MOST_COLUMNS = 500
 _SHOWN = 8
 _EXACT = 2.0**-50  # relative width of a bracket whose ends differ by roundings alone
 

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from dpaudit.affine.api import Views
 
 KIND = "views"
-# Of what is certified: rows of an observer, numbers of the file, and numbers that change at once.
-MOST_ROWS, MOST_NUMBERS, MOST_CHANGES, MOST_BOX = 300, 200_000, 60, 10
+# What a certificate may hold at most.
+MOST_ROWS = 300  # rows of an observer
+MOST_NUMBERS = 200_000  # numbers of the file
+MOST_CHANGES = 60  # numbers that change at once
+MOST_BOX = 10  # numbers that change at once, each within bounds of its own
 _MOST_WORK = 3_000_000  # numbers of all coordinates, each by as many columns as there are
 
 

@@ -29,7 +29,9 @@ Function = Callable[[Any, Any], Any]
 Look = Callable[[Any], Any]
 CORRELATED = "multivariate_normal"
 _ENOUGH = 20_000_000  # coordinates of all runs that are compared, beyond which there are fewer
-_FEWEST, _TOLERANCE, _ROUNDING = 3, 1e-9, 1e-12
+_FEWEST = 3
+_TOLERANCE = 1e-9
+_ROUNDING = 1e-12
 _MOST_OFFSET = 1e9  # times what data and noise usually come to: beyond it, digits of these are lost
 _DECADES = (-2, 1), (1, 4), (4, 9)  # of private data, in turn
 

@@ -28,7 +28,8 @@ _OF_COLUMNS = {
     "linalg.solve_banded": 2,
     "signal.lfilter": 2,
 }
-_FULL, _FULL_LIKE = np.full, np.full_like
+_FULL = np.full
+_FULL_LIKE = np.full_like
 
 
 def own_constructors(tracing: FormTracing, function: Any) -> AbstractContextManager[None]:

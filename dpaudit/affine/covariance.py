@@ -12,7 +12,8 @@ from dpaudit.affine.form import AffineForm
 from dpaudit.affine.precise import factor_covariance
 
 _PARAMETERS = ("mean", "cov", "size")
-_CLOSE, _LEAST = 1e-9, 1e-10  # relative to the largest entry, and to the largest eigenvalue
+_CLOSE = 1e-9  # asymmetry, relative to the largest entry
+_LEAST = 1e-10  # smallest eigenvalue, relative to the largest
 
 
 @dataclass(frozen=True, eq=False)

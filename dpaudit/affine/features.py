@@ -50,7 +50,8 @@ from dpaudit.affine.reading import read_noise
 from dpaudit.errors import ConvergenceError, InvalidArgument, VerbatimText
 from dpaudit.reals import precision
 
-CELLS, _DIGITS = 2**19, 60
+CELLS = 2**19
+_DIGITS = 60
 _FARTHEST = 9.0  # standard deviations; the mass beyond is 2.3e-19
 _EPS = float(np.finfo(np.float64).eps)
 _ALIKE = 1e-13  # of a coordinate's shift and spread: rounding

@@ -16,7 +16,9 @@ from dpaudit._typing import Array
 from dpaudit.affine.program import NOWHERE, AffineProgram, CoordinateBlock, Ids, sort_distinct
 from dpaudit.affine.substitution import SparseEntries
 
-_LEAST, _MOST = 1e-200, 1e200  # sizes of numbers whose products neither vanish nor overflow
+# Sizes of numbers whose products neither vanish nor overflow.
+_LEAST = 1e-200
+_MOST = 1e200
 Chosen = NDArray[np.bool_]
 NONE = np.zeros(0, dtype=np.int64)
 

@@ -259,7 +259,8 @@ def draw_primes(count: int, entropy: int | None = None) -> tuple[int, ...]:
 
 Kind = Doubles | Residues | Rationals | Balls
 Exact = Residues | Rationals | Balls
-DOUBLES, SIZES = Doubles(), Sizes()
+DOUBLES = Doubles()
+SIZES = Sizes()
 Convert = Callable[[Fraction], Any]
 
 

@@ -38,9 +38,12 @@ from dpaudit.reals import precision
 WIDTH = 1e-6  # of a bracket, relative to its upper end
 _GAP = 1e-12  # of the two ends of mu^2 where conjugate gradients stop
 _STEPS = 2000
-_DIGITS, _CHUNK = 40, 256
-_UNIT, _SPARE = 2.0**-53, 1 + 1e-9  # of a rounding, and of what bounds themselves lose to it
-_TINY, _NOTHING = 1e-290, 1e-140  # above underflow of a sum, and of a mu
+_DIGITS = 40
+_CHUNK = 256
+_UNIT = 2.0**-53  # relative error of a rounding
+_SPARE = 1 + 1e-9  # factor for what the bounds themselves lose to rounding
+_TINY = 1e-290  # above the underflow of a sum
+_NOTHING = 1e-140  # width of a mu that is narrow enough whatever mu is
 
 
 def enclose_mu(program: AffineProgram, seen: Ids, change: Change) -> Bracket:

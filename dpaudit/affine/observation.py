@@ -34,7 +34,8 @@ from dpaudit.errors import ConvergenceError
 from dpaudit.reals import precision
 
 PRIMES = draw_primes(8)
-_MOST_ROUGH, _ROUGHLY = 250_000, 1e-11
+_MOST_ROUGH = 250_000
+_ROUGHLY = 1e-11
 ENOUGH = 3  # primes, of those that divide no divisor of a program
 
 

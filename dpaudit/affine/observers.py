@@ -26,7 +26,9 @@ from dpaudit.affine.program import Ids
 from dpaudit.errors import InvalidArgument
 
 Seen = str | int | list[Any] | tuple[Any, ...] | Callable[[Any], Any]
-EAVESDROPPER, EVERYTHING, OUTPUT = "eavesdropper", "everything", "output"
+EAVESDROPPER = "eavesdropper"
+EVERYTHING = "everything"
+OUTPUT = "output"
 
 
 def find_observers(

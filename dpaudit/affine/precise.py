@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from dpaudit.affine.kinds import unpack_flint_matrix
 from dpaudit.reals import precision
 
-_MOST_EXACT, _MOST_PRECISE = 8, 60  # rows
+_MOST_EXACT = 8  # rows in rationals
+_MOST_PRECISE = 60  # rows in decimals of many digits
 _DIGITS = 80
 
 

@@ -32,12 +32,16 @@ if TYPE_CHECKING:
 
 UPPER = "upper view"
 COLUMNS = ("whose data", "who looks", "mu")
-_DIGITS, _EPSILON_DIGITS = 10, 8
+_DIGITS = 10
+_EPSILON_DIGITS = 8
 _SAME = 1e-9  # relative width of a bracket that is shown as one number
 _MOST_ROWS = 40  # of a table on a terminal
 _MOST_CURVES = 7  # of a picture: as many as it has colours
-_POINTS, _LEAST_DELTA = 80, 1e-12
-_WIDTH, _CELL, _HEIGHT = 6.4, 0.3, 4.0
+_POINTS = 80
+_LEAST_DELTA = 1e-12
+_WIDTH = 6.4
+_CELL = 0.3
+_HEIGHT = 4.0
 
 
 @dataclass(frozen=True)

@@ -58,11 +58,12 @@ from dpaudit.errors import ConvergenceError
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.reals import precision
 
-# Entries of a matrix whose rank is worked out in rationals, and of one that is formed at all.
-MOST_EXACT, _MOST_ENTRIES = 4000, 10_000_000
+MOST_EXACT = 4000  # entries of a matrix whose rank is worked out in rationals
+_MOST_ENTRIES = 10_000_000  # entries of a matrix that is formed at all
 _MOST_DIRECTIONS = 20  # of a change that structure is put off for
 _MOST_WORK = 50_000_000  # products in a covariance, beyond which structure is tried first
-_DIGITS, _WIDTH = (40, 160, 640), 1e-12
+_DIGITS = (40, 160, 640)
+_WIDTH = 1e-12
 
 Proof = Literal["exact", "primes"]
 

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-SAMPLE, NEIGHBOUR = "dataset.csv", "neighbour.csv"
+SAMPLE = "dataset.csv"
+NEIGHBOUR = "neighbour.csv"
 
 
 @dataclass(frozen=True)

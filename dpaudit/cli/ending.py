@@ -25,7 +25,11 @@ from dpaudit.cli.options import OUTPUT
 if TYPE_CHECKING:
     from dpaudit.errors import DpauditError
 
-FINE, REFUTED, UNFINISHED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+FINE = 0
+REFUTED = 1
+UNFINISHED = 2
+INTERRUPTED = 130
+TERMINATED = 143
 
 Given = ParamSpec("Given")
 ReturnT = TypeVar("ReturnT")

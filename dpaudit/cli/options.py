@@ -11,7 +11,9 @@ import typer
 
 from dpaudit.extension.setting_table import Group
 
-OUTPUT, MACHINE = Group.OUTPUT.value, Group.MACHINE.value  # panels of help pages
+# Panels of help pages.
+OUTPUT = Group.OUTPUT.value
+MACHINE = Group.MACHINE.value
 
 
 def parser_of(flag: str, kind: Callable[[str], Any], expected: str) -> Any:

@@ -11,7 +11,8 @@ from pathlib import Path
 from dpaudit.cli.beginnings import NEIGHBOUR, SAMPLE
 
 DATA = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".npy", ".npz", ".parquet", ".txt", ".gz")
-_MOST, _BYTES = 200, 2**16  # files of a folder, and what is read of one
+_MOST = 200  # files of a folder
+_BYTES = 2**16  # bytes that are read of a file
 _SIDES = (
     ("neighbour", "neighbor", "without", "other", "prime", "d2", "q", "b"),
     ("dataset", "with", "base", "d1", "d", "p", "a"),

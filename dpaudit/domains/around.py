@@ -27,8 +27,9 @@ from dpaudit.neighbours.records import (
 )
 from dpaudit.redaction import Record
 
-# How far numbers go that nobody bounds, in the largest: integers are often sizes and places.
-_TIMES, _WHOLE = 100, 10
+# How far a number goes that nobody bounds, as a multiple of the largest that is known.
+_TIMES = 100
+_WHOLE = 10  # for integers, which are often sizes and places
 
 
 def layout_around(dataset: Any, bounds: Bounds | None, *, missing: bool) -> RecordLayout:

@@ -25,7 +25,8 @@ from dpaudit.neighbours.cells import value_key
 
 _SHOWN = 12  # categories that are tried, besides those that code names
 _ALIKE = 2  # categories that hold a word of code
-_WEEK, _YEAR = 7, 12
+_WEEK = 7
+_YEAR = 12
 _LONGEST = 24  # text of a number
 _DAY = datetime.timedelta(days=1)
 _NUMBERS = 12  # of code, of which days are made, and words that categories may hold

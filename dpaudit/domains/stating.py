@@ -31,7 +31,8 @@ from dpaudit.errors import InvalidArgument, VerbatimText
 
 _PLAIN = ("bounds", "records", "integers", "missing", "norm", "labels", "users", "nodes", "form")
 _KINDS = {one.__name__: one for one in (Booleans, Categories, Dates, Integers, Numbers, Texts)}
-_MOST_COLUMNS, _MOST_NODES = 10_000, 1_000
+_MOST_COLUMNS = 10_000
+_MOST_NODES = 1_000
 _OTHER_VALUE = "a value that the domain does not allow"
 
 

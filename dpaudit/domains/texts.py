@@ -11,7 +11,9 @@ from typing import Any
 from dpaudit.domains.columns import Texts
 
 _EACH = 4  # examples of a pattern
-_PATTERNS, _WORDS = 4, 12  # of code that are looked at
+# What is looked at in a program's code.
+_PATTERNS = 4  # regular expressions
+_WORDS = 12  # words
 _SIGNS = re.compile(r"[\\\[\]^$*+?{}()|]")
 
 

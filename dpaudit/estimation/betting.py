@@ -44,8 +44,8 @@ def log_sum(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
         return np.asarray(np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis))[()]
 
 
-# What a margin of infinite size counts as, and how closely a crossing is looked for.
-_HUGE, _RELATIVE = 1e3, 4 * float(np.finfo(np.float64).eps)
+_HUGE = 1e3  # size that an infinite margin counts as
+_RELATIVE = 4 * float(np.finfo(np.float64).eps)  # relative error of a crossing
 # Stakes around the best guess, so that a poor guess costs little.
 _SPREAD = (0.4, 1.0, 2.0)
 

@@ -52,7 +52,8 @@ Curve = Callable[[Array, Array], Array]
 
 _SHARES = {1: (1.0,), 2: (0.95, 0.05), 3: (0.85, 0.12, 0.03)}
 _ROUNDING = 1e-9  # relative: a probability has to exceed 1 by this much
-_GRID, _PASSES = 48, 4
+_GRID = 48
+_PASSES = 4
 _LEAST_ALPHA = 1e-290
 LEAST_P_VALUE = 1e-290
 """What is stated of any smaller p-value: it is one, too, and its inverse is a number."""

@@ -25,7 +25,8 @@ from dpaudit.estimation.orders import exponent
 _SELECTION = 1e-4  # how rarely a promise errs
 _SEEN = 1e-2  # the same of rates that were seen, where fresh ones have to stand out as well
 _CANDIDATES = 400
-_BINS, _WIDEST = 40, 20.0  # of a histogram, and spreads that it shows on either side
+_BINS = 40  # bins of a histogram
+_WIDEST = 20.0  # spreads that it shows on either side
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,10 @@ from dpaudit.mechanisms.outputs.recurrence import equal_pairs, variance_of_ties
 # With so small a probability is any of the tests of one audit to fail by chance.
 FALSE_ALARM = 3e-4
 _PLAINLY = FALSE_ALARM / 100  # a p-value below this shows a dependence, and one above does not
-# Of the rarer outputs: in a group, in a trend, and pairs of them that meet by chance.
-_IN_GROUP, _IN_TREND, _PAIRS = 10, 100, 200
+# Of the rarer outputs.
+_IN_GROUP = 10  # in a group
+_IN_TREND = 100  # in a trend
+_PAIRS = 200  # pairs of them that meet by chance
 _ALIKE = 8  # ties are counted where so many outputs are equal at most
 _SUCCESSION = 4  # calls of one output each that a clock may give the same noise
 COMPARED = 2**17  # trials of a side that are looked at

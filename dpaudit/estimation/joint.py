@@ -101,10 +101,11 @@ _CELLS = 24
 _STRIDE = 4  # of the cells' edges, where the peak is looked for first
 _NUISANCE = 0.02  # share of the error probability that goes to the interval for q
 _ROUNDS = 40
-_MOST_CELLS, _AT_ONCE = 400, 16  # undecided, and parts that one is cut into
+_MOST_CELLS = 400  # undecided cells
+_AT_ONCE = 16  # parts that one is cut into
 _LEFT_OUT = 1e-6  # of alpha: the tails of a count that are added whole instead of summed over
-# Groups of other hits that are counted alike, where there are more than so many.
-_ONE_BY_ONE, _GROUPS = 1000, 150
+_ONE_BY_ONE = 1000  # numbers of other hits up to which each is counted by itself
+_GROUPS = 150  # groups that are counted alike where there are more
 _EVEN = 0.1  # share of the groups that are spread evenly, wherever the others are
 # The rarest of the four counts, between which one order may be ahead of the other by over .01.
 _RARE = range(1, 101)

@@ -24,9 +24,11 @@ from scipy.special import xlogy
 
 from dpaudit._typing import Array
 
-_STEPS, _NEAR = 60, 1e-9  # of Newton; a cost is off by the square of a share of q
+_STEPS = 60  # steps of Newton's method
+_NEAR = 1e-9  # relative change that ends it: a cost is off by the square of a share of q
 _HALVINGS = 25
-_FEW, _AT_ONCE = 12, 5  # of few numbers it is the calls that take time, so five halvings are one
+_FEW = 12  # numbers up to which it is the calls that take time
+_AT_ONCE = 5  # halvings in one call for these
 _LARGEST = 60.0
 
 

@@ -23,16 +23,22 @@ from dpaudit.estimation.event import choose_event
 Score = Callable[[Array], Array]
 Codes = NDArray[np.int64]
 
-_CELLS, _ROWS = 2**22, 2**14  # numbers and outputs of a side that are looked at
+_CELLS = 2**22  # numbers of a side that are looked at
+_ROWS = 2**14  # outputs of a side that are looked at
 _FAR = 100.0  # spreads from the median that an entry counts: a rare huge one hides all others
 _BY_CHANCE = 3.0  # standard errors beyond what the largest of many is by chance
 _CHANCE = 1e-6  # a p-value that stands out, of all remainders or patterns that are looked at
-_SEVERAL, _MANY = 10, 200  # entries from which on all of them are added, and up to which paired
+_SEVERAL = 10  # entries from which on all of them are added
+_MANY = 200  # entries up to which they are paired
 _TOGETHER = 6  # entries whose covariance is looked at
-_ORTHANTS, _PER_PATTERN = 10, 4  # entries of a pattern of signs, and outputs to every pattern
-_MODULI, _INTEGERS = range(2, 33), 32
-_CENTRED, _HALVINGS = 50, 12
-_SMOOTHING, _SAME = 0.5, 2.0
+_ORTHANTS = 10  # entries of a pattern of signs
+_PER_PATTERN = 4  # outputs to every pattern
+_MODULI = range(2, 33)
+_INTEGERS = 32
+_CENTRED = 50
+_HALVINGS = 12
+_SMOOTHING = 0.5
+_SAME = 2.0
 
 
 @dataclass(frozen=True)

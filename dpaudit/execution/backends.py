@@ -38,8 +38,8 @@ from dpaudit.execution.tasks import OnUnit, to_pickle
 from dpaudit.execution.units import Unit
 
 NAMES = ("loky", "dask", "ray")
-# A chunk is worth so many seconds, and has at most so many units.
-_CHUNK, _MOST = 1.0, 4096
+_CHUNK = 1.0  # seconds that a chunk is worth
+_MOST = 4096  # units of a chunk
 # Bytes of results that wait for an earlier one, from which on no more is asked for.
 _HELD = 256 * 2**20
 _AHEAD = 3  # chunks per worker that are on their way

@@ -27,12 +27,13 @@ ResultT = TypeVar("ResultT")
 # Is told of results as they come: the place of the first among the units, and the results.
 Arrived = Callable[[int, Sequence[Any]], None]
 
-# A request is worth so many seconds, and has at most so many units.
-_REQUEST, _MOST = 0.02, 64
+_REQUEST = 0.02  # seconds that a request is worth
+_MOST = 64  # units of a request
 # Requests that a worker has at a time, so that it need not wait for the next.
 _AHEAD = 2
 # Bytes of results that are kept for a consumer that is slower than the workers.
-_MODULES, _INSTALLED = (".py", ".pyc", ".so"), (".egg-info", ".dist-info")
+_MODULES = (".py", ".pyc", ".so")
+_INSTALLED = (".egg-info", ".dist-info")
 _SYSTEM = ("/etc/", "/usr/", "/lib/", "/opt/", "/bin/")
 _HELD = 64 * 2**20
 

@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 from dpaudit._installed import is_installed, package_of
 from dpaudit.errors import InvalidArgument, VerbatimText
 
-_OURS, _PACKAGE = "dpaudit", "__init__.py"
+_OURS = "dpaudit"
+_PACKAGE = "__init__.py"
 _MOST = 32 * 2**20  # bytes of source
 # The source of a module, and whether it is a package.
 Modules = dict[str, tuple[bytes, bool]]

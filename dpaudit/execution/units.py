@@ -19,10 +19,12 @@ import dpaudit._validate as check
 _BYTES = 64 * 2**20
 # A stage has about so many units, as they are dealt to processes and compared with one another...
 _UNITS = 128
-# ... within these sizes: below the least a call costs more than its trials.
-_LEAST, _MOST = 256, 2**17
-# Where units are compared, a short stage has so many, of so many trials at least.
-_SEVERAL, _FEWEST = 16, 8
+# Trials of a unit: below the least a call costs more than its trials.
+_LEAST = 256
+_MOST = 2**17
+# Where units are compared.
+_SEVERAL = 16  # units of a short stage
+_FEWEST = 8  # trials of each at least
 # ... and half as many where a call has a price of its own.
 _COMPARED = 8
 # Seconds that a unit may take by the rate that was seen: half of what it may lose.

@@ -41,7 +41,9 @@ _WORDS = 100_000  # characters of an error that are sent: its text may be of any
 _PART = 2**24  # bytes that are made room for before any came
 FLUSH = 0.05  # seconds after which results are sent, before those of the other units are there
 _ARRAYS = "?biufcmM"  # kinds of numbers whose bytes mean the same in both processes
-_DIE_WITH_PARENT, _ADOPT = 1, 36  # prctl of Linux: PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+# Options of Linux's prctl.
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+_ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 
 
 # Values as typed data

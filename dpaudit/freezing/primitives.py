@@ -17,8 +17,10 @@ from .recorder import OWN, SYSTEM, Stream, active
 from .seeds import LARGEST_SEED, identity, share, stream_of
 
 Undo = list[Callable[[], None]]
-_GENERATOR, _RANDOM_STATE = np.random.Generator, np.random.RandomState
-_PCG64, _MT19937 = np.random.PCG64, np.random.MT19937
+_GENERATOR = np.random.Generator
+_RANDOM_STATE = np.random.RandomState
+_PCG64 = np.random.PCG64
+_MT19937 = np.random.MT19937
 _BIT_GENERATOR = np.random.BitGenerator
 _RANDOM = random.Random
 _URANDOM = os.urandom

@@ -28,7 +28,9 @@ FAR = 1e4  # scales, of the draws of a probe
 _ENDS = (2.0**-53, 1.0 - 2.0**-53)
 _DEEPEST = 40.0  # scales of inverted noise, beyond which a uniform draw is at its end
 # The classes as they were before anything was patched.
-Generator, PCG64, SeedSequence = np.random.Generator, np.random.PCG64, np.random.SeedSequence
+Generator = np.random.Generator
+PCG64 = np.random.PCG64
+SeedSequence = np.random.SeedSequence
 _MOST_CALLS = 200_000
 _SMALL = 64  # numbers of a draw that is remembered
 _PATIENCE = 2_000  # calls of a run whose draws are far out, the others are ordinary
@@ -206,7 +208,9 @@ class Stream:
 
 
 OWN = Stream()
-GIVEN, SEEDED, SYSTEM = Stream(source="given"), Stream(source="seeded"), Stream(source="system")
+GIVEN = Stream(source="given")
+SEEDED = Stream(source="seeded")
+SYSTEM = Stream(source="system")
 
 
 def begin(

@@ -19,9 +19,12 @@ from .recorder import Stream
 LARGEST_SEED = 2**64  # what the system's entropy gives is larger
 _WORDS = 4  # and has more words
 # As they were before anything was patched.
-_BITS, _STATE, _RANDOM = np.random.BitGenerator, np.random.RandomState, random.Random
+_BITS = np.random.BitGenerator
+_STATE = np.random.RandomState
+_RANDOM = random.Random
 _MT19937 = np.random.MT19937
-_seed_of_python, _state_of_python = _RANDOM.seed, _RANDOM.getstate
+_seed_of_python = _RANDOM.seed
+_state_of_python = _RANDOM.getstate
 
 
 def identity(source: Any, of: Any) -> str:

@@ -30,7 +30,9 @@ from dpaudit.guarantees import rounding
 
 _LARGEST = math.nextafter(math.inf, 0.0)
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(60)
+_QUADRATURE_RULE = np.polynomial.legendre.leggauss(60)
+_NODES = _QUADRATURE_RULE[0]
+_WEIGHTS = _QUADRATURE_RULE[1]
 
 
 def log_delta(mu: float, epsilon: float) -> float:
@@ -158,7 +160,8 @@ def _delta_ends(mu: Fraction, epsilon: Fraction) -> tuple[float, float]:
     return low, top
 
 
-_BITS, _FAR = (128, 512, 2048), 2**19
+_BITS = (128, 512, 2048)
+_FAR = 2**19
 
 
 def _enclose_gaussian_delta(mu: Fraction, epsilon: Fraction) -> arb:

@@ -18,9 +18,12 @@ from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import ApproximateDP
 
 _FARTHEST = 1e4  # beyond this epsilon no curve is looked at
-_CELLS, _ROUNDS = 100, 16  # cells of rates, and how often they are refined
-_NEAR, _FLAT = 1e-12, 1e-7  # how close an epsilon is found, and where a curve is flat before it
-_CLOSE, _ROUNDING = 1e-9, 1e-12  # how close a supremum is enclosed, and what values may be off
+_CELLS = 100  # cells of rates
+_ROUNDS = 16  # how often they are refined
+_NEAR = 1e-12  # how close an epsilon is found
+_FLAT = 1e-7  # how far before it a curve counts as flat
+_CLOSE = 1e-9  # how close a supremum is enclosed
+_ROUNDING = 1e-12  # by how much values may be off
 
 
 @dataclass(frozen=True)

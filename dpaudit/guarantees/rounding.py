@@ -19,7 +19,8 @@ from flint import arb, ctx, fmpq
 UNIT = 2.0**-53  # relative error of one operation on doubles
 _DIGITS = 12
 _BITS = 256  # of a square root
-_MOST_STEPS, _HALVINGS = 2200, 60  # doublings from the smallest double to the largest
+_MOST_STEPS = 2200  # doublings from the smallest double to the largest
+_HALVINGS = 60  # halvings between two doubles
 
 
 @lru_cache(maxsize=4096)

@@ -51,9 +51,14 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri_exp
 from dpaudit._typing import Array
 
 # Sizes of the term for which the panels resolve W and its exponentials are finite numbers.
-_LEAST, _MOST = 0.1, 10.0
-_FAR, _JUMPS, _CELLS = 13.0, 24, 24
-_NODES, _PARTS = np.polynomial.legendre.leggauss(6)
+_LEAST = 0.1
+_MOST = 10.0
+_FAR = 13.0
+_JUMPS = 24
+_CELLS = 24
+_QUADRATURE_RULE = np.polynomial.legendre.leggauss(6)
+_NODES = _QUADRATURE_RULE[0]
+_PARTS = _QUADRATURE_RULE[1]
 _LARGEST = 60.0  # of lambda c
 
 

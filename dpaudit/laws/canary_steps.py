@@ -42,7 +42,9 @@ from dpaudit.mechanisms.mechanism import TiltedSample
 from dpaudit.neighbours import Pair
 
 DatasetT = TypeVar("DatasetT")
-_POINTS, _WIDTH = 40, 40.0  # of a quadrature: points in a standard deviation, and how many of these
+# Of a quadrature.
+_POINTS = 40  # points in a standard deviation
+_WIDTH = 40.0  # standard deviations on either side
 
 
 def log_ratios(seen: Array, *, sampling_ratio: float, noise_multiplier: float) -> Array:

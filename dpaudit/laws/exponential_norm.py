@@ -102,8 +102,8 @@ def norm_gain(noise: Array, shift: Array) -> Array:
 
 # Sizes of a shift below which the loss is rounding.
 _NO_SHIFT = 1e-100
-# Arguments up to which the series is summed as it is, and from which on an expansion is.
-_SERIES, _FAR = 50.0, 1e8
+_SERIES = 50.0  # arguments up to which the series is summed as it is
+_FAR = 1e8  # arguments from which on an expansion is
 
 
 def log_mgf(sizes: Array, dimension: int, tilt: float) -> Array:

@@ -15,7 +15,8 @@ import numpy as np
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import EXACT, make_cells
 
-_NUMERIC, _WIDEST = "biuf", 8  # kinds of numbers, and bytes up to which one is exact as it is read
+_NUMERIC = "biuf"  # kinds of numbers
+_WIDEST = 8  # bytes up to which one is exact as it is read
 
 
 def absolute(dataset: Any, neighbour: Any) -> float:

@@ -22,7 +22,8 @@ from dpaudit.neighbours.metrics import relation
 from dpaudit.neighbours.tables import Pair, Relation
 from dpaudit.standins import what_code_raised
 
-_PREFIX, _USER = "declared:", "-user:"
+_PREFIX = "declared:"
+_USER = "-user:"
 _FINEST = ("replace-label", "replace-cell", "replace-record", "add-remove-record")
 _OF_ONE = ("replace-record", "add-remove-record")
 _COARSE = ("replace-column", "replace-tuple")

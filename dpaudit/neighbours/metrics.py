@@ -21,7 +21,8 @@ from dpaudit.neighbours.distances import DISTANCES
 from dpaudit.neighbours.tables import Relation
 from dpaudit.standins import what_code_raised
 
-_PREFIX, _SAME = "metric:", 1e-9
+_PREFIX = "metric:"
+_SAME = 1e-9
 _EXPECTED = "a distance: a finite number above 0, the same in both directions"
 
 

@@ -16,7 +16,8 @@ from dpaudit.report.formatting import (
 )
 from dpaudit.report.schema import Result
 
-_WIDTH, _EACH = 96, 2  # columns, and lines that a sentence may take
+_WIDTH = 96  # columns
+_EACH = 2  # lines that a sentence may take
 _SENTENCES = re.compile(r"(?<=[.;]) (?=[A-Z])")
 _LEAKED = "What leaked"
 

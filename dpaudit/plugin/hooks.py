@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from dpaudit.auditing.specification.baseline import Baseline
     from dpaudit.plugin.auditor import Auditor
 
-FIXTURE, MARKER = "dp_audit", "dp"
+FIXTURE = "dp_audit"
+MARKER = "dp"
 CONFIDENCE = 0.999
 _LINES = (
     "dp(*, epsilon=None, delta=0, claim=None, relation=None, trials=None, time=None, audits=1): "

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 # What goes to `dpaudit.audit` under its name.
 KNOWN = (*names_of(door=Door.MARKER), "claim")
-AUDITS, PROVED = "audits", "proved"
+AUDITS = "audits"
+PROVED = "proved"
 OF_TEST = (AUDITS, PROVED)
 _OF_A_CLAIM = ("epsilon", "delta", "claim")
 

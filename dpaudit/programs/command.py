@@ -13,11 +13,14 @@ from pathlib import Path
 
 from dpaudit.errors import InvalidArgument
 
-DATA, SEED = "{data}", "{seed}"
+DATA = "{data}"
+SEED = "{seed}"
 _SHELL = frozenset(("|", ">", ">>", "<", "&&", "||", ";", "&", "2>&1"))
 _CLASS_PATH = ("-cp", "-classpath", "--class-path", "--module-path", "-p")
 _COMPILED = (".class", ".jar")
-_MOST, _LARGEST = 1000, 2**28  # files of a folder, and bytes of a file, that are looked at
+# What is looked at.
+_MOST = 1000  # files of a folder
+_LARGEST = 2**28  # bytes of all files
 _BLOCK = 2**20
 
 

@@ -39,9 +39,15 @@ from functools import reduce
 from itertools import permutations
 from typing import Any, NamedTuple
 
-INF, ZERO, ONE, DIGITS = math.inf, F(0), F(1), 60
-BYTES, NODES, WORK = 16 * 2**20, 200_000, 400_000  # of a file, and of what is done about it
-BITS, VALUES = 50_000, 64  # of a number, and what an answer is about
+INF = math.inf
+ZERO = F(0)
+ONE = F(1)
+DIGITS = 60
+BYTES = 16 * 2**20  # of a file
+NODES = 200_000  # in all paths of a file
+WORK = 400_000  # operations that checking it may take
+BITS = 50_000  # of a number
+VALUES = 64  # largest value that an answer is about
 RECORDS = 2**40  # where their number is not public, there are no more
 SLACK = 1 + F(1, 10**9)  # digits beyond it belong to the rounding of the code's own constants
 RELATIONS = (
@@ -123,7 +129,9 @@ def point(x: Any) -> Interval:
     return Interval(x, x)
 
 
-STILL, SHARE, REACH = point(ZERO), Interval(ZERO, ONE), Interval(-ONE, ONE)
+STILL = point(ZERO)
+SHARE = Interval(ZERO, ONE)
+REACH = Interval(-ONE, ONE)
 ANY = Interval(-INF, INF)
 
 

@@ -19,7 +19,8 @@ from dpaudit.files import write_file
 from dpaudit.formats import stamped
 from dpaudit.refutation.inequality import Condition, Kind
 
-FORMAT, VERSION = "dpaudit-certificate", 1
+FORMAT = "dpaudit-certificate"
+VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)

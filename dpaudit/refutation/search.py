@@ -30,8 +30,10 @@ Batch = Mapping[str, Array]
 CHAINS = 32
 _STARTS = 0.25  # of the budget
 _RENEWAL = 40  # rounds between two renewals of the worse half
-_LONGER, _SHORTER = 1.5, 0.94
-_STEP, _STEPS = 0.3, (1e-5, 1.0)
+_LONGER = 1.5
+_SHORTER = 0.94
+_STEP = 0.3
+_STEPS = (1e-5, 1.0)
 _SECONDS = 1.0  # after which an interruption loses nothing of what was found
 
 

@@ -20,7 +20,9 @@ from dpaudit.freezing.outputs import Output
 
 ALPHA = 1e-6  # the error probability of all counts
 COUNTS = 4  # at most
-_LEAST, _MOST = 64, 4000  # runs on each dataset
+# Runs on each dataset.
+_LEAST = 64
+_MOST = 4000
 GUIDED = 2000  # runs, of which a quarter chooses the event
 _SECONDS = 2.0
 

@@ -24,8 +24,9 @@ from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw, draws_of, is_law_held
 
-# Of the runs on one dataset beyond those that are there, once noise had every size, and before.
-_SECONDS, _MOST = 0.5, 10.0
+# Of the runs on one dataset beyond those that are there.
+_SECONDS = 0.5  # seconds once noise had every size
+_MOST = 10.0  # seconds before it had
 
 
 @dataclass

@@ -28,7 +28,8 @@ from dpaudit._typing import Array
 from dpaudit.freezing.observing import Side
 from dpaudit.freezing.tracked import Call
 
-_MOST_DRAWS, _MOST_CELLS = 20_000, 4_000_000
+_MOST_DRAWS = 20_000
+_MOST_CELLS = 4_000_000
 _TRIED = 3  # draws that are tried for a number, best first
 _LEAST_RUNS = 6  # that a law has to explain without clipping
 _EXACT = 1e-9  # of the scale of the noise, by which a law may miss a number

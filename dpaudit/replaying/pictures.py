@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from dpaudit.replaying.result import Replay, ReplayedCall
 
 _MOST = 40  # calls whose place stands beside the axis
-_WIDTH, _ROW = 6.4, 0.24
+_WIDTH = 6.4
+_ROW = 0.24
 
 
 def show_replay(found: Replay) -> list[Picture]:

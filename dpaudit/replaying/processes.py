@@ -39,9 +39,13 @@ from dpaudit.mechanisms.outputs.recurrence import TOO_MANY, measure_recurrence
 from dpaudit.replaying.counting import OutputEvent
 from dpaudit.watching.watch import Touch
 
-_PROCESSES, _WORKERS, _CALLS = 8, 2, 2
+_PROCESSES = 8
+_WORKERS = 2
+_CALLS = 2
 _MOST_SECONDS = 60.0  # for processes whose imports and first calls draw other noise
-_ANSWERS, _SECONDS = 32, 1.0  # calls on either dataset that a count is looked at in, in a process
+# What a process spends on a count.
+_ANSWERS = 32  # calls on either dataset at most
+_SECONDS = 1.0  # seconds for them
 _DIGEST = 16  # bytes
 ResultT = TypeVar("ResultT")
 _CLOSE = 0.05  # relative to an epsilon: both are read off runs

@@ -44,12 +44,15 @@ if TYPE_CHECKING:
 CLAIMED: dict[str, Any] = {"color": ORANGE, "linestyle": (0, (5, 2)), "linewidth": 1.8}
 PROVED: dict[str, Any] = {"color": BLUE, "linestyle": "solid", "linewidth": 1.8}
 MEASURED: dict[str, Any] = {"color": INK, "linestyle": (0, (1, 1.2)), "linewidth": 2.0}
-CLAIMED_MARK, PROVED_MARK = "D", "s"
+CLAIMED_MARK = "D"
+PROVED_MARK = "s"
 DATASET: dict[str, Any] = {"color": PINK, "fill": True, "alpha": 0.55}
 NEIGHBOUR: dict[str, Any] = {"color": GREEN, "linewidth": 1.6}
 
-_POINTS, _LEAST_POINTS = 10, 7  # of letters
-_NARROWEST, _LOWEST = 2.0, 0.8  # inches; of the natural height
+_POINTS = 10  # size of letters
+_LEAST_POINTS = 7  # smallest size of letters
+_NARROWEST = 2.0  # inches
+_LOWEST = 0.8  # share of the natural height
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and copied
     "svg.hashsalt": "dpaudit",  # one report, one sequence of bytes

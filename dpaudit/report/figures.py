@@ -38,9 +38,12 @@ from dpaudit.report.schema import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, MARK, ALIKE = 5.6, 9, 0.005
+WIDTH = 5.6
+MARK = 9
+ALIKE = 0.005
 _ROWS = {"Claimed": 2, "Proved": 1, "Measured": 0}
-_LONGEST_TAIL, _FADES = 0.25, 10  # of the axis; steps
+_LONGEST_TAIL = 0.25  # share of the axis
+_FADES = 10  # steps
 
 
 def three_numbers(result: Result, *, prefix: str = "figure") -> str:

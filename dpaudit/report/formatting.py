@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 NONE = "—"
 NO_CLAIM = "no claim"
-NO_UPPER, INFINITE = "no certified upper end", "∞"
+NO_UPPER = "no certified upper end"
+INFINITE = "∞"
 AS_DECLARED = "for the release as declared"
 _UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
 
-DIGITS, MOST_DIGITS = 4, 12
+DIGITS = 4
+MOST_DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,11 @@ from html import escape
 from dpaudit.report.formatting import value_of
 from dpaudit.report.schema import Result
 
-WIDTH, HEIGHT = 140, 26
-_MIDDLE, _REACH, _FADES = WIDTH / 2, WIDTH / 2 - 14, 6
+WIDTH = 140
+HEIGHT = 26
+_MIDDLE = WIDTH / 2
+_REACH = WIDTH / 2 - 14
+_FADES = 6
 
 
 def render_thumbnail(result: Result, words: str) -> str:

@@ -27,8 +27,10 @@ import numpy as np
 
 _DEEP = 10  # containers in one another; below, the text of what there is
 _LONGEST = 2000  # characters of a text, an error or a warning that are sent
-_LARGEST, _FIRST = 4096, 256  # entries that are sent; of what has more the first, and a checksum
-_CONSTANTS, _SHORT = 64, 32  # that are read off code; characters of a text among them
+_LARGEST = 4096  # entries of what is sent as it is
+_FIRST = 256  # entries that are sent of what has more, with a checksum
+_CONSTANTS = 64  # constants that are read off code
+_SHORT = 32  # characters of a text among them
 _MODULE = "subjects of a scan"
 _functions: dict[tuple[str, str], Any] = {}
 

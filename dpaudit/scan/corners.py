@@ -19,7 +19,9 @@ from dpaudit.extension.package import Parameters, Subject
 from dpaudit.neighbours import RELATIONS, Pair
 
 BITS = "lowest bits"
-_HUGE, _TINY, _WHOLE = 1.7976931348623157e308, 5e-324, 2**53
+_HUGE = 1.7976931348623157e308
+_TINY = 5e-324
+_WHOLE = 2**53
 
 
 @dataclass(frozen=True)

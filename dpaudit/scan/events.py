@@ -28,7 +28,12 @@ from dpaudit.scan.finding import SeenEvent
 Run = dict[str, list[Any]]  # the parts of one output, as `dpaudit.scan.probe` tells them
 RAISED = "type(out).__name__"
 ONLY_IF_RETURNED = "not isinstance(out, Exception)"
-_SPREAD, _MASSES, _THRESHOLDS, _GAPS, _CODES, _KEYS = 3.0, 6, 40, 5, 8, 64
+_SPREAD = 3.0
+_MASSES = 6
+_THRESHOLDS = 40
+_GAPS = 5
+_CODES = 8
+_KEYS = 64
 _ALIKE = 0.1  # nats: events that promise so nearly the same are chosen by how plain they are
 _DELTAS = (1e-9, 1e-6, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
 
@@ -133,7 +138,8 @@ def best_event(
 
 # Expression, how plain, where it is true, and its topic.
 Candidate = tuple[str, int, list[NDArray[np.bool_]], str]
-_NAME, _USUAL = re.compile(r"[A-Za-z_]\w*"), {"output", "len", "shape", "dtype", "raised", "keys"}
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_USUAL = {"output", "len", "shape", "dtype", "raised", "keys"}
 _PLACE = re.compile(r"\[[\d, ]+\]")
 _NAMES = re.compile(r"(?:sorted|list)\((map\(str, .+\))\)")  # as `dpaudit.scan.probe` lists them
 

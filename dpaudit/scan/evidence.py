@@ -25,8 +25,9 @@ from dpaudit.scan.reproduction import reproduced
 from dpaudit.scan.scan import file_of
 from dpaudit.scan.write import write_scan_json
 
-# Seconds for the script of one finding: at most, and below which there is no use to begin.
-_SECONDS, _LEAST = 120.0, 1.0
+# Seconds for the script of one finding.
+_SECONDS = 120.0  # at most
+_LEAST = 1.0  # below which there is no use to begin
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,10 +43,12 @@ from dpaudit.scan.pairs import SubjectCandidate
 from dpaudit.scan.screen import list_claim_points, second_look
 from dpaudit.verdicts import Verdict
 
-_SCREENED, _SCREEN = 3, 400  # pairs, and outputs of each dataset that choose among them
+_SCREENED = 3  # pairs
+_SCREEN = 400  # outputs of each dataset that choose among them
 _LEARNED = 2000  # outputs of each dataset that fit, and as many that choose an event
 _CHOOSE = 400  # that choose one at a corner
-_FEW, _FEW_OF_MANY = 8, 256  # that tell how quick a subject is, and one that draws many at once
+_FEW = 8  # outputs that tell how quick a subject is
+_FEW_OF_MANY = 256  # the same, of one that draws many at once
 _FEWEST = 200  # that are drawn in any case
 _NO_NUMBER = -1e300  # stands for a part of an output that is none
 _BITS_SHARE = 3.0  # times the time of another corner: what is counted is rarer

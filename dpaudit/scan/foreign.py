@@ -38,9 +38,11 @@ SCRIPT = str(Path(child.__file__).resolve())
 _WATCHING = str(Path(watching.__file__).resolve().parent)
 _WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
 _IN_ANY_CASE = 2.0  # seconds that there are for them, whenever a scan has to end
-_UNIT, _TOGETHER = 16, 512  # outputs of a request, and of one call that draws many
-# Outputs that texts are read off at a time: where each is drawn in a request of its own, and else.
-_FEW, _SOME = 4, 32
+_UNIT = 16  # outputs of a request
+_TOGETHER = 512  # outputs of one call that draws many
+# Outputs that texts are read off at a time.
+_FEW = 4  # where each is drawn in a request of its own
+_SOME = 32  # else
 
 
 class DrawnTogether(MechanismError):

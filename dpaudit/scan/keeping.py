@@ -36,10 +36,12 @@ KEPT = (
     "outputs differ from process to process, as where an answer is kept: what one process showed "
     "certifies nothing"
 )
-# New processes in which a refutation is looked at again where outputs did not vary, more of them as
-# long as this takes so few seconds; outputs of each dataset there; what is too improbable for
-# outputs of one law; and the seconds that a package may take to be imported.
-_PROCESSES, _SECONDS, _LOOKED, _IMPROBABLE, _IMPORTING = (2, 24), 1.0, 8, 1e-6, 180.0
+# Where outputs did not vary, a refutation is looked at again in new processes.
+_PROCESSES = (2, 24)  # at least, and at most
+_SECONDS = 1.0  # that may pass before no more processes are started
+_LOOKED = 8  # outputs of each dataset in each process
+_IMPROBABLE = 1e-6  # p-value of outputs that are too improbable for one law
+_IMPORTING = 180.0  # seconds that a package may take to be imported
 _NO_TIME = (
     "what tells the datasets apart was the same in every answer, and there was no time to look "
     "whether it is kept outside the call: give the scan more"

@@ -60,7 +60,8 @@ from dpaudit.scan.values import format_expression
 from dpaudit.verdicts import Verdict
 
 CONFIDENCE = 1 - 1e-6
-_TIMEOUT, _MEMORY = 20.0, 4 * 2**30
+_TIMEOUT = 20.0
+_MEMORY = 4 * 2**30
 _LEAST_SECONDS = 2.0  # that a subject has, however little time there is
 _FLOATING_SHARE = 0.3  # of an additive subject's time, for the numbers themselves
 _OUT_OF_TIME = "the time was over before any pair of it was certified"

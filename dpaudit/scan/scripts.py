@@ -22,7 +22,8 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.scan.events import ONLY_IF_RETURNED, RAISED
 from dpaudit.scan.values import format_expression
 
-COLUMNS, LINES = 100, 10
+COLUMNS = 100
+LINES = 10
 _INDENT = "    "
 _REPEATED = 4  # equal items in a row from which on they are multiplied
 _SUBMODULE = re.compile(r"import \w+(\.\w+)+")

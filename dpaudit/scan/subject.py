@@ -31,23 +31,34 @@ from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.pairs import FAMILIES, SubjectCandidate, made
 from dpaudit.scan.screen import first_look, list_claim_points, second_look
 
-FIRST, SECOND, FEWEST = 6, 200, 24  # outputs of each dataset that a look takes
+# Outputs of each dataset that a look takes.
+FIRST = 6
+SECOND = 200
+FEWEST = 24
 ALONE = 4  # where each is drawn one by one
 PAIRS = 10  # made of one dataset under one relation
 _IMPORTING = 180.0  # seconds for the first call of all
 AHEAD = 2  # pairs of a setting, relation and family that are looked at again, and one guided
 WORTH = 3.0  # nats against a claim from which on it is worth certifying
 CLEAR = 15.0  # nats from which on few outputs are enough to choose events
-CHOOSING, CHOOSING_CLEAR = 2000, 200  # outputs of each dataset that choose events
-_FEWEST_COUNTING, _FEWEST_CHOOSING = 120, 40  # of slow subjects: enough for what is always so
+# Outputs of each dataset that choose events.
+CHOOSING = 2000
+CHOOSING_CLEAR = 200
+# Of slow subjects: enough for what is always so.
+_FEWEST_COUNTING = 120
+_FEWEST_CHOOSING = 40
 _GUIDED_SHARE = 0.1  # of a subject's time, by its pace, for the guide of one setting
 # Shares of a subject's time that are over when the looks end; what is left is for certification.
-_FIRST_UNTIL, _GUIDED_UNTIL, _SEARCHED_UNTIL, _SECOND_UNTIL = 0.3, 0.4, 0.5, 0.6
+_FIRST_UNTIL = 0.3
+_GUIDED_UNTIL = 0.4
+_SEARCHED_UNTIL = 0.5
+_SECOND_UNTIL = 0.6
 _SEARCHED_SHARE = 0.1  # of a subject's time, by its pace, for searches with feedback
 _FARTHER = 1 + 1e-9  # that a pair of a search has to move, relatively
 # Of the time that is left, for the outputs that count one hypothesis on one dataset: all that are
-# drawn for it take three times as much. Where few are to be certified each has more.
-_COUNTING_SHARE, _OF_FEW = 0.1, 0.25
+# drawn for it take three times as much.
+_COUNTING_SHARE = 0.1
+_OF_FEW = 0.25  # divided among the hypotheses that wait, so where they are few each has more
 
 
 class Hypothesis(NamedTuple):

@@ -28,12 +28,18 @@ from dpaudit.search.showing import PairSignal, intercept_primitives
 from dpaudit.search.space import PairSpace, UnitPair, space_apart
 
 _UNITS = (1.0, 0.25, 3.0, 0.5, 2.0, 6.0)  # of distance, in losses of one that are claimed
-_MADE, _IDLE, _LEAST = 0.6, 40, 20  # of the calls; tries in vain; calls that are made in any case
-_ANCHORS, _RANDOM, _CORRECTED, _TIMED = 6, 3, 3, 2
+_MADE = 0.6  # share of the calls
+_IDLE = 40  # tries in vain
+_LEAST = 20  # calls that are made in any case
+_ANCHORS = 6
+_RANDOM = 3
+_CORRECTED = 3
+_TIMED = 2
 _CLOSE = 0.1  # relatively, of a distance that will do
 _TELLING = (0.75, 4.0)  # losses of which few outputs tell that they are a little too large
 _AS_GOOD = 0.9  # of the movement a unit of distance, of pairs at other distances
-_KEPT, _ROUNDS = 8, 400
+_KEPT = 8
+_ROUNDS = 400
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ from dpaudit.freezing.tracked import Comparison
 from dpaudit.search.choices import loss_of_sets
 
 _MOST = 24  # comparisons
-_POINTS, _EACH = 64, 2  # values of what is in several of them; answers for each value and side
+_POINTS = 64  # values of a noise that several comparisons share
+_EACH = 2  # answers for each value and side
 _RAREST = 1e-9
 _OF_MOVEMENT = 1e-3  # so that there is a way up where nothing can be certified yet
 _SEED = 0

@@ -15,7 +15,8 @@ from typing import Any
 
 from dpaudit.freezing.tracked import is_installed
 
-_DEEPEST, _MOST = 6, 64
+_DEEPEST = 6
+_MOST = 64
 _KINDS = (int, float, str, datetime.date)
 
 

@@ -25,13 +25,16 @@ from dpaudit.search.shrinking import shrink_pair
 from dpaudit.search.space import PairSpace, UnitPair, space_of
 
 CALLS = 2_000
-_MADE, _MADE_OF_FEW, _FEW = 0.5, 0.9, 60  # of the calls, for pairs that are made; of so few
+_MADE = 0.5  # share of the calls for pairs that are made
+_MADE_OF_FEW = 0.9  # the same where calls are few
+_FEW = 60  # calls below which they are
 _COMPARED = 0.1  # of the calls, for what the outputs of one dataset have in common
 _CLIMBED = 3
 _SHRUNK = 0.1  # of the calls, to leave out and to simplify records of what was found
 _AS_MUCH = 1 - 1e-9
 _MANY = 12  # pairs of either kind that somebody else has to rank
-_TIMED, _LEAST = 2, 20  # datasets that show a pace; calls that are made in any case
+_TIMED = 2  # datasets that show a pace
+_LEAST = 20  # calls that are made in any case
 _REMEMBERED = 128  # datasets, of which pairs are looked at in turn
 
 

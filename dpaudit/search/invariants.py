@@ -25,8 +25,11 @@ _BEYOND = 8  # outputs more than parts, for all combinations of them
 _CONTROLS = 6  # outputs that what was found of the others has to hold on
 _DECIMALS = range(7)
 _LAST_BITS = 64 * float(np.finfo(np.float64).eps)
-_LOOSE, _FAR = 2.5, 6.0  # spreads of rounding that a combination has: its root mean square, its end
-_DENOMINATOR, _PRECISION = 12, 1e-3
+# Spreads of rounding that a combination has.
+_LOOSE = 2.5  # as a root mean square
+_FAR = 6.0  # at its end
+_DENOMINATOR = 12
+_PRECISION = 1e-3
 _LEAST = 1e-9  # of a weight that counts
 _QUIETER = 0.05  # of the noise of its parts that a combination may keep: else it is none
 _MOST_PARTS = 500

@@ -19,7 +19,8 @@ OUTPUTS = 12  # of one dataset that decide
 _LAST_BITS = 256 * float(np.finfo(np.float64).eps)  # of the largest number
 _FINEST = 1e-6  # of the largest difference: a finer step is none
 _CLEAR = 1e3  # last bits that a step is at least
-_DENOMINATOR, _PRECISION = 1000, 1e-9
+_DENOMINATOR = 1000
+_PRECISION = 1e-9
 _LEAST = 1e-3  # of a step that is told from none
 
 

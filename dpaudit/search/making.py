@@ -16,7 +16,10 @@ from dpaudit.neighbours.records import is_missing
 from dpaudit.search.space import PairSpace, UnitPair
 
 _ENDS = 2  # units that come first everywhere
-_UNITS, _COMBINED, _RANDOM, _EDITS = 24, 4, 4, 6
+_UNITS = 24
+_COMBINED = 4
+_RANDOM = 4
+_EDITS = 6
 
 
 def make_search_units(space: PairSpace, rng: Generator) -> list[Unit]:

@@ -37,11 +37,14 @@ from dpaudit.search.lattices import Lattices
 Function = Callable[[Any, Any], Any]
 Kind = Literal["nothing", "movement", "output", "invariant", "raw", "structure"]
 _BEYOND: dict[Kind, float] = {"invariant": 2e5, "raw": 1e6, "structure": 1e7}
-_NOISES, _MORE = (1, 2), range(3, 9)  # two that are compared; others, where these do not do
+_NOISES = (1, 2)  # seeds of two noises that are compared
+_MORE = range(3, 9)  # further ones, where these do not do
 _OTHERS = range(2, 7)  # noises for which structures have to differ, too
 _FAR = 1e5  # of a shift that no noise pays for
-_CERTAIN, _LARGE = 6.0, 18.0  # spreads of rounding that are none; a power of ten of them
-_SCALES, _LARGEST = 4.0, 50.0  # a movement that a factor of e in a scale counts as; of one at 0
+_CERTAIN = 6.0  # spreads of rounding from which on a movement is none of it
+_LARGE = 18.0  # powers of ten of them that count as 1
+_SCALES = 4.0  # movement that a factor of e in a scale counts as
+_LARGEST = 50.0  # movement that a scale of 0 counts as
 
 
 class PairSignal(NamedTuple):

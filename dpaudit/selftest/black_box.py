@@ -32,7 +32,8 @@ from dpaudit.selftest.answers import KnownAnswer, Learner
 
 Counts = NDArray[np.int64]
 
-_BLOCK, _LEAST_BLOCK = 2**16, 2**13  # entries of transcripts, and transcripts
+_BLOCK = 2**16  # entries of all outputs of a block
+_LEAST_BLOCK = 2**13  # outputs of a block at least
 _CANDIDATES = 400
 _MOST_LEARNED = 500_000
 _MOST_CHOOSING = 10_000_000

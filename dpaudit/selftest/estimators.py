@@ -104,7 +104,9 @@ class Forgetful:
         return self.coins.run(audits, alpha, rng, used_delta=0.0)
 
 
-_CHEAP, _FEW_COUNTS = 20.0, 10.0  # shares of audits that differ in a few counts only
+# Factors for the number of audits.
+_CHEAP = 20.0  # of a cheap case
+_FEW_COUNTS = 10.0  # of a case whose audits differ in a few counts only
 _SLOW = 0.2  # of audits that err far less often than they may: more of them show nothing else
 
 _EVENTS = {

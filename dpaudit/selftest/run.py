@@ -28,8 +28,10 @@ from dpaudit.selftest.estimators import CASES, CONTROLS, Case
 from dpaudit.selftest.verdicts.counting import NOMINAL, VERDICTS, Verdicts
 from dpaudit.store.keeping import Storing, keep_audit, use_storing
 
-ALPHA, TINY = 0.05, 1e-7
-_TOGETHER, _MOST_TOGETHER = 100, 2.0  # audits that are kept together, times their share
+ALPHA = 0.05
+TINY = 1e-7
+_TOGETHER = 100  # audits that are kept together, times their share
+_MOST_TOGETHER = 2.0  # largest share that counts
 _SEEDS = 3  # of audits whose verdicts are judged, in a full self-test
 CONFIDENCE = 0.999
 """Of a rate's interval: with dozens of rows, one in a hundred tables is wrong by chance."""

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_OURS, _OTHERS, _WRONG, _ENDLESS = "#0072B2", "#E69F00", "#D55E00", "#999999"  # Okabe and Ito
+# From Okabe and Ito's palette.
+_OURS = "#0072B2"
+_OTHERS = "#E69F00"
+_WRONG = "#D55E00"
+_ENDLESS = "#999999"
 _LARGEST = 1.3
 _WIDEST = 100.0  # nominal rates that an interval may span in the picture
 

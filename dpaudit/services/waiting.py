@@ -9,7 +9,9 @@ from dpaudit.services.answers import ServiceAnswer
 
 REFUSES = (429, 503)  # answers that ask to come again later, and are no output
 RESTART = 60.0  # seconds in which a service that takes no connections may be started again
-_LEAST, _MOST = 0.25, 30.0  # seconds, where it does not say how long
+# Seconds, where the service does not say how long.
+_LEAST = 0.25
+_MOST = 30.0
 
 
 def wait_of(answer: ServiceAnswer | None, refusals: int) -> float:

@@ -52,7 +52,8 @@ FilterName = Literal["any", "basic", "gaussian", "zcdp", "renyi", "planned"]
 MethodName = Literal["basic", "gaussian", "zcdp", "renyi", "planned"]
 FILTERS: tuple[str, ...] = get_args(FilterName)
 _DIVISORS = (1.0, 1.7, 3.0)  # of the order that is best for Gaussian noise; sampling wants less
-_LEAST_ORDER, _GREATEST_ORDER = 1.05, 4096.0
+_LEAST_ORDER = 1.05
+_GREATEST_ORDER = 4096.0
 _MOST = 10**9  # releases that are counted
 _MOST_PLANNED = 1024  # likewise, where each count asks an accountant
 

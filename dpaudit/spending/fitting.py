@@ -22,8 +22,11 @@ from dpaudit.spending.filters import is_within_limits
 _NOISE = ("noise_scale", "noise_multiplier", "noise_factor")  # more of it costs less
 _LOSS = ("epsilon", "rho", "noise_rate")  # less of it costs less
 _FARTHEST = 2.0**20  # times as much noise that is tried
-_NEAR, _NEAR_PLANNED = 1.001, 1.02  # how near the bisection comes, and where accountants are asked
-_DIGITS, _CLOSE = 6, 4  # of a number that is shown, at most, and of one next to the least
+# How near the bisection comes.
+_NEAR = 1.001
+_NEAR_PLANNED = 1.02  # where accountants are asked
+_DIGITS = 6  # of a number that is shown, at most
+_CLOSE = 4  # digits of one next to the least
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from pathlib import Path
 from dpaudit.store.file import Store, StoreError
 
 MOST = 2**30  # bytes of what is kept there
-_DAYS, _HOURS = 30, 1  # of what was begun, and of what ended, which another program may still read
+_DAYS = 30  # after which what was begun is over
+_HOURS = 1  # after which what ended is, as another program may still read it
 _WORTH = 64 * 2**20  # bytes for which a file is written anew
 _SIZES = (
     "SELECT audits.id, coalesce(sum(length(data)), 0) FROM audits "

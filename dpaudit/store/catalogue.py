@@ -16,8 +16,9 @@ from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.store.file import Store, StoreError, decode_block, encode_block, seconds_of
 
 RowT = TypeVar("RowT")
-# A fact is named so that says of a machine, in JSON, that it computed some of an audit.
-MACHINE, MEASURED = "machine: ", "measured: "  # names of facts begin so
+# How names of facts begin.
+MACHINE = "machine: "  # describes, in JSON, a machine that computed some of an audit
+MEASURED = "measured: "
 ANOTHER_MACHINE = "INSERT OR IGNORE INTO facts (audit, name, data) VALUES (?, ?, ?)"
 _ROWS = 250_000  # of a table in memory at a time
 

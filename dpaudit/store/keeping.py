@@ -36,8 +36,9 @@ from dpaudit.store.file import Store, StoreError, decode_block, encode_block, se
 from dpaudit.store.identity import identified
 from dpaudit.store.sealing import Unidentified
 
-# A file that nobody named is begun when so many seconds, or bytes, are at stake.
-_WORTH, _BYTES = 1.0, 32 * 2**20
+# A file that nobody named is begun when so much is at stake.
+_WORTH = 1.0  # seconds
+_BYTES = 32 * 2**20
 _CURE = (
     "Name files and variables in the code as they are, or give a mechanism the attribute "
     "__identity__: a text that changes whenever its law does"

@@ -35,7 +35,8 @@ from dpaudit.tracing.pending import (
 if TYPE_CHECKING:
     from dpaudit.tracing.draws import LawState
 
-_MOST_OPTIONS, _ONE_BY_ONE = 4096, 64
+_MOST_OPTIONS = 4096
+_ONE_BY_ONE = 64
 _LEAST_DIGITS = 15.0  # of uniform draws that are made widely: how near 0 or 1 they come
 _EXACT = 2.0**53  # whole numbers up to here are doubles
 

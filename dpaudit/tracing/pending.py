@@ -297,7 +297,8 @@ def _operator_method(name: str, of_python: Callable[..., Any]) -> Callable[..., 
 
 
 _BINARY = "add sub mul truediv floordiv mod pow lshift rshift and or xor".split()
-_COMPARED, _UNARY = "lt le eq ne gt ge".split(), "neg pos abs invert".split()
+_COMPARED = "lt le eq ne gt ge".split()
+_UNARY = "neg pos abs invert".split()
 for _name in (*_BINARY, *_COMPARED, *_UNARY):
     _given = getattr(operator, f"__{_name}__")
     setattr(Pending, f"__{_name}__", _operator_method(f"__{_name}__", _given))

@@ -37,7 +37,8 @@ class DifferenceNorms(NamedTuple):
     linf: float
 
 
-NOTHING, ANYTHING = DifferenceNorms(0.0, 0.0, 0.0), DifferenceNorms(math.inf, math.inf, math.inf)
+NOTHING = DifferenceNorms(0.0, 0.0, 0.0)
+ANYTHING = DifferenceNorms(math.inf, math.inf, math.inf)
 
 
 class Over(NamedTuple):

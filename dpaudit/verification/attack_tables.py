@@ -25,7 +25,8 @@ from dpaudit.verification.drawn import Reader
 from dpaudit.verification.reals import Real, Undecided, exp, largest
 
 _INSIDE = 1e-11  # of a rate: the interval is a little wider than its ends are computed
-_MOST_ROWS, _MOST_RUNS = 1000, 10**6
+_MOST_ROWS = 1000
+_MOST_RUNS = 10**6
 Counts = tuple[int, int, int, int]
 
 

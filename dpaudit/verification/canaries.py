@@ -44,10 +44,8 @@ from dpaudit.verification.reals import (
 
 CLAIM = "canaries"
 DESIGNS = canaries.DESIGNS
-_REPLACED, _ADDED = (
-    "one canary takes the place of its partner",
-    "one canary is added or removed",
-)
+_REPLACED = "one canary takes the place of its partner"
+_ADDED = "one canary is added or removed"
 _SUM = 1 + 1e-12  # of shares that are doubles
 _COUNTS_OF_FILE = "the counts are taken as the file states them; --scores FILE counts them again"
 _TIES = "where scores are equal, the least count was taken"

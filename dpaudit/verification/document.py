@@ -21,7 +21,8 @@ from dpaudit.formats import make_later_schema_error, schema_of
 from dpaudit.redaction import Record
 from dpaudit.verification.reals import Number, Real
 
-FORMAT, VERSION = "dpaudit-certificate", 1
+FORMAT = "dpaudit-certificate"
+VERSION = 1
 _WORDS = ("claim", "kind", "source", "relation")
 _MAPPINGS = ("parameters", "quantities", "instance")
 _LARGEST = 16 * 2**20  # bytes of a file

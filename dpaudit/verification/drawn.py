@@ -32,7 +32,9 @@ class Usual(float):
 CONFIDENCE: float = Usual(0.999999)
 _OF_SCORES = 0.95  # as an audit of scores has it
 _LEAST_CONFIDENCE = 0.9  # below it a bound says little
-_MOST_TRIALS, _MOST_PAIRS, _MOST = 10**6, 1000, 10**5
+_MOST_TRIALS = 10**6
+_MOST_PAIRS = 1000
+_MOST = 10**5
 _SEED_BITS = 62
 
 

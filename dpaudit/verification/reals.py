@@ -28,7 +28,8 @@ from dpaudit.reals import (
     vector,
 )
 
-_DOUBLE, _MOST_DIGITS = 17, 4000  # digits that tell doubles apart; that anything is computed with
+_DOUBLE = 17  # digits that tell doubles apart
+_MOST_DIGITS = 4000  # digits that anything is computed with
 
 
 def format_distinct_numbers(one: Number, other: Number, digits: int = 10) -> tuple[str, str]:

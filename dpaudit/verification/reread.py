@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from dpaudit.verification.drawn import Reader
 
 _SAME = 1e-9  # of two coefficients, as a share of the largest of a row
-_MOST, _DEPTH = 100_000, 20  # private numbers of a file, and how deep their shape is
+_MOST = 100_000  # private numbers of a file
+_DEPTH = 20  # how deep their shape is
 _PARTS = ("dict", "list", "tuple")
 _UNKNOWN = "only the file says what code this is: --mechanism module:function compares it"
 

@@ -23,7 +23,8 @@ from dpaudit.freezing.states import after_others
 from dpaudit.verification.stated_draws import entries_of, parse_subtrahend
 from dpaudit.watching.clocks import Clocks
 
-_RANDOM, _FAR = 24, 6
+_RANDOM = 24
+_FAR = 6
 _FIRST = 9  # runs that choose which value is counted, on others
 _ON_LINE = 0.4  # of the runs with ordinary noise that a line has to explain
 Function = Callable[[Any, Any], Any]

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from dpaudit.execution.units import Unit
     from dpaudit.neighbours import Pair
 
-_MOST_SECONDS, _WORKERS = 60.0, 2  # for processes whose imports and first calls draw other noise
+# For processes whose imports and first calls draw other noise.
+_MOST_SECONDS = 60.0
+_WORKERS = 2
 _SAME = 1e-7  # relative to a number and its noise: what two processes show is read off runs
 
 

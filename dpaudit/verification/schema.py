@@ -20,8 +20,11 @@ from dpaudit.formats import FIELD, SCHEMAS
 
 ROLES = ("fact", "statement", "pointer", "choice", "label")
 COMPUTED = ("sensitivity", "property", "pure-dp", "support", "approximate-dp")
-_NUMBER, _INTEGER, _TEXT = {"type": "number"}, {"type": "integer"}, {"type": "string"}
-_MAYBE_TEXT, _MAYBE_INTEGER = {"type": ["string", "null"]}, {"type": ["integer", "null"]}
+_NUMBER = {"type": "number"}
+_INTEGER = {"type": "integer"}
+_TEXT = {"type": "string"}
+_MAYBE_TEXT = {"type": ["string", "null"]}
+_MAYBE_INTEGER = {"type": ["integer", "null"]}
 _ANYTHING: dict[str, Any] = {}
 _BITS = {"type": "string", "pattern": "^[0-9a-f]*$"}
 
@@ -613,7 +616,8 @@ _COUNTED = _make_field_schema(
     _make_list_schema(_make_list_schema(_INTEGER)),
     "Hits and runs of one side, and of the other.",
 )
-_OF_FILES, _UNUSUAL = "As the files have it, with --outputs.", "A reservation, if unusual."
+_OF_FILES = "As the files have it, with --outputs."
+_UNUSUAL = "A reservation, if unusual."
 _OUTPUTS = {
     "rows": _COUNTED,
     "sha256": _make_field_schema("fact", _make_list_schema(_TEXT), _OF_FILES),

@@ -41,9 +41,13 @@ from dpaudit.verification.linear import (
 
 AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
 INFINITE = "Infinity"
-_SQUARES, _PRIME = 40, 2**61 - 1
-_MOST_ROWS, _MOST_CHANGES, _MOST_CORNERS = 600, 100, 4096
-_DIGITS, _LISTED = 9, 6
+_SQUARES = 40
+_PRIME = 2**61 - 1
+_MOST_ROWS = 600
+_MOST_CHANGES = 100
+_MOST_CORNERS = 4096
+_DIGITS = 9
+_LISTED = 6
 _KINDS = ("direction", "l2", "l1", "box")
 
 

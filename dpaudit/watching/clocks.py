@@ -17,7 +17,8 @@ _real = {
     name: getattr(time, name)
     for name in ("time", "time_ns", "localtime", "gmtime", "ctime", "asctime", "strftime")
 }
-_date, _datetime = datetime.date, datetime.datetime
+_date = datetime.date
+_datetime = datetime.datetime
 _UTC = datetime.timezone(datetime.timedelta())  # Python 3.9 has no datetime.UTC
 _REAL: dict[str, type] = {"date": _date, "datetime": _datetime}
 
@@ -66,12 +67,12 @@ def _dates(clocks: Clocks) -> tuple[type[Any], type[Any]]:
             real = _REAL.get(cls.__name__) if cls.__module__ == "datetime" else None
             return type.__instancecheck__(cls, value) if real is None else isinstance(value, real)
 
-    class Date(_date, metaclass=Alike):  # type: ignore[valid-type, misc]
+    class Date(_date, metaclass=Alike):
         @classmethod
         def today(cls) -> Any:
             return _date.fromtimestamp(clocks.seconds)
 
-    class DateTime(_datetime, metaclass=Alike):  # type: ignore[valid-type, misc]
+    class DateTime(_datetime, metaclass=Alike):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
             return _datetime.fromtimestamp(clocks.seconds, tz)

@@ -40,7 +40,9 @@ _STEPS: dict[str, float | Schedule] = {
 _RATIOS = (1.0, 1.05, 1.1, 1.2)
 _LARGE_NODES = 100
 _CLOSE = 0.01  # relative to the loss at the minimum
-WEIGHTS, REGULARISERS = (1.0, 50.0, 400.0, 1750.0), (0.1, 1.0, 10.0)  # tried: C and rho
+# Values that are tried.
+WEIGHTS = (1.0, 50.0, 400.0, 1750.0)  # of C
+REGULARISERS = (0.1, 1.0, 10.0)  # of rho
 _ITERATIONS = (30, 50)
 NOTE = "The paper gives neither C, rho, q1 and q2 nor the graph of the large network."
 _NOTES = (

@@ -55,8 +55,9 @@ from dpaudit.refutation.search import Batch
 
 OUTCOMES = 4
 LONGEST = 20  # draws of four outcomes that are counted one by one
-# Keep an algorithm's delta and epsilon within their limits whatever rounding does.
-_INSIDE, _STRICT = 1 - 1e-9, 1 - 1e-12
+# Keep an algorithm within its limits whatever rounding does.
+_INSIDE = 1 - 1e-9  # factor for its delta
+_STRICT = 1 - 1e-12  # factor for its epsilon
 _NO_CONSTANT = (
     "No constant rescues it: an output that gives the dataset away, with probability delta each "
     "time, does so at least once with probability 1 - (1 - delta)^t, whatever epsilon is allowed."

@@ -53,7 +53,15 @@ from dpaudit.refutation.search import Batch
 FEATURES = 2
 SLACK = 1e-3  # what the noise may add to any iterate, in units of D
 _ANGLES = np.linspace(0.0, math.pi, 32, endpoint=False)
-_X, _Y, _G, _BX, _BY, _SX, _SY, _AX, _AY = range(9)
+_X = 0
+_Y = 1
+_G = 2
+_BX = 3
+_BY = 4
+_SX = 5
+_SY = 6
+_AX = 7
+_AY = 8
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,8 +56,12 @@ from dpaudit.reproduction.spread import (
 
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _INNER_STEPS = (1, 2, 5, 10, 15, 20, 25)
-_DIAMETERS, _ITERATIONS = (5.0, 20.0, 80.0), (20, 50, 100)  # tried; the paper gives neither
-DELTA, PENALTY, REGULARISER = 1e-5, 0.001, 1e-4
+# Values that are tried, as the paper gives neither.
+_DIAMETERS = (5.0, 20.0, 80.0)
+_ITERATIONS = (20, 50, 100)
+DELTA = 1e-5
+PENALTY = 0.001
+REGULARISER = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,8 +223,11 @@ def empirical_risk(algorithm: MultiStepADMM, models: Array, data: Dataset) -> Ar
 Risks = dict[str, Array]
 _COMPARED_EPSILONS = (0.5, 1.0)
 _PENALTIES = (0.01, 0.1, 1.0)
-_OTHER_INNER_STEPS, _OTHER_ITERATIONS = (1, 5, 20), (20, 100)  # tried beside 10 and 50
-_OURS, _PLAIN = "multi-step DP-ADMM, l = 10", "ADMM without noise"
+# Values that are tried beside 10 and 50.
+_OTHER_INNER_STEPS = (1, 5, 20)
+_OTHER_ITERATIONS = (20, 100)
+_OURS = "multi-step DP-ADMM, l = 10"
+_PLAIN = "ADMM without noise"
 
 
 def figure3(request: FigureRequest) -> Reproduction:

@@ -44,7 +44,9 @@ _JUDGED_GAP = 0.01
 _SLIGHTLY = 2.0  # times the epochs; the paper gives no number
 _SAME = 0.005  # test log losses this close count as the same
 _EARLY = (5, 10, 20)  # epochs after which the ends are compared as well
-_WEIGHTS, _SEEDS = (0.1, 10.0), (1,)  # tried where a statement does not hold
+# Tried where a statement does not hold.
+_WEIGHTS = (0.1, 10.0)
+_SEEDS = (1,)
 
 Ends = Callable[[Trace, Trace], SettingFinding]
 

@@ -96,7 +96,8 @@ def _has_a9a(directory: Path) -> bool:
 A9A_BLOCKS = (66, 57)
 GISETTE_BLOCKS = (2000, 2000, 1000)
 _FEW = 1000  # training records unless the full size is asked for
-_PATTERNS, _PRESENT = 10, 0.13
+_PATTERNS = 10
+_PRESENT = 0.13
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

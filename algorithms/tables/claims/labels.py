@@ -46,7 +46,8 @@ from dpaudit.refutation.search import Batch
 PROOF = "triangle inequality in every coordinate: at most ||y - y'||_1 / b, with ||y - y'||_1 <= 2"
 _FARTHEST = 4.0  # of outputs: the loss does not change farther out, and rounding stays away
 _INSIDE = 1 - 1e-13  # keeps L1 norms within 1 whatever rounding does
-_UNIT, _UNIT_NEIGHBOUR = "unit label", "unit label of the neighbour"
+_UNIT = "unit label"
+_UNIT_NEIGHBOUR = "unit label of the neighbour"
 _PUBLISHED = "published noise"
 
 

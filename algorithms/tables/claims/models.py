@@ -65,7 +65,9 @@ from dpaudit.neighbours import REPLACE_TUPLE, Pair
 from dpaudit.refutation import Certificate, Condition, Evidence, Inequality, certified
 
 _SHORT = 1e-2  # facts over the tuple they are joined with
-_QUIET, _LOUD = 1e-2, 1e2  # what noise does to a prediction: for one client, across clients
+# What noise does to a prediction.
+_QUIET = 1e-2  # for one client
+_LOUD = 1e2  # across clients
 _FARTHEST = 8.0  # U over s
 _REACHES = np.arange(0.5, 40.0, 0.5)  # candidates for H
 

@@ -12,8 +12,11 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import AssumptionOutcome
 from dpaudit.refutation import Condition
 
-BOUNDED, BOUNDED_NEIGHBOUR = "bounded tuples", "bounded tuples of the neighbour"
-ONE_TUPLE, PUBLISHED, RANGE = "one tuple differs", "published noise", "range of epsilon"
+BOUNDED = "bounded tuples"
+BOUNDED_NEIGHBOUR = "bounded tuples of the neighbour"
+ONE_TUPLE = "one tuple differs"
+PUBLISHED = "published noise"
+RANGE = "range of epsilon"
 _STATED = (
     "iterations local_steps sampling_ratio first_constant second_constant factor tuple_norm "
     "epsilon delta noise_multiplier"

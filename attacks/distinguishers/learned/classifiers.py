@@ -187,7 +187,8 @@ CANDIDATES: Candidates = {
     "drift": (fit_drift, (MIDDLE, SPARSE, SPARSER)),
 }
 
-_FOLDS, _LARGEST = 3, 1e307  # up to where differences are numbers
+_FOLDS = 3  # parts of the cross-validation
+_LARGEST = 1e307  # up to where differences are numbers
 _CHOOSING = 4_000  # transcripts per dataset that the choice is made on
 _LEARNED = 100_000  # that the chosen one is fitted on: more change it little, and take minutes
 _NEAR = 0.95  # of the best promise: by chance alone, one of many is a little better

@@ -48,7 +48,9 @@ from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import Settings
 from dpaudit.refutation import Attained
 
-_INDEPENDENT, _HALF = 1e-9, 1e-6  # error probabilities of the two claims
+# Error probabilities of the two claims.
+_INDEPENDENT = 1e-9
+_HALF = 1e-6
 Bound = Callable[[int], float]
 Attain = Callable[[int, Generator], Attained]
 

@@ -129,8 +129,9 @@ _QUADRATURE = 1e-13
 _TRANSFORM = 4 * _ROUNDING
 # Of sums of masses so small that they have lost their digits.
 _UNDERFLOW = 1e-290
-# Of Chernoff bounds for what is beyond the grid: a logarithm that is small enough, and attempts.
-_SMALL_ENOUGH, _ORDERS_TRIED = math.log(1e-14), 12
+# log of a Chernoff bound for what lies beyond the grid that needs no better order
+_SMALL_ENOUGH = math.log(1e-14)
+_ORDERS_TRIED = 12  # orders at which that bound is tried at most
 
 
 @dataclass(frozen=True)

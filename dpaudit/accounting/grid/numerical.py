@@ -228,13 +228,18 @@ class LowerCurve:
         return max(found, float(np.max(tested)))
 
 
-CELLS, MORE_CELLS, LEAST_CELLS = 2**16, 2**19, 2**8
+CELLS = 2**16
+MORE_CELLS = 2**19
+LEAST_CELLS = 2**8
 _NARROW = 1e-3
 _ROUNDING = 1e-15  # relative: a loss that is taken for the end of its cell
-_SMALLEST, _UNDERFLOW, _ULPS = math.ulp(0.0), -760.0, 1e-13
+_SMALLEST = math.ulp(0.0)
+_UNDERFLOW = -760.0
+_ULPS = 1e-13
 _MOST_TRIMS = 6
-# Of delta: tails that are not looked at. The more is left out, the finer is the grid.
-_SHARE, _LARGER_SHARE = 1e-8, 1e-5
+# Shares of delta for tails that are cut off: the more is cut off, the finer is the grid.
+_SHARE = 1e-8
+_LARGER_SHARE = 1e-5
 
 
 def numerical_epsilon(event: Event, delta: float, cells: int | None = None) -> Bracket:

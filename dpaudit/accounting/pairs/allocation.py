@@ -39,11 +39,13 @@ from dpaudit._typing import Array
 from dpaudit.accounting.pairs.mixtures import Mixture, MixturePair
 from dpaudit.accounting.pairs.ratios import Ratios, round_cells_to_ratios
 
-_LEAST_NOISE, _MOST_NOISE = 0.1, 1e4
+_LEAST_NOISE = 0.1
+_MOST_NOISE = 1e4
 _NODES = 1024
 _ROWS = 16  # of products that are added up at once
 _WIDE = 12.0  # standard deviations of the bulk
-_QUADRATURE, _UNIT = 1e-13, 2.0**-53
+_QUADRATURE = 1e-13
+_UNIT = 2.0**-53
 
 
 def within_reach(noise: float) -> bool:

@@ -60,10 +60,11 @@ from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees import rounding
 
 # Losses between these are composed; what lies beyond is pure DP that needs no composing.
-_FAINT, _VAST = 1e-100, 1e7
+_FAINT = 1e-100
+_VAST = 1e7
 _MOST_QUADRATURES = 1000  # of some hundredths of a second each
-# Different laws, of which orders are chosen by so many.
-MANY, _SOME = 16, 8
+MANY = 16  # different laws up to which every one enters the choice of orders
+_SOME = 8  # laws that stand for all where there are more
 
 
 @dataclass(frozen=True)

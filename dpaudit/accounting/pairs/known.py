@@ -243,9 +243,12 @@ def bound_wave_rounding(phases: Array) -> Array:
     return np.asarray(4 * rounding.UNIT * (1 + np.abs(phases)))
 
 
-# Of the search for a density's variation: how far from the bend, on how many points, what is added,
-# and taken from a mass; the logarithm of a density beyond which it is as good as an atom.
-_BEND, _POINTS, _MARGIN, _LESS, _HUGE = 40.0, 10_001, 1.05, 1e-3, 600.0
+# Of the search for a density's variation.
+_BEND = 40.0  # variances of the noise that are searched on either side of the bend
+_POINTS = 10_001  # points of the grid, near the bend and over the whole range
+_MARGIN = 1.05  # factor by which the variation found on the grid is enlarged
+_LESS = 1e-3  # share by which the mass of a cell is lessened
+_HUGE = 600.0  # log of a density beyond which it is as good as an atom
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,12 @@ from dpaudit._typing import Array
 from dpaudit.accounting.pairs.ratios import Ratios, mirror_ratio_laws, round_cells_to_ratios
 from dpaudit.errors import ConvergenceError
 
-_CELLS, _MOST_CELLS, _WIDEST = 2**13, 2**15, 2.0**-5
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+_CELLS = 2**13
+_MOST_CELLS = 2**15
+_WIDEST = 2.0**-5
+_QUADRATURE_RULE = np.polynomial.legendre.leggauss(6)
+_NODES = _QUADRATURE_RULE[0]
+_WEIGHTS = _QUADRATURE_RULE[1]
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,8 @@ def _make_multiples_mixture(weights: tuple[float, ...], shift: float) -> Mixture
     return Mixture(tuple(w for w, _ in there), tuple(m for _, m in there))
 
 
-_LEAST_WEIGHT, _MOST_DRAWS = 1e-60, 64
+_LEAST_WEIGHT = 1e-60
+_MOST_DRAWS = 64
 
 
 def _compute_draw_probabilities(records: int, batch: int) -> tuple[tuple[float, ...], float]:

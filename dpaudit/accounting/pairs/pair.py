@@ -26,20 +26,26 @@ Complex = NDArray[np.complex128]
 # Panels are at most this share of the scale on which a density bends.
 _PANEL = 0.125
 _MOST_PANELS = 10**6  # of some hundred bytes each
-# Of a wave within a cell, in radians, and how many cells are worth the work; without a fast
-# transform, how many times frequencies.
-_PHASE, _MOST_CELLS, _MOST_WORK = 1.6, 4e5, 2e7
+_PHASE = 1.6  # radians of a wave within a cell
+_MOST_CELLS = 4e5  # cells that are worth the work
+_MOST_WORK = 2e7  # cells times frequencies that are, without a fast transform
 _BLOCK = 64
 # Of a characteristic function by quadrature, which is 1 at most: the error of rule and sums; the
 # relative error of a loss, which turns its wave. At so many first frequencies, a square, what
 # differs from 1 is summed up: its relative error, and the absolute one that rounding leaves.
 CHARACTERISTIC = 2e-14 + ERROR
-_TURNED, _FIRST, _RELATIVE, NEAR_ONE, _CHUNK = 4e-15, 16**2, 5e-14, 4e-16, 64
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+_TURNED = 4e-15
+_FIRST = 16**2
+_RELATIVE = 5e-14
+NEAR_ONE = 4e-16
+_CHUNK = 64
+_QUADRATURE_RULE = np.polynomial.legendre.leggauss(6)
+_NODES = _QUADRATURE_RULE[0]
+_WEIGHTS = _QUADRATURE_RULE[1]
 # Share of a tilted law on either side that no frequency is worth.
 _ASIDE = 1e-17
-# By how much a tilt may grow within a cell, and how many such cells a moment is worth.
-_GROWTH, _MOST_TILTED = 1.0, 20_000
+_GROWTH = 1.0  # by how much the log of a tilt may grow within a cell
+_MOST_TILTED = 20_000  # such cells that a moment is worth
 
 
 @dataclass(frozen=True)

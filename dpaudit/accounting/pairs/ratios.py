@@ -40,7 +40,8 @@ from dpaudit.accounting.pairs.pair import (
 
 # Tails of a law that nobody asked to trim.
 LEAST_TAIL = 1e-240
-_ORDINARY, _DECADES = 1e-40, 20
+_ORDINARY = 1e-40
+_DECADES = 20
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,11 @@ from dpaudit.errors import ConvergenceError
 
 Complex = NDArray[np.complex128]
 
-_NODES, _MOST_BLOCKS, _MOST_STEPS = 256, 40, 40
-_SETTLED, _TOLERATED = 1e-12, 1e-8
+_NODES = 256
+_MOST_BLOCKS = 40
+_MOST_STEPS = 40
+_SETTLED = 1e-12
+_TOLERATED = 1e-8
 
 
 def contour_log_delta(event: Event, epsilon: float) -> float:

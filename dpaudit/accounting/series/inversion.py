@@ -65,21 +65,31 @@ from dpaudit.errors import ConvergenceError
 
 Complex = NDArray[np.complex128]
 
-_AIM, _WORST = 1e-13, 1e-6  # relative error aimed at, and the largest that is worth an answer
-_FEWEST_TERMS, _MOST_TERMS = 128, 2**14
-_MOST_STEPS, _MOST_WIDENINGS, _REACH = 40, 60, 5
-# Where a Gaussian release is added: relative error aimed at; share of epsilon, or of the least that
-# counts, by which the ends may differ; mu times the farthest frequency; the most terms.
-_AIM_ADDED, _NARROW, _LEAST, _FAR, _MOST_ADDED = 1e-9, 1e-7, 1e-2, 8.0, 2**17
+_AIM = 1e-13  # relative error aimed at
+_WORST = 1e-6  # largest relative error that is worth an answer
+_FEWEST_TERMS = 128
+_MOST_TERMS = 2**14
+_MOST_STEPS = 40
+_MOST_WIDENINGS = 60
+_REACH = 5
+# Where a Gaussian release is added.
+_AIM_ADDED = 1e-9  # relative error aimed at
+_NARROW = 1e-7  # share of epsilon by which the ends may differ
+_LEAST = 1e-2  # smallest epsilon that this share is taken of
+_FAR = 8.0  # mu times the farthest frequency
+_MOST_ADDED = 2**17  # terms at most
 _WIDE = 5e-7  # share of epsilon beyond which a bracket is worth another try
 _TAILS = 1e-9  # of delta: what is trimmed then
 _GENTLER = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)  # of the saddle's order: what is tried
-# Relative error of a sum of terms; largest tilt of the largest loss; tilted mass with digits left.
-_ROUNDING, _MOST_TILT, _MOST_FACTOR = 4e-16, 1e5, 1e13
-_LARGEST, _DOUBT = 20, 1e-9  # losses up to 2^20; of the outputs that decide, what need not
+_ROUNDING = 4e-16  # relative error of a sum of terms
+_MOST_TILT = 1e5  # largest tilt of the largest loss
+_MOST_FACTOR = 1e13  # tilted mass that leaves digits
+_LARGEST = 20  # power of two of the largest loss
+_DOUBT = 1e-9  # share of the deciding outputs that may stay undecided
 _KNOWN = 1e-12  # relative error of the probabilities of outputs that decide by themselves
-# Cells of the grid that says where to begin; times its lower end, from where short series lead on.
-_COARSE, _FAR_OFF, _ROUGH = 2**12, 1.1, 1e-3
+_COARSE = 2**12  # cells of the grid that says where to begin
+_FAR_OFF = 1.1  # factor of its lower end from which on short series lead on
+_ROUGH = 1e-3  # relative width that is enough for those
 _SLOPES = np.geomspace(0.05, 20, 25)
 
 

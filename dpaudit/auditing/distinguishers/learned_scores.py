@@ -49,8 +49,8 @@ from dpaudit.redaction import Record
 
 Score = Callable[[Array], Array]
 
-# Outputs of each side, and distinct ones among them, that make attacks on few values worth a try.
-_PROBED, _FEW = 100, 50
+_PROBED = 100  # outputs of each side that are looked at
+_FEW = 50  # distinct outputs up to which attacks on few values are worth a try
 _PROBING_BYTES = 64 * 2**20
 _WIDE = 500  # entries of a transcript from which on no value of one is looked for
 _TRIED = 4  # transcripts that a score is tried on before it counts

@@ -24,7 +24,8 @@ from dpaudit.estimation.numeric_scores import flatten_first_rows
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.report.formatting import format_significant
 
-_FEWEST, _COLUMNS = 200, 32  # outputs of each dataset, and numbers of one that are looked at
+_FEWEST = 200  # outputs of each dataset at least
+_COLUMNS = 32  # numbers of an output that are looked at
 
 
 def certify_lowest_bits(

@@ -18,8 +18,10 @@ from dpaudit.estimation.numeric_scores import Score
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.mechanisms.outputs.features import OnePart, distance
 
-_ENTRIES, _LOOKED_AT = 4, 16  # single entries that are tried, and that may be
-_PER_ROW, _COMPARED = 4, 4096  # outputs to a distinct one: else they are not few; of a side
+_ENTRIES = 4  # single entries that are tried
+_LOOKED_AT = 16  # single entries to choose them from
+_PER_ROW = 4  # outputs to a distinct one: with less the distinct ones are not few
+_COMPARED = 4096  # outputs of a side that are compared
 _KNOWS = "can run the mechanism on both datasets; sees the numbers of one output"
 
 

@@ -24,7 +24,9 @@ from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.mechanisms.outputs.unit_draws import project_outputs
 
-_PROCESSES, _CALLS = 8, 2  # in which it has to return the same
+# What has to return the same.
+_PROCESSES = 8  # processes
+_CALLS = 2  # calls in each
 _NOTE = (
     "For one dataset the mechanism returns the same output in every process, whatever generator it "
     "is given: it is a function of the data. If a seed is written in it, take all randomness from "

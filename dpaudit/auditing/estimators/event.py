@@ -67,10 +67,12 @@ from dpaudit.report.formatting import format_significant
 
 # Transcripts an attack learns on are the only ones ever held together.
 _TRAINING_BYTES = 64 * 2**20
-# As many as tell what is to be learned, or where a threshold belongs: more only take time.
-_MOST_LEARNED, _MOST_SETTING = 2**17, 2**20
-# The pilot learns on so many times fewer transcripts than certify; it tells nothing from below 5.
-_PILOT, _LEAST, _MOST = 60, 5, 10_000
+# As many outputs as are of use: more only take time.
+_MOST_LEARNED = 2**17  # that attacks learn on
+_MOST_SETTING = 2**20  # that set a threshold
+_PILOT = 60  # certifying outputs for each one that the pilot learns on
+_LEAST = 5  # outputs below which the pilot tells nothing
+_MOST = 10_000  # outputs of the pilot at most
 # Where a leak is clear, a point is chosen on so many times fewer outputs than certify.
 _AT_POINT = 4
 # Promises that differ by so small a share are the same: the event in plain words is taken.

@@ -33,7 +33,8 @@ from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import Side
 
 # Where the runs are cut: what attacks learn on, what chooses the event, and what certifies it.
-_SCORES, _OUTPUTS = (0.0, 1 / 3), (0.25, 0.5)
+_SCORES = (0.0, 1 / 3)  # outputs are scores, so nothing is learned
+_OUTPUTS = (0.25, 0.5)
 
 
 def event_evidence(on_p: Array, on_q: Array, settings: Settings) -> MeasurementEvidence:

@@ -37,18 +37,20 @@ from dpaudit.execution.ledger import get_current_ledger
 
 _GROWTH = 8  # times as many trials as the look before
 _WORTH = 24  # times as many that the time left has to allow for a look that is not the last
-_EARLY, _LAST = 0.2, 0.8  # shares of the error probability
+# Shares of the error probability.
+_EARLY = 0.2  # for all looks before the last
+_LAST = 0.8  # for the last look
 _FIRST = 0.2  # of the time, at most
 DRAWN = 4  # outputs of either dataset to a trial: certifying, thresholds, learning
-# Outputs that come first, as one worker draws some of them, and those that see what varies; the
-# processes that certifying outputs are of, and these.
-_BEFORE, _SAME, _PROCESSES = 20, 20, 10
+_BEFORE = 20  # outputs that come first, as one worker draws some of them
+_SAME = 20  # outputs that show what varies
+_PROCESSES = 10  # processes that all these outputs come from
 _KEPT_BACK = 0.85  # of the time left: what a look takes is only estimated
 _LEAST = 100
 _OVER = 2.0  # seconds by which a look may take longer than planned
 SLOW = 1 / 256  # seconds of an output from which on nothing else takes time
-# Below so many trials an event of one part is chosen, on half as many outputs and so many at least.
-FEW, CHOOSING = 200, 10
+FEW = 200  # trials below which an event of one part is chosen on half as many outputs
+CHOOSING = 10  # outputs that choose it at least
 
 
 class Look(NamedTuple):

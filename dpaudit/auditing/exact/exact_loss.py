@@ -35,7 +35,9 @@ from dpaudit.mechanisms.mechanism import TailDraws
 from dpaudit.neighbours import Side
 
 # Shares of the error probability.
-_LOWER, _UPPER, _BAND = 0.4, 0.4, 0.2
+_LOWER = 0.4  # for the lower end, both directions together
+_UPPER = 0.4  # for the upper end, each direction
+_BAND = 0.2  # for the band of delta
 _GRID = 41
 # Pilots with ever larger tilts, where too few losses are beyond what the first two estimate.
 _FURTHER = ("third pilot", "fourth pilot", "fifth pilot", "sixth pilot")

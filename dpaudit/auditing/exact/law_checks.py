@@ -22,8 +22,9 @@ from dpaudit.neighbours import Pair, Side
 CONSISTENCY = 64
 _RESIDUALS = 200_000
 _LEAST = 20_000
-# Numbers, and transcripts of a side, whose losses are computed in digits: that takes seconds.
-_SHORT, _OUTPUTS = 10_000, 16
+# Losses are computed in many digits, which takes seconds.
+_SHORT = 10_000  # entries of all outputs of a side
+_OUTPUTS = 16  # outputs of a side
 
 
 def plain_losses(drawer: Drawer, trials: int) -> dict[Side, Array]:

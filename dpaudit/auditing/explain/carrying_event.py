@@ -24,9 +24,10 @@ from dpaudit.neighbours import Side
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import CarryingEvent as Document
 
-# Where a threshold is looked for: numbers between those that were seen, and beyond them by up to
-# so many times their range; and how often the place is halved.
-_GRID, _FAR, _HALVINGS = 256, 1e3, 60
+# Where a threshold is looked for.
+_GRID = 256  # numbers between those that were seen, and as many beyond either end
+_FAR = 1e3  # how far beyond, in ranges of what was seen
+_HALVINGS = 60  # how often the place is halved
 _DIGITS = 7  # of what a bound is worked out of again
 _BY = {"likelihood": "", "interval": ", outcomes ordered by two Clopper-Pearson intervals"}
 _READ = 100  # outputs of each dataset that codes and oddities are read off

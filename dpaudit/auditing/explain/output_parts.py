@@ -29,11 +29,13 @@ from dpaudit.mechanisms.outputs.leaves import LeafToken
 from dpaudit.mechanisms.outputs.reads import Read, layout_of_reads
 from dpaudit.neighbours import Side
 
-# Observations of each dataset that a layout is made of, and how many trials are worth one.
-_OBSERVED, _LEAST, _WORTH = 64, 4, 50
+_OBSERVED = 64  # observations of each dataset that a layout is made of
+_LEAST = 4  # observations at least
+_WORTH = 50  # trials that are worth one observation
 _WORKERS = 2  # that look at the outputs of slow code
 _CHANGING = 1  # calls on each dataset that may change an instance, where it had none
-_SLOWLY, _SPARING = 6, 3  # of each dataset, of what is slow, and of looks at that
+_SLOWLY = 6  # observations at most, of a slow mechanism
+_SPARING = 3  # observations at least, of one that is looked at in turns
 # Noise varies, so this is a function without a return statement more often than not.
 UNVARYING = (
     "Whatever was looked at first, on either dataset, was one and the same output: see whether the "

@@ -44,9 +44,10 @@ from dpaudit.neighbours import Side
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import Result, Witness
 
-# Transcripts of each dataset that choose an event, and that count it: of those that certified one
-# in so many, as many as usual unless a rare event takes more, and so many bytes at most.
-_SHARE, _USUAL, _LEAST, _BYTES = 5, 3000, 100, 64 * 2**20
+_SHARE = 5  # certifying outputs for each one that counts an event
+_USUAL = 3000  # outputs of each dataset, unless a rare event takes more
+_LEAST = 100  # outputs of each dataset at least
+_BYTES = 64 * 2**20  # bytes of all of them at most
 _SPARE = 2  # times as many as the certified event took: one of fewer parts tells less
 _ALIKE = 0.05  # promises that differ by so small a share are the same
 _TRIED = 16  # single parts of which the most promising is counted

@@ -16,9 +16,11 @@ from dpaudit.auditing.samples.canary_table import CanaryTable, as_table
 from dpaudit.errors import DataError, InvalidArgument, VerbatimText, shorten_repr
 from dpaudit.redaction import Record
 
-_NEEDED, _OPTIONAL = ("score", "included"), ("group",)
+_NEEDED = ("score", "included")
+_OPTIONAL = ("group",)
 _EXPECTED = "columns score and included, and group if canaries have one"
-_MOST, _LONGEST = 10**7, 1000  # canaries, and letters of the name of a group
+_MOST = 10**7  # canaries
+_LONGEST = 1000  # letters of a group's name
 _FLAGS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "0.0": 0.0, "1.0": 1.0}
 
 

@@ -18,7 +18,8 @@ from dpaudit.guarantees.kinds import (
 )
 from dpaudit.guarantees.profile import PrivacyProfile
 
-_MOST, _ORDERS = 1e3, (1.001, 1e6)
+_MOST = 1e3
+_ORDERS = (1.001, 1e6)
 _USUAL = 0.01  # the delta at which an audit of a curve begins
 
 

@@ -18,7 +18,8 @@ from dpaudit.proving.report import CodeProof
 from dpaudit.proving.runs.reading import RUNS
 
 BY_CODE = "the code, read for all neighbours of the domain"
-_FEWEST, _FOR_EACH = 20, 5  # plain runs at least, and trials for each
+_FEWEST = 20  # plain runs at least
+_FOR_EACH = 5  # trials for each plain run
 _USUAL = 10_000  # trials, where nobody says how many
 _CLAIMS = (ApproximateDP, GaussianDP, ZeroConcentratedDP)
 

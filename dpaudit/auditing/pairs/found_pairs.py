@@ -39,9 +39,11 @@ _UNSTATED = (
 )
 _BEYOND = "Nobody stated bounds, and this pair holds values that no record of the dataset has."
 _BEYOND_NOTHING = "Nobody stated bounds, and numbers of this pair may be up to a million."
-_OF_TRIALS, _FEWEST = 0.5, 100  # calls for each trial, and at least
+_OF_TRIALS = 0.5  # calls for each trial
+_FEWEST = 100  # calls at least
 _OF_TIME = 0.3  # of a time that is given
-_CELLS, _LEAST = 300_000, 30  # that are built of a dataset that is given; calls in any case
+_CELLS = 300_000  # entries that are built of a given dataset, all calls together
+_LEAST = 30  # calls in any case
 
 
 class FoundPairs(NamedTuple):

@@ -23,7 +23,8 @@ from dpaudit.report.formatting import format_integer
 _MOST_KINDS = 200  # of texts in a column
 _LEAST = 40  # outputs of a dataset
 _EVEN = 0.4  # of the mean gap: how much gaps of counters spread at most
-_YEARS, _UNITS = (1.2e9, 2.3e9), (1.0, 1e3, 1e6, 1e9)  # 2008 to 2042, in seconds
+_YEARS = (1.2e9, 2.3e9)  # seconds since 1970: 2008 to 2042
+_UNITS = (1.0, 1e3, 1e6, 1e9)  # units of a clock in a second
 # Names of columns that are no part of an output, and of one that says which dataset a row is of.
 _ASIDE = frozenset(
     "id index idx row rowid row_id run run_id runid no nr number trial draw iteration iter seed "

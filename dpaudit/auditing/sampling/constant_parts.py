@@ -38,10 +38,8 @@ from dpaudit.mechanisms.outputs.process_marks import ANSWERS, marks_of_processes
 from dpaudit.neighbours import Pair, Side
 from dpaudit.watching.watch import Touch
 
-_GRID, _SPARING = (
-    ProcessGrid(8, 16),
-    ProcessGrid(2, 5),
-)  # whose answers show what varies, and of slow code
+_GRID = ProcessGrid(8, 16)  # processes and calls whose answers show what varies
+_SPARING = ProcessGrid(2, 5)  # processes and calls of slow code
 _FEW = 3  # answers that differ from the one before: fewer are a glitch
 REST = {"the rest", "the values of the rest"}
 _NAME = "what is the same in every answer comes from the data"

@@ -29,7 +29,9 @@ from dpaudit.mechanisms.foreign.isolated import Isolated, Isolation, is_ours, is
 from dpaudit.mechanisms.outputs.layout import LayoutColumn
 
 _CALLS = 64  # of further outputs, on either dataset
-_LEAST, _MOST = 512, 4096  # further outputs
+# Further outputs.
+_LEAST = 512
+_MOST = 4096
 
 
 @dataclass(frozen=True)

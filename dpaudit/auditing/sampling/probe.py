@@ -19,8 +19,8 @@ from dpaudit.mechanisms.foreign.isolated import Isolated, is_ours
 from dpaudit.mechanisms.mechanism import Mechanism, draw_checked_sample, name_of
 from dpaudit.neighbours import Pair
 
-# Rows that tell whether randomness comes from the generator, and how rarely chance may look so.
-_ROWS, _COLLISION = (3, 64, 2048), 1e-9
+_ROWS = (3, 64, 2048)  # rows that show whether randomness comes from the generator, fewest first
+_COLLISION = 1e-9  # probability of an agreement that chance may explain
 # Seconds from which on the pace of a mechanism shows.
 _SHOWS = 0.05
 

@@ -40,12 +40,15 @@ from dpaudit.mechanisms.mechanism import (
 from dpaudit.mechanisms.outputs.layout import find_clock_columns
 from dpaudit.neighbours import Pair, Side
 
-# Fresh processes that certifying transcripts of other people's mechanisms come from.
-_PROCESSES, _FEWEST = 8, 2
-_FEWEST_CALLS, _LEAST_UNIT = 8, 8  # on either dataset, so that calls can be compared
+_PROCESSES = 8  # fresh processes that certifying outputs of other people's mechanisms come from
+_FEWEST = 2  # such processes where starting one takes long
+# On either dataset, so that calls can be compared.
+_FEWEST_CALLS = 8  # calls at least
+_LEAST_UNIT = 8  # trials of a call that are allowed in any case
 _REPLAYED = 16  # seconds that a unit of replayed code may take, by its first transcripts
 _QUICK = 0.5  # seconds: a start that does not count
-_COMPARED, _CHEAP = 64, 0.02  # calls that share what is bet on, if one takes so many seconds
+_COMPARED = 64  # calls that share the trials of a bet
+_CHEAP = 0.02  # seconds of a call below which that many are made
 _SHARED = 1024  # transcripts that are bet on and may come from one process
 
 

@@ -32,13 +32,17 @@ from dpaudit.estimation.self_check import CheckOutcome
 
 # An event of which either side has fewer exceptions is counted once more.
 _FEW = 100
-_LEAST, _MOST, _PROCESSES, _CALLS = 16, 2**12, 512, 16
+_LEAST = 16
+_MOST = 2**12
+_PROCESSES = 512
+_CALLS = 16
 _ALONE = "the divergence of outputs drawn alone"
 MARGIN = 4.5  # standard errors by which so many outputs refute as have to
 # Of a slow mechanism: seconds, or a tenth of what the certifying outputs take if that is more.
 _SPENT = 3.0
-# Seconds of a start, and of a call, that do not count: then no number depends on the clock.
-_QUICK_START, _QUICK_CALL = 0.25, 0.02
+# Seconds that do not count: then no number depends on the clock.
+_QUICK_START = 0.25  # of a process's start
+_QUICK_CALL = 0.02  # of a call
 _START = 0.02  # seconds that a process takes besides its imports
 # A coin that every process keeps is drawn in so many of them that, though it keeps the claim, all
 # agree no oftener than this, whatever error probability a refutation has.

@@ -31,7 +31,9 @@ from dpaudit.services import Service
 from dpaudit.services.limits import ServiceUsage
 
 _GLANCE = 8  # answers of either dataset that show whether any varies
-_LEAST, _MOST = 64, 256  # of either that are looked at part by part
+# Datasets or neighbours that are looked at part by part.
+_LEAST = 64
+_MOST = 256
 _CHECKED = 2000  # answers of both that are looked at besides, however few the trials
 _NAME = "answers do not come back"
 

@@ -13,7 +13,8 @@ _NOISE = frozenset(
     "multivariate_normal gauss normalvariate expovariate randomise add_noise".split()
 )
 _ELSEWHERE = frozenset("tests test build dist node_modules site-packages venv env docs".split())
-_MOST_FILES, _LARGEST = 2000, 2**20
+_MOST_FILES = 2000
+_LARGEST = 2**20
 
 
 @dataclass(frozen=True)

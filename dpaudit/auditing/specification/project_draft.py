@@ -25,13 +25,18 @@ from dpaudit.execution.processes import Limits
 from dpaudit.files import write_files
 from dpaudit.mechanisms.foreign.isolated import Isolation
 
-SPECIFICATION, TEST, EXAMPLE = "privacy.toml", "test_privacy.py", "private_average.py"
+SPECIFICATION = "privacy.toml"
+TEST = "test_privacy.py"
+EXAMPLE = "private_average.py"
 JOBS: Mapping[str, str] = {
     "github": ".github/workflows/privacy.yml",
     "gitlab": ".gitlab-ci.yml",
 }
-_DATASET, _NEIGHBOUR = [31.0, 44.0, 47.0, 52.0, 75.0], [31.0, 44.0, 47.0, 52.0, 0.0]
-_TRIALS, _FEW, _SECONDS = 2000, 100, 20.0
+_DATASET = [31.0, 44.0, 47.0, 52.0, 75.0]
+_NEIGHBOUR = [31.0, 44.0, 47.0, 52.0, 0.0]
+_TRIALS = 2000
+_FEW = 100
+_SECONDS = 20.0
 _HEAD = """\
 # What is claimed, and of what: dpaudit audit {specification}
 #

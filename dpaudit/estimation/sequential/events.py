@@ -16,7 +16,8 @@ from dpaudit.estimation.sequential.bets import growth
 
 Counts = NDArray[np.int64]
 
-_MIDDLE, _ENDS = 24, 8  # thresholds: quantiles, and more of them towards both ends
+_MIDDLE = 24  # thresholds at quantiles
+_ENDS = 8  # further thresholds towards either end
 _LEAST = 0.5  # nats that earlier scores must suggest before an epsilon is bet against in earnest
 
 

@@ -175,8 +175,10 @@ STAKES = (0.5, 1.0)  # of the Kelly stake; each has half of its event's share
 PILOT = 50
 """Pairs that the first bets are learned from, and not bet on."""
 _GROWTH = 1.1  # of the pairs learned from, between one choice of bets and the next
-_BELOW, _ABOVE = 40, 40
-_MARGIN, _ABSOLUTE = 1e-6, 1e-9
+_BELOW = 40
+_ABOVE = 40
+_MARGIN = 1e-6
+_ABSOLUTE = 1e-9
 _FAR = np.geomspace(0.05, 20.0, 30)  # further points, where the claim is small
 
 

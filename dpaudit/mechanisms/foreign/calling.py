@@ -48,7 +48,8 @@ _OF_LABELS = (
 )
 _ROLES: tuple[Role, ...] = ("data", "trials", "rng")
 _WRITTEN = re.compile(r"(?P<method>\w+)\((?P<roles>[\w,]*)\)")
-_EITHER, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+_EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_NAMED = inspect.Parameter.KEYWORD_ONLY
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ import numpy as np
 from dpaudit.mechanisms.foreign.calling import function_of
 from dpaudit.watching.names import is_plain, names_in
 
-_DEEP, _MANY = 6, 4096
+_DEEP = 6
+_MANY = 4096
 _LARGEST = 2**24  # integers that people write
 _DIGITS = 6
 _DENOMINATOR = 10_000

@@ -40,10 +40,14 @@ REPEATED = (
     "copies of the instance repeat noise that it brings along, as from a key and a counter of its "
     "own: pass the class, of which an instance is made for every output"
 )
-_CHAINS, _STATES = 4, 8  # of calls one after the other, and after how many copies are made
-_ROUNDS, _FEWEST = 64, 8  # answers of each copy
-_SECONDS, _LONGEST = 5.0, 10.0  # for how long they are drawn, and for the fewest at most
-_OTHER, _ALIKE = 1e-6, 1e-3  # p-values: of laws that differ, and of laws that may be one
+_CHAINS = 4  # chains of calls, one after the other
+_STATES = 8  # calls of a chain, with a copy after each
+_ROUNDS = 64  # answers of each copy
+_FEWEST = 8  # answers of each copy at least
+_SECONDS = 5.0  # seconds for all the answers
+_LONGEST = 10.0  # seconds for the fewest answers
+_OTHER = 1e-6  # p-value of laws that differ
+_ALIKE = 1e-3  # p-value of laws that may be one
 _TWO_LAWS = 16 / 28  # of pairs of states differ at most, where these have two laws in turn
 # What has not been called yet: the object, so that its id stays its own, and its pickle.
 _made_as: dict[tuple[int, str], tuple[Any, bytes]] = {}

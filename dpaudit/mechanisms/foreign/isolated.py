@@ -75,7 +75,8 @@ _FLAGS = ("loss_is_unbounded", "is_replayed")
 # Of a proxy, and of others like it.
 _OF_CODE = "code carried not_afresh worked_out outside".split()
 _KNOWN = [*"start called_as one_a_process one_a_call".split(), *_OF_CODE]
-_keys, _ANY = count(), Limits()
+_keys = count()
+_ANY = Limits()
 _ASKED = "it was asked for"
 
 

@@ -24,7 +24,9 @@ from dpaudit.mechanisms.outputs.texts import add_text_parts, choose_texts_to_ope
 
 MOST = 4096  # columns
 # What stands in an array of numbers for what is no finite number: far from what people add up.
-NAN, INFINITE, _ODD = 1e300, 2e300, 4e300
+NAN = 1e300
+INFINITE = 2e300
+_ODD = 4e300
 EXACTLY = "="  # before the name of a part that is the only one to be left out
 _DRIFTS = 12  # observations that are in order by chance once in a hundred million times
 LAST_BITS = 1e-9  # numbers that differ by less, of what they are, are one

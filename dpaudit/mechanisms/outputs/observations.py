@@ -30,7 +30,8 @@ _DEEP = 12  # containers in one another; below, the text of what there is
 _KEY = re.compile(r"\['([A-Za-z_]\w*)'\]")
 _SIMPLE = "biuf"  # kinds of arrays whose entries are numbers
 # What is read of one output: of more nothing could be kept of as many outputs as an audit draws.
-_MOST, _LONGEST = 200_000, 2**24
+_MOST = 200_000  # parts
+_LONGEST = 2**24  # letters or bytes of one part
 _TOLD = 2**16  # letters of an exception's message
 
 

@@ -17,8 +17,12 @@ from dpaudit.mechanisms.outputs.observations import split_observation
 
 Parts = dict[str, tuple[Part, ...]]
 
-_OPENED, _SEEN = 4, 8  # texts of an output that are opened, and in how many outputs they were seen
-_LONGEST, _PLACES, _WORDS, _NUMBERS = 2**16, 32, 16, 16
+_OPENED = 4  # texts of an output that are opened
+_SEEN = 8  # outputs that they were seen in at least
+_LONGEST = 2**16
+_PLACES = 32
+_WORDS = 16
+_NUMBERS = 16
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _DIGITS = 15

@@ -37,7 +37,8 @@ from dpaudit.proving.events.releases import STACKED, AdditivePlan, Bounds, Relea
 from dpaudit.proving.events.responses import Response
 from dpaudit.proving.events.sampling import SampledPlan
 
-_MOST_STACKED, _MOST_ENTRIES = 256, 20_000
+_MOST_STACKED = 256
+_MOST_ENTRIES = 20_000
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,12 @@ from dpaudit.proving.program import Node, Program, Shape
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import NodeKind
 
-_FRESH, _SEEN, _HIDES = 0, 1, 2  # what an atom does
-_OF_SCALE, _CURE_OF_SCALE = "the scale of noise depends on records", "use bounds that are public"
+# What an atom does.
+_FRESH = 0
+_SEEN = 1
+_HIDES = 2
+_OF_SCALE = "the scale of noise depends on records"
+_CURE_OF_SCALE = "use bounds that are public"
 _ADDITIVE = frozenset("laplace normal logistic cauchy gumbel exponential".split())
 _CHOICES = frozenset({"argmax", "argmin"})
 

@@ -62,11 +62,9 @@ class EntryDirection:
         return EntryDirection(self.rises or other.rises, self.falls or other.falls)
 
 
-_STILL, _UP, _ANY = (
-    EntryDirection(False, False),
-    EntryDirection(True, False),
-    EntryDirection(True, True),
-)
+_STILL = EntryDirection(False, False)
+_UP = EntryDirection(True, False)
+_ANY = EntryDirection(True, True)
 
 
 def direction_of(known: MonotoneKnowledge, index: int) -> EntryDirection:

@@ -46,7 +46,8 @@ _ENTRYWISE = frozenset(
     "logical_or logical_xor negative absolute sign floor ceil rint trunc logical_not where".split()
 )
 _MOVES = frozenset({"take", "reshape", "transpose"})
-_MOST_VALUES, _MOST_WAYS = 64, 4096
+_MOST_VALUES = 64
+_MOST_WAYS = 4096
 
 Law = Mapping[float, Fraction]
 """The probability of each value."""

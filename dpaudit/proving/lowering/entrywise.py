@@ -9,7 +9,9 @@ from functools import partial
 
 from dpaudit.proving.lowering.scalars import FUNCTIONS, Core, NotSampled, Scalar
 
-_ONE, _HALF, _TWO = Fraction(1), Fraction(1, 2), Fraction(2)
+_ONE = Fraction(1)
+_HALF = Fraction(1, 2)
+_TWO = Fraction(2)
 _INF = float("inf")
 _MOST_POWER = 16
 

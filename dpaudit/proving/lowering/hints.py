@@ -14,10 +14,12 @@ from typing import Any
 
 from dpaudit.proving import checker
 
-_BOXES, _VARIABLES = 300, 7
+_BOXES = 300
+_VARIABLES = 7
 _WORK = 30_000  # of one search
 _NEAR = 10**11
-_CORNERS, _PATIENCE = 32, 40
+_CORNERS = 32
+_PATIENCE = 40
 
 Tree = list[Any]
 Variable = tuple[int, int]

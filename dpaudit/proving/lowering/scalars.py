@@ -22,7 +22,8 @@ Noise = tuple[tuple[int, Fraction], ...]
 Polynomial = Mapping[tuple[int, ...], Fraction]  # by the nodes that are multiplied, in order
 FUNCTIONS = frozenset("inverse sqrt exp log sin cos arctan floor rint".split())
 _PUBLIC = frozenset("release respond choose".split())
-_TERMS, _POWER = 120, 16
+_TERMS = 120
+_POWER = 16
 
 
 class NotLowered(Exception):

@@ -22,9 +22,11 @@ from dpaudit.proving.runs.steps import Steps, least_followed, record_steps
 from dpaudit.proving.symbols.labels import Labels, Vocabulary
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
-_ENOUGH, _FEWEST = 400_000, 3  # operations of all runs, beyond which there are fewer runs
+_ENOUGH = 400_000  # operations of all runs, beyond which there are fewer runs
+_FEWEST = 3  # runs at least
 _FOLLOWED = 20_000  # operations of runs whose instructions are followed
-_CLOSE, _ROUNDING = 1e-9, 1e-13
+_CLOSE = 1e-9
+_ROUNDING = 1e-13
 UNLIKE = "it does something else to plain data than to symbols: it asks for types, or keeps state"
 _FAILS = "it fails on plain data, where symbols went through"
 _OTHER_DRAWS = "it draws other noise on plain data than on symbols"

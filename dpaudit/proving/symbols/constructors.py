@@ -25,7 +25,8 @@ _OF_ARRAYS = (
     *("argsort", "unique", "partition", "searchsorted", "isin", "select"),
 )
 _MOST_CALLS = 10_000
-_FULL, _FULL_LIKE = np.full, np.full_like
+_FULL = np.full
+_FULL_LIKE = np.full_like
 
 
 @contextmanager

@@ -11,7 +11,9 @@ from dpaudit.freezing import tracked
 from dpaudit.proving.symbols.labels import Labels
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing, holds_symbol
 
-DOUBLE, WHOLE, TRUTH = np.dtype(float), np.dtype(np.int64), np.dtype(bool)
+DOUBLE = np.dtype(float)
+WHOLE = np.dtype(np.int64)
+TRUTH = np.dtype(bool)
 SYMBOLIC = (tracked.Symbolic, Labels)
 
 

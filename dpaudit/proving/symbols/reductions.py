@@ -146,7 +146,8 @@ def _make_extreme_rule(operation: str, ufunc: Any) -> Callable[..., Any]:
     return rule
 
 
-max_of, min_of = _make_extreme_rule("max", np.maximum), _make_extreme_rule("min", np.minimum)
+max_of = _make_extreme_rule("max", np.maximum)
+min_of = _make_extreme_rule("min", np.minimum)
 
 
 def _require_entries(tracing: SymbolTracing, symbol: Symbol, axis: Any, operation: str) -> None:

@@ -40,7 +40,10 @@ from dpaudit.proving.symbols.records import sample_of
 from dpaudit.proving.symbols.symbol import Symbol
 
 _lru_cache_wrapper = type(lru_cache(abs))
-_isinstance, _float, _int, _bool = isinstance, float, int, bool
+_isinstance = isinstance
+_float = float
+_int = int
+_bool = bool
 
 
 @contextmanager

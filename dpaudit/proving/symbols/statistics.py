@@ -13,7 +13,8 @@ from dpaudit.proving.symbols.operators import apply_ufunc_rule
 from dpaudit.proving.symbols.reductions import all_of, axes_of, emit_where, mean_of, sum_of
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
-_DOUBLE, _COUNT = np.dtype(np.float64), np.dtype(np.intp)
+_DOUBLE = np.dtype(np.float64)
+_COUNT = np.dtype(np.intp)
 
 # --- counts ----------------------------------------------------------------------------------
 

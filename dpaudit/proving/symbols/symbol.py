@@ -27,7 +27,8 @@ from dpaudit.proving.refusals import NotProved, ProofRefusal
 from dpaudit.proving.symbols.keys import FEW, compute_content_digest, key_of, name_of
 from dpaudit.proving.symbols.memory import Cell, ViewStep
 
-FROM_DATA, FROM_DRAWS = 1, 2
+FROM_DATA = 1
+FROM_DRAWS = 2
 """What flows into a node, as bits."""
 _NUMBERS = "biuf"
 _FRESH = frozenset(("data", "draw", "decide", "size"))

@@ -21,7 +21,8 @@ from dpaudit.scan.accountants.cases import AccountantQuestion
 
 Outcome = Literal["answer", "nothing", "raised", "slow", "died"]
 CHILD = Path(__file__).parent / "plain" / "child.py"
-SECONDS, MEMORY = 5.0, 6 * 2**30
+SECONDS = 5.0
+MEMORY = 6 * 2**30
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 

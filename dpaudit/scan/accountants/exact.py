@@ -19,9 +19,10 @@ from dpaudit.scan.accountants.cases import Part
 Number: TypeAlias = Any  # mpmath's reals have no types
 DIGITS = 60
 _MOST_SUMMANDS = 20_000
-# Of binomial sums: orders up to which all terms are taken, how many of the largest are taken of
-# others, and which share of the sum those that are left out may have.
-_ALL, _KEPT, _LEFT_OUT = 2000, 2000, 1e-13
+# Of binomial sums.
+_ALL = 2000  # orders up to which all terms are taken
+_KEPT = 2000  # largest terms that are taken at other orders
+_LEFT_OUT = 1e-13  # share of the sum that the others may have
 
 
 def compute_gaussian_delta_mpf(mu: Number, epsilon: float) -> Number:

@@ -45,7 +45,9 @@ Verdict = Literal[
 VIOLATIONS = ("under", "above")
 # Something is wrong with the answer, or there is none, and nothing false was claimed.
 DEFECTS = ("negative", "nan", "raised", "slow", "died")
-RELATIVE, OF_DELTA, OF_NOISE = 1e-6, 1e-14, 1e-3
+RELATIVE = 1e-6
+OF_DELTA = 1e-14
+OF_NOISE = 1e-3
 _SURE = 1e-6  # error probability of an interval of a rate of errors
 
 

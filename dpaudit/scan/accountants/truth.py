@@ -35,9 +35,11 @@ from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.scan.accountants import exact
 from dpaudit.scan.accountants.cases import AccountantQuestion, Part
 
-ADD, REPLACE = "add-remove-record", "replace-record"
-# Of a closed form in doubles, and of the Renyi divergence at a real order.
-_CLOSED, _CURVE = 1e-11, 1e-9
+ADD = "add-remove-record"
+REPLACE = "replace-record"
+# Relative errors in doubles.
+_CLOSED = 1e-11  # of a closed form
+_CURVE = 1e-9  # of the Renyi divergence at a real order
 
 
 @dataclass(frozen=True)

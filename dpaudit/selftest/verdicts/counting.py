@@ -23,7 +23,8 @@ from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 # An audit errs so rarely that one that does was no bad luck.
-_CONFIDENCE, NOMINAL = 1 - 1e-6, 1e-6
+_CONFIDENCE = 1 - 1e-6
+NOMINAL = 1e-6
 _TRIALS = 600
 _QUICK = 3  # mechanisms of a kind in a quick self-test
 

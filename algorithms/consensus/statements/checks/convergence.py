@@ -43,7 +43,8 @@ from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import make_polynomial
 
 _WORDS = "two nodes, theta = 1, eta = (1, 2)"
-_ONE, _TWO = Fraction(1), Fraction(2)
+_ONE = Fraction(1)
+_TWO = Fraction(2)
 _PENALTIES: Two = (_ONE, _TWO)
 _STEPS = 3  # of the growing penalties
 

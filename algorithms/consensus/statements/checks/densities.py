@@ -29,9 +29,13 @@ from dpaudit.polynomials import (
 )
 
 _NEIGHBOURS = range(3)
-_ETA, _WEIGHT, _RIDGE = make_unknowns("eta C/B rho/N")
+_ETA = make_unknown("eta")
+_WEIGHT = make_unknown("C/B")
+_RIDGE = make_unknown("rho/N")
 _DEGREE = len(_NEIGHBOURS)
-_ZERO, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
+_ZERO = Fraction(0)
+_ONE = Fraction(1)
+_HALF = Fraction(1, 2)
 _LOG = Fraction(14, 10)
 
 

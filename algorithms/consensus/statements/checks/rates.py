@@ -34,7 +34,8 @@ _WORDS = "two nodes, theta = 1, eta = (1, 2), O_i = f^2/2, from f = (3, -2)"
 _MU = Fraction(2)
 _DELTA = Fraction(1, 8)
 _NONZERO = Fraction(2)  # sigma_min(D - A)
-_ZERO, _ONE = Fraction(0), Fraction(1)
+_ZERO = Fraction(0)
+_ONE = Fraction(1)
 
 
 def compute_squared_signless(penalties: Two) -> Fraction:

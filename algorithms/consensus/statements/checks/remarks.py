@@ -19,9 +19,14 @@ from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import make_unknowns
 
-_ZERO, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
-_LOW, _HIGH = _HALF, _ONE  # a penalty, and a larger one
-_C1, _LOG = Fraction(1, 4), Fraction(14, 10)
+_ZERO = Fraction(0)
+_ONE = Fraction(1)
+_HALF = Fraction(1, 2)
+# A penalty, and a larger one.
+_LOW = _HALF
+_HIGH = _ONE
+_C1 = Fraction(1, 4)
+_LOG = Fraction(14, 10)
 
 
 def compute_first_model_update(

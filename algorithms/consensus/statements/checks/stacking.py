@@ -21,6 +21,7 @@ from dpaudit.polynomials import (
     Vector,
     make_polynomial,
     make_unknown,
+    make_vector,
     total,
     vectors,
 )
@@ -29,7 +30,7 @@ Rows: TypeAlias = tuple[Vector, ...]
 Matrix: TypeAlias = tuple[tuple[Polynomial, ...], ...]
 
 NODES = range(3)
-(PROBE,) = vectors("probe")
+PROBE = make_vector("probe")
 
 
 def check_same_vectors(left: Vector, right: Vector, instance: str) -> Finding:
@@ -101,10 +102,8 @@ DEGREES: Matrix = tuple(
     tuple(sum(ADJACENCY[i], make_polynomial(0)) if i == j else make_polynomial(0) for j in NODES)
     for i in NODES
 )
-LAPLACIAN, SIGNLESS = (
-    add_scaled_matrix(DEGREES, ADJACENCY, -1),
-    add_scaled_matrix(DEGREES, ADJACENCY),
-)
+LAPLACIAN = add_scaled_matrix(DEGREES, ADJACENCY, -1)
+SIGNLESS = add_scaled_matrix(DEGREES, ADJACENCY)
 THETA = make_unknown("theta")
 ETA = make_diagonal_matrix("eta")
 _STEP: Matrix = tuple(tuple(THETA if i == j else make_polynomial(0) for j in NODES) for i in NODES)

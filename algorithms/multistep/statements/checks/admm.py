@@ -17,7 +17,7 @@ from dpaudit.polynomials import (
     vectors,
 )
 
-(RHO,) = make_unknowns("rho")
+RHO = make_unknown("rho")
 
 
 def consensus_problem() -> Finding:
@@ -82,7 +82,9 @@ def simple_updates() -> tuple[Finding, ...]:
     )
 
 
-_MIDDLES, _MULTIPLIERS, _OTHERS = vectors("z1 z2"), vectors("g1 g2"), vectors("w1 w2")
+_MIDDLES = vectors("z1 z2")
+_MULTIPLIERS = vectors("g1 g2")
+_OTHERS = vectors("w1 w2")
 
 
 def _build_equation6_terms(model: Vector) -> Polynomial:

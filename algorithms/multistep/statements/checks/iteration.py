@@ -17,15 +17,17 @@ from dpaudit.polynomials import (
     Vector,
     make_polynomial,
     make_unknown,
-    make_unknowns,
+    make_vector,
     on_line,
     total,
     vectors,
 )
 
 Numbers: TypeAlias = Mapping[str, int | Fraction]
-(RHO,) = make_unknowns("rho")
-TARGET, OWN, NEXT = vectors("target own next")
+RHO = make_unknown("rho")
+TARGET = make_vector("target")
+OWN = make_vector("own")
+NEXT = make_vector("next")
 ZERO = make_polynomial(0)
 
 

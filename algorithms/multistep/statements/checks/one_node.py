@@ -29,7 +29,9 @@ from dpaudit.extension.ledger import Finding
 Whole = NDArray[np.object_]  # of Python's integers, which do not overflow
 
 ITERATIONS = INNER_STEPS = 12
-_SLOPE, _STEP, _VALUE = 10**4, 10**9, 10**6
+_SLOPE = 10**4
+_STEP = 10**9
+_VALUE = 10**6
 _MODEL = _SLOPE * _STEP
 _LOST = Fraction(3, 10**7)  # of a model's place, as 144 steps are each rounded by at most 2e-9
 

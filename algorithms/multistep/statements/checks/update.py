@@ -11,10 +11,23 @@ from fractions import Fraction
 
 from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Vector, make_unknowns, on_line, total, vectors
+from dpaudit.polynomials import (
+    Vector,
+    make_unknown,
+    make_unknowns,
+    make_vector,
+    on_line,
+    total,
+    vectors,
+)
 
-RHO, ETA = make_unknowns("rho eta")
-MODEL, OWN, DUAL, GRADIENT, DIRECTION = vectors("w own gamma g v")
+RHO = make_unknown("rho")
+ETA = make_unknown("eta")
+MODEL = make_vector("w")
+OWN = make_vector("own")
+DUAL = make_vector("gamma")
+GRADIENT = make_vector("g")
+DIRECTION = make_vector("v")
 OTHERS = vectors("other1 other2")
 WEIGHT = 2 * len(OTHERS) * RHO + ETA
 

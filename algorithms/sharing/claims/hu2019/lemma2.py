@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 Loss = Literal["squared", "logistic", "smoothed-hinge", "sigmoid"]
 _LOSSES: tuple[Loss, ...] = get_args(Loss)
-_PARTIES, _PENALTIES = (1, 2, 6), (2.5, 20.0)
+_PARTIES = (1, 2, 6)
+_PENALTIES = (2.5, 20.0)
 
 
 class ProblemParameters(Parameters):

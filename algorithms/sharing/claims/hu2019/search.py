@@ -31,7 +31,10 @@ from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.refutation import Attained, Inequality, Space, maximise, minimal, searched
 from dpaudit.refutation.search import Batch
 
-_ENTRIES, _LABELS, _START = range(3)  # what a move changes
+# What a move changes.
+_ENTRIES = 0
+_LABELS = 1
+_START = 2
 _INSIDE = 1 - 1e-9  # keeps conditions strictly within their limits whatever rounding does
 _FLATTEST = 1e-3  # least over largest singular value of a block
 _BUDGET = 150  # small problems drawn before giving up

@@ -75,7 +75,8 @@ SEPARATED = 1e-6  # least relative distance from col(D') that is told from round
 _INDEPENDENT = 1e-3  # least pivot of a design, relative to its largest
 _BUDGET = 500  # of the search for the smallest pair
 _PAIRS = 1_000
-_SENT_PAIRS, _SENT = 200, 2_000
+_SENT_PAIRS = 200
+_SENT = 2_000
 _ENFORCED = (
     "unit rows",
     "unit rows of the neighbour",

@@ -43,7 +43,11 @@ from dpaudit.refutation import Inequality, Sensitivity, Space, maximise, minimal
 from dpaudit.refutation.search import Batch
 
 Kind = NDArray[np.int64]
-_ENTRIES, _SIGNS, _SCORES, _STATE = range(4)  # what a move changes
+# What a move changes.
+_ENTRIES = 0
+_SIGNS = 1
+_SCORES = 2
+_STATE = 3
 _INSIDE = 1 - 1e-9  # keeps norms strictly within their limits whatever rounding does
 _FLAT = 1e-3  # of a ratio outside the assumptions, which is to lead back into them
 _PENALTIES = (1.0, 10.0, 100.0)  # of small instances, as the two that follow

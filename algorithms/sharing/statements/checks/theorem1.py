@@ -25,10 +25,13 @@ from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import Polynomial, make_unknowns, vectors
 
-E_BELOW, E_ABOVE = Fraction(27, 10), Fraction(68, 25)
+E_BELOW = Fraction(27, 10)
+E_ABOVE = Fraction(68, 25)
 E_SQUARED_ABOVE = Fraction(37, 5)
-PI_BELOW, PI_ABOVE = Fraction(314, 100), Fraction(315, 100)
-_LONG, _SHORT = Fraction(12, 13), Fraction(5, 13)
+PI_BELOW = Fraction(314, 100)
+PI_ABOVE = Fraction(315, 100)
+_LONG = Fraction(12, 13)
+_SHORT = Fraction(5, 13)
 NEIGHBOURS = (
     ((_LONG, _SHORT), (Fraction(1), Fraction(0)), (_LONG, _SHORT)),
     ((_LONG, _SHORT), (Fraction(1), Fraction(0)), (_LONG, -_SHORT)),

@@ -1,6 +1,7 @@
 """Scores of an audit in which nothing leaks: how often a lower bound is above 0 all the same."""
 
-RUNS, SCORES = 200, 100
+RUNS = 200
+SCORES = 100
 
 
 def errors(question, bound):

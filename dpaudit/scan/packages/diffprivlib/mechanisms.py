@@ -235,7 +235,8 @@ _DISCRETE = (
     _on_utility("PermuteAndFlip"),
 )
 
-_EAST, _NORTH = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+_EAST = (1.0, 0.0, 0.0)
+_NORTH = (0.0, 1.0, 0.0)
 _MATRIX = Subject(
     name="mechanisms.Bingham",
     code="mechanism_on_matrix",

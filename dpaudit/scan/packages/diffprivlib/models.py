@@ -4,7 +4,8 @@ from typing import Any
 
 from dpaudit.extension.package import MadePair, PackageClaim, Parameters, Subject
 
-_REPLACE, _ADD = "replace-record", "add-remove-record"
+_REPLACE = "replace-record"
+_ADD = "add-remove-record"
 
 
 def _make_model_claim(model: str, relation: str, why: str) -> PackageClaim:

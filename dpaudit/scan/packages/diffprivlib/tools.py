@@ -4,8 +4,12 @@ from typing import Any
 
 from dpaudit.extension.package import PackageClaim, Parameters, Subject
 
-_REPLACE, _ADD = "replace-record", "add-remove-record"
-_UNIT, _AWAY, _ONE_SIDED, _NEGATIVE = (0.0, 1.0), (5.0, 10.0), (0.0, 100.0), (-3.0, -1.0)
+_REPLACE = "replace-record"
+_ADD = "add-remove-record"
+_UNIT = (0.0, 1.0)
+_AWAY = (5.0, 10.0)
+_ONE_SIDED = (0.0, 100.0)
+_NEGATIVE = (-3.0, -1.0)
 _FAR = (100.0, 101.0)
 _MANY = 2982  # equal records, of which a median is asked
 

@@ -10,7 +10,8 @@ import math
 
 from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
-_ADD_REMOVE, _REPLACE = "add-remove-record", "replace-record"
+_ADD_REMOVE = "add-remove-record"
+_REPLACE = "replace-record"
 _WHERE = (
     "docstrings of clipped_fun and clipped_grad, formal guarantees: the L2 sensitivity is "
     "l2_clip_norm under add/remove and zero-out, and twice that under replace-one; "

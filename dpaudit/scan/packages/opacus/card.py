@@ -13,7 +13,9 @@ from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameter
 _Pairs = Callable[[Parameters], tuple[MadePair, ...]]
 _ADD_REMOVE = "add-remove-record"
 _RELATIONS = (_ADD_REMOVE, "replace-record")  # what is claimed first
-_ALL, _SAMPLED = 8, 2  # batch sizes: one batch of all records, or two Poisson samples of a half
+# Batch sizes.
+_ALL = 8  # one batch of all records
+_SAMPLED = 2  # two Poisson samples, each of a half
 _WHERE = (
     "docstring of PrivacyEngine.make_private: noise_multiplier is the ratio of the noise's "
     "standard deviation to the L2 sensitivity of the function to which it is added; its "

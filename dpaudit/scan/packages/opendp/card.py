@@ -9,7 +9,8 @@ from typing import Any
 
 from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
-_ADD, _REPLACE = "add-remove-record", "replace-record"
+_ADD = "add-remove-record"
+_REPLACE = "replace-record"
 _MAP = (
     "OpenDP's user guide, measurements: outputs on inputs at most d_in apart are at most map(d_in) "
     "apart; here d_in is "
@@ -52,7 +53,9 @@ def _make_currency_settings(
     return tuple({currency: 1.0, "bounds": one} for one in bounds)
 
 
-_UNIT, _AWAY, _NEGATIVE = (0.0, 1.0), (5.0, 10.0), (-3.0, -1.0)
+_UNIT = (0.0, 1.0)
+_AWAY = (5.0, 10.0)
+_NEGATIVE = (-3.0, -1.0)
 _INTEGERS = ((0, 1), (5, 10), (-3, -1), (0, 2**31 - 1))
 
 _NUMBERS = (

@@ -4,7 +4,8 @@ from typing import Any
 
 from dpaudit.extension.package import MadePair, Package, PackageClaim, Parameters, Subject
 
-_ADD, _REPLACE = "add-remove-record", "replace-record"
+_ADD = "add-remove-record"
+_REPLACE = "replace-record"
 _UNIT = {"lower_bound": 0.0, "upper_bound": 1.0}
 _ABOUT_ZERO = {"lower_bound": -1.0, "upper_bound": 1.0}
 _AWAY = {"lower_bound": 5.0, "upper_bound": 10.0}
