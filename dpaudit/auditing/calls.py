@@ -21,7 +21,7 @@ from dpaudit.report.schema import BudgetEntry, Result
 from dpaudit.verdicts import VERDICTS
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.run import Audited
+    from dpaudit.auditing.audited import Audited
 
 _WORDS: dict[When, str] = {
     "first": "the first call",

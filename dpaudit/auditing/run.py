@@ -3,69 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from time import monotonic
 
 from numpy.random import default_rng
 
-import dpaudit.auditing.calls as calls
 import dpaudit.auditing.estimators.worst_pair as worst_pair
-import dpaudit.auditing.explain.noise_lines as noise_lines
-import dpaudit.auditing.explain.output_parts as output_parts
-import dpaudit.auditing.explain.witness as witness
-import dpaudit.auditing.pairs.smallest_pair as smallest_pair
-import dpaudit.auditing.sampling.constant_parts as constant_parts
-import dpaudit.auditing.sampling.first_calls as first_calls
-import dpaudit.auditing.service.answer_checks as answer_checks
 import dpaudit.extension.registry as registry
 import dpaudit.redaction as redaction
-from dpaudit.auditing.estimators.estimator_choice import is_from_losses, measure_case
+from dpaudit.auditing.audited import Audited
+from dpaudit.auditing.estimators.estimator_choice import is_from_losses
 from dpaudit.auditing.outcome.default_statement import make_case_statement
-from dpaudit.auditing.outcome.evidence import MeasurementEvidence
-from dpaudit.auditing.outcome.result import convert_to_claim_number, privacy_result, with_relation
 from dpaudit.auditing.outcome.search_result import search_result
+from dpaudit.auditing.privacy import run_privacy
 from dpaudit.auditing.repeat.certificate_draws import statistical_certificate
-from dpaudit.auditing.repeat.own_certificate import own_certificate
 from dpaudit.auditing.repeat.plan import AuditPlan, CallPlan, CommandPlan, Wording
 from dpaudit.auditing.repeat.store_key import what_determines, with_machines
-from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.auditing.sampling.schedule import (
-    Schedule,
     noting_what_decides,
-    require_shares_alike,
-    require_what_decides,
-    tell_plan,
 )
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.execution import Executor, importable, one_thread, stream
-from dpaudit.execution.failures import DrawTimeout
 from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.foreign.isolated import Isolated, is_ours
+from dpaudit.mechanisms.foreign.isolated import Isolated
 from dpaudit.redaction import are_shown
-from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import keep_audit
-
-
-@dataclass(frozen=True)
-class Audited:
-    """An audit's result, certificate if refuted, whether interrupted, and looks if several.
-
-    ``in_time`` is False where the time was over before anything could be certified.
-    """
-
-    result: Result
-    certificate: Certificate | None
-    interrupted: bool = False
-    looks: Sequence[tuple[int, float]] | None = None
-    in_time: bool = True
 
 
 def audit_claim(name: str, settings: Settings, executor: Executor | None = None) -> Result:
@@ -273,7 +241,7 @@ def run_case(
         with keep_audit(claim.name, *known_by) as ledger, noting_what_decides(ledger):
             match case:
                 case PrivacyCase():
-                    found = _run_privacy(claim, case, settings, executor, plan, trials)
+                    found = run_privacy(claim, case, settings, executor, plan, trials)
                 case SearchCase():
                     found = _run_search(claim, case, settings, executor, plan, trials)
             if found.in_time and not found.interrupted:
@@ -295,162 +263,6 @@ def _resolve_rerun_plan(rerun: AuditPlan | str | None, settings: Settings) -> Au
     if rerun is None:
         return CallPlan.of_case(settings)
     return Wording(words=rerun) if isinstance(rerun, str) else rerun
-
-
-def _run_privacy(
-    claim: Statement,
-    case: PrivacyCase,
-    settings: Settings,
-    executor: Executor,
-    plan: AuditPlan,
-    trials: int,
-) -> Audited:
-    schedule = Schedule.of(case, settings, executor, trials)
-    try:
-        with schedule.ending():
-            return _run_scheduled(claim, schedule, plan)
-    except DrawTimeout:
-        again = str(plan.updated(time=settings.time))
-        result = privacy_result(claim, case, schedule.out_of_time(), settings, again)
-        return Audited(with_relation(result, case), None, in_time=False)
-    except MechanismError as error:
-        if (found := answer_checks.make_ended_evidence(error, case.mechanism)) is None:
-            raise
-        result = privacy_result(claim, case, found, settings, str(plan))
-        return Audited(with_relation(result, case), None, in_time=False)
-
-
-def _run_scheduled(claim: Statement, schedule: Schedule, plan: AuditPlan) -> Audited:
-    laid_out = _resolve_schedule_layout(schedule)
-    if not laid_out.changes:
-        return _run_laid_out(claim, schedule, laid_out, plan)
-
-    require_what_decides(schedule.executor)
-
-    def run(own: Schedule) -> Audited:
-        return _run_laid_out(claim, own, _resolve_schedule_layout(own), plan)
-
-    return calls.at_both(run, schedule)
-
-
-def _resolve_schedule_layout(schedule: Schedule) -> output_parts.LaidOut:
-    return output_parts.resolve_case_layout(
-        schedule.case,
-        schedule.settings.seed,
-        schedule.executor,
-        schedule.first_trials,
-        by_looks=schedule.by_looks,
-    )
-
-
-def _run_laid_out(
-    claim: Statement, schedule: Schedule, laid_out: output_parts.LaidOut, plan: AuditPlan
-) -> Audited:
-    settings, began = schedule.settings, monotonic()
-    chosen = worst_pair.choose_worst_pair(
-        laid_out.case, schedule.executor, settings, schedule.trials
-    )
-    first = laid_out.first
-    by = schedule.executor if first is not None and first.is_slow else None
-    case, unjudged = constant_parts.remove_constant_parts(
-        chosen.case, settings.seed, laid_out.count, by
-    )
-    drawer = Drawer.probing(
-        case.mechanism,
-        case.pair,
-        schedule.executor,
-        settings.seed,
-        trials=0 if settings.until_refuted else chosen.trials,
-        unit=settings.unit,
-        first=first,
-    )
-    schedule = replace(schedule, case=case, trials=chosen.trials)
-    require_shares_alike(drawer, settings)
-    asked = answer_checks.Asking.of(case.mechanism)
-    if not is_from_losses(case, settings):
-        tell_plan(schedule, drawer, began)
-    taken = None
-    if schedule.by_looks:
-        evidence, taken, unit = schedule.evidence(drawer, partial(measure_case, case))
-        plan = plan.with_looks(taken)
-    else:
-        evidence, unit = measure_case(case, drawer, settings, chosen.trials), drawer.unit
-        evidence = replace(evidence, unit=unit)
-    if not is_ours(case.mechanism):
-        plan = plan.with_unit(unit)
-    against = convert_to_claim_number(case, case.claimed)
-    evidence = answer_checks.judged(evidence, drawer, asked, chosen.trials, against)
-    evidence = _add_search_notes(
-        constant_parts.of_the_rest(evidence, case, unjudged), chosen, drawer
-    )
-    evidence = output_parts.of_bets_on_nothing(evidence, case.mechanism)
-    evidence = first_calls.of_first_calls(evidence, case, settings.seed)
-    if evidence.interrupted:
-        plan = plan.updated(trials=evidence.trials)
-    if evidence.at_delta is not None:
-        case = replace(case, at_delta=evidence.at_delta)
-    result = privacy_result(claim, case, evidence, settings, str(plan), chosen.search)
-    result = with_relation(result, case)
-    if result.verdict != "refuted":
-        return Audited(result, None, evidence.interrupted, taken)
-    if not evidence.interrupted:
-        result = _add_explanation(result, case, drawer, schedule)
-    if case.certify is None and evidence.interrupted:
-        return Audited(result, None, evidence.interrupted, taken)
-    again = replace(settings, unit=unit) if drawer.chosen_by_pace else settings
-    again = again if taken is None else replace(again, time=None, looks=taken)
-    again = again if chosen.search is None else replace(again, trials=chosen.trials)
-    return Audited(result, _make_case_certificate(result, case, again), evidence.interrupted, taken)
-
-
-def _add_search_notes(
-    evidence: MeasurementEvidence, chosen: worst_pair.CaseChoice, drawer: Drawer
-) -> MeasurementEvidence:
-    """Return evidence with what a search for pairs drew, and where nobody can repeat it."""
-    if chosen.search is not None:
-        ranked = {"ranking pairs, per dataset": chosen.search.transcripts}
-        evidence = replace(
-            evidence,
-            counts=evidence.counts | ranked,
-            notes=(worst_pair.format_pair_search(chosen.search), *evidence.notes),
-        )
-    if drawer.own:
-        evidence = replace(evidence, repeatable=False, notes=(*evidence.notes, _OWN_RANDOMNESS))
-    return evidence
-
-
-def _make_case_certificate(
-    result: Result, case: PrivacyCase, settings: Settings
-) -> Certificate | None:
-    """Return the certificate that a case makes itself, or that of its outputs."""
-    if case.certify is not None:
-        return case.certify(result.measured.lower)
-    return own_certificate(result, case, settings)
-
-
-def _add_explanation(
-    result: Result, case: PrivacyCase, drawer: Drawer, schedule: Schedule
-) -> Result:
-    """Return a refutation with what leaked, and on how small a pair where no time is set."""
-    alpha = 1 - schedule.settings.confidence
-    if schedule.has_time_to_explain(drawer):
-        with suppress(DrawTimeout):
-            result = noise_lines.add_noise_lines(
-                witness.add_witness(result, case, drawer, alpha), case
-            )
-            return (
-                result
-                if schedule.by_looks
-                else smallest_pair.add_smallest_pair(result, case, drawer, alpha)
-            )
-    return result.model_copy(update={"notes": [*result.notes, _UNEXPLAINED]})
-
-
-_UNEXPLAINED = "The time was too short to look for which part of the output leaked."
-_OWN_RANDOMNESS = (
-    "Two calls with the same generator returned different outputs: the mechanism has randomness or "
-    "a state of its own, and no seed repeats what was drawn."
-)
 
 
 def _run_search(

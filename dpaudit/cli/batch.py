@@ -28,7 +28,8 @@ from dpaudit.escaping import one_line
 from dpaudit.redaction import are_shown
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.run import Audited, Prepared
+    from dpaudit.auditing.audited import Audited
+    from dpaudit.auditing.run import Prepared
     from dpaudit.auditing.samples.output_audit import PreparedOutputs
     from dpaudit.auditing.specification.baseline import Baseline
     from dpaudit.errors import DpauditError

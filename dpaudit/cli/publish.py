@@ -21,8 +21,9 @@ from joblib import Parallel, delayed
 
 import dpaudit.cli.streams as streams
 import dpaudit.extension.registry as registry
+from dpaudit.auditing.audited import Audited
 from dpaudit.auditing.outcome.error_budget import Spender, split_error_probability, whole_report
-from dpaudit.auditing.run import Audited, prepare_claim, run_claim
+from dpaudit.auditing.run import prepare_claim, run_claim
 from dpaudit.cli.console import make_console, verdict_table
 from dpaudit.cli.ending import (
     Interrupted,

@@ -130,7 +130,7 @@ def test_an_audit_asks_for_both_where_calls_change_an_instance(kinds, monkeypatc
     def asked(run, schedule):
         raise Asked
 
-    monkeypatch.setattr("dpaudit.auditing.run.calls.at_both", asked)
+    monkeypatch.setattr("dpaudit.auditing.privacy.calls.at_both", asked)
     with pytest.raises(Asked) if both else nullcontext():
         _audited(_made(kinds, given), trials=100, confidence=0.95)
 

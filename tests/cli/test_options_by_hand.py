@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from dpaudit.auditing.run import Audited
+from dpaudit.auditing.audited import Audited
 from dpaudit.cli import distinguish, publish, selftest, streams, verify
 from dpaudit.cli.description import Local, Text
 from dpaudit.cli.ending import collect_failures

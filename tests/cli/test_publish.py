@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpaudit.auditing.run import Audited
+from dpaudit.auditing.audited import Audited
 from dpaudit.cli import publish
 from dpaudit.cli.output import OutputOptions
 from dpaudit.errors import DataError, InvalidArgument

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dpaudit.auditing.audited import Audited
 from dpaudit.auditing.estimators.given_outputs import event_evidence
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.auditing.outcome.result import carrying_event, format_verdict_reason
 from dpaudit.auditing.repeat.plan import AuditPlan
-from dpaudit.auditing.run import Audited
 from dpaudit.auditing.samples.output_checks import checks_of, format_output_reservations
 from dpaudit.auditing.samples.output_pairs import OutputPair, read_outputs
 from dpaudit.errors import InvalidArgument

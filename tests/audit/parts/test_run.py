@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 import dpaudit.auditing.estimators.estimator_choice as estimator_choice
-import dpaudit.auditing.run as running
+import dpaudit.auditing.privacy as privacy
+import dpaudit.auditing.run as run
 import dpaudit.auditing.sampling.constant_parts as constant_parts
+from dpaudit.auditing.audited import Audited
 from dpaudit.auditing.estimators import group_sequential, worst_pair
 from dpaudit.auditing.estimators.estimator_choice import measure_case
 from dpaudit.auditing.outcome.declared_release import format_release_comparison
 from dpaudit.auditing.repeat import store_key as kept
 from dpaudit.auditing.repeat.plan import CommandPlan
-from dpaudit.auditing.run import Audited, _add_search_notes
 from dpaudit.auditing.sampling.constant_parts import of_the_rest
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor
@@ -119,7 +120,9 @@ def test_an_attack_means_nothing_to_exact_losses(asked):
 def test_randomness_of_its_own_and_a_ranking_are_noted():
     search = PairSearch(candidates=2, chosen=1, promised=[1, 0], transcripts=40, of_trials=200)
     chosen = SimpleNamespace(search=search)
-    found = _add_search_notes(evidence_of(notes=("old",)), chosen, SimpleNamespace(own=True))
+    found = privacy._add_search_notes(
+        evidence_of(notes=("old",)), chosen, SimpleNamespace(own=True)
+    )
     assert not found.repeatable
     assert found.counts["ranking pairs, per dataset"] == 40
     assert found.notes[0].startswith("The pair is number 1 of 2")
@@ -127,7 +130,8 @@ def test_randomness_of_its_own_and_a_ranking_are_noted():
     assert "randomness or a state of its own" in found.notes[2]
     plain = evidence_of()
     assert (
-        _add_search_notes(plain, SimpleNamespace(search=None), SimpleNamespace(own=False)) == plain
+        privacy._add_search_notes(plain, SimpleNamespace(search=None), SimpleNamespace(own=False))
+        == plain
     )
 
 
@@ -146,12 +150,12 @@ def test_a_certificate_that_holds_records_is_withheld(kind, settings, kept):
     result.model_copy = lambda update: SimpleNamespace(**update)
     audited = Audited(result, SimpleNamespace(kind=kind))
     given = SimpleNamespace(**({"data_is_public": False, "show_records": False} | settings))
-    found = running._without_records(audited, given)
+    found = run._without_records(audited, given)
     assert (found.certificate is not None) is kept
     assert found.result.notes[0] == "old"
     assert len(found.result.notes) == (1 if kept else 2)
     nothing = Audited(result, None)
-    assert running._without_records(nothing, given) is nothing
+    assert run._without_records(nothing, given) is nothing
 
 
 @pytest.mark.parametrize(
@@ -178,21 +182,21 @@ def test_a_search_certifies_what_it_refutes_alone(value, verdict, certified):
     )
     plan = CommandPlan.of_claim("own", Settings())
     for seed in (3, 3, 4):
-        found = running._run_search(WORDS, case, Settings(seed=seed), Executor(), plan, 50)
+        found = run._run_search(WORDS, case, Settings(seed=seed), Executor(), plan, 50)
         assert found.result.verdict == verdict
         assert found.certificate is (certificate if certified else None)
     assert [budget for budget, _ in asked] == [50] * 3
     assert asked[0] == asked[1] != asked[2]
     value = math.nan
     with pytest.raises(MechanismError, match=r"nan <= 1\.0"):
-        running._run_search(WORDS, case, Settings(), Executor(), plan, 50)
+        run._run_search(WORDS, case, Settings(), Executor(), plan, 50)
 
 
 @pytest.mark.parametrize("certify", [None, lambda lower: ("made at", lower)])
 def test_a_case_makes_its_own_certificate_of_the_lower_end(certify, monkeypatch):
-    monkeypatch.setattr(running, "own_certificate", lambda *given: "of outputs")
+    monkeypatch.setattr(privacy, "own_certificate", lambda *given: "of outputs")
     result = SimpleNamespace(measured=SimpleNamespace(lower=1.5))
-    found = running._make_case_certificate(result, case_of(certify=certify), Settings())
+    found = privacy._make_case_certificate(result, case_of(certify=certify), Settings())
     assert found == ("of outputs" if certify is None else ("made at", 1.5))
 
 
@@ -203,19 +207,19 @@ def test_what_leaked_is_looked_for_with_the_audit_s_error_probability(by_looks, 
     def added(name):
         return lambda result, case, drawer, alpha: asked.append((name, alpha)) or result
 
-    monkeypatch.setattr(running.witness, "add_witness", added("witness"))
-    monkeypatch.setattr(running.shrinking, "add_smallest_pair", added("pair"))
-    monkeypatch.setattr(running.noise_places, "add_noise_lines", lambda result, case: result)
+    monkeypatch.setattr(privacy.witness, "add_witness", added("witness"))
+    monkeypatch.setattr(privacy.smallest_pair, "add_smallest_pair", added("pair"))
+    monkeypatch.setattr(privacy.noise_lines, "add_noise_lines", lambda result, case: result)
     schedule = SimpleNamespace(
         settings=Settings(confidence=0.9),
         has_time_to_explain=lambda drawer: True,
         by_looks=by_looks,
     )
     result = SimpleNamespace(notes=["old"], model_copy=lambda update: SimpleNamespace(**update))
-    assert running._add_explanation(result, None, None, schedule) is result
+    assert privacy._add_explanation(result, None, None, schedule) is result
     assert asked == [(name, pytest.approx(0.1)) for name in said]
     schedule.has_time_to_explain = lambda drawer: False
-    late = running._add_explanation(result, None, None, schedule)
+    late = privacy._add_explanation(result, None, None, schedule)
     assert late.notes[0] == "old"
     assert "too short" in late.notes[1]
 
