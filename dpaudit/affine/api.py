@@ -259,6 +259,8 @@ def views(
     for given, default in (("about", None), ("radius", 1.0), ("norm", "l2")):
         if change is not None and beside[given] != default:
             raise InvalidArgument(given, beside[given], "nothing beside change, which says it all")
+    _require_named("observers", observers, "what each sees: {'name': a key of the output}")
+    _require_named("about", about, "a part of the data: {'name': a key or an index}")
     looks = functions_among(observers)
     recursion = read_recursion(function, private, seed=seed, looks=looks)
     if change is not None:
@@ -284,6 +286,11 @@ def views(
     seen = find_observers(recursion.output, observers, recursion.looks)
     name = str(getattr(function, "__name__", type(function).__name__))
     return Views(recursion, seen, changes, name, get_observer_parts(observers, seen))
+
+
+def _require_named(name: str, given: Any, what: str) -> None:
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidArgument(name, given, f"a dictionary of names and {what}")
 
 
 def _kinds_of(view: View) -> tuple[bool, bool]:

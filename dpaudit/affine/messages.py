@@ -149,6 +149,23 @@ def make_value_outline(value: Any) -> Any:
     return np.shape(value)
 
 
+def format_shapes(value: Any) -> str:
+    """Return the shapes of a nested value, for messages.
+
+    Examples
+    --------
+    >>> format_shapes(np.zeros((5, 3))), format_shapes({"a": [1.5, np.zeros(2)]})
+    ('shape (5, 3)', "{'a': [a number, shape (2,)]}")
+    """
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {format_shapes(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(format_shapes, value))}]"
+    if not is_number(value):
+        return f"a {type(value).__name__}"
+    return f"shape {np.shape(value)}" if np.ndim(value) else "a number"
+
+
 def _is_record(value: Any) -> bool:
     """Return whether a value is of a dataclass that holds nothing but what it is made of."""
     if isinstance(value, type) or not is_dataclass(value):

@@ -36,13 +36,20 @@ from dpaudit.affine.inputs import (
     InputCall,
     SymbolicSource,
 )
-from dpaudit.affine.messages import is_constant, is_number, map_parts, parts_of
+from dpaudit.affine.messages import (
+    format_shapes,
+    is_constant,
+    is_number,
+    map_parts,
+    parts_of,
+)
 from dpaudit.affine.operations import count_offsets
 from dpaudit.affine.program import AffineProgram
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution.threads import one_thread
 from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.tracked import Call
+from dpaudit.standins import what_code_raised
 
 RUNS = 200
 
@@ -255,10 +262,19 @@ def _trace_function(
     if tracing.refusal is not None:
         raise NotAffine(*tracing.refusal)
     if run.raised is not None:
-        raised = VerbatimText(f"one that raises {run.error}: {run.raised}")
-        expected = "one that runs on private data of the shape that was given"
-        raise InvalidArgument("function", raised, expected) from run.raised
+        name = "private" if tracing.unit is None else "pair"
+        raise _make_failed_run_error(name, function, private, run.raised) from run.raised
     return state, given
+
+
+def _make_failed_run_error(
+    argument: str, function: Function, private: Any, raised: BaseException
+) -> InvalidArgument:
+    """Return the error of a function that fails on data, with their shapes and its line."""
+    said = what_code_raised(raised, private, lambda made: function(made, np.random.default_rng(0)))
+    name = getattr(function, "__name__", type(function).__name__)
+    expected = f"shapes on which {name} runs: {said}"
+    return InvalidArgument(argument, VerbatimText(format_shapes(private)), expected)
 
 
 def _private_forms(tracing: FormTracing, private: Any, calls: list[InputCall]) -> Any:

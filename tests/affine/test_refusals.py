@@ -600,3 +600,56 @@ def test_a_small_number_is_not_hidden_by_large_ones(share, above):
 
     with pytest.raises(NotAffine, match="it does something else"):
         dpaudit.views(leak, private=0.0)
+
+
+# --- shapes that a function does not take -------------------------------------------------------
+
+
+def averages(x, rng):
+    own = np.zeros(3) + x.mean(axis=0)  # three columns
+    return own + rng.normal(size=3)
+
+
+def sums(x, rng):
+    return {"server": x["a"] + x["b"] + rng.normal(size=3)}
+
+
+@pytest.mark.parametrize(
+    ("function", "private", "shown", "said"),
+    [
+        (averages, np.zeros((5, 4)), r"shape \(5, 4\)", r"shapes \(3,\) \(4,\) ' in "),
+        (averages, {"a": np.zeros(3)}, r"\{'a': shape \(3,\)\}", "no attribute 'mean'"),
+        (sums, np.zeros(3), r"shape \(3,\)", "IndexError: "),
+        (sums, {"a": np.zeros(3), "b": np.zeros(2)}, "'b': shape", r"\(3,\) \(2,\)"),
+        (sums, {"a": np.zeros(3)}, r"\{'a': shape \(3,\)\}", "KeyError: \"'b'\""),
+    ],
+)
+def test_shapes_that_do_not_fit_are_said_with_the_line_that_fails(function, private, shown, said):
+    place = r"in \S*test_refusals.py, line \d+"
+    words = f"private: got .*{shown}.*{function.__name__} runs: .*{said}.*"
+    with pytest.raises(InvalidArgument, match=words) as refused:
+        dpaudit.views(function, private=private)
+    assert refused.match(place)
+
+
+def test_the_shapes_that_fit_are_no_error():
+    assert dpaudit.views(averages, private=np.zeros((5, 3))).worst.upper == pytest.approx(0.2)
+    both = {"a": np.zeros(3), "b": np.zeros(3)}
+    assert dpaudit.views(sums, private=both).worst.upper == pytest.approx(1.0)
+
+
+def test_what_a_function_says_of_private_numbers_is_not_shown():
+    data = {"own": np.array([8675309.0])}
+
+    def refuses(x, rng):
+        raise ValueError(f"{data['own'][0]} is too tall")
+
+    with pytest.raises(InvalidArgument, match=r"private: got .* ValueError") as refused:
+        dpaudit.views(refuses, private=data)
+    assert "8675309" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["observers", "about"])
+def test_names_are_given_as_a_dictionary(name):
+    with pytest.raises(InvalidArgument, match=rf"{name}: got \['a'\], expected a dictionary"):
+        dpaudit.views(sums, private={"a": np.zeros(3), "b": np.zeros(3)}, **{name: ["a"]})
