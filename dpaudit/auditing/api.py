@@ -35,7 +35,7 @@ from dpaudit.mechanisms.foreign.observed import AS_IT_IS, ObservationSettings
 from dpaudit.mechanisms.mechanism import Mechanism, name_of
 from dpaudit.neighbours import Metric, Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found import declare_relation, find_pair_relation
 from dpaudit.neighbours.records import Bounds
 from dpaudit.proving.report import CodeProof
 from dpaudit.report.schema import Result
@@ -259,7 +259,9 @@ def audit(
             made, found = pairs.candidates, pairs.as_found
             plan = plan.with_search(pairs.calls) if pairs.by_pace else plan
         else:
-            found = find_pair_relation(dataset, neighbour, relation)
+            declares = getattr(mechanism, "names_datasets", False)
+            own = declare_relation(relation) if declares else relation
+            found = find_pair_relation(dataset, neighbour, own)
         case, statement = own_case(
             placed or mechanism,
             found.pair,

@@ -18,7 +18,7 @@ from dpaudit.neighbours.cells import (
     make_cells,
     user_records,
 )
-from dpaudit.neighbours.metrics import relation
+from dpaudit.neighbours.metrics import Metric, relation
 from dpaudit.neighbours.tables import Pair, Relation
 from dpaudit.standins import what_code_raised
 
@@ -100,6 +100,8 @@ def chosen_relation(given: Relation | str | Callable[[Any, Any], Any] | None) ->
         words = given.removeprefix(_PREFIX).strip()
         if not words:
             raise InvalidArgument("relation", given, "what the two differ in, after declared:")
+        if words == _UNREAD.statement:
+            return _UNREAD
         return Declared(
             "declared", f"{words}, as the caller declares", _refuse_table_comparison, words=words
         )
@@ -234,6 +236,23 @@ def find_pair_relation(dataset: Any, neighbour: Any, given: Any = None) -> Found
         "relation='declared: ...' or a function that checks"
     )
     raise InvalidArgument("pair", which.value, expected)
+
+
+def declare_relation(given: Any) -> Relation | None:
+    """Return a relation of datasets that are only named: what would read records is declared.
+
+    Examples
+    --------
+    >>> declare_relation("replace-record").statement
+    'one record (features and label) is replaced, as the caller declares'
+    >>> declare_relation("declared: one visit").statement
+    'one visit, as the caller declares'
+    """
+    named = chosen_relation(given)
+    if named is None or isinstance(named, Metric) or callable(given):
+        return named
+    declared = isinstance(named, Declared) and named.words is not None
+    return named if declared else chosen_relation(f"{_PREFIX} {named.statement}")
 
 
 def _count_record_columns(dataset: Any, neighbour: Any) -> float:

@@ -244,7 +244,8 @@ class Service(Outside):
 
     def _tried(self, request: ServiceRequest, waited: float) -> ServiceAnswer | None:
         """Return the answer to a request; None where the service seems to be started again."""
-        time.sleep(self._journal.turn(self.rate))
+        if seconds := self._journal.turn(self.rate):
+            time.sleep(seconds)
         try:
             return answer_of(request, self.request_timeout, self.max_bytes)
         except Absent:

@@ -251,10 +251,12 @@ def _pair(document: Document, reader: Reader) -> Pair[Any]:
 
 def _related(document: Document, reader: Reader, dataset: Any, neighbour: Any) -> Pair[Any]:
     """Return two datasets as a pair, under the reader's relation or the file's, which they obey."""
-    from dpaudit.neighbours.found import find_pair_relation
+    from dpaudit.neighbours.found import declare_relation, find_pair_relation
 
     if reader.relation is not None:
-        return find_pair_relation(dataset, neighbour, reader.relation)[0]
+        declares = getattr(reader.mechanism, "names_datasets", False)
+        own = declare_relation(reader.relation) if declares else reader.relation
+        return find_pair_relation(dataset, neighbour, own)[0]
     declared = None if is_made(document) else _part(document, "pair").get("declared")
     relation = document.relation if declared is None else f"declared: {declared}"
     if (user := user_of(document)) is not None:

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.cells import differ_in_one_edge, make_cells
-from dpaudit.neighbours.found import chosen_relation, depends_on_reading, find_pair_relation
+from dpaudit.neighbours.found import (
+    chosen_relation,
+    declare_relation,
+    depends_on_reading,
+    find_pair_relation,
+)
 
 FRAME = pd.DataFrame({"g": ["a", "a", "b"], "x": [1.0, 2.0, np.nan]})
 X, Y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
@@ -235,3 +240,14 @@ def test_an_unknown_distance_is_refused_as_one():
     with pytest.raises(UnknownName) as raised:
         chosen_relation("metric: euclid")
     assert raised.value.kind != "relation"
+
+
+def test_names_of_datasets_are_neighbours_as_declared_and_no_records():
+    for name in ("replace-record", "add-remove-user: patient", "add-remove-edge"):
+        pair = find_pair_relation("with", "without", declare_relation(name)).pair
+        assert pair.relation.statement.endswith(", as the caller declares")
+        with pytest.raises(InvalidArgument):
+            find_pair_relation("with", "without", name)
+    unread = find_pair_relation("with", "without").pair.relation
+    again = find_pair_relation("with", "without", f"declared: {unread.statement}").pair.relation
+    assert again.statement == unread.statement

@@ -58,7 +58,12 @@ from dpaudit.mechanisms.foreign.observed import ObservationSettings
 from dpaudit.mechanisms.foreign.outside import Outside
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import FoundPair, chosen_relation, find_pair_relation
+from dpaudit.neighbours.found import (
+    FoundPair,
+    chosen_relation,
+    declare_relation,
+    find_pair_relation,
+)
 from dpaudit.programs import Program
 from dpaudit.redaction import Record, convert_stray_argument
 from dpaudit.toml import read_tables
@@ -438,7 +443,7 @@ def _load_specified_pair(
         return find_pair_relation(
             require_named_dataset("dataset", dataset),
             require_named_dataset("neighbour", neighbour),
-            None,
+            declare_relation(specification.own.relation),
         )
     records = (
         _parse_specified_records("dataset", dataset, path),
