@@ -59,13 +59,14 @@ def pytest_collection(session):
 def pytest_collection_modifyitems(config, items):
     """Leave some cases of a function in the fast suite, where all take too long; others are slow.
 
-    So many as ``costs.toml`` allows, and no more than ``sampled(count)`` says.
+    So many as ``costs.toml`` allows, and no more than ``sampled(count)`` says. What is marked
+    ``always`` is fast whatever it takes.
     """
     measured = config.pluginmanager.hasplugin("tests.costs")
     known = {} if measured else costs.read_costs()
     files = defaultdict(lambda: defaultdict(list))
     for item in items:
-        if not item.get_closest_marker("slow"):
+        if not item.get_closest_marker("slow") and not item.get_closest_marker("always"):
             files[item.nodeid.partition("::")[0]][costs.family_of(item.nodeid)].append(item)
     for families in files.values():
         cases = {name: _most(found) for name, found in families.items()}

@@ -25,6 +25,8 @@ from dpaudit import errors
 from tests.own_words import reads_words
 
 ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.always
+
 # Folder and package of each layer; a layer may import itself and those before it.
 LAYERS = {
     "dpaudit": "dpaudit",
@@ -46,7 +48,7 @@ MOST_FILES = 10  # of `auditing` in one folder
 HEIGHT = {
     room: height for height, rooms in enumerate(ROOM_LAYERS.values()) for room in rooms.split()
 }
-LONGEST = 500
+LONGEST = 530
 RANDOM_OBJECTS = frozenset(
     "Generator BitGenerator SeedSequence default_rng PCG64 PCG64DXSM Philox SFC64 MT19937".split()
 )
@@ -374,6 +376,7 @@ EXEMPT = {
     reads_own_words: {
         "dpaudit._harmless",
         "dpaudit.auditing.explain.event_words",
+        "dpaudit.cli.start",  # a capital for a title
         "dpaudit.errors",
         "dpaudit.freezing.glimpse",
         "dpaudit.standins",
@@ -383,6 +386,7 @@ EXEMPT = {
         "dpaudit.scan.accountants.asking",
         "dpaudit.scan.events",
         "dpaudit.scan.known",
+        "dpaudit.services.service",  # a header of a server, placeholders of a template
         "dpaudit.store.file",
     },
     too_long: {
