@@ -32,21 +32,46 @@ STATED = {"SOURCE", "PRIVATE", "CHANGES", "MU"}
 OPENING = """\
 # Sixteen published recursions: who learns how much, exactly
 
-Functions of private numbers and a generator, in plain numpy, as one writes down a published
-algorithm: linear in the private numbers and in Gaussian noise. Each returns what every observer
-sees, by the observer's name, and `dpaudit.views` [reads it as it is](#read-by-dpauditviews).
+You have an algorithm in which participants exchange noisy numbers round after round: gossip,
+ADMM, federated averaging, DP-FTRL. You want to know what each observer learns about each
+participant. One guarantee for everybody says too little: the neighbour who hears every message
+learns more than the node at the far end.
 
-What an observer learns is one number, mu, at every epsilon; "infinite" is an observer from whom
-noise hides nothing. Every mu here is checked three ways: against dense linear algebra on impulses,
-against a closed form where the text of a recursion gives one, and against a million runs.
+This page has sixteen such algorithms as their papers publish them, written as functions in plain
+numpy. Each takes private numbers and a generator, is linear in the numbers and in Gaussian noise,
+and returns what each observer sees under the observer's name. `dpaudit.views` [reads such a
+function as it is](views.md) and proves one number for each observer, mu, that describes the view
+at every epsilon.
+
+## The three numbers of one recursion
+
+In the gossip algorithm below, each node of a star averages its number with its neighbours' for
+twenty rounds and adds noise to every message. Suppose that its author claims what one message
+costs, mu = 1, for everybody:
+
+| observer of leaf 1 | claimed | proved | measured, at 95% | verdict |
+|---|---|---|---|---|
+| the centre | mu = 1 | mu = 1.6666 | mu ≥ 1.43 | **refuted** |
+| leaf 2 | mu = 1 | mu = 0.3689 | mu ≥ 0.27 | not refuted |
+
+The centre hears leaf 1 twenty times, so the claim is false there. Leaf 2 hears only what the
+centre passes on, and the proof says how much less that is. [The end of this
+page](#claimed-proved-measured) has the code of the table.
+
+## All sixteen
+
+`views` proves each mu below, and "infinite" means that noise hides nothing from the observer. The
+tests compute every mu again with dense linear algebra, compare it with a closed form where the
+paper's text gives one, and hold it against a million runs.
 
 | recursion | lines | source | what changes | mu by observer |
 |---|---|---|---|---|
 """
 CLOSING = """\
-## Read by dpaudit.views
+## Claimed, proved, measured
 
-With `gossip` from above; `about` is whose number changes, by at most 1:
+`views` proves the numbers of `gossip`, from above. `about` names whose number
+changes, by at most 1:
 
 ```python
 >>> import dpaudit
@@ -57,6 +82,28 @@ With `gossip` from above; `about` is whose number changes, by at most 1:
 1.421612
 
 ```
+
+An audit measures what an observer sees: it runs the function 3,000 times on each of two datasets,
+which differ in the number of leaf 1.
+
+<!-- run: slow -->
+```python
+>>> leaf_1 = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
+>>> def seen_by(observer):
+...     return lambda private, rng: gossip(private, rng)[observer]
+>>> claim = dpaudit.GaussianDP(1.0)
+>>> results = [
+...     dpaudit.audit(seen_by(observer), np.zeros(5), leaf_1, claim=claim, trials=3000)
+...     for observer in ("centre", "leaf 2")
+... ]
+>>> [(result.verdict, int(10 * result.lower) / 10) for result in results]  # rounded down
+[('refuted', 1.4), ('not refuted', 0.2)]
+
+```
+
+The proof is about this code and every pair of numbers at most 1 apart, and the measured bound
+about one pair. If a function is not linear, `views` [refuses it](views.md#on-the-command-line),
+and only the audit has a number.
 """
 
 
