@@ -19,7 +19,7 @@ CANARIES = Attack(
     knows="the canaries, the public parameters and, for the sharper scores, all other records",
     wants="to know which canaries a fair coin put in",
     run="dpaudit.attacks.canaries.study:run",
-    parameters="dpaudit.attacks.canaries.study:Parameters",
+    parameters="dpaudit.attacks.canaries.study:CanaryParameters",
 )
 
 STATIONARITY = Attack(
@@ -31,7 +31,7 @@ STATIONARITY = Attack(
     wants="the missing record: its direction, its norm, and its label where features are known "
     "not to be negative",
     run="dpaudit.attacks.stationarity.study:run",
-    parameters="dpaudit.attacks.stationarity.study:Parameters",
+    parameters="dpaudit.attacks.stationarity.study:StationarityParameters",
 )
 
 PREDICTION_INVERSION = Attack(
@@ -43,7 +43,7 @@ PREDICTION_INVERSION = Attack(
     knows="the algorithm and the join; the client's models, a few tuples, or neither",
     wants="the raw features of a client's tuples",
     run="dpaudit.attacks.prediction_inversion.study:run",
-    parameters="dpaudit.attacks.prediction_inversion.study:Parameters",
+    parameters="dpaudit.attacks.prediction_inversion.study:PredictionInversionParameters",
 )
 
 MESSAGE_SUPPORT = Attack(
@@ -54,7 +54,7 @@ MESSAGE_SUPPORT = Attack(
     knows="both designs and which columns are the party's; neither its model nor the noise scale",
     wants="to know which of two designs, one entry apart, the message came from",
     run="dpaudit.attacks.distinguishers.message_support:run",
-    parameters="dpaudit.attacks.distinguishers.message_support:Parameters",
+    parameters="dpaudit.attacks.distinguishers.message_support:MessageSupportParameters",
 )
 MEMBERSHIP_INFERENCE = Attack(
     name="membership-inference",
@@ -65,7 +65,7 @@ MEMBERSHIP_INFERENCE = Attack(
     knows="the record, its replacement, all other records and the algorithm, which it can run",
     wants="to know whether the record, or the tuple, or its replacement was in the data",
     run="dpaudit.attacks.membership.study:run",
-    parameters="dpaudit.attacks.membership.study:Parameters",
+    parameters="dpaudit.attacks.membership.study:MembershipParameters",
 )
 RECORD_RECONSTRUCTION = Attack(
     name="record-reconstruction",
@@ -75,5 +75,5 @@ RECORD_RECONSTRUCTION = Attack(
     knows="all records but one, the public parameters, and candidates for the record or none",
     wants="the record: which of the candidates it is, or its direction",
     run="dpaudit.attacks.reconstruction.study:run",
-    parameters="dpaudit.attacks.reconstruction.study:Parameters",
+    parameters="dpaudit.attacks.reconstruction.study:ReconstructionParameters",
 )

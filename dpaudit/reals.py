@@ -33,7 +33,7 @@ class Undecided(ArithmeticError):
     """These digits do not tell: more are needed."""
 
 
-class OutOfTime(ArithmeticError):
+class ComputationTimeout(ArithmeticError):
     """The time that was given is over."""
 
 
@@ -192,7 +192,7 @@ def _power(ball: arb, exponent: int) -> arb:
 
 def _decided(true: bool, false: bool) -> bool:
     if time.process_time() > _Limits.end:
-        raise OutOfTime
+        raise ComputationTimeout
     if not true and not false:
         raise Undecided
     return bool(true)

@@ -54,19 +54,19 @@ class Consensus(Parameters):
     loss: str = Field("logistic", description="logistic; smoothed-hinge; linear")
 
 
-class PenaltyPerturbation(Consensus):
+class PenaltyPerturbationParameters(Consensus):
     """The same with a penalty that varies: PP, and the other variants where it is used."""
 
     penalty_ratio: float = Field(1.02, gt=0, description="q_1 of eta(t) = theta q_1^(t-1)")
 
 
-class ConstantPenalty(PenaltyPerturbation):
+class ConstantPenalty(PenaltyPerturbationParameters):
     """The same with the penalty eta = theta by default, as in the papers on PVP and R-ADMM."""
 
     penalty_ratio: float = Field(1.0, gt=0, description="q_1 of eta(t) = theta q_1^(t-1)")
 
 
-class ServerADMM(Parameters):
+class ServerADMMParameters(Parameters):
     """DP-ADMM of 2019."""
 
     iterations: int = Field(100, ge=1, description="T")
@@ -78,7 +78,7 @@ def node_updates(given: Consensus) -> tuple[NodeUpdate, ...]:
 
     Examples
     --------
-    >>> updates = node_updates(PenaltyPerturbation())
+    >>> updates = node_updates(PenaltyPerturbationParameters())
     >>> round(sum(update.published_bound for update in updates), 2)
     15.6
     """
@@ -86,7 +86,7 @@ def node_updates(given: Consensus) -> tuple[NodeUpdate, ...]:
     from dpaudit.algorithms.problems.schedules import Geometric
     from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
 
-    ratio = given.penalty_ratio if isinstance(given, PenaltyPerturbation) else 1.0
+    ratio = given.penalty_ratio if isinstance(given, PenaltyPerturbationParameters) else 1.0
     penalties = Geometric(given.dual_step, ratio).values(given.iterations, 1)[:, 0]
     rates = Geometric(given.noise_rate, given.rate_ratio).values(given.iterations, 1)[:, 0]
     return tuple(
@@ -130,7 +130,8 @@ def publish_theorem41_epsilon(given: Consensus, delta: float) -> FormulaGuarante
 
     Examples
     --------
-    >>> round(publish_theorem41_epsilon(PenaltyPerturbation(iterations=1), 0.0).epsilon, 6)
+    >>> one = PenaltyPerturbationParameters(iterations=1)
+    >>> round(publish_theorem41_epsilon(one, 0.0).epsilon, 6)
     0.32411
     """
     from dpaudit.algorithms.problems.smooth_losses import smooth_loss_called
@@ -150,7 +151,7 @@ def publish_theorem41_epsilon(given: Consensus, delta: float) -> FormulaGuarante
     )
 
 
-def server_admm(given: ServerADMM) -> Event:
+def server_admm(given: ServerADMMParameters) -> Event:
     """Return what DP-ADMM of 2019 releases: the algorithm's own event."""
     from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM as Algorithm
 
@@ -165,7 +166,7 @@ ZHANG2018_PP = ReleaseCard(
     title="Consensus ADMM with penalty perturbation (PP)",
     source="Zhang, Khalili & Liu 2018, Algorithm 1; derived in algorithms/consensus/guarantees.py",
     relation="replace-record",
-    parameters=PenaltyPerturbation,
+    parameters=PenaltyPerturbationParameters,
     event=penalty_perturbation,
     count="iterations",
     noise="noise_rate",
@@ -219,7 +220,7 @@ DP_ADMM_2019 = ReleaseCard(
     title="DP-ADMM through a server, every local model seen",
     source="Huang, Hu, Guo, Chan-Tin & Gong 2019, with exact composition (Dong, Roth & Su 2022)",
     relation="replace-record",
-    parameters=ServerADMM,
+    parameters=ServerADMMParameters,
     event=server_admm,
     count="iterations",
     noise="noise_multiplier",

@@ -38,7 +38,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, final_model
 from dpaudit.algorithms.multistep.hidden_state import all_weights, require_known_law
-from dpaudit.algorithms.problems.linearised import Sizes, full_gradient
+from dpaudit.algorithms.problems.linearised import DatasetSizes, full_gradient
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
@@ -69,7 +69,7 @@ class FinalLaw:
         return float(np.linalg.norm(white))
 
 
-def final_law(algorithm: MultiStepADMM, sizes: Sizes, curvature: float) -> FinalLaw:
+def final_law(algorithm: MultiStepADMM, sizes: DatasetSizes, curvature: float) -> FinalLaw:
     """Return the law of eq. (22) of an affine instance, of shape ``(n, n)`` each.
 
     Parameters
@@ -119,7 +119,7 @@ class _Network:
     """The maps of the state (w, s, y, pull, f) of the module, each entry of n numbers."""
 
     algorithm: MultiStepADMM
-    sizes: Sizes
+    sizes: DatasetSizes
     curvature: float
 
     def step(self, eta: Array) -> tuple[Array, Array, Array]:
@@ -165,7 +165,7 @@ class _Network:
         return np.asarray(scale / np.array(self.sizes.node_sizes))
 
 
-def final_mu(algorithm: MultiStepADMM, sizes: Sizes, node: int, curvature: float) -> float:
+def final_mu(algorithm: MultiStepADMM, sizes: DatasetSizes, node: int, curvature: float) -> float:
     """Return the mu of the final models of all nodes, exactly, of an affine instance.
 
     Formal guarantee: where the gradient at every node is ``h w - b``, with the same h on both
@@ -188,7 +188,7 @@ def final_mu(algorithm: MultiStepADMM, sizes: Sizes, node: int, curvature: float
     return final_mus(algorithm, sizes, curvature)[node]
 
 
-def final_mus(algorithm: MultiStepADMM, sizes: Sizes, curvature: float) -> tuple[float, ...]:
+def final_mus(algorithm: MultiStepADMM, sizes: DatasetSizes, curvature: float) -> tuple[float, ...]:
     """Return `final_mu` of every node, from one law.
 
     Examples

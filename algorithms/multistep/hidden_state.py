@@ -91,7 +91,7 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.problems.linearised import Sizes, proximal_weights
+from dpaudit.algorithms.problems.linearised import DatasetSizes, proximal_weights
 from dpaudit.errors import InvalidArgument
 
 # More than rounding does to any mu here, as 50 digits show: what is called proved is larger by it.
@@ -135,7 +135,7 @@ class InnerLoops:
         check.require_positive("noise_multiplier", self.noise_multiplier)
 
     @classmethod
-    def of(cls, algorithm: MultiStepADMM, sizes: Sizes, node: int) -> InnerLoops:
+    def of(cls, algorithm: MultiStepADMM, sizes: DatasetSizes, node: int) -> InnerLoops:
         """Return those of a node, counted from 0; of the data only the sizes are used.
 
         Raises
@@ -204,7 +204,7 @@ class InnerLoops:
         return np.maximum(np.abs(self.kept(convexity)), np.abs(self.kept(smoothness)))
 
 
-def all_weights(algorithm: MultiStepADMM, sizes: Sizes) -> Array:
+def all_weights(algorithm: MultiStepADMM, sizes: DatasetSizes) -> Array:
     """Return ``eta_i^{k,r}`` of every node and step, shape ``(t, l, n)``."""
     steps = range(1, algorithm.inner_steps + 1)
     return np.array(

@@ -55,7 +55,7 @@ class Linearised(Protocol):
         ...
 
 
-class Sizes(Protocol):
+class DatasetSizes(Protocol):
     """What the weights depend on of a dataset, all of it public."""
 
     @property
@@ -69,7 +69,7 @@ class Sizes(Protocol):
         ...
 
 
-def proximal_weights(algorithm: Linearised, dataset: Sizes, count: int) -> Array:
+def proximal_weights(algorithm: Linearised, dataset: DatasetSizes, count: int) -> Array:
     """Return the weight of every node at ``count``, as the step-size rule has it, ``(n,)``."""
     sizes = np.array(dataset.node_sizes, dtype=np.float64)
     noise = 2 * algorithm.loss.lipschitz * algorithm.noise_multiplier / sizes

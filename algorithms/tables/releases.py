@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpaudit.accounting.events import Event
 
 
-class Labels(Parameters):
+class LabelReleaseParameters(Parameters):
     """Noisy labels over joined tables."""
 
     deviation: float = Field(
@@ -40,14 +40,14 @@ class Features(Parameters):
     c2: float = Field(1.0, gt=0, description="a constant of Theorem 2, which does not give it")
 
 
-def labels(given: Labels) -> Event:
+def labels(given: LabelReleaseParameters) -> Event:
     """Return what the noisy labels release."""
     from dpaudit.algorithms.tables.guarantees import label_event
 
     return label_event(deviation=given.deviation, encoding=given.encoding)
 
 
-def labels_theorem1(given: Labels, delta: float) -> FormulaGuarantee:
+def labels_theorem1(given: LabelReleaseParameters, delta: float) -> FormulaGuarantee:
     """Return Theorem 1 of the appendix on joined tables."""
     from dpaudit.algorithms.tables.guarantees import theorem1_epsilon
 
@@ -98,7 +98,7 @@ TABLES_LABELS = ReleaseCard(
     title="ADMM over joined tables: noisy labels, in every view",
     source="appendix on joined tables, Theorem 1; algorithms/tables/guarantees.py",
     relation="replace-label",
-    parameters=Labels,
+    parameters=LabelReleaseParameters,
     event=labels,
     count=None,
     noise="deviation",

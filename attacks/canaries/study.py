@@ -31,7 +31,7 @@ _LEAST = 1e-6
 _MOST = 1e6
 
 
-class Parameters(BaseModel):
+class CanaryParameters(BaseModel):
     """The runs, the canaries, and what the attacker sees."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -59,7 +59,7 @@ class Parameters(BaseModel):
     confidence: float = Field(0.95, gt=0, lt=1, description="of each lower bound")
 
 
-def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
+def run(parameters: CanaryParameters, seed: int, progress: Progress) -> Findings:
     """Return a line for each epsilon: the certified lower bound of one run.
 
     Raises
@@ -70,7 +70,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     Examples
     --------
     >>> from dpaudit.execution import Silent
-    >>> found = run(Parameters(epsilons=[10.0], canaries=200), 0, Silent())
+    >>> found = run(CanaryParameters(epsilons=[10.0], canaries=200), 0, Silent())
     >>> 1 < found.rows[0]["certified"] < found.rows[0]["proved"]
     True
     """
@@ -103,7 +103,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     )
 
 
-def _require(parameters: Parameters, records: int) -> None:
+def _require(parameters: CanaryParameters, records: int) -> None:
     """Refuse what would take long to refuse later, or what leaves no number."""
     if parameters.canaries > records:
         expected = f"at most as many as the {records} records they are put among"
@@ -113,13 +113,13 @@ def _require(parameters: Parameters, records: int) -> None:
         raise InvalidArgument("epsilons", parameters.epsilons, expected)
 
 
-def _format_canary_remarks(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
+def _format_canary_remarks(parameters: CanaryParameters, rows: list[dict[str, Cell]]) -> list[str]:
     """Return what the lines show of a view that tells little, or less as more is allowed.
 
     Examples
     --------
     >>> rows = [{"proved": 1.0, "certified": 0.0}, {"proved": 4.0, "certified": 0.0}]
-    >>> _format_canary_remarks(Parameters(view="final"), rows)
+    >>> _format_canary_remarks(CanaryParameters(view="final"), rows)
     ['The final view certifies nothing at a proved epsilon of 1, 4.']
     """
     empty = [f"{row['proved']:.4g}" for row in rows if row["certified"] == 0]
@@ -149,7 +149,7 @@ def _make_canary_panel(rows: list[dict[str, Cell]]) -> Panel:
 
 
 def _audit_at_epsilon(
-    parameters: Parameters, epsilon: float, data: Dataset, canaries: Canaries, seed: int
+    parameters: CanaryParameters, epsilon: float, data: Dataset, canaries: Canaries, seed: int
 ) -> CanaryAudit:
     algorithm = calibrate_multistep(
         epsilon,
@@ -172,7 +172,9 @@ def _audit_at_epsilon(
     )
 
 
-def _choose_canary_score(parameters: Parameters, algorithm: MultiStepADMM, data: Dataset) -> Score:
+def _choose_canary_score(
+    parameters: CanaryParameters, algorithm: MultiStepADMM, data: Dataset
+) -> Score:
     match parameters.view:
         case "inner":
             return Likelihood(algorithm, data)

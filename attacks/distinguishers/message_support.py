@@ -34,7 +34,7 @@ _MOST = 1e100
 _PILOT = 50  # messages of each dataset that set the threshold
 
 
-class Parameters(BaseModel):
+class MessageSupportParameters(BaseModel):
     """The data, where the noise goes, and how many messages are judged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -53,7 +53,7 @@ class Parameters(BaseModel):
     confidence: float = Field(0.95, gt=0, lt=1, description="of each lower bound")
 
 
-def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
+def run(parameters: MessageSupportParameters, seed: int, progress: Progress) -> Findings:
     """Return a line for each variant and noise scale: how many messages give their data away.
 
     Raises
@@ -64,7 +64,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     Examples
     --------
     >>> from dpaudit.execution import Silent
-    >>> small = Parameters(records=60, variants=["whitened", "message"], messages=50)
+    >>> small = MessageSupportParameters(records=60, variants=["whitened", "message"], messages=50)
     >>> [row["told right"] for row in run(small, 0, Silent()).rows]
     [1.0, 1.0, 0.5, 0.5]
     """
@@ -135,7 +135,7 @@ def one_entry_flipped(data: Dataset) -> Pair[Dataset]:
     return Pair(data, neighbour, REPLACE_COLUMN)
 
 
-def _load_message_records(parameters: Parameters, seed: int) -> Dataset:
+def _load_message_records(parameters: MessageSupportParameters, seed: int) -> Dataset:
     data = load(parameters.data)
     if parameters.records is None:
         return data
@@ -159,7 +159,7 @@ def _make_variant_noise(variant: Variant, scale: float) -> Noise:
 
 
 def measure_message_row(
-    parameters: Parameters,
+    parameters: MessageSupportParameters,
     pair: Pair[Dataset],
     blocks: tuple[int, ...],
     variant: Variant,
@@ -208,7 +208,11 @@ def _measure_median_residual(
 
 
 def _measure_told_right(
-    parameters: Parameters, pilot: Array, other_pilot: Array, scores: Array, other_scores: Array
+    parameters: MessageSupportParameters,
+    pilot: Array,
+    other_pilot: Array,
+    scores: Array,
+    other_scores: Array,
 ) -> dict[str, Cell]:
     """Return the share of messages that are put down to the right dataset, and what it certifies.
 
@@ -223,7 +227,7 @@ def _measure_told_right(
 
 
 def _format_message_reading(
-    parameters: Parameters, pair: Pair[Dataset], rows: list[dict[str, Cell]]
+    parameters: MessageSupportParameters, pair: Pair[Dataset], rows: list[dict[str, Cell]]
 ) -> list[str]:
     moved = float(np.linalg.norm(pair.dataset.features - pair.neighbour.features))
     return [
@@ -234,7 +238,9 @@ def _format_message_reading(
     ]
 
 
-def _format_distinguished_rows(parameters: Parameters, rows: list[dict[str, Cell]]) -> list[str]:
+def _format_distinguished_rows(
+    parameters: MessageSupportParameters, rows: list[dict[str, Cell]]
+) -> list[str]:
     """Return what the lines with noise on the model show of their messages' column space."""
     model = [row for row in rows if row["noise on"] != "message"]
     apart = [row for row in model if row["told right"] == 1]

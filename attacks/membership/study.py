@@ -40,7 +40,7 @@ _LONGEST = 1e100  # of first models
 _STEP = 1.0  # of FDML
 
 
-class Parameters(BaseModel):
+class MembershipParameters(BaseModel):
     """The algorithm, the record, and how often it is run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -71,7 +71,7 @@ class Parameters(BaseModel):
     confidence: float = Field(0.95, gt=0, lt=1, description="of all intervals of a line together")
 
 
-def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
+def run(parameters: MembershipParameters, seed: int, progress: Progress) -> Findings:
     """Return a line for each amount of noise: advantage and TPR, next to what is allowed.
 
     Raises
@@ -83,7 +83,9 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     Examples
     --------
     >>> from dpaudit.execution import Silent
-    >>> small = Parameters(epsilons=[8.0], iterations=2, inner_steps=1, shadow_runs=50, runs=100)
+    >>> small = MembershipParameters(
+    ...     epsilons=[8.0], iterations=2, inner_steps=1, shadow_runs=50, runs=100
+    ... )
     >>> row = run(small, 0, Silent()).rows[0]
     >>> row["lower"] <= row["advantage"] <= row["upper"], row["lower"] < row["at most"]
     (True, True)
@@ -109,7 +111,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
 
 
 def _make_membership_line(
-    amount: float, parameters: Parameters, target: Target[Any], seed: SeedSequence
+    amount: float, parameters: MembershipParameters, target: Target[Any], seed: SeedSequence
 ) -> dict[str, Cell]:
     return _make_membership_row(
         _choose_noise_axis(parameters),
@@ -118,11 +120,11 @@ def _make_membership_line(
     )
 
 
-def _choose_noise_axis(parameters: Parameters) -> str:
+def _choose_noise_axis(parameters: MembershipParameters) -> str:
     return _SCALE if parameters.algorithm == "fdml" else _PROVED
 
 
-def _list_noise_amounts(parameters: Parameters) -> list[float]:
+def _list_noise_amounts(parameters: MembershipParameters) -> list[float]:
     """Return what differs between lines: scales of FDML's start, or proved epsilons."""
     if parameters.algorithm == "fdml":
         scales = parameters.start_scales
@@ -136,7 +138,7 @@ def _list_noise_amounts(parameters: Parameters) -> list[float]:
 
 
 def _build_membership_targets(
-    parameters: Parameters, noise: list[float], rng: Generator
+    parameters: MembershipParameters, noise: list[float], rng: Generator
 ) -> Iterator[Target[Any]]:
     """Yield what is attacked at every amount of noise, on the same data."""
     data, record = load(parameters.data), parameters.record
@@ -170,7 +172,9 @@ def _build_membership_targets(
                 yield tables_target(private, tables, record)
 
 
-def _make_fdml_target(parameters: Parameters, blocks: tuple[int, ...], scale: float) -> FDML:
+def _make_fdml_target(
+    parameters: MembershipParameters, blocks: tuple[int, ...], scale: float
+) -> FDML:
     return FDML(
         block_sizes=blocks,
         epochs=parameters.iterations,
@@ -181,7 +185,7 @@ def _make_fdml_target(parameters: Parameters, blocks: tuple[int, ...], scale: fl
 
 
 def _run_membership_attack(
-    parameters: Parameters, target: Target[Any], rng: Generator
+    parameters: MembershipParameters, target: Target[Any], rng: Generator
 ) -> MembershipInference:
     return infer_membership(
         target.train,
@@ -226,7 +230,7 @@ _SEEN: dict[Algorithm, str] = {
 }
 
 
-def _format_membership_reading(parameters: Parameters) -> list[str]:
+def _format_membership_reading(parameters: MembershipParameters) -> list[str]:
     model = {"multi-step": "its node's final model", "tables": "its owner's final model"}
     under = model.get(parameters.algorithm, "the final model")
     return [

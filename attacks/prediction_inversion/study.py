@@ -38,7 +38,7 @@ _SECOND_CONSTANT = 4.0  # c_2, which the theorem does not give; that of the audi
 _CLOSE = 1e-3  # an error below it is a tuple read, not guessed
 
 
-class Parameters(BaseModel):
+class PredictionInversionParameters(BaseModel):
     """The join, the noise that is switched on, and what the server knows."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -54,7 +54,7 @@ class Parameters(BaseModel):
     known: int = Field(60, ge=1, description="tuples the server knows, in the third case")
 
 
-def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
+def run(parameters: PredictionInversionParameters, seed: int, progress: Progress) -> Findings:
     """Return the errors of the three inversions, each next to what knowing nothing gives.
 
     Raises
@@ -65,7 +65,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     Examples
     --------
     >>> from dpaudit.execution import Silent
-    >>> found = run(Parameters(tuples=80, columns=4, known=10), 0, Silent())
+    >>> found = run(PredictionInversionParameters(tuples=80, columns=4, known=10), 0, Silent())
     >>> found.rows[0]["error"] < 1e-6 < found.rows[0]["without the knowledge"]
     True
     """
@@ -109,7 +109,7 @@ class Found:
 
 
 def _format_inversion_reading(
-    parameters: Parameters, algorithm: TablesADMM, found: Found
+    parameters: PredictionInversionParameters, algorithm: TablesADMM, found: Found
 ) -> list[str]:
     return [
         f"{algorithm.iterations} rounds, labels with Theorem 1's noise at epsilon = "
@@ -166,7 +166,7 @@ def _make_inversion_panel(errors: Array, control: Array, chance: float) -> Panel
     )
 
 
-def _make_private_tables_admm(parameters: Parameters, rounds: int) -> TablesADMM:
+def _make_private_tables_admm(parameters: PredictionInversionParameters, rounds: int) -> TablesADMM:
     """Return the algorithm with both theorems' noise, Theorem 2's for so many rounds."""
     noise = compute_published_multiplier(
         epsilon=parameters.epsilon,
@@ -180,7 +180,9 @@ def _make_private_tables_admm(parameters: Parameters, rounds: int) -> TablesADMM
     return TablesADMM(iterations=rounds, solver=solver, label_epsilon=parameters.epsilon)
 
 
-def _load_joined_tables(parameters: Parameters, seed: int) -> tuple[JoinedTables, int]:
+def _load_joined_tables(
+    parameters: PredictionInversionParameters, seed: int
+) -> tuple[JoinedTables, int]:
     given = load(parameters.data)
     if parameters.tuples > len(given.labels):
         expected = f"at most the {len(given.labels)} records"

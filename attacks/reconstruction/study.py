@@ -102,7 +102,7 @@ def _log_likelihoods(
 _DELTAS = np.geomspace(0.3, 1e-9, 10)  # where a numerical guarantee is asked
 
 
-class Parameters(BaseModel):
+class ReconstructionParameters(BaseModel):
     """The algorithms, what is guessed, and the priors of the table of bounds."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -152,7 +152,7 @@ class _GuessCase:
         return min(reconstruction_success(claim, prior) for claim in self.claims)
 
 
-def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
+def run(parameters: ReconstructionParameters, seed: int, progress: Progress) -> Findings:
     """Return a line for each guess and amount of noise: how often it is right, and its bounds.
 
     Raises
@@ -163,7 +163,9 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     Examples
     --------
     >>> from dpaudit.execution import Silent
-    >>> small = Parameters(epsilons=[2.0], noise_rates=[], candidates=3, trials=60, iterations=2)
+    >>> small = ReconstructionParameters(
+    ...     epsilons=[2.0], noise_rates=[], candidates=3, trials=60, iterations=2
+    ... )
     >>> [row["lower"] <= row["at most"] for row in run(small, 0, Silent()).rows]
     [True]
     """
@@ -193,7 +195,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
 
 
 def _make_reconstruction_line(
-    parameters: Parameters, case: _GuessCase, seed: SeedSequence, error: float
+    parameters: ReconstructionParameters, case: _GuessCase, seed: SeedSequence, error: float
 ) -> dict[str, Cell]:
     return _make_reconstruction_row(parameters, case, case.count(default_rng(seed)), error)
 
@@ -223,14 +225,16 @@ def _make_reconstruction_panel(title: str, rows: list[dict[str, Cell]]) -> Panel
     )
 
 
-def _require(parameters: Parameters) -> None:
+def _require(parameters: ReconstructionParameters) -> None:
     if not parameters.epsilons and not parameters.noise_rates:
         raise InvalidArgument("epsilons", parameters.epsilons, "one, or one of noise_rates")
     if not all(0 <= prior <= 1 for prior in parameters.priors):
         raise InvalidArgument("priors", parameters.priors, "numbers in [0, 1]")
 
 
-def _build_gaussian_cases(parameters: Parameters, candidates: list[Dataset]) -> list[_GuessCase]:
+def _build_gaussian_cases(
+    parameters: ReconstructionParameters, candidates: list[Dataset]
+) -> list[_GuessCase]:
     """Return a guess among candidates for each epsilon of multi-step DP-ADMM."""
     cases = []
     for epsilon in parameters.epsilons:
@@ -245,7 +249,9 @@ def _build_gaussian_cases(parameters: Parameters, candidates: list[Dataset]) -> 
     return cases
 
 
-def _build_penalty_cases(parameters: Parameters, candidates: list[Dataset]) -> list[_GuessCase]:
+def _build_penalty_cases(
+    parameters: ReconstructionParameters, candidates: list[Dataset]
+) -> list[_GuessCase]:
     """Return a guess among candidates, and an inversion, for each rate of penalty perturbation."""
     cases = []
     for rate in parameters.noise_rates:
@@ -265,7 +271,7 @@ def _build_penalty_cases(parameters: Parameters, candidates: list[Dataset]) -> l
 
 
 def _build_penalty_claims(
-    seen: PenaltyPerturbation, dimension: int, given: Parameters
+    seen: PenaltyPerturbation, dimension: int, given: ReconstructionParameters
 ) -> tuple[Guarantee, ...]:
     """Return what is proved of the first node's records: points of one curve, all of them true."""
     sizes = (given.records,) * given.nodes
@@ -280,7 +286,7 @@ def _build_penalty_claims(
 
 
 def _make_guess_case(
-    parameters: Parameters,
+    parameters: ReconstructionParameters,
     names: dict[str, Cell],
     claims: tuple[Guarantee, ...],
     seen: HasLaw[Dataset],
@@ -298,7 +304,10 @@ def _make_guess_case(
 
 
 def _make_inversion_case(
-    parameters: Parameters, names: dict[str, Cell], claims: tuple[Guarantee, ...], rate: float
+    parameters: ReconstructionParameters,
+    names: dict[str, Cell],
+    claims: tuple[Guarantee, ...],
+    rate: float,
 ) -> _GuessCase:
     """Return the inversion; its penalties are at least theta, so that the claims hold of it too."""
     setting = Setting(
@@ -327,7 +336,7 @@ def _make_inversion_case(
 
 
 def _make_reconstruction_row(
-    parameters: Parameters, case: _GuessCase, right: int, error: float
+    parameters: ReconstructionParameters, case: _GuessCase, right: int, error: float
 ) -> dict[str, Cell]:
     lower, upper = clopper_pearson(right, case.runs, error)
     return {
@@ -342,7 +351,7 @@ def _make_reconstruction_row(
     }
 
 
-def _format_reconstruction_reading(parameters: Parameters) -> list[str]:
+def _format_reconstruction_reading(parameters: ReconstructionParameters) -> list[str]:
     return [
         "The attacker sees every step and knows all records but one; lower to upper hold together "
         f"at {parameters.confidence:.6g} confidence, and what is proved allows any attacker the "

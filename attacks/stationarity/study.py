@@ -158,7 +158,7 @@ _LEAST_RATE = 1e-6
 _LARGEST_RATE = 1e12
 
 
-class Parameters(BaseModel):
+class StationarityParameters(BaseModel):
     """Public parameters of the run that is attacked, and how often it is."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -191,7 +191,7 @@ class Parameters(BaseModel):
     )
 
 
-def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
+def run(parameters: StationarityParameters, seed: int, progress: Progress) -> Findings:
     """Return cosine, norm error and label of every estimator, or what is recovered without noise.
 
     Cosines and norm errors are medians, labels the share of right ones.
@@ -205,7 +205,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     Examples
     --------
     >>> from dpaudit.execution import Silent
-    >>> small = Parameters(
+    >>> small = StationarityParameters(
     ...     iterations=[8], noise_rates=[100.0], runs=1, records=10, dimension=3, shorter=[]
     ... )
     >>> list(run(small, 0, Silent()).rows[0])[:5]
@@ -218,7 +218,7 @@ def run(parameters: Parameters, seed: int, progress: Progress) -> Findings:
     return _with_noise(parameters, people, seed, progress)
 
 
-def _require(parameters: Parameters) -> None:
+def _require(parameters: StationarityParameters) -> None:
     if min(parameters.iterations) < 1:
         raise InvalidArgument("iterations", parameters.iterations, "integers, at least 1")
     if not all(_LEAST_RATE <= rate <= _LARGEST_RATE for rate in parameters.noise_rates):
@@ -230,7 +230,9 @@ def _require(parameters: Parameters) -> None:
         raise InvalidArgument("norm", parameters.norm, "1 unless records are drawn")
 
 
-def _make_attack_setting(parameters: Parameters, people: Dataset | None, norm: float) -> Setting:
+def _make_attack_setting(
+    parameters: StationarityParameters, people: Dataset | None, norm: float
+) -> Setting:
     setting = Setting(
         nodes=parameters.nodes,
         records=parameters.records,
@@ -244,7 +246,7 @@ def _make_attack_setting(parameters: Parameters, people: Dataset | None, norm: f
 
 
 def _without_noise(
-    parameters: Parameters, people: Dataset | None, seed: int, progress: Progress
+    parameters: StationarityParameters, people: Dataset | None, seed: int, progress: Progress
 ) -> Findings:
     progress.start("attacking", 1)
     setting = _make_attack_setting(parameters, people, parameters.norm)
@@ -258,7 +260,7 @@ def _without_noise(
 
 
 def _with_noise(
-    parameters: Parameters, people: Dataset | None, seed: int, progress: Progress
+    parameters: StationarityParameters, people: Dataset | None, seed: int, progress: Progress
 ) -> Findings:
     setting, rates = (
         _make_attack_setting(parameters, people, parameters.norm),
@@ -297,7 +299,7 @@ def _with_noise(
     )
 
 
-def _choose_estimators(parameters: Parameters) -> tuple[str, ...]:
+def _choose_estimators(parameters: StationarityParameters) -> tuple[str, ...]:
     """Return who guesses: the averaged estimate finds one record, DVP has no private penalty."""
     one = () if parameters.missing > 1 else (AVERAGED,)
     private = () if parameters.algorithm == "DVP" else (INTEGRATED,)
@@ -326,7 +328,7 @@ def _build_stationarity_rows(rows: Iterable[Row], norm: float | None) -> list[di
     return lines
 
 
-def _format_chance_level(parameters: Parameters, dimension: int) -> str:
+def _format_chance_level(parameters: StationarityParameters, dimension: int) -> str:
     if parameters.data != _DRAWN or parameters.missing > 1:
         return "what the columns known mean and guess say, of who has seen no broadcast"
     reach = chance_quantile(0.05, dimension)
@@ -334,7 +336,7 @@ def _format_chance_level(parameters: Parameters, dimension: int) -> str:
 
 
 def _format_stationarity_reading(
-    parameters: Parameters, main: Sequence[Row], lines: Sequence[dict[str, Cell]]
+    parameters: StationarityParameters, main: Sequence[Row], lines: Sequence[dict[str, Cell]]
 ) -> list[str]:
     private = "" if parameters.algorithm == "DVP" else "private eta integrates them out, "
     words = [
@@ -383,7 +385,9 @@ def _format_median_reliability(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _format_norm_findings(parameters: Parameters, lines: Sequence[dict[str, Cell]]) -> list[str]:
+def _format_norm_findings(
+    parameters: StationarityParameters, lines: Sequence[dict[str, Cell]]
+) -> list[str]:
     """Return what is known of the norm, at the largest alpha and T."""
     alpha, longest = max(parameters.noise_rates), max(parameters.iterations)
     own = [line for line in lines if (line["alpha"], line["T"]) == (alpha, longest)]

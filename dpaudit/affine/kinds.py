@@ -89,7 +89,7 @@ class Doubles:
 
 
 @dataclass(frozen=True)
-class Sizes(Doubles):
+class SummandSizes(Doubles):
     """In absolute values: how large the summands of a double are, of which it is the sum."""
 
     def scale(self, table: Table, numbers: NDArray[Any], *, divides: bool) -> Table:
@@ -260,7 +260,7 @@ def draw_primes(count: int, entropy: int | None = None) -> tuple[int, ...]:
 Kind = Doubles | Residues | Rationals | Balls
 Exact = Residues | Rationals | Balls
 DOUBLES = Doubles()
-SIZES = Sizes()
+SIZES = SummandSizes()
 Convert = Callable[[Fraction], Any]
 
 

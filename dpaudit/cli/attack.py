@@ -261,6 +261,6 @@ class DistinguisherAttack:
 
     def load_parameters(self) -> Any:
         """Import and return the model of its parameters."""
-        from dpaudit.cli.distinguish import Parameters
+        from dpaudit.cli.distinguish import DistinguishParameters
 
-        return Parameters
+        return DistinguishParameters

@@ -16,7 +16,7 @@ from dpaudit.report.schema import Result, TradeOffCurves
 _RATE = 0.05
 
 
-class Parameters(BaseModel):
+class DistinguishParameters(BaseModel):
     """The claim that is attacked, and how often its mechanism runs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,7 +30,9 @@ class Parameters(BaseModel):
     parameters: dict[str, Any] = Field(default_factory=dict, description="the claim's own, as JSON")
 
 
-def tell_apart(name: str, parameters: Parameters, seed: int, progress: Progress) -> Findings:
+def tell_apart(
+    name: str, parameters: DistinguishParameters, seed: int, progress: Progress
+) -> Findings:
     """Return what the distinguisher certifies of a claim's pair, and its error rates.
 
     Raises

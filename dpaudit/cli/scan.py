@@ -21,7 +21,7 @@ from dpaudit.verdicts import status_of
 
 if TYPE_CHECKING:
     from dpaudit.extension.package import Package
-    from dpaudit.scan.finding import Finding, ScanResult
+    from dpaudit.scan.finding import ScanFinding, ScanResult
 
 _MIB = 2**20
 _LOOKING = 0.7  # of the time, where reproductions of the findings are made too
@@ -283,7 +283,7 @@ def _format_scan_lower_end(lower: float) -> str:
     return format_significant(lower, rounding=ROUND_FLOOR)
 
 
-def _show_findings(title: str, findings: Sequence[Finding]) -> None:
+def _show_findings(title: str, findings: Sequence[ScanFinding]) -> None:
     if not findings:
         return
     from dpaudit.faults.catalogue import fault_line

@@ -22,7 +22,7 @@ import dpaudit.cli.streams as streams
 from dpaudit.auditing.estimators.sequential import evidence_of
 from dpaudit.auditing.outcome.error_budget import whole_report
 from dpaudit.auditing.outcome.result import format_verdict_reason
-from dpaudit.auditing.samples.stream import Watch, read_numbered_lines
+from dpaudit.auditing.samples.stream import StreamWatch, read_numbered_lines
 from dpaudit.cli.console import make_console, verdict_lines
 from dpaudit.cli.ending import collect_failures, one_line, print_error
 from dpaudit.cli.formats import show_format, write_formats
@@ -63,7 +63,7 @@ def run(source: str, overrides: Mapping[str, Any], output: OutputOptions) -> int
             raise InvalidArgument(name, value, "nothing with --watch, which reads outputs only")
     settings, began = Settings(**{"delta": 0.0, **given}), time.monotonic()
     target = BettingTarget(settings.epsilon, settings.delta, 1 - settings.confidence)
-    watch = Watch(target, settings.distinguisher, settings.seed)
+    watch = StreamWatch(target, settings.distinguisher, settings.seed)
     if output.directory is not None:
         prepare_directory(output.directory)
     failure: BaseException | None = None
@@ -103,7 +103,9 @@ def _open_watched_source(source: str) -> Iterator[BufferedReader]:
         yield file
 
 
-def _watch_stream(watch: Watch, stream: BufferedReader, source: str, output: OutputOptions) -> None:
+def _watch_stream(
+    watch: StreamWatch, stream: BufferedReader, source: str, output: OutputOptions
+) -> None:
     """Bet on what comes until the claim falls or the stream ends; say what changes."""
     said = (0.0, 0.0)
     for lines in read_numbered_lines(_read_chunks(stream, source)):
@@ -128,7 +130,7 @@ def _read_chunks(stream: BufferedReader, source: str) -> Iterator[bytes]:
 
 
 def _say_change(
-    watch: Watch, said: tuple[float, float], output: OutputOptions
+    watch: StreamWatch, said: tuple[float, float], output: OutputOptions
 ) -> tuple[float, float]:
     """Say a line if the lower bound rose or the wealth doubled or halved; return what was said."""
     bettor = watch.bettor
@@ -146,7 +148,7 @@ def _say_change(
 
 
 def _report_watch(
-    watch: Watch, settings: Settings, source: str, output: OutputOptions, seconds: float
+    watch: StreamWatch, settings: Settings, source: str, output: OutputOptions, seconds: float
 ) -> None:
     report = whole_report(
         [_make_watch_result(watch, settings, source)], Environment.of_this_machine(1, seconds)
@@ -173,7 +175,7 @@ def _report_watch(
         raise failures[0]
 
 
-def _make_watch_result(watch: Watch, settings: Settings, source: str) -> Result:
+def _make_watch_result(watch: StreamWatch, settings: Settings, source: str) -> Result:
     evidence = evidence_of(watch.bettor, [one.name for one in watch.distinguishers], None)
     verdict = judge_claimed_number(settings.epsilon, evidence.lower)
     wealth, cap = evidence.wealth, evidence.cap
@@ -230,19 +232,19 @@ _TRUST = (
 )
 
 
-def _count_watched_outputs(watch: Watch) -> dict[str, int]:
+def _count_watched_outputs(watch: StreamWatch) -> dict[str, int]:
     return {
         "outputs of the dataset": watch.outputs[Side.DATASET],
         "outputs of the neighbour": watch.outputs[Side.NEIGHBOUR],
     }
 
 
-def _format_unmatched_outputs(watch: Watch) -> str:
+def _format_unmatched_outputs(watch: StreamWatch) -> str:
     dropped = f", {format_integer(watch.left_out)} were left out" if watch.left_out else ""
     return f"{format_integer(watch.waiting)} outputs of one side still wait for the other{dropped}."
 
 
-def _format_missing_outputs(watch: Watch) -> str:
+def _format_missing_outputs(watch: StreamWatch) -> str:
     if not any(watch.outputs.values()):
         return "an empty stream, expected lines such as dataset,0.5"
     if all(watch.outputs.values()):

@@ -35,7 +35,7 @@ FEWEST = 50  # false positives of a threshold that an estimate takes
 
 
 @dataclass(frozen=True)
-class Interval:
+class RateInterval:
     """A number as counted, and the ends of its interval."""
 
     estimate: float
@@ -56,10 +56,10 @@ class RocNumbers:
         where half are members.
     """
 
-    rates: tuple[tuple[float, Interval], ...]
-    auroc: Interval
-    advantage: Interval
-    accuracy: Interval
+    rates: tuple[tuple[float, RateInterval], ...]
+    auroc: RateInterval
+    advantage: RateInterval
+    accuracy: RateInterval
 
 
 def roc_numbers(members: Array, others: Array, fprs: Sequence[float], alpha: float) -> RocNumbers:
@@ -90,11 +90,11 @@ def roc_numbers(members: Array, others: Array, fprs: Sequence[float], alpha: flo
         tuple((fpr, tpr_at(members, others, fpr, share)) for fpr in fprs),
         auroc(members, others, share),
         advantage,
-        Interval(*ends),
+        RateInterval(*ends),
     )
 
 
-def tpr_at(members: Array, others: Array, fpr: float, alpha: float) -> Interval:
+def tpr_at(members: Array, others: Array, fpr: float, alpha: float) -> RateInterval:
     """Return the true-positive rate at a false-positive rate.
 
     The estimate is that of the empirical curve, with coins at a tie alone, as the interval is;
@@ -114,7 +114,7 @@ def tpr_at(members: Array, others: Array, fpr: float, alpha: float) -> Interval:
     if loose is not None:
         high = clopper_pearson(int((members >= loose).sum()), n, alpha / 2)[1]
     estimate = _as_counted(members, others, fpr)
-    return Interval(estimate, low, high)
+    return RateInterval(estimate, low, high)
 
 
 def _order_statistics(
@@ -192,7 +192,7 @@ def hull_area(members: Array, others: Array) -> float:
     return float(np.trapezoid(*_hull(*_curve(members, others))[::-1]))
 
 
-def auroc(members: Array, others: Array, alpha: float) -> Interval:
+def auroc(members: Array, others: Array, alpha: float) -> RateInterval:
     """Return the area under the curve, ties counted half.
 
     Examples
@@ -205,7 +205,7 @@ def auroc(members: Array, others: Array, alpha: float) -> Interval:
     reached = np.searchsorted(ordered, members, side="right")
     area = float((below + reached).sum() / (2 * len(members) * len(others)))
     pairs = min(len(members), len(others))
-    return Interval(area, *chernoff_interval(area, pairs, alpha))
+    return RateInterval(area, *chernoff_interval(area, pairs, alpha))
 
 
 def chernoff_interval(mean: float, count: int, alpha: float) -> tuple[float, float]:
@@ -229,11 +229,11 @@ def chernoff_interval(mean: float, count: int, alpha: float) -> tuple[float, flo
     return low, high
 
 
-def _advantage(members: Array, others: Array, alpha: float) -> Interval:
+def _advantage(members: Array, others: Array, alpha: float) -> RateInterval:
     x, y = _curve(members, others)
     found = float((y - x).max())
     reach = sum(math.sqrt(math.log(4 / alpha) / (2 * len(side))) for side in (members, others))
-    return Interval(found, max(0.0, found - reach), min(1.0, found + reach))
+    return RateInterval(found, max(0.0, found - reach), min(1.0, found + reach))
 
 
 # Estimates, which certify nothing

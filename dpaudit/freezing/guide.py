@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .glimpse import called, moved_over
-from .observing import Observed, Side, observed
+from .observing import Observed, SideRuns, observed
 
 _MOST_EVENTS = 8
 
@@ -77,11 +77,11 @@ def _described(seen: Observed) -> dict[str, Any]:
     }
 
 
-def _signs(side: Side) -> list[tuple[str, str, tuple[int, ...]]]:
+def _signs(side: SideRuns) -> list[tuple[str, str, tuple[int, ...]]]:
     return [(call.place, call.name, call.shape) for call in side.runs[0].calls]
 
 
-def _events(one: Side, other: Side) -> list[dict[str, Any]]:
+def _events(one: SideRuns, other: SideRuns) -> list[dict[str, Any]]:
     """Return events, those first that tell most: structures, constants, then shifts."""
     structures = [{output.structure for output in side.outputs} for side in (one, other)]
     if structures[0] != structures[1]:
@@ -118,7 +118,7 @@ def _shift(path: str, a: Any, b: Any) -> list[dict[str, Any]]:
     return [{"part": path, "test": test, "favours": "dataset", "level": middle, "by": by}]
 
 
-def _moved(one: Side, other: Side) -> float | None:
+def _moved(one: SideRuns, other: SideRuns) -> float | None:
     """Return the largest movement over scale of a noisy call of the runs with the same noise."""
     there = {call.key: call for call in other.runs[0].calls}
     found = []

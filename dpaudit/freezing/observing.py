@@ -24,7 +24,7 @@ Function = Callable[[Any, Any], Any]
 
 
 @dataclass
-class Side:
+class SideRuns:
     """The runs on one dataset.
 
     Parameters
@@ -54,13 +54,13 @@ class Observed:
     Or whether a run copied a generator, so that draws which are recorded as new may come again.
     """
 
-    dataset: Side = field(default_factory=Side)
-    neighbour: Side = field(default_factory=Side)
+    dataset: SideRuns = field(default_factory=SideRuns)
+    neighbour: SideRuns = field(default_factory=SideRuns)
     keeps_state: bool = False
     copies: bool = False
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[SideRuns, SideRuns]:
         """The dataset's and the neighbour's."""
         return self.dataset, self.neighbour
 
@@ -105,7 +105,7 @@ def _late() -> set[str]:
     return {name for name in _LATE if name in sys.modules}
 
 
-def _frozen(function: Function, side: Side, data: Any, first: int, runs: int, far: int) -> None:
+def _frozen(function: Function, side: SideRuns, data: Any, first: int, runs: int, far: int) -> None:
     _run(function, side, data, [first])
     again = recorder.call_recorded(function, data, first, primitives.generator())
     side.repeated = same(side.outputs[0], flattened(again.value, again.error))
@@ -119,9 +119,9 @@ def runs_that_spare(
     spared: frozenset[tuple[str, int]],
     first: int,
     most: int = 2 * _FEW,
-) -> Side:
+) -> SideRuns:
     """Return runs in which all draws are far out but those that are named."""
-    side = Side()
+    side = SideRuns()
     began, seed = time.perf_counter(), -2 * (first + _SPARING)
     with patching.patched(function):
         for n in range(most):
@@ -163,7 +163,7 @@ def runs_of_every_size(
             yield run, output
 
 
-def _run(function: Function, side: Side, data: Any, seeds: Any) -> None:
+def _run(function: Function, side: SideRuns, data: Any, seeds: Any) -> None:
     for seed in seeds:
         run = recorder.call_recorded(function, data, seed, primitives.generator())
         output = flattened(run.value, run.error)

@@ -82,7 +82,7 @@ class Node:
 
 
 @dataclass(eq=False)
-class Program:
+class PathProgram:
     """All that one path through a function forms, in order.
 
     Parameters
@@ -138,7 +138,7 @@ class OtherPath(Exception):
 
 
 def evaluate_program(
-    program: Program,
+    program: PathProgram,
     data: Mapping[str, Any],
     draws: Sequence[Any],
     *,
@@ -165,7 +165,7 @@ def evaluate_program(
 
     Examples
     --------
-    >>> program = Program()
+    >>> program = PathProgram()
     >>> x = program.add("data", shape=(3,), part="")
     >>> total = program.add("sum", [x], shape=(), axis=None)
     >>> evaluate_program(program, {"": np.array([1.0, 2.0, 3.0])}, ())[total].item()
@@ -183,7 +183,7 @@ def evaluate_program(
     return values
 
 
-def _find_unneeded_nodes(program: Program, needed: Collection[int]) -> list[Sequence[int]]:
+def _find_unneeded_nodes(program: PathProgram, needed: Collection[int]) -> list[Sequence[int]]:
     """Return of each node the nodes for whose values no later operation asks."""
     last = {one: node.index for node in program.nodes for one in (node.index, *node.operands)}
     kept, found = set(needed), list[Sequence[int]]([()] * len(program.nodes))

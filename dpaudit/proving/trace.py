@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.universe import Universe
 
 
@@ -44,7 +44,7 @@ class Path:
         The outcomes, in order.
     """
 
-    program: Program
+    program: PathProgram
     decisions: tuple[bool, ...] = ()
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
 
-_KINDS: tuple[type[Any], ...] = (Universe, Part, Path, Program, Node, FunctionTrace)
+_KINDS: tuple[type[Any], ...] = (Universe, Part, Path, PathProgram, Node, FunctionTrace)
 _BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _PLAIN = (type(None), bool, int, float, str)
 
@@ -32,7 +32,7 @@ def write_traces(traces: list[FunctionTrace]) -> str:
 
     Examples
     --------
-    >>> program = Program()
+    >>> program = PathProgram()
     >>> x = program.add("data", shape=(3,), part="")
     >>> part = Part("", (3,), np.array(0.0), np.array(np.inf))
     >>> text = write_traces([FunctionTrace(Universe((part,), 3, "replace"), (Path(program),))])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.freezing.observing import Function, Side, runs_that_spare
+from dpaudit.freezing.observing import Function, SideRuns, runs_that_spare
 from dpaudit.replaying.counting import OutputEvent
 from dpaudit.replaying.events import ReplayEvent, best_event
 from dpaudit.replaying.laws import KINDS, Laws, NumberLaw, draws_of, is_law_held
@@ -91,7 +91,7 @@ def without_constants(laws: tuple[Laws, Laws], delta: float) -> ReplayEvent | No
 _WITH_ENDS = ("integers", "randint", "choice", "randrange", "_randbelow", "getrandbits")
 
 
-def _has_extreme_draws(sides: tuple[Side, Side]) -> bool:
+def _has_extreme_draws(sides: tuple[SideRuns, SideRuns]) -> bool:
     """Return whether far draws had every primitive at its ends, so that rare choices show."""
     calls = [call for side in sides for run in side.far for call in run.calls]
     return all(
@@ -104,7 +104,7 @@ def is_unmoved_by_far_draws(
     seen: OutputEvent,
     function: Function,
     data: tuple[Any, Any],
-    sides: tuple[Side, Side],
+    sides: tuple[SideRuns, SideRuns],
     first: int,
 ) -> bool:
     """Return whether no far draws move what is seen: several rare ones may have to meet."""

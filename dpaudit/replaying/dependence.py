@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.freezing.observing import REACHES, Function, Side, runs_of_every_size
+from dpaudit.freezing.observing import REACHES, Function, SideRuns, runs_of_every_size
 from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
@@ -66,7 +66,7 @@ def make_call_names(run: Run) -> dict[str, Call]:
     return found
 
 
-def look_for_dependence(sides: tuple[Side, Side]) -> DependenceCheck:
+def look_for_dependence(sides: tuple[SideRuns, SideRuns]) -> DependenceCheck:
     """Return which centres were the same in all runs that are there."""
     return _merge_looked(
         [_compare_runs(side.runs[0], [*side.runs[1:], *side.far]) for side in sides], sides
@@ -77,7 +77,7 @@ def look_again(
     looked: DependenceCheck,
     function: Function,
     data: tuple[Any, Any],
-    known: tuple[tuple[Side, Side], tuple[Laws, Laws]],
+    known: tuple[tuple[SideRuns, SideRuns], tuple[Laws, Laws]],
     first: int,
 ) -> DependenceCheck:
     """Return what is left after more runs, with noise of every size.
@@ -125,7 +125,7 @@ def _compare_runs(first: Run, others: Iterable[Run]) -> DependenceCheck:
 
 def _has_lawful_runs(laws: Laws, made: Sequence[tuple[Run, Output]]) -> bool:
     """Return whether runs returned what the laws say that were read off others."""
-    side = Side(runs=[run for run, _ in made], outputs=[output for _, output in made])
+    side = SideRuns(runs=[run for run, _ in made], outputs=[output for _, output in made])
     if any(one.structure != laws.structure for one in side.outputs):
         return False
     if any(tuple(one.texts) != laws.texts for one in side.outputs):
@@ -147,7 +147,9 @@ def _is_number_lawful(
     return z is not None and is_law_held(law, numbers, z)
 
 
-def _merge_looked(looked: list[DependenceCheck], sides: tuple[Side, Side]) -> DependenceCheck:
+def _merge_looked(
+    looked: list[DependenceCheck], sides: tuple[SideRuns, SideRuns]
+) -> DependenceCheck:
     one, other = looked
     first = [_find_outermost_calls(make_call_names(side.runs[0])) for side in sides]
     return DependenceCheck(

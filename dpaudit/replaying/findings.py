@@ -24,7 +24,7 @@ from decimal import ROUND_FLOOR
 from typing import Any, Literal, get_args
 
 import dpaudit.faults.codes as faults
-from dpaudit.freezing.observing import Function, Side
+from dpaudit.freezing.observing import Function, SideRuns
 from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.confirming import (
     confirmed,
@@ -78,7 +78,7 @@ _IF_RELEASED = ("budget", "sensitivity")  # as hints, of values that an output m
 
 
 @dataclass(frozen=True)
-class Finding:
+class CallFinding:
     """One finding.
 
     Parameters
@@ -125,7 +125,7 @@ class Finding:
 class Compared:
     """Two replays, compared."""
 
-    findings: list[Finding]
+    findings: list[CallFinding]
     moved: list[CallMovement]
     laws: tuple[Laws, Laws]
     spending: Spending
@@ -133,7 +133,10 @@ class Compared:
 
 
 def compared(
-    function: Function, data: tuple[Any, Any], sides: tuple[Side, Side], asked: ReplayRequest
+    function: Function,
+    data: tuple[Any, Any],
+    sides: tuple[SideRuns, SideRuns],
+    asked: ReplayRequest,
 ) -> Compared:
     """Return what the runs on two datasets show about a claim."""
     read = (laws_of(sides[0]), laws_of(sides[1]))
@@ -149,7 +152,7 @@ def compared(
     ]
     found += _hints(sides, moved, asked, laws)
     if (why := nothing_released(function, data[0], sides)) is not None:
-        found.append(Finding(KIND, "withheld", why))
+        found.append(CallFinding(KIND, "withheld", why))
     over = total is None or total > asked.epsilon * (1 + 1e-6)
     unread = [asked.shown(path) for path in _unread(laws)]
     worth = over and (unread or _structure_moves(sides))
@@ -160,11 +163,11 @@ def compared(
     return Compared(_ordered(found), moved, laws, spending, unread)
 
 
-def _proved(found: Sequence[Finding]) -> bool:
+def _proved(found: Sequence[CallFinding]) -> bool:
     return any(one.tier == "proof" for one in found)
 
 
-def _ordered(found: list[Finding]) -> list[Finding]:
+def _ordered(found: list[CallFinding]) -> list[CallFinding]:
     order = get_args(Tier)
     return sorted(found, key=lambda one: (order.index(one.tier), -(one.epsilon or 0.0)))
 
@@ -182,7 +185,7 @@ def _unread(laws: tuple[Laws, Laws]) -> list[str]:
 
 def _by_laws(
     laws: tuple[Laws, Laws], moved: Sequence[CallMovement], asked: ReplayRequest
-) -> Iterator[Finding]:
+) -> Iterator[CallFinding]:
     event = without_constants(laws, asked.delta)
     if event is None:
         return
@@ -194,7 +197,7 @@ def _by_laws(
     more = f" and {len(event.conditions) - 3} more" if len(event.conditions) > 3 else ""
     if asked.copies:
         words += " (of calls that copy a generator: see docs/replay.md)"
-    yield Finding(
+    yield CallFinding(
         kind,
         "withheld" if asked.copies else "proof",
         f"{paths}{more}: {words}: epsilon is {_number(epsilon)} on this pair "
@@ -240,16 +243,16 @@ def _place(
 def _by_counting(
     function: Function,
     data: tuple[Any, Any],
-    sides: tuple[Side, Side],
+    sides: tuple[SideRuns, SideRuns],
     asked: ReplayRequest,
     laws: tuple[Laws, Laws],
-) -> Iterator[Finding]:
+) -> Iterator[CallFinding]:
     """Yield what is constant on one dataset in real runs and never seen on the other."""
     runs = count_needed_runs(asked.epsilon, asked.delta, asked.alpha)
     for seen in _worth_counting(sides, asked, laws):
         if asked.copies:
             words = "is the same in every call, but a generator is copied: noise may come again"
-            yield Finding("hidden state", "withheld", f"{_named(seen, sides, asked)} {words}")
+            yield CallFinding("hidden state", "withheld", f"{_named(seen, sides, asked)} {words}")
             return
         seed = 7_000_000 + asked.seed
         found = count_event(function, data, seen, runs, asked.delta, seed, asked.alpha)
@@ -260,7 +263,7 @@ def _by_counting(
             fixed = not asked.samplers and is_unmoved_by_far_draws(
                 seen, function, data, sides, asked.seed + 1
             )
-            yield Finding(
+            yield CallFinding(
                 "raw value",
                 "violation" if fixed else "hint",
                 f"{_named(seen, sides, asked)} is another on the two datasets, and no noise "
@@ -272,7 +275,7 @@ def _by_counting(
 
 
 def _worth_counting(
-    sides: tuple[Side, Side], asked: ReplayRequest, laws: tuple[Laws, Laws]
+    sides: tuple[SideRuns, SideRuns], asked: ReplayRequest, laws: tuple[Laws, Laws]
 ) -> Iterator[OutputEvent]:
     """Yield a few constants, those first that no noise reaches in frozen runs either."""
     found = list(constants(sides[0].plain, sides[1].plain))
@@ -293,7 +296,9 @@ def _unreached(seen: OutputEvent, laws: tuple[Laws, Laws]) -> bool:
     return p is not None and q is not None and p.constant and not same_law(p, q)
 
 
-def _of_count(found: OutputEventCount, sides: tuple[Side, Side], asked: ReplayRequest) -> Finding:
+def _of_count(
+    found: OutputEventCount, sides: tuple[SideRuns, SideRuns], asked: ReplayRequest
+) -> CallFinding:
     seen = found.seen
     seeds = _fixed_seeds(sides)
     kind, why = "raw value", "the same whatever the noise"
@@ -309,7 +314,7 @@ def _of_count(found: OutputEventCount, sides: tuple[Side, Side], asked: ReplayRe
         kind = "missing number"
     if seeds and _varies(sides, seen):
         kind, why = "fixed seed", f"the same in every run, as a seed is fixed at {seeds[0][1]}"
-    return Finding(
+    return CallFinding(
         kind,
         "proof",
         f"{_named(seen, sides, asked)} is {why}, and another on the other dataset: "
@@ -329,14 +334,14 @@ def _counts(found: OutputEventCount, asked: ReplayRequest) -> str:
     )
 
 
-def _named(seen: OutputEvent, sides: tuple[Side, Side], asked: ReplayRequest) -> str:
+def _named(seen: OutputEvent, sides: tuple[SideRuns, SideRuns], asked: ReplayRequest) -> str:
     own = sides[0 if seen.favours == "dataset" else 1].plain[0]
     if seen.what == "structure":
         return "the structure of the output (keys, shapes, kinds, exceptions)"
     return asked.shown((own.text_paths if seen.what == "text" else own.paths)[seen.place])
 
 
-def _fixed_seeds(sides: tuple[Side, Side]) -> list[tuple[str, str]]:
+def _fixed_seeds(sides: tuple[SideRuns, SideRuns]) -> list[tuple[str, str]]:
     """Return the seeds that the source gives in every run, whatever the noise."""
     runs = [run for side in sides for run in side.runs]
     found = set(runs[0].seeds)
@@ -345,27 +350,29 @@ def _fixed_seeds(sides: tuple[Side, Side]) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def _varies(sides: tuple[Side, Side], seen: OutputEvent) -> bool:
+def _varies(sides: tuple[SideRuns, SideRuns], seen: OutputEvent) -> bool:
     """Return whether frozen runs with other noise give another than the one that is seen."""
     own = sides[0 if seen.favours == "dataset" else 1]
     return not all(seen.happened(output) for output in own.outputs)
 
 
-def _structure_moves(sides: tuple[Side, Side]) -> bool:
+def _structure_moves(sides: tuple[SideRuns, SideRuns]) -> bool:
     return any(
         a.structure != b.structure or a.texts != b.texts
         for a, b in zip(sides[0].outputs, sides[1].outputs, strict=True)
     )
 
 
-def _guided(function: Function, data: tuple[Any, Any], asked: ReplayRequest) -> Iterator[Finding]:
+def _guided(
+    function: Function, data: tuple[Any, Any], asked: ReplayRequest
+) -> Iterator[CallFinding]:
     """Yield what counts of the events say that the movements point at."""
     seed = 9_000_000 + asked.seed
     chosen = find_guided_event(function, data, asked.delta, GUIDED, seed, asked.alpha)
     if chosen is None or chosen[1].epsilon <= asked.epsilon:
         return
     words, found = chosen
-    yield Finding(
+    yield CallFinding(
         COUNTED,
         "proof",
         f"{words}: {_counts(found, asked)}",
@@ -377,13 +384,13 @@ def _guided(function: Function, data: tuple[Any, Any], asked: ReplayRequest) -> 
 # What is stated, and what only points at something
 
 
-def _declared(moved: Sequence[CallMovement], asked: ReplayRequest) -> Iterator[Finding]:
+def _declared(moved: Sequence[CallMovement], asked: ReplayRequest) -> Iterator[CallFinding]:
     a_unit = "" if asked.apart is None else " a unit of distance"
     for one in moved:
         if one.declared is None or one.moved is None or not one.steady:
             continue
         if one.moved > one.declared * (asked.apart or 1.0) * (1 + 1e-9) + 1e-12:
-            yield Finding(
+            yield CallFinding(
                 "declared sensitivity",
                 "violation",
                 f"{one.name} declares a sensitivity of {one.declared:.4g}{a_unit}, and its value "
@@ -394,16 +401,16 @@ def _declared(moved: Sequence[CallMovement], asked: ReplayRequest) -> Iterator[F
 
 
 def _hints(
-    sides: tuple[Side, Side],
+    sides: tuple[SideRuns, SideRuns],
     moved: Sequence[CallMovement],
     asked: ReplayRequest,
     laws: tuple[Laws, Laws],
-) -> Iterator[Finding]:
+) -> Iterator[CallFinding]:
     yield from _not_intercepted(sides, asked)
     yield from _control_flow(sides)
     for one in moved:
         if one.scale_moved and one.steady:
-            yield Finding(
+            yield CallFinding(
                 "scale from data",
                 "hint",
                 f"the scale of {one.name} is another on the neighbour, whatever the noise",
@@ -412,17 +419,19 @@ def _hints(
             )
     for text, place in _fixed_seeds(sides)[:3]:
         words = f"a generator is made with the seed {text}"
-        yield Finding("seed in the source", "hint", words, place=place)
+        yield CallFinding("seed in the source", "hint", words, place=place)
     warned = [set(side.runs[0].warned) for side in sides]
     if warned[0] != warned[1]:
-        yield Finding("warnings", "hint", "the two runs do not raise the same warnings")
+        yield CallFinding("warnings", "hint", "the two runs do not raise the same warnings")
     if laws[0].cut or laws[1].cut:
-        yield Finding("size", "hint", "there were more draws than laws are read of")
+        yield CallFinding("size", "hint", "there were more draws than laws are read of")
 
 
-def _not_intercepted(sides: tuple[Side, Side], asked: ReplayRequest) -> Iterator[Finding]:
+def _not_intercepted(
+    sides: tuple[SideRuns, SideRuns], asked: ReplayRequest
+) -> Iterator[CallFinding]:
     if not all(side.repeated for side in sides):
-        yield Finding(
+        yield CallFinding(
             "not intercepted",
             "hint",
             "two runs with the same frozen noise differ: some randomness is not intercepted, and "
@@ -430,13 +439,13 @@ def _not_intercepted(sides: tuple[Side, Side], asked: ReplayRequest) -> Iterator
         )
     if any(run.elsewhere for side in sides for run in side.runs):
         words = "primitives are called in other threads, and what they reach has no law here"
-        yield Finding("not intercepted", "hint", words)
+        yield CallFinding("not intercepted", "hint", words)
     for name in asked.samplers:
         words = f"{name} draws with a sampler of its own, which goes on"
-        yield Finding("not intercepted", "hint", words)
+        yield CallFinding("not intercepted", "hint", words)
 
 
-def _control_flow(sides: tuple[Side, Side]) -> Iterator[Finding]:
+def _control_flow(sides: tuple[SideRuns, SideRuns]) -> Iterator[CallFinding]:
     """Yield how the calls of primitives differ: in number, order, kind, shape or place."""
     lists = [side.runs[0].calls for side in sides]
     signs = [[(c.place, c.name, c.shape, c.parameters.get("size")) for c in one] for one in lists]
@@ -450,16 +459,16 @@ def _control_flow(sides: tuple[Side, Side]) -> Iterator[Finding]:
         words = f"{name} is called {times[0]} times on the dataset and {times[1]} on the neighbour"
     else:
         place, words = "", "the calls of primitives differ in order or shape"
-    yield Finding("control flow", "hint", words, place=place or None)
+    yield CallFinding("control flow", "hint", words, place=place or None)
 
 
 def _budget(
     moved: Sequence[CallMovement], total: float | None, asked: ReplayRequest
-) -> Iterator[Finding]:
+) -> Iterator[CallFinding]:
     for one in moved:
         if one.spent is None or one.kind == "normal" or one.spent <= asked.epsilon * (1 + 1e-9):
             continue
-        yield Finding(
+        yield CallFinding(
             "sensitivity",
             "hint",
             f"the value with noise of {one.name} moved by {one.moved:.4g} at a scale of "
@@ -470,7 +479,7 @@ def _budget(
             call=one.index,
         )
     if total is not None and total > asked.epsilon * (1 + 1e-6):
-        yield Finding(
+        yield CallFinding(
             "budget",
             "hint",
             f"all noisy values together spend an epsilon of {total:.4g} on this pair, if every one "
@@ -480,7 +489,7 @@ def _budget(
     stated = [one.epsilon for one in moved if one.epsilon is not None and one.moved != 0]
     if sum(stated) > asked.epsilon * (1 + 1e-9):
         words = f"mechanisms whose value moved declare an epsilon of {sum(stated):.4g} together"
-        yield Finding("budget", "hint", f"{words} (claimed {asked.epsilon:g})")
+        yield CallFinding("budget", "hint", f"{words} (claimed {asked.epsilon:g})")
 
 
 def _number(value: float) -> str:

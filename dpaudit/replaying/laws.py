@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
 from dpaudit._typing import Array
-from dpaudit.freezing.observing import Side
+from dpaudit.freezing.observing import SideRuns
 from dpaudit.freezing.tracked import Call
 
 _MOST_DRAWS = 20_000
@@ -210,7 +210,7 @@ class StandardDraws:
         return np.array(self.columns).T if self.columns else np.zeros((0, 0))
 
 
-def draws_of(side: Side) -> StandardDraws:
+def draws_of(side: SideRuns) -> StandardDraws:
     """Return the draws that every run on a dataset made, once each."""
     runs = [*side.runs, *side.far]
     by_key = [{call.key: call for call in run.calls} for run in runs]
@@ -330,7 +330,7 @@ class Laws:
     cut: bool = False
 
 
-def laws_of(side: Side) -> Laws:
+def laws_of(side: SideRuns) -> Laws:
     """Return the law of every number of the output on one dataset.
 
     The structure is None where runs differ in it, and there are then no numbers to compare.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.freezing.observing import Side
+from dpaudit.freezing.observing import SideRuns
 from dpaudit.freezing.tracked import Call
 from dpaudit.replaying.dependence import make_call_names
 from dpaudit.replaying.laws import Laws, NumberLaw
@@ -73,7 +73,7 @@ class CallMovement:
 
 
 def compute_movements(
-    dataset: Side, neighbour: Side, laws: tuple[Laws, Laws], steady: Set[str]
+    dataset: SideRuns, neighbour: SideRuns, laws: tuple[Laws, Laws], steady: Set[str]
 ) -> list[CallMovement]:
     """Return every call that both runs made and that no other call contains, in order.
 

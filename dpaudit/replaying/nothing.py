@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.freezing import recorder
-from dpaudit.freezing.observing import Function, Side
+from dpaudit.freezing.observing import Function, SideRuns
 from dpaudit.freezing.outputs import flattened
 from dpaudit.standins import find_raised_error, what_code_raised
 
@@ -16,7 +16,9 @@ KIND = "nothing released"
 _NONE = flattened(None).structure
 
 
-def nothing_released(function: Function, dataset: Any, sides: tuple[Side, Side]) -> str | None:
+def nothing_released(
+    function: Function, dataset: Any, sides: tuple[SideRuns, SideRuns]
+) -> str | None:
     """Return why there is no output to look at, in words; None where there is one.
 
     Parameters
@@ -28,7 +30,7 @@ def nothing_released(function: Function, dataset: Any, sides: tuple[Side, Side])
 
     Examples
     --------
-    >>> nothing_released(lambda data, rng: None, [1.0], (Side(), Side())) is None
+    >>> nothing_released(lambda data, rng: None, [1.0], (SideRuns(), SideRuns())) is None
     True
     """
     plain = [output for side in sides for output in side.plain]

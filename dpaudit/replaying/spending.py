@@ -20,7 +20,7 @@ from dpaudit.accounting.events import GaussianRelease, LaplaceRelease, Release
 from dpaudit.accounting.events import Sequence as EventSequence
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.errors import DpauditError
-from dpaudit.freezing.observing import Function, Side, same
+from dpaudit.freezing.observing import Function, SideRuns, same
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.replaying.dependence import DependenceCheck, look_again, look_for_dependence
 from dpaudit.replaying.laws import Laws
@@ -80,7 +80,7 @@ class Spending:
 def measure_spending(
     function: Function,
     data: tuple[Any, Any],
-    sides: tuple[Side, Side],
+    sides: tuple[SideRuns, SideRuns],
     laws: tuple[Laws, Laws],
     claimed: tuple[float, float],
     *,
@@ -116,7 +116,7 @@ def measure_spending(
 
 def spending_of(
     moved: Sequence[CallMovement],
-    sides: tuple[Side, Side],
+    sides: tuple[SideRuns, SideRuns],
     laws: tuple[Laws, Laws],
     looked: DependenceCheck,
     claimed: tuple[float, float],
@@ -158,7 +158,10 @@ def _of_calls(moved: Sequence[CallMovement]) -> Iterator[Reason]:
 
 
 def _of_all(
-    sides: tuple[Side, Side], laws: tuple[Laws, Laws], looked: DependenceCheck, hidden_state: bool
+    sides: tuple[SideRuns, SideRuns],
+    laws: tuple[Laws, Laws],
+    looked: DependenceCheck,
+    hidden_state: bool,
 ) -> Iterator[Reason]:
     if not looked.same_calls:
         yield Reason("calls")
@@ -170,7 +173,7 @@ def _of_all(
 
 
 def _of_noise_that_shows(
-    sides: tuple[Side, Side], laws: tuple[Laws, Laws], looked: DependenceCheck
+    sides: tuple[SideRuns, SideRuns], laws: tuple[Laws, Laws], looked: DependenceCheck
 ) -> Iterator[Reason]:
     """Yield why noise may hide less than its scale says: it is seen itself, or comes again."""
     if not looked.lawful or any(map(_is_unread, laws)):
@@ -186,7 +189,7 @@ def _is_unread(laws: Laws) -> bool:
     return laws.structure is None or laws.texts is None or laws.cut or None in laws.numbers
 
 
-def _seeds_come_again(side: Side) -> bool:
+def _seeds_come_again(side: SideRuns) -> bool:
     """Return whether two runs with other noise gave a generator one seed: it is no noise's."""
     given = [{text for text, _ in run.seeds} for run in side.runs]  # far draws are at ends
     return any(count > 1 for count in Counter(text for one in given for text in one).values())
@@ -210,7 +213,7 @@ def _is_same_number(one: float, other: float) -> bool:
     return one == other or (math.isnan(one) and math.isnan(other))
 
 
-def _has_differing_outputs(sides: tuple[Side, Side]) -> bool:
+def _has_differing_outputs(sides: tuple[SideRuns, SideRuns]) -> bool:
     """Return whether outputs with the same noise differ."""
     return any(not same(a, b) for a, b in zip(sides[0].outputs, sides[1].outputs, strict=True))
 

@@ -55,7 +55,7 @@ from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.finding import CarryingCounts, Kind, SeenEvent, Test
 from dpaudit.scan.foreign import DrawnTogether, Foreign
-from dpaudit.scan.keeping import Look, Seen
+from dpaudit.scan.keeping import RefutationLook, Seen
 from dpaudit.scan.screen import compute_best_event_nats, list_claim_points
 
 _LAID_OUT = 32  # observations of each dataset that a layout is made of
@@ -68,14 +68,14 @@ _ODD = 1e290
 _ODDITIES = {NAN: "nan", INFINITE: "inf", -INFINITE: "-inf"}
 
 
-class Sizes(NamedTuple):
+class SampleSizes(NamedTuple):
     """Outputs of each dataset: that choose events, and at most so many that count them."""
 
     choosing: int
     counting: int
 
 
-_ALONE = Sizes(16, 120)  # of outputs that are drawn one by one, at most
+_ALONE = SampleSizes(16, 120)  # of outputs that are drawn one by one, at most
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def certified(
     mechanism: Foreign,
     pair: Pair[Any],
     claimed: Guarantee,
-    sizes: Sizes,
+    sizes: SampleSizes,
     alpha: float,
     seed: int,
     until: float = math.inf,
@@ -149,7 +149,7 @@ def certified(
         A moment of `time.monotonic`: fewer fresh outputs are drawn where more would not be there
         by then, at the pace of those that chose.
     """
-    few = Sizes(*map(min, sizes, _ALONE))
+    few = SampleSizes(*map(min, sizes, _ALONE))
     try:
         usual = few if mechanism.alone else sizes
         return _try_certification(
@@ -166,7 +166,7 @@ def certified(
 
 
 def _try_certification(
-    draws: ForeignDraws, claimed: Guarantee, sizes: Sizes, alpha: float, until: float
+    draws: ForeignDraws, claimed: Guarantee, sizes: SampleSizes, alpha: float, until: float
 ) -> Certified:
     few = min(_LAID_OUT, sizes.choosing // 2)
     laid_out = draws.laid_out(few)
@@ -211,7 +211,7 @@ def _why_kept(
     def seen(on: Array) -> Seen:
         return Seen(on[:, list(tried.columns)], int(tried.event.hits(tried.score(on))))
 
-    look = Look(
+    look = RefutationLook(
         draws.mechanism,
         draws.pair,
         draws.seed,

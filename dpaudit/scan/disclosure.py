@@ -18,7 +18,7 @@ from dpaudit.escaping import make_printable, one_line
 from dpaudit.files import write_files
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.render import format_code_block
-from dpaudit.scan.finding import Finding, ScanResult
+from dpaudit.scan.finding import ScanFinding, ScanResult
 from dpaudit.scan.known import PackageNotes, Thread
 
 FOLDER = "disclosure"
@@ -69,11 +69,13 @@ def write_drafts(result: ScanResult, folder: Path, known: PackageNotes | None = 
     return list(drafts)
 
 
-def _make_finding_name(finding: Finding) -> str:
+def _make_finding_name(finding: ScanFinding) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", one_line(f"{finding.package}-{finding.version}"))
 
 
-def render_issue_draft(finding: Finding, result: ScanResult, threads: Sequence[Thread] = ()) -> str:
+def render_issue_draft(
+    finding: ScanFinding, result: ScanResult, threads: Sequence[Thread] = ()
+) -> str:
     """Return the draft of an issue about one finding."""
     parts = [
         f"# {_format_issue_title(finding)}",
@@ -102,7 +104,7 @@ def render_issue_draft(finding: Finding, result: ScanResult, threads: Sequence[T
     return make_printable("\n\n".join(parts)) + "\n"
 
 
-def _format_issue_title(finding: Finding) -> str:
+def _format_issue_title(finding: ScanFinding) -> str:
     at = "" if not finding.at_delta else f" at delta = {finding.at_delta:g}"
     return (
         f"{finding.subject}: epsilon is at least {_format_floored_epsilon(finding.lower)}{at} on "
@@ -115,7 +117,7 @@ def _format_floored_epsilon(value: float) -> str:
     return format_significant(value, 3, ROUND_FLOOR)
 
 
-def _format_documented_claim(finding: Finding) -> str:
+def _format_documented_claim(finding: ScanFinding) -> str:
     claimed = finding.claimed
     relation = (
         f"for neighbours by {_RELATIONS.get(claimed.relation, claimed.relation)}"
@@ -125,7 +127,7 @@ def _format_documented_claim(finding: Finding) -> str:
     return f"{claimed.words} {relation}. Where: {claimed.where}."
 
 
-def _format_observed_finding(finding: Finding) -> str:
+def _format_observed_finding(finding: ScanFinding) -> str:
     event = finding.event
     return (
         f"Two datasets that differ in {_RELATIONS.get(finding.relation, finding.relation)} "
@@ -137,7 +139,7 @@ def _format_observed_finding(finding: Finding) -> str:
     )
 
 
-def _render_reproduction_lines(finding: Finding) -> list[str]:
+def _render_reproduction_lines(finding: ScanFinding) -> list[str]:
     if finding.reproduction is None:
         return []
     printed = (finding.reproduced or "").rstrip()

@@ -19,7 +19,7 @@ from dpaudit.report.entries import ReportEntries, ReportEntry, to_json_float
 from dpaudit.report.formatting import as_certain, format_significant
 from dpaudit.scan.accountants.document import AccountantScan, AnswerGroup
 from dpaudit.scan.accountants.page import format_closing_sentence, format_group_sentence
-from dpaudit.scan.finding import Finding, ScanResult
+from dpaudit.scan.finding import ScanFinding, ScanResult
 from dpaudit.scan.pages import format_finding_count, format_undecided_subjects
 
 _DIGITS = 4  # of a certified bound
@@ -79,7 +79,7 @@ def _list_findings(result: ScanResult) -> list[ReportEntry]:
     return _number_equal_names([_make_finding_entry(result, one) for one in result.findings])
 
 
-def _make_finding_entry(result: ScanResult, one: Finding) -> ReportEntry:
+def _make_finding_entry(result: ScanResult, one: ScanFinding) -> ReportEntry:
     words = one_line(_format_finding_text(one))
     values = {"claimed": one.claimed.epsilon, "lower": one.lower, "delta": one.at_delta}
     return ReportEntry(
@@ -95,7 +95,7 @@ def _make_finding_entry(result: ScanResult, one: Finding) -> ReportEntry:
     )
 
 
-def _format_finding_text(one: Finding) -> str:
+def _format_finding_text(one: ScanFinding) -> str:
     event = one.event
     return (
         f"{event.words} in {event.on_dataset} of {event.runs} outputs on the dataset and in "
@@ -109,7 +109,7 @@ def _format_bound(lower: float, delta: float) -> str:
     return f"ε ≥ {shown} at δ = {format_significant(delta)}"
 
 
-def _list_finding_lines(result: ScanResult, one: Finding) -> Iterator[str]:
+def _list_finding_lines(result: ScanResult, one: ScanFinding) -> Iterator[str]:
     """Yield the rest of what the terminal shows of a finding."""
     yield f"Release: {result.distribution} {one.version}"
     yield f"Call: {one.subject} with {one.parameters}"

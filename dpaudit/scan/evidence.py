@@ -18,7 +18,7 @@ from dpaudit.extension.package import Package, Subject
 from dpaudit.scan.bench import Installed
 from dpaudit.scan.disclosure import write_drafts
 from dpaudit.scan.environments import place_of
-from dpaudit.scan.finding import Finding, ScanResult
+from dpaudit.scan.finding import ScanFinding, ScanResult
 from dpaudit.scan.gallery import publish_scan, write_scan
 from dpaudit.scan.known import PackageNotes
 from dpaudit.scan.reproduction import reproduced
@@ -87,11 +87,11 @@ class _Reproducing:
     until: float
     workers: int
 
-    def all(self, findings: Sequence[Finding], progress: Progress) -> list[Finding]:
+    def all(self, findings: Sequence[ScanFinding], progress: Progress) -> list[ScanFinding]:
         """Return the findings with their scripts; what is left of the time is shared out."""
         lock, waiting = threading.Lock(), itertools.count(len(findings), -1)
 
-        def one(finding: Finding) -> Finding:
+        def one(finding: ScanFinding) -> ScanFinding:
             with lock:
                 left = next(waiting)
             share = (self.until - time.monotonic()) * min(self.workers, left) / left
@@ -104,7 +104,7 @@ class _Reproducing:
             contexts = [copy_context() for _ in findings]
             return list(pool.map(lambda of, given: of.run(one, given), contexts, findings))
 
-    def _one(self, finding: Finding, seconds: float) -> Finding:
+    def _one(self, finding: ScanFinding, seconds: float) -> ScanFinding:
         if seconds < _LEAST:
             return finding
         subject = self.subjects[finding.subject]

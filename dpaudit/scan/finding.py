@@ -126,7 +126,7 @@ class CarryingCounts(ReportPart):
         return CarryingCounts.of(hits, self.runs, above, self.delta, self.alpha).lower
 
 
-class Finding(ReportPart):
+class ScanFinding(ReportPart):
     """A claim that was refuted on one pair of datasets.
 
     ``parameters``, ``dataset`` and ``neighbour`` are Python expressions (`dpaudit.scan.values`).
@@ -273,8 +273,8 @@ class ScanResult(ReportPart):
     seconds: float
     checks: dict[str, int] = Field(description="How many checks were made, by kind.")
     checked: list[ClaimCheck]
-    findings: list[Finding]
-    information: list[Finding] = Field(
+    findings: list[ScanFinding]
+    information: list[ScanFinding] = Field(
         description="What was refuted under a relation that the documentation does not claim."
     )
     floating: list[FloatingCheck] = Field(

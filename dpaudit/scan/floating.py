@@ -34,11 +34,11 @@ from dpaudit.extension.registry import DISTINGUISHERS
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.neighbours import Pair, Side
 from dpaudit.report.formatting import format_significant
-from dpaudit.scan.certify import Certified, Sizes, certified
+from dpaudit.scan.certify import Certified, SampleSizes, certified
 from dpaudit.scan.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
 from dpaudit.scan.finding import CarryingCounts, FloatingCheck, SeenEvent
 from dpaudit.scan.foreign import DrawnTogether, Foreign
-from dpaudit.scan.keeping import Look, Seen
+from dpaudit.scan.keeping import RefutationLook, Seen
 from dpaudit.scan.pairs import SubjectCandidate
 from dpaudit.scan.screen import list_claim_points, second_look
 from dpaudit.verdicts import Verdict
@@ -245,18 +245,18 @@ class FloatingScan:
 
         return max(candidates, key=apart) if len(candidates) > 1 else candidates[0]
 
-    def _sizes(self, mechanism: Foreign, candidate: SubjectCandidate, choosing: int) -> Sizes:
+    def _sizes(self, mechanism: Foreign, candidate: SubjectCandidate, choosing: int) -> SampleSizes:
         """Return how many outputs choose and count: what a hypothesis' share of the time gives."""
         most = min(self.trials, self.subject.trials or self.trials)
         if math.isinf(self.seconds):
-            return Sizes(min(choosing, most), most)
+            return SampleSizes(min(choosing, most), most)
         began, few = time.monotonic(), _FEW_OF_MANY if mechanism.many else _FEW
         _observe_in_turn(mechanism, candidate.pair, few, self.seed, "pace")
         pace = (time.monotonic() - began) / (2 * few)
         share = (self.seconds - (began - self._began)) / max(self._left, 1)
         share *= _BITS_SHARE if choosing == _LEARNED else 1
         outputs = int(share / max(pace, 1e-6) / 2)
-        return Sizes(
+        return SampleSizes(
             max(_FEWEST, min(choosing, most, outputs // 4)), max(_FEWEST, min(most, outputs // 2))
         )
 
@@ -344,7 +344,7 @@ def certify_number_bits(
     pair: Pair[Any],
     claimed: Guarantee,
     card: Distinguisher,
-    sizes: Sizes,
+    sizes: SampleSizes,
     alpha: float,
     seed: int,
 ) -> Certified:
@@ -406,7 +406,7 @@ def _why_kept(
     def draw(count: int, purpose: str) -> tuple[Any, Any]:
         return _observe_in_turn(mechanism, pair, count, seed, purpose)
 
-    return Look(mechanism, pair, seed, draw, seen).why_kept(list(map(seen, fresh)))
+    return RefutationLook(mechanism, pair, seed, draw, seen).why_kept(list(map(seen, fresh)))
 
 
 def _count_finite_hits(

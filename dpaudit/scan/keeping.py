@@ -58,7 +58,7 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Look:
+class RefutationLook:
     """What looks at a refutation again.
 
     Parameters

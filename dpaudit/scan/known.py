@@ -36,7 +36,7 @@ from pydantic import Field, ValidationError, field_validator
 from dpaudit.errors import DataError, shorten_repr
 from dpaudit.escaping import one_line
 from dpaudit.report.counts import ReportPart
-from dpaudit.scan.finding import Finding
+from dpaudit.scan.finding import ScanFinding
 
 
 class Thread(ReportPart):
@@ -68,7 +68,7 @@ class Thread(ReportPart):
         patterns = [self.subject] if isinstance(self.subject, str) else self.subject
         return any(fnmatchcase(subject, one) for one in patterns)
 
-    def is_about(self, finding: Finding) -> bool:
+    def is_about(self, finding: ScanFinding) -> bool:
         """Return whether a finding is what the thread is about: subject, event and edit."""
         return (
             self._names(finding.subject)
@@ -133,6 +133,6 @@ class PackageNotes(ReportPart):
             return not self.embargo
         return (today or datetime.now(UTC).date()) >= self.embargo
 
-    def threads_of(self, finding: Finding) -> list[Thread]:
+    def threads_of(self, finding: ScanFinding) -> list[Thread]:
         """Return the public threads about a finding."""
         return [one for one in self.thread if one.is_about(finding)]

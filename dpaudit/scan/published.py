@@ -18,9 +18,9 @@ from dpaudit.scan.events import is_of_kind
 from dpaudit.scan.finding import (
     Certainty,
     ClaimCheck,
-    Finding,
     FloatingCheck,
     PackageEnvironment,
+    ScanFinding,
     ScanResult,
     withheld_subjects,
 )
@@ -30,7 +30,7 @@ from dpaudit.scan.known import PackageNotes, Peer, Thread
 class PublicFinding(ReportPart):
     """A finding, and where it is known."""
 
-    finding: Finding
+    finding: ScanFinding
     threads: list[Thread] = Field(default=[])
 
 
@@ -55,7 +55,7 @@ class PublishedScan(ReportPart):
     withheld: int = Field(description="Findings under disclosure, of which nothing else is said.")
     checked: list[ClaimCheck]
     floating: list[FloatingCheck]
-    information: list[Finding]
+    information: list[ScanFinding]
     skipped: dict[str, str]
     without_verdict: int = Field(
         default_factory=lambda read: len(
@@ -98,7 +98,7 @@ def make_public_publication(
     return _make_published_document(fewer, known, public, withheld=len(findings) - len(public))
 
 
-def _with_threads(finding: Finding, known: PackageNotes) -> PublicFinding:
+def _with_threads(finding: ScanFinding, known: PackageNotes) -> PublicFinding:
     return PublicFinding(finding=finding, threads=known.threads_of(finding))
 
 

@@ -23,7 +23,7 @@ from dpaudit.neighbours import RELATIONS, Pair
 from dpaudit.neighbours.smaller import find_shared_records
 from dpaudit.scan.bench import Bench, Installed
 from dpaudit.scan.events import ExpressionEvent, best_event, deltas_of, is_guarantee_refuted
-from dpaudit.scan.finding import Finding, make_claimed_guarantee
+from dpaudit.scan.finding import ScanFinding, make_claimed_guarantee
 from dpaudit.scan.scripts import (
     ReproductionContent,
     counts_of,
@@ -77,7 +77,7 @@ class _Case:
 
 
 def reproduced(
-    finding: Finding,
+    finding: ScanFinding,
     subject: Subject,
     installed: Installed,
     *,
@@ -119,7 +119,7 @@ def reproduced(
 _Smaller = Callable[[_Case], Iterator[tuple[Mapping[str, Any], tuple[Any, Any]]]]
 
 
-def claim_of(finding: Finding, subject: Subject) -> PackageClaim:
+def claim_of(finding: ScanFinding, subject: Subject) -> PackageClaim:
     """Return the claim that a finding refutes, among those of its subject.
 
     Raises
@@ -343,7 +343,7 @@ def _is_other_claim(claim: PackageClaim, parameters: Mapping[str, Any], case: _C
 
 
 def _find_refuting_script(
-    case: _Case, finding: Finding, claim: PackageClaim, installed: Installed, until: float
+    case: _Case, finding: ScanFinding, claim: PackageClaim, installed: Installed, until: float
 ) -> ScriptRun | None:
     """Return a script that was run and whose counts refute, None if none does."""
     at = _LADDER.index(case.runs)

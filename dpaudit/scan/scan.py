@@ -45,8 +45,8 @@ from dpaudit.scan.environments import VersionEnvironment, place_of
 from dpaudit.scan.finding import (
     Certainty,
     ClaimCheck,
-    Finding,
     PackageEnvironment,
+    ScanFinding,
     ScanResult,
     make_claimed_guarantee,
 )
@@ -387,7 +387,7 @@ class _Scan:
             why=why,
         )
 
-    def _findings(self, ran: Ran) -> Iterator[Finding]:
+    def _findings(self, ran: Ran) -> Iterator[ScanFinding]:
         """Yield one finding for each claim and family of pairs that was refuted."""
         groups: dict[tuple[int, str], list[Hypothesis]] = {}
         for one in ran.tested:
@@ -398,7 +398,7 @@ class _Scan:
             yield self._finding(ran, group)
         yield from self._floating_findings(ran)
 
-    def _floating_findings(self, ran: Ran) -> Iterator[Finding]:
+    def _floating_findings(self, ran: Ran) -> Iterator[ScanFinding]:
         """Yield one finding for each claim and corner of numbers that was refuted."""
         groups: dict[tuple[int, Corner], list[Hypothesis]] = {}
         for corner, candidate, claim, result in ran.floating.tested:
@@ -409,7 +409,7 @@ class _Scan:
             update = {"kind": "floating point", "fault": None, "remedy": corner.remedy}
             yield self._finding(ran, group).model_copy(update=update)
 
-    def _finding(self, ran: Ran, group: Sequence[Hypothesis]) -> Finding:
+    def _finding(self, ran: Ran, group: Sequence[Hypothesis]) -> ScanFinding:
         claim, subject = group[0].claim, ran.subject
         # Where no relation is claimed, what is refuted under all that are tried is a violation.
         refuted = _find_refuted_relations(ran, claim)
@@ -421,7 +421,7 @@ class _Scan:
         pair, result = worst.candidate.pair, worst.result
         assert result.event is not None
         assert result.kind is not None
-        return Finding(
+        return ScanFinding(
             package=self.package.name,
             version=self.place.version,
             subject=subject.name,

@@ -24,7 +24,7 @@ from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan.ascent import Ascent, Climbed, Guide, calls_in
-from dpaudit.scan.certify import Certified, Sizes, certified
+from dpaudit.scan.certify import Certified, SampleSizes, certified
 from dpaudit.scan.finding import FailedSearch
 from dpaudit.scan.floating import FloatingRan
 from dpaudit.scan.foreign import DrawnTogether, Foreign
@@ -402,7 +402,7 @@ class SubjectScan:
             self.ran.notes.append(found.why)
         self._count(candidate.relation, found.drawn)
 
-    def _sizes(self, setting: int, *, clear: bool, waiting: int) -> Sizes:
+    def _sizes(self, setting: int, *, clear: bool, waiting: int) -> SampleSizes:
         """Return how many outputs choose and count: as many as time allows, within limits."""
         most = min(self.trials, self.subject.trials or self.trials)
         left = self._began + self.seconds - time.monotonic()
@@ -410,7 +410,7 @@ class SubjectScan:
         share = max(_COUNTING_SHARE, _OF_FEW / waiting)
         counting = min(most, max(_FEWEST_COUNTING, int(share * left / pace)))
         choosing = CHOOSING_CLEAR if clear else CHOOSING
-        return Sizes(
+        return SampleSizes(
             max(_FEWEST_CHOOSING, min(choosing, counting // 3 if clear else counting // 2)),
             counting,
         )

@@ -20,7 +20,7 @@ Standing = Literal["shown", "claimed", "not looked at"]
 
 
 @dataclass(frozen=True)
-class Part:
+class AnswerPart:
     """What is said of some results alike.
 
     Parameters
@@ -43,7 +43,7 @@ class Answer:
     """A question, and what is said of it."""
 
     question: str
-    parts: tuple[Part, ...]
+    parts: tuple[AnswerPart, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ def make_sheet(
             for question, answer in _QUESTIONS
         ]
         + [Answer("Composition: what adds up?", _make_composition_parts(subjects))]
-        + [Answer(question, (Part("not looked at", why),)) for question, why in _NEVER],
+        + [Answer(question, (AnswerPart("not looked at", why),)) for question, why in _NEVER],
         signer=signer,
         voids=list(_list_void_conditions(subjects, signer)),
     )
@@ -243,8 +243,8 @@ def _format_certificate_state(one: SheetSubject) -> str:
 
 
 def _group_equal_answers(
-    subjects: Sequence[SheetSubject], answer: Callable[[SheetSubject], Part]
-) -> tuple[Part, ...]:
+    subjects: Sequence[SheetSubject], answer: Callable[[SheetSubject], AnswerPart]
+) -> tuple[AnswerPart, ...]:
     """Return the answers, one for all results that have the same."""
     found = dict[tuple[Standing, str], list[str]]()
     for one in subjects:
@@ -252,22 +252,24 @@ def _group_equal_answers(
         found.setdefault((part.standing, part.text), []).append(one.name)
     if len(found) == 1:
         ((standing, text),) = found
-        return (Part(standing, text),)
+        return (AnswerPart(standing, text),)
     if len(found) > _MOST_PARTS:
         return tuple(_by_standing(found, len(subjects)))
-    return tuple(Part(*key, tuple(names)) for key, names in found.items())
+    return tuple(AnswerPart(*key, tuple(names)) for key, names in found.items())
 
 
 _MOST_PARTS = 3
 
 
-def _by_standing(found: Mapping[tuple[Standing, str], Sequence[str]], total: int) -> Iterator[Part]:
+def _by_standing(
+    found: Mapping[tuple[Standing, str], Sequence[str]], total: int
+) -> Iterator[AnswerPart]:
     """Yield of how many results an answer has each standing, where the answers are too many."""
     standings: Sequence[Standing] = get_args(Standing)
     for standing in standings:
         number_of = sum(len(names) for (one, _), names in found.items() if one == standing)
         if number_of:
-            yield Part(standing, f"Of {number_of} of {total} results: each has a line below.")
+            yield AnswerPart(standing, f"Of {number_of} of {total} results: each has a line below.")
 
 
 _UNITS = {
@@ -277,38 +279,40 @@ _UNITS = {
 }
 
 
-def _make_unit_part(one: SheetSubject) -> Part:
+def _make_unit_part(one: SheetSubject) -> AnswerPart:
     if not one.relation:
-        return Part("not looked at", "The report names no neighbours.")
+        return AnswerPart("not looked at", "The report names no neighbours.")
     what = _UNITS.get(one.relation, f"what neighbours differ in, which is: {one.relation}")
     named = f" ({one.relation})" if one.relation in _UNITS else ""
     by = one.claimed_by or one.proved_by or "the report"
-    return Part(
+    return AnswerPart(
         "claimed",
         f"By {_shorten_author(by)}: {what}{named}. Whether a person has one record was not "
         "looked at.",
     )
 
 
-def _make_numbers_part(one: SheetSubject) -> Part:
+def _make_numbers_part(one: SheetSubject) -> AnswerPart:
     measured = f" Measured, as the report says: {one.measured}." if one.measured else ""
     claimed = f"{one.claimed}, claimed by {_shorten_author(one.claimed_by)}." if one.claimed else ""
     proved = f" Proved: {one.proved}, by {_shorten_author(one.proved_by)}." if one.proved else ""
     said = f"{claimed}{proved}{measured}".strip()
     if one.verdict == "refuted":
         standing: Standing = "shown" if one.certificate.shows else "claimed"
-        return Part(standing, f"That the claim is false. {said} {_format_certificate_state(one)}")
+        return AnswerPart(
+            standing, f"That the claim is false. {said} {_format_certificate_state(one)}"
+        )
     if one.verdict == "withheld":
-        return Part("claimed", f"{claimed} Nothing was measured.".strip())
+        return AnswerPart("claimed", f"{claimed} Nothing was measured.".strip())
     if one.verdict == "proved" and one.from_code:
         standing = "shown" if one.certificate.stands else "claimed"
-        return Part(standing, f"{said} {_format_certificate_state(one)}")
+        return AnswerPart(standing, f"{said} {_format_certificate_state(one)}")
     if not said:
-        return Part("not looked at", "The report has no number.")
-    return Part("claimed", said)
+        return AnswerPart("not looked at", "The report has no number.")
+    return AnswerPart("claimed", said)
 
 
-def _in_words(one: SheetSubject) -> Part:
+def _in_words(one: SheetSubject) -> AnswerPart:
     if one.verdict == "refuted":
         seen = (
             ""
@@ -317,11 +321,11 @@ def _in_words(one: SheetSubject) -> Part:
             "fresh runs."
         )
         standing: Standing = "shown" if one.certificate.shows else "claimed"
-        return Part(standing, f"What the claim would promise does not hold.{seen}")
+        return AnswerPart(standing, f"What the claim would promise does not hold.{seen}")
     if one.verdict == "withheld" or one.guarantee is None:
-        return Part("not looked at", "No number is left to put into words.")
+        return AnswerPart("not looked at", "No number is left to put into words.")
     standing = "shown" if one.from_code and one.certificate.stands else "claimed"
-    return Part(standing, _format_attacker_promise(one.guarantee, one.delta))
+    return AnswerPart(standing, _format_attacker_promise(one.guarantee, one.delta))
 
 
 def _format_attacker_promise(guarantee: Guarantee, delta: float | None) -> str:
@@ -342,33 +346,41 @@ def _format_percent(share: float) -> str:
     return f"{format_significant(100 * share)}%"
 
 
-def _make_correctness_part(one: SheetSubject) -> Part:
+def _make_correctness_part(one: SheetSubject) -> AnswerPart:
     if one.verdict is None:
-        return Part("not looked at", "No code was run: parameters were accounted for.")
+        return AnswerPart("not looked at", "No code was run: parameters were accounted for.")
     if one.verdict == "refuted":
         standing: Standing = "shown" if one.certificate.shows else "claimed"
-        return Part(standing, f"That it is not right. {_format_certificate_state(one)}")
+        return AnswerPart(standing, f"That it is not right. {_format_certificate_state(one)}")
     if one.verdict == "withheld":
-        return Part("not looked at", "A check failed, so that nothing can be said of the code.")
+        return AnswerPart(
+            "not looked at", "A check failed, so that nothing can be said of the code."
+        )
     if one.from_code and one.certificate.shows:
-        return Part("shown", "Proved from the code for all datasets of the domain, over the reals.")
+        return AnswerPart(
+            "shown", "Proved from the code for all datasets of the domain, over the reals."
+        )
     if one.command == "scan":
-        return Part("claimed", f"By {one.claimed_by}. {one.measured}; others were not refuted.")
+        return AnswerPart(
+            "claimed", f"By {one.claimed_by}. {one.measured}; others were not refuted."
+        )
     if one.from_code:
-        return Part(
+        return AnswerPart(
             "claimed", f"Proved from the code, as the report says. {_format_certificate_state(one)}"
         )
     if one.command in ("replay", "prove"):
-        return Part("claimed", "The code was run and contradicts nothing; that shows nothing more.")
+        return AnswerPart(
+            "claimed", "The code was run and contradicts nothing; that shows nothing more."
+        )
     if not one.claimed:
-        return Part("not looked at", "Nothing is claimed that the code could keep or break.")
+        return AnswerPart("not looked at", "Nothing is claimed that the code could keep or break.")
     drawn = (
         "The audit" if one.outputs is None else f"An audit of {format_integer(one.outputs)} outputs"
     )
     passed, checks = one.checks
     contract = f" {passed} of {checks} checks of its assumptions passed." if checks else ""
     by = _shorten_author(one.claimed_by) or "nobody"
-    return Part("claimed", f"By {by}. {drawn} does not contradict it on one pair.{contract}")
+    return AnswerPart("claimed", f"By {by}. {drawn} does not contradict it on one pair.{contract}")
 
 
 def _shorten_author(text: str) -> str:
@@ -376,34 +388,34 @@ def _shorten_author(text: str) -> str:
     return textwrap.shorten(text, _LONGEST, placeholder=" ...")
 
 
-def _make_timing_part(one: SheetSubject) -> Part:
+def _make_timing_part(one: SheetSubject) -> AnswerPart:
     if "time" in one.observed and one.verdict not in (None, "withheld"):
-        return Part("claimed", "The time of a call counted as an output of the audit.")
-    return Part("not looked at", "The audit saw outputs alone, and no time.")
+        return AnswerPart("claimed", "The time of a call counted as an output of the audit.")
+    return AnswerPart("not looked at", "The audit saw outputs alone, and no time.")
 
 
-def _make_floating_point_part(one: SheetSubject) -> Part:
+def _make_floating_point_part(one: SheetSubject) -> AnswerPart:
     if one.numbers_tried:
         tried = f"{one.numbers_tried} corners of numbers were tried on values plus noise."
-        return Part("claimed", f"By the scan: {tried}")
-    return Part(
+        return AnswerPart("claimed", f"By the scan: {tried}")
+    return AnswerPart(
         "not looked at", "What is certified is about outputs that were drawn, or the reals."
     )
 
 
-def _make_view_part(one: SheetSubject) -> Part:
+def _make_view_part(one: SheetSubject) -> AnswerPart:
     if not one.view:
-        return Part(
+        return AnswerPart(
             "not looked at", "How data are collected, and what an attacker may see besides."
         )
-    return Part(
+    return AnswerPart(
         "claimed",
         f"The attacker is taken to see {one.view}, and nothing else. How data are collected was "
         "not looked at.",
     )
 
 
-_QUESTIONS: tuple[tuple[str, Callable[[SheetSubject], Part]], ...] = (
+_QUESTIONS: tuple[tuple[str, Callable[[SheetSubject], AnswerPart]], ...] = (
     ("Unit of privacy: whom does it protect?", _make_unit_part),
     ("Epsilon and its relatives: how much?", _make_numbers_part),
     ("In words: what does the number promise?", _in_words),
@@ -423,30 +435,34 @@ _NEVER = (
 # What adds up
 
 
-def _make_composition_parts(subjects: Sequence[SheetSubject]) -> tuple[Part, ...]:
+def _make_composition_parts(subjects: Sequence[SheetSubject]) -> tuple[AnswerPart, ...]:
     if len(subjects) == 1:
         return (
-            Part("not looked at", "This is one release. Others about the same people add to it."),
+            AnswerPart(
+                "not looked at", "This is one release. Others about the same people add to it."
+            ),
         )
     names = {one.about for one in subjects}
     if None in names or len(names) != 1:
         said = "Nothing is added up: the reports do not say that they are about the same data."
-        return (Part("not looked at", said),)
+        return (AnswerPart("not looked at", said),)
     return (_make_claim_sum_part(subjects, str(next(iter(names)))),)
 
 
-def _make_claim_sum_part(subjects: Sequence[SheetSubject], about: str) -> Part:
+def _make_claim_sum_part(subjects: Sequence[SheetSubject], about: str) -> AnswerPart:
     """Return the sum of claims about the same data; none where one is false or is no epsilon."""
     if any(one.verdict in ("refuted", "withheld") for one in subjects):
-        return Part(
+        return AnswerPart(
             "not looked at",
             f"All are about {about}. There is no sum: a claim is refuted, or nothing can be said.",
         )
     if len({one.relation for one in subjects}) != 1:
-        return Part("not looked at", f"All are about {about}, and of several units of privacy.")
+        return AnswerPart(
+            "not looked at", f"All are about {about}, and of several units of privacy."
+        )
     points = [(one.epsilon, one.delta) for one in subjects]
     if any(epsilon is None or delta is None for epsilon, delta in points):
-        return Part("not looked at", f"All are about {about}, and not all claim an epsilon.")
+        return AnswerPart("not looked at", f"All are about {about}, and not all claim an epsilon.")
     epsilon = sum(epsilon for epsilon, _ in points if epsilon is not None)
     delta = sum(delta for _, delta in points if delta is not None)
     shown = all(one.from_code and one.certificate.stands for one in subjects)
@@ -454,7 +470,7 @@ def _make_claim_sum_part(subjects: Sequence[SheetSubject], about: str) -> Part:
         f"ε = {_format_rounded_up(epsilon)} at δ = {_format_rounded_up(delta)} for these "
         f"{len(subjects)} releases together"
     )
-    return Part(
+    return AnswerPart(
         "shown" if shown else "claimed",
         f"All are about {about}: {said}, as their claims add up. Other releases add to it.",
     )

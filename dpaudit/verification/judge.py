@@ -37,8 +37,8 @@ from dpaudit.errors import (
 from dpaudit.reals import (
     DIGITS,
     SECONDS,
+    ComputationTimeout,
     Number,
-    OutOfTime,
     Real,
     Undecided,
     largest,
@@ -192,7 +192,7 @@ def decided(path: str, computed: Callable[[], Computed]) -> Computed:
                 return computed()
         except Undecided:
             continue
-        except OutOfTime as error:
+        except ComputationTimeout as error:
             raise DataError(f"{path}: cannot be decided within {SECONDS:g} seconds") from error
         except ArithmeticError as error:  # a logarithm of 0, a division by 0
             raise DataError(f"{path}: cannot be computed ({error})") from error

@@ -1,9 +1,9 @@
 """Real numbers with an error bound, for verifiers: those of `dpaudit.reals`."""
 
 from dpaudit.reals import (
+    ComputationTimeout,
     Matrix,
     Number,
-    OutOfTime,
     Real,
     Undecided,
     binomial,
@@ -60,9 +60,9 @@ def _digits_of(number: Real, digits: int) -> str:
 
 
 __all__ = [
+    "ComputationTimeout",
     "Matrix",
     "Number",
-    "OutOfTime",
     "Real",
     "Undecided",
     "binomial",

@@ -24,7 +24,10 @@ from dpaudit.algorithms.consensus.law import (
     noise_shift,
 )
 from dpaudit.algorithms.consensus.margin_problem import MarginProblem
-from dpaudit.algorithms.consensus.releases import PenaltyPerturbation, publish_theorem41_epsilon
+from dpaudit.algorithms.consensus.releases import (
+    PenaltyPerturbationParameters,
+    publish_theorem41_epsilon,
+)
 from dpaudit.algorithms.known_answer.discrete import RandomisedResponse
 from dpaudit.algorithms.known_answer.laws import (
     FiniteLaw,
@@ -342,7 +345,7 @@ def test_the_law_of_an_update_by_both_hessians():
     [({}, True), ({"penalty_ratio": 0.9}, False), ({"loss": "smoothed-hinge"}, False)],
 )
 def test_theorem_4_1_answers_under_its_conditions_alone(changes, holds):
-    found = publish_theorem41_epsilon(PenaltyPerturbation(iterations=3, **changes), 0.1)
+    found = publish_theorem41_epsilon(PenaltyPerturbationParameters(iterations=3, **changes), 0.1)
     assert (found.epsilon < math.inf) is holds
 
 

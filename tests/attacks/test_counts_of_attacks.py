@@ -23,7 +23,7 @@ from dpaudit.attacks.canaries.records import (
 from dpaudit.attacks.canaries.scores import Margin
 from dpaudit.attacks.distinguishers.column_space import ColumnSpaceScore, compute_relative_residuals
 from dpaudit.attacks.distinguishers.message_support import (
-    Parameters,
+    MessageSupportParameters,
     _format_distinguished_rows,
     _measure_median_residual,
     _measure_told_right,
@@ -193,7 +193,7 @@ def test_runs_and_columns_are_dealt_out_whole():
     ("high", "hits"), [((30, 1), (90, 20)), ((49, 20), (80, 10))], ids=["dataset", "neighbour"]
 )
 def test_messages_are_told_by_the_event_of_the_pilot_on_fresh_ones(high, hits):
-    parameters = Parameters(messages=100, confidence=0.95, delta=0.0)
+    parameters = MessageSupportParameters(messages=100, confidence=0.95, delta=0.0)
     pilots = [np.where(np.arange(50) < count, 1.0, -1.0) for count in high]
     fresh = [np.where(np.arange(100) < count, 1.0, -1.0) for count in (90, 20)]
     found = _measure_told_right(parameters, *pilots, *fresh)
@@ -214,7 +214,7 @@ def test_the_larger_of_both_residuals_is_told():
 
 
 def test_what_all_messages_certify_is_said_of_those_told_apart():
-    parameters = Parameters(messages=100, confidence=0.95)
+    parameters = MessageSupportParameters(messages=100, confidence=0.95)
     rows = [
         {"noise on": "parameter", "sigma": 1.0, "told right": 1.0},
         {"noise on": "whitened", "sigma": 2.0, "told right": 0.75},

@@ -19,6 +19,7 @@ from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.execution import Silent
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.laws.steps import GaussianSteps, Step
+from tests.attacks.parameters import make_parameters
 
 SMALL = {
     column_space: {"records": 80, "messages": 100, "noise_scales": [10.0]},
@@ -44,7 +45,7 @@ SMALL = {
 
 
 def rows(module, seed=0, **changes):
-    given = module.Parameters(**(SMALL[module] | changes))
+    given = make_parameters(module, **(SMALL[module] | changes))
     return module.run(given, seed, Silent()).rows
 
 
@@ -61,7 +62,7 @@ def test_one_seed_one_result_and_another_seed_another(module):
 
 
 def test_every_line_has_the_columns_of_the_first_and_there_is_a_reading(module):
-    found = module.run(module.Parameters(**SMALL[module]), 0, Silent())
+    found = module.run(make_parameters(module, **SMALL[module]), 0, Silent())
     assert all(row.keys() == found.rows[0].keys() for row in found.rows)
     assert found.chance
     assert all(line.endswith(".") for line in found.reading)
@@ -84,7 +85,7 @@ def test_one_hot_columns_are_told_by_the_messages_of_the_larger_space():
     pair = column_space.one_entry_flipped(Dataset(features, np.ones(12)))
     ranks = [np.linalg.matrix_rank(data.features) for data in (pair.dataset, pair.neighbour)]
     assert ranks[0] < ranks[1]
-    given = column_space.Parameters(messages=50)
+    given = column_space.MessageSupportParameters(messages=50)
     row = column_space.measure_message_row(given, pair, (4,), "parameter", 1.0, SeedSequence(0))
     assert row["told right"] == 1
     assert row["outside its own space"] < 1e-12 < row["outside the other"]
@@ -111,7 +112,7 @@ def test_messages_of_either_side_are_told_by_what_the_event_favours(above, monke
     monkeypatch.setattr(column_space, "choose_event", lambda *given: chosen)
     still, apart = np.zeros(1000), np.repeat([0.0, 1.0 if above else -1.0], 500)
     sides = (apart, still) if above else (still, apart)
-    given = column_space.Parameters(messages=1000, delta=1e-3)
+    given = column_space.MessageSupportParameters(messages=1000, delta=1e-3)
     told = column_space._measure_told_right(given, *sides, *sides)
     assert told["told right"] == 0.75
     assert told["certified epsilon"] > 3
@@ -236,7 +237,7 @@ def test_a_bad_number_is_named_in_one_line(module, changes, name):
 
 def test_a_number_that_no_run_could_use_is_refused_by_the_model():
     with pytest.raises(ValidationError, match="noise_rates"):
-        reconstruction.Parameters(noise_rates=[0.0])
+        reconstruction.ReconstructionParameters(noise_rates=[0.0])
 
 
 def test_data_without_a_small_entry_has_no_neighbour_to_offer():

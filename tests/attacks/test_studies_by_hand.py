@@ -21,6 +21,7 @@ from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
+from tests.attacks.parameters import make_parameters
 
 # What may be asked: both ends, and what is just beyond them
 
@@ -36,34 +37,36 @@ from dpaudit.neighbours import REPLACE_COLUMN, Pair
 )
 def test_numbers_from_one_end_to_the_other_are_taken(module, name, inside, outside):
     for numbers in inside:
-        module._require(module.Parameters(**{name: numbers}))
+        module._require(make_parameters(module, **{name: numbers}))
     for numbers in outside:
         with pytest.raises(InvalidArgument, match=rf"^{name}: "):
-            module._require(module.Parameters(**{name: numbers}))
+            module._require(make_parameters(module, **{name: numbers}))
 
 
 def test_one_amount_of_noise_is_enough_for_a_reconstruction():
-    reconstruction._require(reconstruction.Parameters(epsilons=[]))
-    reconstruction._require(reconstruction.Parameters(noise_rates=[]))
+    reconstruction._require(reconstruction.ReconstructionParameters(epsilons=[]))
+    reconstruction._require(reconstruction.ReconstructionParameters(noise_rates=[]))
     with pytest.raises(InvalidArgument, match=r"^epsilons: "):
-        reconstruction._require(reconstruction.Parameters(epsilons=[], noise_rates=[]))
+        reconstruction._require(
+            reconstruction.ReconstructionParameters(epsilons=[], noise_rates=[])
+        )
 
 
 def test_real_records_have_norms_of_their_own():
-    stationarity._require(stationarity.Parameters(norm=0.5))
-    stationarity._require(stationarity.Parameters(data="adult"))
+    stationarity._require(stationarity.StationarityParameters(norm=0.5))
+    stationarity._require(stationarity.StationarityParameters(data="adult"))
     with pytest.raises(InvalidArgument, match=r"^norm: "):
-        stationarity._require(stationarity.Parameters(data="adult", norm=0.5))
+        stationarity._require(stationarity.StationarityParameters(data="adult", norm=0.5))
 
 
 def test_canaries_are_at_most_as_many_as_records():
     for epsilons in ([1e-6, 1e6], [1.0]):
-        canaries._require(canaries.Parameters(canaries=30, epsilons=epsilons), 30)
+        canaries._require(canaries.CanaryParameters(canaries=30, epsilons=epsilons), 30)
     for epsilons in ([0.9e-6], [1.0, 1.1e6]):
         with pytest.raises(InvalidArgument, match=r"^epsilons: "):
-            canaries._require(canaries.Parameters(canaries=30, epsilons=epsilons), 30)
+            canaries._require(canaries.CanaryParameters(canaries=30, epsilons=epsilons), 30)
     with pytest.raises(InvalidArgument, match=r"^canaries: "):
-        canaries._require(canaries.Parameters(canaries=31), 30)
+        canaries._require(canaries.CanaryParameters(canaries=31), 30)
 
 
 def test_fdml_has_scales_and_the_others_have_epsilons():
@@ -73,18 +76,18 @@ def test_fdml_has_scales_and_the_others_have_epsilons():
         ("multi-step", membership._PROVED),
         ("tables", membership._PROVED),
     ):
-        one = membership.Parameters(algorithm=algorithm, **given)
+        one = membership.MembershipParameters(algorithm=algorithm, **given)
         assert membership._choose_noise_axis(one) == axis
         name = "start_scales" if algorithm == "fdml" else "epsilons"
         assert membership._list_noise_amounts(one) == given[name]
     for scales in ([-0.1], [0.5, 1.1e100]):
         with pytest.raises(InvalidArgument, match=r"^start_scales: "):
             membership._list_noise_amounts(
-                membership.Parameters(algorithm="fdml", start_scales=scales)
+                membership.MembershipParameters(algorithm="fdml", start_scales=scales)
             )
     for epsilons in ([0.9e-6], [1.0, 1.1e6]):
         with pytest.raises(InvalidArgument, match=r"^epsilons: "):
-            membership._list_noise_amounts(membership.Parameters(epsilons=epsilons))
+            membership._list_noise_amounts(membership.MembershipParameters(epsilons=epsilons))
 
 
 @pytest.mark.parametrize("parties", [1, 2, 3, 5])
@@ -149,7 +152,7 @@ def test_the_row_of_a_guess_has_the_least_of_all_claims():
     case = reconstruction._GuessCase(
         names={"guess": "x"}, claims=claims, chance=0.25, candidates=4, runs=20, count=lambda rng: 5
     )
-    given = reconstruction.Parameters(priors=[0.5, 0.01], delta=1e-5)
+    given = reconstruction.ReconstructionParameters(priors=[0.5, 0.01], delta=1e-5)
     row = reconstruction._make_reconstruction_row(given, case, 5, 0.05)
     assert (row["guess"], row["right"], row["by chance"], row["proved epsilon"]) == (
         "x", 0.25, 0.25, 1.0,
@@ -204,17 +207,19 @@ def test_lines_of_estimators_are_one_a_setting():
     ],
 )
 def test_estimators_that_make_sense(changes, names):
-    found = stationarity._choose_estimators(stationarity.Parameters(**changes))
+    found = stationarity._choose_estimators(stationarity.StationarityParameters(**changes))
     assert found == tuple(getattr(stationarity, name) for name in names)
 
 
 def test_settings_of_stationarity():
-    given = stationarity.Parameters(nodes=4, records=9, dimension=7, loss_weight=3.0, missing=2)
+    given = stationarity.StationarityParameters(
+        nodes=4, records=9, dimension=7, loss_weight=3.0, missing=2
+    )
     found = stationarity._make_attack_setting(given, None, 0.5)
     assert (found.nodes, found.records, found.dimension, found.missing) == (4, 9, 7, 2)
     assert (found.loss_weight, found.norm, found.participates) == (3.0, 0.5, True)
     assert min(found.spread, found.growth) > 1
-    still = stationarity.Parameters(algorithm="DVP", record="does not")
+    still = stationarity.StationarityParameters(algorithm="DVP", record="does not")
     found = stationarity._make_attack_setting(still, Dataset(np.ones((3, 6)), np.ones(3)), 1.0)
     assert (found.dimension, found.participates, found.spread, found.growth) == (6, False, 1.0, 1.0)
 
@@ -303,7 +308,7 @@ def test_curves_of_messages_and_of_rounds():
 def test_remarks_on_runs_with_canaries(certified, said):
     rows = [{"proved": p, "certified": c} for p, c in zip((1.0, 4.0), certified, strict=True)]
     for order in (rows, rows[::-1]):
-        assert len(canaries._format_canary_remarks(canaries.Parameters(), order)) == said
+        assert len(canaries._format_canary_remarks(canaries.CanaryParameters(), order)) == said
 
 
 def test_the_best_line_is_that_of_the_largest_median():
@@ -313,7 +318,7 @@ def test_the_best_line_is_that_of_the_largest_median():
 
 
 def test_the_norm_is_told_at_the_largest_alpha_and_most_iterations():
-    given = stationarity.Parameters(noise_rates=[1.0, 3.0], iterations=[9, 4])
+    given = stationarity.StationarityParameters(noise_rates=[1.0, 3.0], iterations=[9, 4])
     lines = [
         {"alpha": a, "T": t, "norm": n, "norm error, likelihood": n / 2, "norm error, guess": n / 4}
         for a, t, n in ((3.0, 9, 0.5), (1.0, 9, 0.6), (3.0, 4, 0.7), (3.0, 9, 1.0))
@@ -324,7 +329,7 @@ def test_the_norm_is_told_at_the_largest_alpha_and_most_iterations():
 
 def test_what_is_certified_of_messages_has_a_largest_value():
     """All n of both sides told right: their error is alpha / 2 each, ``(alpha)^(1 / 2n)``."""
-    given = message_support.Parameters(messages=10, confidence=0.75)
+    given = message_support.MessageSupportParameters(messages=10, confidence=0.75)
     rows = [
         {"noise on": "parameter", "sigma": 2.0, "told right": 1.0},
         {"noise on": "whitened", "sigma": 3.0, "told right": 0.75},
@@ -342,7 +347,9 @@ def test_what_is_certified_of_messages_has_a_largest_value():
 def test_the_reading_says_which_column_and_how_far():
     one, other = Dataset([[0.6, 0.25]], [1.0]), Dataset([[0.6, -0.25]], [1.0])
     pair = Pair(one, other, REPLACE_COLUMN)
-    first, *_ = message_support._format_message_reading(message_support.Parameters(), pair, [])
+    first, *_ = message_support._format_message_reading(
+        message_support.MessageSupportParameters(), pair, []
+    )
     assert "column 1 with its sign flipped, ||D - D'||_F = 0.5;" in first
 
 

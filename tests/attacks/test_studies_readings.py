@@ -17,6 +17,7 @@ from dpaudit.attacks.stationarity.study import EXACT_TO
 from dpaudit.datasets.sources import DATA_VARIABLE
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Silent
+from tests.attacks.parameters import make_parameters
 
 TINY = {
     "iterations": [6, 12],
@@ -29,7 +30,7 @@ TINY = {
 
 
 def found(module, **changes):
-    return module.run(module.Parameters(**changes), 0, Silent())
+    return module.run(make_parameters(module, **changes), 0, Silent())
 
 
 def words(module, **changes):
@@ -76,7 +77,7 @@ def test_a_determined_system_that_rounding_spoils_is_not_called_open():
 
 @pytest.mark.parametrize("rounds", [3, 15])
 def test_the_noise_is_that_of_theorem_2_for_the_whole_run(rounds):
-    given = prediction_inversion.Parameters(epsilon=2.0, delta=1e-6)
+    given = prediction_inversion.PredictionInversionParameters(epsilon=2.0, delta=1e-6)
     noise = prediction_inversion._make_private_tables_admm(given, rounds).solver.noise_multiplier
     assert noise == Theorem2(epsilon=2.0, delta=1e-6, iterations=rounds).noise_multiplier
     assert noise == pytest.approx(4 * math.sqrt(rounds * math.log(1e6)) / 2)

@@ -16,7 +16,7 @@ from numpy.random import default_rng
 import dpaudit
 import dpaudit.auditing.explain.output_parts as output_parts
 from dpaudit.attacks.distinguishers import lowest_bits
-from dpaudit.auditing.samples.stream import Watch
+from dpaudit.auditing.samples.stream import StreamWatch
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.estimation.sequential.game import BettingTarget
@@ -132,7 +132,7 @@ def test_drawn_outputs_keep_to_the_same_rule():
 
 
 def watched(*numbers):
-    watch = Watch(BettingTarget(1.0, 0.0, 0.05))
+    watch = StreamWatch(BettingTarget(1.0, 0.0, 0.05))
     lines = (f"{side},{number}" for number in numbers for side in ("dataset", "neighbour"))
     watch.take(enumerate(lines, start=1))
     return watch
@@ -217,8 +217,8 @@ def test_a_stream_that_leaks_through_zeros_alone_is_caught(other):
             often = 0.99 if side == "dataset" and not honest else 0.5
             yield number + 1, f"{side},{other if rng.random() < often else '0.0'}"
 
-    assert Watch(BettingTarget(0.3, 0.0, 0.05), "histogram").take(stream(False))
-    assert not Watch(BettingTarget(0.3, 0.0, 0.05), "histogram").take(stream(True))
+    assert StreamWatch(BettingTarget(0.3, 0.0, 0.05), "histogram").take(stream(False))
+    assert not StreamWatch(BettingTarget(0.3, 0.0, 0.05), "histogram").take(stream(True))
 
 
 @pytest.mark.parametrize(

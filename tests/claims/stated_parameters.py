@@ -19,7 +19,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.algorithms.consensus.claims.equation23": {
-        "RateParameters": {
+        "Equation23Parameters": {
             "factor": "1.0, > 0",
             "nodes": "3, >= 2, <= 12",
             "penalties": "'shared', shared, own",
@@ -37,7 +37,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.algorithms.consensus.claims.section3": {
-        "RateParameters": {
+        "Section3Parameters": {
             "factor": "1.0, > 0",
             "nodes": "3, >= 2, <= 12",
             "penalties": "'shared', shared, own",
@@ -118,7 +118,7 @@ PARAMETERS = {
             "loss": "'logistic'",
             "penalty_ratio": "1.0, > 0",
         },
-        "PenaltyPerturbation": {
+        "PenaltyPerturbationParameters": {
             "dimension": "104, >= 1",
             "records": "9044, >= 1",
             "degree": "4, >= 1",
@@ -132,7 +132,7 @@ PARAMETERS = {
             "loss": "'logistic'",
             "penalty_ratio": "1.02, > 0",
         },
-        "ServerADMM": {
+        "ServerADMMParameters": {
             "iterations": "100, >= 1",
             "noise_multiplier": "50.0, > 0",
         },
@@ -189,7 +189,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.algorithms.multistep.claims.proof.common": {
-        "Sizes": {
+        "IterationSizes": {
             "inner_steps": "2, >= 1, <= 20",
             "neighbours": "1, >= 1, <= 20",
             "dimension": "1, >= 1, <= 20",
@@ -219,7 +219,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.algorithms.multistep.claims.theorem4": {
-        "Composition": {
+        "CompositionParameters": {
             "count": "10, >= 1, <= 10000",
             "c0": "1.0, > 0",
             "c0_of_proof": "False",
@@ -381,7 +381,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.algorithms.sharing.claims.hu2019.lemma5": {
-        "RunParameters": {
+        "Lemma5Parameters": {
             "features": "1, >= 1, <= 20",
             "samples": "2, >= 1, <= 20",
             "regulariser_weight": "0.01, >= 0",
@@ -396,7 +396,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.algorithms.sharing.claims.hu2019.theorem1": {
-        "Theorem1Parameters": {
+        "Hu2019Theorem1Parameters": {
             "factor": "1.0, > 0",
             "features": "4, >= 1",
             "samples": "None, >= 1",
@@ -431,7 +431,7 @@ PARAMETERS = {
             "least_epsilon": "0.001, > 0",
             "budget": "2000, >= 100",
         },
-        "RunParameters": {
+        "MessageRunParameters": {
             "factor": "1.0, > 0",
             "rounds": "20, >= 1",
             "slack": "1e-05, > 0, < 1",
@@ -471,7 +471,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.algorithms.sharing.claims.hu2020.theorem1": {
-        "Theorem1Parameters": {
+        "Hu2020Theorem1Parameters": {
             "factor": "1.0, > 0",
             "features": "32, >= 1",
             "samples": "None, >= 1",
@@ -546,7 +546,7 @@ PARAMETERS = {
             "c1": "1.0, > 0",
             "c2": "1.0, > 0",
         },
-        "Labels": {
+        "LabelReleaseParameters": {
             "deviation": "2.8284271247461903, > 0",
             "encoding": "'one-hot', one-hot, sign",
         },
@@ -603,7 +603,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.attacks.canaries.study": {
-        "Parameters": {
+        "CanaryParameters": {
             "epsilons": "[1.0, 4.0, 10.0], at least 1",
             "delta": "1e-05, > 0, < 1",
             "canaries": "300, >= 20",
@@ -618,7 +618,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.attacks.distinguishers.message_support": {
-        "Parameters": {
+        "MessageSupportParameters": {
             "data": "'breast-cancer', breast-cancer, adult",
             "records": "None, >= 2",
             "parties": "2, >= 1",
@@ -630,7 +630,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.attacks.membership.study": {
-        "Parameters": {
+        "MembershipParameters": {
             "algorithm": "'multi-step', multi-step, fdml, tables",
             "epsilons": "[1.0, 4.0, 10.0], at least 1",
             "start_scales": "[0.0, 0.1, 1.0], at least 1",
@@ -650,7 +650,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.attacks.prediction_inversion.study": {
-        "Parameters": {
+        "PredictionInversionParameters": {
             "data": "'breast-cancer', breast-cancer, adult, a9a",
             "tuples": "400, >= 20",
             "columns": "None, >= 2",
@@ -661,7 +661,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.attacks.reconstruction.study": {
-        "Parameters": {
+        "ReconstructionParameters": {
             "epsilons": "[1.0, 4.0, 8.0], > 0",
             "noise_rates": "[0.3, 3.0, 30.0], > 0",
             "delta": "1e-05, > 0, < 1",
@@ -700,7 +700,7 @@ PARAMETERS = {
         },
     },
     "dpaudit.attacks.stationarity.study": {
-        "Parameters": {
+        "StationarityParameters": {
             "algorithm": "'PP', PP, DVP, M-ADMM",
             "iterations": "[25, 100, 200], at least 1",
             "noise_rates": "[0.3, 3.0, 30.0], at least 1",

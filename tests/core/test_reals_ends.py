@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from dpaudit.reals import (
+    ComputationTimeout,
     Matrix,
-    OutOfTime,
     Real,
     Undecided,
     binomial,
@@ -89,7 +89,7 @@ def test_comparisons_of_what_is_exact():
 
 
 def test_the_shorter_of_two_times_counts():
-    with precision(60, 0.0), precision(60, 1000.0), pytest.raises(OutOfTime):
+    with precision(60, 0.0), precision(60, 1000.0), pytest.raises(ComputationTimeout):
         _ = Real(1) < 2
     with precision(60, 1000.0):
         assert Real(1) < 2

@@ -19,7 +19,7 @@ from dpaudit.freezing.lines import noise_lines
 from dpaudit.mechanisms.outputs.features import OneValue
 from dpaudit.mechanisms.outputs.layout import NAN, LayoutColumn
 from dpaudit.mechanisms.outputs.leaves import ABSENT
-from dpaudit.replaying.findings import Finding
+from dpaudit.replaying.findings import CallFinding
 from dpaudit.report.entries import ReportEntries, ReportEntry
 from dpaudit.report.sarif import make_sarif_log
 from tests.faults.pages import PAGES, can_run, lay_out, printed, shown
@@ -171,11 +171,11 @@ def test_only_what_is_always_missing_on_one_side_is_a_missing_value():
 
 
 def test_hints_of_what_may_not_be_released_have_no_code():
-    assert Finding("budget", "proof", "w").fault == codes.BUDGET_EXCEEDED
-    assert Finding("budget", "hint", "w").fault is None
-    assert Finding("sensitivity", "hint", "w").fault is None
-    assert Finding("counted event", "proof", "w").fault is None
-    assert Finding("hidden state", "withheld", "w").fault is None
+    assert CallFinding("budget", "proof", "w").fault == codes.BUDGET_EXCEEDED
+    assert CallFinding("budget", "hint", "w").fault is None
+    assert CallFinding("sensitivity", "hint", "w").fault is None
+    assert CallFinding("counted event", "proof", "w").fault is None
+    assert CallFinding("hidden state", "withheld", "w").fault is None
 
 
 # Where noise is drawn

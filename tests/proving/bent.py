@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpaudit.proving.certificate import make_proof_certificate, universe_in
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
 from dpaudit.verification.proofs import compare_program_paths
@@ -36,7 +36,7 @@ def relation_of(change, count=1, *, of_cells=False, **others):
     return "replace-cell" if of_cells else f"{change}-{unit}"
 
 
-class Built(Program):
+class Built(PathProgram):
     """A program with the constants and the noise that tests need."""
 
     def constant(self, value):

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.distances.facts import Facts
-from dpaudit.proving.program import EVALUATORS, Program, evaluate_program
+from dpaudit.proving.program import EVALUATORS, PathProgram, evaluate_program
 from dpaudit.proving.universe import Part, Universe
 
 SAMPLE = 11
@@ -30,7 +30,7 @@ class Grown:
     """A program, with the values of a sample."""
 
     universe: Universe
-    program: Program
+    program: PathProgram
     values: list[Any]
 
 
@@ -134,7 +134,7 @@ def grow(rng: np.random.Generator, universe: Universe, steps: int) -> Grown:
     """Return a random program of so many operations at most."""
     count = SAMPLE if universe.records is None else universe.records
     sample = draw_dataset(rng, universe, count)
-    grown = Grown(universe, Program(), [])
+    grown = Grown(universe, PathProgram(), [])
     for part in universe.parts:
         dtype = "int64" if part.is_integer and rng.random() < 0.3 else "float64"
         add(grown, "data", [], sample[part.name], dtype=dtype, part=part.name)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpaudit.proving.program import Program, Shape
+from dpaudit.proving.program import PathProgram, Shape
 
 
 class Sketch:
     """A program about a few records, as a tracer would write it."""
 
     def __init__(self, records: int | None = 5, *columns: int) -> None:
-        self.program = Program()
+        self.program = PathProgram()
         self.records = self.program.add("data", shape=(records, *columns), part="")
         self.draws = 0
 
@@ -39,6 +39,6 @@ class Sketch:
         one = self("take", operand, shape=(1,), key=[[place]])
         return self("reshape", one)
 
-    def show(self, *outputs: int) -> Program:
+    def show(self, *outputs: int) -> PathProgram:
         self.program.outputs = outputs
         return self.program

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from tests.proving.arrays import assert_same, trace
 
@@ -339,6 +339,6 @@ def test_a_refusal_is_kept_whatever_is_caught():
 
 def test_no_array_is_kept_from_an_earlier_run():
     tracing, output = trace(lambda x: x * 2, X)
-    tracing.program, tracing.known, tracing.taints = Program(), {}, []
+    tracing.program, tracing.known, tracing.taints = PathProgram(), {}, []
     with pytest.raises(NotProved, match="keeps state"):
         output + 1

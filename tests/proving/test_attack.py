@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.proving.distances.analysis import Analysis
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.universe import Part, Universe
 
 from .attack import costs, planted
@@ -185,7 +185,7 @@ def test_a_prover_that_fails_is_told(monkeypatch):
 
 
 def test_an_entry_for_each_pair_of_unknown_records_is_refused():
-    program = Program()
+    program = PathProgram()
     x = program.add("data", shape=(None,), part="")
     square = program.add("broadcast", [x], shape=(None, None))
     zero = program.add("constant", shape=(), value=0.0)
@@ -199,7 +199,7 @@ def test_an_entry_for_each_pair_of_unknown_records_is_refused():
 
 
 def test_a_total_of_public_rows_tells_how_many_records_there_are():
-    program = Program()
+    program = PathProgram()
     x = program.add("data", shape=(None,), part="")
     ends = [program.add("constant", shape=(), value=one) for one in (-2.0, -0.3, 1.0)]
     is_below = program.add("less", [x, ends[0]], shape=(None,), dtype="bool")
@@ -213,7 +213,7 @@ def test_a_total_of_public_rows_tells_how_many_records_there_are():
 def test_whole_numbers_that_may_wrap_around_are_refused():
     part = Part("", (3,), np.zeros(()), np.asarray(100.0), is_integer=True)
     for dtype, is_refused in (("int8", True), ("int16", False)):
-        program = Program()
+        program = PathProgram()
         x = program.add("data", shape=(3,), dtype="int8", part="")
         twice = program.add("add", [x, x], shape=(3,), dtype=dtype)
         facts = Analysis(program, Universe((part,), 3, "replace")).facts(twice)
@@ -221,7 +221,7 @@ def test_whole_numbers_that_may_wrap_around_are_refused():
 
 
 def test_a_floor_steps_between_ends_that_are_less_than_one_apart():
-    program = Program()
+    program = PathProgram()
     x = program.add("data", shape=(1,), part="")
     floor = program.add("floor", [x], shape=(1,))
     part = Part("", (1,), np.asarray(0.5), np.asarray(1.25))

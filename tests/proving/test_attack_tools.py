@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from dpaudit.proving.distances.facts import Facts
-from dpaudit.proving.program import EVALUATORS, OtherPath, Program, evaluate_program
+from dpaudit.proving.program import EVALUATORS, OtherPath, PathProgram, evaluate_program
 from dpaudit.proving.universe import Distance, Part, Universe
 
 from .attack.choices import Stream
@@ -181,7 +181,7 @@ class Stated:
 
 
 def a_sum(records=3, operation="sum"):
-    program = Program()
+    program = PathProgram()
     x = program.add("data", shape=(records,), part="")
     program.add(operation, [x], shape=(), axis=None)
     universe = Universe((Part("", (records,), np.zeros(()), np.ones(())),), records, "replace")

@@ -9,7 +9,7 @@ import pytest
 
 from dpaudit.proving import checker
 from dpaudit.proving.certificate import instance_of
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.trace import FunctionTrace, Path
 from tests.proving.bent import (
     MODELS,
@@ -89,7 +89,7 @@ def test_half_a_claim_is_refused(certificates, place):
 
 
 def test_a_search_that_ends_early_forgets_no_box():
-    program = Program()
+    program = PathProgram()
     size = program.add("size", shape=(), dtype="int64")
     two = program.add("constant", shape=(), dtype="int64", value=2)
     both = program.add("logical_and", [size, two], shape=(), dtype="bool")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpaudit.proving.events.bound import bound_trace
 from dpaudit.proving.events.coin_paths import join_coin_paths
-from dpaudit.proving.program import Program, evaluate_program
+from dpaudit.proving.program import PathProgram, evaluate_program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
@@ -22,7 +22,9 @@ from tests.proving.sketches import Sketch
 TRUTH = 3  # of four
 
 
-def _answers(decisions: tuple[bool, ...], *, shared: bool = False, biased: bool = False) -> Program:
+def _answers(
+    decisions: tuple[bool, ...], *, shared: bool = False, biased: bool = False
+) -> PathProgram:
     """Write a path of ``[x if coin else other for x in records]``."""
     own, outputs, lie = Sketch(len(decisions)), [], None
     for place, outcome in enumerate(decisions):
@@ -42,7 +44,7 @@ def _paths(count: int, **given: bool) -> tuple[Path, ...]:
     return tuple(Path(_answers(one, **given), one) for one in ways)
 
 
-def _law(program: Program, data: NDArray[np.float64]) -> dict[tuple[float, ...], Fraction]:
+def _law(program: PathProgram, data: NDArray[np.float64]) -> dict[tuple[float, ...], Fraction]:
     """Return the law of the outputs, over all values of draws."""
     laws = {
         n.parameters["number"]: range(n.parameters["low"], n.parameters["high"])
@@ -86,7 +88,9 @@ def test_one_coin_for_all_records_is_not_proved() -> None:
 
 def test_sides_of_other_laws_are_not_put_together_as_if_they_were_alike() -> None:
     paths = list(_paths(2))
-    changed: dict[tuple[bool, ...], Program] = {(True, False): _answers((True, False), biased=True)}
+    changed: dict[tuple[bool, ...], PathProgram] = {
+        (True, False): _answers((True, False), biased=True)
+    }
     paths = [Path(changed.get(one.decisions, one.program), one.decisions) for one in paths]
     joined = join_coin_paths(paths)
     for path in joined:

@@ -10,7 +10,7 @@ from dpaudit.proving.events.bound import cost_of_path
 from dpaudit.proving.events.inverse_cdf import with_plain_laws
 from dpaudit.proving.events.kinds import ReleaseReader
 from dpaudit.proving.events.release_forms import Additive
-from dpaudit.proving.program import Program, evaluate_program
+from dpaudit.proving.program import PathProgram, evaluate_program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
@@ -100,7 +100,7 @@ def test_a_uniform_draw_that_is_shown_too_makes_no_noise() -> None:
 
 def test_a_program_without_uniform_draws_stays_as_it_is() -> None:
     own = Sketch()
-    program: Program = own.show(own("add", own.total(), own.draw()))
+    program: PathProgram = own.show(own("add", own.total(), own.draw()))
     assert with_plain_laws(program) is program
 
 
@@ -121,7 +121,7 @@ def _three_sums(own: Sketch) -> int:
     return own("broadcast", own.total(), shape=(3,))
 
 
-def _cost(program: Program) -> float:
+def _cost(program: PathProgram) -> float:
     part = Part("", (5,), np.array(0.0), np.array(1.0))
     return cost_of_path(program, Universe((part,), 5, "replace")).epsilon
 

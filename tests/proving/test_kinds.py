@@ -6,7 +6,7 @@ import pytest
 
 from dpaudit.proving.events.kinds import ReleaseReader, classify_nodes
 from dpaudit.proving.events.release_forms import Additive, Selection
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import NodeKind
 from tests.proving.sketches import Sketch
@@ -14,7 +14,7 @@ from tests.proving.sketches import Sketch
 PUBLIC, PRIVATE, NOISE, NOISY = NodeKind.PUBLIC, NodeKind.PRIVATE, NodeKind.NOISE, NodeKind.NOISY
 
 
-def _releases(program: Program) -> list[object]:
+def _releases(program: PathProgram) -> list[object]:
     return ReleaseReader(program).read().releases
 
 

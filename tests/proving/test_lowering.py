@@ -7,7 +7,7 @@ from dpaudit.domains import Domain
 from dpaudit.proving import checker
 from dpaudit.proving.certificate import instance_of, program_of
 from dpaudit.proving.lowering.lowering import find_needed_nodes
-from dpaudit.proving.program import OtherPath, Program, evaluate_program
+from dpaudit.proving.program import OtherPath, PathProgram, evaluate_program
 from dpaudit.proving.runs.reading import read_trace
 from dpaudit.proving.trace import FunctionTrace, Path
 from tests.proving.attack import costs
@@ -197,7 +197,7 @@ def test_many_generated_programs_are_the_same():
 
 def to_whole_numbers(operation, **given):
     """Return a trace of a sum of numbers that are written into an array of whole ones."""
-    program = Program()
+    program = PathProgram()
     x = program.add("data", shape=(3,), part="")
     zeros = program.add("constant", shape=(3,), dtype="int64", value=np.zeros(3, dtype=int))
     operands = [zeros, x] if operation == "assign" else [x]

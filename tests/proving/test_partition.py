@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.proving.distances.analysis import Analysis
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.rule_programs import Grown, add, compute, constant, draw_neighbours, find_breach
 
@@ -20,7 +20,7 @@ def start(records: int | None, inner: tuple[int, ...] = (2,), count: int = 1) ->
         Part("y", (records,), np.asarray(0.0), np.asarray(2.0), is_integer=True),
     )
     change = "replace" if records else "add-remove"
-    grown = Grown(Universe(parts, records, change, count), Program(), [])
+    grown = Grown(Universe(parts, records, change, count), PathProgram(), [])
     rng = np.random.default_rng(0)
     n = records or 11
     add(grown, "data", [], rng.uniform(-1, 1, size=(n, *inner)), part="X")

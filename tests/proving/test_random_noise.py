@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dpaudit.proving.events.bound import bound_trace
 from dpaudit.proving.events.draft import size_of
 from dpaudit.proving.events.kinds import ReleaseReader
-from dpaudit.proving.program import Program, Shape, evaluate_program
+from dpaudit.proving.program import PathProgram, Shape, evaluate_program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
@@ -135,7 +135,7 @@ STEPS: tuple[Callable[[RandomSketch], None], ...] = (
 )  # fmt: skip
 
 
-def _linear_program(rng: Generator) -> Program:
+def _linear_program(rng: Generator) -> PathProgram:
     own = RandomSketch(rng)
     for _ in range(int(rng.integers(3, 14))):
         STEPS[int(rng.integers(len(STEPS)))](own)
@@ -146,7 +146,7 @@ def _linear_program(rng: Generator) -> Program:
     return own.show(*(int(one) for one in rng.choice(nodes[-4:], size=count)))
 
 
-def _exact_mu(program: Program) -> float:
+def _exact_mu(program: PathProgram) -> float:
     """Return the least length of noise that makes what a record moves, for the worst record."""
     draws = [n for n in program.nodes if n.operation == "draw"]
     sizes = [math.prod(one or 0 for one in n.shape) for n in draws]
@@ -173,7 +173,7 @@ def _least_length(noise: Array, movement: Array) -> float:
     return float(np.linalg.norm(found)) if np.allclose(noise @ found, movement) else math.inf
 
 
-def _trace(program: Program, *, whole: bool = False) -> FunctionTrace:
+def _trace(program: PathProgram, *, whole: bool = False) -> FunctionTrace:
     part = Part("", (RECORDS,), np.array(0.0), np.array(1.0), is_integer=whole)
     return FunctionTrace(Universe((part,), RECORDS, "replace"), (Path(program),))
 
@@ -248,7 +248,7 @@ def _coin_step(own: CoinSketch) -> None:
             own.add_fitting(name, *some)
 
 
-def _coin_program(rng: Generator) -> Program:
+def _coin_program(rng: Generator) -> PathProgram:
     own = CoinSketch(rng)
     own.draw("integers", (RECORDS,), low=0, high=2)
     own.draw("bernoulli", (RECORDS,), p=0.25)
@@ -265,7 +265,7 @@ _VALUES: dict[str, Callable[[Given], range]] = {
 }
 
 
-def _law(program: Program, data: tuple[int, ...]) -> dict[tuple[float, ...], Fraction]:
+def _law(program: PathProgram, data: tuple[int, ...]) -> dict[tuple[float, ...], Fraction]:
     """Return the law of what is shown, over all values of the draws that matter."""
     needed = {k for one in program.outputs for k in program.slice(one)}
     draws = [n for n in program.nodes if n.operation == "draw"]
@@ -295,7 +295,7 @@ def _numbers(drawn: Sequence[tuple[int, Fraction]], shape: Shape) -> Array:
     return np.array([v for v, _ in drawn], dtype=float).reshape([one or 0 for one in shape])
 
 
-def _exact_epsilon(program: Program) -> float:
+def _exact_epsilon(program: PathProgram) -> float:
     laws = {data: _law(program, data) for data in itertools.product((0, 1), repeat=RECORDS)}
     worst = 0.0
     for one, other in itertools.permutations(laws, 2):
@@ -307,7 +307,7 @@ def _exact_epsilon(program: Program) -> float:
     return worst
 
 
-def _is_small(program: Program) -> bool:
+def _is_small(program: PathProgram) -> bool:
     needed = {k for one in program.outputs for k in program.slice(one)}
     count = 1
     for n in program.nodes:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.distances.refinements import REFINEMENTS
-from dpaudit.proving.program import Program, evaluate_program
+from dpaudit.proving.program import PathProgram, evaluate_program
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.arrays import trace
@@ -167,7 +167,7 @@ def _choose_numbers(rng: Draw, low: float, high: float, shape: Any) -> NDArray[n
     return found if rng.random() < 0.8 else rng.uniform(low, high, shape)
 
 
-def _assert_bounds_hold(program: Program, universe: Universe, pairs: list[Any]) -> None:
+def _assert_bounds_hold(program: PathProgram, universe: Universe, pairs: list[Any]) -> None:
     """Check each refinement by itself, and all of them together, for every value."""
     analysis = Analysis(program, universe)
     values = [[evaluate_program(program, {"0": x}, ()) for x in pair] for pair in pairs]

@@ -13,7 +13,7 @@ from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.distances.refinements.pairs import is_affine
 from dpaudit.proving.distances.refinements.polynomials import AtomTable
 from dpaudit.proving.events.bound import bound_trace
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.runs.reading import read_trace
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Part, Universe
@@ -122,7 +122,7 @@ def test_the_root_of_fourth_powers_is_no_length() -> None:
 
 
 def test_values_that_differ_in_public_ends_are_not_alike() -> None:
-    program = Program()
+    program = PathProgram()
     total = program.add("sum", [program.add("data", shape=(3,), part="")], shape=(), axis=None)
     coin = program.add("draw", shape=(), law="uniform", number=0)
     factors = [program.add("constant", shape=(), value=one) for one in (1.0, 2.0)]

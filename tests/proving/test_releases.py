@@ -13,7 +13,7 @@ from scipy import integrate, stats
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpaudit.proving.events.bound import Bound, bound_trace, cost_of_path
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
@@ -27,7 +27,7 @@ def _universe(change: str = "replace", *, records: int | None = 5, whole: bool =
     return Universe((part,), records, change)  # type: ignore[arg-type]
 
 
-def _bound(program: Program, **given: object) -> Bound:
+def _bound(program: PathProgram, **given: object) -> Bound:
     return bound_trace(FunctionTrace(_universe(**given), (Path(program),)))  # type: ignore[arg-type]
 
 
@@ -279,13 +279,13 @@ def _chances(law: str, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(found)
 
 
-def _selection(law: str, operation: str = "argmax", sign: str = "add") -> Program:
+def _selection(law: str, operation: str = "argmax", sign: str = "add") -> PathProgram:
     own = Sketch()
     scores = own(sign, own.records, own.draw(law, (5,)), shape=(5,))
     return own.show(own(operation, scores, axis=None))
 
 
-def _columns(law: str) -> Program:
+def _columns(law: str) -> PathProgram:
     own = Sketch(5, 3)
     sums = own("sum", own.records, shape=(3,), axis=0)
     return own.show(own("argmax", own("add", sums, own.draw(law, (3,)), shape=(3,)), axis=None))

@@ -9,7 +9,7 @@ import pytest
 
 from dpaudit.proving.distances import analysis as analysis_module
 from dpaudit.proving.distances.analysis import Analysis
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Part, Universe
 
@@ -22,13 +22,13 @@ def universe(records: int | None = 5, low: float = 0.0, high: float = 1.0, **giv
     return Universe((part,), records, "replace" if records else "add-remove")
 
 
-def program_of(records: int | None = 5) -> tuple[Program, int]:
+def program_of(records: int | None = 5) -> tuple[PathProgram, int]:
     """Return a program that has data and nothing else."""
-    program = Program()
+    program = PathProgram()
     return program, program.add("data", shape=(records,), part="")
 
 
-def refusal_of(program: Program, datasets: Universe, index: int):
+def refusal_of(program: PathProgram, datasets: Universe, index: int):
     return Analysis(program, datasets).facts(index).refusal
 
 
@@ -77,7 +77,7 @@ def test_narrow_numbers_are_refused(dtype):
 
 
 def test_whole_numbers_that_may_wrap_around_are_refused():
-    program = Program()
+    program = PathProgram()
     x = program.add("data", shape=(5,), dtype="int8", part="")
     twice = program.add("add", [x, x], shape=(5,), dtype="int8", place=PLACE)
     assert refusal_of(program, universe(high=63.0, is_integer=True), twice) is None
@@ -85,7 +85,7 @@ def test_whole_numbers_that_may_wrap_around_are_refused():
 
 
 def test_true_and_true_is_not_two():
-    program = Program()
+    program = PathProgram()
     x = program.add("data", shape=(5,), dtype="bool", part="")
     either = program.add("add", [x, x], shape=(5,), dtype="bool", place=PLACE)
     assert refusal_of(program, universe(is_integer=True), either) is not None
@@ -135,7 +135,7 @@ def test_a_release_may_be_any_number_and_does_not_move():
 
 def test_a_clip_is_no_clip_where_lengths_meet_other_vectors():
     program, datasets = (
-        Program(),
+        PathProgram(),
         Universe((Part("", (3, 3), np.full(3, -9.0), np.full(3, 9.0)),), 3, "replace"),
     )
     x = program.add("data", shape=(3, 3), part="")
@@ -192,7 +192,7 @@ def test_values_of_which_the_same_is_known_are_told_apart_by_what_they_are():
     ],
 )
 def test_ends_of_a_draw(law, given, ends):
-    program = Program()
+    program = PathProgram()
     index = program.add("draw", shape=(), law=law, number=0, **given)
     other = program.add("draw", shape=(), law=law, number=1, **{**given, "high": 9})
     facts = Analysis(program, universe()).facts(index)
@@ -203,7 +203,7 @@ def test_ends_of_a_draw(law, given, ends):
 
 def test_a_reshape_that_mixes_columns_of_any_number_of_records_keeps_no_column_apart():
     part = Part("", (None, 2), np.array([0.0, 5.0]), np.array([1.0, 6.0]))
-    program = Program()
+    program = PathProgram()
     x = program.add("data", shape=(None, 2), part="")
     mixed = program.add("reshape", [x], shape=(2, None))
     columns = program.add("reshape", [x], shape=(None, 2, 1))

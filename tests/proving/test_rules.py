@@ -22,7 +22,7 @@ from dpaudit.proving.distances.rules import (
     products,
     structure,
 )
-from dpaudit.proving.program import Program, evaluate_program
+from dpaudit.proving.program import PathProgram, evaluate_program
 from dpaudit.proving.universe import Distance, Part, Universe
 from tests.proving.rule_programs import (
     Grown,
@@ -66,7 +66,7 @@ def start(
     universe = Universe(tuple(parts), records, change, **given)  # type: ignore[arg-type]
     rng = np.random.default_rng(seed)
     sample = draw_dataset(rng, universe, 11 if records is None else records)
-    grown = Grown(universe, Program(), [])
+    grown = Grown(universe, PathProgram(), [])
     for part in parts:
         add(grown, "data", [], sample[part.name], part=part.name)
     return grown
@@ -461,7 +461,7 @@ def test_distance_of_a_rule(known):
 def _farthest(grown: Grown, index: int) -> Any:
     """Return how far random corners move a value."""
     rng, farthest = np.random.default_rng(1), np.zeros(3)
-    program = Program(grown.program.nodes[: index + 1])
+    program = PathProgram(grown.program.nodes[: index + 1])
     pairs = [draw_neighbours(rng, grown.universe)[:2] for _ in range(300)]
     for data, other in pairs + _ends_and_one_apart(grown.universe):
         if any(len(one) == 0 for one in (*data.values(), *other.values())):

@@ -10,7 +10,7 @@ import pytest
 from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.proving.events.bound import Bound, bound_trace
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
@@ -19,7 +19,7 @@ from tests.proving.sketches import Sketch
 RATE, SCALE, STEPS, DELTA = 0.1, 2.0, 6, 1e-5
 
 
-def _bound(program: Program, *, count: int = 1) -> Bound:
+def _bound(program: PathProgram, *, count: int = 1) -> Bound:
     part = Part("", (None,), np.array(0.0), np.array(1.0))
     universe = Universe((part,), None, "add-remove", count)
     return bound_trace(FunctionTrace(universe, (Path(program),)))
@@ -46,7 +46,7 @@ class Sampling(Sketch):
         return self("add", total, self.scaled("normal", SCALE))
 
 
-def _loop(own: Sampling) -> Program:
+def _loop(own: Sampling) -> PathProgram:
     state = own.constant(0.0)
     for _ in range(STEPS):
         noisy = own.step(own.coins(), state)

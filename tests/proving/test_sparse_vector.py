@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpaudit.proving.events.bound import Bound, bound_trace, cost_of_path
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Part, Universe
@@ -35,7 +35,7 @@ def _query(own: Sketch, place: int) -> int:
 
 def _above_threshold(
     outcomes: tuple[bool, ...], *, records: int | None = 5, fresh: bool = True
-) -> Program:
+) -> PathProgram:
     """Write the path of sparse vector that ends as the outcomes say, True for above."""
     own = Sketch(records, COLUMNS)
     threshold = own("add", own.constant(2.0), own.scaled("laplace", B1))
@@ -214,7 +214,9 @@ _LAWS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def _random_path(rng: np.random.Generator, count: int) -> tuple[Program, Callable[[Array], float]]:
+def _random_path(
+    rng: np.random.Generator, count: int
+) -> tuple[PathProgram, Callable[[Array], float]]:
     """Write a path of comparisons, and return the probability of its outcomes by centres."""
     own = Sketch(5, COLUMNS)
     noise, signs = own.scaled("laplace", B1), rng.choice([-1, 1], size=count)

@@ -15,7 +15,7 @@ from dpaudit.freezing.outputs import flattened
 from dpaudit.replaying.counting import OutputEvent, count_event
 from dpaudit.replaying.dependence import DependenceCheck, look_again
 from dpaudit.replaying.events import OutputCondition, ReplayEvent, best_event
-from dpaudit.replaying.findings import COUNTED, Finding
+from dpaudit.replaying.findings import COUNTED, CallFinding
 from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
 from dpaudit.replaying.movement import _compute_spent_scales
 from dpaudit.replaying.parts import make_replay_parts
@@ -97,7 +97,7 @@ def test_what_a_process_keeps_on_one_dataset_alone_is_kept(side):
 @pytest.mark.parametrize("kind", [COUNTED, "raw value"])
 def test_a_count_of_what_varies_is_no_constant(kind):
     seen = OutputEvent("number", "dataset", 1.5, 2)
-    one = Finding(kind, "proof", "words", 3.0, seen=seen, reads=("number", 2))
+    one = CallFinding(kind, "proof", "words", 3.0, seen=seen, reads=("number", 2))
     found = _convert_replay_finding(one, SimpleNamespace(moved=[], laws=(laws(), laws())))
     assert (found["constant"] is None) is (kind == COUNTED)
     assert found["evidence"] == {"counted": {"what": "number", "favours": "dataset", "place": 2}}

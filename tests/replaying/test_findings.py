@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpaudit.freezing.observing import Side
+from dpaudit.freezing.observing import SideRuns
 from dpaudit.freezing.outputs import flattened
 from dpaudit.replaying import findings, running
 from dpaudit.replaying.counting import (
@@ -22,8 +22,8 @@ from dpaudit.replaying.counting import (
 )
 from dpaudit.replaying.events import OutputCondition, ReplayEvent
 from dpaudit.replaying.findings import (
+    CallFinding,
     Compared,
-    Finding,
     ReplayRequest,
     _budget,
     _by_counting,
@@ -69,7 +69,7 @@ def side(*values, plain=None, seeds=(), calls=(), **given):
         for _ in outputs
     ]
     real = outputs if plain is None else [flattened(one) for one in plain]
-    return Side(runs=runs, outputs=outputs, plain=real, **given)
+    return SideRuns(runs=runs, outputs=outputs, plain=real, **given)
 
 
 def told(found):
@@ -423,7 +423,7 @@ def test_structures_and_texts_that_differ_with_one_noise_move():
 
 def test_proofs_come_first_and_the_larger_before_the_smaller():
     def of(tier, epsilon=None):
-        return Finding("k", tier, "w", epsilon)
+        return CallFinding("k", tier, "w", epsilon)
 
     made = [of("hint"), of("proof", 1.0), of("withheld"), of("violation"), of("proof", 2.0)]
     assert [(one.tier, one.epsilon) for one in _ordered(made)] == [
@@ -479,7 +479,7 @@ def test_events_are_counted_where_a_total_leaves_room_and_a_number_has_no_law(
     parts, total, unread, hidden, proved, asked
 ):
     parts["total"], parts["unread"] = total, unread
-    parts["laws"] = [Finding("k", "proof", "w", 2.0)] if proved else []
+    parts["laws"] = [CallFinding("k", "proof", "w", 2.0)] if proved else []
     compared(None, ((), ()), (side(1.0), side(1.0)), replace(ASKED, hidden_state=hidden))
     assert parts["asked"] == asked
 
@@ -496,7 +496,7 @@ def test_a_total_leaves_room_above_the_epsilon_that_is_claimed(parts, epsilon, t
 
 def test_what_releases_nothing_is_withheld_and_a_guided_proof_ends_it(parts):
     parts["nothing"] = "why"
-    parts["guided"] = [Finding("counted event", "proof", "w", 2.0)]
+    parts["guided"] = [CallFinding("counted event", "proof", "w", 2.0)]
     found = compared(None, ((), ()), (side(1.0), side(1.0)), ASKED)
     assert told(found.findings) == [("counted event", "proof"), (KIND, "withheld")]
     assert parts["asked"] == ["guided"]
@@ -518,7 +518,7 @@ def test_nothing_is_released_where_every_run_returns_nothing(first, second, said
 
 
 def test_exceptions_of_every_run_are_nothing_and_of_some_are_an_output():
-    raised, fine = (Side(plain=[flattened(1.0, error)]) for error in ("Own", None))
+    raised, fine = (SideRuns(plain=[flattened(1.0, error)]) for error in ("Own", None))
     assert "raises an exception" in nothing_released(None, (), (raised, raised))
     assert nothing_released(None, (), (raised, fine)) is None
     assert nothing_released(None, (), (fine, raised)) is None
@@ -554,7 +554,7 @@ def test_a_verdict_is_that_of_the_first_finding(tiers, verdict):
 
 
 def found_of(*tiers, spent=None, kind="k", moved=()):
-    made = [Finding(kind, tier, "w", epsilon) for tier, epsilon in tiers]
+    made = [CallFinding(kind, tier, "w", epsilon) for tier, epsilon in tiers]
     return Compared(made, list(moved), (laws(), laws()), Spending(spent))
 
 
@@ -624,12 +624,12 @@ def test_evidence_is_of_what_was_counted_then_of_an_event_then_of_a_declaration(
         [], [replace(MOVED, index=3, key="own")], (laws(law()), laws(law())), Spending()
     )
     seen = OutputEvent("text", "neighbour", "secret", 4)
-    made = running._convert_evidence(Finding("k", "proof", "w", seen=seen), found)
+    made = running._convert_evidence(CallFinding("k", "proof", "w", seen=seen), found)
     assert made == {"counted": {"what": "text", "favours": "neighbour", "place": 4}}
-    made = running._convert_evidence(Finding("k", "violation", "w", call=3), found)
+    made = running._convert_evidence(CallFinding("k", "violation", "w", call=3), found)
     assert made == {"declared": {"draw": "own"}}
-    assert running._convert_evidence(Finding("k", "hint", "w", call=3), found) is None
-    assert running._convert_evidence(Finding("k", "violation", "w"), found) is None
+    assert running._convert_evidence(CallFinding("k", "hint", "w", call=3), found) is None
+    assert running._convert_evidence(CallFinding("k", "violation", "w"), found) is None
 
 
 def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeypatch):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpaudit.freezing import observing, primitives, recorder, states
-from dpaudit.freezing.observing import REACHES, Side, same
+from dpaudit.freezing.observing import REACHES, SideRuns, same
 from dpaudit.freezing.outputs import flattened
 from dpaudit.freezing.recorder import FAR, State, Stream, standard
 from dpaudit.freezing.seeds import LARGEST_SEED, identity, stream_of, twins
@@ -340,7 +340,7 @@ def test_a_side_says_whether_a_run_comes_again(monkeypatch):
         return SimpleNamespace(value=float(next(values)), error=None, seed=seed)
 
     monkeypatch.setattr(recorder, "call_recorded", recorded)
-    side = Side()
+    side = SideRuns()
     observing._frozen(None, side, None, 5, 4, 3)
     assert not side.repeated
     assert [run.seed for run in side.runs] == [5, 6, 7, 8]

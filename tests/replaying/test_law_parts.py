@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpaudit.freezing.observing import Side
+from dpaudit.freezing.observing import SideRuns
 from dpaudit.freezing.outputs import flattened
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call, Meeting
@@ -111,7 +111,7 @@ def call(kind, draw, key=KEY, **given):
 
 
 def side(*runs):
-    return Side(runs=[Run(seed=n, calls=list(calls)) for n, calls in enumerate(runs)])
+    return SideRuns(runs=[Run(seed=n, calls=list(calls)) for n, calls in enumerate(runs)])
 
 
 def drawn(*runs):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.freezing.observing import Side
+from dpaudit.freezing.observing import SideRuns
 from dpaudit.freezing.outputs import flattened
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call, Meeting
@@ -35,7 +35,7 @@ DRAW = StandardDraw("laplace(0;)#0", 0)
 
 
 def side(repeated=True, runs=(), far=(), outputs=()):
-    return Side(
+    return SideRuns(
         runs=[SimpleNamespace(elsewhere=False, seeds=[], **one) for one in runs],
         far=[SimpleNamespace(elsewhere=True, seeds=[]) for _ in far],
         outputs=[flattened(one) for one in outputs],
@@ -307,19 +307,19 @@ def test_runs_are_counted_by_their_sort():
 def test_runs_make_the_same_calls_where_no_outermost_one_is_another(other, same):
     assert _compare_runs(run(call()), [other]).same_calls is same
     assert _compare_runs(run(call()), [other, run(call())]).same_calls is same
-    sides = Side(runs=[run(call()), run(call())]), Side(runs=[other])
+    sides = SideRuns(runs=[run(call()), run(call())]), SideRuns(runs=[other])
     made = dependence.look_for_dependence(sides)
     assert made.same_calls is (same or other.error is not None)
     assert make_call_names(run(call(), call())).keys() == {"a", "a again"}
 
 
 def test_both_datasets_have_to_be_steady_and_the_fewer_runs_count():
-    moves = Side(runs=[run(call()), run(call(centre=2.0))], far=[run(call(), seed=-4)])
-    still = Side(runs=[run(call())] * 3, far=[run(call(), seed=-4)] * 2)
+    moves = SideRuns(runs=[run(call()), run(call(centre=2.0))], far=[run(call(), seed=-4)])
+    still = SideRuns(runs=[run(call())] * 3, far=[run(call(), seed=-4)] * 2)
     for sides in ((moves, still), (still, moves)):
         made = dependence.look_for_dependence(sides)
         assert (made.steady, made.ordinary, made.graded) == (set(), 2, 1)
-    far = Side(runs=[run(call())], far=[run(call(centre=2.0), seed=-4)])
+    far = SideRuns(runs=[run(call())], far=[run(call(centre=2.0), seed=-4)])
     assert dependence.look_for_dependence((far, still)).steady == set()
     assert dependence.look_for_dependence((still, still)).steady == {"a"}
 
@@ -331,7 +331,7 @@ def test_more_runs_are_added_to_those_that_are_there(monkeypatch, graded):
     monkeypatch.setattr(dependence, "runs_of_every_size", lambda *_: iter(made))
     structure = flattened([1.0]).structure
     both = (laws(NumberLaw("laplace", 1.0, 2.0, DRAW), structure=structure),) * 2
-    sides = (Side(runs=[run(call(key="laplace(0;)#0"))]),) * 2
+    sides = (SideRuns(runs=[run(call(key="laplace(0;)#0"))]),) * 2
     before = DependenceCheck({"laplace(0;)#0", "b"}, ordinary=3, graded=2)
     told = dependence.look_again(before, None, ((), ()), (sides, both), 5)
     assert (told.steady, told.lawful) == ({"laplace(0;)#0"}, True)

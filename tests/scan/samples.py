@@ -4,8 +4,8 @@ from dpaudit.scan.finding import (
     Certainty,
     ClaimCheck,
     ClaimedGuarantee,
-    Finding,
     PackageEnvironment,
+    ScanFinding,
     ScanResult,
     SeenEvent,
 )
@@ -41,7 +41,7 @@ def finding(subject, words="`out` is NaN", edit="record 2 without a number", **f
         "reproduction": f"import toy\nprint('{subject}')\n",
         "reproduced": "seen in 0 of 20 runs on the first, 20 of 20 on the second\n",
     }
-    return Finding(**{**values, **fields})
+    return ScanFinding(**{**values, **fields})
 
 
 def checked(subject, relation, refuted):

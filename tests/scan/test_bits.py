@@ -8,9 +8,9 @@ import pytest
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.scan.certify import Sizes
+from dpaudit.scan.certify import SampleSizes
 from dpaudit.scan.floating import certify_number_bits
-from dpaudit.scan.keeping import Look
+from dpaudit.scan.keeping import RefutationLook
 
 PAIR = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
 
@@ -54,11 +54,11 @@ class Numbers:
 @pytest.fixture(autouse=True)
 def no_look(monkeypatch):
     """Look for no kept noise: these numbers are drawn here, and no process answers."""
-    monkeypatch.setattr(Look, "why_kept", lambda look, seen: "")
+    monkeypatch.setattr(RefutationLook, "why_kept", lambda look, seen: "")
 
 
 def bits(numbers, epsilon=0.5, counting=2000, alpha=1e-3, seed=1):
-    sizes = Sizes(500, counting)
+    sizes = SampleSizes(500, counting)
     return certify_number_bits(numbers, PAIR, PureDP(epsilon), Parity(), sizes, alpha, seed)
 
 
@@ -92,12 +92,12 @@ def test_numbers_of_one_law_are_refuted_as_rarely_as_is_asked():
 
 @pytest.mark.parametrize("rates", [(0.9, 0.1), (0.1, 0.9)])
 def test_outputs_that_may_share_noise_refute_nothing(monkeypatch, rates):
-    monkeypatch.setattr(Look, "why_kept", lambda look, seen: "a file holds them")
+    monkeypatch.setattr(RefutationLook, "why_kept", lambda look, seen: "a file holds them")
     found = bits(Numbers(rates))
     assert (found.refuted, found.lower, found.kept) == (False, 0.0, True)
     assert (found.why, found.event, found.kind) == ("a file holds them", None, None)
     assert (found.claimed, found.at_delta, found.counting, found.drawn) == (0.5, 0.0, 2000, 6000)
-    monkeypatch.setattr(Look, "why_kept", lambda look, seen: "")
+    monkeypatch.setattr(RefutationLook, "why_kept", lambda look, seen: "")
     found = bits(Numbers(rates))
     assert (found.refuted, found.kept, found.kind, found.drawn) == (
         True, False, "floating point", 6000,

@@ -15,7 +15,7 @@ from dpaudit.execution.failures import DrawTimeout
 from dpaudit.extension.package import MadePair, PackageClaim, Subject
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.scan.certify import Sizes
+from dpaudit.scan.certify import SampleSizes
 from dpaudit.scan.corners import (
     _convert_like_dataset,
     _is_numbers,
@@ -26,7 +26,7 @@ from dpaudit.scan.corners import (
     corner_pairs,
 )
 from dpaudit.scan.floating import FloatingScan, _as_numbers, _is_number, of_bits
-from dpaudit.scan.keeping import KEPT, Look, Seen, _is_another, _is_steady
+from dpaudit.scan.keeping import KEPT, RefutationLook, Seen, _is_another, _is_steady
 from dpaudit.scan.pairs import SubjectCandidate, made
 
 CLAIM = PackageClaim(epsilon=1.0, where="it")
@@ -214,12 +214,12 @@ def test_a_corner_takes_its_share_of_the_time(monkeypatch, choosing, left, trial
     monkeypatch.setattr(floating, "_observe_in_turn", lambda *_: None)
     one = FloatingScan(subject(), lambda _: None, [], 0, trials, 1e-3, 100.0)
     one._left = left
-    assert one._sizes(Steady(), SimpleNamespace(pair=None), choosing) == Sizes(*sizes)
+    assert one._sizes(Steady(), SimpleNamespace(pair=None), choosing) == SampleSizes(*sizes)
 
 
 def test_without_an_end_a_corner_takes_all_that_it_may():
     one = FloatingScan(subject(trials=300), lambda _: None, [], 0, 1000, 1e-3)
-    assert one._sizes(Steady(), None, 400) == Sizes(300, 300)
+    assert one._sizes(Steady(), None, 400) == SampleSizes(300, 300)
 
 
 @pytest.mark.parametrize("refuted", [False, True])
@@ -294,7 +294,9 @@ def look(draws, *, hits=lambda rows: len(rows), watched=None):
         drawn.append((count, purpose))
         return draws(len(drawn), count)
 
-    made_look = Look(mechanism, pair, 0, draw, lambda rows: Seen(np.asarray(rows), hits(rows)))
+    made_look = RefutationLook(
+        mechanism, pair, 0, draw, lambda rows: Seen(np.asarray(rows), hits(rows))
+    )
     return made_look, drawn, closed
 
 
@@ -371,7 +373,7 @@ def test_where_the_event_varies_on_either_side_one_new_process_is_enough(
     one, drawn, _ = look(lambda place, count: sides(1.0, 2.0, count))
     given = [Seen(rows, count) for rows, count in zip(sides(1.0, 2.0), hits, strict=True)]
     again = iter(range(10**6))  # as many hits as those that were counted, in new processes
-    made = Look(
+    made = RefutationLook(
         one.mechanism, one.pair, 0, one.draw,
         lambda rows: Seen(np.asarray(rows), len(rows) * hits[next(again) % 2] // 40),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from dpaudit.execution import Limits
 from dpaudit.execution.failures import DrawTimeout
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-from dpaudit.scan.certify import Sizes, certified
+from dpaudit.scan.certify import SampleSizes, certified
 from dpaudit.scan.child import _import_names
 from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.foreign import Foreign
@@ -49,7 +49,7 @@ def reached(toy, monkeypatch):
 def found(toy, code):
     with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         mechanism = Foreign(crew, file_of(toy.PACKAGE), code, {"epsilon": 1.0}, distribution="toy")
-        return certified(mechanism, PAIR, PureDP(1.0), Sizes(64, 200), 1e-6, seed=3)
+        return certified(mechanism, PAIR, PureDP(1.0), SampleSizes(64, 200), 1e-6, seed=3)
 
 
 @pytest.mark.parametrize("code", PRIVATE)
@@ -156,7 +156,7 @@ def said_of(watched):
         return watched
 
     mechanism = SimpleNamespace(watched=watch)
-    look = keeping.Look(mechanism, PAIR, 1, lambda *_: [], lambda given: given)
+    look = keeping.RefutationLook(mechanism, PAIR, 1, lambda *_: [], lambda given: given)
     return look._outside(usual)
 
 
@@ -190,7 +190,7 @@ def test_what_was_touched_is_named_and_so_is_that_there_was_no_time():
     assert "file 'key.txt'" in said_of(([("file", "key.txt")], same))
     assert said_of(DrawTimeout("over")) == keeping._NO_TIME
     noise = of_parts(NOISE, NOISE)
-    look = keeping.Look(None, PAIR, 1, lambda *_: [], lambda given: given)
+    look = keeping.RefutationLook(None, PAIR, 1, lambda *_: [], lambda given: given)
     assert look._outside([noise, noise]) == ""  # nothing is fixed, and nobody is asked
 
 

@@ -14,7 +14,7 @@ from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
 from dpaudit.scan.bench import Bench, Installed
 from dpaudit.scan.events import best_event, is_guarantee_refuted
-from dpaudit.scan.finding import ClaimedGuarantee, Finding, SeenEvent
+from dpaudit.scan.finding import ClaimedGuarantee, ScanFinding, SeenEvent
 from dpaudit.scan.probe import split_output_parts
 from dpaudit.scan.reproduction import reproduced
 from dpaudit.scan.scripts import (
@@ -36,7 +36,7 @@ FEATURES = np.random.default_rng(4).random((12, 2))
 
 def found(code, dataset, neighbour, kind="structure", relation="replace-record", **parameters):
     setting = {"epsilon": 1.0, **parameters}
-    return Finding(
+    return ScanFinding(
         package="toy",
         version="1.0",
         subject=code,

@@ -16,7 +16,7 @@ from dpaudit.execution import Limits, available_cores
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-from dpaudit.scan.certify import Sizes, certified
+from dpaudit.scan.certify import SampleSizes, certified
 from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.evidence import with_reproductions
 from dpaudit.scan.foreign import Foreign
@@ -90,7 +90,7 @@ def test_a_tight_claim_is_refuted_no_more_often_than_allowed(toy):
         file = file_of(toy.PACKAGE)
         mechanism = Foreign(crew, file, "randomised_response", {"epsilon": 1.0}, many=True)
         results = [
-            certified(mechanism, pair, PureDP(1.0), Sizes(100, 300), 0.5, seed)
+            certified(mechanism, pair, PureDP(1.0), SampleSizes(100, 300), 0.5, seed)
             for seed in range(20)
         ]
     assert sum(each.refuted for each in results) <= 10
@@ -108,7 +108,7 @@ def test_what_calls_have_in_common_accuses_nobody(toy, code):
         file = file_of(toy.PACKAGE)
         mechanism = Foreign(crew, file, code, {"epsilon": 1.0}, many=code != "tires")
         results = [
-            certified(mechanism, pair, PureDP(1.0), Sizes(100, 100), 1e-3, seed)
+            certified(mechanism, pair, PureDP(1.0), SampleSizes(100, 100), 1e-3, seed)
             for seed in (range(6) if code == "tires" else (8, 20))
         ]
     assert not any(each.refuted for each in results)
@@ -122,7 +122,9 @@ def test_answers_that_a_process_keeps_accuse_nobody(toy, code):
         results = []
         for seed in range(4):
             crew.close()
-            results.append(certified(mechanism, pair, PureDP(1.0), Sizes(100, 100), 1e-3, seed))
+            results.append(
+                certified(mechanism, pair, PureDP(1.0), SampleSizes(100, 100), 1e-3, seed)
+            )
     assert not any(each.refuted for each in results)
     assert any(each.kept for each in results)  # without another process it would be accused
 

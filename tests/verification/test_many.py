@@ -8,7 +8,7 @@ import pytest
 
 from dpaudit.cli.main import main
 from dpaudit.errors import DataError, InvalidArgument, UnknownName
-from dpaudit.reals import OutOfTime, Real, precision
+from dpaudit.reals import ComputationTimeout, Real, precision
 from dpaudit.verification import Document, Reader, read
 from dpaudit.verification.drawn import AuditDeadline
 from dpaudit.verification.many import verify_many
@@ -62,7 +62,7 @@ def test_waiting_for_others_is_no_computing():
 
 
 def test_computing_for_too_long_is_refused():
-    with precision(60, -1.0), pytest.raises(OutOfTime):
+    with precision(60, -1.0), pytest.raises(ComputationTimeout):
         bool(Real(1) < 2)
     with pytest.raises(DataError, match="takes too long"):
         AuditDeadline(time.process_time() - 1, "c.json").advance(1)

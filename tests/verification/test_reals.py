@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaudit.verification.reals import (
+    ComputationTimeout,
     Matrix,
-    OutOfTime,
     Real,
     Undecided,
     binomial,
@@ -145,7 +145,7 @@ def test_what_is_no_number_is_refused(value):
 
 
 def test_time_ends_inside_as_well():
-    with precision(60, 0.0), precision(100), pytest.raises(OutOfTime):
+    with precision(60, 0.0), precision(100), pytest.raises(ComputationTimeout):
         _ = Real(1) < 2
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class RateParameters(Parameters):
+class Equation23Parameters(Parameters):
     """The rate and the penalties that are audited, the networks, and the budget."""
 
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
@@ -39,13 +39,13 @@ class RateParameters(Parameters):
     budget: int = Field(2_000, ge=100, description="evaluated networks, unless --trials is given")
 
 
-def prepare_equation23_search(settings: Settings, parameters: RateParameters) -> SearchCase:
+def prepare_equation23_search(settings: Settings, parameters: Equation23Parameters) -> SearchCase:
     """Return the audit: a search over networks and directions.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare_equation23_search(Settings(), RateParameters()).quantity
+    >>> prepare_equation23_search(Settings(), Equation23Parameters()).quantity
     'left form of (22) over the right one'
     """
     from dpaudit.algorithms.consensus.claims import rates, steps
@@ -96,7 +96,7 @@ CLAIM = Claim(
         "mu above 1": "mu is any number above 1",
     },
     prepare=prepare_equation23_search,
-    parameters=RateParameters,
+    parameters=Equation23Parameters,
     scope="It would stand with 2 m_o in place of 2 m_o + 2 sigma-_min, for one penalty of all.",
     published={
         "penalties-of-their-own": Variant(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class RateParameters(Parameters):
+class Section3Parameters(Parameters):
     """The rate and the penalties that are audited, the networks, and the budget."""
 
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
@@ -40,13 +40,13 @@ class RateParameters(Parameters):
     budget: int = Field(2_000, ge=100, description="evaluated networks, unless --trials is given")
 
 
-def prepare_section3_search(settings: Settings, parameters: RateParameters) -> SearchCase:
+def prepare_section3_search(settings: Settings, parameters: Section3Parameters) -> SearchCase:
     """Return the audit: a search over networks, and penalties before and after they grow.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare_section3_search(Settings(), RateParameters()).quantity
+    >>> prepare_section3_search(Settings(), Section3Parameters()).quantity
     '1 + delta with larger penalties, over 1 + delta'
     """
     from dpaudit.algorithms.consensus.claims import rates, steps
@@ -95,7 +95,7 @@ CLAIM = Claim(
         "mu above 1": "mu is any number above 1",
     },
     prepare=prepare_section3_search,
-    parameters=RateParameters,
+    parameters=Section3Parameters,
     scope="It would stand of the upper bound that the paper draws on, for equal smallest singular "
     "values, and of the rate with 2 m_o in place of 2 m_o + 2 sigma-_min.",
     published={

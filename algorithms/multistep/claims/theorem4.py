@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class Composition(Parameters):
+class CompositionParameters(Parameters):
     """Public parameters; epsilon and delta of one algorithm are the settings'.
 
     ``gaussian`` narrows the class to Gaussian mechanisms with the noise of eq. (20) for t = 1.
@@ -30,7 +30,7 @@ class Composition(Parameters):
     factor: float = Field(1.0, gt=0, description="the claimed delta is multiplied by this")
 
 
-def prepare_theorem4_search(settings: Settings, parameters: Composition) -> SearchCase:
+def prepare_theorem4_search(settings: Settings, parameters: CompositionParameters) -> SearchCase:
     """Return the audit at one epsilon and delta, t and c_0.
 
     Raises
@@ -41,7 +41,8 @@ def prepare_theorem4_search(settings: Settings, parameters: Composition) -> Sear
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare_theorem4_search(Settings(epsilon=0.0, delta=0.1), Composition(count=2))
+    >>> twice = CompositionParameters(count=2)
+    >>> case = prepare_theorem4_search(Settings(epsilon=0.0, delta=0.1), twice)
     >>> case.bound, round(case.proved[0], 6)
     (0.1, 0.19)
     """
@@ -87,7 +88,7 @@ def prepare_theorem4_search(settings: Settings, parameters: Composition) -> Sear
     )
 
 
-def _make_composition_setting(settings: Settings, parameters: Composition) -> Composed:
+def _make_composition_setting(settings: Settings, parameters: CompositionParameters) -> Composed:
     from dpaudit.algorithms.multistep.claims.composition import LONGEST, Composed
     from dpaudit.algorithms.multistep.guarantees import chosen_constant
     from dpaudit.errors import InvalidArgument
@@ -128,7 +129,7 @@ CLAIM = Claim(
     relation="replace-record",
     assumptions={"private algorithms": "every algorithm is (epsilon, delta)-DP"},
     prepare=prepare_theorem4_search,
-    parameters=Composition,
+    parameters=CompositionParameters,
     scope="Another c_0 could suit this pair; at epsilon = 0, below, none does.",
     published={
         "epsilon = 0": Variant(

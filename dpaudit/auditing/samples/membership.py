@@ -27,7 +27,7 @@ from dpaudit.auditing.samples.output_audit import (
 from dpaudit.auditing.samples.output_pairs import OutputPair, read_outputs
 from dpaudit.errors import DataError, InvalidArgument, VerbatimText
 from dpaudit.estimation import roc
-from dpaudit.estimation.roc import Interval, RocNumbers
+from dpaudit.estimation.roc import RateInterval, RocNumbers
 from dpaudit.extension.settings import Settings
 from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
 from dpaudit.redaction import Record
@@ -227,7 +227,7 @@ def _convert_roc_numbers(numbers: RocNumbers, pair: OutputPair) -> dict[str, Any
     }
 
 
-def _to_interval_list(one: Interval) -> list[float]:
+def _to_interval_list(one: RateInterval) -> list[float]:
     return [one.estimate, one.low, one.high]
 
 

@@ -55,7 +55,7 @@ _LAID = 32
 assert _LAID <= PILOT
 
 
-class Watch:
+class StreamWatch:
     """Bets on the outputs of a stream.
 
     Formal guarantee: that of `dpaudit.auditing.estimators.sequential.Bettor`, if the outputs are
@@ -77,7 +77,7 @@ class Watch:
 
     Examples
     --------
-    >>> watch = Watch(BettingTarget(1.0, 0.0, 0.05))
+    >>> watch = StreamWatch(BettingTarget(1.0, 0.0, 0.05))
     >>> _ = watch.take(enumerate(["dataset,1.5", "neighbour,0.2", "dataset,1.1"], start=1))
     >>> watch.bettor.pairs, watch.waiting
     (1, 1)

@@ -21,7 +21,7 @@ from dpaudit.proving.distances.recall import key_of, share_public
 from dpaudit.proving.distances.refinements import REFINEMENTS
 from dpaudit.proving.distances.rules import RULES
 from dpaudit.proving.distances.rules.patterns import PATTERNS
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import NOWHERE_APART, Distance, Universe
@@ -53,7 +53,7 @@ class Analysis:
     --------
     >>> from dpaudit.proving.universe import Part
     >>> part = Part("", (5,), np.zeros(()), np.ones(()))
-    >>> program = Program()
+    >>> program = PathProgram()
     >>> x = program.add("data", shape=(5,), part="")
     >>> mean = program.add("mean", [x], shape=(), axis=None)
     >>> analysis = Analysis(program, Universe((part,), 5, "replace"))
@@ -62,7 +62,7 @@ class Analysis:
     """
 
     def __init__(
-        self, program: Program, universe: Universe, kinds: Sequence[NodeKind] | None = None
+        self, program: PathProgram, universe: Universe, kinds: Sequence[NodeKind] | None = None
     ) -> None:
         self.program = program
         self.universe = universe
@@ -158,13 +158,13 @@ class Analysis:
         return found
 
 
-def counts_records(program: Program, node: Node) -> bool:
+def counts_records(program: PathProgram, node: Node) -> bool:
     """Return whether a value tells how many records there are, of however public rows."""
     shapes = [program.nodes[one].shape for one in node.operands]
     return None not in node.shape and any(None in shape for shape in shapes)
 
 
-def depend_on_data(program: Program) -> list[NodeKind]:
+def depend_on_data(program: PathProgram) -> list[NodeKind]:
     """Return PRIVATE for what depends on data, PUBLIC for the rest."""
     kinds: list[NodeKind] = []
     for node in program.nodes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.events.draft import write_parameters
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Distance, Universe
 
@@ -41,7 +41,7 @@ class SharedAnalysis(Analysis):
 
     def __init__(
         self,
-        program: Program,
+        program: PathProgram,
         universe: Universe,
         kinds: Sequence[NodeKind],
         memory: DistanceMemory,

@@ -37,7 +37,7 @@ from dpaudit.proving.events.selection import SelectionPlan
 from dpaudit.proving.events.sparse_vector import ThresholdComparisons, claim_comparisons
 from dpaudit.proving.events.tournaments import join_tournament
 from dpaudit.proving.events.types import require_real_types
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, NodeKind, Path
 from dpaudit.proving.universe import Universe
@@ -178,7 +178,7 @@ def bound_trace(trace: FunctionTrace) -> Bound:
     >>> import numpy as np
     >>> from dpaudit.proving.trace import Path
     >>> from dpaudit.proving.universe import Part
-    >>> program = Program()
+    >>> program = PathProgram()
     >>> x = program.add("data", shape=(3,), part="")
     >>> total = program.add("sum", [x], shape=(), axis=None)
     >>> noise = program.add("draw", shape=(), law="laplace", number=0)
@@ -246,7 +246,7 @@ def _bound_paths(universe: Universe, paths: SequenceOf[Path]) -> Bound:
 
 
 def cost_of_path(
-    program: Program, universe: Universe, memory: DistanceMemory | None = None
+    program: PathProgram, universe: Universe, memory: DistanceMemory | None = None
 ) -> PathCost:
     """Return what the releases of one program cost.
 
@@ -300,7 +300,10 @@ def _compute_path_cost(
 
 
 def _make_analysis(
-    program: Program, universe: Universe, kinds: tuple[NodeKind, ...], memory: DistanceMemory | None
+    program: PathProgram,
+    universe: Universe,
+    kinds: tuple[NodeKind, ...],
+    memory: DistanceMemory | None,
 ) -> Bounds:
     if memory is None:
         return Analysis(program, universe, kinds)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dpaudit.proving.events.draft import write_parameters
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.trace import Path
 
 _MOST_NODES = 5000
@@ -72,13 +72,13 @@ def _merge_coin_paths(one: Path, other: Path, depth: int) -> Path | None:
     return None if program is None else Path(program, one.decisions[:depth])
 
 
-def _find_decision_node(program: Program, depth: int) -> int | None:
+def _find_decision_node(program: PathProgram, depth: int) -> int | None:
     """Return the node of the decision that is the ``depth``-th, from 0."""
     found = [one.index for one in program.nodes if one.operation == "decide"]
     return found[depth] if depth < len(found) else None
 
 
-def _is_alike(one: Program, other: Program, end: int) -> bool:
+def _is_alike(one: PathProgram, other: PathProgram, end: int) -> bool:
     """Return whether two programs have the same operations before a node."""
     pairs = zip(one.nodes[:end], other.nodes[:end], strict=True)
     return all(_is_same(a, b) and a.operands == b.operands for a, b in pairs)
@@ -107,18 +107,18 @@ class _Junction:
         The decision.
     """
 
-    one: Program
-    other: Program
+    one: PathProgram
+    other: PathProgram
     at: int
     alike: dict[int, int] = field(default_factory=dict)  # of the other, to one
 
-    def join(self, condition: int) -> Program | None:
+    def join(self, condition: int) -> PathProgram | None:
         """Return one program for both sides."""
         together = [self._match(a, b) for a, b in self._outputs()]
         apart = [pair for pair, same in zip(self._outputs(), together, strict=True) if not same]
         if not self._are_independent(apart):
             return None
-        program = Program(list(self.one.nodes))
+        program = PathProgram(list(self.one.nodes))
         nothing = Node(self.at, "constant", (), {"value": 0.0}, (), "float64", "?")
         program.nodes[self.at] = nothing
         moved = self._append(program, {b for _, b in apart})
@@ -133,7 +133,7 @@ class _Junction:
     def _outputs(self) -> Iterator[tuple[int, int]]:
         return zip(self.one.outputs, self.other.outputs, strict=True)
 
-    def _choose(self, program: Program, condition: int, a: int, b: int) -> int:
+    def _choose(self, program: PathProgram, condition: int, a: int, b: int) -> int:
         one, other = program.nodes[a], program.nodes[b]
         dtype = one.dtype if one.dtype == other.dtype else "float64"
         return program.add(
@@ -175,13 +175,13 @@ class _Junction:
             for a, b in apart
         )
 
-    def _draws(self, program: Program, index: int) -> set[int]:
+    def _draws(self, program: PathProgram, index: int) -> set[int]:
         """Return the draws after the decision on which a node depends."""
         return {
             k for k in program.slice(index) if k > self.at and program.nodes[k].operation == "draw"
         }
 
-    def _append(self, program: Program, needed: set[int]) -> dict[int, int]:
+    def _append(self, program: PathProgram, needed: set[int]) -> dict[int, int]:
         """Append what the other side needs, its draws as draws of their own."""
         number = 1 + max((one.parameters.get("number", 0) for one in program.nodes), default=0)
         moved = {k: k for k in range(self.at)}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.proving.program import EVALUATORS, Node, Program, Shape
+from dpaudit.proving.program import EVALUATORS, Node, PathProgram, Shape
 
 _UNKNOWN = frozenset({"data", "size", "draw", "decide"})
 
@@ -29,7 +29,7 @@ class Draft:
 
     Examples
     --------
-    >>> program = Program()
+    >>> program = PathProgram()
     >>> x = program.add("data", shape=(3,), part="")
     >>> draft = Draft(program)
     >>> half = draft.apply("divide", [x, draft.constant(2.0)])
@@ -37,8 +37,8 @@ class Draft:
     ((3,), 1)
     """
 
-    def __init__(self, program: Program) -> None:
-        self.program = Program(list(program.nodes), program.outputs)
+    def __init__(self, program: PathProgram) -> None:
+        self.program = PathProgram(list(program.nodes), program.outputs)
         self.own = len(program.nodes)
         self._values: dict[int, NDArray[Any] | None] = {}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.proving.events.draft import Draft
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.trace import FunctionTrace, Path
 
 _COMPARISONS = frozenset({"less", "less_equal"})
@@ -33,7 +33,7 @@ def without_infinities(trace: FunctionTrace) -> FunctionTrace:
     >>> from dpaudit.proving.universe import Universe
     >>> paths = []
     >>> for outcome in (True, False):
-    ...     program = Program()
+    ...     program = PathProgram()
     ...     noise = program.add("draw", shape=(), law="laplace", number=0)
     ...     least = program.add("constant", shape=(), value=-np.inf)
     ...     above = program.add("less", [least, noise], shape=(), dtype="bool")
@@ -53,7 +53,7 @@ def without_infinities(trace: FunctionTrace) -> FunctionTrace:
     return FunctionTrace(trace.universe, paths, trace.compared, trace.source, skeletons)
 
 
-def _find_settled_decisions(program: Program) -> _Settled:
+def _find_settled_decisions(program: PathProgram) -> _Settled:
     """Return the decisions of a path that compare a value with infinity."""
     draft, nodes, is_possible = Draft(program), set[int](), True
     for node in program.nodes:
@@ -83,7 +83,7 @@ def _find_infinite_outcome(draft: Draft, condition: Node) -> bool | None:
 
 def _remove_decisions(path: Path, nodes: frozenset[int]) -> Path:
     """Return a path without some of its decisions."""
-    program = Program(
+    program = PathProgram(
         [_make_zero_node(one) if one.index in nodes else one for one in path.program.nodes],
         path.program.outputs,
     )

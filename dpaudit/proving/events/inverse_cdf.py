@@ -24,18 +24,18 @@ from numpy.typing import NDArray
 from dpaudit.proving.events.draft import Draft
 from dpaudit.proving.events.norm_noise import match_norm_noise
 from dpaudit.proving.events.usage import live_nodes
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 
 _HALF = Fraction(1, 2)
 _COMPARISONS = frozenset({"less", "less_equal"})
 
 
-def with_plain_laws(program: Program) -> Program:
+def with_plain_laws(program: PathProgram) -> PathProgram:
     """Return the program with draws in place of what computes them from uniform ones.
 
     Examples
     --------
-    >>> program = Program()
+    >>> program = PathProgram()
     >>> u = program.add("draw", shape=(), law="uniform", number=0)
     >>> log = program.add("log", [u], shape=())
     >>> program.outputs = (program.add("negative", [log], shape=()),)
@@ -91,20 +91,20 @@ class _Match:
 class _Rewriting:
     """The exchange of what is computed from uniform draws for draws."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: PathProgram) -> None:
         self.draft = Draft(program)
         self.live = live_nodes(program)
         self.users = program.uses()
         self.nodes = list(program.nodes)
         self.program = program
 
-    def run(self) -> Program:
+    def run(self) -> PathProgram:
         """Return the program with plain laws."""
         done: set[int] = set()
         for node in reversed(self.program.nodes):
             if node.index in self.live and node.index not in done:
                 done |= self._rewrite(node)
-        return Program(self.nodes, self.program.outputs)
+        return PathProgram(self.nodes, self.program.outputs)
 
     def _rewrite(self, node: Node) -> set[int]:
         """Exchange a value that is noise of a known law; return what it was made of."""

@@ -31,7 +31,7 @@ from dpaudit.proving.events.forms import Atlas, Atoms, NoiseForm, check_complete
 from dpaudit.proving.events.noise_laws import IndependentNoise, noise_of
 from dpaudit.proving.events.release_forms import Additive, RecordDraw, ReleaseMatch, Selection
 from dpaudit.proving.events.usage import check_draws, count_uses, live_nodes
-from dpaudit.proving.program import Node, Program, Shape
+from dpaudit.proving.program import Node, PathProgram, Shape
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import NodeKind
 
@@ -64,7 +64,7 @@ class ReleaseReading:
     releases: list[object] = field(default_factory=list)
 
 
-def classify_nodes(program: Program) -> tuple[NodeKind, ...]:
+def classify_nodes(program: PathProgram) -> tuple[NodeKind, ...]:
     """Return what each node depends on.
 
     Raises
@@ -74,7 +74,7 @@ def classify_nodes(program: Program) -> tuple[NodeKind, ...]:
 
     Examples
     --------
-    >>> program = Program()
+    >>> program = PathProgram()
     >>> x = program.add("data", shape=(3,), part="")
     >>> noise = program.add("draw", shape=(), law="laplace", number=0)
     >>> total = program.add("sum", [x], shape=(), axis=None)
@@ -94,7 +94,7 @@ class ReleaseReader:
         What is read.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: PathProgram) -> None:
         check_draws(program)
         self.draft = Draft(program)
         self.live = live_nodes(program)

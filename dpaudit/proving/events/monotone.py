@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from dpaudit.proving.distances.facts import Facts
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Universe
 
@@ -30,7 +30,7 @@ _RISING = frozenset(
 class MonotoneKnowledge(Protocol):
     """What is known of the values of a program, of which universe, and what they depend on."""
 
-    program: Program
+    program: PathProgram
     universe: Universe
 
     @property
@@ -88,7 +88,7 @@ def direction_of(known: MonotoneKnowledge, index: int) -> EntryDirection:
     return found.get(index, _STILL)
 
 
-def _private_slice(program: Program, kinds: Sequence[NodeKind], index: int) -> list[int]:
+def _private_slice(program: PathProgram, kinds: Sequence[NodeKind], index: int) -> list[int]:
     """Return the private nodes that a value depends on through private ones, in order."""
     if kinds[index] is not NodeKind.PRIVATE:
         return []

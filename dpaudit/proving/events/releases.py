@@ -44,7 +44,7 @@ from dpaudit.proving.distances.facts import Facts
 from dpaudit.proving.events.draft import Draft, size_of
 from dpaudit.proving.events.noise_laws import IndependentNoise
 from dpaudit.proving.events.release_forms import Additive
-from dpaudit.proving.program import Node, Program, Shape
+from dpaudit.proving.program import Node, PathProgram, Shape
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Distance, Universe
@@ -53,7 +53,7 @@ from dpaudit.proving.universe import Distance, Universe
 class Bounds(Protocol):
     """What is known of the values of a program: see `dpaudit.proving.distances.analysis`."""
 
-    program: Program
+    program: PathProgram
     universe: Universe
 
     @property

@@ -38,7 +38,7 @@ from dpaudit.proving.events.releases import (
     make_pure_spending,
     make_unbounded_error,
 )
-from dpaudit.proving.program import EVALUATORS, Node, Program, Shape
+from dpaudit.proving.program import EVALUATORS, Node, PathProgram, Shape
 from dpaudit.proving.universe import Universe
 
 _ENTRYWISE = frozenset(
@@ -160,7 +160,7 @@ def claim_responses(reader: ReleaseReader, universe: Universe) -> None:
             reader.claim([claim])
 
 
-def find_responses(program: Program, universe: Universe) -> dict[int, Response]:
+def find_responses(program: PathProgram, universe: Universe) -> dict[int, Response]:
     """Return the entries of a program that are told by coins, by their node."""
     reader = ReleaseReader(program)
     if not any(program.nodes[one].parameters["law"] in _LAWS for one in reader.noise):
@@ -194,7 +194,7 @@ class _ResponseFinder:
     def __init__(self, reader: ReleaseReader, universe: Universe) -> None:
         self.reader = reader
         self.draft = reader.draft
-        self.program = Program(list(reader.draft.program.nodes[: reader.draft.own]))
+        self.program = PathProgram(list(reader.draft.program.nodes[: reader.draft.own]))
         self.users = self.program.uses()
         self.analysis = Analysis(self.program, universe)
         self.is_random, self.is_secret = _find_node_origins(self.program)
@@ -448,7 +448,7 @@ def _get_uniform_constant(draft: Draft, index: int) -> NDArray[Any] | None:
     return np.asarray(value.flat[0])
 
 
-def _find_node_origins(program: Program) -> tuple[list[bool], list[bool]]:
+def _find_node_origins(program: PathProgram) -> tuple[list[bool], list[bool]]:
     """Return which nodes depend on draws, and which on data."""
     is_random, is_secret = list[bool](), list[bool]()
     for node in program.nodes:

@@ -18,7 +18,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dpaudit.proving.events.draft import Draft, size_of, write_parameters
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.trace import Path
 
 _COMPARISONS = frozenset({"less", "less_equal"})
@@ -106,7 +106,7 @@ def join_tournament(
     return None
 
 
-def _find_comparison_outcomes(program: Program, known: dict[Hashable, int]) -> _Outcomes | None:
+def _find_comparison_outcomes(program: PathProgram, known: dict[Hashable, int]) -> _Outcomes | None:
     """Return the outcomes of a path on which nothing but two scores is ever compared."""
     draft = Draft(program)
     names = _number_node_forms(program, known)
@@ -121,7 +121,7 @@ def _find_comparison_outcomes(program: Program, known: dict[Hashable, int]) -> _
     return found if is_of_few and _is_continuous(program, found.nodes.values()) else None
 
 
-def _is_continuous(program: Program, scores: Iterable[int]) -> bool:
+def _is_continuous(program: PathProgram, scores: Iterable[int]) -> bool:
     """Return whether scores have noise under which no two of them are ever equal."""
     draws = [
         {k for k in program.slice(one) if program.nodes[k].operation == "draw"} for one in scores
@@ -146,7 +146,7 @@ def _find_compared_nodes(draft: Draft) -> Iterator[tuple[int, int] | tuple[None,
         yield (right, left) if outcome else (left, right)
 
 
-def _number_node_forms(program: Program, known: dict[Hashable, int]) -> list[int]:
+def _number_node_forms(program: PathProgram, known: dict[Hashable, int]) -> list[int]:
     """Return numbers of what nodes are made of, alike for what is alike."""
     names: list[int] = []
     for node in program.nodes:
@@ -180,9 +180,9 @@ def _is_tournament(ways: Sequence[_Outcomes], told: Sequence[str | None]) -> boo
     return True
 
 
-def _build_choice_program(way: _Outcomes, operation: str) -> Program:
+def _build_choice_program(way: _Outcomes, operation: str) -> PathProgram:
     """Return the program that puts the scores in a row and returns the place of one."""
-    program = Program([_without_decision(one) for one in way.draft.program.nodes])
+    program = PathProgram([_without_decision(one) for one in way.draft.program.nodes])
     first = next(iter(way.nodes.values()))
     place = way.draft.node(first).place
     pieces = [program.add("reshape", [one], shape=(1,), place=place) for one in way.nodes.values()]

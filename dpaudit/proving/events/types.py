@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from dpaudit.proving.events.releases import Bounds
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import NodeKind
 
@@ -24,7 +24,7 @@ _MOST = 2.0**53
 
 
 def require_real_types(
-    program: Program, live: Collection[int], kinds: Sequence[NodeKind], bounds: Bounds
+    program: PathProgram, live: Collection[int], kinds: Sequence[NodeKind], bounds: Bounds
 ) -> None:
     """Refuse a program whose noise goes through numbers that wrap around before it is released.
 

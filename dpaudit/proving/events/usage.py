@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 
 
-def check_draws(program: Program) -> None:
+def check_draws(program: PathProgram) -> None:
     """Refuse a program of which two nodes are one draw.
 
     Raises
@@ -22,7 +22,7 @@ def check_draws(program: Program) -> None:
             seen.add(node.parameters["number"])
 
 
-def live_nodes(program: Program) -> frozenset[int]:
+def live_nodes(program: PathProgram) -> frozenset[int]:
     """Return the nodes on which an output or a decision depends."""
     roots = [one.index for one in program.nodes if one.operation == "decide"]
     needed, pending = {*roots, *program.outputs}, [*roots, *program.outputs]
@@ -33,7 +33,7 @@ def live_nodes(program: Program) -> frozenset[int]:
     return frozenset(needed)
 
 
-def count_uses(program: Program, live: frozenset[int]) -> list[int]:
+def count_uses(program: PathProgram, live: frozenset[int]) -> list[int]:
     """Return by how many operations a node is used that an output depends on, or shown."""
     counts = [0] * len(program.nodes)
     for node in program.nodes:

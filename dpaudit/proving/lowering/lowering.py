@@ -28,7 +28,7 @@ from dpaudit.proving.lowering.scalars import (
     Scalar,
     to_json_number,
 )
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace
 from dpaudit.proving.universe import Universe
@@ -116,7 +116,7 @@ def lower_trace(trace: FunctionTrace) -> Lowered:
     raise NotLowered(f"no rule knows how it treats records: {reason}")
 
 
-def find_needed_nodes(programs: Sequence[Program]) -> list[set[int]]:
+def find_needed_nodes(programs: Sequence[PathProgram]) -> list[set[int]]:
     """Return of each path the nodes that it, or another one that is the same so far, needs."""
     found: dict[tuple[bool, ...], set[int]] = {}
     parts = []
@@ -140,7 +140,7 @@ class _Lowering:
     def __init__(
         self,
         universe: Universe,
-        program: Program,
+        program: PathProgram,
         needed: set[int],
         draws: _DrawNumbering,
         alike: bool,

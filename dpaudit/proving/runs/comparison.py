@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpaudit.affine.messages import is_constant, is_number, items_of
 from dpaudit.freezing import primitives, recorder
-from dpaudit.proving.program import OtherPath, Program, evaluate_program
+from dpaudit.proving.program import OtherPath, PathProgram, evaluate_program
 from dpaudit.proving.runs.datasets import datasets_of
 from dpaudit.proving.runs.domain_parts import DatasetLayout
 from dpaudit.proving.runs.draws import NotFollowed
@@ -141,7 +141,7 @@ def outline_plain(value: Any, skeleton: Any, found: list[Any]) -> bool:
 class Way:
     """A path with what it returns and what it draws."""
 
-    program: Program
+    program: PathProgram
     decisions: tuple[bool, ...]
     output: PathOutput
     steps: Steps = field(default_factory=Steps)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 MOST_PATHS = 1000
@@ -47,7 +47,7 @@ class PathTracing(SymbolTracing):
         """Forget everything, for a run of another script."""
         self.call += 1
         self.script, self.outcomes, self.decided, self.positions = script, [], {}, {}
-        self.program, self.refusal, self.taints, self.known = Program(), None, [], {}
+        self.program, self.refusal, self.taints, self.known = PathProgram(), None, [], {}
 
     def end(self) -> None:
         """Write no more: what code holds of this run is of none any more."""
@@ -106,7 +106,7 @@ class PathTracing(SymbolTracing):
 
 def explore_paths(
     tracing: PathTracing, run: Callable[[], Any], most: int = MOST_PATHS
-) -> Iterator[tuple[Program, tuple[bool, ...], Any]]:
+) -> Iterator[tuple[PathProgram, tuple[bool, ...], Any]]:
     """Yield program, decisions and result of every path.
 
     Parameters

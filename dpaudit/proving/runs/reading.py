@@ -26,7 +26,7 @@ from dpaudit.domains.domain import Domain
 from dpaudit.execution.threads import one_thread
 from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.neighbours.tables import Relation
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.comparison import UNLIKE, PathComparison, PathOutput, Way, outline_symbols
 from dpaudit.proving.runs.domain_parts import DatasetLayout, layout_of, layout_of_universe
@@ -292,7 +292,7 @@ def source_of(function: Callable[..., Any]) -> str:
         return ""
 
 
-def are_same(one: Program, other: Program) -> bool:
+def are_same(one: PathProgram, other: PathProgram) -> bool:
     """Return whether two programs are the same, node by node."""
     return (
         len(one.nodes) == len(other.nodes)

@@ -1,7 +1,7 @@
 """Arrays of a program, as numpy's code takes arrays.
 
 A `Symbol` stands for an array, or a number, whose entries depend on records or noise. Operators,
-functions and methods of numpy write operations into a `Program`. Arrays that a function makes
+functions and methods of numpy write operations into a `PathProgram`. Arrays that a function makes
 itself are symbols with a known value, so that others can be written into them; what is made of
 such alone stays plain numbers, by numpy itself.
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import dpaudit.faults.codes as faults
 from dpaudit.freezing import tracked
-from dpaudit.proving.program import Node, Program, Shape
+from dpaudit.proving.program import Node, PathProgram, Shape
 from dpaudit.proving.refusals import NotProved, ProofRefusal
 from dpaudit.proving.symbols.keys import FEW, compute_content_digest, key_of, name_of
 from dpaudit.proving.symbols.memory import Cell, ViewStep
@@ -79,7 +79,7 @@ class SymbolTracing:
     """
 
     rules: SymbolRules
-    program: Program = field(default_factory=Program)
+    program: PathProgram = field(default_factory=PathProgram)
     refusal: ProofRefusal | None = None
     taints: list[int] = field(default_factory=list)
     known: dict[Any, int] = field(default_factory=dict)
@@ -224,7 +224,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     is_scale = True
 
     tracing: SymbolTracing
-    program: Program
+    program: PathProgram
     cell: Cell
     dims: Shape
     dtype: np.dtype[Any]

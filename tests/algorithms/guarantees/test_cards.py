@@ -121,7 +121,7 @@ def test_the_message_formula_rests_on_lemma_1():
 
 
 def test_labels_attain_theorem_1():
-    given = tables.Labels()
+    given = tables.LabelReleaseParameters()
     proved = proved_guarantee(tables.labels(given)).epsilon(0.0)
     assert proved == pytest.approx(tables.labels_theorem1(given, 0.0).epsilon)
 
@@ -141,4 +141,4 @@ def test_the_parameters_name_every_loss():
 @pytest.mark.parametrize("options", [{"noise_rate": 0.0}, {"records": 0}, {"typo": 1}])
 def test_bad_parameters_are_refused(options):
     with pytest.raises(ValidationError):
-        consensus.PenaltyPerturbation(**options)
+        consensus.PenaltyPerturbationParameters(**options)

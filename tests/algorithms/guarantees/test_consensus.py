@@ -180,7 +180,7 @@ def test_less_noise_is_never_more_private():
     for mechanism in ("penalty", "primal", "recycled"):
         found = []
         for rate in (0.5, 1.0, 2.0, 4.0):
-            given = parameters.PenaltyPerturbation(noise_rate=rate, iterations=6)
+            given = parameters.PenaltyPerturbationParameters(noise_rate=rate, iterations=6)
             event = run_event(mechanism, updates_of(given), 104)
             found.append(numerical_epsilon(event, 1e-5, 2**10).upper)
         assert found == sorted(found)

@@ -20,11 +20,15 @@ from .runs import algorithm
 
 def test_the_published_formula_by_hand():
     """C (1.4 c_1 + alpha) / (eta V B): 1750 * 3.35 / (0.5 * 4 * 9044) = 5862.5 / 18088."""
-    constant = parameters.PenaltyPerturbation(penalty_ratio=1.0, rate_ratio=1.0, iterations=1)
+    constant = parameters.PenaltyPerturbationParameters(
+        penalty_ratio=1.0, rate_ratio=1.0, iterations=1
+    )
     assert publish_theorem41_epsilon(constant, 0.0).epsilon == pytest.approx(
         5862.5 / 18088, rel=1e-12
     )
-    grown = parameters.PenaltyPerturbation(penalty_ratio=1.1, rate_ratio=1.2, iterations=2)
+    grown = parameters.PenaltyPerturbationParameters(
+        penalty_ratio=1.1, rate_ratio=1.2, iterations=2
+    )
     second = 1750 * (0.35 + 3.6) / (0.55 * 4 * 9044)
     assert publish_theorem41_epsilon(grown, 0.0).epsilon == pytest.approx(
         5862.5 / 18088 + second, rel=1e-12
@@ -43,7 +47,7 @@ def test_the_published_formula_is_the_algorithm_s():
     "options", [{"records": 100}, {"penalty_ratio": 0.99}, {"loss": "smoothed-hinge"}]
 )
 def test_where_the_theorem_s_conditions_fail_it_has_no_answer(options):
-    given = parameters.PenaltyPerturbation(**options)
+    given = parameters.PenaltyPerturbationParameters(**options)
     assert publish_theorem41_epsilon(given, 1e-5).epsilon == math.inf
     assert proved_guarantee(penalty_perturbation(given)).epsilon(0.0) < math.inf
 
@@ -53,7 +57,7 @@ def test_where_the_theorem_s_conditions_fail_it_has_no_answer(options):
     ("noise_rate", "factor"), [(3.0, 15.0), pytest.param(5.0, 15.0, marks=pytest.mark.slow)]
 )
 def test_figure_2_after_50_iterations(noise_rate, factor):
-    given = parameters.PenaltyPerturbation(noise_rate=noise_rate)
+    given = parameters.PenaltyPerturbationParameters(noise_rate=noise_rate)
     published = publish_theorem41_epsilon(given, 1e-5).epsilon
     proved = numerical_epsilon(penalty_perturbation(given), 1e-5, 2**14)
     assert proved.upper < published / factor
@@ -100,7 +104,7 @@ def test_16_2_is_dual_variable_perturbation_with_one_noise_rate():
     assert publish_theorem41_epsilon(dvp, 0.0).epsilon == pytest.approx(
         50 * 1750 * 3.35 / 18088, rel=1e-12
     )
-    pp = parameters.PenaltyPerturbation(rate_ratio=1.01)
+    pp = parameters.PenaltyPerturbationParameters(rate_ratio=1.01)
     assert publish_theorem41_epsilon(pp, 0.0).epsilon == pytest.approx(
         READINGS["as printed"][0], rel=1e-12
     )
@@ -116,7 +120,7 @@ def test_the_logarithm_of_65_is_no_other_reading_either():
 @pytest.mark.slow
 def test_what_is_proved_of_penalty_perturbation_lies_above_what_losses_reach():
     """Opposite records and an almost linear loss: full shifts, no determinant, exactly composed."""
-    updates = updates_of(parameters.PenaltyPerturbation())
+    updates = updates_of(parameters.PenaltyPerturbationParameters())
 
     def reached(share):
         releases = [
@@ -127,8 +131,10 @@ def test_what_is_proved_of_penalty_perturbation_lies_above_what_losses_reach():
         ]
         return proved_guarantee(Sequence(tuple(releases))).epsilon(1e-5)
 
-    linear = parameters.PenaltyPerturbation(loss="linear")
-    proved = proved_guarantee(penalty_perturbation(parameters.PenaltyPerturbation())).epsilon(1e-5)
+    linear = parameters.PenaltyPerturbationParameters(loss="linear")
+    proved = proved_guarantee(
+        penalty_perturbation(parameters.PenaltyPerturbationParameters())
+    ).epsilon(1e-5)
     assert reached(1.0) == pytest.approx(0.7300, abs=1e-4)
     assert proved_guarantee(penalty_perturbation(linear)).epsilon(1e-5) == pytest.approx(
         reached(1.0), rel=1e-6

@@ -21,7 +21,10 @@ from dpaudit.algorithms.multistep.claims.composition import (
     hockey_stick,
     make_randomised_response_pair,
 )
-from dpaudit.algorithms.multistep.claims.theorem4 import Composition, prepare_theorem4_search
+from dpaudit.algorithms.multistep.claims.theorem4 import (
+    CompositionParameters,
+    prepare_theorem4_search,
+)
 from dpaudit.auditing import audit_claim, run_claim
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.execution import Executor
@@ -259,7 +262,7 @@ def test_bad_input_is_named(asked, named):
 
 
 def test_the_claimed_delta_is_a_bound_and_not_the_search_s():
-    case = prepare_theorem4_search(Settings(delta=0.2), Composition(factor=0.5))
+    case = prepare_theorem4_search(Settings(delta=0.2), CompositionParameters(factor=0.5))
     assert case.bound == 0.1
     assert not exceeds(case.attain(200, default_rng(0)).bound / case.bound)
 

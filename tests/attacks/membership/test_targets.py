@@ -38,7 +38,7 @@ def people():
 
 
 def rows(algorithm, **changes):
-    given = membership.Parameters(algorithm=algorithm, **(QUICK | changes))
+    given = membership.MembershipParameters(algorithm=algorithm, **(QUICK | changes))
     with one_thread():
         return membership.run(given, 0, Silent()).rows
 
@@ -193,4 +193,4 @@ def test_a_pair_of_tables_needs_to_be_told_the_record(people):
 )
 def test_a_bad_number_is_named(changes, name):
     with pytest.raises(InvalidArgument, match=name):
-        membership.run(membership.Parameters(**changes), 0, Silent())
+        membership.run(membership.MembershipParameters(**changes), 0, Silent())

@@ -9,7 +9,7 @@ import pytest
 
 from dpaudit.auditing.distinguishers.learned_scores import ONE_PART
 from dpaudit.auditing.samples import stream
-from dpaudit.auditing.samples.stream import Watch, read_numbered_lines
+from dpaudit.auditing.samples.stream import StreamWatch, read_numbered_lines
 from dpaudit.errors import DataError
 from dpaudit.estimation.sequential.game import PILOT, BettingTarget
 from dpaudit.neighbours import Side
@@ -158,7 +158,7 @@ class Betting:
 
 
 def watch_of(**given):
-    found = Watch(BettingTarget(1.0, 0.0, 0.05))
+    found = StreamWatch(BettingTarget(1.0, 0.0, 0.05))
     found.bettor = Betting(**given)
     return found
 
@@ -217,12 +217,12 @@ def test_of_objects_nothing_is_bet_on_before_a_layout_is_made(monkeypatch):
 
 @pytest.mark.parametrize(("attack", "parts"), [(None, True), ("linear-discriminant", False)])
 def test_parts_are_looked_at_where_no_attack_is_named(attack, parts):
-    found = Watch(BettingTarget(1.0, 0.0, 0.05), attack)
+    found = StreamWatch(BettingTarget(1.0, 0.0, 0.05), attack)
     found.bettor = Betting()
     lines = [f'{{"{n % 2}": {{"a": {n}.5, "b": {n % 3}.25}}}}' for n in range(64)]
     found.take(enumerate(lines, start=1))
     assert (ONE_PART in found.distinguishers) is parts
-    plain = Watch(BettingTarget(1.0, 0.0, 0.05))
+    plain = StreamWatch(BettingTarget(1.0, 0.0, 0.05))
     plain.bettor = Betting()
     plain.take(enumerate(["0,1", "1,2"], start=1))
     assert ONE_PART not in plain.distinguishers
@@ -237,7 +237,7 @@ def test_each_time_attacks_learn_with_randomness_of_its_own(monkeypatch):
 
     monkeypatch.setattr(stream, "fit_scores_in_order", fitted)
     for seed in (0, 0, 1):
-        found = Watch(BettingTarget(1.0, 0.0, 0.05), seed=seed)
+        found = StreamWatch(BettingTarget(1.0, 0.0, 0.05), seed=seed)
         for _ in range(2):
             found._fitted(np.zeros((2, 1)), np.zeros((2, 1)))
     assert drawn[:2] == drawn[2:4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpaudit.proving.events.bound import Bound, bound_trace
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Universe
@@ -41,7 +41,7 @@ class Cost:
         return self.proved is not None and self.found > self.proved * (1 + SLACK) + SLACK
 
 
-def make_releases(seed: int) -> tuple[Universe, Program, tuple[Release, ...]]:
+def make_releases(seed: int) -> tuple[Universe, PathProgram, tuple[Release, ...]]:
     """Return the universe, the program and the releases of a seed."""
     choices = Stream(seed)
     universe = make_universe(choices)
@@ -65,6 +65,6 @@ def attack_releases(seed: int, effort: Effort = CHEAP) -> Cost:
     return compare_cost(program, bound, *found)
 
 
-def compare_cost(program: Program, bound: Bound, epsilon: float, mu: float) -> Cost:
+def compare_cost(program: PathProgram, bound: Bound, epsilon: float, mu: float) -> Cost:
     """Return what is proved beside what was seen."""
     return Cost(bound.mu, mu) if are_normal(program) else Cost(bound.pure, epsilon)

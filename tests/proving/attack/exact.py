@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 
 DIGITS = 50
 Entry: TypeAlias = Any
@@ -30,7 +30,7 @@ class Undecided(ArithmeticError):
 
 
 def evaluate_exact(
-    program: Program, index: int, data: Mapping[str, Any], draws: Sequence[Any]
+    program: PathProgram, index: int, data: Mapping[str, Any], draws: Sequence[Any]
 ) -> dict[int, Entries]:
     """Return the entries of a node, and of those that it needs, on one dataset.
 

@@ -15,7 +15,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpaudit.proving.program import EVALUATORS, OtherPath, Program, Shape
+from dpaudit.proving.program import EVALUATORS, OtherPath, PathProgram, Shape
 from dpaudit.proving.universe import Universe
 
 from .choices import Choices, Drawn
@@ -54,7 +54,7 @@ class Growth:
 
     def __init__(self, choices: Choices, universe: Universe) -> None:
         self.choices, self.universe = choices, universe
-        self.program, self.samples = Program(), list[NDArray[Any]]()
+        self.program, self.samples = PathProgram(), list[NDArray[Any]]()
         self.draws = 0
         self.records = UNKNOWN if universe.records is None else universe.records
         self.parts = [self._part(k) for k in range(len(universe.parts))]
@@ -372,7 +372,7 @@ SINGLE: tuple[tuple[int, Callable[[Growth], object]], ...] = (
 
 
 @silence_numpy()
-def grow(choices: Choices, universe: Universe, most: int = 25) -> Program:
+def grow(choices: Choices, universe: Universe, most: int = 25) -> PathProgram:
     """Return a program of 3 to so many operations, its last node for an output."""
     from .phrases import PHRASES  # which are made of what is here
 
@@ -398,7 +398,7 @@ def weigh(
 
 
 @st.composite
-def programs(draw: Any) -> tuple[Universe, Program]:
+def programs(draw: Any) -> tuple[Universe, PathProgram]:
     """Return a universe and a program, for Hypothesis to shrink."""
     choices = Drawn(draw)
     universe = make_universe(choices)

@@ -13,7 +13,7 @@ from flint import ctx
 from numpy.typing import NDArray
 
 from dpaudit.proving.distances.facts import Facts, RowOrigins
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Distance
 
@@ -115,7 +115,7 @@ class Claim:
         return bool(self.ratio[self.best] > 1 + TOLERANCE)
 
 
-def kinds_of(program: Program) -> tuple[NodeKind, ...]:
+def kinds_of(program: PathProgram) -> tuple[NodeKind, ...]:
     """Return private for what stems from records, and public for all else, coins too."""
     kinds: list[NodeKind] = []
     for node in program.nodes:
@@ -343,7 +343,7 @@ def _alike(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
 # --- the exact judge
 
 
-def confirm(facts: Facts, distance: Distance, program: Program, suspect: Break) -> bool:
+def confirm(facts: Facts, distance: Distance, program: PathProgram, suspect: Break) -> bool:
     """Return whether a claim is beaten over the reals.
 
     Raises

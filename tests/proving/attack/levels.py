@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpaudit.proving.distances.analysis import Analysis
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.universe import Universe
 
 from .choices import Stream
@@ -35,7 +35,7 @@ class Level:
     show: Callable[[int], str]
 
 
-def make_program(seed: int) -> tuple[Universe, Program]:
+def make_program(seed: int) -> tuple[Universe, PathProgram]:
     """Return the universe and the program of a seed."""
     choices = Stream(seed)
     universe = make_universe(choices)
@@ -61,7 +61,7 @@ def attack_cost(seed: int, effort: Effort = CHEAP) -> Outcome:
     return outcome
 
 
-def describe(universe: Universe, program: Program) -> str:
+def describe(universe: Universe, program: PathProgram) -> str:
     """Return a program line by line, below its datasets."""
     lines = [f"{universe.relation}, {universe.count} differ, {universe.records} records"]
     lines += [

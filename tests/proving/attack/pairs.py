@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.universe import Part, Universe
 
 Data = dict[str, NDArray[np.float64]]
@@ -66,7 +66,7 @@ class Pairs:
         )
 
 
-def constants_of(program: Program) -> NDArray[np.float64]:
+def constants_of(program: PathProgram) -> NDArray[np.float64]:
     """Return the finite numbers that a program mentions."""
     found = {0.0}
     for node in program.nodes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.universe import Universe
 
 from .choices import Choices
@@ -20,7 +20,7 @@ _MOST_NOISY = 12  # entries of one release
 @silence_numpy()
 def grow_releases(
     choices: Choices, universe: Universe, *, law: str
-) -> tuple[Program, tuple[Release, ...]]:
+) -> tuple[PathProgram, tuple[Release, ...]]:
     """Return a program that releases values with noise of one law, and what it releases.
 
     What is released is used again, and all of it is an output.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.universe import Universe
 
 from .pairs import Data, Neighbours, Pairs, constants_of
@@ -42,7 +42,7 @@ class Release:
     draw: int
 
 
-def additive_releases(program: Program) -> tuple[Release, ...] | None:
+def additive_releases(program: PathProgram) -> tuple[Release, ...] | None:
     """Return what a program releases, where its outputs are noisy values and public numbers.
 
     None where it is anything else, such as a choice, or noise of another law or shape.
@@ -59,13 +59,13 @@ def additive_releases(program: Program) -> tuple[Release, ...] | None:
     return tuple(found) if {one.draw for one in found} == draws else None
 
 
-def are_normal(program: Program) -> bool:
+def are_normal(program: PathProgram) -> bool:
     """Return whether all noise is normal."""
     laws = {node.parameters["law"] for node in program.nodes if node.operation == "draw"}
     return laws == {"normal"}
 
 
-def _additive(program: Program, index: int) -> Release | None:
+def _additive(program: PathProgram, index: int) -> Release | None:
     node = program.nodes[index]
     if node.operation not in ("add", "subtract"):
         return None
@@ -110,7 +110,7 @@ class Replay:
     """
 
     def __init__(
-        self, program: Program, releases: Sequence[Release], generator: np.random.Generator
+        self, program: PathProgram, releases: Sequence[Release], generator: np.random.Generator
     ) -> None:
         self.program, self.releases = program, sorted(releases, key=lambda one: one.node)
         self.generator = generator
@@ -208,7 +208,7 @@ def _differ(before: list[Any], after: list[Any]) -> NDArray[np.bool_]:
 
 
 def search_losses(
-    program: Program,
+    program: PathProgram,
     universe: Universe,
     releases: Sequence[Release],
     seed: int,

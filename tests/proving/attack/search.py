@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.distances.refinements import ranges
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import Distance, Universe
 
@@ -31,7 +31,7 @@ from .pairs import Neighbours, Pairs, constants_of
 from .silence import silence_numpy
 from .stacked import evaluate_stacked
 
-MakesProver = Callable[[Program, Universe, tuple[NodeKind, ...]], Prover]
+MakesProver = Callable[[PathProgram, Universe, tuple[NodeKind, ...]], Prover]
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Attack:
     """
 
     def __init__(
-        self, program: Program, universe: Universe, make_prover: MakesProver, seed: int
+        self, program: PathProgram, universe: Universe, make_prover: MakesProver, seed: int
     ) -> None:
         self.program, self.universe = program, universe
         kinds = kinds_of(program)

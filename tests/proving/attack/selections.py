@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.events.bound import bound_trace
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, Path
 from dpaudit.proving.universe import Universe
@@ -60,7 +60,7 @@ LAWS = {
 class Choice:
     """A program whose output is the place of the largest, or smallest, noisy score."""
 
-    program: Program
+    program: PathProgram
     scores: int
     scale: float
     law: str

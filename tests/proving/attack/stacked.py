@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.proving.program import EVALUATORS, Node, Program
+from dpaudit.proving.program import EVALUATORS, Node, PathProgram
 
 Values = NDArray[Any]
 
 
 def evaluate_stacked(
-    program: Program,
+    program: PathProgram,
     data: Mapping[str, Values],
     draws: Sequence[Any],
     forced: Mapping[int, Values] | None = None,

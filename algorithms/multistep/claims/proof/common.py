@@ -18,7 +18,7 @@ SOURCE = "Huang & Gong, multi-step DP-ADMM, appendix, proof of Theorem 7, eq. ({
 _PROOF = "identities between polynomials, in rationals ({check})"
 
 
-class Sizes(Parameters):
+class IterationSizes(Parameters):
     """The size of an iteration, and which version of the equation is audited."""
 
     inner_steps: int = Field(2, ge=1, le=20, description="l")
@@ -32,7 +32,7 @@ class Sizes(Parameters):
 
 
 def make_equation_case(
-    claim: Claim, number: int, settings: Settings, parameters: Sizes
+    claim: Claim, number: int, settings: Settings, parameters: IterationSizes
 ) -> SearchCase:
     """Return the audit of an equation: a search over iterations of small whole numbers."""
     from functools import partial

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpaudit.algorithms.multistep.claims.proof.common import (
     LARGER,
     SOURCE,
-    Sizes,
+    IterationSizes,
     make_equation_case,
 )
 from dpaudit.extension.claim import Claim
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare_equation32_search(settings: Settings, parameters: Sizes) -> SearchCase:
+def prepare_equation32_search(settings: Settings, parameters: IterationSizes) -> SearchCase:
     """Return the audit: a search over iterations of small whole numbers.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> found = prepare_equation32_search(Settings(), Sizes()).attain(200, default_rng(0))
+    >>> found = prepare_equation32_search(Settings(), IterationSizes()).attain(200, default_rng(0))
     >>> found.ratio < 1 + 1e-9
     True
     """
@@ -46,7 +46,7 @@ CLAIM = Claim(
     relation="none",
     assumptions={},
     prepare=prepare_equation32_search,
-    parameters=Sizes,
+    parameters=IterationSizes,
     scope="The proof is for any number of steps, neighbours and features.",
     published={
         "more of everything": LARGER,

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from dpaudit.algorithms.multistep.claims.proof.common import SOURCE, Sizes, make_equation_case
+from dpaudit.algorithms.multistep.claims.proof.common import (
+    SOURCE,
+    IterationSizes,
+    make_equation_case,
+)
 from dpaudit.extension.claim import Claim, Variant
 
 if TYPE_CHECKING:
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class Scatter(Sizes):
+class Scatter(IterationSizes):
     """The same, of one inner step by default."""
 
     inner_steps: int = Field(1, ge=1, le=20, description="l")

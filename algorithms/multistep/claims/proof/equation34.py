@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpaudit.algorithms.multistep.claims.proof.common import (
     LARGER,
     SOURCE,
-    Sizes,
+    IterationSizes,
     make_equation_case,
 )
 from dpaudit.extension.claim import Claim
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare_equation34_search(settings: Settings, parameters: Sizes) -> SearchCase:
+def prepare_equation34_search(settings: Settings, parameters: IterationSizes) -> SearchCase:
     """Return the audit: a search over iterations of small whole numbers.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> found = prepare_equation34_search(Settings(), Sizes()).attain(200, default_rng(0))
+    >>> found = prepare_equation34_search(Settings(), IterationSizes()).attain(200, default_rng(0))
     >>> found.ratio < 1 + 1e-9
     True
     """
@@ -44,7 +44,7 @@ CLAIM = Claim(
     relation="none",
     assumptions={},
     prepare=prepare_equation34_search,
-    parameters=Sizes,
+    parameters=IterationSizes,
     scope="The proof is for any number of steps, neighbours and features.",
     published={
         "more of everything": LARGER,

@@ -8,7 +8,7 @@ from dpaudit.algorithms.multistep.claims.proof.common import (
     CORRECTED,
     LARGER,
     SOURCE,
-    Sizes,
+    IterationSizes,
     make_equation_case,
 )
 from dpaudit.extension.claim import Claim
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare_equation36_search(settings: Settings, parameters: Sizes) -> SearchCase:
+def prepare_equation36_search(settings: Settings, parameters: IterationSizes) -> SearchCase:
     """Return the audit: a search over iterations of small whole numbers.
 
     Examples
     --------
     >>> from numpy.random import default_rng
     >>> from dpaudit.extension.settings import Settings
-    >>> found = prepare_equation36_search(Settings(), Sizes()).attain(200, default_rng(0))
+    >>> found = prepare_equation36_search(Settings(), IterationSizes()).attain(200, default_rng(0))
     >>> found.ratio > 1 + 1e-9
     True
     """
@@ -48,7 +48,7 @@ CLAIM = Claim(
     relation="none",
     assumptions={},
     prepare=prepare_equation36_search,
-    parameters=Sizes,
+    parameters=IterationSizes,
     scope="It would stand with w~_i^k in its last term and the xi_i that eq. (30) needs, "
     "then also with the minus before ||w~_i^{k,r+1} - w*||^2 that the sum over r "
     "needs.",

@@ -11,7 +11,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import (
     PUBLISHED,
     REACHED,
     SCOPE,
-    RunParameters,
+    Lemma5Parameters,
     run_case,
 )
 from dpaudit.extension.claim import Claim, Variant
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class SettlingParameters(RunParameters):
+class SettlingParameters(Lemma5Parameters):
     """Public parameters of the problems, which are quadratic, and the budget."""
 
     half_width: float | None = Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import PAPER
-from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import RunParameters
+from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import MessageRunParameters
 from dpaudit.algorithms.sharing.claims.hu2020.lemma1 import SEPARATED
 from dpaudit.extension.claim import Claim
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare_hu2019_corollary1(settings: Settings, parameters: RunParameters) -> SearchCase:
+def prepare_hu2019_corollary1(settings: Settings, parameters: MessageRunParameters) -> SearchCase:
     """Return the audit of a run by its first message.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> round(prepare_hu2019_corollary1(Settings(), RunParameters(rounds=1)).bound, 2)
+    >>> round(prepare_hu2019_corollary1(Settings(), MessageRunParameters(rounds=1)).bound, 2)
     6.52
     """
     from dpaudit.algorithms.sharing.claims.hu2020.column_space import run_case
@@ -41,6 +41,6 @@ CLAIM = Claim(
     relation="replace-column",
     assumptions=SEPARATED,
     prepare=prepare_hu2019_corollary1,
-    parameters=RunParameters,
+    parameters=MessageRunParameters,
     scope="It falls with Theorem 1. It would stand if every iteration were (epsilon, delta)-DP.",
 )

@@ -16,7 +16,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import (
     PUBLISHED,
     REACHED,
     SCOPE,
-    RunParameters,
+    Lemma5Parameters,
     run_case,
 )
 from dpaudit.extension.claim import Claim
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class LongRunParameters(RunParameters):
+class LongRunParameters(Lemma5Parameters):
     """Public parameters of the problems, which are quadratic, and the budget."""
 
     last: int = Field(200, ge=40, le=400, description="T, the last iteration of the run")

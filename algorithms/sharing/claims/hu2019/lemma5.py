@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class RunParameters(ProblemParameters):
+class Lemma5Parameters(ProblemParameters):
     """Public parameters of the problems, which are quadratic, and the budget."""
 
     parties: int = Field(3, ge=1, le=20, description="M")
@@ -29,14 +29,14 @@ class RunParameters(ProblemParameters):
     budget: int = Field(2_000, ge=100, description="evaluated problems, unless --trials is given")
 
 
-def prepare_hu2019_lemma5(settings: Settings, parameters: RunParameters) -> SearchCase:
+def prepare_hu2019_lemma5(settings: Settings, parameters: Lemma5Parameters) -> SearchCase:
     """Return the audit: a search for quadratic problems whose iterations grow.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare_hu2019_lemma5(Settings(), RunParameters())
+    >>> case = prepare_hu2019_lemma5(Settings(), Lemma5Parameters())
     >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
     True
     """
@@ -56,7 +56,7 @@ def prepare_hu2019_lemma5(settings: Settings, parameters: RunParameters) -> Sear
 def run_case(
     claim: Claim,
     settings: Settings,
-    parameters: RunParameters,
+    parameters: Lemma5Parameters,
     horizon: Horizon,
     because: str,
     notes: tuple[str, ...],
@@ -119,7 +119,7 @@ CLAIM = Claim(
     relation="none",
     assumptions=REACHED,
     prepare=prepare_hu2019_lemma5,
-    parameters=RunParameters,
+    parameters=Lemma5Parameters,
     scope=SCOPE,
     published=PUBLISHED,
 )

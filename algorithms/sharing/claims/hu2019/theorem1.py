@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class Theorem1Parameters(Parameters):
+class Hu2019Theorem1Parameters(Parameters):
     """Public parameters of one private message."""
 
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
@@ -26,13 +26,13 @@ class Theorem1Parameters(Parameters):
     regulariser_weight: float = Field(1e-3, gt=0, description="lambda")
 
 
-def prepare_hu2019_theorem1(settings: Settings, parameters: Theorem1Parameters) -> Case:
+def prepare_hu2019_theorem1(settings: Settings, parameters: Hu2019Theorem1Parameters) -> Case:
     """Return the audit of one message by its support, or, with ``estimator="event"``, as sent.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> prepare_hu2019_theorem1(Settings(), Theorem1Parameters()).relation
+    >>> prepare_hu2019_theorem1(Settings(), Hu2019Theorem1Parameters()).relation
     'replace-column'
     """
     import dpaudit._validate as check
@@ -82,7 +82,7 @@ CLAIM = Claim(
     relation="replace-column",
     assumptions=SEPARATED,
     prepare=prepare_hu2019_theorem1,
-    parameters=Theorem1Parameters,
+    parameters=Hu2019Theorem1Parameters,
     scope="Where d_m is N nothing is separated this way: there it would stand for a C that bounds "
     "the sensitivity.",
 )

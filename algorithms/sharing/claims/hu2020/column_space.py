@@ -69,7 +69,7 @@ from dpaudit.refutation import (
 from dpaudit.refutation.search import Batch
 
 if TYPE_CHECKING:
-    from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import RunParameters
+    from dpaudit.algorithms.sharing.claims.hu2020.corollary1 import MessageRunParameters
 
 SEPARATED = 1e-6  # least relative distance from col(D') that is told from rounding
 _INDEPENDENT = 1e-3  # least pivot of a design, relative to its largest
@@ -385,7 +385,7 @@ def _make_support_evidence(theorem: Finite, message: Message | None) -> Evidence
 
 
 def run_case(
-    claim: Statement, settings: Settings, variant: str, parameters: RunParameters
+    claim: Statement, settings: Settings, variant: str, parameters: MessageRunParameters
 ) -> SearchCase:
     """Return the audit of a run by its first message; hu2020's Corollary 1 and hu2019's.
 

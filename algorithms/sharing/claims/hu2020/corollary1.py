@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class RunParameters(Parameters):
+class MessageRunParameters(Parameters):
     """A run of T messages, and the search for a pair that the first one tells apart."""
 
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
@@ -26,7 +26,7 @@ class RunParameters(Parameters):
     samples: int | None = Field(None, ge=1, description="N (by default 2 d_m)")
 
 
-class Corollary1Parameters(RunParameters):
+class Corollary1Parameters(MessageRunParameters):
     """The run, or the compositions that are searched up to the settings' epsilon and delta."""
 
     reading: Literal["printed", "composition"] = Field(

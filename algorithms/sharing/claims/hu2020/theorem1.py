@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-class Theorem1Parameters(UpdateParameters):
+class Hu2020Theorem1Parameters(UpdateParameters):
     """Public parameters of one private message."""
 
     features: int = Field(32, ge=1, description="d_m")
@@ -27,13 +27,13 @@ class Theorem1Parameters(UpdateParameters):
     budget: int = Field(8_000, ge=100, description="instances that the search evaluates")
 
 
-def prepare_hu2020_theorem1(settings: Settings, parameters: Theorem1Parameters) -> Case:
+def prepare_hu2020_theorem1(settings: Settings, parameters: Hu2020Theorem1Parameters) -> Case:
     """Return the audit of one message: its exact law, or its support.
 
     Examples
     --------
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare_hu2020_theorem1(Settings(), Theorem1Parameters(features=8, budget=200))
+    >>> case = prepare_hu2020_theorem1(Settings(), Hu2020Theorem1Parameters(features=8, budget=200))
     >>> case.pair.relation.name, round(case.proved.guarantee.epsilon(1e-5), 3)
     ('replace-column', 2.219)
     """
@@ -81,7 +81,7 @@ CLAIM = Claim(
     relation="replace-column",
     assumptions=ASSUMPTIONS | {"independent columns": "D_m'D_m can be inverted, on both datasets"},
     prepare=prepare_hu2020_theorem1,
-    parameters=Theorem1Parameters,
+    parameters=Hu2020Theorem1Parameters,
     scope="Of noise on the message, which is what the theorem asks for: it would stand with the "
     "sensitivity of the variant below.",
     published={

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from dpaudit.proving.distances.facts import Facts
-from dpaudit.proving.program import Program
+from dpaudit.proving.program import PathProgram
 from dpaudit.proving.universe import Distance, Universe
 
 
@@ -19,7 +19,7 @@ class RefinementKnowledge(Protocol):
         Of each node, by number.
     """
 
-    program: Program
+    program: PathProgram
     universe: Universe
     kinds: Any
 

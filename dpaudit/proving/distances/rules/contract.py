@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from dpaudit.proving.distances.facts import Facts
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.universe import Universe
 
 
@@ -21,7 +21,7 @@ class RuleKnowledge(Protocol):
         Facts by what decides them.
     """
 
-    program: Program
+    program: PathProgram
     universe: Universe
     memory: dict[Any, Facts]
 

@@ -16,7 +16,7 @@ from dpaudit.algorithms.sharing.claims.hu2020.column_space import (
     support_space,
 )
 from dpaudit.algorithms.sharing.claims.hu2020.message import OneMessage, Theorem1
-from dpaudit.algorithms.sharing.claims.hu2020.theorem1 import CLAIM, Theorem1Parameters
+from dpaudit.algorithms.sharing.claims.hu2020.theorem1 import CLAIM, Hu2020Theorem1Parameters
 from dpaudit.algorithms.sharing.claims.hu2020.update import UpdateSetting, make_lemma1_sensitivity
 from dpaudit.algorithms.sharing.noise import ParameterNoise, WhitenedNoise, model_noise
 from dpaudit.algorithms.sharing.verify.hu2020.theorem1 import recompute
@@ -307,7 +307,7 @@ def test_bad_input_is_named(audited, asked, named):
 
 
 def test_a_case_is_the_same_for_the_same_seed():
-    parameters = Theorem1Parameters(features=4, budget=200)
+    parameters = Hu2020Theorem1Parameters(features=4, budget=200)
     one, other = (CLAIM.prepare(Settings(seed=5), parameters) for _ in range(2))
     assert np.array_equal(one.pair.dataset.features, other.pair.dataset.features)
 
