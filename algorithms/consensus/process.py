@@ -138,6 +138,6 @@ def next_noise(algorithm: ConsensusProcess, state: ConsensusState, rng: Generato
 def noise_rates(algorithm: ConsensusProcess) -> Array:
     """Return ``alpha_i(t)``, shape ``(T, N)``; refuse where there is no noise."""
     if algorithm.rates is None:
-        expected = "noise: without it the transcript has no density"
+        expected = "noise: without it the output has no density"
         raise InvalidArgument("noise_rate", None, expected)
     return algorithm.rates

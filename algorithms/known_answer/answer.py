@@ -239,8 +239,8 @@ class OnGrid:
 
 IDEAL = Distinguisher(
     name="ideal",
-    statement="scores a transcript of a mechanism with a known answer by its exact log-ratio",
-    threat_model="knows the mechanism, its law and both inputs; sees one transcript",
+    statement="scores an output of a mechanism with a known answer by its exact log-ratio",
+    threat_model="knows the mechanism, its law and both inputs; sees one output",
     needs_law=False,
     fit="dpaudit.algorithms.known_answer.answer:fit",
 )

@@ -6,9 +6,9 @@ __all__ = ["COLUMN_SPACE", "LIKELIHOOD_RATIO", "LINEAR_CLASSIFIER"]
 
 LIKELIHOOD_RATIO = Distinguisher(
     name="likelihood-ratio",
-    statement="scores a transcript by its exact privacy loss: the most powerful test there is",
+    statement="scores an output by its exact privacy loss: the most powerful test there is",
     threat_model=(
-        "knows the algorithm, its law and both datasets; sees one transcript; wants to know which "
+        "knows the algorithm, its law and both datasets; sees one output; wants to know which "
         "dataset produced it"
     ),
     needs_law=True,
@@ -19,7 +19,7 @@ LINEAR_CLASSIFIER = Distinguisher(
     name="linear-classifier",
     statement="logistic regression on the transcript's entries and, when few, their squares",
     threat_model=(
-        "can run the mechanism on both datasets but knows nothing about it; sees one transcript; "
+        "can run the mechanism on both datasets but knows nothing about it; sees one output; "
         "wants to know which dataset produced it"
     ),
     needs_law=False,

@@ -41,7 +41,7 @@ HISTOGRAM = Distinguisher(
         "the entries or of their successive differences, added up"
     ),
     threat_model=(
-        "can run the mechanism on both datasets and count what comes out; sees one transcript; "
+        "can run the mechanism on both datasets and count what comes out; sees one output; "
         "wants to know which dataset produced it"
     ),
     needs_law=False,
@@ -137,7 +137,7 @@ def fit(
     """
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if not len(sample) or not np.isfinite(sample).all():
-            raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite transcripts")
+            raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite outputs")
     p, q = (np.asarray(sample, dtype=np.float64) for sample in (on_dataset, on_neighbour))
     of_outcomes = _count_output_frequencies(
         flatten_outputs(p), flatten_outputs(q), (len(p) + len(q)) / PER_OUTCOME

@@ -59,7 +59,7 @@ def fit(
 
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if not len(sample) or not np.isfinite(sample).all():
-            raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite transcripts")
+            raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite outputs")
     squares = int(np.prod(on_dataset.shape[1:])) <= _FEW_ENTRIES
     transcripts = np.concatenate([on_dataset, on_neighbour])
     unit = max(1.0, float(np.abs(transcripts).max()) / _LARGE)

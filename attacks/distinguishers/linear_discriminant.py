@@ -19,7 +19,7 @@ LINEAR_DISCRIMINANT = Distinguisher(
         "such as a sum in which the noise cancels"
     ),
     threat_model=(
-        "can run the mechanism on both datasets but knows nothing about it; sees one transcript; "
+        "can run the mechanism on both datasets but knows nothing about it; sees one output; "
         "wants to know which dataset produced it"
     ),
     needs_law=False,

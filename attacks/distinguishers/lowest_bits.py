@@ -27,7 +27,7 @@ LOWEST_BITS = Distinguisher(
         "log-ratio of how often an entry is a multiple of each power of two and no higher, 0 or -0"
     ),
     threat_model=(
-        "can run the mechanism on both datasets; sees one transcript with all of its bits, as "
+        "can run the mechanism on both datasets; sees one output with all of its bits, as "
         "doubles; wants to know which dataset produced it"
     ),
     needs_law=False,
@@ -79,7 +79,7 @@ def fit(
     """
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if not len(sample) or not np.isfinite(sample).all():
-            raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite transcripts")
+            raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite outputs")
     p, q = (lowest_exponents(flatten_outputs(sample)) for sample in (on_dataset, on_neighbour))
     return LowestBits(tuple(fit_step_function(*columns) for columns in zip(p.T, q.T, strict=True)))
 

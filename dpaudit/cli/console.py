@@ -83,9 +83,7 @@ def make_cell(text: object) -> Text:
 
 def distinguisher_table(distinguishers: Iterable[Distinguisher]) -> Table:
     """Return the installed distinguishers as a table."""
-    table = make_titled_table(
-        "Attacks that score transcripts", "name", "needs the law", "what it does"
-    )
+    table = make_titled_table("Attacks that score outputs", "name", "needs the law", "what it does")
     for card in distinguishers:
         table.add_row(
             make_cell(card.name), "yes" if card.needs_law else "no", make_cell(card.statement)

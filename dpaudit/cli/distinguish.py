@@ -25,7 +25,7 @@ class DistinguishParameters(BaseModel):
     epsilon: float = Field(1.0, description="that is claimed")
     delta: float = Field(1e-5, description="that is claimed")
     data: str = Field(WORST_CASE, description="records, where the claim takes any")
-    trials: int | None = Field(None, description="transcripts of each dataset [the claim's]")
+    trials: int | None = Field(None, description="outputs of each dataset [the claim's]")
     confidence: float = Field(0.95, description="of the certified epsilon")
     parameters: dict[str, Any] = Field(default_factory=dict, description="the claim's own, as JSON")
 
@@ -50,7 +50,7 @@ def tell_apart(
     return Findings(
         rows=[_make_distinguisher_row(result, curves)],
         reading=[result.reason, *result.notes],
-        chance=f"nothing is certified, and {_RATE:.0%} of the dataset's transcripts are told",
+        chance=f"nothing is certified, and {_RATE:.0%} of the dataset's outputs are told",
         panels=()
         if curves is None or curves.measured is None
         else (_make_error_rate_panel(curves),),

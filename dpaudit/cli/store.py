@@ -93,7 +93,7 @@ def show(place: Annotated[str, typer.Argument()], number: Number) -> None:
         one_line(entry.name),
         _format_command_line(entry, opened.path),
         "Begun on " + one_line(", ".join(f"{k} {v}" for k, v in entry.machine.items())),
-        *(f"  {one_line(s.name)}: {s.trials} trials, {s.kept} of {s.units} units" for s in found),
+        *(f"  {one_line(s.name)}: {s.trials} outputs, {s.kept} of {s.units} units" for s in found),
     ]
     for line in lines:
         make_console().print(line, soft_wrap=True, markup=False)

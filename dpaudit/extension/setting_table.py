@@ -74,7 +74,7 @@ class AuditSettings:
         flag="--data-option",
     )
     trials: int | None = setting(
-        None, Kind.INTEGER, Group.EFFORT, "Transcripts per dataset", "the claim's"
+        None, Kind.INTEGER, Group.EFFORT, "Outputs per dataset", "the claim's"
     )
     confidence: float = setting(
         0.95,
@@ -112,14 +112,14 @@ class AuditSettings:
         False,
         Kind.FLAG,
         Group.EFFORT,
-        "Bet on outputs, and stop once the claim is refuted; trials are the most there are",
+        "Bet on outputs, and stop once the claim is refuted; --trials caps their number",
     )
     candidate_pairs: int | None = setting(
         None,
         Kind.INTEGER,
         Group.DATA,
         "How many candidate pairs to try for a paper's claim; the worst is certified on fresh "
-        "transcripts",
+        "outputs",
         doors=_CLAIMS,
         flag="--pairs",
     )
@@ -135,18 +135,18 @@ class AuditSettings:
         None,
         Kind.INTEGER,
         Group.EFFORT,
-        "Transcripts per call of a mechanism",
+        "Outputs per call of a mechanism",
         "chosen by size and pace",
         doors=_RUN,
     )
     time: float | None = setting(
-        None, Kind.NUMBER, Group.EFFORT, "Seconds an audit may take, in place of trials"
+        None, Kind.NUMBER, Group.EFFORT, "Seconds an audit may take, in place of --trials"
     )
     looks: Sequence[tuple[int, float]] | None = setting(
         None,
         Kind.LOOKS,
         Group.EFFORT,
-        "The looks that the report of a run with a time names, to get its numbers again",
+        "The looks that the report of an audit with --time names, to get its numbers again",
         doors=_RUN,
     )
     show_records: bool = setting(
@@ -214,7 +214,7 @@ class OwnSettings:
         Kind.INTEGER,
         Group.EFFORT,
         "Calls of a mechanism that the search for the worst pair may make",
-        "chosen by trials or time",
+        "chosen by --trials or --time",
         doors=_OWN | {Door.REPLAY},
     )
     program: str | None = setting(

@@ -218,18 +218,18 @@ def draw_checked_sample(
         except Inexact as error:
             raise MechanismError(
                 f"mechanism {name}: {call} returned {error.seen_in(returned)}, expected "
-                f"{error.instead}, one transcript a trial: an outcome must not change when it "
+                f"{error.instead}, one output a trial: an outcome must not change when it "
                 "becomes doubles"
             ) from None
     if transcripts.ndim == 0 or transcripts.shape[0] != trials or not transcripts.size:
         raise MechanismError(
             f"mechanism {name}: {call} returned shape "
-            f"{transcripts.shape}, expected ({trials}, ...): one transcript a trial"
+            f"{transcripts.shape}, expected ({trials}, ...): one output a trial"
         )
     if not np.isfinite(transcripts).all():
         bad = int(np.argmax(~np.isfinite(transcripts).reshape(trials, -1).all(axis=1)))
         raise MechanismError(
-            f"mechanism {name}: transcript {bad} of {trials} holds NaN or infinity, "
+            f"mechanism {name}: output {bad} of {trials} holds NaN or infinity, "
             "expected finite numbers"
         )
     return transcripts
@@ -259,7 +259,7 @@ def convert_mechanism_errors(
 
 def _format_expected_output(mechanism: object, error: BaseException, dataset: Any) -> str:
     if not hasattr(mechanism, "called") or not isinstance(error, Exception):
-        return "an array of transcripts"
+        return "an array of outputs"
     expected = "an output (where exceptions are observed, what is raised is one)"
     if not getattr(mechanism, "has_returned", False):
         return f"{expected}{_OF_A_FRAME}" if _is_frame(dataset) else expected

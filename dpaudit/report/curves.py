@@ -102,8 +102,8 @@ def show_wealth(path: WealthPath) -> Picture:
     if not path.transcripts:
         raise InvalidArgument("path", path, "a path with at least one point")
     after = path.refuted_after
-    ended = "the claim is not refuted" if after is None else f"refuted after {after} transcripts"
-    label = f"Wealth of bets against the claim over transcripts of each dataset: {ended}."
+    ended = "the claim is not refuted" if after is None else f"refuted after {after} outputs"
+    label = f"Wealth of bets against the claim over outputs of each dataset: {ended}."
     return Picture(name="wealth", draw=partial(_draw_wealth, path=path), size=SIZE, label=label)
 
 
@@ -194,7 +194,7 @@ def _draw_wealth(axes: Axes, path: WealthPath) -> None:
         look: dict[str, Any] = {"color": INK, "markersize": 8, "zorder": 5}
         label = f"refuted after {path.refuted_after}"
         axes.plot([path.refuted_after], [path.log10_goal], "o", **look, label=label)
-    axes.set_xlabel("transcripts of each dataset")
+    axes.set_xlabel("outputs of each dataset")
     axes.set_ylabel("log10 of the wealth")
     number_ticks(axes.xaxis)
     number_ticks(axes.yaxis)

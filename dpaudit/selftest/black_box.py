@@ -246,7 +246,7 @@ def _select_promising_attacks(
         tried.append(_Tried(name, score, promised, _choose_candidate_thresholds((p, q))))
     if not tried:
         names = [learner.attack.name for learner in learners]
-        raise InvalidArgument("attacks", names, "one that takes these transcripts")
+        raise InvalidArgument("attacks", names, "one that takes these outputs")
     enough = _NEAR * max(one.promised for one in tried)
     return [one for one in tried if one.promised >= enough]
 

@@ -78,7 +78,7 @@ def test_a_curve_is_audited_at_a_delta_that_the_certifying_outputs_did_not_choos
     assert result.verdict == "not refuted"
     assert math.isclose(result.claimed.epsilon, EXACT.epsilon(delta), rel_tol=1e-8)
     assert 0.8 * result.claimed.epsilon < result.lower < result.claimed.epsilon
-    assert any("chosen on transcripts that certify nothing" in note for note in result.notes)
+    assert any("chosen on outputs that certify nothing" in note for note in result.notes)
 
 
 @pytest.mark.slow

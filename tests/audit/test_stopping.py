@@ -90,7 +90,7 @@ def test_half_the_noise_is_refuted_long_before_the_cap():
     assert 1 < result.measured.lower < 2
     after = result.wealth.refuted_after
     assert result.counts["pilot, not bet on, per dataset"] < after <= result.trials
-    assert f"Refuted after {after} transcripts of each dataset, of 10000 allowed" in result.reason
+    assert f"Refuted after {after} outputs of each dataset, of 10000 allowed" in result.reason
     assert max(result.wealth.log10_wealth) >= result.wealth.log10_goal
 
 

@@ -23,7 +23,7 @@ def test_it_is_the_audit_that_tries_no_other_attack(dpaudit, tmp_path):
     )
     result = audit_claim(CLAIM, settings)
     assert row["certified"] == result.measured.lower > 0.5
-    assert document["threat_model"]["sees"] == "one transcript"
+    assert document["threat_model"]["sees"] == "one output"
     assert "The attacker knows the algorithm, its law and both datasets." in ran.out
     assert (tmp_path / "likelihood-ratio.png").read_bytes().startswith(b"\x89PNG")
 

@@ -293,7 +293,7 @@ def test_numbers_are_bet_on_alike_as_json(watched):
     ran = [watched(text, *CLAIM, "--json") for text in (plain, as_json)]
     results = [json.loads(one.out)["results"][0] for one in ran]
     assert [one.status for one in ran] == [1, 1]
-    after = [re.search(r"Refuted after (\S+) transcripts", one["reason"])[1] for one in results]
+    after = [re.search(r"Refuted after (\S+) outputs", one["reason"])[1] for one in results]
     assert after[0] == after[1]
 
 

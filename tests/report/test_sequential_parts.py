@@ -77,7 +77,7 @@ def test_a_report_of_an_earlier_version_is_read_without_the_new_parts(full, tmp_
 
 
 def test_the_picture_of_a_wealth_names_where_it_refutes():
-    assert "refuted after 81 transcripts" in render_wealth(PATH)
+    assert "refuted after 81 outputs" in render_wealth(PATH)
     standing = PATH.model_copy(update={"refuted_after": None})
     assert "the claim is not refuted" in render_wealth(standing)
     empty = PATH.model_copy(update={"transcripts": [], "log10_wealth": []})

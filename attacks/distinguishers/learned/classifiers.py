@@ -165,10 +165,10 @@ LEARNED = Distinguisher(
     name="learned",
     statement=(
         "the best of several classifiers (linear, sparse, trees, network) on several features of "
-        "the transcript, chosen by cross-fitting"
+        "the output, chosen by cross-fitting"
     ),
     threat_model=(
-        "can run the mechanism on both datasets but knows nothing about it; sees one transcript; "
+        "can run the mechanism on both datasets but knows nothing about it; sees one output; "
         "wants to know which dataset produced it"
     ),
     needs_law=False,
@@ -309,9 +309,9 @@ def _fit_best_candidate(
 def _require(on_dataset: Array, on_neighbour: Array) -> None:
     for name, sample in (("on_dataset", on_dataset), ("on_neighbour", on_neighbour)):
         if len(sample) < 20:
-            raise InvalidArgument(name, VerbatimText(f"{len(sample)} transcripts"), "at least 20")
+            raise InvalidArgument(name, VerbatimText(f"{len(sample)} outputs"), "at least 20")
         if not np.isfinite(sample).all() or np.abs(sample).max(initial=0.0) > _LARGEST:
-            raise InvalidArgument(name, VerbatimText("NaN, or beyond 1e307"), "finite transcripts")
+            raise InvalidArgument(name, VerbatimText("NaN, or beyond 1e307"), "finite outputs")
 
 
 def _fit_candidate_score(
@@ -319,7 +319,7 @@ def _fit_candidate_score(
 ) -> LearnedScore:
     features = candidate.fit_map(transcripts, labels)
     if features is None:
-        raise InvalidArgument("features", candidate.name, "features that these transcripts have")
+        raise InvalidArgument("features", candidate.name, "features that these outputs have")
     table = features(transcripts)
     scaling = _fit_standard_scaling(table)
     estimator = fit_quietly(candidate.model, scaling(table), labels, seed)
@@ -352,9 +352,7 @@ def _choose_candidate(
         candidate: _measure_score_merit(values, labels) for candidate, values in scores.items()
     }
     if not merits:
-        raise InvalidArgument(
-            "features", VerbatimText("none"), "features that these transcripts have"
-        )
+        raise InvalidArgument("features", VerbatimText("none"), "features that these outputs have")
     promised = max(merit[0] for merit in merits.values())
     near = [candidate for candidate, merit in merits.items() if merit[0] >= _NEAR * promised]
     return near[0] if promised > 0 else max(merits, key=lambda candidate: merits[candidate])

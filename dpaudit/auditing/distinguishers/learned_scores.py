@@ -253,7 +253,7 @@ def _fit_checked_score(
     except BaseException as error:  # learning and scoring run other people's code
         raise MechanismError(f"distinguisher {one.name}: {what_happened(error)}") from error
     if tried.shape != (len(on_p[:_TRIED]),) or np.isnan(tried).any():
-        expected = f"{len(on_p[:_TRIED])} numbers, one a transcript"
+        expected = f"{len(on_p[:_TRIED])} numbers, one for each output"
         raise MechanismError(
             f"distinguisher {one.name}: scores {shorten_repr(Record(tried))}, expected {expected}"
         )

@@ -208,7 +208,7 @@ class LookClock:
         spent = get_current_ledger().seconds + self.now() - self.began
         seconds = spent + self.slow.seconds(enough, self.pace) / _KEPT_BACK
         return (
-            f"at least {math.ceil(seconds)} seconds: {took}, and it takes {enough} trials of each "
+            f"at least {math.ceil(seconds)} seconds: {took}, and it takes {enough} outputs of each "
             f"dataset to refute an epsilon of {epsilon:g}, whatever leaks"
         )
 
@@ -294,7 +294,7 @@ def _merge_look_evidence(
     }
     sizes = ", ".join(f"{look.trials} ({look.share:g})" for look, _ in found)
     note = (
-        f"Looks of fresh outputs, trials of each dataset and share of the error probability: "
+        f"Looks of fresh outputs, their number on each dataset and share of the error probability: "
         f"{sizes}; the one shown has {best.trials}."
     )
     return replace(best, budget=budget, notes=(note, *best.notes))
@@ -367,13 +367,13 @@ a second: about 8 s.
         most = compute_epsilon_ceiling(fitting, _LAST * alpha, delta)
         return (
             f"{rate}: up to {seconds:g} s are used, in looks at ever more outputs. These are about "
-            f"{fitting:,} trials, which can certify an epsilon of {most:.2g} at most; {epsilon:g} "
+            f"{fitting:,} outputs, which can certify an epsilon of {most:.2g} at most; {epsilon:g} "
             "is claimed."
         )
     most = compute_epsilon_ceiling(trials, alpha, delta)
     short = "" if most > epsilon else ": too few to refute it"
     return (
-        f"{trials:,} trials can certify an epsilon of {most:.2g} at most; {epsilon:g} is "
+        f"{trials:,} outputs can certify an epsilon of {most:.2g} at most; {epsilon:g} is "
         f"claimed{short}. {rate}: about {format_duration(2 * DRAWN * trials * pace)}."
     )
 

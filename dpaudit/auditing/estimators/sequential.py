@@ -259,7 +259,7 @@ def _compute_checked_scores(score: Score, transcripts: Array) -> Array:
         found = f"shape {values.shape}" if values.shape != (len(transcripts),) else "NaN"
         raise MechanismError(
             f"score {type(score).__name__}: got {found}, expected {len(transcripts)} numbers, "
-            "one a transcript"
+            "one for each output"
         )
     return np.asarray(values)
 
@@ -432,11 +432,11 @@ def _format_stop_reason(bettor: Bettor, most: int | None) -> str:
     if bettor.refuted_after:
         allowed = "" if most is None else f", of {most} allowed"
         return (
-            f"Refuted after {bettor.refuted_after} transcripts of each dataset{allowed}: against "
+            f"Refuted after {bettor.refuted_after} outputs of each dataset{allowed}: against "
             f"the claim the wealth reached {goal:.6g}."
         )
     return (
-        f"Not refuted by the {bettor.pairs} transcripts of each dataset: against the claim the "
+        f"Not refuted by the {bettor.pairs} outputs of each dataset: against the claim the "
         f"wealth ended at {_format_wealth(bettor.log_wealth)} and was never over "
         f"{_format_wealth(bettor.log_peak)}; {goal:.6g} refutes."
     )

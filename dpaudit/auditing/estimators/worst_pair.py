@@ -101,7 +101,7 @@ is certified was drawn afresh.'
     """
     return (
         f"The pair is number {search.chosen} of {search.candidates} candidates, ranked on "
-        f"{search.transcripts} of {search.of_trials} transcripts of each dataset; what is "
+        f"{search.transcripts} of {search.of_trials} outputs of each dataset; what is "
         "certified was drawn afresh."
     )
 

@@ -25,5 +25,5 @@ def _require(mechanism: object, stated: str, largest: float, bound: float) -> No
     if largest > bound + _ROUNDING * (1 + abs(bound)):
         raise MechanismError(
             f"mechanism {name_of(mechanism)}: {stated} returned {bound:.6g}, "
-            f"expected at least the {largest:.6g} of a transcript that was drawn"
+            f"expected at least the {largest:.6g} of an output that was drawn"
         )

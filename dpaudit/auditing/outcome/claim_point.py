@@ -64,7 +64,7 @@ def in_currency(evidence: MeasurementEvidence, case: PrivacyCase) -> Measurement
     if (currency := case.currency) is None:
         return evidence
     delta, estimate = case.at_delta, evidence.estimate
-    at = f"delta = {format_significant(delta)}, chosen on transcripts that certify nothing"
+    at = f"delta = {format_significant(delta)}, chosen on outputs that certify nothing"
     note = f"Where the claim was audited: {at}; the certified lower end of epsilon is {{}} there."
     return replace(
         evidence,

@@ -79,7 +79,7 @@ def _run_probe(
     own = not is_ours(mechanism) and _has_own_randomness(mechanism, pair.dataset, seed)
     if len(shapes) > 1:
         raise MechanismError(
-            f"mechanism {name_of(mechanism)}: transcripts of shapes {sorted(shapes)} on "
+            f"mechanism {name_of(mechanism)}: outputs of shapes {sorted(shapes)} on "
             "the two datasets, expected the same shape on both"
         )
     size = int(np.prod(shapes.pop()[1:])) * 8

@@ -467,6 +467,6 @@ def _merge_unit_results(hands: Sequence[Sequence[Unit]], results: Sequence[Any])
 def not_its_rng(mechanism: Mechanism[Any]) -> MechanismError:
     """Return the error of a mechanism whose randomness is not that of its argument."""
     return MechanismError(
-        f"mechanism {name_of(mechanism)}: the same transcripts came from two different "
+        f"mechanism {name_of(mechanism)}: the same outputs came from two different "
         "generators, expected all randomness to come from the rng argument"
     )

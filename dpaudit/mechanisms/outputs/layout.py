@@ -484,7 +484,7 @@ def require_observation_count(observations: Any, trials: int) -> Any:
     if shape is None and not hasattr(observations, "__len__"):
         raise OtherOutputs(f"returned no sequence, expected {trials} outputs: one output a trial")
     if shape is not None and (not shape or shape[0] != trials or 0 in shape):
-        expected = f"expected ({trials}, ...): one transcript a trial"
+        expected = f"expected ({trials}, ...): one output a trial"
         raise OtherOutputs(f"returned shape {tuple(shape)}, {expected}")
     if len(observations) != trials:
         expected = f"expected {trials}: one output a trial"

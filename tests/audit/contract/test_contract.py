@@ -160,9 +160,7 @@ def test_what_hardly_varies_is_drawn_alone(name, words):
 
 
 def test_noise_that_a_process_keeps_is_no_function_of_the_data():
-    assert "the same transcripts came from two different generators" in audited(
-        "slips:CachedBySize"
-    )
+    assert "the same outputs came from two different generators" in audited("slips:CachedBySize")
 
 
 @pytest.mark.sampled(2)

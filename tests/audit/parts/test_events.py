@@ -267,7 +267,7 @@ def test_evidence_of_bets_states_what_was_bet_on_and_not():
     assert wealth.log10_wealth[0] == 0.0
     assert wealth.refuted_after == bettor.refuted_after > 50
     assert found.lower == bettor.lower > 1.0
-    assert found.remark.startswith(f"Refuted after {bettor.refuted_after} transcripts")
+    assert found.remark.startswith(f"Refuted after {bettor.refuted_after} outputs")
     assert "of 1000 allowed" in found.remark
     assert "reached 20." in found.remark
     assert "allowed" not in evidence_of(bettor, ["one"], None).remark
@@ -279,7 +279,7 @@ def test_bets_that_refute_nothing_say_how_far_they_came():
     bettor.feed(laplace(rng, 300, 0.5, 1.0), laplace(rng, 300, 0.0, 1.0))
     found = evidence_of(bettor, ["one"], None)
     assert (found.wealth.refuted_after, bettor.refuted_after) == (None, 0)
-    assert found.remark.startswith("Not refuted by the 300 transcripts")
+    assert found.remark.startswith("Not refuted by the 300 outputs")
     assert found.remark.endswith("20 refutes.")
     assert sum(bettor.shares) == pytest.approx(1.0)
     assert "not refuted" in found.estimator

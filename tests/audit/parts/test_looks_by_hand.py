@@ -224,7 +224,7 @@ def most(monkeypatch):
 
 
 def test_a_plan_says_what_trials_can_certify_and_how_long_they_take(most):
-    said = "100 trials can certify an epsilon of 5 at most; "
+    said = "100 outputs can certify an epsilon of 5 at most; "
     quick = format_look_plan(100, 0.05, (1.0, 0.0), 0.5, None)
     assert quick == f"{said}1 is claimed. A probe drew 2 outputs a second: about 7 min."
     slow = format_look_plan(100, 0.05, (5.0, 0.0), 1.0, None)
@@ -234,7 +234,7 @@ def test_a_plan_says_what_trials_can_certify_and_how_long_they_take(most):
     for_a_time = format_look_plan(9, 0.05, (1.0, 0.25), 0.5, 50.0, workers=2)
     assert for_a_time == (
         "A probe drew 2 outputs a second: up to 50 s are used, in looks at ever more outputs. "
-        "These are about 42 trials, which can certify an epsilon of 1.4 at most; 1 is claimed."
+        "These are about 42 outputs, which can certify an epsilon of 1.4 at most; 1 is claimed."
     )  # .04 of 42, less .25
 
 
