@@ -169,8 +169,10 @@ def test_what_refutes_in_this_process_is_drawn_again_in_others(lower, times, mon
         checked.append((drawer.name, found))
         return ContractChecks()
 
-    monkeypatch.setattr(black_box.contract, "make_separate_drawer", lambda case, drawer: Apart())
-    monkeypatch.setattr(black_box.contract, "of_event", of_event)
+    monkeypatch.setattr(
+        black_box.contract_checks, "make_separate_drawer", lambda case, drawer: Apart()
+    )
+    monkeypatch.setattr(black_box.contract_checks, "of_event", of_event)
     counted = ScoreEvent(np.ravel, ThresholdEvent(True, 0.5, 0.0))
     against = black_box.Against(1.0, 0.0, ALPHA)
     tally, found, _ = black_box._draw_checked_event_counts(case_of(), here, 100, counted, against)
