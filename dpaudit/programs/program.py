@@ -153,6 +153,11 @@ class Program(Outside):
         """Whether it speaks the protocol: one process draws many outputs."""
         return self.protocol == "lines"
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether every output is a start of the program."""
+        return not self.goes_on
+
     def begin(self) -> None:
         """Start and greet a program that speaks the protocol."""
         if self.goes_on:

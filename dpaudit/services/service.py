@@ -142,6 +142,11 @@ class Service(Outside):
         return "dataset" in self.words and "data" not in self.words
 
     @property
+    def is_costly(self) -> bool:
+        """Whether requests are limited to so many a second."""
+        return self.rate is not None
+
+    @property
     def reaches(self) -> tuple[str, str]:
         """A connection: what is behind it may keep anything."""
         return "connection", self.name

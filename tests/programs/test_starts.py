@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import dpaudit
+from dpaudit import Service
 from dpaudit.auditing.distinguishers.learned_scores import for_mechanism
+from dpaudit.auditing.estimators.event import count_choosing
 from dpaudit.errors import InvalidArgument
 from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.observed import as_mechanism
 from dpaudit.programs import Program
 
 GOES_ON = """
@@ -70,6 +73,29 @@ class Drawer:
     def transcripts(self, side, trials, purpose):
         self.asked += trials
         return np.zeros((trials, 1))
+
+
+HOST = "http://127.0.0.1:8000/count?of={dataset}"
+
+
+@pytest.mark.parametrize(
+    ("given", "counts"),
+    [
+        (Program("echo {seed}"), (64, 125)),
+        (Service(HOST, rate=5), (64, 125)),
+        (Service(HOST), (150, 500)),
+        (lambda data, rng: rng.normal(), (150, 500)),
+    ],
+    ids=["program", "limited service", "service", "function"],
+)
+def test_an_event_is_chosen_on_fewer_outputs_where_calls_cost_much(given, counts):
+    drawer = CodeDrawer(as_mechanism(given))
+    assert tuple(count_choosing(drawer, trials) for trials in (300, 1000)) == counts
+
+
+@dataclass
+class CodeDrawer:
+    mechanism: object
 
 
 @dataclass

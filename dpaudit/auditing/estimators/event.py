@@ -54,6 +54,7 @@ from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.guarantees.currency import Currency
+from dpaudit.mechanisms.foreign.code_identity import outside_of
 from dpaudit.mechanisms.outputs.features import (
     Features,
     OfFeatures,
@@ -70,6 +71,8 @@ _TRAINING_BYTES = 64 * 2**20
 # As many outputs as are of use: more only take time.
 _MOST_LEARNED = 2**17  # that attacks learn on
 _MOST_SETTING = 2**20  # that set a threshold
+_FEWER = 8  # certifying outputs for each one that is chosen on, where calls cost much
+_FEWEST = 64  # outputs that are chosen on then, if half as many certify
 _PILOT = 60  # certifying outputs for each one that the pilot learns on
 _LEAST = 5  # outputs below which the pilot tells nothing
 _MOST = 10_000  # outputs of the pilot at most
@@ -170,12 +173,23 @@ def chosen_event(
         and (leak := _find_errorless_event(case, drawer, attacks, size, sure)) is not None
     ):
         return leak
-    half = max(trials // 2, 100)
+    half = count_choosing(drawer, trials)
     sizes = min(half, most, _MOST_LEARNED), min(half, _MOST_SETTING)
     found, _ = _choose_best_event(case, drawer, attacks, sizes, "", sure)
     if size < _LEAST:
         return found
     return replace(found, counts=found.counts | {"pilot, per dataset": 2 * size})
+
+
+def count_choosing(drawer: Drawer, trials: int) -> int:
+    """Return on how many transcripts of a side attacks learn, and on how many thresholds are set.
+
+    Fewer where calls cost much, as starts of a program do: that costs power, and no confidence.
+    """
+    outside = outside_of(drawer.mechanism)
+    if outside is not None and outside.is_costly:
+        return max(trials // _FEWER, min(trials // 2, _FEWEST))
+    return max(trials // 2, 100)
 
 
 def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:

@@ -73,6 +73,11 @@ class Outside(ABC):
         """Whether one process of it draws many outputs, so that it sees no later environment."""
         return False
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether a call costs much, so that few outputs are drawn beside those that certify."""
+        return False
+
     def begin(self) -> None:
         """Start what has to be there before the first output, so that its time can be seen."""
         return
