@@ -288,7 +288,20 @@ def _notes_of_parts(layout: Layout | None) -> tuple[str, ...]:
         *unvarying,
         f"Outputs were read in parts: {numbers} that are numbers, {discrete} that are discrete, "
         f"{len(layout.usual)} that did not vary at first, and whatever else turned up.",
+        *_notes_of_numbers(layout),
         *_notes_of_texts(layout),
+    )
+
+
+def _notes_of_numbers(layout: Parted) -> tuple[str, ...]:
+    """Return which texts were read as their numbers, and how to say which of these counts."""
+    if not layout.numbered:
+        return ()
+    texts = (one for one in layout.columns if one.discrete and one.path in layout.numbered)
+    paths = ", ".join(map(path_of, texts))
+    return (
+        f"Of texts that are alike but for their numbers, {paths}, the numbers were read, as fields "
+        "of JSON would be, beside the whole text and its length.",
     )
 
 

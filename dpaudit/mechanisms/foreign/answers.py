@@ -23,19 +23,23 @@ def answer_layout(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
     """Return a layout as plain data."""
     found = mechanism.laid_out(*arguments)
     if isinstance(found, Plain):
-        return (found.shape, found.kind, found.steady, found.drifts), [], {}, (), ()
+        return (found.shape, found.kind, found.steady, found.drifts), [], {}, (), (), ()
     columns = [astuple(one) for one in found.columns]
-    return None, columns, found.usual, found.ignored, found.opened
+    return None, columns, found.usual, found.ignored, found.opened, found.numbered
 
 
 def parse_layout_answer(answer: Sequence[Any]) -> Layout:
     """Return the layout that `answer_layout` answered."""
-    plain, columns, usual, ignored, opened = answer
+    plain, columns, usual, ignored, opened, numbered = answer
     if plain is not None:
         shape, kind, steady, drifts = plain
         return Plain(tuple(shape), kind, tuple(steady), tuple(drifts))
     return Parted(
-        tuple(LayoutColumn(*one) for one in columns), usual, tuple(ignored), tuple(opened)
+        tuple(LayoutColumn(*one) for one in columns),
+        usual,
+        tuple(ignored),
+        tuple(opened),
+        tuple(numbered),
     )
 
 

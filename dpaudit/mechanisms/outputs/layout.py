@@ -9,7 +9,7 @@ of. Where all observations are arrays of finite numbers of one shape, they are r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,9 +18,19 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.mechanisms.outputs.leaves import ABSENT, LeafToken, Part
-from dpaudit.mechanisms.outputs.observations import require_few_in_lists, split_observation
+from dpaudit.mechanisms.outputs.observations import (
+    PartsOf,
+    require_few_in_lists,
+    split_observation,
+)
 from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
-from dpaudit.mechanisms.outputs.texts import add_text_parts, choose_texts_to_open
+from dpaudit.mechanisms.outputs.texts import (
+    Parts,
+    add_text_parts,
+    choose_texts_of_numbers,
+    choose_texts_to_open,
+    find_numbers_by_path,
+)
 
 MOST = 4096  # columns
 # What stands in an array of numbers for what is no finite number: far from what people add up.
@@ -172,12 +182,15 @@ class Parted:
         Names of parts that are left out (`is_ignored`).
     opened
         Paths of texts that are read inside (`dpaudit.mechanisms.outputs.texts`).
+    numbered
+        Paths of texts of which the numbers are read: all else in them is always the same.
     """
 
     columns: tuple[LayoutColumn, ...]
     usual: dict[str, float]
     ignored: tuple[str, ...] = ()
     opened: tuple[str, ...] = ()
+    numbered: tuple[str, ...] = ()
 
     def with_clock(self, path: str) -> Parted:
         """Return the layout where the number at a path is how long a call took."""
@@ -189,7 +202,8 @@ class Parted:
         kept, rest = self.columns[:-2], self.columns[-2:]
         columns = (*(one for one in kept if not is_ignored(one.path, names)), *rest)
         usual = {one: code for one, code in self.usual.items() if not is_ignored(one, names)}
-        return Parted(columns, usual, (*self.ignored, *names), self.opened)
+        ignored = (*self.ignored, *names)
+        return Parted(columns, usual, ignored, self.opened, self.numbered)
 
     def rows(self, observations: Any, trials: int) -> Array:
         """Return ``trials`` observations as rows, one column a part."""
@@ -209,12 +223,13 @@ class Parted:
         """Return the tokens inside texts, and of the two columns for the rest, if there is any."""
         found = self._read(observation)
         rest = self._rest(np.zeros(len(self.columns)), found, self._place)
-        inside = [one for path, one in found.items() if path.startswith(self.opened)]
+        texts = (*self.opened, *self.numbered)
+        inside = [one for path, one in found.items() if path.startswith(texts)]
         tokens = (part for one in inside for part in one if isinstance(part, LeafToken))
         return (*tokens, *(_make_rest_tokens(rest) if rest else ()))
 
     def _read(self, observation: Any) -> dict[str, tuple[Part, ...]]:
-        return get_kept_parts(observation, self.ignored, self.opened)
+        return get_kept_parts(observation, self.ignored, self.opened, self.numbered)
 
     @property
     def _place(self) -> dict[tuple[str, bool], int]:
@@ -288,19 +303,39 @@ def layout_of(
     if plain is not None:
         return plain
     _require_named(sides, ignored)
-    opened = choose_texts_to_open(get_kept_parts(one, ignored) for side in sides for one in side)
-    found = _find_parted_layout(
-        [get_kept_parts(one, ignored, opened) for side in sides for one in side]
-    )
-    found = replace(found, ignored=tuple(ignored), opened=opened)
+    every = [one for side in sides for one in side]
+    numbered = _choose_numbered(every, ignored)
+    opened = choose_texts_to_open(get_kept_parts(one, ignored) for one in every)
+    opened = tuple(one for one in opened if one not in numbered)
+    found = _find_parted_layout([get_kept_parts(one, ignored, opened, numbered) for one in every])
+    found = replace(found, ignored=tuple(ignored), opened=opened, numbered=numbered)
     return _with_looks(found, sides, drifting or drifts_in)
 
 
+def _choose_numbered(observations: Sequence[Any], ignored: Sequence[str]) -> tuple[str, ...]:
+    parts = list(map(split_observation, observations))
+    found = choose_texts_of_numbers(parts, list(map(numbers_in, parts)))
+    return tuple(one for one in found if not is_ignored(one, ignored))
+
+
+def numbers_in(parts: Parts) -> Mapping[str, Parts]:
+    """Return the numbers in texts by the paths of these, as whoever read the parts has them."""
+    return parts.numbers if isinstance(parts, PartsOf) else find_numbers_by_path(parts)
+
+
 def get_kept_parts(
-    observation: Any, ignored: Sequence[str], opened: Sequence[str] = ()
+    observation: Any,
+    ignored: Sequence[str],
+    opened: Sequence[str] = (),
+    numbered: Sequence[str] = (),
 ) -> dict[str, tuple[Part, ...]]:
     """Return the parts of an observation that are not ignored, by path; some texts are opened."""
-    found = add_text_parts(split_observation(observation), opened)
+    parts = split_observation(observation)
+    found = add_text_parts(parts, opened)
+    if numbered:
+        numbers = numbers_in(parts)
+        inside = {f"{at}{end}": one for at in numbered for end, one in numbers.get(at, {}).items()}
+        found = {**inside, **found}
     if not ignored:
         return found
     return {path: one for path, one in found.items() if not is_ignored(path, ignored)}
@@ -330,7 +365,14 @@ def is_ignored(path: str, ignored: Sequence[str]) -> bool:
 
 def _require_named(sides: Sequence[Any], ignored: Sequence[str]) -> None:
     """Refuse names that no part has."""
-    counts = Counter(path for side in sides for one in side for path in split_observation(one))
+    parts = [split_observation(one) for side in sides for one in side]
+    counts = Counter(path for one in parts for path in one)
+    counts.update(
+        f"{path}{end}"
+        for one in parts
+        for path, inside in numbers_in(one).items()
+        for end in inside
+    )
     everywhere = sum(map(len, sides))
     for name in ignored:
         if not any(is_ignored(path, [name]) for path in counts):

@@ -36,7 +36,23 @@ _TOLD = 2**16  # letters of an exception's message
 
 
 class PartsOf(dict[str, tuple["float | LeafToken", ...]]):
-    """The parts of an observation, read where it was made."""
+    """The parts of an observation, read where it was made.
+
+    Parameters
+    ----------
+    parts
+        By path.
+    numbers
+        Of each text that has numbers these, and what is around them, by its path.
+    """
+
+    def __init__(
+        self,
+        parts: Mapping[str, tuple[float | LeafToken, ...]],
+        numbers: Mapping[str, dict[str, tuple[float | LeafToken, ...]]] | None = None,
+    ) -> None:
+        super().__init__(parts)
+        self.numbers = numbers or {}
 
 
 class _Member(enum.Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from dpaudit.mechanisms.outputs.layout import (
 from dpaudit.mechanisms.outputs.layout import steady_in as steady_columns
 from dpaudit.mechanisms.outputs.leaves import Coded, LeafToken, Part
 from dpaudit.mechanisms.outputs.observations import PartsOf, split_observation
+from dpaudit.mechanisms.outputs.texts import find_numbers_by_path
 
 # Orders that observations of some processes may have: of fewer, chance picks the one that grows.
 _ORDERS = math.log(1e5)
@@ -46,6 +47,8 @@ class Read(NamedTuple):
         of finite numbers.
     ignored
         Names of parts that are left out.
+    numbers
+        Of texts that have numbers these, and what is around them, as ``found`` has parts.
     """
 
     process: str
@@ -53,6 +56,7 @@ class Read(NamedTuple):
     doubles: Array
     found: dict[str, list[Any]] | None
     ignored: tuple[str, ...] = ()
+    numbers: dict[str, dict[str, list[Any]]] | None = None
 
 
 def read_of(observation: Any, process: str, ignored: Sequence[str] = ()) -> Read:
@@ -67,10 +71,13 @@ def read_of(observation: Any, process: str, ignored: Sequence[str] = ()) -> Read
     doubles = doubles_of(observation) if kind else np.empty(0)
     if doubles.size > MOST and np.isfinite(doubles).all():
         return Read(process, kind, doubles, None, tuple(ignored))
-    found = {
-        path: list(map(_to_plain_part, one)) for path, one in split_observation(observation).items()
-    }
-    return Read(process, kind, doubles, found, tuple(ignored))
+    parts = split_observation(observation)
+    numbers = {path: _to_plain_parts(one) for path, one in find_numbers_by_path(parts).items()}
+    return Read(process, kind, doubles, _to_plain_parts(parts), tuple(ignored), numbers)
+
+
+def _to_plain_parts(parts: Mapping[str, tuple[Part, ...]]) -> dict[str, list[Any]]:
+    return {path: list(map(_to_plain_part, one)) for path, one in parts.items()}
 
 
 def _to_plain_part(part: Part) -> Any:
@@ -95,12 +102,17 @@ def layout_of_reads(sides: Sequence[Sequence[Read]]) -> Layout | None:
         return plain
     if any(one.found is None for one in every):
         return None
-    read = [[PartsOf(_parse_read_parts(one)) for one in side] for side in sides]
+    read = [[_parse_read(one) for one in side] for side in sides]
     return layout_of(read, ignored, lambda rows: drifts_by_process(rows, processes))
 
 
-def _parse_read_parts(read: Read) -> dict[str, tuple[Part, ...]]:
-    return {path: tuple(map(_parse_read_part, one)) for path, one in (read.found or {}).items()}
+def _parse_read(read: Read) -> PartsOf:
+    numbers = {path: _parse_read_parts(one) for path, one in (read.numbers or {}).items()}
+    return PartsOf(_parse_read_parts(read.found or {}), numbers)
+
+
+def _parse_read_parts(told: Mapping[str, list[Any]]) -> dict[str, tuple[Part, ...]]:
+    return {path: tuple(map(_parse_read_part, one)) for path, one in told.items()}
 
 
 def _parse_read_part(told: Any) -> Part:

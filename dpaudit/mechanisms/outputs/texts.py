@@ -8,6 +8,7 @@ repeat are outcomes already, and are not opened.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from dpaudit.mechanisms.outputs.observations import split_observation
 
 Parts = dict[str, tuple[Part, ...]]
 
+AROUND = ".around numbers"
 _OPENED = 4  # texts of an output that are opened
 _SEEN = 8  # outputs that they were seen in at least
 _LONGEST = 2**16
@@ -26,6 +28,8 @@ _NUMBERS = 16
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _DIGITS = 15
+_LEAST = 4  # outputs whose texts are alike but for their numbers, to be read as these
+_EVERY_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.I | re.A)
 
 
 def choose_texts_to_open(read: Iterable[Mapping[str, tuple[Part, ...]]]) -> tuple[str, ...]:
@@ -50,6 +54,74 @@ def choose_texts_to_open(read: Iterable[Mapping[str, tuple[Part, ...]]]) -> tupl
 
 def _is_text_varied(seen: Counter[str]) -> bool:
     return seen.total() >= _SEEN and 2 * len(seen) > seen.total()
+
+
+def find_numbers(text: str) -> Parts:
+    """Return the numbers of a text, and what is around them; nothing of one that has none.
+
+    Each number is read as a double, whatever it is a part of.
+
+    Examples
+    --------
+    >>> find_numbers("total: 3.25 of 17")[".number(0)"], find_numbers("no")
+    ((3.25,), {})
+    >>> find_numbers("count=17")[".around numbers"]
+    (LeafToken(kind='around', text='count=#'),)
+    """
+    if len(text) > _LONGEST or _parse_text(text) is not None:
+        return {}
+    numbers = [float(one) for one in _EVERY_NUMBER.findall(text)]
+    if not 0 < len(numbers) <= _NUMBERS or not all(map(math.isfinite, numbers)):
+        return {}
+    around = LeafToken("around", _EVERY_NUMBER.sub("#", text))
+    read: Parts = {f".number({n})": (one,) for n, one in enumerate(numbers)}
+    return {**read, AROUND: (around,)}
+
+
+def find_numbers_by_path(found: Mapping[str, tuple[Part, ...]]) -> dict[str, Parts]:
+    """Return what `find_numbers` does of each text that has some, by the path of the text."""
+    texts = {
+        path: part.text
+        for path, values in found.items()
+        for part in values
+        if type(part) is LeafToken and part.kind == "str"
+    }
+    read = {path: find_numbers(text) for path, text in texts.items()}
+    return {path: one for path, one in read.items() if one}
+
+
+def choose_texts_of_numbers(
+    read: Sequence[Mapping[str, tuple[Part, ...]]], numbers: Sequence[Mapping[str, Parts]]
+) -> tuple[str, ...]:
+    """Return the paths of texts that are all alike but for their numbers.
+
+    Parameters
+    ----------
+    read
+        The parts of observations.
+    numbers
+        Of each of these what `find_numbers_by_path` returns.
+
+    Examples
+    --------
+    >>> texts = [{"output": (8.0, LeafToken("str", f"count={n % 3}"))} for n in range(8)]
+    >>> choose_texts_of_numbers(texts, list(map(find_numbers_by_path, texts)))
+    ('output',)
+    """
+    seen = dict[str, list[Parts]]()
+    for one in numbers:
+        for path, parts in one.items():
+            seen.setdefault(path, []).append(parts)
+    present = Counter(path for one in read for path in one)
+    found = [path for path, every in seen.items() if _are_alike(every, present[path])]
+    return tuple(found[:_OPENED])
+
+
+def _are_alike(texts: Sequence[Parts], present: int) -> bool:
+    """Return whether numbers vary, and what is around them does not, in all texts there are."""
+    around = {one[AROUND] for one in texts}
+    varied = any(one != texts[0] for one in texts)
+    return varied and len(around) == 1 and len(texts) == present >= _LEAST
 
 
 def add_text_parts(found: Parts, opened: Sequence[str]) -> Parts:
