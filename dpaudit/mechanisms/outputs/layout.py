@@ -9,7 +9,7 @@ of. Where all observations are arrays of finite numbers of one shape, they are r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,13 +19,11 @@ from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.mechanisms.outputs.leaves import ABSENT, LeafToken, Part
 from dpaudit.mechanisms.outputs.observations import (
-    PartsOf,
     require_few_in_lists,
     split_observation,
 )
 from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
 from dpaudit.mechanisms.outputs.texts import (
-    Parts,
     add_text_parts,
     choose_texts_of_numbers,
     choose_texts_to_open,
@@ -314,13 +312,8 @@ def layout_of(
 
 def _choose_numbered(observations: Sequence[Any], ignored: Sequence[str]) -> tuple[str, ...]:
     parts = list(map(split_observation, observations))
-    found = choose_texts_of_numbers(parts, list(map(numbers_in, parts)))
+    found = choose_texts_of_numbers(parts, list(map(find_numbers_by_path, parts)))
     return tuple(one for one in found if not is_ignored(one, ignored))
-
-
-def numbers_in(parts: Parts) -> Mapping[str, Parts]:
-    """Return the numbers in texts by the paths of these, as whoever read the parts has them."""
-    return parts.numbers if isinstance(parts, PartsOf) else find_numbers_by_path(parts)
 
 
 def get_kept_parts(
@@ -333,7 +326,7 @@ def get_kept_parts(
     parts = split_observation(observation)
     found = add_text_parts(parts, opened)
     if numbered:
-        numbers = numbers_in(parts)
+        numbers = find_numbers_by_path(parts)
         inside = {f"{at}{end}": one for at in numbered for end, one in numbers.get(at, {}).items()}
         found = {**inside, **found}
     if not ignored:
@@ -370,7 +363,7 @@ def _require_named(sides: Sequence[Any], ignored: Sequence[str]) -> None:
     counts.update(
         f"{path}{end}"
         for one in parts
-        for path, inside in numbers_in(one).items()
+        for path, inside in find_numbers_by_path(one).items()
         for end in inside
     )
     everywhere = sum(map(len, sides))

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dpaudit.mechanisms.outputs.leaves import LeafToken, Part
-from dpaudit.mechanisms.outputs.observations import split_observation
+from dpaudit.mechanisms.outputs.observations import PartsOf, split_observation
 
 Parts = dict[str, tuple[Part, ...]]
 
@@ -78,8 +78,10 @@ def find_numbers(text: str) -> Parts:
     return {**read, AROUND: (around,)}
 
 
-def find_numbers_by_path(found: Mapping[str, tuple[Part, ...]]) -> dict[str, Parts]:
+def find_numbers_by_path(found: Mapping[str, tuple[Part, ...]]) -> Mapping[str, Parts]:
     """Return what `find_numbers` does of each text that has some, by the path of the text."""
+    if isinstance(found, PartsOf):  # whoever read the parts had the texts
+        return found.numbers
     texts = {
         path: part.text
         for path, values in found.items()
