@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 
 import dpaudit
-from dpaudit.execution import Executor, planned_units, stream, unit_size
+from dpaudit.execution import Executor, plan_units, stream, unit_size
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.threads import ONE_THREAD
 from dpaudit.execution.units import Unit
@@ -64,7 +64,7 @@ def audit(trials: int, workers: int, isolation: Isolation) -> None:
 
 
 def drawn(crew: Crew, trials: int, workers: int) -> None:
-    units = planned_units(trials, unit_size(trials, 8), stream(0, "benchmark"))
+    units = plan_units(trials, unit_size(trials, 8), stream(0, "benchmark"))
     list(crew.map(draws, units, workers))
 
 

@@ -36,7 +36,7 @@ from dpaudit.algorithms.consensus.views import PenaltyPerturbation
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
-from dpaudit.execution import Executor, Unit, planned_units, unit_size
+from dpaudit.execution import Executor, Unit, plan_units, unit_size
 from dpaudit.laws.exponential_norm import draw_exponential_norm_noise
 
 Array = NDArray[np.float64]
@@ -221,7 +221,7 @@ def report_memory(trials: int) -> None:
     data, mechanism = stand_in(), penalty_perturbation(1.0)
     size = unit_size(trials, 8 * ITERATIONS * NODES * FEATURES)
     task = partial(one_unit, mechanism, data)
-    units = planned_units(trials, size, SeedSequence(0))
+    units = plan_units(trials, size, SeedSequence(0))
     started = time.perf_counter()
     finite = sum(Executor().map(task, units, "memory"))
     seconds = time.perf_counter() - started

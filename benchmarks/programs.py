@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpaudit.execution import planned_units, stream, unit_size
+from dpaudit.execution import plan_units, stream, unit_size
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.units import Unit
 from dpaudit.mechanisms.foreign.observed import as_mechanism
@@ -82,7 +82,7 @@ def time_alone(command: str, folder: Path, units: list[Unit]) -> float:
 
 def measure(language: Language, trials: int, rounds: int) -> tuple[list[float], list[float]]:
     """Return the seconds of the program alone and of the stage, in turns."""
-    units = planned_units(
+    units = plan_units(
         trials, unit_size(trials, 8, several=True, coarse=True), stream(0, "benchmark")
     )
     alone, stage = list[float](), list[float]()

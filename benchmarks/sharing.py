@@ -32,7 +32,7 @@ from dpaudit.algorithms.sharing.algorithm import Iterate, SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.algorithms.sharing.vertical import Risk, column_slices, split_into_parties
 from dpaudit.datasets import Dataset, a9a, clip_rows
-from dpaudit.execution import Executor, Unit, planned_units, unit_size
+from dpaudit.execution import Executor, Unit, plan_units, unit_size
 
 Array = NDArray[np.float64]
 ResultT = TypeVar("ResultT")
@@ -209,7 +209,7 @@ def measure_memory(data: Dataset, trials: int, iterations: int) -> dict[str, obj
     """Sample whole transcripts in blocks as an audit does, and return the peak of this process."""
     algorithm = algorithm_for(data, iterations)
     size = unit_size(trials, iterations * len(BLOCKS) * len(data.labels) * 8)
-    plan = planned_units(trials, size, np.random.SeedSequence(0))
+    plan = plan_units(trials, size, np.random.SeedSequence(0))
 
     def norms(block: Unit) -> Array:
         transcripts = algorithm.messages().sample(data, block.trials, block.generator())

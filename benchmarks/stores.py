@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpaudit.execution import Executor, planned_units, stream
+from dpaudit.execution import Executor, plan_units, stream
 from dpaudit.execution.units import Unit
 from dpaudit.store.keeping import Storing, keep_audit, use_storing
 
@@ -54,7 +54,7 @@ class Drawing:
 
 def draw(path: Path, number: int, name: str, last: int | None) -> None:
     """Draw what is not in the store, and print when it began and what it took."""
-    units, task = planned_units(number, UNIT, stream(0, "benchmark")), Drawing(last)
+    units, task = plan_units(number, UNIT, stream(0, "benchmark")), Drawing(last)
     total, seen = 0.0, 0
     with use_storing(Storing(path)), keep_audit(name) as ledger:
         for found in Executor().map(task, units, "scores"):
@@ -110,7 +110,7 @@ def main() -> None:
         show("gone on with", began, again)
         began, ran = started(path, UNIT, "two", 0)
         show("another audit beside it", began, json.loads(ran.stdout))
-        whole = sum(float(scores(u).sum()) for u in planned_units(given.scores, UNIT, _seed()))
+        whole = sum(float(scores(u).sum()) for u in plan_units(given.scores, UNIT, _seed()))
     if (again["sum"], again["scores"], again["drawn"]) != (whole, given.scores, 1):
         raise SystemExit("what went on is not what was not interrupted")
 

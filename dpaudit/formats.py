@@ -41,12 +41,12 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
 _NEWER = "pip install --upgrade dpaudit"
 
 
-def stamped(kind: str, document: Mapping[str, Any]) -> dict[str, Any]:
+def add_schema(kind: str, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a file with its schema, which comes first.
 
     Examples
     --------
-    >>> stamped("index", {"audits": []})
+    >>> add_schema("index", {"audits": []})
     {'schema': 1, 'audits': []}
     """
     return {FIELD: SCHEMAS[kind], **document}

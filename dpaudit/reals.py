@@ -116,11 +116,11 @@ class Real:
 
     def __lt__(self, other: Number) -> bool:
         one, two = self.ball, _ball(other)
-        return _decided(one < two, one >= two)
+        return _decide_truth(one < two, one >= two)
 
     def __le__(self, other: Number) -> bool:
         one, two = self.ball, _ball(other)
-        return _decided(one <= two, one > two)
+        return _decide_truth(one <= two, one > two)
 
     def __gt__(self, other: Number) -> bool:
         return not self <= other
@@ -132,7 +132,7 @@ class Real:
         if not isinstance(other, _NUMBERS):
             return NotImplemented
         one, two = self.ball, _ball(other)
-        return _decided(one == two, one != two)
+        return _decide_truth(one == two, one != two)
 
     def __bool__(self) -> bool:
         return self != 0
@@ -190,7 +190,7 @@ def _power(ball: arb, exponent: int) -> arb:
     return product if exponent % 2 else product.nonnegative_part()
 
 
-def _decided(true: bool, false: bool) -> bool:
+def _decide_truth(true: bool, false: bool) -> bool:
     if time.process_time() > _Limits.end:
         raise ComputationTimeout
     if not true and not false:
@@ -302,12 +302,12 @@ def root(function: Callable[[Real], Real], rise: Number, guess: Number) -> Real:
     '-0.5671432904'
     """
     steepness = Real(_ball(rise))
-    x = _searched(function, steepness, Real(_ball(guess)).middle())
+    x = _search_root(function, steepness, Real(_ball(guess)).middle())
     radius = (abs(function(x)) / steepness).ball.abs_upper()
     return _finite(arb(x.ball, radius))
 
 
-def _searched(function: Callable[[Real], Real], rise: Real, x: Real) -> Real:
+def _search_root(function: Callable[[Real], Real], rise: Real, x: Real) -> Real:
     """Return a point where the function is as near to 0 as these digits tell."""
     at, least = function(x), rise.middle()
     low, high = (x, None) if _below(at) else (None, x)
@@ -335,7 +335,7 @@ def _below(value: Real) -> bool:
 
 def _vanishes(value: Real) -> bool:
     """Return whether a value is 0 as far as its own radius tells."""
-    _decided(true=True, false=False)  # the time
+    _decide_truth(true=True, false=False)  # the time
     return bool(value.ball.contains(0))
 
 
@@ -486,7 +486,7 @@ def diagonal(values: Sequence[Number]) -> Matrix:
     return Matrix([[values[i] if i == j else 0 for j in range(size)] for i in range(size)])
 
 
-def sorted_reals(values: Sequence[Real]) -> list[Real]:
+def sort_reals(values: Sequence[Real]) -> list[Real]:
     """Return order statistics, smallest first, without deciding ties between them."""
     found = list(values)
     for end in range(len(found) - 1, 0, -1):

@@ -448,12 +448,12 @@ class _Search:
         self.careful = ~better
 
     def _step(self) -> Array:
-        step = self._accelerated()
+        step = self._compute_accelerated_step()
         if self.careful.any():
             step[self.careful] = -self.gradient[self.careful] @ self.chord.bound
         return step
 
-    def _accelerated(self) -> Array:
+    def _compute_accelerated_step(self) -> Array:
         """Return ``-P g - (S - P Y) c`` with c the least squares fit of g by Y in the metric P."""
         step = -self.gradient @ self.chord.inverse
         if self.changes:

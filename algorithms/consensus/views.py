@@ -147,7 +147,7 @@ class Aimed:
         problem = self._problem(t)
         old, new, low_high = self.record.old, self.record.new, problem.loss.margin.slope_range
         unit = problem.weight * self._rate(t) / self._stretch(t)
-        if self._mirrored:
+        if self._is_mirrored:
             slope = float(problem.loss.margin.slope(np.zeros(1))[0])
             return float(2 * unit * abs(slope) * np.linalg.norm(old)), 0.0
         longest = max(np.linalg.norm(a * old - b * new) for a in low_high for b in low_high)
@@ -156,13 +156,13 @@ class Aimed:
         return float(unit * longest), float(unit * spread)
 
     @property
-    def _mirrored(self) -> bool:
+    def _is_mirrored(self) -> bool:
         """Whether a record is replaced by its opposite under a loss with an even curvature."""
         even = self._problem(1).loss in (LOGISTIC, LINEAR)
         return even and bool(np.array_equal(self.record.old, -self.record.new))
 
     def _log_determinant_limit(self, t: int) -> float:
-        if self._mirrored:
+        if self._is_mirrored:
             return 0.0
         problem = self._problem(t)
         square = max(float(u @ u) for u in (self.record.old, self.record.new))
@@ -243,13 +243,13 @@ class PenaltyPerturbation:
 
     def loss_in_digits(self, transcript: Array, pair: Pair[Dataset], digits: int = 50) -> Any:
         """Return the loss of one transcript, shape ``(T, N, d)``."""
-        return in_digits(self._enclosed(transcript, pair), digits)
+        return in_digits(self._enclose_loss(transcript, pair), digits)
 
     def loss_bounds(self, transcript: Array, pair: Pair[Dataset]) -> tuple[float, float]:
         """Return doubles between which the loss of one transcript lies, shape ``(T, N, d)``."""
-        return ends(self._enclosed(transcript, pair))
+        return ends(self._enclose_loss(transcript, pair))
 
-    def _enclosed(self, transcript: Array, pair: Pair[Dataset]) -> Callable[[], Real]:
+    def _enclose_loss(self, transcript: Array, pair: Pair[Dataset]) -> Callable[[], Real]:
         record = Differing.of(pair)
         rows = pair.dataset.rows_of(record.node)
         here, there = (one.signed_records[rows] for one in (pair.dataset, pair.neighbour))

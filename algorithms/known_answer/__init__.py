@@ -9,6 +9,6 @@ epsilon.
 """
 
 from dpaudit.algorithms.known_answer.answer import KnownAnswer, KnownMechanism
-from dpaudit.algorithms.known_answer.registry import KNOWN_ANSWERS, known_answers
+from dpaudit.algorithms.known_answer.registry import KNOWN_ANSWERS, make_known_answers
 
-__all__ = ["KNOWN_ANSWERS", "KnownAnswer", "KnownMechanism", "known_answers"]
+__all__ = ["KNOWN_ANSWERS", "KnownAnswer", "KnownMechanism", "make_known_answers"]

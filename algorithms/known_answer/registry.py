@@ -3,7 +3,7 @@
 Published beside them is what another tool found, at its parameters: DP-Sniper
 (Bichsel, Steffen, Bogunovic & Vechev 2021, Table 1) trains a classifier on outputs and reports, at
 90% confidence and from 2 * 10^8 final samples, the epsilon of the best event it found over several
-pairs of inputs. The parameters are those of `known_answers` at 0.1, but for these: the
+pairs of inputs. The parameters are those of `make_known_answers` at 0.1, but for these: the
 truncated geometric mechanism is GeoSample with k = 3, ``epsilon = log(1 + 1/8)``; the second sparse
 vector stops at the first answer above, as DP-Sniper ran it, so that its law is that of the first;
 the third has ten answers, as there; and the first report-noisy-max and the sparse vectors, but for
@@ -38,7 +38,7 @@ _PATTERN = "a pattern: some entries below, the next one above"
 _SUM = "a clipped sum over entries: the bounded loss of each"
 
 
-def known_answers(epsilon: float = 1.0) -> dict[str, KnownAnswer]:
+def make_known_answers(epsilon: float = 1.0) -> dict[str, KnownAnswer]:
     """Return all mechanisms by name, made to claim ``epsilon`` where it is theirs to choose.
 
     Parameters
@@ -50,7 +50,7 @@ def known_answers(epsilon: float = 1.0) -> dict[str, KnownAnswer]:
 
     Examples
     --------
-    >>> answers = known_answers(0.1)
+    >>> answers = make_known_answers(0.1)
     >>> {name: round(answers[name].true, 4) for name in ("noisy-max-3", "svt-4", "svt-5")}
     {'noisy-max-3': 0.25, 'svt-4': 0.175, 'svt-5': inf}
     """
@@ -118,7 +118,7 @@ def _on_grid(mechanism: KnownMechanism, numeric: bool) -> KnownMechanism:
     return OnGrid(mechanism) if numeric else mechanism
 
 
-KNOWN_ANSWERS = known_answers()
+KNOWN_ANSWERS = make_known_answers()
 
 
 DP_SNIPER = {
@@ -176,5 +176,5 @@ def answers(*, published: bool) -> dict[str, KnownAnswer]:
             mechanism=_OWN_PARAMETERS.get(name, answer.mechanism),
             published=DP_SNIPER.get(name),
         )
-        for name, answer in known_answers(_EPSILON).items()
+        for name, answer in make_known_answers(_EPSILON).items()
     }

@@ -221,9 +221,9 @@ class SharingADMM:
                 return minimise_quadratic(
                     self._quadratic(party), linear, party.fitted(state.messages[:, m])
                 )
-            return self._closed_form(party, linear)
+            return self._solve_closed_form(party, linear)
 
-    def _closed_form(self, party: Party, linear: Array) -> Array:
+    def _solve_closed_form(self, party: Party, linear: Array) -> Array:
         """Return the minimiser of eq. (6) without a lasso part, shape ``(R, d_m)``."""
         along = linear @ party.directions
         curvature = self.risk.ridge + self.penalty * party.singular_values**2

@@ -254,7 +254,7 @@ class TablesADMM:
         """Return the true labels of the join's rows as the loss takes them, (N, d_c)."""
         return self.loss.targets(self.loss.encode(dataset.labels))[dataset.label_rows]
 
-    def seen_targets(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
+    def sample_server_targets(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
         """Return the labels the server trains on: `targets`, or noisy ones, (R, N, d_c)."""
         if self.label_epsilon is None:
             return self.targets(dataset)
@@ -279,16 +279,16 @@ class TablesADMM:
         self.check(dataset)
         check.require_integer("trials", trials, least=1)
         clients, server = self.clients(dataset), self.server_side()
-        targets = self.seen_targets(dataset, trials, rng)
+        targets = self.sample_server_targets(dataset, trials, rng)
         models, dual = self.start(dataset, trials)
         for number in range(1, self.iterations + 1):
             with add_error_place(f"iteration {number}"):
                 served = server.serve(dataset, dataset.predictions(models), dual, targets)
-                models = self._updated(clients, models, served, rng)
+                models = self._update_models(clients, models, served, rng)
             dual = served.dual
             yield TablesState(models, served)
 
-    def _updated(
+    def _update_models(
         self, clients: tuple[Client, ...], models: tuple[Array, ...], served: Served, rng: Generator
     ) -> tuple[Array, ...]:
         """Return every client's model after its update."""

@@ -79,7 +79,7 @@ class JoinedTables:
         )
         if not features or not all(table.size for table in features):
             raise InvalidArgument("features", [t.shape for t in features], "tables with tuples")
-        mappings = self._checked_mappings([len(table) for table in features])
+        mappings = self._validate_mappings([len(table) for table in features])
         labels = check.finite_array("labels", self.labels, ndim=1)
         table = check.require_integer("label_table", self.label_table, least=0)
         if table >= len(features):
@@ -93,7 +93,7 @@ class JoinedTables:
         for field, value in fields:
             object.__setattr__(self, field, value)
 
-    def _checked_mappings(self, tuples: list[int]) -> tuple[Index, ...]:
+    def _validate_mappings(self, tuples: list[int]) -> tuple[Index, ...]:
         if len(self.mappings) != len(tuples):
             expected = f"one for each of the {len(tuples)} tables"
             raise InvalidArgument(

@@ -149,7 +149,7 @@ class LocalSteps:
 
     def step(self, state: History, dataset: JoinedTables) -> Step:
         """Return the law of all clients' next models, mean of shape ``(R, D, d_c)``."""
-        pulls = self._served(state.round, dataset).pulls
+        pulls = self._serve_round(state.round, dataset).pulls
         clients = self.algorithm.clients(dataset)
         parts = zip(clients, state.models, pulls, strict=True)
         means = [self.solver.mean(client, model, pull) for client, model, pull in parts]
@@ -172,14 +172,18 @@ class LocalSteps:
         moved = np.array(count_touched_tuples(pair), dtype=np.float64)
         return 0.0, float(self.steps * np.sum((2 * moved / self.solver.noise_multiplier) ** 2))
 
-    def _served(self, current: Round, dataset: JoinedTables) -> Served:
+    def _serve_round(self, current: Round, dataset: JoinedTables) -> Served:
         for known, served in current.served:
             if known is dataset:
                 return served
         algorithm = self.algorithm
         before = current.before
         trials = len(current.models[0])
-        dual = self._served(before, dataset).dual if before else algorithm.start(dataset, trials)[1]
+        dual = (
+            self._serve_round(before, dataset).dual
+            if before
+            else algorithm.start(dataset, trials)[1]
+        )
         targets = algorithm.targets(dataset)
         predicted = dataset.predictions(current.models)
         served = algorithm.server_side().serve(dataset, predicted, dual, targets)

@@ -74,11 +74,11 @@ class Likelihood:
         for output in transcript:
             step = algorithm.step(state, others)
             left = (output - step.mean[0]) * factor / step.scale
-            scores += self._aligned(left, state.inner[0], canaries)
+            scores += self._compute_step_alignment(left, state.inner[0], canaries)
             state = algorithm.advance(state, output[None])
         return scores / factor**2
 
-    def _aligned(self, left: Array, models: Array, canaries: Canaries) -> Array:
+    def _compute_step_alignment(self, left: Array, models: Array, canaries: Canaries) -> Array:
         """Return what one step says; ``left`` is in units of a slope, shape ``(n, d)``."""
         with_canary, without = compute_canary_pushes(self.algorithm, models, canaries)
         middle = np.zeros_like(left)
@@ -152,9 +152,9 @@ class BroadcastLikelihood:
         for broadcast in transcript:
             chain = chain.begun()
             for _ in range(algorithm.inner_steps - 1):
-                chain = self._stepped(chain, state, others, canaries)
+                chain = self._advance_chain(chain, state, others, canaries)
                 state = algorithm.advance(state, chain.mean[None])
-            chain = self._stepped(chain, state, others, canaries)
+            chain = self._advance_chain(chain, state, others, canaries)
             total = algorithm.inner_steps * broadcast
             gain, chain = chain.seen(total, canaries)
             scores += gain
@@ -162,7 +162,7 @@ class BroadcastLikelihood:
             state = replace(state, inner=chain.mean[None])
         return scores
 
-    def _stepped(
+    def _advance_chain(
         self, chain: _Chain, state: MultiStepState, others: Dataset, canaries: Canaries
     ) -> _Chain:
         """Return the chain after an inner step."""

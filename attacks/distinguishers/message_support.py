@@ -172,12 +172,12 @@ def measure_message_row(
         block_sizes=blocks, iterations=1, noise=_make_variant_noise(variant, scale)
     ).messages()
 
-    def sent(runs: int) -> tuple[Array, Array]:
+    def draw_messages(runs: int) -> tuple[Array, Array]:
         return seen.sample(pair.dataset, runs, rng), seen.sample(pair.neighbour, runs, rng)
 
-    pilot = sent(_PILOT)
+    pilot = draw_messages(_PILOT)
     score = fit(seen, pair, *pilot, rng)
-    fresh = sent(parameters.messages)
+    fresh = draw_messages(parameters.messages)
     scored = score(pilot[0]), score(pilot[1]), score(fresh[0]), score(fresh[1])
     return {
         "noise on": variant,

@@ -134,7 +134,7 @@ class Conditions:
         slopes = self.loss.margin.slope(self.models @ records.T)
         return np.asarray(self.known + self.weight * slopes @ records)
 
-    def pulled_back(self, records: Array, towards: Array) -> Array:
+    def compute_pullback(self, records: Array, towards: Array) -> Array:
         """Return the derivative of ``sum_t towards_t'gradient_t`` by the records, ``(m, d)``."""
         margins = self.models @ records.T
         along = self.loss.curvature(margins) * (towards @ records.T)

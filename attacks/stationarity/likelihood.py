@@ -220,7 +220,7 @@ class Objective:
     def __call__(self, records: Array) -> tuple[float, Array]:
         """Return the value, up to a constant, and its derivative by the records."""
         value, towards = self.cost(self.conditions.gradient(records))
-        slope = self.conditions.pulled_back(records, towards)
+        slope = self.conditions.compute_pullback(records, towards)
         if self.determinant is None:
             return value, slope
         gain, growth = self.determinant(records)

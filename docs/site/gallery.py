@@ -24,7 +24,7 @@ def write_pages(folder: Path) -> None:
     """Write every page of a folder of reports: of claims, of packages, and both indices."""
     for path in sorted(folder.glob("*/report.json")):
         write_page(path)
-    catalogue = Catalogue.installed().judged_by(folder)
+    catalogue = Catalogue.installed().add_ledger_counts(folder)
     write_index(published_reports(folder), folder, catalogue=catalogue)
     for path in sorted((folder / "packages").glob(f"*/{SCAN}")):
         page = render_scan_page(read_published(path), html=True)

@@ -79,11 +79,11 @@ def calibrate(
     target = math.log(check.require_positive("epsilon", epsilon))
     delta = check.require_delta("delta", delta)
 
-    def proved_epsilon(value: float) -> float:
+    def prove_epsilon(value: float) -> float:
         return proved_guarantee(worse_reading(make_event(value), samples)).epsilon(delta)
 
     def excess(log_noise: float) -> float:
-        proved = proved_epsilon(math.exp(more_noise * log_noise))
+        proved = prove_epsilon(math.exp(more_noise * log_noise))
         return math.log(max(proved, 1e-300)) - target if proved < math.inf else 700.0
 
     low, high = _bound_log_noise(excess, epsilon, delta)
@@ -92,7 +92,7 @@ def calibrate(
     while excess(log_noise) > 0:  # to the private side of the root
         log_noise, step = log_noise + step, 2 * step
     value = math.exp(more_noise * log_noise)
-    return Calibrated(value=value, epsilon=proved_epsilon(value), event=make_event(value))
+    return Calibrated(value=value, epsilon=prove_epsilon(value), event=make_event(value))
 
 
 def _bound_log_noise(

@@ -71,15 +71,18 @@ class OptimalComposition(Guarantee):
         """Return the exact delta at ``epsilon >= 0``, rounded up."""
         at = check.non_negative("epsilon", epsilon)
         if at >= self._most:
-            return self._lost
+            return self._loss_probability
         near = rounding.bound_below(at, 0.0) - self._blur
         log_delta = float(self._table().log_delta(np.array([near]))[0])
         kept = math.exp(min(0.0, log_delta + _bound_log_delta_error(log_delta)))
-        return min(1.0, rounding.bound_above(self._lost + (1 - self._lost) * kept, 0.0))
+        return min(
+            1.0,
+            rounding.bound_above(self._loss_probability + (1 - self._loss_probability) * kept, 0.0),
+        )
 
     def log_deltas(self, epsilons: ArrayLike) -> Array:
         """Return ``log delta`` at each epsilon, of any sign, shape (n,): the whole profile."""
-        log_lost = math.log(self._lost) if self._lost else -math.inf
+        log_lost = math.log(self._loss_probability) if self._loss_probability else -math.inf
         below = self._table().log_delta(check.finite_array("epsilons", epsilons, ndim=1))
         return np.asarray(np.logaddexp(log_lost, log_kept(self.parts) + below))
 
@@ -89,26 +92,26 @@ class OptimalComposition(Guarantee):
         That delta, `delta` at any epsilon from the sum of all on, is enough for the sum.
         """
         delta = check.require_delta("delta", delta)
-        if delta < self._lost:
+        if delta < self._loss_probability:
             return math.inf
-        if delta == self._lost:
+        if delta == self._loss_probability:
             return self._most
         left = self._left(delta)
         if left <= 0:
             return self._most
-        log_left = math.log(left) - math.log1p(-self._lost)
+        log_left = math.log(left) - math.log1p(-self._loss_probability)
         found = self._table().epsilon(log_left - _bound_log_delta_error(log_left)) + self._blur
         return max(0.0, min(self._most, rounding.bound_above(found, 0.0)))
 
     def epsilon_below(self, delta: float) -> float:
         """Return the exact epsilon at ``delta``, rounded down: some releases lose that much."""
         delta = check.require_delta("delta", delta)
-        lost = self._lost * (1 - 4 * rounding.UNIT)
+        lost = self._loss_probability * (1 - 4 * rounding.UNIT)
         if delta < lost:
             return math.inf
-        if delta <= self._lost:
+        if delta <= self._loss_probability:
             return rounding.sum_down((part.count, part.epsilon) for part in self.parts)
-        log_left = math.log(delta - lost) - math.log1p(-self._lost)
+        log_left = math.log(delta - lost) - math.log1p(-self._loss_probability)
         found = self._table().epsilon(log_left + _bound_log_delta_error(log_left)) - self._blur
         return max(0.0, rounding.bound_below(found, 0.0))
 
@@ -126,15 +129,15 @@ class OptimalComposition(Guarantee):
         return _build_response_loss_table(tuple(sorted(_count_epsilons(self.parts).items())))
 
     def _left(self, delta: float) -> float:
-        """Return what is left of a delta above `_lost`, rounded down."""
+        """Return what is left of a delta above `_loss_probability`, rounded down."""
         if self._failures is None:
-            return rounding.bound_below(delta - self._lost, 0.0)
+            return rounding.bound_below(delta - self._loss_probability, 0.0)
         return rounding.round_fraction_down(
             rounding.to_smaller_fraction(delta) - max(self._failures)
         )
 
     @cached_property
-    def _lost(self) -> float:
+    def _loss_probability(self) -> float:
         """The probability that some release tells the secret, rounded up."""
         return rounding.any_up((part.count, part.delta) for part in self.parts)
 

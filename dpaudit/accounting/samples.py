@@ -78,13 +78,13 @@ def ways_of(event: Event) -> tuple[Way, ...]:
     """Return the releases of an event that are about any given record, each as it was written."""
     match event:
         case Sequence(events=events):
-            return joined(ways_of(one) for one in events)
+            return join_ways(ways_of(one) for one in events)
         case Parallel(events=events, count=count):
             return tuple(repeat_way(way, count) for one in events for way in ways_of(one))
     return ((SampleRelease(event),),) if isinstance(event, Release) else ((),)
 
 
-def joined(parts: Iterable[tuple[Way, ...]]) -> tuple[Way, ...]:
+def join_ways(parts: Iterable[tuple[Way, ...]]) -> tuple[Way, ...]:
     """Return the ways of a sequence whose parts have these."""
     chosen = itertools.product(*(ways for ways in parts if ways))
     return tuple(tuple(itertools.chain(*ways)) for ways in chosen)

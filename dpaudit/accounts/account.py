@@ -25,7 +25,7 @@ from dpaudit.accounting.samples import (
     JointEvent,
     Way,
     if_shared,
-    joined,
+    join_ways,
     make_parallel_readings,
     ways_of,
 )
@@ -45,7 +45,7 @@ from dpaudit.accounts.sharing import (
 from dpaudit.errors import ConvergenceError, InvalidArgument, VerbatimText
 from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.release import FormulaGuarantee, ReleaseCard
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.plots import Grid
 from dpaudit.toml import read_document
 
@@ -126,9 +126,9 @@ class AccountTarget:
         """
         parts = tuple(AccountPart.of(*named) for named in convert_event_to_cards(event))
         target = cls(parts[0].card.name if len(parts) == 1 else "event", parts, samples)
-        return replace(target._checked("event"), written=ways_of(event))
+        return replace(target._require_releases("event"), written=ways_of(event))
 
-    def _checked(self, source: str) -> AccountTarget:
+    def _require_releases(self, source: str) -> AccountTarget:
         """Return releases of which there is at least one, about one neighbour relation."""
         parts = self.parts
         ways = (way for part in parts for way in get_alternatives(part.event))
@@ -153,7 +153,7 @@ class AccountTarget:
         if self.samples is not None:
             return None
         parts = (ways_of_part(part.card, part.parameters, part.event) for part in self.parts)
-        return if_shared(self.written or joined(parts))
+        return if_shared(self.written or join_ways(parts))
 
     @property
     def event(self) -> Event:
@@ -220,7 +220,7 @@ class AccountTarget:
             for line in remarks(parameters, delta)
         )
 
-    def published_at(self, length: int, delta: float) -> FormulaGuarantee | None:
+    def compute_formula_at(self, length: int, delta: float) -> FormulaGuarantee | None:
         """Return what the paper's formula says at another length."""
         first = self.parts[0]
         if len(self.parts) > 1 or first.count is None or self.if_shared is not None:
@@ -255,7 +255,7 @@ def read_target(word: str, changes: Mapping[str, Any]) -> AccountTarget:
         given = VerbatimText(", ".join(changes))
         raise InvalidArgument("--set", given, "nothing: the file has several releases")
     parts = tuple(AccountPart.of(*read_release(table | dict(changes), word)) for table in tables)
-    return AccountTarget(Path(word).stem, parts, samples_of(document, word))._checked(word)
+    return AccountTarget(Path(word).stem, parts, samples_of(document, word))._require_releases(word)
 
 
 _OWN_SAMPLES = (
@@ -381,7 +381,7 @@ class Account:
 
     def document(self) -> dict[str, Any]:
         """Return all of it as JSON takes it; times are left out, infinities are text."""
-        return stamped("account", _to_plain_account(asdict(self)))
+        return add_schema("account", _to_plain_account(asdict(self)))
 
 
 def _to_plain_account(value: Any) -> Any:

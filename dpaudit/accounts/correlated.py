@@ -47,7 +47,7 @@ def distance(given: CorrelatedParameters) -> Bracket:
     unit = tuple(tuple(float(i == j) for j in range(size)) for i in range(size))
     rows = given.covariance or unit
 
-    def squared(read: Read) -> tuple[Any, Any]:
+    def compute_square(read: Read) -> tuple[Any, Any]:
         covariance = rational_rows("covariance", rows, read)
         column: fmpq_mat = rational_rows("weights", [given.weights], read).transpose()
         fits = covariance.nrows() == covariance.ncols() == size
@@ -57,7 +57,7 @@ def distance(given: CorrelatedParameters) -> Bracket:
             raise InvalidArgument("covariance", rows, expected)
         return found, found
 
-    return bracket_of_root(squared)
+    return bracket_of_root(compute_square)
 
 
 def _build_correlated_event(given: CorrelatedParameters) -> Event:

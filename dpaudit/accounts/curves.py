@@ -42,7 +42,7 @@ def _build_growth_panel(
         for answer in (*answers, *proved):
             if answer.accountant in points and answer.upper is not None:
                 points[answer.accountant].append((length, answer.upper))
-        formula = target.published_at(length, delta)
+        formula = target.compute_formula_at(length, delta)
         if formula is not None:
             points["published"].append((length, formula.epsilon))
         progress.advance(1)

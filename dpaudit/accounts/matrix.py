@@ -259,7 +259,7 @@ def sensitivity(given: MatrixParameters) -> Bracket:
 def _bound_matrix_sensitivity(given: MatrixParameters) -> Bracket:
     from dpaudit.accounting.matrices.sensitivity import compute_squared_sensitivity
 
-    def squared(read: Read) -> tuple[Any, Any]:
+    def compute_square(read: Read) -> tuple[Any, Any]:
         strategy = strategy_of(given, read)
         if given.participation == "poisson" and not strategy.is_banded(given.separation):
             expected = "as many as C, which is lower triangular, has diagonals that are not 0"
@@ -267,7 +267,7 @@ def _bound_matrix_sensitivity(given: MatrixParameters) -> Bracket:
         found = compute_squared_sensitivity(strategy, participation_of(given))
         return found.lower, found.upper
 
-    return bracket_of_root(squared)
+    return bracket_of_root(compute_square)
 
 
 def _build_matrix_event(given: MatrixParameters) -> Event:

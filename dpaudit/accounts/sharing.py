@@ -376,11 +376,11 @@ def find_sharing(name: str, event: Event, *, known: bool = True) -> list[dict[st
 
 def ways_of_part(card: ReleaseCard, parameters: Any, event: Event) -> tuple[Way, ...]:
     """Return a part's releases as they were written, and whether it is said what they share."""
-    from dpaudit.accounting.samples import SampleRelease, joined, repeat_way, ways_of
+    from dpaudit.accounting.samples import SampleRelease, join_ways, repeat_way, ways_of
 
     if card is GROUPS:
         held = [
-            joined(ways_of_part(one, given, one.event(given)) for one, given in group)
+            join_ways(ways_of_part(one, given, one.event(given)) for one, given in group)
             for group in _group_held(parameters)
         ]
         return tuple(repeat_way(way, parameters.count) for way in itertools.chain(*held))

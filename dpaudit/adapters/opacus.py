@@ -133,11 +133,11 @@ class OpacusTraining:
             import torch
         seeds = rng.integers(_SEEDS, size=trials).tolist()
 
-        def trained(trial: int) -> Any:
+        def train_trial(trial: int) -> Any:
             torch.manual_seed(seeds[trial])
             return self.train(dataset)
 
-        return collect_call_outputs(trained, trials)
+        return collect_call_outputs(train_trial, trials)
 
 
 class OpacusNoisyGradients:

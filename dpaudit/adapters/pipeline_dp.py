@@ -73,10 +73,10 @@ class PipelineDPAggregation:
             Not used: see the module.
         """
         with convert_library_import_errors("pipeline_dp", "pipeline-dp"):
-            found = self._aggregated(list(dataset), trials)
+            found = self._aggregate_trials(list(dataset), trials)
         return collect_call_outputs(lambda trial: self.published(found[trial]), trials)
 
-    def _aggregated(self, values: list[Any], trials: int) -> dict[int, Any]:
+    def _aggregate_trials(self, values: list[Any], trials: int) -> dict[int, Any]:
         import pipeline_dp  # type: ignore[import-not-found, import-untyped, unused-ignore]  # an extra
 
         accountant = pipeline_dp.NaiveBudgetAccountant(self.epsilon, self.delta)

@@ -18,7 +18,7 @@ from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
 from dpaudit.affine.form import AffineForm, forms_in
 from dpaudit.affine.kinds import SparseMatrix
 from dpaudit.affine.program import AffineProgram, BlockTerm, CoordinateBlock, Ids
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.refutation.certificate import FORMAT, VERSION
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _build_views_certificate(
         "search": {},
         "instance": instance,
     }
-    return stamped("certificate", content)
+    return add_schema("certificate", content)
 
 
 def _is_small(ids: Ids, change: Change) -> bool:

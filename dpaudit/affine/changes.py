@@ -162,7 +162,7 @@ class _Ball(Change):
             raise InvalidArgument("at", self.at.tolist(), f"places below {data.shape[1]}")
         return data[:, self.at] if self.radius else data[:, self.at] * 0
 
-    def _scaled(self, lower: arb, upper: arb) -> Bracket:
+    def _scale_by_radius(self, lower: arb, upper: arb) -> Bracket:
         radius = arb(fmpq(self.radius.numerator, self.radius.denominator))
         return root_between(lower * radius**2, upper * radius**2)
 
@@ -184,7 +184,7 @@ class L2Ball(_Ball):
         upper = _compute_largest_ball(disc.upper() for disc in discs)
         last = arb_mat(vectors[:, -1:].tolist())
         along = (last.transpose() * gram * last)[0, 0] / (last.transpose() * last)[0, 0]
-        return self._scaled(along, upper)
+        return self._scale_by_radius(along, upper)
 
 
 class L1Ball(_Ball):
@@ -198,7 +198,7 @@ class L1Ball(_Ball):
     def largest(self, gram: arb_mat) -> Bracket:
         """Return ``radius max_j sqrt(M_jj)``."""
         most = _compute_largest_ball(gram[n, n] for n in range(gram.nrows()))
-        return self._scaled(most, most)
+        return self._scale_by_radius(most, most)
 
 
 class Box(Change):

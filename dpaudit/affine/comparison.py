@@ -179,13 +179,13 @@ def _run_plainly(
     spread = 10.0 ** rng.uniform(*decades), int(rng.integers(2**31))
     scale, parts, calls = spread[0], itertools.count(), list[PlainCall]()
 
-    def drawn(value: Any) -> Any:
+    def draw_input(value: Any) -> Any:
         if isinstance(value, AdaptiveInputs):
             return value.with_source(PlainSource(value, next(parts), spread, calls))
         found = scale * rng.standard_normal(np.shape(value))
         return found if np.ndim(found) else float(found)
 
-    given = map_parts(private, drawn)
+    given = map_parts(private, draw_input)
     state = _PlainState(int(rng.integers(2**62)))
     run = recorder.record(state, function, given, primitives.generator())
     looked = _look_plainly(run, looks)

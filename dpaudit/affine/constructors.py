@@ -39,7 +39,7 @@ def own_constructors(tracing: FormTracing, function: Any) -> AbstractContextMana
     where the globals of ``function`` hold them.
     """
     rooms = ("scipy.linalg", "scipy.signal")
-    return constructors.replaced(_make_form_replacements(tracing), function, rooms)
+    return constructors.replace_functions(_make_form_replacements(tracing), function, rooms)
 
 
 def _make_form_replacements(tracing: FormTracing) -> Iterator[tuple[Any, Any]]:
@@ -124,6 +124,6 @@ def _make_column_mapper(
             named = {"axis": 0}
         before, after = given[:place], given[place + 1 :]
         found = original(*before, np.eye(len(form)), *after, **named) @ form
-        return found.laid_out_as(original(*before, form.value, *after, **named))
+        return found.copy_in_layout_of(original(*before, form.value, *after, **named))
 
     return apply

@@ -101,13 +101,13 @@ def _answer_as_json(made: Callable[[], dict[str, Any]]) -> str:
 
 
 def _make_views_report(reference: str, shape: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    def made() -> dict[str, Any]:
+    def make_function() -> dict[str, Any]:
         function = load_reference("function", reference)
         found = views(function, private=zeros_of(shape), **given)
         certificate = certify_views(found, reference=reference)
         return {"report": found.document(), "certificate": certificate}
 
-    return _answer_as_json(made)
+    return _answer_as_json(make_function)
 
 
 def _reread_reference(reference: str, shape: Mapping[str, Any]) -> str:

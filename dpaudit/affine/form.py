@@ -264,7 +264,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
         """Return an array of the same entries, of its own memory."""
         return AffineForm(self.tracing, self.ids.copy(), self.value.copy(), is_array=True)
 
-    def laid_out_as(self, array: NDArray[Any]) -> AffineForm:
+    def copy_in_layout_of(self, array: NDArray[Any]) -> AffineForm:
         """Return the same entries in memory of their own, in the order of an array's."""
         if not self.ndim:
             return self

@@ -302,7 +302,7 @@ def _apply_einsum(tracing: FormTracing, text: Any, *operands: Any, optimize: Any
     except ValueError as error:
         raise tracing.refuse(str(error)) from None
     plain = np.einsum(text, *((form.value, public) if left else (public, form.value)))
-    return contract_form(tracing, letters, public, form, plain.shape).laid_out_as(plain)
+    return contract_form(tracing, letters, public, form, plain.shape).copy_in_layout_of(plain)
 
 
 def _two_operands(tracing: FormTracing, text: str, operands: Any) -> tuple[str, tuple[Any, Any]]:

@@ -214,7 +214,7 @@ def _read_traced_recursion(
     looks: Mapping[str, Look],
 ) -> Recursion:
     seed, runs = effort
-    with one_thread(), patching.patched(function):
+    with one_thread(), patching.patch_primitives(function):
         state, given = _trace_function(tracing, function, private, seed)
         output = _forms_of_output(tracing, state.run.value, _place_of(function))
         looked = {

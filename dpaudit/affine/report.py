@@ -19,7 +19,7 @@ from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.view import delta_of, epsilon_of
 from dpaudit.escaping import one_line
 from dpaudit.files import prepare_directory, write_files
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.notebook import render_notebook_table as html_table
 from dpaudit.notebook import render_piece
 from dpaudit.plots import Curve, Grid, Panel, draw_grid, draw_panel
@@ -228,7 +228,7 @@ class ViewsReport:
                 for one in self.findings
             ],
         }
-        return stamped("views", content)
+        return add_schema("views", content)
 
     @classmethod
     def from_document(

@@ -95,7 +95,7 @@ class Rounds(Change):
             return self._of_one_round(blocks)
         unlike = _distance_from_alike(blocks)
         if unlike <= _ALIKE * max(float(gram[n, n].upper()) for n in range(gram.nrows())):
-            found = self._squared(self._spread(blocks[:, :, 0, 0]))
+            found = self._compute_largest_square(self._spread(blocks[:, :, 0, 0]))
         else:
             found, unlike = self._of_blocks(blocks), arb(0)
         paid = unlike * self.inputs.most
@@ -110,7 +110,7 @@ class Rounds(Change):
     def _of_blocks(self, blocks: NDArray[Any]) -> Squared:
         """Return two ends by norms of blocks, and by an ascent."""
         norms = self._spread(_bound_spectral_norms(blocks))
-        found = self._squared(norms)
+        found = self._compute_largest_square(norms)
         number = {step: n for n, step in enumerate(self.at)}
         own = [number[step] for step in found.pattern if step in number]
         return Squared(
@@ -123,7 +123,7 @@ class Rounds(Change):
         every[np.ix_(list(self.at), list(self.at))] = table
         return Gram(self.inputs.steps, every)
 
-    def _squared(self, gram: Gram) -> Squared:
+    def _compute_largest_square(self, gram: Gram) -> Squared:
         """Return the largest square of a matrix mechanism with these inner products."""
         if self.inputs.patterns is not None:
             return square_of_patterns(gram, self.inputs.patterns)

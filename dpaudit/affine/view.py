@@ -221,7 +221,7 @@ class View:
         if not self._moves:
             return Bracket.exactly(0.0)
         for digits in _DIGITS:
-            found = self._enclosed(digits)
+            found = self._enclose_mu(digits)
             if found is not None and (
                 found.width <= _WIDTH * found.upper or not self.change.is_exact
             ):
@@ -249,7 +249,7 @@ class View:
         tables = zip(self.observation.primes, self.observation.data, strict=True)
         return any(bool(self.change.along(Residues(one), data).any()) for one, data in tables)
 
-    def _enclosed(self, digits: int) -> Bracket | None:
+    def _enclose_mu(self, digits: int) -> Bracket | None:
         """Return a bracket of mu, or None where these digits do not prove that rows differ."""
         spent = self.observation.spend(digits)
         if spent is None:

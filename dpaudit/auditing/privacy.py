@@ -195,7 +195,9 @@ def _check_evidence(evidence: MeasurementEvidence, prepared: PreparedPair) -> Me
     schedule, drawer = prepared.schedule, prepared.drawer
     case = schedule.case
     against = convert_to_claim_number(case, case.claimed)
-    evidence = answer_checks.judged(evidence, drawer, prepared.asking, schedule.trials, against)
+    evidence = answer_checks.add_answer_checks(
+        evidence, drawer, prepared.asking, schedule.trials, against
+    )
     evidence = constant_parts.of_the_rest(evidence, case, prepared.unjudged)
     evidence = _add_search_notes(evidence, prepared.choice, drawer)
     evidence = output_parts.of_bets_on_nothing(evidence, case.mechanism)

@@ -25,7 +25,7 @@ from dpaudit.cli.storing import NoStore, Store, format_private_files, resolve_st
 from dpaudit.errors import UnknownName
 from dpaudit.extension.attack import Attack, AttackRunner, Cell, Findings
 from dpaudit.extension.registry import ATTACKS, DISTINGUISHERS
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.report.formatting import format_significant
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _make_attack_document(
         "reading": list(findings.reading),
         "chance": findings.chance,
     }
-    return stamped("attack", content)
+    return add_schema("attack", content)
 
 
 def _write_findings(

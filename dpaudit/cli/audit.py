@@ -297,7 +297,7 @@ def _resolve_target_audits(
             where=partial(_find_audit_line, one, path, None if _is_own(target) else number),
             replay=partial(_format_replay_command, target, {**overrides, **own}),
             baseline=audits_file.baseline_of(one, path),
-            named=_named(one, path),
+            named=_get_named_settings(one, path),
         )
         for number, one in enumerate(specified)
     ]
@@ -315,7 +315,7 @@ def _format_replay_command(
     return replay_command(target, {**given, "epsilon": epsilon, "delta": result.claimed.delta})
 
 
-def _named(one: Specification, path: Path) -> dict[str, Any]:
+def _get_named_settings(one: Specification, path: Path) -> dict[str, Any]:
     """Return the settings that name what is audited, where files are named as from here."""
     import dpaudit.auditing.specification.audits_file as audits_file
 

@@ -153,7 +153,7 @@ class Batch:
             found = replace(found, result=baseline.judge(found.result))
         return found
 
-    def _unmatched(self) -> list[str]:
+    def _format_unmatched_entries(self) -> list[str]:
         """Return what there is to say of accepted refutations that no audit is about."""
         distinct = {id(one): one for one in self.baselines if one is not None}
         return [line for one in distinct.values() for line in one.unmatched(self.missing)]
@@ -167,7 +167,7 @@ class Batch:
         environment = Environment.of_this_machine(self.executor.workers, spent)
         environment = environment.model_copy(update={"taken": count_taken(where_stored())})
         whole = whole_report(self.results, environment, self.missing)
-        return whole.model_copy(update={"unmatched": self._unmatched()})
+        return whole.model_copy(update={"unmatched": self._format_unmatched_entries()})
 
     def _write(self) -> None:
         """Write the report, if one was asked for and something is new."""

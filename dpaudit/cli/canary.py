@@ -82,7 +82,7 @@ def canary(
     Exit status: 0 if no claim is refuted, 1 if one is, 2 if the verdict is withheld or missing.
     """
     from dpaudit.auditing.files.canary_files import read_table
-    from dpaudit.auditing.samples.canaries import certified
+    from dpaudit.auditing.samples.canaries import certify_canaries
     from dpaudit.auditing.samples.canary_table import resolve_canary_settings
     from dpaudit.files import prepare_directory
 
@@ -106,7 +106,7 @@ def canary(
     words = [f"--{name}={value}" for name, value in given.items() if value is not None]
     rerun = shlex.join(["dpaudit", "canary", scores, *words])
     with progress_bar("canary", shown=not quiet and wanted.shown is None) as progress:
-        result = certified(table, asked, scores, rerun, progress)
+        result = certify_canaries(table, asked, scores, rerun, progress)
     own = {"confidence": confidence, "design": design, "guesses": guesses}
     named = ((f"--{name}", str(value)) for name, value in own.items() if value is not None)
     options = ["--scores", scores, *(word for one in named for word in one)]

@@ -65,10 +65,10 @@ def deployment(
 
 def _make_deployment_document(judgements: list[RecordJudgement]) -> str:
     from dpaudit.escaping import json_escaped
-    from dpaudit.formats import stamped
+    from dpaudit.formats import add_schema
 
     records = [one.model_dump(mode="json") for one in judgements]
-    return json_escaped(json.dumps(stamped("deployment", {"records": records}), indent=2))
+    return json_escaped(json.dumps(add_schema("deployment", {"records": records}), indent=2))
 
 
 def _print_judgement(judgement: RecordJudgement, *, is_short: bool) -> None:

@@ -79,16 +79,16 @@ def convert_raised_errors(command: Callable[Given, ReturnT]) -> Callable[Given, 
         except BaseException as error:
             raise Raised(error) from error
 
-    run.__doc__ = _unwrapped(command.__doc__)
+    run.__doc__ = _unwrap_paragraphs(command.__doc__)
     return run
 
 
-def _unwrapped(text: str | None) -> str | None:
+def _unwrap_paragraphs(text: str | None) -> str | None:
     r"""Return paragraphs of one line each, so that a terminal wraps them and nothing else does.
 
     Examples
     --------
-    >>> _unwrapped("First.\n\n    Second, which\n    goes on.\n    ")
+    >>> _unwrap_paragraphs("First.\n\n    Second, which\n    goes on.\n    ")
     'First.\n\nSecond, which goes on.'
     """
     if text is None:

@@ -15,7 +15,7 @@ import dpaudit.cli.streams as streams
 from dpaudit.cli.console import make_cell, make_console, make_titled_table
 from dpaudit.cli.options import OUTPUT, Json
 from dpaudit.errors import InvalidArgument, UnknownName
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 
 if TYPE_CHECKING:
     from dpaudit.extension.claim import Claim
@@ -72,7 +72,7 @@ def ledger(
         _print_page(found, paper, cause)
     elif as_json:
         document = ledger_document(found, papers, cause).model_dump(mode="json")
-        streams.write_result_text(json.dumps(stamped("ledger", document), indent=2))
+        streams.write_result_text(json.dumps(add_schema("ledger", document), indent=2))
     else:
         for part in _render_ledger(found, papers, cause):
             make_console().print(part)

@@ -181,7 +181,7 @@ class Gallery:
             write_index(self._in_order(), self.folder, self.missing, self._catalogue)
         if not self.missing:
             with collect_failures(failures):
-                judged = self._catalogue.judged_by(self.folder)
+                judged = self._catalogue.add_ledger_counts(self.folder)
                 write_index(self._in_order(), self.folder, {}, judged)
         return failures
 

@@ -21,7 +21,7 @@ from dpaudit.cli.console import make_cell, make_console
 from dpaudit.cli.ending import ShowRecords
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option
 from dpaudit.cli.progress import progress_bar
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 
 if TYPE_CHECKING:
     from dpaudit.extension.figure import Figure
@@ -73,7 +73,7 @@ def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, q
         if not as_json:
             _print_reproduction(reproduction, str(paths["png"]))
     if as_json:
-        document = {"figures": [stamped("figure", asdict(one)) for one in finished]}
+        document = {"figures": [add_schema("figure", asdict(one)) for one in finished]}
         streams.write_result_text(json.dumps(document, indent=2))
 
 

@@ -28,7 +28,7 @@ def takes(rows: Iterable[Setting], required: Iterable[str] = ()) -> Callable[[Co
     """
     needed = frozenset(required)
 
-    def made(command: Command) -> Command:
+    def add_options(command: Command) -> Command:
         own = inspect.signature(command, eval_str=True)
         kept = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
         known = {one.name for one in kept}
@@ -41,7 +41,7 @@ def takes(rows: Iterable[Setting], required: Iterable[str] = ()) -> Callable[[Co
         command.__annotations__ = {one.name: one.annotation for one in plain}
         return command
 
-    return made
+    return add_options
 
 
 def values_of(rows: Iterable[Setting], given: dict[str, Any]) -> dict[str, Any]:

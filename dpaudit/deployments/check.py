@@ -26,7 +26,7 @@ class Check(ReportPart):
     command: str = Field(default="", description="What prints the computed number.")
 
 
-def made(
+def make_check(
     code: str,
     outcome: Outcome,
     words: str,
@@ -64,4 +64,4 @@ def format_computed_number(value: float) -> str:
     return format(value, ".6g")
 
 
-__all__ = ["Check", "Outcome", "format_computed_number", "format_typed_number", "made"]
+__all__ = ["Check", "Outcome", "format_computed_number", "format_typed_number", "make_check"]

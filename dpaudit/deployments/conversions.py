@@ -12,7 +12,7 @@ from dpaudit.deployments.arithmetic import (
     of_order,
     of_rho,
 )
-from dpaudit.deployments.check import Check, format_computed_number, made
+from dpaudit.deployments.check import Check, format_computed_number, make_check
 from dpaudit.deployments.facts import Number, RecordFacts, Scope
 from dpaudit.deployments.vocabulary import COMPOSITE, GAUSSIAN, PURE
 
@@ -52,13 +52,13 @@ def _of_rho(
             f"rho = {rho.written} is an epsilon only at some delta, and none is stated beside "
             f"epsilon = {epsilon.written}"
         )
-        return made("rho-without-delta", "cannot be said", words, (rho, epsilon))
+        return make_check("rho-without-delta", "cannot be said", words, (rho, epsilon))
     numbers = (rho, epsilon, delta)
     house = of_rho(rho.value, delta.value)
     least = of_rho(max(rho.value - rho.slack / 2, 1e-300), delta.value)
     if house is None or least is None:
         words = "the accountant does not take these numbers"
-        return made("rho", "cannot be said", words, numbers)
+        return make_check("rho", "cannot be said", words, numbers)
     if epsilon.value + epsilon.slack >= least.upper:
         return _make_rho_check(rho, epsilon, delta, house)
     return _check_epsilon_below_rho(facts, scope, rho, epsilon, delta, house)
@@ -77,7 +77,7 @@ def _make_rho_check(rho: Number, epsilon: Number, delta: Number, house: EpsilonB
             words += f" (rho + 2 sqrt(rho ln(1/delta)) = {format_computed_number(usual)})"
     elif epsilon.value < house.upper:
         words += ", which the rounding of both allows"
-    return made(
+    return make_check(
         "rho",
         "agrees",
         words,
@@ -105,7 +105,7 @@ def _check_epsilon_below_rho(
         f"{format_computed_number(house.upper)} by zCDP"
     )
     if exact is None:
-        return made("rho", "cannot be said", words, numbers, stated=epsilon.value)
+        return make_check("rho", "cannot be said", words, numbers, stated=epsilon.value)
     words += f" and {format_computed_number(exact.upper)} by Gaussian noise of that rho"
     words += f"; the record says {epsilon.written}"
     if epsilon.value + epsilon.slack >= exact.lower:
@@ -115,7 +115,7 @@ def _check_epsilon_below_rho(
             if is_gaussian
             else ", which holds for Gaussian noise and not by rho alone; no such noise is named"
         )
-        return made(
+        return make_check(
             "rho",
             "agrees" if is_gaussian else "cannot be said",
             words,
@@ -127,7 +127,7 @@ def _check_epsilon_below_rho(
     if _is_pure(facts, scope) and epsilon.value**2 / 2 <= rho.value + rho.slack:
         return _by_purity(rho, epsilon)
     unsure = COMPOSITE & mechanisms or "amplification" in facts.remarks
-    return made(
+    return make_check(
         "rho",
         "cannot be said" if unsure else "does not",
         words + (": sampling or training may be less, and is not stated" if unsure else ""),
@@ -150,7 +150,7 @@ def _by_purity(rho: Number, epsilon: Number) -> Check:
         "= epsilon^2 / 2; "
         f"the record says {rho.written}"
     )
-    return made("rho", "agrees", words, (rho, epsilon), stated=rho.value, computed=computed)
+    return make_check("rho", "agrees", words, (rho, epsilon), stated=rho.value, computed=computed)
 
 
 def _of_renyi(
@@ -159,7 +159,7 @@ def _of_renyi(
     numbers = [one for one in (order, divergence, epsilon, delta) if one is not None]
     if delta is None or not 0 < delta.value < 1:
         words = "a Renyi divergence is an epsilon only at some delta, and none is stated"
-        yield made("renyi", "cannot be said", words, numbers)
+        yield make_check("renyi", "cannot be said", words, numbers)
         return
     computed = of_order(order.value, divergence.value, delta.value)
     words = (
@@ -169,7 +169,7 @@ def _of_renyi(
         f"the record says {epsilon.written}"
     )
     holds = epsilon.value + epsilon.slack >= computed
-    yield made(
+    yield make_check(
         "renyi",
         "agrees" if holds else "does not",
         words,
@@ -223,7 +223,7 @@ def _of_mu(facts: RecordFacts) -> Iterator[Check]:
     )
     if holds and epsilon.value > _LOOSE * exact[0].upper:
         words += ", which is looser and holds"
-    yield made(
+    yield make_check(
         "mu",
         "agrees" if holds else "does not" if is_field else "cannot be said",
         words,
@@ -245,7 +245,7 @@ def _mu_and_rho(mu: Number, rho: Number) -> Check:
         f"says {rho.written}"
     )
     noise = of_gaussian(mu.value, _SOME_DELTA)
-    return made(
+    return make_check(
         "mu-and-rho",
         "agrees" if holds else "does not",
         words,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 import dpaudit.deployments.arithmetic as arithmetic
-from dpaudit.deployments.check import Check, format_computed_number, format_typed_number, made
+from dpaudit.deployments.check import Check, format_computed_number, format_typed_number, make_check
 from dpaudit.deployments.facts import Number, RecordFacts
 from dpaudit.deployments.vocabulary import DAYS, GAUSSIAN, PURE, is_whole
 
@@ -39,16 +39,16 @@ def _check_ranges(facts: RecordFacts) -> Iterator[Check]:
     for one in facts.fields:
         if one.least is not None:
             words = f"{one.kind} is a range, {one.written}: it is not said which holds when"
-            yield made("range", "cannot be said", words, (one,))
+            yield make_check("range", "cannot be said", words, (one,))
         elif (reason := _find_range_fault(one)) is not None:
             words = f"{one.kind} = {one.written}: {reason}"
-            yield made(f"range-{one.kind}", "does not", words, (one,), stated=one.value)
+            yield make_check(f"range-{one.kind}", "does not", words, (one,), stated=one.value)
         elif one.kind == "epsilon" and one.value > _LARGE:
             bound = "e^" + one.written
             words = (
                 f"epsilon = {one.written}: an output may be {bound} times as likely on a neighbour"
             )
-            yield made("large", "caution", words, (one,), stated=one.value)
+            yield make_check("large", "caution", words, (one,), stated=one.value)
 
 
 def _find_range_fault(one: Number) -> str | None:
@@ -80,7 +80,7 @@ def _check_variant(facts: RecordFacts) -> Iterator[Check]:
         and not _get_stated_numbers(facts, "rho")
     ):
         words = "no epsilon, delta or rho is stated"
-        yield made("no-parameters", "cannot be said", words)
+        yield make_check("no-parameters", "cannot be said", words)
         return
     if not facts.variants:
         return
@@ -91,14 +91,16 @@ def _check_variant(facts: RecordFacts) -> Iterator[Check]:
         yield from _check_approximate_variant(epsilon, delta, rho)
     elif variant == "zcdp" and rho is None and not _get_stated_numbers(facts, "rho"):
         words = "zCDP has rho as its parameter, and none is stated"
-        yield made("variant", "cannot be said", words, [n for n in (epsilon, delta) if n])
+        yield make_check("variant", "cannot be said", words, [n for n in (epsilon, delta) if n])
     elif variant == "zcdp" and rho is not None:
-        yield made("variant", "agrees", f"zCDP has rho as its parameter: {rho.written}", (rho,))
+        yield make_check(
+            "variant", "agrees", f"zCDP has rho as its parameter: {rho.written}", (rho,)
+        )
     elif variant == "renyi" and not (
         _get_stated_numbers(facts, "order") or _get_stated_numbers(facts, "rho")
     ):
         words = "Renyi differential privacy has an order and a divergence, and none is stated"
-        yield made("variant", "cannot be said", words, [n for n in (epsilon, delta) if n])
+        yield make_check("variant", "cannot be said", words, [n for n in (epsilon, delta) if n])
 
 
 def _delta_of_text(facts: RecordFacts) -> Number | None:
@@ -120,7 +122,7 @@ def _check_pure_variant(
         of_one = epsilon.value if epsilon is not None and epsilon.value > 0 else 1.0
         answer = arithmetic.of_copies(of_one, delta.value, 1, 0.0)
         words = f"pure differential privacy has delta 0; the record says delta = {delta.written}"
-        yield made(
+        yield make_check(
             "pure-delta",
             "does not",
             words,
@@ -132,10 +134,10 @@ def _check_pure_variant(
         return
     if epsilon is None and rho is not None:
         words = f"rho = {rho.written} implies no epsilon at delta 0, as pure privacy has one"
-        yield made("pure-rho", "does not", words, (rho,), stated=rho.value)
+        yield make_check("pure-rho", "does not", words, (rho,), stated=rho.value)
     elif epsilon is not None and rho is None:
         words = f"pure differential privacy has epsilon alone as its parameter: {epsilon.written}"
-        yield made("variant", "agrees", words, (epsilon,))
+        yield make_check("variant", "agrees", words, (epsilon,))
 
 
 def _check_approximate_variant(
@@ -143,7 +145,7 @@ def _check_approximate_variant(
 ) -> Iterator[Check]:
     numbers = [one for one in (epsilon, delta, rho) if one is not None]
     if epsilon is None and rho is None:
-        yield made(
+        yield make_check(
             "variant",
             "cannot be said",
             "approximate differential privacy: no epsilon is stated",
@@ -151,15 +153,15 @@ def _check_approximate_variant(
         )
     elif epsilon is not None and delta is None:
         words = f"epsilon = {epsilon.written} holds at some delta, and none is stated"
-        yield made("variant", "cannot be said", words, numbers)
+        yield make_check("variant", "cannot be said", words, numbers)
     elif delta is not None and delta.value == 0:
-        yield made("delta-0", "caution", "delta = 0 is pure differential privacy", numbers)
+        yield make_check("delta-0", "caution", "delta = 0 is pure differential privacy", numbers)
     elif epsilon is not None and delta is not None:
         words = (
             "approximate differential privacy has epsilon and delta: "
             f"{epsilon.written} and {delta.written}"
         )
-        yield made("variant", "agrees", words, numbers)
+        yield make_check("variant", "agrees", words, numbers)
 
 
 # The mechanism
@@ -175,7 +177,7 @@ def _check_mechanism_variant(facts: RecordFacts) -> Iterator[Check]:
     if names & GAUSSIAN and claims_pure:
         answer = arithmetic.of_noise(1.0, 1.0, 0.0)
         words = "Gaussian noise has no finite epsilon at delta 0, and the record says that it has"
-        yield made(
+        yield make_check(
             "gaussian-pure",
             "does not",
             words,
@@ -186,13 +188,13 @@ def _check_mechanism_variant(facts: RecordFacts) -> Iterator[Check]:
         )
     elif names & GAUSSIAN and delta is not None and delta.value > 0:
         words = f"Gaussian noise has an epsilon at every delta above 0: delta = {delta.written}"
-        yield made("mechanism", "agrees", words, (delta,))
+        yield make_check("mechanism", "agrees", words, (delta,))
     elif names and names <= PURE and delta is not None and delta.value > 0 and claims_pure is False:
         words = (
             f"this noise alone has delta 0, so that delta = {delta.written} is of something else, "
             "such as a threshold or composition"
         )
-        yield made("mechanism-delta", "caution", words, (delta,))
+        yield make_check("mechanism-delta", "caution", words, (delta,))
 
 
 # People, relation, period, model
@@ -211,7 +213,7 @@ def _check_delta_against_people(facts: RecordFacts) -> Iterator[Check]:
             f"{format_computed_number(limit)}: "
             "publishing a record or more whole would meet it"
         )
-        yield made(
+        yield make_check(
             "delta-people", "caution", words, (one, people), stated=one.value, computed=limit
         )
     elif one.value > 0:
@@ -219,7 +221,9 @@ def _check_delta_against_people(facts: RecordFacts) -> Iterator[Check]:
             f"delta = {one.written} is below 1 / {format_typed_number(people.value)} = "
             f"{format_computed_number(limit)}"
         )
-        yield made("delta-people", "agrees", words, (one, people), stated=one.value, computed=limit)
+        yield make_check(
+            "delta-people", "agrees", words, (one, people), stated=one.value, computed=limit
+        )
 
 
 def _check_relation(facts: RecordFacts) -> Iterator[Check]:
@@ -267,11 +271,11 @@ def _check_unit_period(facts: RecordFacts) -> Iterator[Check]:
         if facts.unit_periods and one.per not in facts.unit_periods:
             words = f"the unit is of a {facts.unit_periods[0]}"
             words += f", and the text says {one.written} a {one.per}"
-            yield made("unit-period", "cannot be said", words, (field, one))
+            yield make_check("unit-period", "cannot be said", words, (field, one))
             return
         if is_whole(facts.entities) and not facts.unit_periods and not has_count:
             words = f"the unit is of all time, and the text says {one.written} a {one.per}"
-            yield made("unit-period", "cannot be said", words, (field, one))
+            yield make_check("unit-period", "cannot be said", words, (field, one))
             return
 
 
@@ -284,7 +288,7 @@ def _check_trust_model(facts: RecordFacts) -> Iterator[Check]:
             f"what is made of reports that are {own[0].written}-DP each is {own[0].written}-DP "
             f"too; the record says {field.written}, which is looser and holds"
         )
-        yield made(
+        yield make_check(
             "model", "agrees", words, (field, own[0]), stated=field.value, computed=own[0].value
         )
     is_central = facts.model in ("varies", "central", "shuffle", "distributed")
@@ -295,7 +299,7 @@ def _check_trust_model(facts: RecordFacts) -> Iterator[Check]:
                 f"epsilon = {field.written} is that of one report, and what is published of all "
                 "reports has another, which is not stated"
             )
-            yield made("model", "cannot be said", words, (field, same[0]))
+            yield make_check("model", "cannot be said", words, (field, same[0]))
     if facts.model == "local" and "add-remove" in facts.relations:
         words = (
             "in the local model neighbours are two values of one person: none is added or removed"

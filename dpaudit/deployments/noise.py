@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import dpaudit.deployments.arithmetic as arithmetic
 from dpaudit.deployments.arithmetic import EpsilonBracket
-from dpaudit.deployments.check import Check, Outcome, format_computed_number, made
+from dpaudit.deployments.check import Check, Outcome, format_computed_number, make_check
 from dpaudit.deployments.facts import Number, RecordFacts, Scope
 from dpaudit.deployments.vocabulary import GAUSSIAN
 
@@ -49,16 +49,16 @@ def _of_noise(facts: RecordFacts, scope: Scope, *, is_whole: bool) -> Iterator[C
         return
     if noise.value <= 0:
         words = f"{noise.kind} = {noise.written} is no noise: no finite epsilon holds"
-        yield made("noise-range", "does not", words, numbers, stated=noise.value)
+        yield make_check("noise-range", "does not", words, numbers, stated=noise.value)
         return
     if sensitivity is not None and sensitivity.value < 0:
         words = f"a sensitivity of {sensitivity.written} is negative, and a distance is not"
-        yield made("noise-range", "does not", words, numbers, stated=sensitivity.value)
+        yield make_check("noise-range", "does not", words, numbers, stated=sensitivity.value)
         return
     if not family or (sensitivity is None and noise.kind != "multiplier"):
         what = "which noise it is" if not family else "the sensitivity"
         words = f"{noise.kind} = {noise.written} is stated, and {what} is not"
-        yield made("noise-incomplete", "cannot be said", words, numbers)
+        yield make_check("noise-incomplete", "cannot be said", words, numbers)
         return
     moved = 1.0 if sensitivity is None or noise.kind == "multiplier" else sensitivity.value
     if family == "laplace" and epsilon is not None:
@@ -143,7 +143,7 @@ def _check_noise_epsilon(
     elif unsure:
         outcome = "cannot be said"
         words += ": a sample may lose less"
-    yield made(
+    yield make_check(
         code,
         outcome,
         words,
@@ -175,7 +175,7 @@ def _check_gaussian_noise(
         words = (
             f"Gaussian noise has an epsilon only at some delta; the record says {epsilon.written}"
         )
-        yield made("gaussian", "cannot be said", words, numbers)
+        yield make_check("gaussian", "cannot be said", words, numbers)
         return
     sampling = scope.first("sampling")
     if sampling is not None and 0 < sampling.value <= 1:
@@ -200,7 +200,7 @@ def _check_gaussian_noise(
         if count is not None and times > 1 and _is_of_one(epsilon, count, once, answer):
             words = f"{start}; the record says {epsilon.written}, which holds for one of "
             words += f"{count.written}, and not whether it is of one or of all"
-            yield made("gaussian", "cannot be said", words, [*numbers, delta])
+            yield make_check("gaussian", "cannot be said", words, [*numbers, delta])
             return
         yield from _check_noise_epsilon(
             facts, scope, "gaussian", start, answer, epsilon, [*numbers, delta]
@@ -231,7 +231,7 @@ def _rho_of_noise(
     if holds and rho.value > _LOOSE * computed:
         words += ", which is looser and holds"
     noise = arithmetic.of_noise(moved, deviation, 1e-10, times)
-    return made(
+    return make_check(
         "gaussian-rho",
         "agrees" if holds else "does not",
         words,
@@ -259,7 +259,7 @@ def _of_response(facts: RecordFacts, scope: Scope, *, is_whole: bool) -> Iterato
         words = (
             f"a probability of {given.written} is always one answer, and no finite epsilon holds"
         )
-        yield made("response", "does not", words, numbers, stated=epsilon.value)
+        yield make_check("response", "does not", words, numbers, stated=epsilon.value)
         return
     yield from _check_response_epsilon(
         facts, scope, chance, categories, epsilon, numbers, is_truth=flip is None
@@ -300,7 +300,7 @@ def _check_response_epsilon(
         start += f"{categories} at random is epsilon {format_computed_number(answer.upper)}"
     if "unit-vector" in facts.remarks and epsilon.value < 2 * answer.upper * 0.99:
         words = f"{start} a bit, and two bits differ; the record says {epsilon.written}"
-        yield made(
+        yield make_check(
             "response",
             "does not" if epsilon.value < 0.99 * answer.upper else "cannot be said",
             words,
@@ -347,7 +347,7 @@ def _check_differing_epsilons(
         f"{' and '.join(one.written for one in epsilons)} "
         "of the same noise"
     )
-    yield made(
+    yield make_check(
         "one-noise",
         "does not",
         words,

@@ -24,7 +24,7 @@ from dpaudit.deployments.registry import ADDRESS, COMMIT
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.escaping import json_escaped
 from dpaudit.files import write_files
-from dpaudit.formats import read_json, stamped
+from dpaudit.formats import add_schema, read_json
 from dpaudit.scan.known import PackageNotes
 
 KNOWN = "registry.toml"
@@ -141,7 +141,7 @@ def _make_record_account(judgement: RecordJudgement, *, is_lifted: bool) -> byte
     if is_lifted:
         content["verdict"] = judgement.verdict
         content["checks"] = [one.model_dump(mode="json") for one in judgement.checks]
-    text = json.dumps(stamped("deployment", content), indent=1, ensure_ascii=False)
+    text = json.dumps(add_schema("deployment", content), indent=1, ensure_ascii=False)
     return (json_escaped(text) + "\n").encode()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import dpaudit.deployments.arithmetic as arithmetic
 from dpaudit.deployments.arithmetic import EpsilonBracket, format_typed_number
-from dpaudit.deployments.check import Check, Outcome, format_computed_number, made
+from dpaudit.deployments.check import Check, Outcome, format_computed_number, make_check
 from dpaudit.deployments.facts import Equation, Kind, Number, RecordFacts, RecordTotal
 from dpaudit.deployments.sums import compute_sum_of_products
 
@@ -32,7 +32,7 @@ def _of_equation(equation: Equation) -> Check:
         f"{equation.written} = {format_computed_number(value)}; the record says "
         f"{equation.stated.written}"
     )
-    return made(
+    return make_check(
         "equation",
         "agrees" if holds else "does not",
         words,
@@ -73,7 +73,7 @@ def _format_total_formula(one: RecordTotal) -> str:
 def _make_total_check(
     one: RecordTotal, outcome: Outcome, words: str, computed: float, answer: EpsilonBracket | None
 ) -> Check:
-    return made(
+    return make_check(
         f"total-{one.total.kind}",
         outcome,
         words,
@@ -199,13 +199,13 @@ def _check_amplified_epsilon(facts: RecordFacts) -> Iterator[Check]:
         )
         numbers = (rate, other, epsilon)
         if epsilon.is_about(computed):
-            yield made(
+            yield make_check(
                 "amplification", "agrees", words, numbers, stated=epsilon.value, computed=computed
             )
             return
         if epsilon.is_about(rate.value * other.value):
             words += f", which is {rate.written} x {other.written}"
-            yield made(
+            yield make_check(
                 "amplification", "does not", words, numbers, stated=epsilon.value, computed=computed
             )
             return
@@ -224,7 +224,7 @@ def _check_text_against_fields(facts: RecordFacts) -> Iterator[Check]:
         same = [one for one in said if one.is_single and _are_same(one, field)]
         if same:
             words = f"{kind} = {field.written} in the field, and {same[0].written} in the text"
-            yield made(
+            yield make_check(
                 f"text-{kind}",
                 "agrees",
                 words,
@@ -262,7 +262,7 @@ def _check_text_only_number(
     if not found or made_up or amplified or "amplification" in facts.remarks:
         return
     words = f"{field.kind} = {field.written} in the field, and {found[0].written} in the text"
-    yield made(
+    yield make_check(
         f"text-{field.kind}",
         "does not",
         words,

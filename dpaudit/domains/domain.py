@@ -106,7 +106,7 @@ class Domain:
         for name in FLAGS:
             object.__setattr__(self, name, check.require_boolean(name, getattr(self, name)))
         if self.bounds is not None:
-            object.__setattr__(self, "bounds", self._checked_bounds(self.bounds))
+            object.__setattr__(self, "bounds", self._validate_bounds(self.bounds))
         if self.form is not None:
             check.require_choice("form", self.form, _FORMS)
         if self.norm is not None:
@@ -145,7 +145,7 @@ class Domain:
             raise InvalidArgument("domain", given, "one that makes datasets") from error
         return replace(self, make=None, examples=examples)
 
-    def _checked_bounds(self, given: Any) -> Bounds:
+    def _validate_bounds(self, given: Any) -> Bounds:
         if isinstance(given, Mapping) and self.around is not None:
             return {name: _require_bounds_pair(one) for name, one in given.items()}
         return _require_bounds_pair(given)

@@ -119,7 +119,7 @@ class TiltedLosses:
     def estimate(self, log_delta: float) -> float:
         """Return the epsilon at which the point estimate of delta meets the target."""
         if log_delta not in self._estimates:
-            self._estimates[log_delta] = self._estimated(log_delta)
+            self._estimates[log_delta] = self._estimate_epsilon(log_delta)
         return self._estimates[log_delta]
 
     @cached_property
@@ -127,7 +127,7 @@ class TiltedLosses:
         # Both ends and their floors ask a pilot for the same two estimates, again and again.
         return {}
 
-    def _estimated(self, log_delta: float) -> float:
+    def _estimate_epsilon(self, log_delta: float) -> float:
         top = max(0.0, float(self.privacy_loss.max()))
         if not self.log_delta(0.0) > log_delta:
             return 0.0

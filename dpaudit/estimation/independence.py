@@ -79,13 +79,13 @@ class Outputs:
         return Outputs(self.scores[keep], self.units[keep], self.processes[keep])
 
 
-def joined(parts: Sequence[Outputs]) -> Outputs:
+def join_draws(parts: Sequence[Outputs]) -> Outputs:
     """Return the outputs of several draws as one: their units and processes are others.
 
     Examples
     --------
     >>> one = Outputs(np.zeros(2), np.array([0, 1]), np.array([0, 0]))
-    >>> joined([one, one]).units.tolist(), joined([one, one]).processes.tolist()
+    >>> join_draws([one, one]).units.tolist(), join_draws([one, one]).processes.tolist()
     ([0, 1, 2, 3], [0, 0, 1, 1])
     """
     scores = np.concatenate([part.scores for part in parts])

@@ -330,7 +330,7 @@ class _Test:
         m = self.other_trials
         first, last = _choose_count_window(m, q, self.reach)
         if last - first > _ONE_BY_ONE:
-            return self._grouped_tail(p, q, first, last)
+            return self._bound_grouped_tail(p, q, first, last)
         place = slice(first - self.first, last + 1 - self.first)
         hits = self._hits_reached(self.least[place], p)
         others = _compute_binomial_from_ways(self._others[place], first, m, q)
@@ -362,7 +362,7 @@ class _Test:
         sums = np.cumsum(np.concatenate([beyond, each[::-1]]))[::-1]
         return np.asarray(sums[np.maximum(least, fewest) - fewest])
 
-    def _grouped_tail(self, p: float, q: float, first: int, last: int) -> float:
+    def _bound_grouped_tail(self, p: float, q: float, first: int, last: int) -> float:
         """Return a little more than the tail: groups of other hits count as their fewest.
 
         The fewest extreme hits grow with the other hits, so each group's first reaches most.

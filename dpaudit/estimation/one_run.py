@@ -165,10 +165,10 @@ def lower_bound(correct: int, guesses: int, canaries: int, *, delta: float, alph
     log_delta = _log_delta(delta)
     log_alpha = math.log(check.require_probability("alpha", alpha))
 
-    def excluded(epsilon: float) -> bool:
+    def is_excluded(epsilon: float) -> bool:
         return _log_p_value(correct, guesses, canaries, epsilon, log_delta) <= log_alpha
 
-    return last_true(excluded, 0.0, _LARGEST, steps=45) if excluded(0.0) else 0.0
+    return last_true(is_excluded, 0.0, _LARGEST, steps=45) if is_excluded(0.0) else 0.0
 
 
 def draw_coins(canaries: int, rng: Generator) -> Signs:
@@ -400,10 +400,10 @@ def gaussian_lower_bound(correct: int, guesses: int, canaries: int, *, alpha: fl
     _require(correct, guesses, canaries)
     alpha = check.require_probability("alpha", alpha)
 
-    def refuted(mu: float) -> bool:
+    def is_refuted(mu: float) -> bool:
         return _is_impossible_tail(alpha, correct, guesses, canaries, GaussianDP(mu))
 
-    return last_true(refuted, 0.0, _LARGEST_MU, steps=_STEPS) if refuted(0.0) else 0.0
+    return last_true(is_refuted, 0.0, _LARGEST_MU, steps=_STEPS) if is_refuted(0.0) else 0.0
 
 
 def _is_impossible_tail(

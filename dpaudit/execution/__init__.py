@@ -5,7 +5,7 @@ from dpaudit.execution.importing import importable
 from dpaudit.execution.parent import end_with
 from dpaudit.execution.processes import Limits
 from dpaudit.execution.threads import available_cores, one_thread
-from dpaudit.execution.units import Unit, planned_units, stream, unit_size
+from dpaudit.execution.units import Unit, plan_units, stream, unit_size
 
 __all__ = [
     "Executor",
@@ -17,7 +17,7 @@ __all__ = [
     "end_with",
     "importable",
     "one_thread",
-    "planned_units",
+    "plan_units",
     "stream",
     "unit_size",
 ]

@@ -128,9 +128,9 @@ class Executor:
 
     Examples
     --------
-    >>> from dpaudit.execution import planned_units
+    >>> from dpaudit.execution import plan_units
     >>> import numpy as np
-    >>> units = planned_units(100, size=40, seed=np.random.SeedSequence(7))
+    >>> units = plan_units(100, size=40, seed=np.random.SeedSequence(7))
     >>> [unit.trials for unit in units]
     [40, 40, 20]
     >>> draw = lambda unit: unit.generator().random(unit.trials)
@@ -229,16 +229,16 @@ class Executor:
             yield from crew.map(task, list(left), self.workers, arrived)
             return
         total = len(left)
-        for results in self._computed_here(task, left):
+        for results in self._compute_units_locally(task, left):
             arrived(total - len(left) - len(results), results)
             yield results
         if left:
             done = total - len(left)
-            yield from self._handed_out(
+            yield from self._hand_out_units(
                 task, list(left), lambda first, found: arrived(done + first, found)
             )
 
-    def _computed_here(
+    def _compute_units_locally(
         self, task: Callable[[Unit], ResultT], left: deque[Unit]
     ) -> Iterator[list[ResultT]]:
         """Take units and yield their results, until those left are worth handing out."""
@@ -249,7 +249,7 @@ class Executor:
             taken, done = taken + monotonic() - started, done + 1
             yield results
 
-    def _handed_out(
+    def _hand_out_units(
         self, task: Callable[[Unit], ResultT], units: list[Unit], arrived: Arrived
     ) -> Iterator[list[ResultT]]:
         try:
@@ -279,10 +279,10 @@ def _draw_share(
     left = [place for place in own if place not in kept.there]
     if left:
 
-        def arrived(first: int, results: Sequence[Any]) -> None:
+        def keep_arrivals(first: int, results: Sequence[Any]) -> None:
             kept.keep(left[first : first + len(results)], results)
 
-        for _ in run(left, arrived):  # they are kept as they come
+        for _ in run(left, keep_arrivals):  # they are kept as they come
             pass
     missing = len(units) - len(kept.there.union(left))
     if missing:
@@ -301,10 +301,10 @@ def _fill_kept_stage(
     there = kept.there
     places = [place for place in range(count) if place not in there]
 
-    def arrived(first: int, results: Sequence[Any]) -> None:
+    def keep_arrivals(first: int, results: Sequence[Any]) -> None:
         kept.keep(places[first : first + len(results)], results)
 
-    computed = run(places, arrived) if places else iter(())
+    computed = run(places, keep_arrivals) if places else iter(())
     ready = deque(next(computed, ()))  # what is missing is begun before what is kept is read
     for place in range(count):
         if place not in there and not ready:

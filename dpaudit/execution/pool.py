@@ -50,7 +50,7 @@ class Crew:
 
     Examples
     --------
-    >>> from dpaudit.execution.units import planned_units
+    >>> from dpaudit.execution.units import plan_units
     >>> import math
     >>> with Crew() as crew:
     ...     crew.call(math.sqrt, 16.0)
@@ -216,7 +216,7 @@ class Crew:
                             busy.begin(waiting.popleft(), self._fresh())
                         yield from stage.taken()
                         busy.go_on()
-                        for worker in busy.dismissed():
+                        for worker in busy.remove_idle_workers():
                             worker.end()
                             self._workers.remove(worker)
             finally:
@@ -360,7 +360,7 @@ class _Busy:
             if (left := worker.left) is not None and left < 0:
                 raise worker.overrun()
 
-    def dismissed(self) -> list[Worker]:
+    def remove_idle_workers(self) -> list[Worker]:
         """Return the workers that have nothing more to do, and forget them."""
         idle = [pair for pair in self.pairs if not pair[0].left and not pair[1].asked]
         for pair in idle:

@@ -88,7 +88,7 @@ class Unit:
         return np.random.default_rng(self.seed)
 
 
-def planned_units(trials: int, size: int, seed: SeedSequence, which: int = 0) -> list[Unit]:
+def plan_units(trials: int, size: int, seed: SeedSequence, which: int = 0) -> list[Unit]:
     """Return ``trials`` trials cut into units, each with a seed spawned from ``seed``."""
     check.require_integer("trials", trials, least=1)
     check.require_integer("unit", size, least=1)

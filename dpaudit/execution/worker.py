@@ -428,12 +428,12 @@ class WorkerKeeper:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
         with contextlib.suppress(OSError):
-            while self._obeyed(woken):
+            while self._obey_commands(woken):
                 self._bury()
         self._end_all()
         os._exit(0)
 
-    def _obeyed(self, woken: socket.socket) -> bool:
+    def _obey_commands(self, woken: socket.socket) -> bool:
         ready, _, _ = select.select([self.control, woken], [], [])
         if woken in ready:
             with contextlib.suppress(BlockingIOError):

@@ -69,7 +69,7 @@ class Settings(AuditSettings):
         if self.time is not None:
             check.require_positive("time", self.time)
         if self.looks is not None:
-            object.__setattr__(self, "looks", _checked_looks(self.looks))
+            object.__setattr__(self, "looks", _validate_looks(self.looks))
         if self.until_refuted and (self.time is not None or self.looks is not None):
             expected = "nothing with --until-refuted, which stops by itself; --trials is its cap"
             raise InvalidArgument("time", self.time or VerbatimText("looks"), expected)
@@ -101,12 +101,13 @@ class Settings(AuditSettings):
         return self.data.replace("_", "-") in _PUBLIC and self.data_path is None
 
     @classmethod
-    def stated_names(cls) -> frozenset[str]:
+    def get_certificate_names(cls) -> frozenset[str]:
         """Return the names that a certificate may state.
 
         Examples
         --------
-        >>> {"attack", "unit"} < Settings.stated_names(), "show_records" in Settings.stated_names()
+        >>> names = Settings.get_certificate_names()
+        >>> {"attack", "unit"} < names, "show_records" in names
         (True, False)
         """
         names = {one.name for one in fields(cls)} - {"show_records"}
@@ -125,7 +126,7 @@ class Settings(AuditSettings):
         return cls(**{names.get(name, name): value for name, value in document.items()})
 
 
-def _checked_looks(looks: Sequence[Sequence[float]]) -> tuple[tuple[int, float], ...]:
+def _validate_looks(looks: Sequence[Sequence[float]]) -> tuple[tuple[int, float], ...]:
     expected = "pairs of at least 4 trials and a share above 0, shares of 1 at most together"
     if not all(len(look) == 2 for look in looks):
         raise InvalidArgument("looks", looks, expected)

@@ -65,7 +65,7 @@ class StandIns(Protocol):
 
 
 @contextmanager
-def replaced(
+def replace_functions(
     replacements: Iterable[tuple[Any, Any]], function: Any, rooms: Iterable[str] = ()
 ) -> Iterator[None]:
     """Replace functions in numpy, in rooms of scipy, and where code of no library holds them.

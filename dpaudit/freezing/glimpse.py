@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from . import primitives, recorder
-from .outputs import flattened
-from .patching import patched
+from .outputs import flatten_output
+from .patching import patch_primitives
 from .recorder import Run
 from .tracked import Call
 
@@ -27,7 +27,9 @@ UNSEEN = 1e3
 _NAMES = ("rng", "generator", "random_state")
 
 
-def called(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[[Any, Any], Any]:
+def make_single_call(
+    function: Callable[..., Any], parameters: dict[str, Any]
+) -> Callable[[Any, Any], Any]:
     """Return a function of data and a generator, with its parameters, that returns one output."""
     names = inspect.signature(function).parameters
     asked = [name for name in names if name in _NAMES]
@@ -69,19 +71,19 @@ def glimpses(
     >>> glimpses(release, [1, 2], [[1, 2], [1, 5]], {})
     [(0.0, 0.0), (1.5, 0.0)]
     """
-    call = called(function, parameters)
-    with patched(call, function):
-        return _compared(call, data, neighbours)
+    call = make_single_call(function, parameters)
+    with patch_primitives(call, function):
+        return _compare_neighbour_runs(call, data, neighbours)
 
 
-def _compared(
+def _compare_neighbour_runs(
     call: Callable[[Any, Any], Any], data: Any, neighbours: Iterable[Any]
 ) -> list[tuple[float, float]]:
     """Return how runs on neighbours differ from that on a dataset; primitives are replaced."""
     runs = [
         recorder.call_recorded(call, one, 1, primitives.generator()) for one in (data, *neighbours)
     ]
-    return [(_movement(runs[0], run), _declared(runs[0], run)) for run in runs[1:]]
+    return [(_movement(runs[0], run), _get_declared_epsilon(runs[0], run)) for run in runs[1:]]
 
 
 class Glimpses:
@@ -105,9 +107,9 @@ class Glimpses:
         """Return what `glimpses` returns."""
         if self._known != (id(function), len(sys.modules)):
             self.close()
-            self._patches.enter_context(patched(function))
+            self._patches.enter_context(patch_primitives(function))
             self._known = (id(function), len(sys.modules))
-        return _compared(called(function, parameters), data, neighbours)
+        return _compare_neighbour_runs(make_single_call(function, parameters), data, neighbours)
 
     def close(self) -> None:
         """Put all primitives back."""
@@ -120,25 +122,29 @@ def _movement(run: Run, other: Run) -> float:
     calls = [[(one.kind, one.shape) for one in each.calls] for each in (run, other)]
     if run.error != other.error or calls[0] != calls[1] or run.warned != other.warned:
         return CHANGED
-    moves = [moved_over(*both) for both in zip(run.calls, other.calls)]  # noqa: B905
+    moves = [compute_scaled_movement(*both) for both in zip(run.calls, other.calls)]  # noqa: B905
     total = sum(one for one in moves if one is not None)
-    if not total and flattened(run.value, run.error) != flattened(other.value, other.error):
+    if not total and flatten_output(run.value, run.error) != flatten_output(
+        other.value, other.error
+    ):
         return UNSEEN
     return float(min(total, CHANGED / 2))
 
 
-def _declared(run: Run, other: Run) -> float:
+def _get_declared_epsilon(run: Run, other: Run) -> float:
     """Return the epsilon that mechanisms declare whose value is another in the other run."""
     both = zip(run.calls, other.calls)  # noqa: B905
-    return float(sum(one.declared.get("epsilon", 0.0) for one, then in both if _moved(one, then)))
+    return float(
+        sum(one.declared.get("epsilon", 0.0) for one, then in both if _is_call_moved(one, then))
+    )
 
 
-def _moved(one: Call, other: Call) -> bool:
+def _is_call_moved(one: Call, other: Call) -> bool:
     here, then = one.location, other.location
     return here is not None and then is not None and not np.array_equal(here, then)
 
 
-def moved_over(one: Call, other: Call, *, squared: bool = False) -> float | None:
+def compute_scaled_movement(one: Call, other: Call, *, squared: bool = False) -> float | None:
     """Return by how many scales the centre of a noise moved, None where nobody saw.
 
     Movements of entries are added up, or else their squares, of which that is the root.

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .glimpse import called, moved_over
-from .observing import Observed, SideRuns, observed
+from .glimpse import compute_scaled_movement, make_single_call
+from .observing import Observed, SideRuns, observe_runs
 
 _MOST_EVENTS = 8
 
@@ -55,17 +55,17 @@ def guide(
     >>> found[0]["pair"], found[0]["events"][0]["part"], found[0]["moved"]
     (1, "output['largest']", 7.0)
     """
-    run = called(function, parameters or {})
+    run = make_single_call(function, parameters or {})
     found = []
     for number, (dataset, neighbour) in enumerate(pairs):
-        seen = observed(run, dataset, neighbour, runs=runs, far=2, plain=1)
-        found.append({"pair": number, **_described(seen)})
+        seen = observe_runs(run, dataset, neighbour, runs=runs, far=2, plain=1)
+        found.append({"pair": number, **_describe_observation(seen)})
     return sorted(found, key=lambda one: -one["score"])
 
 
-def _described(seen: Observed) -> dict[str, Any]:
+def _describe_observation(seen: Observed) -> dict[str, Any]:
     events = _events(*seen.sides)
-    moved = _moved(*seen.sides)
+    moved = _find_largest_call_movement(*seen.sides)
     worth = {"structure": 1e6, "constant": 1e5}
     score = max([worth.get(one["test"], one.get("by", 0.0)) for one in events], default=0.0)
     return {
@@ -118,13 +118,13 @@ def _shift(path: str, a: Any, b: Any) -> list[dict[str, Any]]:
     return [{"part": path, "test": test, "favours": "dataset", "level": middle, "by": by}]
 
 
-def _moved(one: SideRuns, other: SideRuns) -> float | None:
+def _find_largest_call_movement(one: SideRuns, other: SideRuns) -> float | None:
     """Return the largest movement over scale of a noisy call of the runs with the same noise."""
     there = {call.key: call for call in other.runs[0].calls}
     found = []
     for call in one.runs[0].calls:
         if (with_it := there.get(call.key)) is None:
             continue
-        found.append(moved_over(call, with_it))
+        found.append(compute_scaled_movement(call, with_it))
     known = [one for one in found if one is not None and math.isfinite(one)]
     return max(known, default=None)

@@ -68,7 +68,7 @@ def noise_lines(
         Of the frozen noise.
     """
     states = [_Recording(seed), _Recording(seed)]
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         for state, data in zip(states, (dataset, neighbour), strict=True):
             recorder.record(state, function, data, primitives.generator(recorder.GIVEN))
     first, other = states

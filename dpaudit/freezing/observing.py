@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import patching, primitives, recorder
-from .outputs import Output, flattened
+from .outputs import Output, flatten_output
 from .recorder import Run
 
 FROZEN = 1  # the seed of the pair of runs that is shown
@@ -65,7 +65,7 @@ class Observed:
         return self.dataset, self.neighbour
 
 
-def observed(
+def observe_runs(
     function: Function,
     dataset: Any,
     neighbour: Any,
@@ -80,7 +80,7 @@ def observed(
     drawn = 0
     for _ in range(2):  # once more where the first run has loaded what is to be replaced
         before = _late()
-        with patching.patched(function):
+        with patching.patch_primitives(function):
             began = time.perf_counter()
             once = recorder.call_recorded(function, dataset, first, primitives.generator())
             drawn = max(drawn, len(once.calls))
@@ -108,7 +108,7 @@ def _late() -> set[str]:
 def _frozen(function: Function, side: SideRuns, data: Any, first: int, runs: int, far: int) -> None:
     _run(function, side, data, [first])
     again = recorder.call_recorded(function, data, first, primitives.generator())
-    side.repeated = same(side.outputs[0], flattened(again.value, again.error))
+    side.repeated = same(side.outputs[0], flatten_output(again.value, again.error))
     _run(function, side, data, range(first + 1, first + runs))
     _run(function, side, data, [-2 * first - n for n in range(far)])
 
@@ -123,13 +123,13 @@ def runs_that_spare(
     """Return runs in which all draws are far out but those that are named."""
     side = SideRuns()
     began, seed = time.perf_counter(), -2 * (first + _SPARING)
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         for n in range(most):
             if n >= 4 and time.perf_counter() - began > _SLOW * n:
                 break
             rng = primitives.generator()
             run = recorder.call_recorded(function, data, seed - n, rng, spared=spared)
-            side.outputs.append(flattened(run.value, run.error))
+            side.outputs.append(flatten_output(run.value, run.error))
             run.value = None
             side.runs.append(run)
     return side
@@ -149,7 +149,7 @@ def runs_of_every_size(
     """
     start = time.perf_counter()
     seeds = first + 2 * _SPARING
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         for n in range(4 * len(REACHES)):
             spent = time.perf_counter() - start
             if n >= 4 and spent > (seconds if n >= 2 * len(REACHES) else most):
@@ -158,7 +158,7 @@ def runs_of_every_size(
             seed = -2 * (seeds + n) - half % 2 if graded else seeds + n
             reach = REACHES[5 * half % len(REACHES)]  # large and small ones mixed
             run = recorder.call_recorded(function, data, seed, primitives.generator(), reach=reach)
-            output = flattened(run.value, run.error)
+            output = flatten_output(run.value, run.error)
             run.value = None
             yield run, output
 
@@ -166,7 +166,7 @@ def runs_of_every_size(
 def _run(function: Function, side: SideRuns, data: Any, seeds: Any) -> None:
     for seed in seeds:
         run = recorder.call_recorded(function, data, seed, primitives.generator())
-        output = flattened(run.value, run.error)
+        output = flatten_output(run.value, run.error)
         run.value = None
         (side.far if seed < 0 else side.runs).append(run)
         (side.far_outputs if seed < 0 else side.outputs).append(output)
@@ -189,11 +189,11 @@ def really(function: Function, data: Any, seed: int) -> Output:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return flattened(None, type(error).__name__)
+        return flatten_output(None, type(error).__name__)
     finally:
         np.random.set_state(before)  # noqa: NPY002
         random.setstate(state)
-    return flattened(value)
+    return flatten_output(value)
 
 
 def same(one: Output, other: Output) -> bool:

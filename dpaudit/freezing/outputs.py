@@ -28,12 +28,12 @@ class Output:
     raised: str | None = None
 
 
-def flattened(value: Any, error: str | None = None) -> Output:
+def flatten_output(value: Any, error: str | None = None) -> Output:
     """Return the leaves of an output; what was raised is part of its structure.
 
     Examples
     --------
-    >>> found = flattened({"mean": 0.5, "names": ["a"]})
+    >>> found = flatten_output({"mean": 0.5, "names": ["a"]})
     >>> found.structure, found.numbers, found.paths, found.texts
     ("{'mean':f,'names':[t]}", [0.5], ["output['mean']"], ['a'])
     """

@@ -64,7 +64,7 @@ def _note(call: Any, given: Any, value: Any) -> None:
         centre = np.asarray(tracked.plain(given), dtype=float)
         out = np.asarray(tracked.plain(value), dtype=float)
     except (TypeError, ValueError):
-        call.parameters = {"value": recorder.described(given)}
+        call.parameters = {"value": recorder.describe_parameter(given)}
         return
     call.location = centre
     if centre.shape == out.shape:

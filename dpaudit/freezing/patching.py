@@ -13,7 +13,7 @@ from . import packages, primitives, recorder, seeds, tensors, tracked
 
 
 @contextmanager
-def patched(*functions: Any) -> Iterator[None]:
+def patch_primitives(*functions: Any) -> Iterator[None]:
     """Replace the primitives wherever a module that is loaded holds them, inside the block.
 
     Generators that live already are replaced where a module's global, a closure or an attribute of
@@ -36,14 +36,14 @@ def _everywhere(
 ) -> None:
     own = __name__.rpartition(".")[0]
     for function in functions:
-        _note_twins(_reached(function), undo)
+        _note_twins(_find_reached_objects(function), undo)
     for name, module in list(sys.modules.items()):
         held = getattr(module, "__dict__", None)
         if isinstance(held, dict) and not name.startswith(own):
             if not tracked.is_installed(getattr(module, "__file__", None) or "<"):
                 _note_twins(held.values(), undo)
             _swap(held, replacements, undo)
-    for held in _unlisted_globals(functions):
+    for held in _find_unlisted_globals(functions):
         _swap(held, replacements, undo)
     for function in functions:
         for cell in _cells(function):
@@ -65,7 +65,7 @@ def _attributes(function: Any) -> dict[str, Any]:
     return kept if isinstance(kept, dict) else {}
 
 
-def _reached(function: Any) -> list[Any]:
+def _find_reached_objects(function: Any) -> list[Any]:
     """Return what a function reaches by its globals, its closure and its object."""
     held = [value for code in _codes(function) for value in _globals(code).values()]
     return [*held, *map(_content, _cells(function)), *_attributes(function).values()]
@@ -76,7 +76,7 @@ def _globals(code: Any) -> dict[str, Any]:
     return held if isinstance(held, dict) else {}
 
 
-def _unlisted_globals(functions: Any) -> Iterator[dict[str, Any]]:
+def _find_unlisted_globals(functions: Any) -> Iterator[dict[str, Any]]:
     """Yield the globals of functions whose module nobody imported by name."""
     seen = {id(getattr(module, "__dict__", None)) for module in list(sys.modules.values())}
     for function in functions:

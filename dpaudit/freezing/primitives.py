@@ -83,7 +83,7 @@ def _numpy_located(state: Any, stream: Stream, title: str, name: str, given: Any
         raise ValueError("scale < 0")
     into = found.get("out")
     size = np.shape(into) if into is not None else _size(found.get("size"))
-    _, value = recorder.located(state, stream, kind, title, location, scale, size)
+    _, value = recorder.draw_located(state, stream, kind, title, location, scale, size)
     if into is not None:
         into[...] = tracked.plain(value)
         return into
@@ -186,14 +186,14 @@ def _seeded(self: Any, seed: Any = None) -> None:
 _bits = _GENERATOR.bit_generator.__get__
 
 
-def _taken_bits(self: Any) -> Any:
+def _get_bits(self: Any) -> Any:
     """Return the bits of a generator to code that asks for them: it may keep their state."""
     if not tracked.in_library():
         recorder.note_copy()
     return _bits(self)
 
 
-def _noted(original: Any) -> Any:
+def _make_noted_method(original: Any) -> Any:
     """Return a method that takes or sets the state of a generator, and is noted."""
 
     def method(self: Any, *given: Any, **named: Any) -> Any:
@@ -206,7 +206,7 @@ def _noted(original: Any) -> Any:
 
 def _copying(base: Any) -> dict[str, Any]:
     names = "__reduce__ __getstate__ __setstate__ get_state set_state".split()
-    return {name: _noted(getattr(base, name)) for name in names if hasattr(base, name)}
+    return {name: _make_noted_method(getattr(base, name)) for name in names if hasattr(base, name)}
 
 
 OwnGenerator: Any = _AnyInstance(
@@ -214,7 +214,7 @@ OwnGenerator: Any = _AnyInstance(
     (_GENERATOR,),
     {
         "__init__": _own_init_generator,
-        "bit_generator": property(_taken_bits),
+        "bit_generator": property(_get_bits),
         **_copying(_GENERATOR),
         **_stand_in(_GENERATOR, "Generator"),
     },
@@ -343,7 +343,7 @@ def _python_method(name: str, title: str, original: Any, of_instance: Any = None
         if name in _OF_RANDOM:
             kind, of = _OF_RANDOM[name]
             location, scale = of(*own, **named)
-            _, value = recorder.located(state, stream, kind, title, location, scale, None)
+            _, value = recorder.draw_located(state, stream, kind, title, location, scale, None)
             return value
 
         def draw(fresh: Any) -> Any:
@@ -415,7 +415,7 @@ def _seeding(replace: Callable[[Any, Any], None], everyones: Any, undo: Undo) ->
         seed(everyones, a, version)
 
     for name in ("getstate", "setstate"):
-        noted = _noted(getattr(_RANDOM, name))
+        noted = _make_noted_method(getattr(_RANDOM, name))
         _set(_RANDOM, name, noted, undo)
         replace(vars(random)[name], noted.__get__(everyones))
     state = everyones.getstate()
@@ -476,7 +476,7 @@ def _scipy_rvs(original: Any) -> Any:
             _, location, scale, size = self._parse_args_rvs(*given, **named)
             kind = _OF_SCIPY[self.name]
             shape = None if np.ndim(size) == 0 and size == 1 else _size(size)
-            _, value = recorder.located(state, stream, kind, title, location, scale, shape)
+            _, value = recorder.draw_located(state, stream, kind, title, location, scale, shape)
             return value
 
         def draw(fresh: Any) -> Any:

@@ -283,7 +283,7 @@ def standard(state: State, kind: str, fresh: Any, shape: tuple[int, ...], key: s
     return drawn
 
 
-def located(
+def draw_located(
     state: State,
     stream: Stream,
     kind: str,
@@ -295,10 +295,10 @@ def located(
     """Return a draw of a law with location and scale, and its call."""
     whole = _shape_of_both(location, scale) if shape is None else shape
     if isinstance(location, tracked.Symbolic):
-        call, noise = located(state, stream, kind, name, 0.0, scale, whole)
+        call, noise = draw_located(state, stream, kind, name, 0.0, scale, whole)
         return call, location + noise
     if isinstance(scale, tracked.Symbolic):
-        call, noise = located(state, stream, kind, name, 0.0, 1.0, whole)
+        call, noise = draw_located(state, stream, kind, name, 0.0, 1.0, whole)
         found = scale * noise
         return call, found + location if np.any(np.asarray(location) != 0) else found
     location, scale = tracked.plain(location), tracked.plain(scale)
@@ -329,7 +329,7 @@ def opaque(
     shape: tuple[int, ...] = (),
 ) -> Any:
     """Return what another primitive draws, from frozen bits; its parameters go through."""
-    words = {key: described(value) for key, value in parameters.items()}
+    words = {key: describe_parameter(value) for key, value in parameters.items()}
     call = begin(state, stream, kind, name, shape, parameters=words)
     with hidden(state):
         value = state.form_other(call, draw, parameters)
@@ -341,7 +341,7 @@ def opaque(
     return value
 
 
-def described(value: Any) -> str:
+def describe_parameter(value: Any) -> str:
     """Return a parameter as text: numbers as they are, of anything else its kind and size."""
     if isinstance(value, tracked.Symbolic):
         return type(value).__name__

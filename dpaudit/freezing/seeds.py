@@ -133,11 +133,11 @@ def stream_of_living(generator: Any) -> Stream:
 
 def _first_state(seed: int) -> Any:
     """Return the state of a generator of the old kind that nobody has drawn from."""
-    state: Any = _STATE(_seeded_bits(seed)).get_state(legacy=True)
+    state: Any = _STATE(_make_seeded_bits(seed)).get_state(legacy=True)
     return state[1]
 
 
-def _seeded_bits(seed: int) -> Any:
+def _make_seeded_bits(seed: int) -> Any:
     bits = _MT19937(0)
     bits._legacy_seeding(seed)
     return bits

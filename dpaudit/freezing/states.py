@@ -13,7 +13,7 @@ from typing import Any
 
 from . import patching, primitives, recorder
 from .observing import Function
-from .outputs import Output, flattened
+from .outputs import Output, flatten_output
 
 _BEFORE = 2  # calls on either dataset whose noise no other process has
 _RUNS = 12  # with frozen noise, on either dataset
@@ -47,14 +47,14 @@ def after_others(
         Of each read what it is in every run, first those on the dataset.
     """
     outputs = list[Output]()
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         for n in range(_BEFORE * len(data)):
             seed = _FIRST + own + n
             recorder.call_recorded(function, data[(own + n) % 2], seed, primitives.generator())
         for one in data:
             for n in range(_RUNS):
                 run = recorder.call_recorded(function, one, common + n, primitives.generator())
-                outputs.append(flattened(run.value, run.error))
+                outputs.append(flatten_output(run.value, run.error))
     return [[_read(output, str(what), int(place)) for output in outputs] for what, place in reads]
 
 

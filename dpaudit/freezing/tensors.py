@@ -56,11 +56,13 @@ def _array(value: Any) -> Any:
     return value.detach().cpu().numpy() if hasattr(value, "detach") else value
 
 
-def _drawn(torch: Any, kind: str, title: str, place: Any, scale: Any, shape: Any, like: Any) -> Any:
+def _draw_tensor(
+    torch: Any, kind: str, title: str, place: Any, scale: Any, shape: Any, like: Any
+) -> Any:
     """Return a tensor of a law with location and scale, of a kind that is given."""
     state = active()
     location, scale = _array(place), _array(scale)
-    _, value = recorder.located(state, OWN, kind, title, location, scale, shape)  # type: ignore[arg-type]
+    _, value = recorder.draw_located(state, OWN, kind, title, location, scale, shape)  # type: ignore[arg-type]
     return torch.as_tensor(np.array(value), **like)
 
 
@@ -78,7 +80,7 @@ def _normal(torch: Any) -> Any:
         tensor = next((one for one in (mean, std) if hasattr(one, "dtype")), None)
         kept = {"dtype": torch.get_default_dtype() if tensor is None else tensor.dtype}
         like = {**kept, **{k: v for k, v in options.items() if k in ("dtype", "device")}}
-        drawn = _drawn(torch, "normal", "torch.normal", mean, std, shape, like)
+        drawn = _draw_tensor(torch, "normal", "torch.normal", mean, std, shape, like)
         return drawn if out is None else out.copy_(drawn)
 
     return normal
@@ -92,7 +94,7 @@ def _shaped(torch: Any, kind: str, original: Any, title: str) -> Any:
         shape = tuple(given[0]) if len(given) == 1 and np.iterable(given[0]) else tuple(given)
         like = {"dtype": torch.get_default_dtype()}
         like |= {k: v for k, v in options.items() if k in ("dtype", "device") and v is not None}
-        made = _drawn(torch, kind, title, 0.0, 1.0, shape, like)
+        made = _draw_tensor(torch, kind, title, 0.0, 1.0, shape, like)
         return made.requires_grad_(bool(options.get("requires_grad", False)))
 
     return function
@@ -103,7 +105,7 @@ def _like(torch: Any, kind: str, original: Any, title: str) -> Any:
         if active() is None:
             return original(tensor, **options)
         like = {"dtype": options.get("dtype") or tensor.dtype, "device": tensor.device}
-        return _drawn(torch, kind, title, 0.0, 1.0, tuple(tensor.shape), like)
+        return _draw_tensor(torch, kind, title, 0.0, 1.0, tuple(tensor.shape), like)
 
     return function
 
@@ -117,7 +119,9 @@ def _in_place(torch: Any, kind: str, original: Any, of: Callable[..., tuple[Any,
         like = {"dtype": self.dtype, "device": self.device}
         title = f"torch.Tensor.{kind}_"
         with torch.no_grad():
-            return self.copy_(_drawn(torch, kind, title, place, scale, tuple(self.shape), like))
+            return self.copy_(
+                _draw_tensor(torch, kind, title, place, scale, tuple(self.shape), like)
+            )
 
     return method
 

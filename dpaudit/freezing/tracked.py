@@ -228,7 +228,7 @@ def plain(value: Any) -> Any:
     return float(value) if isinstance(value, Noisy) else value
 
 
-def followed(ufunc: Any, inputs: tuple[Any, ...], result: Any) -> Any:
+def follow_operation(ufunc: Any, inputs: tuple[Any, ...], result: Any) -> Any:
     """Return the result of one operation with its memory, if it is a linear one of one noise."""
     noisy = [one for one in inputs if isinstance(one, _KINDS) and one.call is not None]
     kind = _LINEAR.get(ufunc)
@@ -290,12 +290,12 @@ def _scalar(ufunc: Any, swapped: bool, exact: Callable[[float, Any], Any]) -> An
         result = exact(float(self), plain(other))
         if result is NotImplemented or not isinstance(other, int | float):
             return result
-        return followed(ufunc, (other, self) if swapped else (self, other), result)
+        return follow_operation(ufunc, (other, self) if swapped else (self, other), result)
 
     return operation
 
 
-def _compared(exact: Callable[[float, Any], Any]) -> Any:
+def _make_comparison(exact: Callable[[float, Any], Any]) -> Any:
     def operation(self: Any, other: Any) -> Any:
         if (result := exact(self, other)) is not NotImplemented:
             note_comparison((self, other))
@@ -313,7 +313,7 @@ class Noisy(float):
     factor: Any
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return _operated(ufunc, method, inputs, options)
+        return _apply_plain_operation(ufunc, method, inputs, options)
 
     __add__ = _scalar(np.add, False, float.__add__)
     __radd__ = _scalar(np.add, True, float.__radd__)
@@ -322,13 +322,13 @@ class Noisy(float):
     __mul__ = _scalar(np.multiply, False, float.__mul__)
     __rmul__ = _scalar(np.multiply, True, float.__rmul__)
     __truediv__ = _scalar(np.true_divide, False, float.__truediv__)
-    __lt__ = _compared(float.__lt__)
-    __le__ = _compared(float.__le__)
-    __gt__ = _compared(float.__gt__)
-    __ge__ = _compared(float.__ge__)
+    __lt__ = _make_comparison(float.__lt__)
+    __le__ = _make_comparison(float.__le__)
+    __gt__ = _make_comparison(float.__gt__)
+    __ge__ = _make_comparison(float.__ge__)
 
     def __neg__(self) -> Any:
-        return followed(np.negative, (self,), -float(self))
+        return follow_operation(np.negative, (self,), -float(self))
 
     def __reduce__(self) -> Any:
         return float, (float(self),)
@@ -352,7 +352,7 @@ class NoisyScalar(np.float64):
     factor: Any = 1.0
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return _operated(ufunc, method, inputs, options)
+        return _apply_plain_operation(ufunc, method, inputs, options)
 
     __add__ = _through(np.add)
     __radd__ = _through(np.add, swapped=True)
@@ -387,7 +387,7 @@ class NoisyArray(np.ndarray[Any, Any]):
         self.call = None
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return _operated(ufunc, method, inputs, options)
+        return _apply_plain_operation(ufunc, method, inputs, options)
 
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
@@ -396,12 +396,14 @@ class NoisyArray(np.ndarray[Any, Any]):
 _KINDS = (Noisy, NoisyScalar, NoisyArray)
 
 
-def _operated(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _apply_plain_operation(
+    ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
     """Return what plain numbers give; into an array that is given, where one is."""
     into = options.get("out")
     if into is not None:
         options["out"] = tuple(map(plain, into))
-        inputs = tuple(_kept(one, into) for one in inputs)
+        inputs = tuple(_copy_given_operand(one, into) for one in inputs)
     result = getattr(ufunc, method)(*map(plain, inputs), **options)
     if method != "__call__":
         return result
@@ -409,8 +411,8 @@ def _operated(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[st
         note_comparison(inputs)
         return result
     if into is None:
-        return followed(ufunc, inputs, result)
-    after = followed(ufunc, inputs, result)
+        return follow_operation(ufunc, inputs, result)
+    after = follow_operation(ufunc, inputs, result)
     target = into[0]
     if isinstance(target, NoisyArray):
         kept = isinstance(after, NoisyArray)
@@ -419,7 +421,7 @@ def _operated(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[st
     return target
 
 
-def _kept(given: Any, into: tuple[Any, ...]) -> Any:
+def _copy_given_operand(given: Any, into: tuple[Any, ...]) -> Any:
     """Return an operand as it was before the result is written over it."""
     if type(given) is np.ndarray and any(given is one for one in into):
         return given.copy()

@@ -107,11 +107,13 @@ class AllocatedSums:
             far = here + tilt * (here - there)
             self._allocate(sums, np.where(jumps, far, here), rng)
             sums += np.where(jumps, 0.0, step)[..., None]
-            drawn = np.logaddexp(self._log_ratio(sums, far), self._shifted(sums, step, here))
+            drawn = np.logaddexp(
+                self._log_ratio(sums, far), self._compute_shift_log_ratio(sums, step, here)
+            )
             drawn -= math.log(2)
         else:
             sums += step
-            drawn = self._shifted(sums, step, 0.0)
+            drawn = self._compute_shift_log_ratio(sums, step, 0.0)
         first, second = (self._log_ratio(sums, term) for term in (here, there))
         loss = (first - second).sum(axis=1)
         return TiltedSample(sums, loss, (first - drawn).sum(axis=1) + tilt * loss, tilt)
@@ -120,7 +122,7 @@ class AllocatedSums:
         self, pair: Pair[Array], aim: float, trials: int, rng: Generator
     ) -> TiltedSample:
         """Return transcripts of one epoch whose losses are beyond ``aim``, with their weights."""
-        drawn = self._aimed(pair, aim)
+        drawn = self._choose_aimed_draws(pair, aim)
         if drawn is None:
             expected = "one epoch, one term of .1 to 10 times the noise: other aims are not known"
             raise InvalidArgument("aim", aim, expected)
@@ -133,10 +135,12 @@ class AllocatedSums:
 
     def log_payoff_bound(self, pair: Pair[Array], aim: float, epsilon: float) -> float:
         """Return the logarithm of what no aimed transcript pays more than, or infinity."""
-        drawn = self._aimed(pair, aim)
+        drawn = self._choose_aimed_draws(pair, aim)
         return math.inf if drawn is None else drawn[0].log_bound(epsilon)
 
-    def _aimed(self, pair: Pair[Array], aim: float) -> tuple[Small | Large, float, bool] | None:
+    def _choose_aimed_draws(
+        self, pair: Pair[Array], aim: float
+    ) -> tuple[Small | Large, float, bool] | None:
         """Return draws in units of the noise, this unit with its sign, and whether of a removal."""
         here, there = (self._term(pair.on(side)) for side in Side)
         if self.epochs > 1 or bool(here) == bool(there):
@@ -175,7 +179,7 @@ class AllocatedSums:
         exponents = (2 * term * sums - term**2) / (2 * self.noise_multiplier**2)
         return np.asarray(logsumexp(exponents, axis=2)) - math.log(self.batches)
 
-    def _shifted(self, sums: Array, step: float, term: float) -> Array:
+    def _compute_shift_log_ratio(self, sums: Array, step: float, term: float) -> Array:
         """Return the log-ratio of sums that are all shifted by a step, one of them by a term."""
         everywhere = (2 * step * sums - step**2).sum(axis=2) / (2 * self.noise_multiplier**2)
         return np.asarray(everywhere + self._log_ratio(sums - step, term))

@@ -209,13 +209,13 @@ class Large:
         chosen = rng.choice(len(self.rates), size=trials, p=np.exp(self.log_shares))
         for part in np.unique(chosen):
             rows = np.flatnonzero(chosen == part)
-            sums[rows] = self._raised(sums[rows], int(part), rng)
+            sums[rows] = self._tilt_sums(sums[rows], int(part), rng)
             if part:
                 at = rng.integers(self.batches, size=len(rows))
                 sums[rows, at] = self._jumps(int(part), len(rows), rng)
         return sums, self._log_density(sums)
 
-    def _raised(self, sums: Array, part: int, rng: Generator) -> Array:
+    def _tilt_sums(self, sums: Array, part: int, rng: Generator) -> Array:
         """Return sums of density ``exp(rate V) / M``, some of which are drawn anew.
 
         ``exp(rate V)`` is 1, for the sums as they are, and the rest.
@@ -320,7 +320,7 @@ def _beyond_one(size: float, cap: float, rate: float) -> Callable[[int, Generato
     shares = np.cumsum(most * np.diff(edges))
     shares /= shares[-1]
 
-    def drawn(count: int, rng: Generator) -> Array:
+    def draw_tail(count: int, rng: Generator) -> Array:
         found = np.empty(count)
         left = np.arange(count)
         while len(left):
@@ -331,4 +331,4 @@ def _beyond_one(size: float, cap: float, rate: float) -> Callable[[int, Generato
             left = left[~taken]
         return found
 
-    return drawn
+    return draw_tail

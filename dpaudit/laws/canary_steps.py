@@ -134,11 +134,11 @@ class CanarySteps(Generic[DatasetT]):
     def privacy_loss(self, transcripts: Array, pair: Pair[DatasetT]) -> Array:
         """Return ``log p / q`` of each transcript, shape ``(R,)``."""
         sign = 1 if self._added(pair) else -1
-        return np.asarray(sign * self._loss(self._checked(transcripts)).sum(axis=1))
+        return np.asarray(sign * self._loss(self._require_outputs(transcripts)).sum(axis=1))
 
     def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
         """Return the distribution functions of the steps at what was seen, ``(R, steps)``."""
-        seen = self._checked(transcripts)
+        seen = self._require_outputs(transcripts)
         absent = np.asarray(ndtr(seen / self.noise_multiplier))
         if not self.holds(dataset):
             return absent
@@ -174,7 +174,7 @@ class CanarySteps(Generic[DatasetT]):
         """Return ``a`` of ``r g^a``."""
         return tilt + 1 if self._added(pair) else -tilt
 
-    def _checked(self, transcripts: Array) -> Array:
+    def _require_outputs(self, transcripts: Array) -> Array:
         if transcripts.ndim != 2 or transcripts.shape[1] != self.steps:
             given = VerbatimText(f"shape {transcripts.shape}")
             raise InvalidArgument("transcripts", given, f"shape (trials, {self.steps})")

@@ -321,7 +321,7 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
         Means and noise levels are the doubles that the process computes. All else has so many
         digits, or more where they leave a sign open.
         """
-        return in_digits(self._enclosed(transcript, pair), digits)
+        return in_digits(self._enclose_loss(transcript, pair), digits)
 
     def losses_in_digits(
         self, transcripts: Array, pair: Pair[DatasetT], digits: int = DIGITS
@@ -342,9 +342,9 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
         Means and noise levels are the doubles that the process computes: it is the loss of the
         mechanism that runs.
         """
-        return ends(self._enclosed(transcript, pair))
+        return ends(self._enclose_loss(transcript, pair))
 
-    def _enclosed(self, transcript: Array, pair: Pair[DatasetT]) -> Callable[[], Real]:
+    def _enclose_loss(self, transcript: Array, pair: Pair[DatasetT]) -> Callable[[], Real]:
         """Return what computes the loss with the digits of its caller."""
         steps = list(self._replayed(transcript[None], pair))
         return lambda: total(here.enclosed_loss(output, there) for output, here, there in steps)

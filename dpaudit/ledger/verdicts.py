@@ -90,7 +90,7 @@ class JudgedRow:
         return self.row.repair if self.verdict == "refuted" else ""
 
     @property
-    def proved_part(self) -> tuple[PublishedAudit, ...]:
+    def partial_proofs(self) -> tuple[PublishedAudit, ...]:
         """Audits that are proved of a statement that is not proved as a whole."""
         if self.verdict == "proved":
             return ()
@@ -120,7 +120,7 @@ class JudgedRow:
         """The verdict in two or three words, without what repairs it."""
         if self.repair:
             return "refuted as printed"
-        return f"{self.verdict}, in part proved" if self.proved_part else self.verdict
+        return f"{self.verdict}, in part proved" if self.partial_proofs else self.verdict
 
 
 class Ledger:

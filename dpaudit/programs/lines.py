@@ -106,12 +106,12 @@ class Conversation:
         self._requests = 0
         self._greetings = 0  # that were not answered yet, beside an answer
         try:
-            self.hello = self._greeted()
+            self.hello = self._exchange_greeting()
         except BaseException:
             self._process.kill()
             raise
 
-    def _greeted(self) -> Hello:
+    def _exchange_greeting(self) -> Hello:
         self._process.write(make_greeting())
         waits = make_patience_steps()
         while b"\n" not in self._process.waiting:

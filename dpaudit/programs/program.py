@@ -212,7 +212,7 @@ class Program(Outside):
         """
         if self._runs_once is None:
             return self.settled(None)(dataset, *given)
-        call = self._drawn_once if self._runs_once else self._drawn_by_lines
+        call = self._draw_once if self._runs_once else self._draw_by_lines
         try:
             return call(dataset, *given)
         except ProgramFailed as error:
@@ -228,7 +228,7 @@ class Program(Outside):
         words = f"{error.how}: {said}" if said else error.how
         return MechanismError(f"{_format_program_name(self.name)}: {words}, expected an output")
 
-    def _drawn_once(self, dataset: Any, rng: Generator | None = None) -> Any:
+    def _draw_once(self, dataset: Any, rng: Generator | None = None) -> Any:
         seed = None if rng is None else int(rng.integers(_SEEDS))
         file = self._file(dataset)
         by_path = self._line.has(DATA)
@@ -257,7 +257,7 @@ class Program(Outside):
             own.replace(place)
         return place
 
-    def _drawn_by_lines(self, dataset: Any, trials: int, rng: Generator | None = None) -> Any:
+    def _draw_by_lines(self, dataset: Any, trials: int, rng: Generator | None = None) -> Any:
         conversation = self._conversation()
         key = digest_of_records(dataset)[:16]
         takes_seeds = conversation.hello.seeded and rng is not None

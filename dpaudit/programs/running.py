@@ -122,10 +122,10 @@ class ProgramProcess:
             ready = self._selector.select(left)
             if not ready:
                 return False
-            if any([self._handled(key.fileobj) for key, _ in ready]):
+            if any([self._handle_stream(key.fileobj) for key, _ in ready]):
                 return True
 
-    def _handled(self, stream: object) -> bool:
+    def _handle_stream(self, stream: object) -> bool:
         """Read or write what is ready; return whether output came."""
         if stream is self.popen.stdin:
             self._send()

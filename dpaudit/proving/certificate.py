@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import dpaudit
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
 from dpaudit.proving import checker
 from dpaudit.proving.events.coin_paths import join_coin_paths
@@ -90,7 +90,7 @@ def make_proof_certificate(
         "search": {},
         "instance": instance,
     }
-    return stamped("certificate", content)
+    return add_schema("certificate", content)
 
 
 def _numbers_of(claim: Guarantee | None, cost: checker.Cost) -> dict[str, float]:

@@ -519,7 +519,7 @@ class CheckerReading:
             if width <= 0 or centre.ends is None:
                 raise NotVerified(f"node {index}: no rule knows how noise hides what is no number")
             weight = self.others if row else ONE
-            self.hiding.append((index, law, width, self.sharpened(centre), weight))
+            self.hiding.append((index, law, width, self.sharpen_entry(centre), weight))
         known = centre.whole and {one["law"] for one in laws} <= {"geometric", "discrete-laplace"}
         return self.public(index, row, integer=known and all(f.denominator == 1 for f in factors))
 
@@ -569,7 +569,7 @@ class CheckerReading:
         known = laws in ({"laplace"}, {"gumbel"}, {"exponential"}) and factor > 0
         if not known or len(given["draws"]) != len(scores) or not all(one.ends for one in scores):
             raise NotVerified(f"node {index}: no rule knows this choice")
-        moves = [self.sharpened(one).move for one in scores]
+        moves = [self.sharpen_entry(one).move for one in scores]
         far = max(x.high for x in moves) - min(x.low for x in moves)
         self.event(index, "choice", max(far / factor, ZERO))
         return self.public(index, 0, Interval(ZERO, F(len(scores) - 1)), integer=True)
@@ -599,7 +599,7 @@ class CheckerReading:
 
     # --- the largest move of one number, by a search in boxes whose cuts the file has
 
-    def sharpened(self, entry: CheckerEntry) -> CheckerEntry:
+    def sharpen_entry(self, entry: CheckerEntry) -> CheckerEntry:
         """Return an entry whose move is the best of its rules and of what the next hint shows.
 
         That is searches up and down, [variables, tree]: numbers on side 0, 1 or on both, which is

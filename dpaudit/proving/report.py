@@ -13,7 +13,7 @@ from typing import Any
 
 from dpaudit.faults.catalogue import fault_line
 from dpaudit.files import prepare_directory, write_files
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
     GaussianDP,
@@ -297,7 +297,7 @@ class CodeProof:
             "compared": self.compared,
             "uncertified": self.uncertified,
         }
-        return stamped("code-proof", _to_plain_report(found))
+        return add_schema("code-proof", _to_plain_report(found))
 
     @classmethod
     def from_document(

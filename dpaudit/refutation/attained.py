@@ -137,7 +137,7 @@ def certified(
 
     ``search`` says how it was found: seed and budget.
     """
-    if inequality.evidence is None or not inequality.refuted_by(instance):
+    if inequality.evidence is None or not inequality.is_refuted_by(instance):
         return None
     evidence = inequality.evidence(instance)
     if evidence is None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.files import write_file
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.refutation.inequality import Condition, Kind
 
 FORMAT = "dpaudit-certificate"
@@ -87,7 +87,7 @@ class Certificate:
             "search": dict(self.search),
             "instance": _to_plain_certificate(self.instance),
         }
-        return stamped("certificate", content)
+        return add_schema("certificate", content)
 
     def write(self, path: str | Path) -> Path:
         """Write the file and return its path, or raise `DataError`."""

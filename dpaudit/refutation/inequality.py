@@ -123,7 +123,7 @@ class Inequality(Generic[InstanceT]):
     ...     ),
     ...     scale=lambda values: max(map(abs, values)),
     ... )
-    >>> falls.ratio((1.0, 2.0)), falls.refuted_by((1.0, 2.0)), falls.refuted_by((3.0, 4.0))
+    >>> falls.ratio((1.0, 2.0)), falls.is_refuted_by((1.0, 2.0)), falls.is_refuted_by((3.0, 4.0))
     (1.5, True, False)
     """
 
@@ -162,7 +162,7 @@ class Inequality(Generic[InstanceT]):
             raise MechanismError(f"{self.name}: the instance found breaks: {', '.join(names)}")
         return instance
 
-    def refuted_by(self, instance: InstanceT) -> bool:
+    def is_refuted_by(self, instance: InstanceT) -> bool:
         """Return whether the instance meets every condition and breaks the inequality."""
         return not self.broken(instance) and exceeds(self.ratio(instance))
 
@@ -202,7 +202,7 @@ class Sensitivity(Inequality[InstanceT]):
     ...         Condition(name="records in [0, 1]", value=max(map(abs, values)), limit=1.0),
     ...     ),
     ... )
-    >>> halved.ratio((0.0, 1.0)), halved.refuted_by((0.0, 1.0)), halved.refuted_by((0.0, 9.0))
+    >>> halved.ratio((0.0, 1.0)), halved.is_refuted_by((0.0, 1.0)), halved.is_refuted_by((0.0, 9.0))
     (2.0, True, False)
     """
 

@@ -34,7 +34,7 @@ def minimal(
     instances
         Public parameters and data together; shrinks towards what comes first in it.
     claim
-        Its ``refuted_by`` decides, its ``ratio`` steers.
+        Its ``is_refuted_by`` decides, its ``ratio`` steers.
     budget
         Instances to generate before giving up; shrinking comes on top.
     seed
@@ -70,7 +70,7 @@ def minimal(
         ratio = claim.ratio(instance)
         if math.isfinite(ratio) and not claim.broken(instance):
             hypothesis.target(ratio)
-        if claim.refuted_by(instance):
+        if claim.is_refuted_by(instance):
             smallest[:] = [instance]
             raise _Refuted
 

@@ -321,7 +321,7 @@ def _check_findings_elsewhere(
         with add_mechanism_name(name):
             return processes.answers_of(asked, there.limits, task.seed)
 
-    def unmoved(reads: list[list[Any]]) -> list[bool]:
+    def judge_unmoved(reads: list[list[Any]]) -> list[bool]:
         if isolation.in_process:  # calls were made before the code went to others
             return [False for _ in reads]
         asked = _ProcessValues(to_pickle(alone), reads)
@@ -335,8 +335,8 @@ def _check_findings_elsewhere(
     def again() -> list[dict[str, Any]]:
         return list(_run_isolated_replay(alone, there, name)[0]["findings"])
 
-    there_too = processes.Elsewhere(again, elsewhere, answers, unmoved, beyond)
-    return processes.judged(found["findings"], kept, there_too)
+    there_too = processes.Elsewhere(again, elsewhere, answers, judge_unmoved, beyond)
+    return processes.judge_in_processes(found["findings"], kept, there_too)
 
 
 class _Held:

@@ -27,7 +27,7 @@ def exceeds(event: ReplayEvent, laws: tuple[Laws, Laws], claimed: tuple[float, f
     return event.proved(delta, *laws) > epsilon * (1 + _MARGIN) + _MARGIN
 
 
-def confirmed(
+def select_confirmed_laws(
     laws: tuple[Laws, Laws],
     function: Function,
     data: tuple[Any, Any],

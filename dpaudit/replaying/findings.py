@@ -27,9 +27,9 @@ import dpaudit.faults.codes as faults
 from dpaudit.freezing.observing import Function, SideRuns
 from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.confirming import (
-    confirmed,
     exceeds,
     is_unmoved_by_far_draws,
+    select_confirmed_laws,
     without_constants,
 )
 from dpaudit.replaying.counting import (
@@ -132,7 +132,7 @@ class Compared:
     unread: list[str] = field(default_factory=list)
 
 
-def compared(
+def collect_findings(
     function: Function,
     data: tuple[Any, Any],
     sides: tuple[SideRuns, SideRuns],
@@ -140,7 +140,7 @@ def compared(
 ) -> Compared:
     """Return what the runs on two datasets show about a claim."""
     read = (laws_of(sides[0]), laws_of(sides[1]))
-    laws = confirmed(read, function, data, asked.claimed, asked.seed + 1)
+    laws = select_confirmed_laws(read, function, data, asked.claimed, asked.seed + 1)
     moved, spending = measure_spending(
         function, data, sides, laws, asked.claimed, seed=asked.seed, hidden_state=asked.hidden_state
     )
@@ -156,18 +156,18 @@ def compared(
     over = total is None or total > asked.epsilon * (1 + 1e-6)
     unread = [asked.shown(path) for path in _unread(laws)]
     worth = over and (unread or _structure_moves(sides))
-    if worth and not _proved(found) and not asked.hidden_state:
-        found += _guided(function, data, asked)
-    if not _proved(found):
+    if worth and not _has_proof(found) and not asked.hidden_state:
+        found += _count_guided_events(function, data, asked)
+    if not _has_proof(found):
         found += _budget(moved, total, asked)
-    return Compared(_ordered(found), moved, laws, spending, unread)
+    return Compared(_sort_findings(found), moved, laws, spending, unread)
 
 
-def _proved(found: Sequence[CallFinding]) -> bool:
+def _has_proof(found: Sequence[CallFinding]) -> bool:
     return any(one.tier == "proof" for one in found)
 
 
-def _ordered(found: list[CallFinding]) -> list[CallFinding]:
+def _sort_findings(found: list[CallFinding]) -> list[CallFinding]:
     order = get_args(Tier)
     return sorted(found, key=lambda one: (order.index(one.tier), -(one.epsilon or 0.0)))
 
@@ -259,7 +259,7 @@ def _by_counting(
         if found.epsilon > asked.epsilon:
             yield replace(_of_count(found, sides, asked), held=asked.hidden_state)
             return
-        if found.hits == found.runs and not found.other_hits and _unreached(seen, laws):
+        if found.hits == found.runs and not found.other_hits and _is_unreached_constant(seen, laws):
             fixed = not asked.samplers and is_unmoved_by_far_draws(
                 seen, function, data, sides, asked.seed + 1
             )
@@ -279,11 +279,11 @@ def _worth_counting(
 ) -> Iterator[OutputEvent]:
     """Yield a few constants, those first that no noise reaches in frozen runs either."""
     found = list(constants(sides[0].plain, sides[1].plain))
-    found.sort(key=lambda seen: not _unreached(seen, laws))
+    found.sort(key=lambda seen: not _is_unreached_constant(seen, laws))
     yield from found[:3]
 
 
-def _unreached(seen: OutputEvent, laws: tuple[Laws, Laws]) -> bool:
+def _is_unreached_constant(seen: OutputEvent, laws: tuple[Laws, Laws]) -> bool:
     """Return whether what is seen is constant, and another, in all frozen runs too."""
     own, other = laws if seen.favours == "dataset" else laws[::-1]
     if seen.what == "structure":
@@ -300,7 +300,7 @@ def _of_count(
     found: OutputEventCount, sides: tuple[SideRuns, SideRuns], asked: ReplayRequest
 ) -> CallFinding:
     seen = found.seen
-    seeds = _fixed_seeds(sides)
+    seeds = _find_fixed_seeds(sides)
     kind, why = "raw value", "the same whatever the noise"
     if found.hits < found.runs or found.other_hits:
         kind, why = COUNTED, "nearly always the same"
@@ -341,7 +341,7 @@ def _named(seen: OutputEvent, sides: tuple[SideRuns, SideRuns], asked: ReplayReq
     return asked.shown((own.text_paths if seen.what == "text" else own.paths)[seen.place])
 
 
-def _fixed_seeds(sides: tuple[SideRuns, SideRuns]) -> list[tuple[str, str]]:
+def _find_fixed_seeds(sides: tuple[SideRuns, SideRuns]) -> list[tuple[str, str]]:
     """Return the seeds that the source gives in every run, whatever the noise."""
     runs = [run for side in sides for run in side.runs]
     found = set(runs[0].seeds)
@@ -363,7 +363,7 @@ def _structure_moves(sides: tuple[SideRuns, SideRuns]) -> bool:
     )
 
 
-def _guided(
+def _count_guided_events(
     function: Function, data: tuple[Any, Any], asked: ReplayRequest
 ) -> Iterator[CallFinding]:
     """Yield what counts of the events say that the movements point at."""
@@ -417,7 +417,7 @@ def _hints(
                 place=one.place,
                 call=one.index,
             )
-    for text, place in _fixed_seeds(sides)[:3]:
+    for text, place in _find_fixed_seeds(sides)[:3]:
         words = f"a generator is made with the seed {text}"
         yield CallFinding("seed in the source", "hint", words, place=place)
     warned = [set(side.runs[0].warned) for side in sides]

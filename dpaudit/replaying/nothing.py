@@ -9,11 +9,11 @@ import numpy as np
 
 from dpaudit.freezing import recorder
 from dpaudit.freezing.observing import Function, SideRuns
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.standins import find_raised_error, what_code_raised
 
 KIND = "nothing released"
-_NONE = flattened(None).structure
+_NONE = flatten_output(None).structure
 
 
 def nothing_released(

@@ -30,7 +30,7 @@ import dpaudit.faults.codes as faults
 from dpaudit.errors import shorten_repr
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
-from dpaudit.execution.units import Unit, planned_units, stream
+from dpaudit.execution.units import Unit, plan_units, stream
 from dpaudit.freezing.observing import Function, really
 from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.states import are_unmoved
@@ -122,7 +122,7 @@ class Elsewhere:
     beyond_data: Callable[[], Sequence[Touch]]
 
 
-def judged(
+def judge_in_processes(
     findings: Sequence[dict[str, Any]], kept: Sequence[str], elsewhere: Elsewhere
 ) -> list[dict[str, Any]]:
     """Return findings, those withheld that other processes do not bear out.
@@ -313,7 +313,7 @@ def _run_in_fresh_processes(
     task: Callable[[Unit], ResultT], limits: Limits, seed: int, processes: int = _PROCESSES
 ) -> list[ResultT]:
     """Return what each of several fresh processes returns."""
-    units = planned_units(processes, 1, stream(seed, "processes"))
+    units = plan_units(processes, 1, stream(seed, "processes"))
     with Crew(limits) as crew:
         hands = [[unit] for unit in units]
         return [one for part in crew.deal(task, hands, _WORKERS) for one in part]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.replaying.counting import most_of_counts
 from dpaudit.replaying.digits import in_four_digits
@@ -238,7 +238,7 @@ class Replay:
             "form": self.form,
             "seed": self.seed,
         }
-        return stamped("replay", content)
+        return add_schema("replay", content)
 
     def moved_a_unit(self, call: ReplayedCall) -> float | None:
         """Return how far a call moved a unit of distance; None where nothing is claimed of that."""

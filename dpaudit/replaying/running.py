@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from dpaudit._references import build_referenced_object, load_reference
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.freezing import patching, recorder
-from dpaudit.freezing.observing import Function, observed
+from dpaudit.freezing.observing import Function, observe_runs
 from dpaudit.freezing.states import after_others
 from dpaudit.guarantees.rounding import product_up
 from dpaudit.mechanisms.foreign.calling import Calls, When, form_of
@@ -27,7 +27,7 @@ from dpaudit.mechanisms.foreign.code_identity import make_code, place_of
 from dpaudit.mechanisms.foreign.instances import Pristine, carries_noise
 from dpaudit.mechanisms.outputs.observations import require_few
 from dpaudit.replaying.asked import ReplayRequest
-from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Compared, compared
+from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Compared, collect_findings
 from dpaudit.replaying.movement import CallMovement
 from dpaudit.replaying.nothing import KIND
 from dpaudit.replaying.processes import check_constants, compute_answer_digests, constant_of
@@ -106,7 +106,7 @@ def load_task(task: Task, seed: int = 0) -> Loaded:
     code, form = task.code, task.form
     given, drawn, copied = code, 0, False
     if isinstance(code, str | bytes):
-        with patching.patched():
+        with patching.patch_primitives():
             given, drawn, copied = recorder.load_recorded(lambda: _load_replayed_code(code), seed)
     try:
         how = form_of(given, form)
@@ -160,7 +160,7 @@ def _replay_pairs(task: Task) -> dict[str, Any]:
     best: tuple[Any, int, Compared, Any] | None = None
     looked, changes = 0, False
     for which, (dataset, neighbour, _) in enumerate(task.pairs):
-        runs = observed(function, dataset, neighbour, first=task.seed + 1)
+        runs = observe_runs(function, dataset, neighbour, first=task.seed + 1)
         if refused:
             raise refused[0]
         sides, state = runs.sides, state or runs.keeps_state
@@ -170,7 +170,7 @@ def _replay_pairs(task: Task) -> dict[str, Any]:
         given = (task.claimed(which), task.delta, state, samplers, task.seed, source)
         apart = task.apart[which] if task.apart else None
         asked = ReplayRequest(*given, pairs=tests, copies=copied or runs.copies, apart=apart)
-        found = compared(function, (dataset, neighbour), sides, asked)
+        found = collect_findings(function, (dataset, neighbour), sides, asked)
         looked += 1
         rank = _compute_replay_rank(found, apart or 1.0)
         if best is None or rank > best[0]:

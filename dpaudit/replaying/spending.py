@@ -103,15 +103,15 @@ def measure_spending(
         Whether the first call, or the import, drew what later calls do not.
     """
 
-    def judged(looked: DependenceCheck) -> tuple[list[CallMovement], Spending]:
+    def judge_check(looked: DependenceCheck) -> tuple[list[CallMovement], Spending]:
         moved = compute_movements(*sides, laws, looked.steady)
         return moved, spending_of(moved, sides, laws, looked, claimed, hidden_state)
 
     looked = look_for_dependence(sides)
-    moved, found = judged(looked)
+    moved, found = judge_check(looked)
     if found.epsilon is None and found.mu is None and not any(one.declared for one in moved):
         return moved, found
-    return judged(look_again(looked, function, data, (sides, laws), seed + 1))
+    return judge_check(look_again(looked, function, data, (sides, laws), seed + 1))
 
 
 def spending_of(

@@ -70,7 +70,7 @@ class Catalogue:
         titles = {name: card.title for name, card in CLAIMS.all().items()}
         return cls(titles=titles, entries=entries_of_claims(PAPERS.all().values()))
 
-    def judged_by(self, reports: Path) -> Catalogue:
+    def add_ledger_counts(self, reports: Path) -> Catalogue:
         """Return the same with the counts of all papers, by the audits of a folder's index.
 
         Raises

@@ -16,7 +16,7 @@ from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.escaping import json_escaped, one_line
 from dpaudit.execution import available_cores
 from dpaudit.files import write_files
-from dpaudit.formats import make_later_schema_error, read_json, schema_of, stamped
+from dpaudit.formats import add_schema, make_later_schema_error, read_json, schema_of
 from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.catalogue import Catalogue
 from dpaudit.report.formatting import format_result_label, make_shown_numbers, value_of
@@ -155,7 +155,7 @@ def write_index(
     ]
     without = [_without_verdict(name, one.why) for name, one in missing.items()]
     entries = [*map(_make_index_entry, rows), *without]
-    content = stamped("index", {"audits": entries})
+    content = add_schema("index", {"audits": entries})
     self_test = (folder / "selftest" / "selftest.json").exists()
     known: dict[str, Any] = {"self_test": self_test, "catalogue": catalogue}
     contents = {

@@ -294,7 +294,7 @@ def why_unproved(result: Result) -> str | None:
     return f"Not proved, because of {one_line(stop.place)}: {one_line(stop.reason)}{cure}"
 
 
-def searched(result: Result) -> bool:
+def is_search(result: Result) -> bool:
     """Return whether instances were evaluated one by one, and nothing was drawn."""
     return result.measured.confidence == 1
 

@@ -23,8 +23,8 @@ from dpaudit.report.formatting import (
     format_significant,
     format_taken,
     get_divisor,
+    is_search,
     make_shown_numbers,
-    searched,
     select_wealth_landmarks,
     setting,
     verdict_words,
@@ -219,6 +219,6 @@ def make_template_environment(*, html: bool) -> Environment:
         "missing_from": missing_from,
         "nothing": NONE,
         "marks": MARKS,
-        "searched": searched,
+        "searched": is_search,
     }
     return environment

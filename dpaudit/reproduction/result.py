@@ -14,7 +14,7 @@ import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, Silent
 from dpaudit.files import write_files
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.ledger.figures import FigureRun, read_figures
 from dpaudit.plots import Panel, render_curves_csv, render_picture
 from dpaudit.reproduction.judgement import (
@@ -107,7 +107,7 @@ def write_reproduction(reproduction: Reproduction, directory: str | Path) -> dic
     paths = {kind: folder / f"{name}.{kind}" for kind in ("json", "csv", "png", "svg")}
     paths["statements"] = folder / f"{name}-statements.csv"
     paths["figures"] = folder / "figures.json"
-    content = stamped("figure", asdict(reproduction))
+    content = add_schema("figure", asdict(reproduction))
     contents = {
         paths["statements"]: _format_statements_csv(reproduction).encode(),
         paths["json"]: (json.dumps(content, indent=2) + "\n").encode(),
@@ -126,7 +126,7 @@ def _format_figure_list(path: Path, reproduction: Reproduction) -> str:
     others = [run for run in known if run.figure != reproduction.figure]
     runs = sorted([*others, *_merge_figure_runs(reproduction)], key=lambda run: run.figure)
     entries = [asdict(run) for run in runs]
-    return json.dumps(stamped("figures", {"judgements": entries}), indent=2) + "\n"
+    return json.dumps(add_schema("figures", {"judgements": entries}), indent=2) + "\n"
 
 
 def _merge_figure_runs(reproduction: Reproduction) -> list[FigureRun]:

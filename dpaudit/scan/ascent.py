@@ -218,7 +218,7 @@ class Ascent:
     def _candidate(
         self, space: PairSpace, found: PairCandidate, relation: str, place: int
     ) -> SubjectCandidate:
-        pair: Pair[Any] = space.oriented(found.place)
+        pair: Pair[Any] = space.orient_pair(found.place)
         given: Given | None = "missing value" if _has_missing_cells(found.place) else None
         words = f"a pair that a search made of dataset {place + 1}"
         return SubjectCandidate(self.setting, -1, pair, relation, words, given=given)

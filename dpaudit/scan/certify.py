@@ -124,7 +124,7 @@ class ForeignDraws:
         return replace(self, mechanism=self.mechanism.having(layout))
 
 
-def certified(
+def certify_claim(
     mechanism: Foreign,
     pair: Pair[Any],
     claimed: Guarantee,
@@ -157,7 +157,7 @@ def certified(
         )
     except DrawnTogether:
         apart = int(stream(seed, "apart").generate_state(1, np.uint64)[0])
-        return certified(mechanism.drawn_apart(), pair, claimed, sizes, alpha / 2, apart, until)
+        return certify_claim(mechanism.drawn_apart(), pair, claimed, sizes, alpha / 2, apart, until)
     except WorkerEnded:
         again = int(stream(seed, "one by one").generate_state(1, np.uint64)[0])
         return _try_certification(
@@ -208,7 +208,7 @@ def _why_kept(
 ) -> str:
     """Return why outputs that were counted refute nothing, as they may share noise."""
 
-    def seen(on: Array) -> Seen:
+    def observe_numbers(on: Array) -> Seen:
         return Seen(on[:, list(tried.columns)], int(tried.event.hits(tried.score(on))))
 
     look = RefutationLook(
@@ -216,9 +216,9 @@ def _why_kept(
         draws.pair,
         draws.seed,
         draws.transcripts,
-        lambda rows: seen(features(np.asarray(rows).reshape(len(rows), -1))),
+        lambda rows: observe_numbers(features(np.asarray(rows).reshape(len(rows), -1))),
     )
-    return look.why_kept([seen(side) for side in fresh])
+    return look.why_kept([observe_numbers(side) for side in fresh])
 
 
 def _estimate_output_budget(until: float, pace: float) -> float:

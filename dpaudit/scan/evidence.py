@@ -21,7 +21,7 @@ from dpaudit.scan.environments import place_of
 from dpaudit.scan.finding import ScanFinding, ScanResult
 from dpaudit.scan.gallery import publish_scan, write_scan
 from dpaudit.scan.known import PackageNotes
-from dpaudit.scan.reproduction import reproduced
+from dpaudit.scan.reproduction import find_smallest_reproduction
 from dpaudit.scan.scan import file_of
 from dpaudit.scan.write import write_scan_json
 
@@ -108,7 +108,7 @@ class _Reproducing:
         if seconds < _LEAST:
             return finding
         subject = self.subjects[finding.subject]
-        found = reproduced(finding, subject, self.installed, seconds=seconds)
+        found = find_smallest_reproduction(finding, subject, self.installed, seconds=seconds)
         if found is None:
             return finding
         update = {

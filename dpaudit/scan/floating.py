@@ -34,7 +34,7 @@ from dpaudit.extension.registry import DISTINGUISHERS
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.neighbours import Pair, Side
 from dpaudit.report.formatting import format_significant
-from dpaudit.scan.certify import Certified, SampleSizes, certified
+from dpaudit.scan.certify import Certified, SampleSizes, certify_claim
 from dpaudit.scan.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
 from dpaudit.scan.finding import CarryingCounts, FloatingCheck, SeenEvent
 from dpaudit.scan.foreign import DrawnTogether, Foreign
@@ -228,7 +228,7 @@ class FloatingScan:
             return self._of_bits(mechanism, candidates, claimed, seed, alpha)
         candidate = self._worst(mechanism, candidates, claimed, seed)
         sizes = self._sizes(mechanism, candidate, _CHOOSE)
-        return candidate, certified(mechanism, candidate.pair, claimed, sizes, alpha, seed)
+        return candidate, certify_claim(mechanism, candidate.pair, claimed, sizes, alpha, seed)
 
     def _worst(
         self,
@@ -396,7 +396,7 @@ def _why_kept(
 ) -> str:
     """Return why outputs that were counted refute nothing, as they may share noise."""
 
-    def seen(observed: Any) -> Seen:
+    def observe_numbers(observed: Any) -> Seen:
         parts = np.full((len(observed), math.prod(shape)), _NO_NUMBER)
         for row, one in zip(parts, observed, strict=True):
             if _is_number(one) and np.shape(one) == shape:
@@ -406,7 +406,9 @@ def _why_kept(
     def draw(count: int, purpose: str) -> tuple[Any, Any]:
         return _observe_in_turn(mechanism, pair, count, seed, purpose)
 
-    return RefutationLook(mechanism, pair, seed, draw, seen).why_kept(list(map(seen, fresh)))
+    return RefutationLook(mechanism, pair, seed, draw, observe_numbers).why_kept(
+        list(map(observe_numbers, fresh))
+    )
 
 
 def _count_finite_hits(

@@ -26,7 +26,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Referred
-from dpaudit.execution.units import Unit, planned_units
+from dpaudit.execution.units import Unit, plan_units
 from dpaudit.mechanisms.outputs.layout import Layout, Parted, layout_of
 from dpaudit.mechanisms.outputs.leaves import LeafToken
 from dpaudit.mechanisms.outputs.observations import split_observation
@@ -125,9 +125,9 @@ class Foreign:
         """
         task = Referred(f"{SCRIPT}:sampled", self.task(dataset))
         if self.alone:
-            return [one for unit in planned_units(trials, 1, seed) for one in self._one(task, unit)]
+            return [one for unit in plan_units(trials, 1, seed) for one in self._one(task, unit)]
         batches = self.crew.draw(task, self._units(trials, seed), self.workers)
-        return joined(_agreeing([one for found in batches for one in found]))
+        return join_observations(_agreeing([one for found in batches for one in found]))
 
     def in_turn(self, datasets: Sequence[Any], trials: int, rng: Generator) -> tuple[Any, Any]:
         """Return what `sample` does of two datasets, whose calls are mixed in a random order.
@@ -152,12 +152,13 @@ class Foreign:
         batches = self.crew.draw(task, self._units(trials, seed), self.workers)
         both = [one for found in batches for one in found]
         _agreeing([side for one in both for side in one])
-        return joined([one[0] for one in both]), joined([one[1] for one in both])
+        first = join_observations([one[0] for one in both])
+        return first, join_observations([one[1] for one in both])
 
     def _one_in_turn(
         self, datasets: Sequence[Any], trials: int, seed: SeedSequence
     ) -> tuple[Any, Any]:
-        units = iter(planned_units(2 * trials, 1, seed))
+        units = iter(plan_units(2 * trials, 1, seed))
         tasks = [Referred(f"{SCRIPT}:sampled", self.task(one)) for one in datasets]
         found: tuple[list[Any], list[Any]] = ([], [])
         order = np.random.default_rng(seed).permutation(np.repeat([0, 1], trials))
@@ -194,7 +195,7 @@ class Foreign:
             Its process ended, and outputs are not drawn one by one.
         """
         more = {"watching": _WATCHING, "distribution": self.distribution, "ahead": ahead}
-        calls = iter(planned_units(_WATCHED * len(datasets), 1, seed))
+        calls = iter(plan_units(_WATCHED * len(datasets), 1, seed))
         touches, found = dict[Touch, None](), list[Any]()
         with Crew(self.crew.limits, _another(self.crew.python or sys.executable)) as crew:
             until = math.inf if self.crew.until is None else self.crew.until
@@ -202,19 +203,21 @@ class Foreign:
             with crew.patient(patience), crew.by(by):
                 for dataset in datasets:
                     task = Referred(f"{SCRIPT}:watched", self.task(dataset) | more)
-                    some = [self._watched_call(crew, task, next(calls)) for _ in range(_WATCHED)]
+                    some = [
+                        self._draw_watched_unit(crew, task, next(calls)) for _ in range(_WATCHED)
+                    ]
                     touches |= {(str(a), str(b)): None for seen, _ in some for a, b in seen}
                     found.append(self._as_sampled([one for _, one in some]))
         return list(touches), found
 
-    def _watched_call(self, crew: Crew, task: Referred, unit: Unit) -> tuple[list[Any], Any]:
+    def _draw_watched_unit(self, crew: Crew, task: Referred, unit: Unit) -> tuple[list[Any], Any]:
         try:
             (((seen, batch),),) = crew.draw(task, [unit], 1)
         except WorkerEnded as error:
             if not self.alone:
                 raise
             return [], [ProcessEnded(str(error))]
-        return seen, joined([batch])
+        return seen, join_observations([batch])
 
     def _as_sampled(self, found: Sequence[Any]) -> Any:
         """Return outputs of calls as `sample` returns those of one."""
@@ -223,7 +226,7 @@ class Foreign:
         return every if self.layout is None else self.layout.rows(every, len(every))
 
     def _units(self, trials: int, seed: SeedSequence) -> Sequence[Unit]:
-        return planned_units(trials, _TOGETHER if self.many else _UNIT, seed)
+        return plan_units(trials, _TOGETHER if self.many else _UNIT, seed)
 
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
@@ -275,7 +278,7 @@ class Foreign:
             ((batch,),) = self.crew.draw(task, [unit], 1)
         except WorkerEnded as error:
             return [ProcessEnded(str(error))]
-        return list(joined([batch]))
+        return list(join_observations([batch]))
 
 
 def _another(python: str) -> str:
@@ -296,7 +299,7 @@ def _agreeing(batches: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any
     return batches
 
 
-def joined(batches: Sequence[Mapping[str, Any]]) -> Array | list[Any]:
+def join_observations(batches: Sequence[Mapping[str, Any]]) -> Array | list[Any]:
     """Return the observations of some batches in one: an array if all of them are numbers.
 
     Raises

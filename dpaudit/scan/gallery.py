@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from dpaudit.errors import DataError
 from dpaudit.escaping import json_escaped, one_line
 from dpaudit.files import write_files
-from dpaudit.formats import read_json, stamped
+from dpaudit.formats import add_schema, read_json
 from dpaudit.report.counts import ReportPart
 from dpaudit.report.formatting import format_integer
 from dpaudit.scan.accountants.document import PublishedAccountant
@@ -74,7 +74,7 @@ def publish_scan(result: ScanResult, gallery: Path, today: date | None = None) -
     known = PackageNotes.read(gallery / f"{result.package}.toml")
     public = make_public_publication(result, known, today)
     folder = gallery / release_name(public)
-    text = json.dumps(stamped("published-scan", public.model_dump(mode="json")), indent=2) + "\n"
+    text = json.dumps(add_schema("published-scan", public.model_dump(mode="json")), indent=2) + "\n"
     pages = {
         **_render_published_pages(public, folder),
         folder / SCAN: json_escaped(text).encode("utf-8"),
@@ -280,7 +280,7 @@ def write_index(gallery: Path) -> Path:
     }
     entries = [_make_gallery_entry(one) for one in found_there]
     told_of = [_accountant_entry(one) for one in asked]
-    content = stamped("packages", {"packages": entries, "accountants": told_of})
+    content = add_schema("packages", {"packages": entries, "accountants": told_of})
     text = json_escaped(json.dumps(content, indent=2, allow_nan=False)) + "\n"
     files = {
         gallery / "index.html": render_filled_template("packages.html.j2", html=True, **values),

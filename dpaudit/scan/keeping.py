@@ -117,14 +117,14 @@ class RefutationLook:
         except DrawTimeout:
             return _NO_TIME
         if touches:
-            return _said(touches)
+            return _format_touched_names(touches)
         for one, again, columns in zip(seen, found, steady, strict=True):
             usual, now = (
                 np.median(one.parts[:, columns], axis=0),
                 self.read(again).parts[:, columns],
             )
             if any(not is_one(np.append(now[:, n], usual[n])) for n in range(len(columns))):
-                return _said(
+                return _format_touched_names(
                     [("clock", "in a new interpreter, at another time, it is another one")]
                 )
         return ""
@@ -159,7 +159,7 @@ def _is_steady(values: Array) -> bool:
     return int(far.sum()) < _FEW
 
 
-def _said(touches: Sequence[Touch]) -> str:
+def _format_touched_names(touches: Sequence[Touch]) -> str:
     shown = "; ".join(f"{kind} {shorten_path(name)}" for kind, name in touches[:3])
     return (
         "what tells the datasets apart was the same in every answer, and may be noise that was "

@@ -42,19 +42,19 @@ def render_scan_page(scan: PublishedScan, *, html: bool) -> str:
         surety=_format_scan_confidence(scan.certainty.confidence),
         rows=rows_of(scan.checked),
         corners=corners_of(scan.floating),
-        certified=certified,
+        certified=format_certified_bound,
         supported=format_supported_bound,
         no_verdict=NONE,
         corner_names=list(dict.fromkeys(one.corner for one in scan.floating)),
     )
 
 
-def certified(tested: CarryingCounts | None, lower: float, delta: float) -> str:
+def format_certified_bound(tested: CarryingCounts | None, lower: float, delta: float) -> str:
     """Return a certified bound with the counts that carry it, for who works it out again.
 
     Examples
     --------
-    >>> certified(CarryingCounts.of((90, 3), 100, True, 0.0, 1e-3), 2.0, 0.0)[:61]
+    >>> format_certified_bound(CarryingCounts.of((90, 3), 100, True, 0.0, 1e-3), 2.0, 0.0)[:61]
     'ε ≥ 1.843 at δ = 0, by one exact test of 90 of 100 and 3 of 1'
     """
     if tested is None:

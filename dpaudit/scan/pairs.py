@@ -71,7 +71,7 @@ def size_in_records(dataset: Any) -> int:
         return _FEW + 1
 
 
-def made(subject: Subject, seed: int, *, most: int) -> list[SubjectCandidate]:
+def make_subject_pairs(subject: Subject, seed: int, *, most: int) -> list[SubjectCandidate]:
     """Return the pairs of a subject, without those that say the same.
 
     Parameters

@@ -76,7 +76,7 @@ class _Case:
     guarantee: Guarantee
 
 
-def reproduced(
+def find_smallest_reproduction(
     finding: ScanFinding,
     subject: Subject,
     installed: Installed,

@@ -54,7 +54,7 @@ from dpaudit.scan.floating import FloatingScan, checks_of
 from dpaudit.scan.floating import count_floating_hypotheses as floating_hypotheses
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
-from dpaudit.scan.pairs import made
+from dpaudit.scan.pairs import make_subject_pairs
 from dpaudit.scan.subject import PAIRS, Hypothesis, Ran, SubjectScan, count_hypotheses, remarks_of
 from dpaudit.scan.values import format_expression
 from dpaudit.verdicts import Verdict
@@ -301,7 +301,7 @@ class _Scan:
                 ran.floating = FloatingScan(
                     subject,
                     mechanism,
-                    made(subject, self.seed, most=PAIRS),
+                    make_subject_pairs(subject, self.seed, most=PAIRS),
                     self.seed,
                     trials,
                     alpha,

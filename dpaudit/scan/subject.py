@@ -24,11 +24,11 @@ from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan.ascent import Ascent, Climbed, Guide, calls_in
-from dpaudit.scan.certify import Certified, SampleSizes, certified
+from dpaudit.scan.certify import Certified, SampleSizes, certify_claim
 from dpaudit.scan.finding import FailedSearch
 from dpaudit.scan.floating import FloatingRan
 from dpaudit.scan.foreign import DrawnTogether, Foreign
-from dpaudit.scan.pairs import FAMILIES, SubjectCandidate, made
+from dpaudit.scan.pairs import FAMILIES, SubjectCandidate, make_subject_pairs
 from dpaudit.scan.screen import first_look, list_claim_points, second_look
 
 # Outputs of each dataset that a look takes.
@@ -165,7 +165,7 @@ class SubjectScan:
         return self.ran
 
     def _run(self) -> None:
-        candidates = made(self.subject, self.seed, most=PAIRS)
+        candidates = make_subject_pairs(self.subject, self.seed, most=PAIRS)
         self.ran.pairs = len(candidates)
         self._warm_up(candidates[0])
         with self._by(self._began + self.seconds):
@@ -173,7 +173,7 @@ class SubjectScan:
             if not looked:
                 return
             ahead = self._ahead(looked)
-            weighed = self._second_looks([*ahead, *self._climbed(looked, ahead)])
+            weighed = self._second_looks([*ahead, *self._select_farthest_pairs(looked, ahead)])
             self._certify(weighed)
 
     @contextlib.contextmanager
@@ -274,7 +274,7 @@ class SubjectScan:
             self._compare_budgets(setting, max(one.declared for one in values))
         return worth
 
-    def _climbed(
+    def _select_farthest_pairs(
         self, looked: Sequence[tuple[SubjectCandidate, float]], ahead: Sequence[SubjectCandidate]
     ) -> list[SubjectCandidate]:
         """Return the pairs of a search that move farther than all that go ahead beside them."""
@@ -388,7 +388,7 @@ class SubjectScan:
         place = self.subject.claims.index(claim)
         words = execution.stream(self.seed, self.subject.name, "certify", *named, str(place))
         seed = int(words.generate_state(1, np.uint64)[0])
-        found = certified(
+        found = certify_claim(
             self._mechanisms[candidate.setting],
             candidate.pair,
             claim.guarantee(given),

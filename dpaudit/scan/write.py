@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.files import write_files
-from dpaudit.formats import read_json, stamped
+from dpaudit.formats import add_schema, read_json
 from dpaudit.scan.finding import ScanResult
 
 NAME = "scan.json"
@@ -15,7 +15,7 @@ NAME = "scan.json"
 
 def make_scan_document(result: ScanResult) -> dict[str, Any]:
     """Return a scan as it stands in its file."""
-    return stamped("scan", result.model_dump(mode="json"))
+    return add_schema("scan", result.model_dump(mode="json"))
 
 
 def read(path: Path) -> ScanResult:

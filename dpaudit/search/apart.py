@@ -176,12 +176,12 @@ class HuntApart:
             raise self.refused
         if self.made is not None:
             self._climb(self.made)
-        kept = [self._found(one.place, one.shown) for one in self._kept()]
+        kept = [self._make_candidate(one.place, one.shown) for one in self._kept()]
         return Search(
             tuple(kept), len(self.seen), self.shows.runs, self.shows.most, self.space.is_bounded
         )
 
-    def _found(self, place: UnitPair, shown: PairSignal) -> PairCandidate:
+    def _make_candidate(self, place: UnitPair, shown: PairSignal) -> PairCandidate:
         is_nobodys = self.space.is_nobodys(place)
         return PairCandidate(place, shown.kind, shown.size, shown.moved, is_nobodys=is_nobodys)
 

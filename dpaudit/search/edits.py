@@ -120,7 +120,7 @@ def find_edited_neighbours(
             continue
         seen.add(key)
         try:
-            found.append(Candidate(space.oriented(edit.place), edit.words, edit.given))
+            found.append(Candidate(space.orient_pair(edit.place), edit.words, edit.given))
         except (InvalidArgument, TypeError, ValueError, OverflowError):
             continue  # no such record can stand in such a dataset
     if not found:

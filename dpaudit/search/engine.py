@@ -230,7 +230,7 @@ class Hunt:
         """Return what is found: of made pairs, and by ascent from the best."""
         self._begin()
         made = int((_MADE if self.shows.most >= _FEW else _MADE_OF_FEW) * self.shows.most)
-        edited = [self._told(each(self.space, self.rng)) for each in (of_old, of_new)]
+        edited = [self._remember_edits(each(self.space, self.rng)) for each in (of_old, of_new)]
         for place in making.in_turn(self.space, self.some, self.rng, made, edited):
             if self.shows.runs >= made:
                 break
@@ -247,12 +247,12 @@ class Hunt:
                     partial(self._is_beyond, most),
                     self.rng,
                 )
-        found = [self._found(*one) for one in self._shrunk(self._kept()) or self._any()]
+        found = [self._make_candidate(*one) for one in self._shrunk(self._kept()) or self._any()]
         return Search(
             tuple(found), len(self.seen), self.shows.runs, self.shows.most, self.space.is_bounded
         )
 
-    def _told(self, edits: Iterator[Edit]) -> Iterator[UnitPair]:
+    def _remember_edits(self, edits: Iterator[Edit]) -> Iterator[UnitPair]:
         """Yield pairs of edits, of which the words are remembered."""
         for one in edits:
             self.edits.setdefault(key_of(one.place), one)
@@ -333,7 +333,7 @@ class Hunt:
             return False
         return True
 
-    def _found(self, shown: PairSignal, place: UnitPair) -> PairCandidate:
+    def _make_candidate(self, shown: PairSignal, place: UnitPair) -> PairCandidate:
         edit = self.edits.get(key_of(place))
         is_nobodys = self.space.is_nobodys(place)
         return PairCandidate(

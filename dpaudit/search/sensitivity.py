@@ -360,7 +360,7 @@ def sensitivity(
     best = next((one for one in found.found if one.kind != "nothing"), None)
     if best is None:
         return SensitivityResult(0.0, name, None, found.pairs)
-    pair = hunt.space.oriented(best.place)
+    pair = hunt.space.orient_pair(best.place)
     moved = min(
         best.moved, measure_answer_movement(*require_function(query, pair), measured).certain
     )

@@ -25,8 +25,8 @@ import dpaudit.freezing.glimpse as glimpse
 import dpaudit.search.lattices as lattices
 from dpaudit._typing import Array
 from dpaudit.freezing import primitives, recorder
-from dpaudit.freezing.outputs import Output, flattened
-from dpaudit.freezing.patching import patched
+from dpaudit.freezing.outputs import Output, flatten_output
+from dpaudit.freezing.patching import patch_primitives
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.search.choices import choice_size
@@ -167,7 +167,7 @@ class Showing:
             return None
         return np.where(self.invariants.held(here, there), here, np.nan)
 
-    def _combined(self, first: First, neighbour: Any, output: Output) -> float:
+    def _compare_combinations(self, first: First, neighbour: Any, output: Output) -> float:
         """Return how far combinations that no noise reaches are apart; 0 if rounding may do it.
 
         What is farther apart than all before has to be the same for another noise there, too.
@@ -220,7 +220,7 @@ class Showing:
             return PairSignal(size, "movement", moved) if size else NOTHING
         if (raw := self._raw(first, neighbour, output)) is not None:
             return PairSignal(_BEYOND["raw"] + raw + moved, "raw", moved)
-        if combined := self._combined(first, neighbour, output):
+        if combined := self._compare_combinations(first, neighbour, output):
             return PairSignal(combined, "invariant", moved)
         if between := self._between(first, neighbour, output):
             return PairSignal(between, "invariant", moved)
@@ -302,12 +302,12 @@ def intercept_primitives(
 ) -> Iterator[Showing]:
     """Intercept the primitives inside the block."""
     warns, raises = "warnings" in observed, "exceptions" in observed
-    with patched(call, function):
+    with patch_primitives(call, function):
         yield Showing(call=call, most=most, warns=warns, raises=raises)
 
 
 def _flatten_run_output(run: Run) -> Output:
-    return flattened(run.value, run.error)
+    return flatten_output(run.value, run.error)
 
 
 def _has_other_calls(one: Run, other: Run) -> bool:
@@ -351,7 +351,9 @@ def movement(one: Run, other: Run) -> float:
     """
     total, squares = 0.0, 0.0
     for here, there in zip(one.calls, other.calls, strict=True):
-        moved = glimpse.moved_over(*_at_the_end(here, there), squared=here.kind == "normal")
+        moved = glimpse.compute_scaled_movement(
+            *_at_the_end(here, there), squared=here.kind == "normal"
+        )
         total += _SCALES * _measure_scale_log_ratio(here.scale, there.scale)
         if moved is None:
             continue

@@ -283,7 +283,7 @@ class PairSpace:
             )
         return Pair(self.layout.build(place.units), self.neighbour(place), self.relation)
 
-    def oriented(self, place: UnitPair) -> Pair[Any]:
+    def orient_pair(self, place: UnitPair) -> Pair[Any]:
         """Return the pair so that the dataset that somebody has stands first where it is in it."""
         pair, start = self.pair(place), self.layout.start
         grew = start is not None and len(place.units) > len(start.units)

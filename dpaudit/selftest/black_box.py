@@ -23,7 +23,7 @@ from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
 from dpaudit.estimation.orders import exponent
-from dpaudit.execution import planned_units, stream
+from dpaudit.execution import plan_units, stream
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.execution.units import Unit
 from dpaudit.extension.distinguisher import Score
@@ -180,14 +180,14 @@ class _AnswerDraws:
             for at, blocks in enumerate(_split_unit_groups(self._units(side, trials, purpose))):
                 found = get_current_ledger().fact(
                     f"{purpose} {side} of {trials}, {at}",
-                    partial(self._counted, scores, side, blocks),
+                    partial(self._count_scores, scores, side, blocks),
                     (self.answer.name, thresholds),
                 )
                 for counts, one in zip(places, found, strict=True):
                     counts[side] += one
         return [np.asarray(counts.cumsum(axis=1)[:, :-1]) for counts in places]
 
-    def _counted(
+    def _count_scores(
         self, scores: Sequence[tuple[Score, Array]], side: int, blocks: Sequence[Unit]
     ) -> list[Counts]:
         """Return how many scores of some blocks are between thresholds."""
@@ -203,7 +203,7 @@ class _AnswerDraws:
 
     def _units(self, side: int, trials: int, purpose: str) -> list[Unit]:
         seed = stream(self.seed, self.answer.name, purpose, str(side))
-        return planned_units(trials, self.together, seed)
+        return plan_units(trials, self.together, seed)
 
     def _drawn(self, side: int, block: Unit) -> Array:
         dataset = self.answer.pair.neighbour if side else self.answer.pair.dataset

@@ -122,10 +122,10 @@ class CoinPair:
         counts = np.arange(self.coins + 1)
         on_p, on_q = (binom.pmf(counts, self.coins, bias) for bias in (p, q))
 
-        def exceeded(epsilon: float) -> bool:
+        def is_exceeded(epsilon: float) -> bool:
             return float(np.maximum(on_p - math.exp(epsilon) * on_q, 0).sum()) > delta
 
-        return last_true(exceeded, 0.0, 100.0) if exceeded(0.0) else 0.0
+        return last_true(is_exceeded, 0.0, 100.0) if is_exceeded(0.0) else 0.0
 
     def losses(self, side: Side, tilt: float, trials: int, rng: Generator) -> TiltedLosses:
         """Return losses, each a number of heads and the rest tails."""
@@ -377,9 +377,9 @@ class Games:
         """Return the bounds when the game ends; the wealth was looked at all the time."""
         sizes = [_SIDE_BY_SIDE] * (audits // _SIDE_BY_SIDE)
         sizes += [audits % _SIDE_BY_SIDE] if audits % _SIDE_BY_SIDE else []
-        return np.concatenate([self._played(size, alpha, rng) for size in sizes])
+        return np.concatenate([self._play_games(size, alpha, rng) for size in sizes])
 
-    def _played(self, audits: int, alpha: float, rng: Generator) -> Array:
+    def _play_games(self, audits: int, alpha: float, rng: Generator) -> Array:
         truth = 1 / (1 + math.exp(-self.epsilon))
         draws = rng.random((2, audits, 1, self.pilot + self.pairs)) < truth
         on_p, on_q = draws[0].astype(np.float64), 1.0 - draws[1]

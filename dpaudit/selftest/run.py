@@ -19,7 +19,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.estimation.clopper_pearson import clopper_pearson
-from dpaudit.execution import Progress, end_with, one_thread, planned_units, stream
+from dpaudit.execution import Progress, end_with, one_thread, plan_units, stream
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.selftest import answers
 from dpaudit.selftest.answers import KnownAnswer, Learner
@@ -342,12 +342,12 @@ def _quiet_when_interrupted() -> Iterator[None]:
     """
     before = threading.excepthook
 
-    def shown(failed: threading.ExceptHookArgs) -> None:
+    def show_failure(failed: threading.ExceptHookArgs) -> None:
         name = failed.thread.name if failed.thread is not None else ""
         if not (name.startswith("ExecutorManagerThread") and failed.exc_type is KeyError):
             before(failed)
 
-    threading.excepthook = shown
+    threading.excepthook = show_failure
     try:
         yield
     except KeyboardInterrupt:
@@ -402,7 +402,7 @@ def _test_estimator_case(case: Case, control: bool, size: Size, seed: int) -> Te
 def _certify_case_audits(case: Case, audits: int, alpha: float, seed: int) -> Array:
     """Return what so many audits certify; parts of them are kept, each of half a second's work."""
     size = math.ceil(_TOGETHER * min(case.share, _MOST_TOGETHER))
-    parts = planned_units(audits, size, stream(seed, case.estimator, case.law))
+    parts = plan_units(audits, size, stream(seed, case.estimator, case.law))
     return np.concatenate(
         [
             get_current_ledger().fact(

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from dpaudit.escaping import make_printable
 from dpaudit.files import write_files
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.palette import with_night
 from dpaudit.report.formatting import format_integer, format_percent, format_significant
 from dpaudit.report.render import make_template_environment, markdown_text
@@ -220,7 +220,7 @@ def make_selftest_document(result: SelfTest, workers: int) -> dict[str, Any]:
         "known_answers": [_make_measured_document(one) for one in result.measured],
         "environment": Environment.of_this_machine(workers, result.seconds).model_dump(mode="json"),
     }
-    return stamped("selftest", content)
+    return add_schema("selftest", content)
 
 
 def estimator_rows(result: SelfTest) -> list[tuple[str, ...]]:

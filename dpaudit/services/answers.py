@@ -57,7 +57,7 @@ def output_of(answer: ServiceAnswer, read: str | None) -> Any:
     return value if read is None else _select_answer_part(value, read)
 
 
-def unpacked(body: bytes, encoding: str, most: int) -> bytes | None:
+def decode_content(body: bytes, encoding: str, most: int) -> bytes | None:
     """Return a body as it was before a content encoding; None where it has too many bytes.
 
     Raises
@@ -68,7 +68,8 @@ def unpacked(body: bytes, encoding: str, most: int) -> bytes | None:
     Examples
     --------
     >>> import gzip
-    >>> unpacked(gzip.compress(b"3.5"), "gzip", 100), unpacked(gzip.compress(b"3.5"), "gzip", 2)
+    >>> body = gzip.compress(b"3.5")
+    >>> decode_content(body, "gzip", 100), decode_content(body, "gzip", 2)
     (b'3.5', None)
     """
     encoding = encoding.strip().lower()
@@ -79,13 +80,13 @@ def unpacked(body: bytes, encoding: str, most: int) -> bytes | None:
         raise MechanismError(f"answered with the content encoding {encoding}, expected {known}")
     for window in _ENCODINGS[encoding]:
         try:
-            return _inflated(body, window, most)
+            return _inflate_body(body, window, most)
         except zlib.error:
             continue
     raise MechanismError(f"answered with what is no {encoding}, as its content encoding says")
 
 
-def _inflated(body: bytes, window: int, most: int) -> bytes | None:
+def _inflate_body(body: bytes, window: int, most: int) -> bytes | None:
     reading = zlib.decompressobj(window)
     found = reading.decompress(body, most + 1)
     if len(found) > most:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from dpaudit.errors import MechanismError
-from dpaudit.services.answers import ServiceAnswer, unpacked
+from dpaudit.services.answers import ServiceAnswer, decode_content
 
 _REDIRECTS = 4
 _MOVED = (301, 302, 303, 307, 308)
@@ -134,7 +134,7 @@ def _read_response(
         _close_connection(key)
     headers = {name.lower(): value for name, value in response.getheaders()}
     if body is not None:
-        body = unpacked(body, headers.get("content-encoding", ""), most)
+        body = decode_content(body, headers.get("content-encoding", ""), most)
     if body is None:
         raise MechanismError(f"answered with more than {most} bytes (max_bytes)")
     return ServiceAnswer(response.status, response.reason, headers, body)

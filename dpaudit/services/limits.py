@@ -91,10 +91,10 @@ class JournalToken:
     def __reduce__(self) -> tuple[Callable[[str], JournalToken], tuple[str]]:
         """Return what another process gets, whose end is not the end of the journal."""
         _ = Journal(self.name).path
-        return _named, (self.name,)
+        return _make_named_token, (self.name,)
 
 
-def _named(name: str) -> JournalToken:
+def _make_named_token(name: str) -> JournalToken:
     found = object.__new__(JournalToken)
     found.name = name
     return found

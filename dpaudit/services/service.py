@@ -182,7 +182,7 @@ class Service(Outside):
         """
         values = TemplateValues(dataset, int(rng.integers(_SEED)), nonce())
         try:
-            answer = self._answered(self._asked._request(values))
+            answer = self._await_output_answer(self._asked._request(values))
             output = output_of(answer, self.read)
             self._note(answer)
         except MechanismError as error:
@@ -233,7 +233,7 @@ class Service(Outside):
             headers["Content-Type"] = _HEADERS[like]
         return ServiceRequest(self._method, url, headers, in_body(body, kind, values))
 
-    def _answered(self, request: ServiceRequest) -> ServiceAnswer:
+    def _await_output_answer(self, request: ServiceRequest) -> ServiceAnswer:
         """Return the answer that is an output, waiting where the service asks for it."""
         waited, refusals = 0.0, 0
         while (answer := self._tried(request, waited)) is None or (answer.status in REFUSES):
@@ -245,7 +245,7 @@ class Service(Outside):
                 expected = f"it asks to wait {waited:g} s and more, of {self.patience:g} (patience)"
                 raise MechanismError(f"answered {asked}: {expected}")
             self._journal.hold(seconds)
-        return self._required(answer)
+        return self._require_success(answer)
 
     def _tried(self, request: ServiceRequest, waited: float) -> ServiceAnswer | None:
         """Return the answer to a request; None where the service seems to be started again."""
@@ -258,7 +258,7 @@ class Service(Outside):
                 raise
             return None
 
-    def _required(self, answer: ServiceAnswer) -> ServiceAnswer:
+    def _require_success(self, answer: ServiceAnswer) -> ServiceAnswer:
         if not 200 <= answer.status < 300:
             count = self._journal.seen.answers
             raise MechanismError(

@@ -149,13 +149,13 @@ def _without_number(terms: Terms, limit: Limit, totals: Mapping[str | None, Rele
         together = (
             f"the deltas of releases would be {format_significant(delta, _DIGITS, ROUND_CEILING)}"
         )
-        return f"{together} together, and {_kept_for_deltas(terms, limit)}"
+        return f"{together} together, and {_get_reserved_deltas(terms, limit)}"
     if limit.epsilon is not None and limit.delta == 0:
         return "a budget without a delta, which is one of pure DP, has no number for it (--delta)"
     return "no filter of the budget has a number for it beside what is charged already"
 
 
-def _kept_for_deltas(terms: Terms, limit: Limit) -> str:
+def _get_reserved_deltas(terms: Terms, limit: Limit) -> str:
     """Return what a budget keeps for deltas of releases, and which budget would keep more."""
     if limit.epsilon is None:
         return f"a budget in {currency_of(limit)} has none: one of --epsilon and --delta has"

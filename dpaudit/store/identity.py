@@ -71,7 +71,7 @@ from dpaudit.store.parts import (
     registrations_of,
     without_caches,
 )
-from dpaudit.store.reading import Reads, joined, reads_in, reads_of, variables_in
+from dpaudit.store.reading import Reads, join_reads, reads_in, reads_of, variables_in
 from dpaudit.store.sealing import Identity, Unidentified
 from dpaudit.store.variables import says_where
 
@@ -138,12 +138,12 @@ class _ValueWalk:
 
     def reads(self) -> Reads:
         """Return what the code that was met reads."""
-        counted = [read for _, read in self._counted()]
+        counted = [read for _, read in self._collect_functions()]
         files = find_user_sources({name for read in counted for name in read.imports}).files
         self.files.update(map(str, files.values()))
-        return joined([*counted, *(reads_in(path, name) for name, path in files.items())])
+        return join_reads([*counted, *(reads_in(path, name) for name, path in files.items())])
 
-    def _counted(self) -> list[tuple[FunctionType, Reads]]:
+    def _collect_functions(self) -> list[tuple[FunctionType, Reads]]:
         """Return the functions that were met; a method counts if somebody may call it."""
         called = set(_CALLED).union(*(names_in(function.__code__) for function, _ in self._read))
         by_name = any(read.by_name for _, read in self._read)
@@ -156,7 +156,7 @@ class _ValueWalk:
     def of_all(self, values: Any) -> bytes:
         """Return the digest of values, and of what surrounds their code where it runs."""
         parts, seen = [self.of(values)], set[int]()
-        while waiting := [one for one in self._counted() if id(one[1]) not in seen]:
+        while waiting := [one for one in self._collect_functions() if id(one[1]) not in seen]:
             for function, read in waiting:
                 seen.add(id(read))
                 parts.append(self._together("late", *self._late(function, read)))
@@ -256,7 +256,7 @@ class _ValueWalk:
         owner = value.__self__ if not isinstance(value.__self__, ModuleType) else None
         return self._together("builtin", value.__module__ or "", value.__qualname__, owner)
 
-    def _enumerated(self, value: Any) -> bytes:
+    def _hash_enum_member(self, value: Any) -> bytes:
         return self._together("enum", type(value), value.name, value.value)
 
     def _generator(self, value: Any) -> bytes:
@@ -383,7 +383,7 @@ class _ValueWalk:
         self._met(value.__name__)
         return self._together("module", value.__name__)
 
-    def _wrapped(self, value: Any) -> bytes:
+    def _hash_descriptor(self, value: Any) -> bytes:
         return self._together("descriptor", type(value).__name__, *functions_in(value))
 
     def _met(self, name: str | None) -> bool:
@@ -468,7 +468,7 @@ class _ValueWalk:
 _KINDS: tuple[tuple[Any, Callable[[_ValueWalk, Any], bytes]], ...] = (
     (type(os.environ), _ValueWalk._environment),
     (_KEEPS_ANSWERS, _ValueWalk._answers),
-    (enum.Enum, _ValueWalk._enumerated),
+    (enum.Enum, _ValueWalk._hash_enum_member),
     ((np.ndarray, np.generic), _ValueWalk._array),
     (np.random.Generator, _ValueWalk._generator),
     (np.random.SeedSequence, _ValueWalk._seeds),
@@ -480,7 +480,7 @@ _KINDS: tuple[tuple[Any, Callable[[_ValueWalk, Any], bytes]], ...] = (
     (MethodType, _ValueWalk._method),
     (BuiltinFunctionType, _ValueWalk._builtin),
     (functools.partial, _ValueWalk._partial),
-    (_DESCRIPTORS, _ValueWalk._wrapped),
+    (_DESCRIPTORS, _ValueWalk._hash_descriptor),
     ((set, frozenset), _ValueWalk._set),
     ((list, tuple), _ValueWalk._sequence),
     (dict, _ValueWalk._mapping),

@@ -124,13 +124,13 @@ def use_storing(where: Storing | None) -> Iterator[None]:
     Examples
     --------
     >>> import tempfile
-    >>> from dpaudit.execution import Executor, planned_units
+    >>> from dpaudit.execution import Executor, plan_units
     >>> from dpaudit.execution.units import stream
     >>> drawn = []
     >>> def draw(unit):
     ...     drawn.append(unit.trials)
     ...     return unit.generator().random(unit.trials)
-    >>> units = planned_units(100, size=50, seed=stream(0, "doctest"))
+    >>> units = plan_units(100, size=50, seed=stream(0, "doctest"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for _ in range(2):
     ...         with use_storing(Storing(Path(folder) / "store")), keep_audit("one", "any"):

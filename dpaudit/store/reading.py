@@ -70,7 +70,7 @@ def reads_of(function: FunctionType) -> Reads:
     where = f"{function.__module__}.{function.__qualname__}"
     nodes = nodes_of(code)
     if nodes:
-        return joined(_FunctionReader(where, scope, node).found() for node in nodes)
+        return join_reads(_FunctionReader(where, scope, node).found() for node in nodes)
     return _guess_code_reads(code, scope, where)
 
 
@@ -86,7 +86,7 @@ def reads_in(path: Path, module: str) -> Reads:
         _FunctionReader(f"{module} ({path.name})", scope, node).found()
         for node in split_module_pieces(tree)
     )
-    return joined(parts)
+    return join_reads(parts)
 
 
 def variables_in(path: Path) -> frozenset[str]:
@@ -108,12 +108,12 @@ def variables_in(path: Path) -> frozenset[str]:
 def _variables_in(source: bytes, name: str) -> frozenset[str]:
     tree = parse_source(source)
     scope = constants(tree)
-    return joined(
+    return join_reads(
         _FunctionReader(name, scope, node).found() for node in split_module_pieces(tree)
     ).variables
 
 
-def joined(found: Iterable[Reads]) -> Reads:
+def join_reads(found: Iterable[Reads]) -> Reads:
     """Return what several pieces of code read."""
     parts = list(found)
     sets = [frozenset().union(*one) for one in zip(*(one[1:] for one in parts), strict=True)]
@@ -241,7 +241,7 @@ class _FunctionReader:
         elif isinstance(target, partial):
             self._of_partial(target, node)
         else:
-            self._named_call(self._name_of(func), node)
+            self._note_named_call(self._name_of(func), node)
             self._look_for_files(self._name_of(func), node)
 
     def _of_partial(self, target: Any, node: ast.Call) -> None:
@@ -250,7 +250,7 @@ class _FunctionReader:
         if name in known.READERS:
             self._file(target.args[0] if target.args else self._argument(node, 0, "file"), "r")
         else:
-            self._named_call(name, node)
+            self._note_named_call(name, node)
 
     def _look_for_files(self, name: str, node: ast.Call) -> None:
         """Take note of files that stand among the arguments of a call, whoever reads them."""
@@ -299,13 +299,13 @@ class _FunctionReader:
         except FAILS:
             return ""
 
-    def _named_call(self, name: str, node: ast.Call) -> None:
+    def _note_named_call(self, name: str, node: ast.Call) -> None:
         """Take note of what a call reads, by the name of what is called."""
         root, last = name.partition(".")[0], name.rpartition(".")[2]
         if self._reads_file(name, node):
             return
         if last == "expandvars" and root in ("posixpath", "os"):
-            self._expanded(self._argument(node, 0, "path"))
+            self._note_variables(self._argument(node, 0, "path"))
         elif (last, root) in (("expanduser", "posixpath"), ("home", "pathlib")):
             self.variables.add("HOME")
         elif (unseen := self._unseen_of(name, node)) is not None:
@@ -383,7 +383,7 @@ class _FunctionReader:
         stem = os.path.join(folder, name)
         self._file(next((p for p in (stem, f"{stem}.so") if os.path.isfile(p)), stem), "r")
 
-    def _expanded(self, text: Any) -> None:
+    def _note_variables(self, text: Any) -> None:
         """Take note of the variables that stand in a text."""
         if not isinstance(text, str):
             self._hide("variables of the environment whose names it works out")

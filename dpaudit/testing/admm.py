@@ -125,12 +125,12 @@ def penalties(
     count = int(np.prod(lengths))
     steps = st.lists(st.integers(0, _STEPS), min_size=count, max_size=count)
 
-    def scaled(drawn: list[int]) -> Array:
+    def scale_penalties(drawn: list[int]) -> Array:
         values = np.array(drawn, dtype=np.float64).reshape(lengths)
         rising = np.maximum.accumulate(values, axis=0) if len(lengths) == 2 else values
         return np.asarray(np.minimum(least + (most - least) * (rising / _STEPS), most))
 
-    return steps.map(scaled)
+    return steps.map(scale_penalties)
 
 
 @st.composite

@@ -169,9 +169,11 @@ confidence=0.999999, seed=0, unit=...)
         case, settings, statement=statement, rerun=_repeat(settings, alone, relation)
     )
     if result.verdict == "withheld":
-        raise AssertionError(_dependent(result) if result.contract else _untrusted(result))
+        raise AssertionError(
+            _dependent(result) if result.contract else _format_failed_checks(result)
+        )
     if result.verdict == "refuted":
-        raise AssertionError(_refuted(result))
+        raise AssertionError(_format_refutation(result))
     return result
 
 
@@ -200,7 +202,7 @@ def _repeat(settings: Settings, alone: Mapping[str, Any], relation: Any) -> Call
     return CallPlan(given, "assert_not_refuted(mechanism, ")
 
 
-def _refuted(result: Result) -> str:
+def _format_refutation(result: Result) -> str:
     measured = result.measured
     return (
         f"refuted at delta = {result.claimed.delta:g}\n"
@@ -225,7 +227,7 @@ def _dependent(result: Result) -> str:
     )
 
 
-def _untrusted(result: Result) -> str:
+def _format_failed_checks(result: Result) -> str:
     failed = [test for test in result.self_checks if not test.passed]
     lines = [f"  {test.name}: {test.statement}; {test.evidence}" for test in failed]
     return "\n".join(

@@ -30,7 +30,7 @@ def fractions(draw: DrawFn, count: int) -> Array:
     return np.array(numbers, dtype=np.float64) / grid
 
 
-def shortened(vector: Array, longest: float) -> Array:
+def shorten_vector(vector: Array, longest: float) -> Array:
     """Return ``vector`` as it is, or shortened by the factor that makes ``longest`` 1."""
     return vector if longest <= 1 else vector * (_INSIDE / longest)
 
@@ -42,7 +42,7 @@ def bounded(vector: Array, norm: float, unit: bool) -> Array:
     longest = float(np.linalg.norm(vector))
     if unit and longest != 1:
         vector = vector * (_INSIDE / longest)
-    return np.asarray(norm * (vector if unit else shortened(vector, longest)) + 0.0)
+    return np.asarray(norm * (vector if unit else shorten_vector(vector, longest)) + 0.0)
 
 
 def draw_vector(draw: DrawFn, columns: int, records: Records) -> Array:
@@ -156,7 +156,7 @@ def _datasets(draw: DrawFn, records: Records) -> Dataset | Array:
 
 
 @st.composite
-def _joined(draw: DrawFn, records: Records) -> Joined:
+def _draw_joined_tables(draw: DrawFn, records: Records) -> Joined:
     drawn, sizes = [], bounds("rows", records.rows)
     for _ in range(draw_between(draw, records.nodes)):
         drawn.append(draw_rows(draw, draw_between(draw, records.columns), records, sizes))
@@ -209,4 +209,4 @@ def joined(records: Records | None = None) -> SearchStrategy[Joined]:
     described = as_records(records)
     if described.labels is None:
         raise InvalidArgument("labels", None, "labels: those of joined tables are public")
-    return _joined(described)
+    return _draw_joined_tables(described)

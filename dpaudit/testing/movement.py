@@ -172,7 +172,7 @@ def assert_sensitivity(
     name, chosen = norm_of(norm)
 
     def measure(pair: Pair[Any]) -> _Movement:
-        return _measured(query, bound, chosen, pair)
+        return _measure_movement(query, bound, chosen, pair)
 
     made_up = isinstance(pairs, SearchStrategy)
     alone = {"domain": domain, "relation": relation, "dataset": dataset, "bounds": bounds}
@@ -180,20 +180,20 @@ def assert_sensitivity(
         if pairs is None:
             seed = 0 if derandomize else int(default_rng().integers(2**31))
             hunt = _hunt(query, bound, chosen, calls=search_calls, seed=seed, **alone)
-            best, violation, made_up = _hunted(measure, hunt)
+            best, violation, made_up = _hunt_largest_movement(measure, hunt)
         elif given_name := next((name for name, one in alone.items() if one is not None), None):
             raise InvalidArgument(given_name, VerbatimText("both"), f"either {given_name} or pairs")
         elif isinstance(pairs, SearchStrategy):
-            best, violation = _searched(measure, pairs, max_examples, derandomize)
+            best, violation = _search_largest_movement(measure, pairs, max_examples, derandomize)
         else:
-            best, violation = _tried(measure, pairs)
+            best, violation = _try_given_pairs(measure, pairs)
         if violation is not None:
             require_function(query, violation.pair)
             raise AssertionError(_message(violation, name, made_up))
     return best
 
 
-def _measured(query: Query, bound: Bound, norm: Norm, pair: Pair[Any]) -> _Movement:
+def _measure_movement(query: Query, bound: Bound, norm: Norm, pair: Pair[Any]) -> _Movement:
     if not isinstance(pair, Pair):
         raise InvalidArgument(
             "pairs", redaction.convert_stray_argument(pair), "dpaudit.Pair objects"
@@ -229,7 +229,7 @@ def _hunt(
     return hunt_of(query, domain, relation, norm, dataset=dataset, unit=unit, **given)
 
 
-def _hunted(
+def _hunt_largest_movement(
     measure: Callable[[Pair[Any]], _Movement], hunt: Hunt
 ) -> tuple[float, _Movement | None, bool]:
     """Return the largest ratio, the smallest pair beyond the bound, and whether that is nobody's.
@@ -240,11 +240,11 @@ def _hunted(
         The pair that moved further than the bound does so no more.
     """
     found = hunt.result().found[:1]
-    best = max((measure(hunt.space.oriented(one.place)).ratio for one in found), default=0.0)
+    best = max((measure(hunt.space.orient_pair(one.place)).ratio for one in found), default=0.0)
     beyond = [one for one in hunt.best if judge_claimed_number(1.0, one[0].size) == "refuted"]
     for _, place in sorted(beyond, key=_simplicity):
         try:
-            violation = measure(hunt.space.oriented(place))
+            violation = measure(hunt.space.orient_pair(place))
         except InvalidArgument:
             continue  # no neighbours
         if not violation.violates:
@@ -261,7 +261,7 @@ def _simplicity(one: tuple[Seen, UnitPair]) -> tuple[int, float, float]:
     return len(place.units), -round(seen.size, 9), float(sum(numbers))
 
 
-def _searched(
+def _search_largest_movement(
     measure: Callable[[Pair[Any]], _Movement],
     pairs: SearchStrategy[Pair[Any]],
     max_examples: int,
@@ -297,7 +297,7 @@ def _searched(
     return best, None
 
 
-def _tried(
+def _try_given_pairs(
     measure: Callable[[Pair[Any]], _Movement], pairs: object
 ) -> tuple[float, _Movement | None]:
     if not isinstance(pairs, Iterable):

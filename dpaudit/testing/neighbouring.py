@@ -35,7 +35,7 @@ from dpaudit.testing.data import (
     draw_rows,
     draw_vector,
     joined,
-    shortened,
+    shorten_vector,
 )
 from dpaudit.testing.records import Joined, Records, as_records, bounds
 
@@ -78,7 +78,11 @@ def pairs(
     chosen, described = _relation(neighbours), as_records(records)
     _require(chosen, described)
     drawn = _REPLACED.get(chosen.name)
-    return _changed(chosen, described, drawn) if drawn else _joined_pairs(chosen, described)
+    return (
+        _draw_changed_pair(chosen, described, drawn)
+        if drawn
+        else _draw_joined_pair(chosen, described)
+    )
 
 
 def _relation(given: object) -> Relation:
@@ -102,7 +106,9 @@ def _require(chosen: Relation, records: Records) -> None:
 
 
 @st.composite
-def _changed(draw: DrawFn, chosen: Relation, records: Records, drawn: Drawn) -> Pair[Data]:
+def _draw_changed_pair(
+    draw: DrawFn, chosen: Relation, records: Records, drawn: Drawn
+) -> Pair[Data]:
     one, other = drawn(draw, records, draw_between(draw, records.columns))
     if chosen is ADD_REMOVE_RECORD and draw(st.booleans()):
         one, other = other, one
@@ -113,7 +119,7 @@ def _base(draw: DrawFn, records: Records, columns: int, rows: tuple[int, int]) -
     return as_data(draw, *draw_rows(draw, columns, records, rows), records)
 
 
-def _replaced_record(draw: DrawFn, records: Records, columns: int) -> tuple[Data, Data]:
+def _draw_record_replacement(draw: DrawFn, records: Records, columns: int) -> tuple[Data, Data]:
     low, high = bounds("rows", records.rows)
     # The record that differs is drawn apart, so that shrinking can move it to the front.
     others, labels = draw_rows(draw, columns, records, (low - 1, high - 1))
@@ -142,7 +148,7 @@ def _unlike(old: Array, new: Array, norm: float) -> Array:
     return 0.0 - old if old.any() else first
 
 
-def _added_record(draw: DrawFn, records: Records, columns: int) -> tuple[Data, Data]:
+def _draw_record_addition(draw: DrawFn, records: Records, columns: int) -> tuple[Data, Data]:
     low, high = bounds("rows", records.rows)
     one = _base(draw, records, columns, (low, high - 1))
     record = draw_vector(draw, columns, records)
@@ -157,7 +163,7 @@ def _added_record(draw: DrawFn, records: Records, columns: int) -> tuple[Data, D
     return one, Dataset(more, np.insert(one.labels, row, label), node_sizes=sizes)
 
 
-def _replaced_label(draw: DrawFn, records: Records, columns: int) -> tuple[Data, Data]:
+def _draw_label_replacement(draw: DrawFn, records: Records, columns: int) -> tuple[Data, Data]:
     features, labels = draw_rows(draw, columns, records, bounds("rows", records.rows))
     row = draw(st.integers(0, len(labels) - 1))
     one = as_dataset(draw, features, labels, records)
@@ -165,9 +171,9 @@ def _replaced_label(draw: DrawFn, records: Records, columns: int) -> tuple[Data,
     return one, one.with_record(row, features[row], new)
 
 
-def _replaced_column(draw: DrawFn, records: Records, columns: int) -> tuple[Data, Data]:
+def _draw_column_replacement(draw: DrawFn, records: Records, columns: int) -> tuple[Data, Data]:
     column = columns - 1 - draw(st.integers(0, columns - 1))
-    change = _flipped if records.unit else _free
+    change = _draw_flipped_column if records.unit else _free
     features, changed, labels = change(draw, records, columns, column)
     one = as_data(draw, features, labels, records)
     return one, replace(one, features=changed) if isinstance(one, Dataset) else changed
@@ -182,11 +188,11 @@ def _free(draw: DrawFn, records: Records, columns: int, column: int) -> tuple[Ar
     changed[:, column] = raw[:, -1]
     for old, new in zip(features, changed, strict=True):
         longest = float(max(np.linalg.norm(old), np.linalg.norm(new)))
-        old[:], new[:] = shortened(old, longest), shortened(new, longest)
+        old[:], new[:] = shorten_vector(old, longest), shorten_vector(new, longest)
     return records.norm * features, records.norm * changed, labels
 
 
-def _flipped(
+def _draw_flipped_column(
     draw: DrawFn, records: Records, columns: int, column: int
 ) -> tuple[Array, Array, Array]:
     """Draw unit rows and flip signs in the column: nothing else keeps the norms."""
@@ -201,7 +207,7 @@ def _flipped(
 
 
 @st.composite
-def _joined_pairs(draw: DrawFn, chosen: Relation, records: Records) -> Pair[Joined]:
+def _draw_joined_pair(draw: DrawFn, chosen: Relation, records: Records) -> Pair[Joined]:
     one = draw(joined(records))
     number = draw(st.integers(0, len(one.tables) - 1))
     table = one.tables[number]
@@ -214,8 +220,8 @@ def _joined_pairs(draw: DrawFn, chosen: Relation, records: Records) -> Pair[Join
 
 
 _REPLACED: dict[str, Drawn] = {
-    REPLACE_RECORD.name: _replaced_record,
-    ADD_REMOVE_RECORD.name: _added_record,
-    REPLACE_LABEL.name: _replaced_label,
-    REPLACE_COLUMN.name: _replaced_column,
+    REPLACE_RECORD.name: _draw_record_replacement,
+    ADD_REMOVE_RECORD.name: _draw_record_addition,
+    REPLACE_LABEL.name: _draw_label_replacement,
+    REPLACE_COLUMN.name: _draw_column_replacement,
 }

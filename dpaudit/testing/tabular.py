@@ -119,7 +119,7 @@ def _pairs(
     return Pair(_frame(schema, one), _frame(schema, other), found)
 
 
-def _added(
+def _draw_row_addition(
     draw: DrawFn, schema: Schema, size: tuple[int, int], user: str
 ) -> tuple[list[Record], list[Record]]:
     record = _record(schema)
@@ -128,7 +128,7 @@ def _added(
     return fewer, [*fewer[:place], draw(record), *fewer[place:]]
 
 
-def _replaced(
+def _draw_row_replacement(
     draw: DrawFn, schema: Schema, size: tuple[int, int], user: str
 ) -> tuple[list[Record], list[Record]]:
     record = _record(schema)
@@ -137,7 +137,7 @@ def _replaced(
     old, new = draw(record), draw(record)
     if _same(old, new):
         new = _with_another(draw, schema, old)
-    return _inserted(others, place, old), _inserted(others, place, new)
+    return _insert_record(others, place, old), _insert_record(others, place, new)
 
 
 def _one_cell(
@@ -147,7 +147,7 @@ def _one_cell(
     others = draw(st.lists(record, min_size=size[0] - 1, max_size=size[1] - 1))
     place, old = draw(st.integers(0, len(others))), draw(record)
     new = _with_another(draw, schema, old)
-    return _inserted(others, place, old), _inserted(others, place, new)
+    return _insert_record(others, place, old), _insert_record(others, place, new)
 
 
 def _one_user(
@@ -161,14 +161,14 @@ def _one_user(
 
 _Drawn = Callable[[DrawFn, Schema, tuple[int, int], str], tuple[list[Record], list[Record]]]
 _DRAWN: dict[str, _Drawn] = {
-    "add-remove-record": _added,
-    "replace-record": _replaced,
+    "add-remove-record": _draw_row_addition,
+    "replace-record": _draw_row_replacement,
     "replace-cell": _one_cell,
     _USER: _one_user,
 }
 
 
-def _inserted(records: list[Record], place: int, record: Record) -> list[Record]:
+def _insert_record(records: list[Record], place: int, record: Record) -> list[Record]:
     return [*records[:place], record, *records[place:]]
 
 
@@ -254,13 +254,13 @@ def _frame(schema: Schema, records: Sequence[Record]) -> Any:
     import pandas
 
     columns = {
-        name: _typed(column, [record[n] for record in records])
+        name: _convert_column_values(column, [record[n] for record in records])
         for n, (name, column) in enumerate(schema.columns.items())
     }
     return pandas.DataFrame(columns, columns=list(schema.columns))
 
 
-def _typed(column: Column, values: list[Any]) -> Any:
+def _convert_column_values(column: Column, values: list[Any]) -> Any:
     import pandas
 
     match column:

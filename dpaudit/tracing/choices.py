@@ -131,7 +131,7 @@ class Choosing(Pending):
         """Return some entries."""
         entries = number_draw_entries(self.shape)[key]  # the last axis of options is none of theirs
         chosen = (one.reshape(-1, one.shape[-1])[entries] for one in (self._options, self._chances))
-        return Choosing(self._state, self._picked(key), *chosen)
+        return Choosing(self._state, self._select_sources(key), *chosen)
 
 
 _PLAINLY: dict[Any, Callable[..., Any]] = {
@@ -248,7 +248,7 @@ class Uniform(Pending):
 
     def part(self, key: Any) -> Uniform:
         """Return some entries."""
-        sources, moved = self._picked(key), (self._offset[key], self._factor[key])
+        sources, moved = self._select_sources(key), (self._offset[key], self._factor[key])
         return uniform_draws(self._state, sources, *moved)
 
 
@@ -317,7 +317,7 @@ class Geometric(Pending):
 
     def part(self, key: Any) -> Geometric:
         """Return some entries."""
-        return Geometric(self._state, self._picked(key), np.asarray(self._chance[key]))
+        return Geometric(self._state, self._select_sources(key), np.asarray(self._chance[key]))
 
 
 def other_noise(state: LawState, call: Call, location: Array, scale: Array) -> Any:

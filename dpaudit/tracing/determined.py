@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import chi2_contingency, ks_2samp
 
 from dpaudit._typing import Array
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 
 CLOSE = 1e-6  # of the scale of a value's own noise: what rounding may change
 MOST = 400  # numbers of an output of which affine maps are learned
@@ -39,7 +39,7 @@ class RunOutput:
         """Return what a run returned or raised."""
         if error is None and type(value) is np.ndarray and value.dtype == float:
             return cls((f"array{value.shape}",), value.ravel().copy())
-        found = flattened(value, error)
+        found = flatten_output(value, error)
         return cls((found.structure, *found.texts), np.array(found.numbers, dtype=float))
 
 

@@ -64,7 +64,7 @@ class Chances:
     def __len__(self) -> int:
         return len(self.options)
 
-    def extended(self, longer: Chances) -> Chances:
+    def extend_by(self, longer: Chances) -> Chances:
         """Return these entries, and then those that a longer choice has beyond them."""
         options, chances = (longer.options[len(self) :], longer.chances[len(self) :])
         return Chances(
@@ -288,11 +288,13 @@ class DiscreteLaplace:
         total = Real(0.0)
         for sign, one in ((1.0, own), (-1.0, other)):
             for v, x, a in zip(value.flat, one.centre.flat, one.ratio.flat, strict=True):
-                each = self._enclosed_chance(abs(Real(float(v)) - Real(float(x))), Real(float(a)))
+                each = self._enclose_log_probability(
+                    abs(Real(float(v)) - Real(float(x))), Real(float(a))
+                )
                 total = total + Real(sign) * each
         return total
 
-    def _enclosed_chance(self, shift: Real, ratio: Real) -> Real:
+    def _enclose_log_probability(self, shift: Real, ratio: Real) -> Real:
         """Return the log-probability of so many steps from the centre."""
         return log(1 - ratio) - log(1 + ratio) + shift * log(ratio)
 
@@ -359,7 +361,7 @@ class RoundedLaplace(DiscreteLaplace):
         away = 2 * shift * half + np.log(np.sinh(-half))
         return np.asarray(np.where(shift == 0, np.log(-np.expm1(half)), away))
 
-    def _enclosed_chance(self, shift: Real, ratio: Real) -> Real:
+    def _enclose_log_probability(self, shift: Real, ratio: Real) -> Real:
         root = sqrt(ratio)
         if shift == 0:
             return log(1 - root)

@@ -65,7 +65,7 @@ class NoisyValue:
         if one.options.shape[-1] != two.options.shape[-1]:
             return False
         longer = max(one, two, key=len)
-        self.parameters, other.parameters = one.extended(longer), two.extended(longer)
+        self.parameters, other.parameters = one.extend_by(longer), two.extend_by(longer)
         return True
 
     def differs_from(self, other: NoisyValue) -> str | None:

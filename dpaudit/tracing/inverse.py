@@ -147,7 +147,7 @@ class Inverse(Pending):
                 first, second = (one._values for one in inputs)
                 return Inverse(self._base, halves, lambda u: first(u) * second(u))
             return apply_plain(ufunc, inputs, {})
-        if (halves := self._combined(ufunc, inputs)) is not None:
+        if (halves := self._combine_pieces(ufunc, inputs)) is not None:
             values, at = self._values, 0 if inputs[0] is self else 1
             number = inputs[1 - at]
             return Inverse(
@@ -161,7 +161,7 @@ class Inverse(Pending):
             else ufunc(*made)
         )
 
-    def _combined(self, ufunc: Any, inputs: tuple[Any, ...]) -> Halves | None:
+    def _combine_pieces(self, ufunc: Any, inputs: tuple[Any, ...]) -> Halves | None:
         """Return the pieces scaled or, of affine ones, moved; None if noise is to be added."""
         number = inputs[1] if inputs[0] is self else inputs[0]
         if isinstance(number, Pending) or np.ndim(number) or not np.isreal(number):

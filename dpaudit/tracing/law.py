@@ -49,13 +49,13 @@ from dpaudit.tracing.runs import (
     HARDLY,
     SAME_LOSS,
     AnyCalls,
+    draw_plain_outputs,
     find_unlawful_reason,
-    joined,
+    join_values,
     nearly_same,
     run_with_forced_values,
     same_outcome,
     scales_of,
-    untouched,
 )
 from dpaudit.tracing.together import NotTogether, Together, can_go_together, split_runs_into_batches
 
@@ -151,7 +151,7 @@ class TracedLaw(Wraps):
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return the noisy values of calls of the function as it is, shape ``(trials, k)``."""
-        outcomes = untouched(self.calling, dataset, trials, rng)
+        outcomes = draw_plain_outputs(self.calling, dataset, trials, rng)
 
         def alone() -> Array:
             rows = [self._read(dataset, outcome) for outcome in outcomes]
@@ -169,13 +169,13 @@ class TracedLaw(Wraps):
         values = self.read_off.values(outcome)
         if values is None:
             raise self._broken("an output has another form than those that were traced")
-        meetings, again = self._forced(dataset, values)
+        meetings, again = self._run_at_values(dataset, values)
         least = float(scales_of(meetings).min())
         self._require_plausible(values, meetings)
         exactly = self.read_off.places is not None  # else reading values off rounds them
         if not (same_outcome(again, outcome) if exactly else nearly_same(again, outcome, least)):
             raise self._broken("what it returns does not follow from its noisy values")
-        return joined([value for value, _ in self._steps(values, meetings)])
+        return join_values([value for value, _ in self._steps(values, meetings)])
 
     def privacy_loss(self, transcripts: Array, pair: Pair[Any]) -> Array:
         """Return the losses of transcripts, shape ``(R,)``."""
@@ -206,7 +206,7 @@ class TracedLaw(Wraps):
     def _attempt(self, dataset: Any, values: Array) -> tuple[list[NoisyValue], RunOutput] | None:
         """Return a run that is given its noisy values, None where it never has them."""
         try:
-            return self._forced(dataset, values)
+            return self._run_at_values(dataset, values)
         except Impossible:
             return None
 
@@ -215,7 +215,7 @@ class TracedLaw(Wraps):
     ) -> tuple[list[NoisyValue], list[NoisyValue], RunOutput]:
         """Return the meetings of both runs that are given these noisy values, and their output."""
         (own, one), (other, another) = (
-            self._forced(data, values) for data in (pair.dataset, pair.neighbour)
+            self._run_at_values(data, values) for data in (pair.dataset, pair.neighbour)
         )
         self._require(one, another, values, scales_of(own))
         self._require_losses(own, other)
@@ -232,9 +232,9 @@ class TracedLaw(Wraps):
         )  # fmt: skip
 
     def _uniforms(self, values: Array, dataset: Any, rng: Generator) -> Array:
-        meetings, _ = self._forced(dataset, values)
+        meetings, _ = self._run_at_values(dataset, values)
         steps = self._steps(values, meetings)
-        return joined([a.law.uniforms(v, a.parameters, rng) for v, a in steps])
+        return join_values([a.law.uniforms(v, a.parameters, rng) for v, a in steps])
 
     def sample_tilted(
         self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
@@ -242,16 +242,16 @@ class TracedLaw(Wraps):
         """Return transcripts drawn tilted in lock-step, with their losses and weights."""
 
         def alone() -> Array:
-            rows = [self._tilted(pair, tilt, rng) for _ in range(trials)]
+            rows = [self._draw_tilted_values(pair, tilt, rng) for _ in range(trials)]
             return np.stack([np.concatenate([value, sums]) for value, *sums in rows])
 
-        def tilted(many: Together, part: slice) -> Array:
-            return self._tilted_together(many, pair, tilt, part.stop - part.start, rng)
+        def draw_tilted_part(many: Together, part: slice) -> Array:
+            return self._draw_tilted_together(many, pair, tilt, part.stop - part.start, rng)
 
-        found = self._at_once(tilted, alone, trials, rng, pair.dataset, pair.neighbour)
+        found = self._at_once(draw_tilted_part, alone, trials, rng, pair.dataset, pair.neighbour)
         return TiltedSample(found[:, :-2].copy(), found[:, -2].copy(), found[:, -1].copy(), tilt)
 
-    def _tilted_together(
+    def _draw_tilted_together(
         self, many: Together, pair: Pair[Any], tilt: float, runs: int, rng: Generator
     ) -> Array:
         """Return noisy values of each run, its loss and the logarithm of its weight."""
@@ -272,7 +272,9 @@ class TracedLaw(Wraps):
         ):
             raise NotTogether
 
-    def _tilted(self, pair: Pair[Any], tilt: float, rng: Generator) -> tuple[Array, float, float]:
+    def _draw_tilted_values(
+        self, pair: Pair[Any], tilt: float, rng: Generator
+    ) -> tuple[Array, float, float]:
         drawn, sums = list[Array](), np.zeros(2)
 
         def decide(own: NoisyValue, other: NoisyValue) -> Array:
@@ -314,7 +316,7 @@ class TracedLaw(Wraps):
         """
         values = transcript.ravel()
         rng = np.random.default_rng(zlib.crc32(values.tobytes()))
-        with self._patched():
+        with self._patch_primitives():
             own, other, _ = self._both(values, pair)
             for _ in range(_AGAIN):
                 self._require_told_again(values, (pair.dataset, pair.neighbour), rng)
@@ -341,7 +343,7 @@ class TracedLaw(Wraps):
         """Return what many runs give together, or else each alone, in order."""
         bits = None if rng is None else rng.bit_generator
         before = None if bits is None else bits.state
-        with self._patched():
+        with self._patch_primitives():
             sizes = None if self._together is None else split_runs_into_batches(runs, *data)
             if self._together is not None and sizes is not None:
                 ends = np.cumsum([0, *sizes]).tolist()
@@ -360,8 +362,8 @@ class TracedLaw(Wraps):
             return None
         return Together(self.calling, self.keys, self.located, self.read_off, self._broken)
 
-    def _patched(self) -> Any:
-        return patching.patched(self.calling.function)
+    def _patch_primitives(self) -> Any:
+        return patching.patch_primitives(self.calling.function)
 
     def _split(self, values: Array) -> Iterator[Array]:
         for part, (_, _, shape) in zip(self._parts, self.keys, strict=True):
@@ -375,7 +377,7 @@ class TracedLaw(Wraps):
             settled = meeting.law.settle(value, meeting.parameters)
             yield value if settled is None else settled, meeting
 
-    def _forced(self, dataset: Any, values: Array) -> tuple[list[NoisyValue], RunOutput]:
+    def _run_at_values(self, dataset: Any, values: Array) -> tuple[list[NoisyValue], RunOutput]:
         """Return the meetings and the output of a run that is given its noisy values."""
         given = list(self._split(values))
         run = run_with_forced_values(self.calling.one, dataset, given, self.located)
@@ -441,7 +443,7 @@ class TracedLaw(Wraps):
         dataset = data[int(rng.integers(len(data)))]
         run = run_with_forced_values(self.calling.one, dataset, known, self.located, draw)
         self._require_followed(run)
-        told, scales = joined([*known, *drawn]), scales_of(run.meetings)
+        told, scales = join_values([*known, *drawn]), scales_of(run.meetings)
         if not self.read_off.agrees(self._outcome(run), told, scales):
             raise self._broken("the output does not tell the noisy values after some of them")
 

@@ -107,11 +107,11 @@ class PendingNoise(Pending):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if ufunc is np.matmul and method == "__call__" and not options and inputs[1] is self:
-            if (mixed := self._mixed(inputs[0])) is not None:
+            if (mixed := self._mix_noise(inputs[0])) is not None:
                 return mixed
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
-    def _mixed(self, matrix: Any) -> MixedNoise | None:
+    def _mix_noise(self, matrix: Any) -> MixedNoise | None:
         """Return a square matrix times Gaussian noise, None where it is none."""
         is_known = isinstance(matrix, np.ndarray) and matrix.dtype.kind in "iuf"
         if self.is_decided or self._kind != "normal" or not is_known or len(self.shape) != 1:
@@ -153,7 +153,7 @@ class PendingNoise(Pending):
 
     def part(self, key: Any) -> PendingNoise:
         """Return some entries."""
-        return self._alike(self._picked(key), np.asarray(self._factor[key]))
+        return self._alike(self._select_sources(key), np.asarray(self._factor[key]))
 
     def reshape(self, *shape: Any) -> Any:
         """Return the same entries in another shape."""
@@ -252,7 +252,7 @@ class WholeNoise(Pending):
     def part(self, key: Any) -> WholeNoise:
         """Return some entries."""
         ratio = np.asarray(self._ratio[key])
-        return WholeNoise(self._state, self._kind, self._picked(key), ratio, self._whole)
+        return WholeNoise(self._state, self._kind, self._select_sources(key), ratio, self._whole)
 
 
 class Exponential(PendingNoise):

@@ -104,11 +104,11 @@ _ELSEWHERE = None, "noise is added in another order, or elsewhere, on the other 
 def trace_run(state: LawState, function: Function, data: Any) -> RunTrace:
     """Return what a run on a dataset comes to, as a state decides its noisy values."""
 
-    def settled(given: Any, rng: Any) -> Any:
+    def decide_noise(given: Any, rng: Any) -> Any:
         return decide_pending_noise(function(given, rng))
 
     try:
-        recorder.record(state, settled, data, primitives.generator())
+        recorder.record(state, decide_noise, data, primitives.generator())
     except recorder.TooMany:
         state.refuse_for((None, "there are too many draws to follow"))
     state.is_over = True

@@ -110,7 +110,7 @@ def _run_on_bounded_arrays(
 ) -> Any:
     """Run a function; whatever else draws than the generator that it was given is refused."""
     given = BoundedGenerator(reading, rng)
-    with patching.patched(function), own_constructors(reading):
+    with patching.patch_primitives(function), own_constructors(reading):
         run = recorder.call_recorded(function, data, 0, given)
     if run.calls:
         reading.refuse_at(run.calls[0].place, "a draw of another generator")

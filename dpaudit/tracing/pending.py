@@ -121,7 +121,7 @@ class Pending(Unmet):
             return self._sources
         return tuple((call, np.broadcast_to(index, shape)) for call, index in self._sources)
 
-    def _picked(self, key: Any) -> tuple[Source, ...]:
+    def _select_sources(self, key: Any) -> tuple[Source, ...]:
         return tuple((call, np.asarray(index[key])) for call, index in self._sources)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:

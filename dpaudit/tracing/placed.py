@@ -58,7 +58,7 @@ def law_of(mechanism: Any, pair: Pair[Any], seed: int) -> PlacedLaw | NoLawFound
         answer = mechanism.ask(read_there, pair, seed)
         if answer[0] is None:
             return NoLawFound(reason=answer[1], place=answer[2])
-        made = None if answer[1] is None else mechanism.made_into(make_law_there, answer)
+        made = None if answer[1] is None else mechanism.make_derived_proxy(make_law_there, answer)
         return PlacedLaw(made, _convert_answer_keys(answer), _convert_answer_profiles(answer))
     law = _read_law_here(mechanism, pair, seed)
     if isinstance(law, NoLawFound):

@@ -27,11 +27,11 @@ from dpaudit.tracing.pending import NoLaw
 from dpaudit.tracing.runs import (
     AnyCalls,
     NoLawFound,
+    draw_plain_outputs,
     find_unlawful_reason,
-    joined,
+    join_values,
     same_outcome,
     scales_of,
-    untouched,
 )
 
 _Called: TypeAlias = "AnyCalls | _Two"
@@ -58,12 +58,12 @@ def read_law(
     rng
         Of the noisy values of these runs.
     """
-    with patching.patched(calling.function):
+    with patching.patch_primitives(calling.function):
         found = _read_watched(calling, pair, rng)
     if not isinstance(found, _Watched):
         return found
     for data, outcomes in zip((pair.dataset, pair.neighbour), found.outcomes, strict=True):
-        plain = untouched(calling, data, len(outcomes), rng)
+        plain = draw_plain_outputs(calling, data, len(outcomes), rng)
         if not are_distributed_alike(outcomes, plain):
             return NoLawFound(reason="calls that are not watched return something else")
     return found.view
@@ -255,7 +255,7 @@ def _learning_run(
         return NoLawFound(reason="there is no noise")
     if sum(value.size for value in drawn) > _LONGEST:
         return NoLawFound(reason=f"there are more than {_LONGEST:,} noisy numbers")
-    return _Learned(own, other, outcome, joined(drawn))
+    return _Learned(own, other, outcome, join_values(drawn))
 
 
 def _profile_noisy_values(

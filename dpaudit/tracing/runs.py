@@ -32,7 +32,9 @@ class NoLawFound:
         return self.reason if self.place is None else f"{self.place}: {self.reason}"
 
 
-def untouched(calling: AnyCalls, dataset: Any, trials: int, rng: Generator) -> list[RunOutput]:
+def draw_plain_outputs(
+    calling: AnyCalls, dataset: Any, trials: int, rng: Generator
+) -> list[RunOutput]:
     """Return outputs of calls as they are, each in the form in which it is alone in a call."""
     many = calling.observations(dataset, trials, rng)
     if not calling.form.many:
@@ -40,7 +42,7 @@ def untouched(calling: AnyCalls, dataset: Any, trials: int, rng: Generator) -> l
     return [RunOutput.of(many[at : at + 1], None) for at in range(trials)]
 
 
-def joined(values: Sequence[Array]) -> Array:
+def join_values(values: Sequence[Array]) -> Array:
     """Return noisy values behind one another, shape ``(k,)``."""
     return np.concatenate([np.empty(0), *(value.ravel() for value in values)])
 

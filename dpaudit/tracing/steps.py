@@ -169,10 +169,10 @@ class LocatedLaw:
         self, own: Located, other: Located, tilt: float, rng: Generator
     ) -> tuple[Array, float, float]:
         """Return a value drawn tilted; as it is where the scales differ."""
-        value, loss, log_mgf = self.tilted_entries(own, other, tilt, rng)
+        value, loss, log_mgf = self.draw_tilted_entries(own, other, tilt, rng)
         return value, float(np.sum(loss)), float(np.sum(log_mgf))
 
-    def tilted_entries(
+    def draw_tilted_entries(
         self, own: Located, other: Located, tilt: float, rng: Generator
     ) -> tuple[Array, Array, Array]:
         """Return the same with the loss and the logarithm of each entry, shape as the value."""

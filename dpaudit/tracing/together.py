@@ -136,7 +136,7 @@ class Together:
         drawn, sums = list[Array](), np.zeros((2, runs))
 
         def decide(own: NoisyValue, other: NoisyValue) -> Array:
-            value, loss, log_mgf = law_of(own).tilted_entries(
+            value, loss, log_mgf = law_of(own).draw_tilted_entries(
                 own.parameters, other.parameters, tilt, rng
             )
             drawn.append(value.reshape(runs, -1))
@@ -226,13 +226,13 @@ class Together:
     def _run(
         self, dataset: Any, runs: int, meet: Callable[[NoisyValue], Array]
     ) -> tuple[list[NoisyValue], RunOutput]:
-        def met(meeting: NoisyValue) -> Array:
+        def meet_choice(meeting: NoisyValue) -> Array:
             at = len(state.meetings) - 1
             if at >= len(self.keys) or meeting.key != self.keys[at]:
                 raise state.refuse("noise meets values in another order")
             return meet(meeting)
 
-        state = LanesState(runs, 0, met, self.located)
+        state = LanesState(runs, 0, meet_choice, self.located)
         run = trace_run(state, self.calling.one, dataset)
         return run.meetings, self._outcome(run, runs)
 

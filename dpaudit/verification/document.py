@@ -89,11 +89,13 @@ class Document:
 
     def positive(self, *names: str) -> Any:
         """Return parameters that are above 0 as `Real`, one alone without its tuple."""
-        return self._bounded(names, lambda value: value > 0, "above 0")
+        return self._read_bounded_parameters(names, lambda value: value > 0, "above 0")
 
     def at_least(self, least: float, *names: str) -> Any:
         """Return parameters that are at least ``least`` as `Real`, one alone without its tuple."""
-        return self._bounded(names, lambda value: value >= least, f"at least {least:g}")
+        return self._read_bounded_parameters(
+            names, lambda value: value >= least, f"at least {least:g}"
+        )
 
     def choice(self, name: str, *options: str) -> str:
         """Return a parameter that is one of a few names, or raise `DataError`."""
@@ -114,7 +116,9 @@ class Document:
             value = Record(value)  # somebody's, where the certificate is about their data
         return DataError(f"{self.path}: {name}: got {shorten_repr(value)}, expected {expected}")
 
-    def _bounded(self, names: Sequence[str], inside: Callable[[float], bool], words: str) -> Any:
+    def _read_bounded_parameters(
+        self, names: Sequence[str], inside: Callable[[float], bool], words: str
+    ) -> Any:
         for name in names:
             value = self.number("parameters", name)
             if not inside(value):

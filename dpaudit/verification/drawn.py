@@ -3,7 +3,8 @@
 Whoever writes a certificate may have tried many seeds and kept the luckiest. So it is judged on
 fresh draws, with a seed and a confidence of the reader's: whatever the file states, a true claim is
 then refuted with probability at most ``1 - confidence``. Its own seed only reproduces its counts
-(`reproduced`), which says that they are those of the audit, not that they mean anything.
+(`find_unreproduced_numbers`), which says that they are those of the audit, not that they mean
+anything.
 
 Installed claims only, whose names alone are taken from the file. It names no place: a dataset's
 files are looked for where the reader says, and an option that its loader does not have is refused.
@@ -120,7 +121,7 @@ class FreshAudit:
     failures: tuple[str, ...]
 
 
-def drawn_afresh(document: Document, reader: Reader) -> FreshAudit:
+def draw_afresh(document: Document, reader: Reader) -> FreshAudit:
     """Return the audit that a certificate describes, on draws of the reader's.
 
     Raises
@@ -132,10 +133,10 @@ def drawn_afresh(document: Document, reader: Reader) -> FreshAudit:
     """
     settings = settings_of(document, reader)
     result = _run_stated_audit(document, settings, reader)
-    return judged(result, settings, reader)
+    return judge_fresh_result(result, settings, reader)
 
 
-def judged(result: Result, settings: Settings, reader: Reader) -> FreshAudit:
+def judge_fresh_result(result: Result, settings: Settings, reader: Reader) -> FreshAudit:
     """Return what an audit on fresh draws says."""
     from dpaudit.auditing.repeat.certificate_draws import quantities_of
     from dpaudit.report.formatting import format_surety
@@ -161,7 +162,7 @@ def judged(result: Result, settings: Settings, reader: Reader) -> FreshAudit:
     )
 
 
-def reproduced(document: Document, reader: Reader) -> tuple[str, ...]:
+def find_unreproduced_numbers(document: Document, reader: Reader) -> tuple[str, ...]:
     """Return which numbers of the file its own seed and confidence do not give again."""
     return compare_stated_numbers(
         document, _run_stated_audit(document, own_settings(document, reader), reader)
@@ -234,7 +235,7 @@ def settings_of(document: Document, reader: Reader) -> Settings:
     from dpaudit.extension.settings import Settings
 
     given: Any = document.instance.get("settings")
-    known = Settings.stated_names()
+    known = Settings.get_certificate_names()
     if not isinstance(given, dict) or not given.keys() <= known:
         expected = f"an object with some of: {', '.join(sorted(known))}"
         raise document.refused("instance.settings", given, expected)

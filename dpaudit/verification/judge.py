@@ -46,8 +46,8 @@ from dpaudit.reals import (
 )
 from dpaudit.verification.data import OtherPair
 from dpaudit.verification.document import Document, Outcome, Verdict, read
-from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
-from dpaudit.verification.mechanism import drawn_by_reader, of_reader, summary_of
+from dpaudit.verification.drawn import Reader, draw_afresh, find_unreproduced_numbers
+from dpaudit.verification.mechanism import draw_by_reader, of_reader, summary_of
 from dpaudit.verification.reals import format_distinct_numbers
 from dpaudit.verification.replayed import replay_reader_mechanism
 
@@ -104,7 +104,7 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
     if reader is not None:
         _refuse_mechanism(document, reader)
     verifier = _verifier(document.claim)
-    return decided(document.path, lambda: _verdict(document, verifier(document)))
+    return decide_digits(document.path, lambda: _verdict(document, verifier(document)))
 
 
 def _of_canaries(document: Document, reader: Reader) -> Verdict:
@@ -114,7 +114,7 @@ def _of_canaries(document: Document, reader: Reader) -> Verdict:
     )
 
     _refuse_mechanism(document, reader)
-    return decided(
+    return decide_digits(
         document.path, lambda: _at_confidence(document, verify_canary_scores(document, reader))
     )
 
@@ -126,10 +126,12 @@ def _of_counts(document: Document, reader: Reader) -> Verdict:
 
     _refuse_mechanism(document, reader)
     rows, other, reservations = counts_of(document, reader)
-    outcome, ratio, failures = decided(document.path, lambda: judge_rows(document, reader, rows))
+    outcome, ratio, failures = decide_digits(
+        document.path, lambda: judge_rows(document, reader, rows)
+    )
     return Verdict(
         claim=document.claim,
-        failures=(*_misstated(document, outcome), *failures, *other),
+        failures=(*_find_misstatements(document, outcome), *failures, *other),
         ratio=float(ratio),
         summary=outcome.summary or "",
         reservations=reservations,
@@ -142,7 +144,7 @@ def _of_views(document: Document, reader: Reader) -> Verdict:
     from dpaudit.verification.views import Checking
 
     checking = Checking(document)
-    found = decided(document.path, checking.judged)
+    found = decide_digits(document.path, checking.judged)
     other, reservations = compare_code(checking, reader)
     return Verdict(
         claim="views" if reader.mechanism is None else _name_of(reader.mechanism),
@@ -165,14 +167,18 @@ def _at_confidence(document: Document, found: Rechecked) -> Verdict:
     """Return a verdict at the reader's confidence: that of the file decides nothing."""
     return Verdict(
         claim=document.claim,
-        failures=(*_broken(found.outcome), *_misstated(document, found.outcome), *found.failures),
+        failures=(
+            *_broken(found.outcome),
+            *_find_misstatements(document, found.outcome),
+            *found.failures,
+        ),
         ratio=float(found.ratio),
         summary=found.outcome.summary or "",
         reservations=found.outcome.reservations,
     )
 
 
-def decided(path: str, computed: Callable[[], Computed]) -> Computed:
+def decide_digits(path: str, computed: Callable[[], Computed]) -> Computed:
     """Return what a computation gives with the first digits that decide everything.
 
     Raises
@@ -182,7 +188,7 @@ def decided(path: str, computed: Callable[[], Computed]) -> Computed:
 
     Examples
     --------
-    >>> decided("c.json", lambda: Real(1) / 3 < Real(1) / 3 + 1e-100)
+    >>> decide_digits("c.json", lambda: Real(1) / 3 < Real(1) / 3 + 1e-100)
     True
     """
     end = time.process_time() + SECONDS  # of the processor: another load changes no verdict
@@ -203,7 +209,7 @@ def _verdict(document: Document, outcome: Outcome) -> Verdict:
     failures = (
         *_other_words(document),
         *_broken(outcome),
-        *_misstated(document, outcome),
+        *_find_misstatements(document, outcome),
         *_too_small(outcome),
     )
     ratio = float(Real(outcome.quantities["ratio"]))
@@ -220,15 +226,15 @@ def _verdict(document: Document, outcome: Outcome) -> Verdict:
     )
 
 
-def _drawn(document: Document, reader: Reader, *, reproduce: bool) -> Verdict:
-    drawn = drawn_afresh(document, reader)
+def _judge_drawn(document: Document, reader: Reader, *, reproduce: bool) -> Verdict:
+    drawn = draw_afresh(document, reader)
     numbers = drawn.outcome.quantities
     stated = document.number("quantities", "bound")
     failures = (
         *_other_words(document),
         *_disagreement("bound", stated, numbers["bound"]),
         *drawn.failures,
-        *(reproduced(document, reader) if reproduce else ()),
+        *(find_unreproduced_numbers(document, reader) if reproduce else ()),
     )
     settings: Mapping[str, Any] = document.instance["settings"]
     return Verdict(
@@ -248,11 +254,11 @@ def _as_it_has_to_be(document: Document, reader: Reader, reproduce: bool) -> Ver
     """Draw again; what a file states that is of no sort that is read is an error of the file."""
     try:
         if document.kind == "replay":
-            return _replayed(document, reader)
+            return _judge_replayed_code(document, reader)
         if document.kind == "mechanism":
-            return _drawn_by_reader(document, reader, reproduce=reproduce)
+            return _judge_reader_draws(document, reader, reproduce=reproduce)
         _refuse_mechanism(document, reader)
-        return _drawn(document, reader, reproduce=reproduce)
+        return _judge_drawn(document, reader, reproduce=reproduce)
     except OtherPair as error:
         name = _name_of(reader.mechanism)
         return Verdict(claim=name, failures=(str(error),), ratio=0.0, summary="")
@@ -271,8 +277,8 @@ def _refuse_mechanism(document: Document, reader: Reader) -> None:
         raise DataError(f"{said}; leave out --mechanism")
 
 
-def _drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> Verdict:
-    drawn = drawn_by_reader(document, reader, reproduce=reproduce)
+def _judge_reader_draws(document: Document, reader: Reader, *, reproduce: bool) -> Verdict:
+    drawn = draw_by_reader(document, reader, reproduce=reproduce)
     numbers = drawn.outcome.quantities
     stated = document.number("quantities", "bound")
     of_a_curve = "curve" in document.instance["claimed"]  # its point is chosen on draws
@@ -287,9 +293,11 @@ def _drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> 
     )
 
 
-def _replayed(document: Document, reader: Reader) -> Verdict:
+def _judge_replayed_code(document: Document, reader: Reader) -> Verdict:
     pair, same, told = of_reader(document, reader)
-    found = decided(document.path, lambda: replay_reader_mechanism(document, reader, pair, same))
+    found = decide_digits(
+        document.path, lambda: replay_reader_mechanism(document, reader, pair, same)
+    )
     other = _disagreement("bound", document.number("quantities", "bound"), found.bound)
     return Verdict(
         claim=_name_of(reader.mechanism),
@@ -462,7 +470,7 @@ def _broken(outcome: Outcome) -> list[str]:
     ]
 
 
-def _misstated(document: Document, outcome: Outcome) -> list[str]:
+def _find_misstatements(document: Document, outcome: Outcome) -> list[str]:
     """Return what the file states and the recomputation does not bear out."""
     failures = [
         f"{name}: the file does not state this assumption"
@@ -473,7 +481,7 @@ def _misstated(document: Document, outcome: Outcome) -> list[str]:
     failures += [f"{name}: is no assumption of the claim" for name in sorted(unknown)]
     for name, pair in document.assumptions.items():
         if name in outcome.assumptions:
-            failures += _misstated_assumption(name, pair, outcome)
+            failures += _find_false_assumption(name, pair, outcome)
     made_up = document.quantities.keys() - outcome.quantities.keys()
     failures += [f"{name}: is no quantity that is recomputed" for name in sorted(made_up)]
     for name, true in outcome.quantities.items():
@@ -481,7 +489,7 @@ def _misstated(document: Document, outcome: Outcome) -> list[str]:
     return failures
 
 
-def _misstated_assumption(name: str, pair: tuple[float, float], outcome: Outcome) -> list[str]:
+def _find_false_assumption(name: str, pair: tuple[float, float], outcome: Outcome) -> list[str]:
     (value, limit), (true, true_limit) = pair, outcome.assumptions[name]
     failures = _disagreement(f"{name} (limit)", limit, true_limit)
     negligible = name in outcome.residuals and largest((abs(value), abs(Real(true)))) <= true_limit

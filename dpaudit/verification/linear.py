@@ -95,7 +95,7 @@ class ProgramReading:
 
     def coordinates(self, asked: Sequence[int]) -> Coordinates:
         """Return what coordinates hold."""
-        needed = self._needed(asked)
+        needed = self._collect_needed_nodes(asked)
         rows = dict[int, Row]()
         for one in [*self.normals, *self.privates]:
             rows[one] = {one: fmpq(1)}
@@ -108,23 +108,23 @@ class ProgramReading:
 
     def _add_block(self, block: Any, matrices: list[_Matrix]) -> None:
         if not isinstance(block, dict) or len(block) != 1:
-            raise self._refused("blocks", block, "objects with data, noise or sum")
+            raise self._make_instance_error("blocks", block, "objects with data, noise or sum")
         ((kind, content),) = block.items()
         if kind == "sum":
             self._add_sum(content, matrices)
             return
         if kind not in _PLACES or type(content) is not int or not 0 <= content <= _MOST:
-            raise self._refused("blocks", block, "how many data, or normals, there are")
+            raise self._make_instance_error("blocks", block, "how many data, or normals, there are")
         getattr(self, _PLACES[kind]).extend(range(self.size, self.size + content))
         self._grow(content)
 
     def _add_sum(self, content: Any, matrices: list[_Matrix]) -> None:
         if not isinstance(content, list) or not content:
-            raise self._refused("blocks", content, "a list of terms")
+            raise self._make_instance_error("blocks", content, "a list of terms")
         terms = [self._term(one, matrices) for one in content]
         sizes = {len(one.of) if one.matrix is None else len(one.matrix) for one in terms}
         if len(sizes) != 1:
-            raise self._refused(
+            raise self._make_instance_error(
                 "blocks", VerbatimText(f"terms of sizes {sorted(sizes)}"), "one size"
             )
         (size,) = sizes
@@ -135,37 +135,41 @@ class ProgramReading:
     def _term(self, term: Any, matrices: list[_Matrix]) -> _Term:
         expected = "of, and one of times, over, matrix or nothing"
         if not isinstance(term, dict) or not {"of"} <= term.keys() <= _TERM or len(term) > 2:
-            raise self._refused("blocks", term, expected)
+            raise self._make_instance_error("blocks", term, expected)
         of = self.places("blocks", term["of"], self.size)
         if "matrix" in term:
             place = term["matrix"]
             if type(place) is not int or not 0 <= place < len(matrices):
-                raise self._refused("blocks", term, "the place of a matrix")
+                raise self._make_instance_error("blocks", term, "the place of a matrix")
             if matrices[place].columns != len(of):
                 shown = VerbatimText(f"{matrices[place].columns} columns")
-                raise self._refused("matrices", shown, f"{len(of)}")
+                raise self._make_instance_error("matrices", shown, f"{len(of)}")
             return _Term(of, matrix=matrices[place].rows)
         if "times" in term:
             return _Term(of, self._numbers(term["times"], len(of)))
         if "over" in term:
             divisors = self._numbers(term["over"], len(of))
             if any(one == 0 for one in divisors):
-                raise self._refused("blocks", term, "no division by 0")
+                raise self._make_instance_error("blocks", term, "no division by 0")
             return _Term(of, [1 / one for one in divisors])
         return _Term(of)
 
     def _matrix(self, content: Any) -> _Matrix:
         keys = {"rows", "columns", "at_row", "at_column", "numbers"}
         if not isinstance(content, dict) or content.keys() != keys:
-            raise self._refused("matrices", content, f"objects with {', '.join(sorted(keys))}")
+            raise self._make_instance_error(
+                "matrices", content, f"objects with {', '.join(sorted(keys))}"
+            )
         rows, columns = content["rows"], content["columns"]
         if type(rows) is not int or type(columns) is not int or not 0 <= rows <= _MOST:
-            raise self._refused("matrices", [rows, columns], "numbers of rows and columns")
+            raise self._make_instance_error(
+                "matrices", [rows, columns], "numbers of rows and columns"
+            )
         at_row = self.places("matrices", content["at_row"], rows, least=0)
         at_column = self.places("matrices", content["at_column"], columns, least=0)
         numbers = self._numbers(content["numbers"], len(at_row))
         if len(at_column) != len(at_row):
-            raise self._refused(
+            raise self._make_instance_error(
                 "matrices", VerbatimText(f"{len(at_column)} columns"), f"{len(at_row)}"
             )
         found: list[list[tuple[int, fmpq]]] = [[] for _ in range(rows)]
@@ -177,12 +181,16 @@ class ProgramReading:
         """Return a list of places below a number."""
         fine = isinstance(value, list) and len(value) <= _MOST
         if not fine or not all(type(one) is int and least <= one < below for one in value):
-            raise self._refused(name, value, f"a list of places from {least} to {below - 1}")
+            raise self._make_instance_error(
+                name, value, f"a list of places from {least} to {below - 1}"
+            )
         return list(value)
 
     def _numbers(self, value: Any, count: int) -> list[fmpq]:
         if not isinstance(value, list) or len(value) != count:
-            raise self._refused("numbers", VerbatimText("others"), f"a list of {count} numbers")
+            raise self._make_instance_error(
+                "numbers", VerbatimText("others"), f"a list of {count} numbers"
+            )
         return [self.number(one) for one in value]
 
     def number(self, value: Any) -> fmpq:
@@ -196,32 +204,32 @@ class ProgramReading:
     def _fraction(self, value: Any) -> Fraction:
         expected = "a number, or a fraction such as '1/3'"
         if not isinstance(value, str) or len(value) > _LONGEST:
-            raise self._refused("numbers", value, expected)
+            raise self._make_instance_error("numbers", value, expected)
         upper, _, lower = value.partition("/")
         try:
             return Fraction(int(upper), int(lower or "1"))
         except (ValueError, ZeroDivisionError):
-            raise self._refused("numbers", value, expected) from None
+            raise self._make_instance_error("numbers", value, expected) from None
 
     def _list(self, name: str) -> list[Any]:
         found = self.document.instance.get(name)
         if not isinstance(found, list) or len(found) > _MOST:
-            raise self._refused(name, found, "a list")
+            raise self._make_instance_error(name, found, "a list")
         return found
 
     def _grow(self, count: int) -> None:
         self.size += count
         if self.size > _MOST:
-            raise self._refused(
+            raise self._make_instance_error(
                 "blocks", VerbatimText(f"{self.size} coordinates"), f"at most {_MOST}"
             )
 
-    def _refused(self, name: str, value: object, expected: str) -> DataError:
+    def _make_instance_error(self, name: str, value: object, expected: str) -> DataError:
         return self.document.refused(f"instance.{name}", value, expected)
 
     # --- working out -----------------------------------------------------------------------------
 
-    def _needed(self, asked: Sequence[int]) -> set[int]:
+    def _collect_needed_nodes(self, asked: Sequence[int]) -> set[int]:
         found, left = set(asked), list(set(asked))
         while left:
             place, terms = self._sums.get(left.pop(), (0, []))

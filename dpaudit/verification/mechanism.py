@@ -20,7 +20,7 @@ from dpaudit.verification.drawn import (
     FreshAudit,
     Reader,
     compare_stated_numbers,
-    judged,
+    judge_fresh_result,
     own_settings,
     settings_of,
 )
@@ -37,7 +37,7 @@ _SAME = 1e-9  # relative, below which two distances are not told apart
 _CLAIMS = ("epsilon", "delta", "mu", "rho", "renyi", "curve")
 
 
-def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> FreshAudit:
+def draw_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> FreshAudit:
     """Return the audit that a certificate describes, of the reader's mechanism on fresh draws.
 
     Raises
@@ -52,17 +52,18 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> F
         expected = "what it is about: --mechanism module:object, --command or --url"
         raise document.refused("instance.mechanism", VerbatimText(stated), expected)
     settings, pair = _settings(document, reader), _pair(document, reader)
-    placed, code = _placed(document, reader)
+    placed, code = _place_reader_mechanism(document, reader)
     failures = [*code, *_other_records(document, pair), *_other_reading(document, reader)]
-    result = _audited(document, placed, pair, settings, reader)
-    found = judged(result, settings, reader)
+    result = _run_reader_audit(document, placed, pair, settings, reader)
+    found = judge_fresh_result(result, settings, reader)
     apart = None if result.a_unit is None else result.a_unit.apart
     failures += [*found.failures, *other_distance(document, apart)]
     summary = summary_of(document, reader, pair, found.outcome.summary or "")
     if reproduce:
-        placed, _ = _placed(document, reader)
+        placed, _ = _place_reader_mechanism(document, reader)
         own = own_settings(document, reader)
-        failures += compare_stated_numbers(document, _audited(document, placed, pair, own, reader))
+        again = _run_reader_audit(document, placed, pair, own, reader)
+        failures += compare_stated_numbers(document, again)
     told = (*found.outcome.reservations, *_chosen_relation(pair, reader))
     return FreshAudit(replace(found.outcome, summary=summary, reservations=told), tuple(failures))
 
@@ -97,7 +98,7 @@ def of_reader(document: Document, reader: Reader) -> tuple[Pair[Any], list[str],
     return pair, other, _chosen_relation(pair, reader)
 
 
-def _audited(
+def _run_reader_audit(
     document: Document, placed: Placed, pair: Pair[Any], settings: Settings, reader: Reader
 ) -> Result:
     from dpaudit.auditing.api import own_case
@@ -152,7 +153,7 @@ def _part(document: Document, name: str) -> dict[str, Any]:
     return found
 
 
-def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
+def _place_reader_mechanism(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
     """Return the reader's mechanism in processes of its own, and whether its code is another."""
     from dpaudit.mechanisms.foreign.code_identity import code_of
     from dpaudit.mechanisms.foreign.isolated import Isolated, isolate_mechanism, isolate_reference
@@ -243,13 +244,13 @@ def _pair(document: Document, reader: Reader) -> Pair[Any]:
     dataset, neighbour = reader.dataset, reader.neighbour
     if dataset is None and neighbour is None:
         with pair_of_the_file():
-            return _related(document, reader, *sides_of(document))
+            return _relate_datasets(document, reader, *sides_of(document))
     if dataset is None or neighbour is None:
         raise DataError(f"{document.path}: needs both datasets: --dataset and --neighbour")
-    return _related(document, reader, dataset, neighbour)
+    return _relate_datasets(document, reader, dataset, neighbour)
 
 
-def _related(document: Document, reader: Reader, dataset: Any, neighbour: Any) -> Pair[Any]:
+def _relate_datasets(document: Document, reader: Reader, dataset: Any, neighbour: Any) -> Pair[Any]:
     """Return two datasets as a pair, under the reader's relation or the file's, which they obey."""
     from dpaudit.neighbours.found import declare_relation, find_pair_relation
 

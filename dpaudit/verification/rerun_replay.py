@@ -17,7 +17,7 @@ import numpy as np
 
 from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.observing import really
-from dpaudit.freezing.outputs import Output, flattened
+from dpaudit.freezing.outputs import Output, flatten_output
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.states import after_others
 from dpaudit.verification.stated_draws import entries_of, parse_subtrahend
@@ -36,7 +36,7 @@ def run_replay_task(task: Mapping[str, Any]) -> str:
         Clocks(task["ahead"]).install()
     given, drawn, copied = task["code"], 0, False
     if isinstance(given, str | bytes):
-        with patching.patched():
+        with patching.patch_primitives():
             own = task.get("own", 0)
             loaded = recorder.load_recorded(lambda: _load_task_code(task["code"]), own)
             given, drawn, copied = loaded
@@ -46,7 +46,7 @@ def run_replay_task(task: Mapping[str, Any]) -> str:
         asked = tuple(task["data"]), task["own"], first, task["unmoved"]
         return json.dumps({"values": after_others(function, *asked)})
     found: dict[str, Any] = {"sha256": _compute_code_hash(given)}
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         first = 1 + int(task["seed"]) % 2**40
         runs = [_run_recorded(function, task["data"][0], first)[0] for _ in range(2)]
         fewer = len(runs[0].calls) > len(runs[1].calls)
@@ -94,7 +94,7 @@ def _run_recorded(
     function: Function, data: Any, seed: int, spared: frozenset[tuple[str, int]] = frozenset()
 ) -> tuple[Run, Output]:
     run = recorder.call_recorded(function, data, seed, primitives.generator(), spared=spared)
-    return run, flattened(run.value, run.error)
+    return run, flatten_output(run.value, run.error)
 
 
 # Laws

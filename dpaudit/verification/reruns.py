@@ -101,7 +101,7 @@ def is_unmoved(
     """
     from dpaudit.execution.pool import Crew
     from dpaudit.execution.processes import Limits
-    from dpaudit.execution.units import planned_units, stream
+    from dpaudit.execution.units import plan_units, stream
     from dpaudit.freezing.states import are_unmoved
 
     asked = _RerunValues(task_of(reader, pair, {"unmoved": [list(one) for one in reads]}))
@@ -109,7 +109,7 @@ def is_unmoved(
 
     def values_in(processes: int) -> list[Any]:
         seed = stream(reader.seed, "what a process keeps", str(next(rounds)))
-        hands = [[unit] for unit in planned_units(processes, 1, seed)]
+        hands = [[unit] for unit in plan_units(processes, 1, seed)]
         with Crew(Limits(timeout=reader.seconds)) as crew:
             return [one for part in crew.deal(asked, hands, _WORKERS) for one in part]
 

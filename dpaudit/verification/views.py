@@ -313,7 +313,7 @@ class Checking:
         Undecided
             These digits do not tell.
         """
-        failures, said = list(self._made_up()), list[tuple[float, str]]()
+        failures, said = list(self._list_unknown_names()), list[tuple[float, str]]()
         for observer in dict.fromkeys(one[0] for one in self.views):
             gram, who = self._seen[observer].gram(), self._called(observer)
             for _, about, low, high in (one for one in self.views if one[0] == observer):
@@ -327,7 +327,7 @@ class Checking:
                 )
         return CheckedViews(tuple(failures), self._summary(said))
 
-    def _made_up(self) -> Iterator[str]:
+    def _list_unknown_names(self) -> Iterator[str]:
         document = self.document
         for name in (*document.parameters, *document.quantities, *document.assumptions):
             yield f"{shorten_repr(name)}: is nothing that is recomputed"

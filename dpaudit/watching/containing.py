@@ -266,7 +266,7 @@ class _Module:
     def _method(self, name: str) -> bool:
         """Return whether classes of the module that have such a method keep nothing by it."""
         bodies = [one for held in self.methods for one in held.body]
-        if any(isinstance(one, ast.Assign) and name in _assigned(one) for one in bodies):
+        if any(isinstance(one, ast.Assign) and name in _find_assigned_names(one) for one in bodies):
             return False
         found = [one for one in bodies if isinstance(one, _FUNCTIONS) and one.name == name]
         if not found or f".{name}" in self.looked_at:
@@ -328,7 +328,7 @@ def _names(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _assigned(one: ast.Assign) -> set[str]:
+def _find_assigned_names(one: ast.Assign) -> set[str]:
     return {node.id for node in ast.walk(one) if isinstance(node, ast.Name)}
 
 

@@ -188,7 +188,7 @@ def _written(file: str) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     other: set[str] = set()
     for one in tree.body:
-        for target, value in _assigned(one):
+        for target, value in _find_assignments(one):
             if target in found or value is None or not _is_written(value):
                 other.add(target)
             elif any(isinstance(part, ast.Call) for part in ast.walk(value)):
@@ -199,7 +199,7 @@ def _written(file: str) -> dict[str, str | None]:
     return {name: value for name, value in found.items() if name not in other | anywhere}
 
 
-def _assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
+def _find_assignments(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
     """Yield names that a statement gives values, and the values; None where they are worked out."""
     if isinstance(node, ast.Assign):
         for target in node.targets:

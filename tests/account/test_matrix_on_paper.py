@@ -64,7 +64,7 @@ def test_a_band_of_two_is_no_band_of_one(band, is_banded):
 def test_rounds_left_over_fill_a_node_of_their_own():
     # six rounds side by side: 6 leaves, 3 pairs, a full node of four and half of one, the root
     expected = 6 + 3 * 2**2 + 4**2 + 2**2 + 6**2
-    assert Tree(8).separated_square(1, 6) == expected
+    assert Tree(8).bound_separated_square(1, 6) == expected
     assert Tree(8).square(range(6)) == expected
 
 

@@ -34,7 +34,7 @@ from dpaudit.accounting.samples import (
     _as_gaussian,
     _split_into_layers,
     if_shared,
-    joined,
+    join_ways,
     repeat_way,
     ways_of,
     worse_reading,
@@ -339,7 +339,7 @@ def test_an_event_is_read_as_it_was_written():
         (SampleRelease(one), SampleRelease(replace(ONE, count=3))),
         (SampleRelease(one), SampleRelease(replace(one, count=6))),
     )
-    assert joined([((SampleRelease(ONE),),), (), ((SampleRelease(TWO),),)]) == (
+    assert join_ways([((SampleRelease(ONE),),), (), ((SampleRelease(TWO),),)]) == (
         (SampleRelease(ONE), SampleRelease(TWO)),
     )
     assert repeat_way((SampleRelease(one, True),), 4) == (SampleRelease(batch(2.0, 8), True),)

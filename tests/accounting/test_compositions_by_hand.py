@@ -143,7 +143,7 @@ def test_it_ends_where_all_that_can_be_lost_is_lost():
     lost = 1 - (1 - Fraction(1, 1000)) ** 3
     assert composed.epsilon(float(lost)) == pytest.approx(0.3) != math.inf
     at_most = composed.delta(0.3)
-    assert at_most == composed.delta(700.0) == composed._lost >= lost
+    assert at_most == composed.delta(700.0) == composed._loss_probability >= lost
     assert composed.epsilon(at_most) == 0.3
     assert composed.epsilon(math.nextafter(at_most, 0)) == math.inf
     assert composed.epsilon_below(at_most) == 0.3
@@ -172,10 +172,10 @@ def test_the_lower_end_near_what_is_lost_is_rounded_down():
     for denominator in range(1500, 1530):
         parts = [release(0.7, 1 / denominator, 3)]
         composed = OptimalComposition(tuple(parts))
-        delta = math.nextafter(composed._lost, 1)
+        delta = math.nextafter(composed._loss_probability, 1)
         lower = composed.epsilon_below(delta)
         assert exact_delta(parts, mp.mpf(lower)) >= delta
-        least = composed.epsilon_below(composed._lost)
+        least = composed.epsilon_below(composed._loss_probability)
         assert Fraction(least) <= 3 * Fraction(0.7) or least == 2.1
 
 

@@ -194,7 +194,7 @@ def test_no_mass_is_lost_where_the_loss_is_flat(ratio, noise, removal, tail):
     """Where sampling hardly shows, many outputs have the same loss as far as numbers can tell."""
     pair = SubsampledGaussianPair(ratio, noise, removal).trimmed(tail)
     assert float(log_orders(pair, 0.0)) <= 1e-12
-    assert float(np.exp(log_orders(pair, 0.0))) >= 1 - pair.trimmed_mass - 1e-12
+    assert float(np.exp(log_orders(pair, 0.0))) >= 1 - pair.truncation_mass - 1e-12
     at_zero = pair.characteristic(2.0, np.array([0.0, 0.5]))
     assert at_zero[0] == pytest.approx(1, abs=1e-12)
     assert abs(at_zero[1]) <= 1 + 1e-12
@@ -225,7 +225,7 @@ def test_tails_are_as_rare_as_they_are_called(ratio, noise, removal, tail):
         shift, share = (1 / mpmath.mpf(noise), mpmath.mpf(ratio)) if removal else (0, 0)
         below = (1 - share) * mpmath.ncdf(low) + share * mpmath.ncdf(low - shift)
         above = (1 - share) * mpmath.ncdf(-high) + share * mpmath.ncdf(shift - high)
-        assert below + above <= pair.trimmed_mass * (1 + mpmath.mpf("1e-10"))
+        assert below + above <= pair.truncation_mass * (1 + mpmath.mpf("1e-10"))
 
 
 @pytest.mark.sampled(5)

@@ -108,9 +108,9 @@ def test_losses_give_way_to_the_side_on_which_the_law_is(upper):
 
 def test_what_has_no_finite_loss_is_lost_above_and_dropped_below():
     above, below = RatioPair(Stated(True)), RatioPair(Stated(False))
-    assert above.trimmed_mass == 0.25
-    assert above.reversed().trimmed_mass == pytest.approx(0.4)
-    assert below.trimmed_mass == below.reversed().trimmed_mass == 0.0
+    assert above.truncation_mass == 0.25
+    assert above.reversed().truncation_mass == pytest.approx(0.4)
+    assert below.truncation_mass == below.reversed().truncation_mass == 0.0
     assert not above.symmetric
 
 
@@ -550,7 +550,7 @@ def test_the_two_directions_of_a_composition_exchange_every_pair():
 def test_tails_are_shared_by_all_copies_and_both_ends():
     sampled = SubsampledGaussianPair(0.2, 1.0)
     trimmed = two((sampled, 3), (sampled.reversed(), 2)).trimmed(1e-6)
-    assert math.isclose(trimmed.trimmed_mass, 1e-6)
+    assert math.isclose(trimmed.truncation_mass, 1e-6)
     assert all(pair.tail == 1e-7 for pair, _ in trimmed)
 
 
@@ -564,7 +564,7 @@ def test_the_interval_of_a_sample_leaves_out_two_tails(removal, ratio):
     above = (1 - share) * norm.sf(high / 2) + share * norm.sf((high - 1) / 2)
     assert 0 < below <= 1e-3
     assert 0 < above <= 1e-3
-    assert pair.trimmed_mass == 2e-3
+    assert pair.truncation_mass == 2e-3
 
 
 @pytest.mark.parametrize("removal", [True, False])

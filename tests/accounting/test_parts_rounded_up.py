@@ -166,7 +166,7 @@ NUMBERS = {
                     ApproximateRelease(epsilon=1.0, delta=s / 9, count=3),
                     ApproximateRelease(epsilon=1.0, delta=n / 9),
                 )
-            )._lost
+            )._loss_probability
         ),
         lambda s, n: 1 - (1 - Fraction(s / 9)) ** 3 * (1 - Fraction(n / 9)),
     ),

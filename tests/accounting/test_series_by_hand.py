@@ -85,10 +85,10 @@ def test_what_is_trimmed_is_in_the_upper_end_and_not_in_the_lower_one():
     pairs = Composition.of(sampled).trimmed(1e-4)
     series = inversion._Series.around(pairs, 0.5)
     found = series.delta(0.5)
-    assert found.upper - found.lower >= pairs.trimmed_mass > 0
+    assert found.upper - found.lower >= pairs.truncation_mass > 0
     exact = inversion.bound_delta_by_inversion(sampled, 0.5)
     assert found.lower <= exact.upper
-    assert found.upper >= found.lower + pairs.trimmed_mass
+    assert found.upper >= found.lower + pairs.truncation_mass
 
 
 def fake_library():

@@ -185,8 +185,8 @@ def test_tails_that_are_trimmed_are_lost_above_and_not_below(monkeypatch):
     with pytest.raises(InterruptedError):
         numerical._bound_grid_epsilon(composed, 1e-5, 256, 1e-3)
     (pairs, lost), *_ = seen
-    assert 0 < pairs.trimmed_mass <= 1e-3 * 1e-5
-    assert lost == (pairs.trimmed_mass, 0.0)
+    assert 0 < pairs.truncation_mass <= 1e-3 * 1e-5
+    assert lost == (pairs.truncation_mass, 0.0)
 
 
 # Series

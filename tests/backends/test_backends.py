@@ -14,14 +14,14 @@ import pytest
 
 import dpaudit.execution.backends as backends
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.execution import Executor, Limits, planned_units, stream
+from dpaudit.execution import Executor, Limits, plan_units, stream
 from dpaudit.execution.backends import Backend, Work, _Chunks, compute_chunk
 from dpaudit.execution.executor import ShareDrawn, of_each
 from dpaudit.execution.units import Stage
 from dpaudit.store.keeping import Storing, keep_audit, use_storing
 
 HERE = Path(__file__).parent
-UNITS = planned_units(300, size=7, seed=stream(3, "test"))
+UNITS = plan_units(300, size=7, seed=stream(3, "test"))
 
 
 def draw(unit):

@@ -105,7 +105,7 @@ def forged(written):
     def forge(content):
         (blank,) = read(written(content))
         verifier = judge._verifier(content["claim"])
-        outcome = judge.decided("c.json", lambda: verifier(blank))
+        outcome = judge.decide_digits("c.json", lambda: verifier(blank))
         content = copy.deepcopy(content)
         content["quantities"] = {k: float(v) for k, v in outcome.quantities.items()}
         content["assumptions"] = [

@@ -174,7 +174,7 @@ def restated(content):
     try:
         blank = _parse_certificate("c.json", content)
         verifier = judge._verifier(blank.claim)
-        outcome = judge.decided("c.json", lambda: certain(verifier(blank)))
+        outcome = judge.decide_digits("c.json", lambda: certain(verifier(blank)))
         content = copy.deepcopy(content)
         content["quantities"] = {name: float(one) for name, one in outcome.quantities.items()}
         content["assumptions"] = [

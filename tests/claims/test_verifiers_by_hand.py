@@ -423,7 +423,7 @@ INSTANCE = {
 
 def test_two_updates_and_both_sensitivities():
     """``x = -(lambda I + rho D'D)^-1 D' (y + rho (sum D_k x_k - z))``."""
-    found = update.moved(document(MOVED, INSTANCE))
+    found = update.compute_movement(document(MOVED, INSTANCE))
     v = np.array([0.5, -0.25]) + 0.5 * (
         np.array([1.0, -1.0]) * 0.25 + np.array([1.0, 1.0]) * -0.75 - np.array([0.125, 1.0])
     )
@@ -448,14 +448,14 @@ def test_two_updates_and_both_sensitivities():
 
 def test_a_diameter_below_that_of_all_designs_is_the_sensitivity():
     alone = MOVED | {"parties": 1, "penalty": 4.0}
-    found = update.moved(document(alone, INSTANCE | {"models": [], "others": []}))
+    found = update.compute_movement(document(alone, INSTANCE | {"models": [], "others": []}))
     assert float(found.corrected) == pytest.approx((0.25 + 1) * 2)
     assert float(found.assumptions["bounded models of the others"][0]) == 0.0
 
 
 def test_others_off_unit_rows_are_measured():
     crooked = INSTANCE | {"others": [[1.0, -1.0], [1.0, -0.25]]}
-    found = update.moved(document(MOVED, crooked)).assumptions["unit rows of the others"]
+    found = update.compute_movement(document(MOVED, crooked)).assumptions["unit rows of the others"]
     assert float(found[0]) == 0.75
 
 
@@ -468,7 +468,7 @@ def test_others_off_unit_rows_are_measured():
 )
 def test_parameters_that_no_lemma_has(changes, field):
     with refused(rf"parameters\.{field}"):
-        update.moved(document(MOVED | changes, INSTANCE))
+        update.compute_movement(document(MOVED | changes, INSTANCE))
 
 
 def test_equations_are_refused_above_1e25():

@@ -21,7 +21,7 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import (
     available_cores,
     one_thread,
-    planned_units,
+    plan_units,
     stream,
     threads,
     unit_size,
@@ -73,7 +73,7 @@ class Recorder:
 
 @pytest.fixture(scope="module")
 def units():
-    return planned_units(230, size=10, seed=SeedSequence(5))
+    return plan_units(230, size=10, seed=SeedSequence(5))
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_two_workers_are_two_processes(units):
 @both_ways
 def test_a_slow_consumer_is_waited_for(tmp_path, workers):
     """Results that nobody has taken yet stay few, or memory would not be bounded."""
-    units = planned_units(100, size=1, seed=SeedSequence(1))
+    units = plan_units(100, size=1, seed=SeedSequence(1))
     results = Executor(workers=workers).map(partial(leave_trace, tmp_path), units, "slow")
     for taken in (1, 2, 3):
         next(results)
@@ -135,7 +135,7 @@ def test_an_error_arrives_as_itself(units, workers):
 
 @both_ways
 def test_progress_is_told_every_trial_once(workers):
-    units, recorder = planned_units(95, size=10, seed=SeedSequence(1)), Recorder()
+    units, recorder = plan_units(95, size=10, seed=SeedSequence(1)), Recorder()
     list(Executor(workers=workers, progress=recorder).map(draw, units, "stage"))
     assert recorder.told[0] == ("stage", 95)
     assert sum(recorder.told[1:]) == 95
@@ -151,7 +151,7 @@ def test_linear_algebra_runs_on_one_thread(units, workers):
 
 
 def test_a_stage_is_handed_out_once_it_is_worth_starting_workers():
-    units = planned_units(8, 1, SeedSequence(0))
+    units = plan_units(8, 1, SeedSequence(0))
     here = set(execution.Executor(workers=2, worth=600.0).map(process, units, "short"))
     assert here == {os.getpid()}
     found = list(execution.Executor(workers=2, worth=0.2).map(process, units, "long"))
@@ -203,7 +203,7 @@ def test_the_threads_are_given_back(monkeypatch):
 
 @pytest.mark.parametrize(("trials", "unit"), [(1, 1), (1, 100), (100, 7), (100, 100), (101, 100)])
 def test_a_plan_covers_every_trial_with_seeds_of_their_own(trials, unit):
-    units = planned_units(trials, unit, SeedSequence(3))
+    units = plan_units(trials, unit, SeedSequence(3))
     assert sum(b.trials for b in units) == trials
     assert {b.trials for b in units[:-1]} <= {unit}
     assert 0 < units[-1].trials <= unit
@@ -213,7 +213,7 @@ def test_a_plan_covers_every_trial_with_seeds_of_their_own(trials, unit):
 
 def test_planning_twice_gives_the_same_plan():
     seed = stream(9, "certifying")
-    first, second = (planned_units(50, 7, seed) for _ in range(2))
+    first, second = (plan_units(50, 7, seed) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         assert one.trials == other.trials
         assert one.generator().bytes(16) == other.generator().bytes(16) == one.generator().bytes(16)
@@ -221,7 +221,7 @@ def test_planning_twice_gives_the_same_plan():
 
 
 def test_more_trials_keep_the_blocks_there_were():
-    few, many = (planned_units(trials, 10, SeedSequence(1)) for trials in (30, 50))
+    few, many = (plan_units(trials, 10, SeedSequence(1)) for trials in (30, 50))
     assert [b.seed.spawn_key for b in few] == [b.seed.spawn_key for b in many[:3]]
 
 
@@ -229,7 +229,7 @@ def test_no_two_purposes_share_a_stream():
     """Certifying trials that repeat the pilot's would void every bound."""
     names = [(), ("pilot",), ("certifying",), ("pilot", "dataset"), ("dataset", "pilot")]
     seeds = [stream(seed, *name) for seed in (0, 1, 2**70) for name in names]
-    units = [unit.seed for seed in seeds for unit in planned_units(30, 10, seed)]
+    units = [unit.seed for seed in seeds for unit in plan_units(30, 10, seed)]
     states = {seed.generate_state(4).tobytes() for seed in (*seeds, *units)}
     assert len(states) == len(seeds) + len(units)
     again = stream(1, "pilot").generate_state(4)
@@ -264,8 +264,8 @@ def test_a_unit_takes_a_second_at_the_pace_that_was_seen(pace):
         ("workers", lambda: Executor(workers=0)),
         ("worth", lambda: execution.Executor(worth=float("nan"))),
         ("workers", lambda: Executor(workers=1.5)),
-        ("trials", lambda: planned_units(0, 1, SeedSequence(1))),
-        ("unit", lambda: planned_units(1, 0, SeedSequence(1))),
+        ("trials", lambda: plan_units(0, 1, SeedSequence(1))),
+        ("unit", lambda: plan_units(1, 0, SeedSequence(1))),
         ("seed", lambda: stream(-1, "pilot")),
         ("seed", lambda: stream(None, "pilot")),
     ],

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.execution import planned_units
+from dpaudit.execution import plan_units
 from dpaudit.execution.backends import Computed, _Chunks
 from dpaudit.execution.executor import ShareDrawn, _draw_share, _fill_kept_stage
 from dpaudit.execution.shipping import _read_pickled_texts
@@ -100,13 +100,13 @@ def computed(seconds, results):
     [(0.5, 5, 10), (2.0, 1, 1), (0.1, 10, 100), (0.0, 3, 1), (1e-9, 1, 4096), (3.0, 0, 1)],
 )
 def test_a_chunk_is_worth_about_a_second_at_the_pace_of_one_unit(seconds, units, worth):
-    chunks = _Chunks([planned_units(9, 1, np.random.SeedSequence(1))], fresh=False)
+    chunks = _Chunks([plan_units(9, 1, np.random.SeedSequence(1))], fresh=False)
     chunks.came(computed(seconds, [1.0] * units))
     assert chunks._worth() == worth
 
 
 def test_chunks_cover_every_unit_of_every_hand_once():
-    hands = [planned_units(count, 1, np.random.SeedSequence(count)) for count in (5, 2, 4)]
+    hands = [plan_units(count, 1, np.random.SeedSequence(count)) for count in (5, 2, 4)]
     chunks = _Chunks(hands, fresh=True)
     chunks.came(computed(1.0, [1.0] * 3))
     made = list(chunks.next())
@@ -119,7 +119,7 @@ def test_chunks_cover_every_unit_of_every_hand_once():
 
 def test_nothing_more_is_asked_for_while_too_much_waits(monkeypatch):
     monkeypatch.setattr("dpaudit.execution.backends._HELD", 1000)
-    chunks = _Chunks([planned_units(9, 1, np.random.SeedSequence(1))], fresh=False)
+    chunks = _Chunks([plan_units(9, 1, np.random.SeedSequence(1))], fresh=False)
     large = [np.zeros(500)]
     chunks.came(computed(9.0, large))
     assert list(chunks.next()) == []

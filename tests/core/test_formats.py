@@ -8,7 +8,7 @@ import pytest
 
 import dpaudit
 from dpaudit.errors import DataError
-from dpaudit.formats import SCHEMAS, read_json, schema_of, stamped
+from dpaudit.formats import SCHEMAS, add_schema, read_json, schema_of
 from dpaudit.refutation import certificates_text
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.document import read_index, read_report, write_index, write_report
@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
     report = Report(results=[result], environment=Environment.of_this_machine(1, 0))
     write_report(report, place / "own", [CERTIFICATE])
     write_index({"own": (report, [True])}, place, {"other": MissingAudit("not run")})
-    (place / "selftest.json").write_text(json.dumps(stamped("selftest", {"version": "1"})))
+    (place / "selftest.json").write_text(json.dumps(add_schema("selftest", {"version": "1"})))
     return place
 
 

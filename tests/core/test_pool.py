@@ -21,7 +21,7 @@ import pytest
 from numpy.random import SeedSequence
 
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, UnknownName
-from dpaudit.execution import planned_units, worker
+from dpaudit.execution import plan_units, worker
 from dpaudit.execution.failures import CannotTravel, DrawTimeout, WorkerEnded, format_exit_status
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
@@ -84,7 +84,7 @@ def leaves_a_child(unit):
 
 def crew_result(task, trials=1, **limits):
     with Crew(Limits(**limits)) as crew:
-        (found,) = crew.map(task, planned_units(trials, trials, SeedSequence(0)), 1)
+        (found,) = crew.map(task, plan_units(trials, trials, SeedSequence(0)), 1)
         return found
 
 
@@ -181,14 +181,14 @@ def _begin_an_answer():
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_results_come_in_the_plans_order_from_any_number_of_workers(workers):
-    units = planned_units(1000, 7, SeedSequence(3))
+    units = plan_units(1000, 7, SeedSequence(3))
     with Crew() as crew:
         found = [one for some in crew.map(numbers, units, workers) for one in some]
     np.testing.assert_array_equal(np.concatenate(found), np.concatenate([*map(numbers, units)]))
 
 
 def test_a_crew_keeps_its_workers_until_it_is_closed():
-    units = planned_units(12, 1, SeedSequence(0))
+    units = plan_units(12, 1, SeedSequence(0))
     with Crew() as crew:
         first, again = ({p for some in crew.map(process, units, 2) for p in some} for _ in "ab")
         assert first == again
@@ -254,7 +254,7 @@ def test_errors_of_this_package_cross_as_themselves(error):
 
 
 def test_a_crew_goes_on_after_a_failure():
-    units = planned_units(4, 1, SeedSequence(0))
+    units = plan_units(4, 1, SeedSequence(0))
     with Crew() as crew:
         with pytest.raises(WorkerEnded):
             list(crew.map(partial(exits, 0), units, 2))
@@ -378,7 +378,7 @@ def test_a_copy_of_this_process_has_workers_of_its_own():
 def test_crews_of_several_threads_do_not_meet():
     def work(number):
         with Crew() as crew:
-            units = planned_units(30, 3, SeedSequence(number))
+            units = plan_units(30, 3, SeedSequence(number))
             found[number] = [one for some in crew.map(numbers, units, 2) for one in some]
 
     found = {}
@@ -388,7 +388,7 @@ def test_crews_of_several_threads_do_not_meet():
     for thread in threads:
         thread.join()
     for number in range(4):
-        expected = [numbers(unit) for unit in planned_units(30, 3, SeedSequence(number))]
+        expected = [numbers(unit) for unit in plan_units(30, 3, SeedSequence(number))]
         np.testing.assert_array_equal(found[number], expected)
 
 
@@ -450,7 +450,7 @@ def sleeps(seconds, unit):
 @pytest.mark.parametrize(("seconds", "most"), [(0.01, 0.9), (30.0, 2.5)])
 def test_draws_end_when_their_time_is_over(seconds, most):
     """Quick units end by themselves and their process stays; one that hangs is ended."""
-    units = planned_units(500, 1, SeedSequence(0))
+    units = plan_units(500, 1, SeedSequence(0))
     with Crew() as crew:
         crew.call(math.sqrt, 1.0)
         began = time.monotonic()
@@ -470,7 +470,7 @@ def test_a_block_inside_another_has_no_more_time():
 
 def test_time_that_is_over_is_no_outcome_of_the_code():
     """A call that hangs longer than it may is one; one that nobody waits for any more is none."""
-    (unit,) = planned_units(1, 1, SeedSequence(0))
+    (unit,) = plan_units(1, 1, SeedSequence(0))
     with Crew(Limits(timeout=0.2)) as crew:
         with pytest.raises(WorkerEnded), crew.by(time.monotonic() + 60):
             list(crew.map(partial(sleeps, 30.0), [unit], 1))
@@ -482,7 +482,7 @@ def _is_last(unit):
 
 
 def test_a_process_knows_whether_it_ends_with_its_task():
-    units = planned_units(2, 1, SeedSequence(0))
+    units = plan_units(2, 1, SeedSequence(0))
     with Crew() as crew:
         assert [one[0] for found in crew.map(_is_last, units, 1) for one in found] == [0.0, 0.0]
         dealt = crew.deal(_is_last, [units[:1], units[1:]], 2)
@@ -497,7 +497,7 @@ class _Environment:
 
 
 def test_a_worker_has_the_environment_of_the_program_as_it_is_now(monkeypatch):
-    units = planned_units(1, 1, SeedSequence(0))
+    units = plan_units(1, 1, SeedSequence(0))
     found = []
     for own, other in (("1", "x"), ("2", None), ("3", "x")):
         monkeypatch.setenv("POOL_OWN", own)

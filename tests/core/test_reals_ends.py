@@ -26,7 +26,7 @@ from dpaudit.reals import (
     root,
     sigmoid,
     smallest,
-    sorted_reals,
+    sort_reals,
     sqrt,
     total,
     vector,
@@ -101,7 +101,7 @@ def test_the_largest_and_the_smallest_of_ties():
     assert smallest([third, third, 0.5]) < 0.4
     assert largest([2, -3]) == 2
     assert smallest([2, -3]) == -3
-    assert [float(one) for one in sorted_reals([Real(3), Real(1), Real(2), Real(1)])] == [
+    assert [float(one) for one in sort_reals([Real(3), Real(1), Real(2), Real(1)])] == [
         1,
         1,
         2,
@@ -152,7 +152,7 @@ def test_matrices_by_hand():
     assert [float(x) for x in (a * 2).column(1)] == [2, 6]
     assert diagonal([2, 3]).det() == 6
     with precision(60):
-        low, high = sorted_reals(a.eigenvalues())
+        low, high = sort_reals(a.eigenvalues())
         assert abs(low + high - 5) < 1e-40
         assert abs(low * high - 5) < 1e-40
 

@@ -94,7 +94,7 @@ def test_a_certificate_states_all_that_numbers_depend_on():
     assert stated["attack"] == "histogram"
     assert {"show_records", "distinguisher", "unit", "looks"}.isdisjoint(stated)
     assert stated["time"] == 5.0
-    assert set(stated) <= Settings.stated_names()
+    assert set(stated) <= Settings.get_certificate_names()
     assert Settings.read(stated) == Settings(distinguisher="histogram", trials=300, time=5.0)
 
 

@@ -18,7 +18,7 @@ from dpaudit.execution.looks import (
     names_of,
 )
 from dpaudit.execution.machine import digest_of_files
-from dpaudit.execution.units import Unit, planned_units, stream, unit_size
+from dpaudit.execution.units import Unit, plan_units, stream, unit_size
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_short_stage_has_several_units_where_they_are_compared(trials, size):
     ("trials", "size", "sizes"), [(7, 3, [3, 3, 1]), (6, 3, [3, 3]), (2, 3, [2])]
 )
 def test_units_cover_all_trials_each_with_its_own_stream(trials, size, sizes):
-    units = planned_units(trials, size, stream(5, "a"), which=2)
+    units = plan_units(trials, size, stream(5, "a"), which=2)
     assert [one.trials for one in units] == sizes
     assert {one.which for one in units} == {2}
     draws = {float(one.generator().random()) for one in units}

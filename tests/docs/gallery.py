@@ -19,6 +19,6 @@ def build_pages(folder, names):
     shutil.copytree(REPORTS, folder, dirs_exist_ok=True, ignore=ignored)
     for name in names:
         site.write_page(folder / name / "report.json")
-    catalogue = site.Catalogue.installed().judged_by(folder)
+    catalogue = site.Catalogue.installed().add_ledger_counts(folder)
     site.write_index(site.published_reports(folder), folder, catalogue=catalogue)
     return folder

@@ -344,7 +344,7 @@ def test_as_many_whole_units_of_every_process_are_compared():
 
 def test_joined_outputs_keep_units_and_processes_apart():
     one = outputs([1.0, 2.0], [0, 2], [0, 1])
-    found = independence.joined([one, one, one])
+    found = independence.join_draws([one, one, one])
     assert found.units.tolist() == [0, 2, 3, 5, 6, 8]
     assert found.processes.tolist() == [0, 1, 2, 3, 4, 5]
     assert found.scores.tolist() == [1.0, 2.0] * 3

@@ -17,7 +17,7 @@ from dpaudit.estimation.sequential.game import (
     BettingGame,
     BettingTarget,
     Wealth,
-    confirmed,
+    find_confirmed_pairs,
     lower_bound,
 )
 
@@ -150,7 +150,7 @@ def test_a_lower_bound_needs_every_smaller_epsilon_excluded():
     start = Wealth.start(np.ones(1), 4, 0.05)
     wealth = replace(start, first_over=np.array([5, 0, 3, 0]))
     assert float(lower_bound(wealth, np.arange(1.0, 5.0))) == 1.0
-    assert confirmed(np.array([5, 2, 3, 0])).tolist() == [5, 5, 5, 0]
+    assert find_confirmed_pairs(np.array([5, 2, 3, 0])).tolist() == [5, 5, 5, 0]
 
 
 def test_the_claim_is_on_the_grid_of_lower_bounds_just_above_itself():
@@ -201,8 +201,8 @@ def test_scores_that_are_no_numbers_are_refused():
 
 def test_an_epsilon_is_confirmed_only_after_all_smaller_ones():
     """Bets against a larger epsilon alone say nothing: what it allows, a smaller one may forbid."""
-    assert confirmed(np.array([0, 5, 3])).tolist() == [0, 0, 0]
-    assert confirmed(np.array([2, 7, 5, 0, 4])).tolist() == [2, 7, 7, 0, 0]
+    assert find_confirmed_pairs(np.array([0, 5, 3])).tolist() == [0, 0, 0]
+    assert find_confirmed_pairs(np.array([2, 7, 5, 0, 4])).tolist() == [2, 7, 7, 0, 0]
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-6])

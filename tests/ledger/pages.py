@@ -42,7 +42,7 @@ def write_pages():
     sys.path.insert(0, str(ROOT / "docs" / "site"))
     import gallery
 
-    catalogue = gallery.Catalogue.installed().judged_by(REPORTS)
+    catalogue = gallery.Catalogue.installed().add_ledger_counts(REPORTS)
     gallery.write_index(gallery.published_reports(REPORTS), REPORTS, catalogue=catalogue)
     print(words)
 

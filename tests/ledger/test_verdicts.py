@@ -62,8 +62,8 @@ def test_what_implies_a_proved_row_is_not_proved_by_that(link, verdict):
 
 
 def test_the_part_that_is_proved_is_named(ledger):
-    assert [one.variant for one in ledger.judge("audited").proved_part] == ["small"]
-    assert ledger.judge("standing").proved_part == ()
+    assert [one.variant for one in ledger.judge("audited").partial_proofs] == ["small"]
+    assert ledger.judge("standing").partial_proofs == ()
 
 
 def test_a_repair_that_is_proved_has_the_findings_of_its_proof(ledger):

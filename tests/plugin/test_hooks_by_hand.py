@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.extension.settings import _checked_looks
+from dpaudit.extension.settings import _validate_looks
 from dpaudit.plugin import hooks
 
 
@@ -101,7 +101,7 @@ def test_a_test_declares_as_many_audits_as_its_nearest_marker_says(marks, audits
 )
 def test_looks_are_trials_and_shares_of_one_error_probability(looks, right):
     if right:
-        assert _checked_looks(looks) == tuple(looks)
+        assert _validate_looks(looks) == tuple(looks)
     else:
         with pytest.raises(InvalidArgument, match="looks"):
-            _checked_looks(looks)
+            _validate_looks(looks)

@@ -109,23 +109,23 @@ MEAN = Sensitivity(
 
 def test_a_bound_that_is_attained_exactly_is_not_refuted():
     assert MEAN.ratio((0.0, 1.0)) == 1
-    assert not MEAN.refuted_by((0.0, 1.0))
+    assert not MEAN.is_refuted_by((0.0, 1.0))
 
 
 @pytest.mark.parametrize("rounding", [1e-16, 1e-13, 1e-10])
 def test_rounding_refutes_nothing(rounding):
-    assert not replace(MEAN, claimed=0.1 * (1 - rounding)).refuted_by((0.0, 1.0))
+    assert not replace(MEAN, claimed=0.1 * (1 - rounding)).is_refuted_by((0.0, 1.0))
 
 
 def test_half_the_bound_is_refuted_and_twice_is_not():
-    assert replace(MEAN, claimed=0.05).refuted_by((0.0, 1.0))
-    assert not replace(MEAN, claimed=0.2).refuted_by((0.0, 1.0))
+    assert replace(MEAN, claimed=0.05).is_refuted_by((0.0, 1.0))
+    assert not replace(MEAN, claimed=0.2).is_refuted_by((0.0, 1.0))
 
 
 def test_an_instance_outside_the_assumptions_refutes_nothing():
     assert MEAN.ratio((0.0, 5.0)) > 1
     assert MEAN.broken((-1.0, 5.0)) == ("not negative", "at most 1")
-    assert not MEAN.refuted_by((0.0, 5.0))
+    assert not MEAN.is_refuted_by((0.0, 5.0))
 
 
 def test_a_condition_on_nan_does_not_hold():

@@ -69,12 +69,12 @@ def test_replacing_moves_no_query_farther_than_its_lemma_allows(pair):
         MINIMISER,
     ):
         assert lemma.broken(pair) == ()
-        assert not lemma.refuted_by(pair)
+        assert not lemma.is_refuted_by(pair)
 
 
 @given(added())
 def test_adding_moves_a_clipped_sum_by_at_most_the_clip(pair):
-    assert not clipped_sum(clip=1.5, relation=ADD_REMOVE_RECORD).refuted_by(pair)
+    assert not clipped_sum(clip=1.5, relation=ADD_REMOVE_RECORD).is_refuted_by(pair)
 
 
 OPPOSITE = Pair(np.array([[2.0], [0.0]]), np.array([[-2.0], [0.0]]), REPLACE_RECORD)
@@ -107,14 +107,14 @@ ATTAINED = {
 def test_every_bound_is_attained_and_its_half_refuted(name):
     lemma, pair = ATTAINED[name]
     assert lemma.ratio(pair) == pytest.approx(1.0, rel=1e-12)
-    assert not lemma.refuted_by(pair)
-    assert replace(lemma, claimed=lemma.claimed / 2).refuted_by(pair)
+    assert not lemma.is_refuted_by(pair)
+    assert replace(lemma, claimed=lemma.claimed / 2).is_refuted_by(pair)
 
 
 def test_what_breaks_an_assumption_refutes_nothing():
     lemma = bounded_mean(bound=0.5, records=2)
     assert lemma.broken(OPPOSITE) == ("bounded records",)
-    assert not lemma.refuted_by(OPPOSITE)
+    assert not lemma.is_refuted_by(OPPOSITE)
     fewer = bounded_mean(bound=2.0, records=3)
     assert fewer.broken(OPPOSITE) == ("enough records",)
 
@@ -171,7 +171,7 @@ def test_an_excess_is_compared_to_what_is_above_0(sides, scale, ratio):
             claim.ratio(0)
     else:
         assert claim.ratio(0) == ratio
-        assert claim.refuted_by(0) is (ratio > 1)
+        assert claim.is_refuted_by(0) is (ratio > 1)
 
 
 @pytest.mark.parametrize(("value", "refuted"), [(0.4, False), (1.0, False), (3.0, True)])

@@ -10,8 +10,8 @@ import pytest
 from dpaudit.replaying import confirming
 from dpaudit.replaying.confirming import (
     _find_changed_numbers,
-    confirmed,
     exceeds,
+    select_confirmed_laws,
     without_constants,
 )
 from dpaudit.replaying.events import OutputCondition, ReplayEvent
@@ -102,10 +102,10 @@ def test_other_structures_and_draws_that_are_gone_are_wrong(far):
 @pytest.mark.parametrize("where", ["own", "other"])
 def test_what_other_noise_changes_on_either_dataset_is_no_law_on_both(far, where):
     both, far["two"] = (laws(0.0, 1.0, 2.0), laws(0.0, 1.0, 9.0)), 9.0
-    assert confirmed(both, None, ("own", "other"), (0.5, 0.0), 1) is both
+    assert select_confirmed_laws(both, None, ("own", "other"), (0.5, 0.0), 1) is both
     assert None not in [*both[0].numbers, *both[1].numbers]
     far["wrong"] = lambda data, spared: {2} if data == where else set()
-    made = confirmed(both, None, ("own", "other"), (0.5, 0.0), 1)
+    made = select_confirmed_laws(both, None, ("own", "other"), (0.5, 0.0), 1)
     assert [law is None for law in made[0].numbers] == [False, False, True]
     assert [law is None for law in made[1].numbers] == [False, False, True]
     assert without_constants(made, 0.0) is None
@@ -114,9 +114,9 @@ def test_what_other_noise_changes_on_either_dataset_is_no_law_on_both(far, where
 def test_nothing_is_run_below_the_claim(far):
     both, far["two"] = (laws(0.0, 1.0, 2.0), laws(0.0, 1.0, 4.0)), 4.0
     assert without_constants(both, 0.0).epsilon(0.0) == pytest.approx(2.0)
-    assert confirmed(both, None, ("own", "other"), (2.5, 0.0), 1) is both
+    assert select_confirmed_laws(both, None, ("own", "other"), (2.5, 0.0), 1) is both
     assert far["asked"] == []
-    assert confirmed(both, None, ("own", "other"), (1.5, 0.0), 1) is both
+    assert select_confirmed_laws(both, None, ("own", "other"), (1.5, 0.0), 1) is both
     assert {data for data, _ in far["asked"]} == {"own", "other"}
     assert None not in [*both[0].numbers, *both[1].numbers]
 
@@ -135,7 +135,7 @@ def test_after_four_events_that_were_wrong_only_constants_are_left(monkeypatch, 
         return {place} if len(seen) <= 2 * wrong else set()
 
     monkeypatch.setattr(confirming, "_find_changed_numbers", changed)
-    made = confirmed(both, None, ("own", "other"), (0.5, 0.0), 1)
+    made = select_confirmed_laws(both, None, ("own", "other"), (0.5, 0.0), 1)
     assert len(seen) == 8  # of either dataset, four times
     for side in made:
         assert len([law for law in side.numbers if law is not None]) == left

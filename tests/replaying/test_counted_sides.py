@@ -14,7 +14,7 @@ import dpaudit.replaying.confirming as confirming
 import dpaudit.replaying.counting as counting
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.freezing.observing import really
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.replaying.counting import (
     OutputEvent,
     constants,
@@ -182,7 +182,7 @@ def test_a_generator_that_nobody_copies_is_no_hidden_state(replay_here):
 
 
 def returned(*values):
-    return [flattened(value) for value in values]
+    return [flatten_output(value) for value in values]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import dpaudit.replaying.counting as counting
 import dpaudit.replaying.dependence as dependence
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.replaying.counting import OutputEvent, count_event
 from dpaudit.replaying.dependence import DependenceCheck, look_again
 from dpaudit.replaying.events import OutputCondition, ReplayEvent, best_event
@@ -33,7 +33,7 @@ def test_every_run_that_is_counted_has_noise_of_its_own(monkeypatch):
 
     def really(function, data, seed):
         seeds.append(seed)
-        return flattened(data)
+        return flatten_output(data)
 
     monkeypatch.setattr(counting, "really", really)
     found = count_event(None, (1.0, 2.0), OutputEvent("number", "dataset", 1.0), 20, 0.0, 100)

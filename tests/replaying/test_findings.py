@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpaudit.freezing.observing import SideRuns
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.replaying import findings, running
 from dpaudit.replaying.counting import (
     ALPHA,
@@ -29,15 +29,15 @@ from dpaudit.replaying.findings import (
     _by_counting,
     _by_laws,
     _control_flow,
-    _fixed_seeds,
-    _guided,
+    _count_guided_events,
+    _find_fixed_seeds,
     _hints,
+    _is_unreached_constant,
     _of_count,
     _of_event,
-    _ordered,
+    _sort_findings,
     _structure_moves,
-    _unreached,
-    compared,
+    collect_findings,
 )
 from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
 from dpaudit.replaying.movement import CallMovement
@@ -63,12 +63,12 @@ def laws(*numbers, structure="[f]", texts=(), **given):
 
 
 def side(*values, plain=None, seeds=(), calls=(), **given):
-    outputs = [flattened(one) for one in values]
+    outputs = [flatten_output(one) for one in values]
     runs = [
         SimpleNamespace(seeds=list(seeds), calls=list(calls), elsewhere=False, warned=[])
         for _ in outputs
     ]
-    real = outputs if plain is None else [flattened(one) for one in plain]
+    real = outputs if plain is None else [flatten_output(one) for one in plain]
     return SideRuns(runs=runs, outputs=outputs, plain=real, **given)
 
 
@@ -214,19 +214,19 @@ SEEN = OutputEvent("number", "dataset", 7.0)
     ],
 )
 def test_no_noise_reaches_a_number_that_is_constant_and_another(own, other, unreached):
-    assert _unreached(SEEN, (own, other)) is unreached
-    assert _unreached(replace(SEEN, favours="neighbour"), (other, own)) is unreached
+    assert _is_unreached_constant(SEEN, (own, other)) is unreached
+    assert _is_unreached_constant(replace(SEEN, favours="neighbour"), (other, own)) is unreached
 
 
 def test_no_noise_reaches_a_structure_or_a_text_that_every_run_has():
     structure, text = OutputEvent("structure", "dataset", "a"), OutputEvent("text", "dataset", "a")
-    assert _unreached(structure, (laws(structure="a"), laws(structure="b")))
-    assert not _unreached(structure, (laws(structure="a"), laws(structure="a")))
-    assert not _unreached(structure, (laws(structure="a"), laws(structure=None)))
-    assert not _unreached(structure, (laws(structure=None), laws(structure="b")))
-    assert _unreached(text, (laws(texts=("a",)), laws(texts=("b",))))
-    assert not _unreached(text, (laws(texts=None), laws(texts=("b",))))
-    assert not _unreached(text, (laws(texts=("a",)), laws(texts=None)))
+    assert _is_unreached_constant(structure, (laws(structure="a"), laws(structure="b")))
+    assert not _is_unreached_constant(structure, (laws(structure="a"), laws(structure="a")))
+    assert not _is_unreached_constant(structure, (laws(structure="a"), laws(structure=None)))
+    assert not _is_unreached_constant(structure, (laws(structure=None), laws(structure="b")))
+    assert _is_unreached_constant(text, (laws(texts=("a",)), laws(texts=("b",))))
+    assert not _is_unreached_constant(text, (laws(texts=None), laws(texts=("b",))))
+    assert not _is_unreached_constant(text, (laws(texts=("a",)), laws(texts=None)))
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_count_is_called_by_what_it_is_about(seen, hits, other, kind):
 def test_an_exception_on_either_dataset_is_one():
     seen = OutputEvent("structure", "dataset", "f")
     raising = side(7.0)
-    raising.plain = [flattened(None, "ValueError")]
+    raising.plain = [flatten_output(None, "ValueError")]
     for sides in ((raising, side(8.0)), (side(8.0), raising)):
         assert (
             _of_count(OutputEventCount(seen, 64, 0, 64, 2.0), sides, ASKED).kind == "raw exception"
@@ -263,18 +263,18 @@ def test_a_fixed_seed_is_the_reason_where_other_noise_gives_another_value():
     assert (found.kind, found.place) == ("fixed seed", "a.py:1")
     still = side(7.0, 7.0, seeds=seeds), side(8.0, 8.0, seeds=seeds)
     assert _of_count(OutputEventCount(SEEN, 64, 0, 64, 2.0), still, ASKED).kind == "raw value"
-    assert _fixed_seeds(sides) == seeds
-    assert _fixed_seeds((sides[0], side(1.0))) == []
+    assert _find_fixed_seeds(sides) == seeds
+    assert _find_fixed_seeds((sides[0], side(1.0))) == []
     some = side(1.0, 2.0, seeds=seeds)
     some.runs[1].seeds = []
-    assert _fixed_seeds((sides[0], some)) == []
+    assert _find_fixed_seeds((sides[0], some)) == []
 
 
 # Which event is counted
 
 
 def outputs(*values):
-    return [flattened(one) for one in values]
+    return [flatten_output(one) for one in values]
 
 
 def test_the_event_that_tells_most_is_chosen_of_either_side():
@@ -324,12 +324,12 @@ def test_a_guided_count_is_a_proof_above_the_claim_alone(monkeypatch, epsilon, p
         return chosen
 
     monkeypatch.setattr(findings, "find_guided_event", guided)
-    found = list(_guided(None, ((), ()), replace(ASKED, pairs=3)))
+    found = list(_count_guided_events(None, ((), ()), replace(ASKED, pairs=3)))
     assert asked == [(findings.GUIDED, ALPHA / COUNTS / 3)]
     assert [one.tier for one in found] == ["proof"] * proofs
     assert all(one.reads == ("text", 2) for one in found)
     chosen = None
-    assert list(_guided(None, ((), ()), ASKED)) == []
+    assert list(_count_guided_events(None, ((), ()), ASKED)) == []
 
 
 # Hints
@@ -426,7 +426,7 @@ def test_proofs_come_first_and_the_larger_before_the_smaller():
         return CallFinding("k", tier, "w", epsilon)
 
     made = [of("hint"), of("proof", 1.0), of("withheld"), of("violation"), of("proof", 2.0)]
-    assert [(one.tier, one.epsilon) for one in _ordered(made)] == [
+    assert [(one.tier, one.epsilon) for one in _sort_findings(made)] == [
         ("proof", 2.0), ("proof", 1.0), ("violation", None), ("withheld", None), ("hint", None),
     ]  # fmt: skip
 
@@ -449,7 +449,7 @@ def parts(monkeypatch):
 
     for name, answer in {
         "laws_of": lambda side: laws(),
-        "confirmed": lambda read, *_: read,
+        "select_confirmed_laws": lambda read, *_: read,
         "measure_spending": lambda *_, **__: ([], Spending(said["total"])),
         "_by_laws": lambda *_: iter(said["laws"]),
         "_by_counting": lambda *_: iter(()),
@@ -457,7 +457,7 @@ def parts(monkeypatch):
         "nothing_released": lambda *_: said["nothing"],
         "_unread": lambda *_: said["unread"],
         "_structure_moves": lambda *_: False,
-        "_guided": guided,
+        "_count_guided_events": guided,
         "_budget": budget,
     }.items():
         monkeypatch.setattr(findings, name, answer)
@@ -480,7 +480,7 @@ def test_events_are_counted_where_a_total_leaves_room_and_a_number_has_no_law(
 ):
     parts["total"], parts["unread"] = total, unread
     parts["laws"] = [CallFinding("k", "proof", "w", 2.0)] if proved else []
-    compared(None, ((), ()), (side(1.0), side(1.0)), replace(ASKED, hidden_state=hidden))
+    collect_findings(None, ((), ()), (side(1.0), side(1.0)), replace(ASKED, hidden_state=hidden))
     assert parts["asked"] == asked
 
 
@@ -490,14 +490,14 @@ def test_events_are_counted_where_a_total_leaves_room_and_a_number_has_no_law(
 )
 def test_a_total_leaves_room_above_the_epsilon_that_is_claimed(parts, epsilon, total, counted):
     parts["total"], parts["unread"] = total, ["x"]
-    compared(None, ((), ()), (side(1.0), side(1.0)), replace(ASKED, epsilon=epsilon))
+    collect_findings(None, ((), ()), (side(1.0), side(1.0)), replace(ASKED, epsilon=epsilon))
     assert ("guided" in parts["asked"]) is counted
 
 
 def test_what_releases_nothing_is_withheld_and_a_guided_proof_ends_it(parts):
     parts["nothing"] = "why"
     parts["guided"] = [CallFinding("counted event", "proof", "w", 2.0)]
-    found = compared(None, ((), ()), (side(1.0), side(1.0)), ASKED)
+    found = collect_findings(None, ((), ()), (side(1.0), side(1.0)), ASKED)
     assert told(found.findings) == [("counted event", "proof"), (KIND, "withheld")]
     assert parts["asked"] == ["guided"]
 
@@ -518,7 +518,7 @@ def test_nothing_is_released_where_every_run_returns_nothing(first, second, said
 
 
 def test_exceptions_of_every_run_are_nothing_and_of_some_are_an_output():
-    raised, fine = (SideRuns(plain=[flattened(1.0, error)]) for error in ("Own", None))
+    raised, fine = (SideRuns(plain=[flatten_output(1.0, error)]) for error in ("Own", None))
     assert "raises an exception" in nothing_released(None, (), (raised, raised))
     assert nothing_released(None, (), (raised, fine)) is None
     assert nothing_released(None, (), (fine, raised)) is None
@@ -639,9 +639,9 @@ def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeyp
     monkeypatch.setattr(
         running, "load_task", lambda *_: running.Loaded(len, len, "f", drawn[0], False, before)
     )
-    monkeypatch.setattr(running, "observed", lambda *_, **__: observed)
+    monkeypatch.setattr(running, "observe_runs", lambda *_, **__: observed)
     monkeypatch.setattr(
-        running, "compared", lambda f, d, s, a: asked.append(a) or found_of(("hint", None))
+        running, "collect_findings", lambda f, d, s, a: asked.append(a) or found_of(("hint", None))
     )
     pairs = (((), (), ""), ((), (), ""), ((), (), ""))
     task = running.Task("m:f", None, None, pairs, 1.0, 0.25, 3)

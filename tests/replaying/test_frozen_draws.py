@@ -37,7 +37,7 @@ def recorded(function, seed, **given):
     def called(data, rng):
         return function(rng)
 
-    with patching.patched(called):
+    with patching.patch_primitives(called):
         return recorder.call_recorded(called, None, seed, primitives.generator(), **given)
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from dpaudit.freezing import observing, primitives, recorder, states
 from dpaudit.freezing.observing import REACHES, SideRuns, same
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.freezing.recorder import FAR, State, Stream, standard
 from dpaudit.freezing.seeds import LARGEST_SEED, identity, stream_of, twins
 from dpaudit.freezing.states import agree, are_unmoved, processes_for
-from dpaudit.freezing.tracked import MOST_MEETINGS, Call, followed, remembering
+from dpaudit.freezing.tracked import MOST_MEETINGS, Call, follow_operation, remembering
 
 
 def call():
@@ -70,9 +70,9 @@ def test_a_linear_function_of_noise_has_its_centre_and_factor(made, centre, fact
 
 def test_two_noises_and_one_over_noise_are_not_followed():
     one, other = (remembering(0.5, call(), 1.0) for _ in range(2))
-    assert type(followed(np.add, (one, other), 1.0)) is float
-    assert type(followed(np.true_divide, (1.0, one), 2.0)) is float
-    assert type(followed(np.power, (one, 2.0), 0.25)) is float
+    assert type(follow_operation(np.add, (one, other), 1.0)) is float
+    assert type(follow_operation(np.true_divide, (1.0, one), 2.0)) is float
+    assert type(follow_operation(np.power, (one, 2.0), 0.25)) is float
     assert type(1.0 / one) is float
     assert type(one * one) is float
 
@@ -104,27 +104,27 @@ def test_two_noises_and_one_over_noise_are_not_followed():
     ],
 )
 def test_a_structure_is_what_noise_may_not_change(one, other, alike):
-    assert (flattened(one).structure == flattened(other).structure) is alike
+    assert (flatten_output(one).structure == flatten_output(other).structure) is alike
 
 
 def test_leaves_come_in_order_with_their_paths():
-    found = flattened({"a": [1, "x", np.array([[2.0, 3.0]])], "b": b"\x01", "c": 10**400})
+    found = flatten_output({"a": [1, "x", np.array([[2.0, 3.0]])], "b": b"\x01", "c": 10**400})
     assert found.numbers == [1.0, 2.0, 3.0, math.inf]
     assert found.paths == [
         "output['a'][0]", "output['a'][2][0, 0]", "output['a'][2][0, 1]", "output['c']",
     ]  # fmt: skip
     assert (found.texts, found.text_paths) == (["x", "01"], ["output['a'][1]", "output['b']"])
-    assert flattened(-(10**400)).numbers == [-math.inf]
-    assert flattened(1.0, "ValueError").structure == "raises ValueError"
-    assert flattened(1.0, "ValueError").numbers == []
-    assert flattened(None, "A").structure != flattened(None, "B").structure
+    assert flatten_output(-(10**400)).numbers == [-math.inf]
+    assert flatten_output(1.0, "ValueError").structure == "raises ValueError"
+    assert flatten_output(1.0, "ValueError").numbers == []
+    assert flatten_output(None, "A").structure != flatten_output(None, "B").structure
 
 
 def test_equal_outputs_have_equal_structures_numbers_and_texts():
-    assert same(flattened([1.0, math.nan, "a"]), flattened([1.0, math.nan, "a"]))
+    assert same(flatten_output([1.0, math.nan, "a"]), flatten_output([1.0, math.nan, "a"]))
     for other in ([1.0, math.nan, "b"], [1.0, 2.0, "a"], [2.0, math.nan, "a"], [1.0, math.nan]):
-        assert not same(flattened([1.0, math.nan, "a"]), flattened(other))
-    assert not same(flattened([True]), flattened([1.0]))
+        assert not same(flatten_output([1.0, math.nan, "a"]), flatten_output(other))
+    assert not same(flatten_output([True]), flatten_output([1.0]))
 
 
 # Streams

@@ -11,13 +11,13 @@ from dpaudit.freezing import tensors
 from dpaudit.freezing.glimpse import (
     CHANGED,
     UNSEEN,
-    _declared,
+    _get_declared_epsilon,
     _movement,
     _over,
     _over_of_numbers,
     _scale,
-    called,
-    moved_over,
+    compute_scaled_movement,
+    make_single_call,
 )
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call, Meeting
@@ -86,18 +86,18 @@ def test_a_movement_is_in_either_norm():
     assert _over([1.0, 0.0], [7.0, -4.0], [2.0, 1.0], 1.0, squared=True) == 5.0
     assert _over(1.0, 4.0, 2.0, -0.5, squared=True) == 3.0
     first, second = (call(location=np.array(one), scale=1.0) for one in ([1.0, 0.0], [4.0, -4.0]))
-    assert moved_over(first, second, squared=True) == 5.0
-    assert moved_over(first, second) == 7.0
+    assert compute_scaled_movement(first, second, squared=True) == 5.0
+    assert compute_scaled_movement(first, second) == 7.0
 
 
 def test_a_movement_is_the_largest_of_a_noise_s_sums_or_that_of_its_location():
     first = call(meetings=[Meeting("p", 0.0, 1.0), Meeting("p", 0.0, 0.5)])
     second = call(meetings=[Meeting("p", 1.0, 1.0), Meeting("p", 3.0, 0.5)])
-    assert moved_over(first, second) == 3.0
-    assert moved_over(call(), call(location=1.0)) == 0.5
-    assert moved_over(call(location=None), call()) is None
-    assert moved_over(call(), call(location=None)) is None
-    assert moved_over(call(location="a"), call()) is None
+    assert compute_scaled_movement(first, second) == 3.0
+    assert compute_scaled_movement(call(), call(location=1.0)) == 0.5
+    assert compute_scaled_movement(call(location=None), call()) is None
+    assert compute_scaled_movement(call(), call(location=None)) is None
+    assert compute_scaled_movement(call(location="a"), call()) is None
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_the_scale_of_a_mechanism_is_what_it_declares(declared, scale, found):
 
 def test_only_mechanisms_whose_value_moved_spend_what_they_declare():
     spent = [call(location=n, declared={"epsilon": e}) for n, e in ((0.0, 0.5), (1.0, 2.0))]
-    assert _declared(run(*spent), run(call(), call(location=1.0))) == 0.0
-    assert _declared(run(*spent), run(call(), call(location=5.0))) == 2.0
-    assert _declared(run(*spent), run(call(location=5.0), call(location=5.0))) == 2.5
-    assert _declared(run(*spent), run(call(location=None), call(location=5.0))) == 2.0
-    assert _declared(run(call()), run(call(location=5.0))) == 0.0
+    assert _get_declared_epsilon(run(*spent), run(call(), call(location=1.0))) == 0.0
+    assert _get_declared_epsilon(run(*spent), run(call(), call(location=5.0))) == 2.0
+    assert _get_declared_epsilon(run(*spent), run(call(location=5.0), call(location=5.0))) == 2.5
+    assert _get_declared_epsilon(run(*spent), run(call(location=None), call(location=5.0))) == 2.0
+    assert _get_declared_epsilon(run(call()), run(call(location=5.0))) == 0.0
 
 
 def test_a_function_is_called_with_what_it_asks_for():
@@ -130,9 +130,9 @@ def test_a_function_is_called_with_what_it_asks_for():
     def several(data, trials, generator):
         return [(data, trials, generator)]
 
-    assert called(one, {"scale": 3.0})("d", "r") == ("d", 3.0, "r")
-    assert called(several, {})("d", "r") == ("d", 1, "r")
-    assert called(lambda data: data, {})("d", "r") == "d"
+    assert make_single_call(one, {"scale": 3.0})("d", "r") == ("d", 3.0, "r")
+    assert make_single_call(several, {})("d", "r") == ("d", 1, "r")
+    assert make_single_call(lambda data: data, {})("d", "r") == "d"
 
 
 def test_what_a_class_inherits_is_inherited_again_after_the_runs():

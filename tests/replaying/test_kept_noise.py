@@ -18,7 +18,7 @@ from dpaudit.replaying.processes import (
     ProcessRepetition,
     answers_of,
     compute_answer_digests,
-    judged,
+    judge_in_processes,
 )
 from dpaudit.verification import Reader
 
@@ -146,10 +146,10 @@ class _Unit:
 @pytest.fixture
 def here(monkeypatch):
     """Let every process be this one."""
-    from dpaudit.execution.units import planned_units, stream
+    from dpaudit.execution.units import plan_units, stream
 
     def dealt(task, limits, seed):
-        return [task(unit) for unit in planned_units(8, 1, stream(seed, "processes"))]
+        return [task(unit) for unit in plan_units(8, 1, stream(seed, "processes"))]
 
     monkeypatch.setattr("dpaudit.replaying.processes._run_in_fresh_processes", dealt)
 
@@ -228,5 +228,5 @@ def test_a_count_stands_where_nothing_outside_its_data_comes_back(read, beyond, 
         unmoved=lambda reads: [],
         beyond_data=lambda: beyond,
     )
-    (found,) = judged([finding()], (), elsewhere)
+    (found,) = judge_in_processes([finding()], (), elsewhere)
     assert found["tier"] == tier

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.freezing.observing import SideRuns
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call, Meeting
 from dpaudit.replaying import laws as module
@@ -289,8 +289,8 @@ def test_laws_are_of_outputs_of_one_structure():
     def of(*values, far=()):
         one = side(*[[call("laplace", float(z))] for z in [*Z, *FAR]])
         one.runs, one.far = one.runs[:20], one.runs[20:]
-        one.outputs = [flattened(value) for value in values[:20]]
-        one.far_outputs = [flattened(value) for value in values[20:]]
+        one.outputs = [flatten_output(value) for value in values[:20]]
+        one.far_outputs = [flatten_output(value) for value in values[20:]]
         return laws_of(one)
 
     line = [[3.0 - 2.0 * float(z), "a", 7.0] for z in ALL]

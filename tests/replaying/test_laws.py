@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpaudit.freezing.observing import observed
+from dpaudit.freezing.observing import observe_runs
 from dpaudit.replaying.counting import constants, count_needed_runs
 from dpaudit.replaying.events import best_event
 from dpaudit.replaying.laws import KINDS, NumberLaw, laws_of
@@ -26,7 +26,7 @@ ZERO, ONE = np.array([0.0]), np.array([1.0])
 
 
 def _laws(function, dataset=ZERO, neighbour=ONE):
-    sides = observed(function, dataset, neighbour).sides
+    sides = observe_runs(function, dataset, neighbour).sides
     return laws_of(sides[0]), laws_of(sides[1])
 
 
@@ -145,7 +145,9 @@ def test_large_sums_do_not_refute_by_their_rounding(replay_here):
 
 
 def test_constants_are_chosen_on_both_sides():
-    sides = observed(lambda data, rng: {"a": float(data[0]), "b": rng.laplace()}, ZERO, ONE).sides
+    sides = observe_runs(
+        lambda data, rng: {"a": float(data[0]), "b": rng.laplace()}, ZERO, ONE
+    ).sides
     found = list(constants(sides[0].plain, sides[1].plain))
     assert {(one.what, one.place) for one in found} == {("number", 0)}
     assert count_needed_runs(3.0, 0.0) > count_needed_runs(1.0, 0.0)

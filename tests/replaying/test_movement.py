@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.freezing.observing import observed
+from dpaudit.freezing.observing import observe_runs
 from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.findings import _declared
 from dpaudit.replaying.laws import laws_of
@@ -16,7 +16,7 @@ from dpaudit.replaying.movement import compute_movements
 
 
 def moved(function, dataset=(0.0,), neighbour=(1.0,)):
-    one, other = observed(function, np.array(dataset), np.array(neighbour)).sides
+    one, other = observe_runs(function, np.array(dataset), np.array(neighbour)).sides
     laws = laws_of(one), laws_of(other)
     (found,) = compute_movements(
         one, other, laws, frozenset({call.key for call in one.runs[0].calls})

@@ -39,7 +39,7 @@ def one_draw(generator):
 
 
 def run(function, seed=3):
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         return recorder.call_recorded(function, None, seed, primitives.generator())
 
 
@@ -157,6 +157,6 @@ def test_a_seed_has_four_words_and_entropy_of_the_system_more(words, is_seed):
     def release(data, rng):
         return np.random.default_rng(list(range(1, words + 1))).laplace()
 
-    with patching.patched(release):
+    with patching.patch_primitives(release):
         run = recorder.call_recorded(release, [0.0], 1, primitives.generator())
     assert bool(run.seeds) is is_seed

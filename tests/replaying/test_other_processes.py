@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.replaying import processes
 from dpaudit.replaying.counting import OutputEvent
 from dpaudit.replaying.digits import in_four_digits
@@ -12,7 +12,7 @@ from dpaudit.replaying.processes import (
     Elsewhere,
     ProcessRepetition,
     constant_of,
-    judged,
+    judge_in_processes,
     of_one_process,
 )
 
@@ -45,7 +45,7 @@ def tiers(*findings, kept=(), again=None, **said):
         answer("beyond_data", lambda: []),
     )
     held = [dict(one) for one in findings]
-    found = judged(held, kept, there)
+    found = judge_in_processes(held, kept, there)
     assert sorted(map(id, found)) == sorted(map(id, held))
     for one in held:
         assert (one["tier"] == "withheld") <= (one["epsilon"] is None and one["evidence"] is None)
@@ -137,7 +137,7 @@ def test_code_that_no_other_process_has_proves_nothing():
 
 
 def outputs(*values):
-    return [flattened(one) for one in values]
+    return [flatten_output(one) for one in values]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_calls_elsewhere_are_of_both_datasets_with_their_own_seeds(monkeypatch):
 
     def really(function, data, seed):
         seeds.append((data, seed))
-        return flattened(7.0 if data == "d" else 8.0)
+        return flatten_output(7.0 if data == "d" else 8.0)
 
     monkeypatch.setattr(processes, "really", really)
     constant = constant_of(OutputEvent("number", "dataset", 7.0))

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from dpaudit.freezing import patching, primitives, recorder
-from dpaudit.freezing.glimpse import CHANGED, glimpses, moved_over
-from dpaudit.freezing.glimpse import _declared as declared_where_moved
+from dpaudit.freezing.glimpse import CHANGED, compute_scaled_movement, glimpses
+from dpaudit.freezing.glimpse import _get_declared_epsilon as declared_where_moved
 from dpaudit.freezing.guide import guide
 from dpaudit.freezing.tracked import Call, Meeting, Noisy
 
@@ -18,7 +18,7 @@ COUNT = 1500
 
 
 def run_frozen(function, seed=1, data=None):
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         run = recorder.call_recorded(function, data, seed, primitives.generator())
     assert run.error is None, run.error
     return run
@@ -151,7 +151,7 @@ def call(meetings=(), **given):
     ],
 )
 def test_how_far_a_centre_moved_in_scales_of_its_noise(one, other, moved):
-    assert moved_over(one, other) == moved
+    assert compute_scaled_movement(one, other) == moved
 
 
 def test_mechanisms_count_with_what_they_declare_where_their_value_moved():

@@ -14,7 +14,7 @@ from dpaudit.freezing.primitives import _LOCATED, _at_an_end, _bound, _end_of_py
 
 
 def run_frozen(function, seed=1):
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         run = recorder.call_recorded(function, None, seed, primitives.generator())
     assert run.error is None, run.error
     return run
@@ -166,7 +166,7 @@ def test_a_scale_below_zero_is_refused_as_numpy_does():
     def at(scale):
         return lambda data, rng: rng.laplace(0.0, scale)
 
-    with patching.patched(at(-1.0)):
+    with patching.patch_primitives(at(-1.0)):
         run = recorder.call_recorded(at(-1.0), None, 1, primitives.generator())
     assert run.error is not None
     assert run_frozen(at(0.0)).value == 0.0
@@ -177,7 +177,7 @@ def test_nothing_of_a_run_stays_behind_when_the_primitives_are_back():
         random.seed(7)
         return random.Random(5).random() + random.random()
 
-    with patching.patched(seeded):
+    with patching.patch_primitives(seeded):
         recorder.call_recorded(seeded, None, 1, primitives.generator())
         assert len(primitives._streams) > 0
     assert primitives._streams == {}

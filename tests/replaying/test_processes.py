@@ -15,7 +15,7 @@ import pytest
 
 from dpaudit.execution.parcels import parcel_of
 from dpaudit.replaying.api import replay
-from dpaudit.replaying.processes import Elsewhere, judged
+from dpaudit.replaying.processes import Elsewhere, judge_in_processes
 
 PAIR = np.zeros(3), np.array([0.0, 0.0, 1.0])
 KEYED = """
@@ -139,6 +139,6 @@ def test_each_doubt_alone_withholds_what_it_is_about(kept, again, agree, beyond,
         unmoved=lambda reads: [],
         beyond_data=lambda: beyond,
     )
-    found = judged(findings, kept, elsewhere)
+    found = judge_in_processes(findings, kept, elsewhere)
     assert [one["tier"] for one in found] == tiers
     assert all(one["evidence"] is None for one in found if one["tier"] == "withheld")

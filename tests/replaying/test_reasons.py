@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpaudit.freezing.observing import SideRuns
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call, Meeting
 from dpaudit.guarantees.kinds import GaussianDP
@@ -38,7 +38,7 @@ def side(repeated=True, runs=(), far=(), outputs=()):
     return SideRuns(
         runs=[SimpleNamespace(elsewhere=False, seeds=[], **one) for one in runs],
         far=[SimpleNamespace(elsewhere=True, seeds=[]) for _ in far],
-        outputs=[flattened(one) for one in outputs],
+        outputs=[flatten_output(one) for one in outputs],
         repeated=repeated,
     )
 
@@ -326,10 +326,10 @@ def test_both_datasets_have_to_be_steady_and_the_fewer_runs_count():
 
 @pytest.mark.parametrize("graded", [13, 14])
 def test_more_runs_are_added_to_those_that_are_there(monkeypatch, graded):
-    made = [(run(call(key="laplace(0;)#0")), flattened([1.0 + 2.0 * 0.5]))]
-    made += [(run(call(key="laplace(0;)#0"), seed=-4), flattened([2.0]))] * graded
+    made = [(run(call(key="laplace(0;)#0")), flatten_output([1.0 + 2.0 * 0.5]))]
+    made += [(run(call(key="laplace(0;)#0"), seed=-4), flatten_output([2.0]))] * graded
     monkeypatch.setattr(dependence, "runs_of_every_size", lambda *_: iter(made))
-    structure = flattened([1.0]).structure
+    structure = flatten_output([1.0]).structure
     both = (laws(NumberLaw("laplace", 1.0, 2.0, DRAW), structure=structure),) * 2
     sides = (SideRuns(runs=[run(call(key="laplace(0;)#0"))]),) * 2
     before = DependenceCheck({"laplace(0;)#0", "b"}, ordinary=3, graded=2)
@@ -344,7 +344,7 @@ def test_more_runs_are_added_to_those_that_are_there(monkeypatch, graded):
 
 
 def test_runs_obey_laws_where_every_number_and_text_of_every_run_does():
-    structure = flattened([1.0, "a", 1.0]).structure
+    structure = flatten_output([1.0, "a", 1.0]).structure
     both = laws(NOISY, NumberLaw("constant", 7.0), structure=structure, texts=("a",))
     draws = [-0.5, 0.5, 3.0]
     own = [call(key=DRAW.key, draw=z) for z in draws]
@@ -353,7 +353,7 @@ def test_runs_obey_laws_where_every_number_and_text_of_every_run_does():
         outputs = [[1.0 + 2.0 * z, "a", 7.0] for z in draws]
         for place, value in changes.get("at", {}).items():
             outputs[2][place] = value
-        made = [(run(one), flattened(out)) for one, out in zip(own, outputs, strict=True)]
+        made = [(run(one), flatten_output(out)) for one, out in zip(own, outputs, strict=True)]
         return _has_lawful_runs(laws, made[: changes.get("most", 3)])
 
     assert obey()

@@ -12,15 +12,15 @@ import pytest
 from scipy import stats
 
 from dpaudit.freezing import patching, primitives, recorder, tracked
-from dpaudit.freezing.observing import observed
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.observing import observe_runs
+from dpaudit.freezing.outputs import flatten_output
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = np.random.default_rng(5)
 
 
 def _drawn(function, seed=1, data=None):
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         run = recorder.call_recorded(function, data, seed, primitives.generator())
     assert run.error is None, run.error
     return run
@@ -183,8 +183,8 @@ def test_randomness_that_is_not_intercepted_is_noticed():
         state["n"] += 1
         return data + state["n"]
 
-    assert not observed(counts, 1.0, 2.0).dataset.repeated
-    assert observed(lambda data, rng: data + rng.normal(), 1.0, 2.0).dataset.repeated
+    assert not observe_runs(counts, 1.0, 2.0).dataset.repeated
+    assert observe_runs(lambda data, rng: data + rng.normal(), 1.0, 2.0).dataset.repeated
 
 
 def test_what_only_the_first_call_draws_is_a_state():
@@ -195,14 +195,14 @@ def test_what_only_the_first_call_draws_is_a_state():
             kept.append(rng.laplace())
         return data + kept[0]
 
-    assert observed(cached, 1.0, 2.0).keeps_state
+    assert observe_runs(cached, 1.0, 2.0).keeps_state
 
 
 def test_an_output_is_flattened_leaf_by_leaf():
-    found = flattened({"a": [1, True, None], "b": np.eye(2), "c": ("x", float("nan"))})
+    found = flatten_output({"a": [1, True, None], "b": np.eye(2), "c": ("x", float("nan"))})
     assert found.structure == "{'a':[f,b,None],'b':array(2, 2),'c':[t,f]}"
     assert found.paths[:3] == ["output['a'][0]", "output['a'][1]", "output['b'][0, 0]"]
-    assert flattened(None, "ValueError").structure == "raises ValueError"
+    assert flatten_output(None, "ValueError").structure == "raises ValueError"
 
 
 def test_the_plain_part_runs_without_dpaudit():
@@ -222,5 +222,5 @@ def test_the_plain_part_runs_without_dpaudit():
 
 def test_a_set_is_the_same_in_whichever_order_it_was_made():
     assert list({8, 0}) != list({0, 8})
-    assert flattened({8, 0}).structure == flattened({0, 8}).structure == "{0,8}"
-    assert flattened({8, 1}).structure != flattened({8, 0}).structure
+    assert flatten_output({8, 0}).structure == flatten_output({0, 8}).structure == "{0,8}"
+    assert flatten_output({8, 1}).structure != flatten_output({8, 0}).structure

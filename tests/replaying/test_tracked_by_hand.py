@@ -262,14 +262,14 @@ def met(*centres, scale=2.0, factor=1.0, **given):
     ],
 )
 def test_a_movement_is_the_largest_of_a_call_in_scales(one, other, moved):
-    assert glimpse.moved_over(one, other) == moved
-    assert glimpse.moved_over(other, one) == moved
+    assert glimpse.compute_scaled_movement(one, other) == moved
+    assert glimpse.compute_scaled_movement(other, one) == moved
 
 
 def test_movements_of_entries_add_up_or_their_squares_do():
     one, other = met([0.0, 0.0, 7.0]), met([6.0, 8.0, 7.0])
-    assert glimpse.moved_over(one, other) == 7.0
-    assert glimpse.moved_over(one, other, squared=True) == 5.0
+    assert glimpse.compute_scaled_movement(one, other) == 7.0
+    assert glimpse.compute_scaled_movement(one, other, squared=True) == 5.0
 
 
 @pytest.mark.parametrize(
@@ -296,9 +296,9 @@ def test_declared_is_the_epsilon_of_mechanisms_whose_value_moves():
         met(location=2.0, declared={"epsilon": 3}),
     ]
     then = [met(location=1.0), met(location=9.0)]
-    assert glimpse._declared(run(*here), run(*then)) == 3.0
-    assert glimpse._declared(run(*then), run(*here)) == 0.0
-    assert glimpse._declared(run(met()), run(met(location=1.0))) == 0.0
+    assert glimpse._get_declared_epsilon(run(*here), run(*then)) == 3.0
+    assert glimpse._get_declared_epsilon(run(*then), run(*here)) == 0.0
+    assert glimpse._get_declared_epsilon(run(met()), run(met(location=1.0))) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -321,9 +321,9 @@ def test_a_function_is_given_a_generator_by_any_of_its_names_and_one_trial():
     def several(data, trials, random_state):
         return [data * random_state] * trials
 
-    assert glimpse.called(single, {"k": 10})(1, 100) == 111
-    assert glimpse.called(several, {})(2, 5) == 10
-    assert glimpse.called(lambda data: data, {})(7, None) == 7
+    assert glimpse.make_single_call(single, {"k": 10})(1, 100) == 111
+    assert glimpse.make_single_call(several, {})(2, 5) == 10
+    assert glimpse.make_single_call(lambda data: data, {})(7, None) == 7
 
 
 # --- outputs --------------------------------------------------------------------------------------
@@ -351,12 +351,12 @@ def test_a_function_is_given_a_generator_by_any_of_its_names_and_one_trial():
 def test_an_output_is_its_structure_its_numbers_and_its_texts(
     value, structure, numbers, paths, texts
 ):
-    found = outputs.flattened(value)
+    found = outputs.flatten_output(value)
     assert (found.structure, found.numbers, found.paths, found.texts) == (
         structure, numbers, paths, texts,
     )  # fmt: skip
     assert found.raised is None
-    raised = outputs.flattened(value, "ValueError")
+    raised = outputs.flatten_output(value, "ValueError")
     assert (raised.structure, raised.numbers, raised.raised) == (
         "raises ValueError", [], "ValueError",
     )  # fmt: skip
@@ -366,23 +366,23 @@ def test_outputs_are_followed_twelve_deep_and_into_objects_and_tables():
     deep = 1.0
     for _ in range(12):
         deep = [deep]
-    assert outputs.flattened(deep).numbers == [1.0]
-    assert outputs.flattened([deep]).numbers == []
+    assert outputs.flatten_output(deep).numbers == [1.0]
+    assert outputs.flatten_output([deep]).numbers == []
     import pandas as pd
 
-    table = outputs.flattened(pd.DataFrame({"n": [1, 2], "s": ["x", "y"]}))
+    table = outputs.flatten_output(pd.DataFrame({"n": [1, 2], "s": ["x", "y"]}))
     assert table.structure == "table{'n':[f,f],'s':[t,t]}"
     assert table.paths == ["output['n'][0]", "output['n'][1]"]
     assert table.text_paths == ["output['s'][0]", "output['s'][1]"]
-    series = outputs.flattened(pd.Series([1.5, 2.5]))
+    series = outputs.flatten_output(pd.Series([1.5, 2.5]))
     assert (series.structure, series.numbers) == ("array(2,)", [1.5, 2.5])
 
     class Held:
         def __init__(self):
             self.n, self._hidden = 3, 4
 
-    assert outputs.flattened(Held()).structure == "Held{'n':f}"
-    assert outputs.flattened(Held()).numbers == [3.0]
+    assert outputs.flatten_output(Held()).structure == "Held{'n':f}"
+    assert outputs.flatten_output(Held()).numbers == [3.0]
 
 
 # --- what a process keeps -------------------------------------------------------------------------
@@ -409,7 +409,7 @@ def test_processes_agree_on_what_is_the_same_but_for_the_last_digits(one, other,
 
 
 def test_what_is_read_of_an_output_is_its_structure_a_number_or_a_text():
-    output = outputs.flattened([1.5, "a", 2.5])
+    output = outputs.flatten_output([1.5, "a", 2.5])
     assert states._read(output, "structure", 0) == "[f,t,f]"
     assert [states._read(output, "number", n) for n in range(3)] == [1.5, 2.5, None]
     assert [states._read(output, "text", n) for n in range(2)] == ["a", None]

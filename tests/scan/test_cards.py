@@ -15,7 +15,7 @@ from dpaudit.extension.package import Package, PackageClaim, Parameters, Subject
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.scan.packages.python_dp import card as python_dp
-from dpaudit.scan.pairs import made as pairs_of
+from dpaudit.scan.pairs import make_subject_pairs as pairs_of
 from dpaudit.search.edits import find_edited_neighbours
 
 CARDS = [PACKAGES.get(name) for name in PACKAGES]

@@ -10,7 +10,7 @@ import pytest
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.report.formatting import format_significant
 from dpaudit.scan.finding import CarryingCounts
-from dpaudit.scan.pages import certified, format_supported_bound
+from dpaudit.scan.pages import format_certified_bound, format_supported_bound
 from tests.audit.printed_bounds import Printed
 
 GALLERY = Path(__file__).parents[2] / "reports" / "packages"
@@ -75,7 +75,7 @@ def test_no_line_of_a_page_shows_a_bound_without_its_counts(path):
 
 def test_what_is_shown_is_what_the_counts_carry():
     tested = CarryingCounts.of((3, 90), 100, False, 1e-3, 1e-4)
-    ((lower, again),) = carried(certified(tested, tested.lower, 1e-3))
+    ((lower, again),) = carried(format_certified_bound(tested, tested.lower, 1e-3))
     assert lower <= again == pytest.approx(tested.lower, rel=1e-6)
     ((lower, again),) = carried(format_supported_bound(tested, tested.lower))
     assert lower <= again == pytest.approx(tested.lower, rel=1e-6)

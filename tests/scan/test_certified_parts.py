@@ -13,7 +13,7 @@ from dpaudit.mechanisms.outputs.features import LogRatios, OneOf, OnePart, OneVa
 from dpaudit.mechanisms.outputs.layout import INFINITE, NAN
 from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.scan import certify
-from dpaudit.scan.certify import SampleSizes, certified
+from dpaudit.scan.certify import SampleSizes, certify_claim
 from dpaudit.scan.foreign import DrawnTogether
 
 # The error probability
@@ -56,7 +56,7 @@ def test_all_attempts_together_spend_the_error_probability_and_share_no_seed(
         return "found"
 
     monkeypatch.setattr(certify, "_try_certification", attempted)
-    assert certified(Mechanism(), None, None, SampleSizes(500, 4000), 0.01, 7, 99.0) == "found"
+    assert certify_claim(Mechanism(), None, None, SampleSizes(500, 4000), 0.01, 7, 99.0) == "found"
     assert [(how, pytest.approx(share)) for how, share, *_ in made] == [
         (how, pytest.approx(share)) for how, share in spent
     ]
@@ -74,7 +74,7 @@ def test_all_attempts_together_spend_the_error_probability_and_share_no_seed(
 def test_what_is_drawn_one_by_one_is_drawn_less_often(monkeypatch, sizes):
     made = []
     monkeypatch.setattr(certify, "_try_certification", lambda *given: made.append(given[2]))
-    certified(Mechanism(alone=True), None, None, sizes, 0.01, 7)
+    certify_claim(Mechanism(alone=True), None, None, sizes, 0.01, 7)
     assert made == [SampleSizes(min(16, sizes.choosing), min(120, sizes.counting))]
 
 

@@ -17,7 +17,7 @@ from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.mechanisms.outputs.layout import layout_of
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.scan import certify
-from dpaudit.scan.certify import SampleSizes, certified
+from dpaudit.scan.certify import SampleSizes, certify_claim
 from dpaudit.scan.foreign import DrawnTogether
 
 PAIR = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
@@ -114,7 +114,7 @@ def spent(monkeypatch):
 def test_no_more_than_alpha_may_be_spent_in_all(spent, fails, left):
     """What starts again does so with what the attempts before could not have spent."""
     mechanism = replace(laplace(1.0, parts=4), fails=fails)
-    certified(mechanism, PAIR, PureDP(1.0), SampleSizes(100, 100), 0.1, seed=3)
+    certify_claim(mechanism, PAIR, PureDP(1.0), SampleSizes(100, 100), 0.1, seed=3)
     assert 2 <= len(spent) <= certify.ATTEMPTS
     assert spent == pytest.approx([left / certify.ATTEMPTS] * len(spent))
 
@@ -122,13 +122,13 @@ def test_no_more_than_alpha_may_be_spent_in_all(spent, fails, left):
 @pytest.mark.parametrize("why", ["", "a file holds them"])
 def test_what_may_share_noise_certifies_nothing_and_all_that_was_drawn_is_counted(monkeypatch, why):
     monkeypatch.setattr(certify, "_why_kept", lambda *_: why)
-    found = certified(coin(0.9, 0.1), PAIR, PureDP(0.5), SampleSizes(100, 400), 0.1, seed=3)
+    found = certify_claim(coin(0.9, 0.1), PAIR, PureDP(0.5), SampleSizes(100, 400), 0.1, seed=3)
     assert (found.refuted, found.kept, found.why) == (not why, bool(why), why)
     assert (found.lower > 0.5) is not bool(why)
     assert found.lower == 0.0 or not why
     assert (found.event is None) is (found.tested is None) is bool(why)
     assert found.drawn == 2 * (32 + 100 + found.counting)
-    none = certified(coin(0.5, 0.5), PAIR, PureDP(0.5), SampleSizes(100, 400), 0.1, seed=3)
+    none = certify_claim(coin(0.5, 0.5), PAIR, PureDP(0.5), SampleSizes(100, 400), 0.1, seed=3)
     assert (none.refuted, none.kept, none.counting) == (False, False, 400)
     assert none.drawn == 2 * (32 + 100 + 400)
 
@@ -136,7 +136,7 @@ def test_what_may_share_noise_certifies_nothing_and_all_that_was_drawn_is_counte
 @pytest.mark.parametrize("fails", [None, DrawnTogether, WorkerEnded])
 def test_no_output_is_drawn_twice(fails):
     mechanism = replace(laplace(1.0), fails=fails)
-    certified(mechanism, PAIR, PureDP(1.0), SampleSizes(400, 1000), 0.1, seed=3)
+    certify_claim(mechanism, PAIR, PureDP(1.0), SampleSizes(400, 1000), 0.1, seed=3)
     words = mechanism.words
     assert len(words) == len(set(words)) == (2 if fails is None else 4)
 
@@ -152,7 +152,9 @@ def test_a_tight_claim_is_refuted_as_rarely_as_is_asked(rate, other):
     claim = ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
     alpha, seeds = 0.5, 25
     refuted = sum(
-        certified(coin(rate, other), PAIR, claim, SampleSizes(64, 200), alpha, seed=seed).refuted
+        certify_claim(
+            coin(rate, other), PAIR, claim, SampleSizes(64, 200), alpha, seed=seed
+        ).refuted
         for seed in range(seeds)
     )
     assert refuted <= binom.ppf(0.99999, seeds, alpha / (2 * certify.ATTEMPTS))
@@ -160,7 +162,9 @@ def test_a_tight_claim_is_refuted_as_rarely_as_is_asked(rate, other):
 
 @pytest.mark.parametrize(("rate", "other"), [(0.6, 0.1), (0.1, 0.6), (0.99, 0.5), (0.5, 0.99)])
 def test_a_false_claim_is_refuted_on_whichever_side_it_shows(rate, other):
-    found = certified(coin(rate, other), PAIR, PureDP(0.2), SampleSizes(200, 4000), 1e-6, seed=5)
+    found = certify_claim(
+        coin(rate, other), PAIR, PureDP(0.2), SampleSizes(200, 4000), 1e-6, seed=5
+    )
     truth = max(abs(math.log(rate / other)), abs(math.log((1 - rate) / (1 - other))))
     assert found.refuted
     assert 0.2 < found.lower < truth
@@ -180,14 +184,14 @@ def holds(event, outputs):
 
 
 def test_a_claim_that_holds_is_certified_close_to_it():
-    found = certified(laplace(1.0), PAIR, PureDP(1.0), SampleSizes(2000, 20_000), 1e-6, seed=6)
+    found = certify_claim(laplace(1.0), PAIR, PureDP(1.0), SampleSizes(2000, 20_000), 1e-6, seed=6)
     assert not found.refuted
     assert 0.8 < found.lower < 1.0
     assert (found.claimed, found.at_delta) == (1.0, 0.0)
 
 
 def test_the_event_says_the_side_of_its_threshold():
-    found = certified(laplace(0.3), PAIR, PureDP(1.0), SampleSizes(500, 4000), 1e-6, seed=7)
+    found = certify_claim(laplace(0.3), PAIR, PureDP(1.0), SampleSizes(500, 4000), 1e-6, seed=7)
     assert found.refuted
     value, above = found.event.value, found.event.test == "above"
     rng = np.random.default_rng(8)
@@ -216,7 +220,7 @@ def always(on_neighbour):
     ids=["a key", "noise"],
 )
 def test_a_refutation_has_the_code_of_its_kind_of_fault(mechanism, fault):
-    found = certified(mechanism, PAIR, PureDP(1.0), SampleSizes(200, 2000), 1e-6, seed=7)
+    found = certify_claim(mechanism, PAIR, PureDP(1.0), SampleSizes(200, 2000), 1e-6, seed=7)
     assert (found.refuted, found.fault) == (True, fault)
 
 
@@ -241,7 +245,7 @@ class Sticky:
 def test_outputs_that_a_process_has_in_common_refute_nothing(vary):
     process = Sticky(vary)
     mechanism = replace(Local(process.draw), crew=process)
-    found = certified(mechanism, PAIR, PureDP(0.5), SampleSizes(200, 2000), 1e-6, seed=9)
+    found = certify_claim(mechanism, PAIR, PureDP(0.5), SampleSizes(200, 2000), 1e-6, seed=9)
     assert (found.refuted, found.kept) == (False, True)
 
 
@@ -257,13 +261,15 @@ def test_a_part_that_never_varied_and_is_another_elsewhere_refutes_nothing():
     """The event happens as often in every process, and still nothing was drawn for it."""
     process = Offset(0.0)
     mechanism = replace(Local(process.draw), crew=process)
-    found = certified(mechanism, PAIR, PureDP(0.5), SampleSizes(200, 2000), 1e-6, seed=9)
+    found = certify_claim(mechanism, PAIR, PureDP(0.5), SampleSizes(200, 2000), 1e-6, seed=9)
     assert (found.refuted, found.kept) == (False, True)
 
 
 def test_new_processes_of_the_same_law_withdraw_nothing():
     kept = sum(
-        certified(coin(0.9, 0.1), PAIR, PureDP(0.5), SampleSizes(200, 2000), 1e-6, seed=seed).kept
+        certify_claim(
+            coin(0.9, 0.1), PAIR, PureDP(0.5), SampleSizes(200, 2000), 1e-6, seed=seed
+        ).kept
         for seed in range(10)
     )
     assert kept == 0

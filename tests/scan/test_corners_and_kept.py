@@ -27,7 +27,7 @@ from dpaudit.scan.corners import (
 )
 from dpaudit.scan.floating import FloatingScan, _as_numbers, _is_number, of_bits
 from dpaudit.scan.keeping import KEPT, RefutationLook, Seen, _is_another, _is_steady
-from dpaudit.scan.pairs import SubjectCandidate, made
+from dpaudit.scan.pairs import SubjectCandidate, make_subject_pairs
 
 CLAIM = PackageClaim(epsilon=1.0, where="it")
 ADDED, REPLACED = "add-remove-record", "replace-record"
@@ -153,7 +153,7 @@ def test_a_family_is_what_was_done_to_a_record(dataset, neighbour, given, family
 def test_pairs_of_one_dataset_share_a_group_and_equal_pairs_are_one():
     pair = MadePair(dataset=[1.0, 2.0, 3.0], neighbour=[1.0, 2.0, 8.5], relation=REPLACED, edit="x")
     one = subject(datasets=([1.0, 2.0, 3.0], [5.0, 6.0]), pairs=(pair, pair), bounds=(0.0, 9.0))
-    found = made(one, 0, most=4)
+    found = make_subject_pairs(one, 0, most=4)
     by_group = {}
     for each in found:
         by_group.setdefault(each.group, []).append(each)

@@ -252,7 +252,7 @@ def test_corners_have_the_time_that_ordinary_pairs_left(monkeypatch, seconds, us
     crew = SimpleNamespace(by=lambda until: contextlib.nullcontext())
     monkeypatch.setattr(scan_module, "SubjectScan", Looks)
     monkeypatch.setattr(scan_module, "FloatingScan", Corners)
-    monkeypatch.setattr(scan_module, "made", lambda *_, **__: [])
+    monkeypatch.setattr(scan_module, "make_subject_pairs", lambda *_, **__: [])
     monkeypatch.setattr(scan_module, "file_of", lambda _: "file")
     monkeypatch.setattr(scan_module, "arguments_of", lambda *_: ("data",))
     monkeypatch.setattr(_Scan, "_crew", lambda *_: crew)
@@ -312,7 +312,7 @@ def test_subjects_share_the_time_that_is_left(monkeypatch, workers, shares):
 def test_a_finding_that_there_is_no_time_for_is_not_begun(monkeypatch):
     began = []
     monkeypatch.setattr(
-        "dpaudit.scan.evidence.reproduced",
+        "dpaudit.scan.evidence.find_smallest_reproduction",
         lambda *_, seconds: began.append(seconds),
     )
     run = _Reproducing({"tools.alpha": None}, None, 0.0, 1)

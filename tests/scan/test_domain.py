@@ -13,7 +13,7 @@ from dpaudit.scan.bench import Bench, Installed
 from dpaudit.scan.corners import CORNERS, corner_pairs
 from dpaudit.scan.events import ExpressionEvent
 from dpaudit.scan.finding import make_claimed_guarantee
-from dpaudit.scan.pairs import made
+from dpaudit.scan.pairs import make_subject_pairs
 from dpaudit.scan.probe import split_output_parts
 from dpaudit.scan.reproduction import _Case, _rounder_setting, _Study, claim_of
 from dpaudit.search.edits import find_edited_neighbours
@@ -75,19 +75,19 @@ def test_a_record_without_a_value_is_made_only_where_one_may_lack_it(records):
 def test_a_pair_of_the_card_is_of_a_relation_that_is_counted():
     pair = MadePair(dataset=[0.0], neighbour=[1.0], relation="replace-record")
     with pytest.raises(InvalidArgument, match="relation of a pair: got 'replace-record'"):
-        made(subject(pairs=(pair,), relations=(ADDS,)), 0, most=3)
+        make_subject_pairs(subject(pairs=(pair,), relations=(ADDS,)), 0, most=3)
 
 
 @pytest.mark.parametrize("neighbour", [[1.0], [1.0, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0, 4.0]])
 def test_a_pair_of_the_card_that_differs_in_two_records_is_none(neighbour):
     pair = MadePair(dataset=[1.0, 2.0, 3.0], neighbour=neighbour, relation=ADDS)
     with pytest.raises(InvalidArgument):
-        made(subject(pairs=(pair,), relations=(ADDS,)), 0, most=3)
+        make_subject_pairs(subject(pairs=(pair,), relations=(ADDS,)), 0, most=3)
 
 
 def test_of_data_that_are_no_records_the_relation_is_the_cards_word():
     pair = MadePair(dataset=3, neighbour=4, relation=ADDS)
-    (found,) = made(subject(pairs=(pair,), relations=(ADDS,)), 0, most=3)
+    (found,) = make_subject_pairs(subject(pairs=(pair,), relations=(ADDS,)), 0, most=3)
     assert (found.pair.dataset, found.pair.neighbour) == (3, 4)
 
 

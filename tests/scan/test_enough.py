@@ -9,7 +9,7 @@ import pytest
 
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.scan.certify import ATTEMPTS, SampleSizes, certified
+from dpaudit.scan.certify import ATTEMPTS, SampleSizes, certify_claim
 
 from .test_certify import PAIR, Local, coin
 
@@ -44,16 +44,18 @@ def test_twice_what_refutes_at_worse_rates_is_drawn_whichever_side_is_favoured(h
     """An event and its complement promise the same, as the rates add up to 1."""
     low = round(1 - high, 2)
     mechanism = exactly(high, low) if favours == "dataset" else exactly(low, high)
-    found = certified(mechanism, PAIR, PureDP(EPSILON), SampleSizes(CHOOSING, MOST), ALPHA, seed=1)
+    found = certify_claim(
+        mechanism, PAIR, PureDP(EPSILON), SampleSizes(CHOOSING, MOST), ALPHA, seed=1
+    )
     assert found.counting == 2 * needed_at(high, low) < MOST
 
 
 def test_a_claim_of_nothing_is_not_refuted_by_outputs_that_certify_nothing():
     """A lower end of 0 is not above a claim of 0."""
-    found = certified(
+    found = certify_claim(
         exactly(0.5, 0.5), PAIR, PureDP(0.0), SampleSizes(CHOOSING, 400), ALPHA, seed=1
     )
     assert (found.refuted, found.lower) == (False, 0.0)
-    assert certified(
+    assert certify_claim(
         coin(0.9, 0.1), PAIR, PureDP(0.0), SampleSizes(CHOOSING, 400), ALPHA, 1
     ).refuted

@@ -24,7 +24,7 @@ from dpaudit.scan.floating import (
     of_bits,
 )
 from dpaudit.scan.foreign import Foreign
-from dpaudit.scan.pairs import made
+from dpaudit.scan.pairs import make_subject_pairs
 from dpaudit.scan.scan import ScanBudget, scan_package
 from dpaudit.scan.subject import PAIRS
 from dpaudit.verdicts import status_of
@@ -101,7 +101,7 @@ def test_a_broken_primitive_is_refuted_by_its_numbers(name):
         def mechanism(parameters):
             return Foreign(crew, str(HERE / "floating_subjects.py"), name, parameters, many=True)
 
-        pairs = made(one, 0, most=PAIRS)
+        pairs = make_subject_pairs(one, 0, most=PAIRS)
         ran = FloatingScan(one, mechanism, pairs, seed=0, trials=4000, alpha=1e-8).run()
     refuted = {each.corner.name for each in ran.tested if each.result.refuted}
     assert corner in refuted, ran
@@ -169,7 +169,7 @@ def test_a_corner_that_was_not_reached_is_withheld(monkeypatch, seconds, failure
     monkeypatch.setattr(FloatingScan, "_tested", tested)
     one = subject("naive_laplace")
     mechanism = SimpleNamespace(parameters=one.parameters[0])
-    candidates = made(one, 0, most=4)
+    candidates = make_subject_pairs(one, 0, most=4)
     scan = FloatingScan(one, lambda _: mechanism, candidates, 0, 100, 1e-6, seconds)
     lines = list(checks_of(one, scan.run()))
     bits = next(line for line in lines if line.corner == CORNERS[0].name)
@@ -183,7 +183,7 @@ def test_a_corner_that_one_setting_reached_has_the_verdict_of_that():
     one = subject("naive_laplace")
     (claim,) = one.claims
     result = Certified(False, 0.2, 1.0, 0.0, 500, 1000)
-    candidate = made(one, 0, most=1)[0]
+    candidate = make_subject_pairs(one, 0, most=1)[0]
     gap = Gap(CORNERS[0], candidate.relation, claim, "no time", has_numbers=True)
     ran = FloatingRan([CornerResult(CORNERS[0], candidate, claim, result)], [gap])
     first = next(checks_of(one, ran))
@@ -194,7 +194,7 @@ def test_a_corner_that_one_setting_reached_has_the_verdict_of_that():
 def test_the_numbers_of_a_corner_are_those_of_the_test_that_shows_most_beyond_its_claim():
     one = subject("naive_laplace")
     (claim,) = one.claims
-    candidate = made(one, 0, most=1)[0]
+    candidate = make_subject_pairs(one, 0, most=1)[0]
     bounds = ((0.2, 1.0), (0.9, 1.0), (1.1, 3.0))  # what is certified, and claimed there
     tested = [
         CornerResult(CORNERS[0], candidate, claim, Certified(False, lower, claimed, 0.0, 500, 1000))

@@ -13,7 +13,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.mechanisms.outputs.layout import layout_of
 from dpaudit.scan.decoding import ProcessEnded
-from dpaudit.scan.foreign import SCRIPT, DrawnTogether, Foreign, joined
+from dpaudit.scan.foreign import SCRIPT, DrawnTogether, Foreign, join_observations
 
 
 class Crew:
@@ -167,14 +167,14 @@ def test_calls_that_end_otherwise_than_others_are_not_drawn_together(given):
 
 def test_batches_are_an_array_where_all_are_numbers_and_else_a_list():
     one, other = {"numbers": np.array([1.0, 2.0])}, {"numbers": np.array([3.0])}
-    found = joined([one, other])
+    found = join_observations([one, other])
     assert isinstance(found, np.ndarray)
     assert found.tolist() == [1.0, 2.0, 3.0]
-    mixed = joined([one, {"outputs": [("items", "list", [1]), None]}, other])
+    mixed = join_observations([one, {"outputs": [("items", "list", [1]), None]}, other])
     assert mixed == [1.0, 2.0, [1], None, 3.0]
     for bad in ({}, {"said": None}):
         with pytest.raises(MechanismError, match="no batch of outputs"):
-            joined([one, bad])
+            join_observations([one, bad])
 
 
 @pytest.mark.parametrize(
@@ -193,13 +193,13 @@ def test_watched_calls_are_as_sampled_ones(alone, found, kind):
 
 def test_a_watched_call_that_ends_its_process_is_an_outcome_alone():
     ended = WorkerEnded("it was killed")
-    touches, (found,) = mechanism(alone=True)._watched_call(Crew(lambda *_: ended), None, 1)
+    touches, (found,) = mechanism(alone=True)._draw_watched_unit(Crew(lambda *_: ended), None, 1)
     assert touches == []
     assert isinstance(found, ProcessEnded)
     with pytest.raises(WorkerEnded):
-        mechanism()._watched_call(Crew(lambda *_: ended), None, 1)
+        mechanism()._draw_watched_unit(Crew(lambda *_: ended), None, 1)
     answer = ([["file", "a"]], {"numbers": np.array([1.0])})
-    seen, (number,) = mechanism()._watched_call(Crew(lambda *_: answer), None, 1)
+    seen, (number,) = mechanism()._draw_watched_unit(Crew(lambda *_: answer), None, 1)
     assert (seen, number) == ([["file", "a"]], 1.0)
 
 

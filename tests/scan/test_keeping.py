@@ -13,7 +13,7 @@ from dpaudit.execution import Limits
 from dpaudit.execution.failures import DrawTimeout
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-from dpaudit.scan.certify import SampleSizes, certified
+from dpaudit.scan.certify import SampleSizes, certify_claim
 from dpaudit.scan.child import _import_names
 from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.foreign import Foreign
@@ -49,7 +49,7 @@ def reached(toy, monkeypatch):
 def found(toy, code):
     with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         mechanism = Foreign(crew, file_of(toy.PACKAGE), code, {"epsilon": 1.0}, distribution="toy")
-        return certified(mechanism, PAIR, PureDP(1.0), SampleSizes(64, 200), 1e-6, seed=3)
+        return certify_claim(mechanism, PAIR, PureDP(1.0), SampleSizes(64, 200), 1e-6, seed=3)
 
 
 @pytest.mark.parametrize("code", PRIVATE)

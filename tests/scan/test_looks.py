@@ -119,7 +119,7 @@ def test_the_first_pair_of_all_may_not_be_left_out(monkeypatch):
 
 
 def reproducing(monkeypatch, found):
-    monkeypatch.setattr(evidence, "reproduced", lambda *_, seconds: found)
+    monkeypatch.setattr(evidence, "find_smallest_reproduction", lambda *_, seconds: found)
     return _Reproducing({"tools.alpha": None}, None, 0.0, 1)._one(finding("tools.alpha"), 9.0)
 
 

@@ -15,8 +15,8 @@ from dpaudit.scan.finding import (
 from dpaudit.scan.gallery import _in_order
 from dpaudit.scan.known import PackageNotes
 from dpaudit.scan.pages import (
-    certified,
     corners_of,
+    format_certified_bound,
     format_finding_count,
     format_scan_outcome,
     format_supported_bound,
@@ -36,7 +36,7 @@ COUNTS = CarryingCounts(
 
 
 def test_a_bound_stands_with_its_own_counts_delta_and_error_probability():
-    assert certified(COUNTS, 9.9, 0.5) == (
+    assert format_certified_bound(COUNTS, 9.9, 0.5) == (
         "ε ≥ 4.567 at δ = 1e-5, by one exact test of 12,345 of 20,000 and 67 of 20,000 fresh "
         "outputs in the event below, with an error probability of 1.25e-9"
     )
@@ -44,8 +44,10 @@ def test_a_bound_stands_with_its_own_counts_delta_and_error_probability():
         "ε ≥ 4.567 at δ = 1e-5 (12,345 of 20,000 and 67 of 20,000, error probability 1.25e-9)"
     )
     turned = COUNTS.model_copy(update={"complement": True})
-    assert "outputs in the complement of the event below," in certified(turned, 9.9, 0.5)
-    assert certified(None, 4.56789, 1e-5) == "ε ≥ 4.567 at δ = 1e-5"
+    assert "outputs in the complement of the event below," in format_certified_bound(
+        turned, 9.9, 0.5
+    )
+    assert format_certified_bound(None, 4.56789, 1e-5) == "ε ≥ 4.567 at δ = 1e-5"
     assert format_supported_bound(None, 4.5) == "its counts were not kept"
     assert format_supported_bound(None, None) == "—"
 

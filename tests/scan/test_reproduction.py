@@ -16,7 +16,7 @@ from dpaudit.scan.bench import Bench, Installed
 from dpaudit.scan.events import best_event, is_guarantee_refuted
 from dpaudit.scan.finding import ClaimedGuarantee, ScanFinding, SeenEvent
 from dpaudit.scan.probe import split_output_parts
-from dpaudit.scan.reproduction import reproduced
+from dpaudit.scan.reproduction import find_smallest_reproduction
 from dpaudit.scan.scripts import (
     COLUMNS,
     LINES,
@@ -81,7 +81,7 @@ FINDINGS = {
 @pytest.mark.parametrize("name", FINDINGS)
 def test_a_reproduction_is_short_and_shows_the_finding_by_itself(name, tmp_path):
     finding = FINDINGS[name]
-    shown = reproduced(finding, subject(finding.code), PLACE, seconds=60)
+    shown = find_smallest_reproduction(finding, subject(finding.code), PLACE, seconds=60)
     assert shown is not None
     assert shown.lines <= LINES
     assert max(map(len, shown.script.splitlines())) <= COLUMNS
@@ -96,7 +96,7 @@ def test_a_reproduction_is_short_and_shows_the_finding_by_itself(name, tmp_path)
 
 def test_the_pair_of_a_reproduction_is_smaller_and_rounder():
     finding = FINDINGS["nan"]
-    shown = reproduced(finding, subject(finding.code), PLACE, seconds=60)
+    shown = find_smallest_reproduction(finding, subject(finding.code), PLACE, seconds=60)
     dataset, neighbour = value_of(shown.dataset), value_of(shown.neighbour)
     assert len(dataset) == len(neighbour) == 1
     assert np.isnan(neighbour[0])
@@ -107,7 +107,7 @@ def test_the_pair_of_a_reproduction_is_smaller_and_rounder():
 def test_a_smaller_pair_shows_the_same_finding_and_no_other():
     """Of one record the largest would be missing, and `max` raise: that is another finding."""
     finding = FINDINGS["removed"]
-    shown = reproduced(finding, subject("raises"), PLACE, seconds=20)
+    shown = find_smallest_reproduction(finding, subject("raises"), PLACE, seconds=20)
     assert len(value_of(shown.neighbour)) >= 1
     assert shown.hits[0] == shown.runs[0]
     assert shown.hits[1] == 0
@@ -123,13 +123,13 @@ CORRECT = {
 @pytest.mark.parametrize("name", ["sum", "loud", pytest.param("classes", marks=pytest.mark.slow)])
 def test_what_does_not_show_again_is_not_shipped(name):
     finding = CORRECT[name]
-    assert reproduced(finding, subject(finding.code), PLACE, seconds=5) is None
+    assert find_smallest_reproduction(finding, subject(finding.code), PLACE, seconds=5) is None
 
 
 def test_a_claim_of_another_place_is_refused():
     other = Subject(name="x", code="raises", claims=(PackageClaim(epsilon=1.0, where="elsewhere"),))
     with pytest.raises(InvalidArgument, match="a claim of x"):
-        reproduced(FINDINGS["raised"], other, PLACE)
+        find_smallest_reproduction(FINDINGS["raised"], other, PLACE)
 
 
 # The environment

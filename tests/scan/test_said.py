@@ -25,7 +25,7 @@ from dpaudit.scan.certify import (
     _estimate_output_budget,
     _make_event_test,
     _test_event_on_fresh,
-    certified,
+    certify_claim,
 )
 from dpaudit.scan.screen import list_claim_points
 
@@ -222,7 +222,7 @@ def test_the_point_is_that_of_the_best_event_and_not_of_the_worst(monkeypatch):
 @pytest.mark.parametrize("claim", [PureDP(0.5), PureDP(9.0)])
 def test_all_outputs_are_counted_and_those_that_carry_the_bound_are_kept(claim):
     """20 of each side lay out, 40 choose; then those that count."""
-    found = certified(coin(0.9, 0.1), PAIR, claim, SampleSizes(40, 400), 1e-3, seed=1)
+    found = certify_claim(coin(0.9, 0.1), PAIR, claim, SampleSizes(40, 400), 1e-3, seed=1)
     assert found.drawn == 2 * (20 + 40 + found.counting)
     assert found.refuted is (claim.at_epsilon < 1)
     assert (found.tested.runs, found.tested.lower) == (found.counting, found.lower)
@@ -233,7 +233,7 @@ def test_all_outputs_are_counted_and_those_that_carry_the_bound_are_kept(claim):
 
 def test_counts_say_whether_the_words_are_of_their_complement(monkeypatch):
     monkeypatch.setattr(certify.Words, "of", lambda self, tried, hits: ("it is not so", True))
-    found = certified(coin(0.9, 0.1), PAIR, PureDP(0.2), SampleSizes(40, 400), 1e-3, seed=5)
+    found = certify_claim(coin(0.9, 0.1), PAIR, PureDP(0.2), SampleSizes(40, 400), 1e-3, seed=5)
     assert found.tested.complement
     assert found.tested.on_dataset + found.event.on_dataset == found.tested.runs
     assert found.tested.on_neighbour + found.event.on_neighbour == found.tested.runs
@@ -256,7 +256,7 @@ def test_how_many_may_be_counted_is_by_the_pace_of_what_chose_and_the_share_of_a
 
     monkeypatch.setattr(certify, "_estimate_output_budget", by)
     monkeypatch.setattr(certify, "_choose_output_count", enough)
-    certified(coin(0.9, 0.1), PAIR, PureDP(9.0), SampleSizes(40, 400), 1e-2, seed=1)
+    certify_claim(coin(0.9, 0.1), PAIR, PureDP(9.0), SampleSizes(40, 400), 1e-2, seed=1)
     assert asked == [0.1, (400, pytest.approx(1e-2 / 2 / certify.ATTEMPTS))]
 
 
@@ -274,27 +274,29 @@ def test_of_what_refutes_nothing_the_largest_bound_is_shown(monkeypatch):
     def draw(value, count, rng):
         return rng.laplace(size=(count, 3)) + value * np.array([2.0, 1.5, 1.0])
 
-    found = certified(Local(draw), PAIR, PureDP(9.0), SampleSizes(100, 200), 0.1, seed=2)
+    found = certify_claim(Local(draw), PAIR, PureDP(9.0), SampleSizes(100, 200), 0.1, seed=2)
     assert len({one.lower for one in seen}) > 1
     assert found.lower == max(one.lower for one in seen) > 0
 
 
 def test_what_may_be_kept_certifies_nothing(monkeypatch):
     monkeypatch.setattr(certify, "_why_kept", lambda *_: "it is kept")
-    found = certified(coin(0.9, 0.1), PAIR, PureDP(0.5), SampleSizes(40, 400), 1e-3, seed=1)
+    found = certify_claim(coin(0.9, 0.1), PAIR, PureDP(0.5), SampleSizes(40, 400), 1e-3, seed=1)
     assert (found.refuted, found.kept, found.why) == (False, True, "it is kept")
     assert (found.lower, found.event, found.tested) == (0.0, None, None)
     assert (found.claimed, found.drawn) == (0.5, 2 * (20 + 40 + found.counting))
-    assert not certified(coin(0.9, 0.1), PAIR, PureDP(9.0), SampleSizes(40, 400), 1e-3, seed=1).kept
+    assert not certify_claim(
+        coin(0.9, 0.1), PAIR, PureDP(9.0), SampleSizes(40, 400), 1e-3, seed=1
+    ).kept
 
 
 def test_where_each_output_has_a_request_of_its_own_few_are_drawn():
     mechanism = replace(coin(0.9, 0.1), alone=True)
-    found = certified(mechanism, PAIR, PureDP(9.0), SampleSizes(40, 400), 1e-3, seed=1)
+    found = certify_claim(mechanism, PAIR, PureDP(9.0), SampleSizes(40, 400), 1e-3, seed=1)
     assert (found.counting, found.drawn) == (120, 2 * (8 + 16 + 120))
 
 
 def test_where_nothing_differs_nothing_is_counted():
-    found = certified(coin(0.0, 0.0), PAIR, PureDP(0.5), SampleSizes(40, 400), 1e-3, seed=1)
+    found = certify_claim(coin(0.0, 0.0), PAIR, PureDP(0.5), SampleSizes(40, 400), 1e-3, seed=1)
     assert (found.refuted, found.lower, found.counting) == (False, 0.0, 0)
     assert (found.drawn, found.tested, found.claimed) == (2 * (20 + 40), None, 0.5)

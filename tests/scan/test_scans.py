@@ -16,12 +16,12 @@ from dpaudit.execution import Limits, available_cores
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-from dpaudit.scan.certify import SampleSizes, certified
+from dpaudit.scan.certify import SampleSizes, certify_claim
 from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.evidence import with_reproductions
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
-from dpaudit.scan.pairs import SubjectCandidate, made
+from dpaudit.scan.pairs import SubjectCandidate, make_subject_pairs
 from dpaudit.scan.scan import ScanBudget, file_of, scan_package, select_subjects
 from dpaudit.scan.subject import Weighed, _worth_certifying
 from dpaudit.scan.values import value_of
@@ -90,7 +90,7 @@ def test_a_tight_claim_is_refuted_no_more_often_than_allowed(toy):
         file = file_of(toy.PACKAGE)
         mechanism = Foreign(crew, file, "randomised_response", {"epsilon": 1.0}, many=True)
         results = [
-            certified(mechanism, pair, PureDP(1.0), SampleSizes(100, 300), 0.5, seed)
+            certify_claim(mechanism, pair, PureDP(1.0), SampleSizes(100, 300), 0.5, seed)
             for seed in range(20)
         ]
     assert sum(each.refuted for each in results) <= 10
@@ -108,7 +108,7 @@ def test_what_calls_have_in_common_accuses_nobody(toy, code):
         file = file_of(toy.PACKAGE)
         mechanism = Foreign(crew, file, code, {"epsilon": 1.0}, many=code != "tires")
         results = [
-            certified(mechanism, pair, PureDP(1.0), SampleSizes(100, 100), 1e-3, seed)
+            certify_claim(mechanism, pair, PureDP(1.0), SampleSizes(100, 100), 1e-3, seed)
             for seed in (range(6) if code == "tires" else (8, 20))
         ]
     assert not any(each.refuted for each in results)
@@ -123,7 +123,7 @@ def test_answers_that_a_process_keeps_accuse_nobody(toy, code):
         for seed in range(4):
             crew.close()
             results.append(
-                certified(mechanism, pair, PureDP(1.0), SampleSizes(100, 100), 1e-3, seed)
+                certify_claim(mechanism, pair, PureDP(1.0), SampleSizes(100, 100), 1e-3, seed)
             )
     assert not any(each.refuted for each in results)
     assert any(each.kept for each in results)  # without another process it would be accused
@@ -182,7 +182,7 @@ def test_a_claim_that_holds_is_certified_close(toy):
 
 def test_frozen_noise_says_which_pair_moves_most(toy):
     subject = one(toy, "laplace_sum")
-    candidates = [each for each in made(subject, 0, most=10) if each.setting == 0]
+    candidates = [each for each in make_subject_pairs(subject, 0, most=10) if each.setting == 0]
     with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         mechanism = Foreign(crew, file_of(toy.PACKAGE), "laplace_sum", {"epsilon": 1.0}, many=True)
         worth = frozen_noise(mechanism, candidates)

@@ -252,7 +252,7 @@ def certifying(monkeypatch):
         seen.append((guarantee, alpha, seed, sizes))
         return found(kept=len(seen) == 2)
 
-    monkeypatch.setattr(looks, "certified", certified)
+    monkeypatch.setattr(looks, "certify_claim", certified)
     return seen
 
 
@@ -305,7 +305,7 @@ def test_what_there_is_no_time_for_is_said_and_that_it_looked_worse_is_noted(mon
     def certified(*_):
         raise DrawTimeout("over")
 
-    monkeypatch.setattr(looks, "certified", certified)
+    monkeypatch.setattr(looks, "certify_claim", certified)
     scan = scan_of(epsilons=(1.0, 2.0, 3.0))
     scan._certify([weighed(9.0), weighed(3.0, setting=1), weighed(3.5, setting=2)])
     assert scan.ran.unreached == ["3 hypotheses were not certified: time"]

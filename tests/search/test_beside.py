@@ -311,7 +311,7 @@ def test_rows_keep_their_labels_whichever_is_removed_or_added():
     assert removed.dataset is FRAME
     assert removed.neighbour.index.tolist() == ["p", "r"]
     assert removed.neighbour["age"].tolist() == [31, 75]
-    added = space.oriented(UnitPair((*start, start[0]), 3, None))
+    added = space.orient_pair(UnitPair((*start, start[0]), 3, None))
     assert added.dataset.index.tolist() == ["p", "q", "r"]
     assert added.neighbour.index.tolist()[:3] == ["p", "q", "r"]
     assert len(added.neighbour) == 4
@@ -338,7 +338,7 @@ def test_edits_of_any_data_are_neighbours_of_their_kind(data, relation):
     space = space_of(domain_around(data, relation, missing=True), relation)
     made = list(generate_edits(space, default_rng(0)))
     assert len(made) > 3
-    checked = [space.oriented(one.place) for one in made if one.given != "beyond"]
+    checked = [space.orient_pair(one.place) for one in made if one.given != "beyond"]
     assert all(isinstance(one, Pair) and type(one.neighbour) is type(data) for one in checked)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from dpaudit import Domain
 from dpaudit.freezing import primitives, recorder
-from dpaudit.freezing.outputs import flattened
-from dpaudit.freezing.patching import patched
+from dpaudit.freezing.outputs import flatten_output
+from dpaudit.freezing.patching import patch_primitives
 from dpaudit.search.choices import certifiable_loss, choice_size, compute_choice_scores
 from dpaudit.search.engine import search_pairs
 
@@ -57,11 +57,11 @@ def test_an_item_that_one_side_never_chooses_shows_as_much_as_so_many_outputs_ca
 
 
 def runs_of(function, *datasets):
-    with patched(function, function):
+    with patch_primitives(function, function):
         made = [
             recorder.call_recorded(function, one, 1, primitives.generator()) for one in datasets
         ]
-    return made[0], flattened(made[0].value, made[0].error), made[1]
+    return made[0], flatten_output(made[0].value, made[0].error), made[1]
 
 
 def test_the_least_and_the_largest_are_told_apart():

@@ -9,8 +9,8 @@ from scipy.stats import laplace, norm
 
 import dpaudit
 from dpaudit.freezing import primitives, recorder
-from dpaudit.freezing.outputs import flattened
-from dpaudit.freezing.patching import patched
+from dpaudit.freezing.outputs import flatten_output
+from dpaudit.freezing.patching import patch_primitives
 from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.search.comparisons import (
     ComparisonAnswer,
@@ -78,7 +78,7 @@ def test_normal_noise_is_told_from_laplaces():
 
 
 def runs_of(function, *datasets):
-    with patched(function, function):
+    with patch_primitives(function, function):
         return [
             recorder.call_recorded(function, one, 1, primitives.generator()) for one in datasets
         ]
@@ -86,7 +86,7 @@ def runs_of(function, *datasets):
 
 def size_of(function, one, other):
     runs = runs_of(function, np.array(one), np.array(other))
-    return comparison_size(runs[0], flattened(runs[0].value, runs[0].error), runs[1])
+    return comparison_size(runs[0], flatten_output(runs[0].value, runs[0].error), runs[1])
 
 
 FORMS = {

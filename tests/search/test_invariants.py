@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import Domain
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.search.engine import search_pairs
 from dpaudit.search.invariants import Invariants, invariants_of, outputs_for
 
@@ -76,8 +76,8 @@ def test_parts_that_are_no_numbers_or_always_the_same_count_nothing():
 
 def test_a_combination_is_none_of_an_output_that_lacks_a_part():
     total = Invariants(("output['a']", "output['b']"), np.array([[1.0, -1.0]]), np.array([1e-12]))
-    assert total.of(flattened({"a": 5.0})) is None
-    assert total.of(flattened({"b": 2.0, "c": 0.0, "a": 5.0})).tolist() == [3.0]
+    assert total.of(flatten_output({"a": 5.0})) is None
+    assert total.of(flatten_output({"b": 2.0, "c": 0.0, "a": 5.0})).tolist() == [3.0]
     assert total.held(np.array([3.0]), np.array([3.0])).all()
     assert not total.held(np.array([3.0]), np.array([3.1])).any()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.search.engine import search_pairs
 from dpaudit.search.lattices import lattices_of
@@ -62,7 +62,7 @@ REPAIRED = (rounded_first, rounded_last, both_on_a_grid, continuous)
 
 
 def outputs_of(numbers):
-    return [flattened(float(number)) for number in numbers]
+    return [flatten_output(float(number)) for number in numbers]
 
 
 @pytest.mark.parametrize("step", [1.0, 0.25, 0.01, 3.0, 1 / 3, math.pi])
@@ -81,7 +81,7 @@ def test_numbers_of_continuous_noise_have_no_step():
     for numbers in (rng.laplace(size=12), 1e9 + rng.normal(size=12), np.full(12, 0.3)):
         assert lattices_of(outputs_of(numbers)) is None
     assert lattices_of(outputs_of([0.5, math.inf, 1.5])) is None
-    assert lattices_of([flattened([1.0, 2.0]), flattened([1.0])]) is None
+    assert lattices_of([flatten_output([1.0, 2.0]), flatten_output([1.0])]) is None
 
 
 @pytest.mark.parametrize("function", BROKEN, ids=lambda function: function.__name__)

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpaudit.execution import Executor, planned_units
+from dpaudit.execution import Executor, plan_units
 from dpaudit.execution.units import stream
 from dpaudit.store.catalogue import Merged, list_store_entries, merge_stores, remove_ended_audits
 from dpaudit.store.file import Store, StoreError
 from dpaudit.store.keeping import NotKept, Storing, keep_audit, use_storing
 
-UNITS = planned_units(16_000, size=1000, seed=stream(0, "hardships"))
+UNITS = plan_units(16_000, size=1000, seed=stream(0, "hardships"))
 TEN = range(10)
 CACHE = {"at_once": False, "in_the_end": False, "for_a_while": True}
 

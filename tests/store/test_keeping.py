@@ -9,7 +9,7 @@ import pytest
 from numpy.random import SeedSequence
 
 import dpaudit
-from dpaudit.execution import Executor, planned_units
+from dpaudit.execution import Executor, plan_units
 from dpaudit.execution.units import Stage, Unit, stream
 from dpaudit.store.catalogue import list_audit_stages, list_store_entries
 from dpaudit.store.file import Store, StoreError
@@ -22,7 +22,7 @@ from dpaudit.store.keeping import (
     where_stored,
 )
 
-UNITS = planned_units(60, size=10, seed=stream(0, "test of keeping"))
+UNITS = plan_units(60, size=10, seed=stream(0, "test of keeping"))
 
 
 class Drawing:
@@ -69,9 +69,9 @@ def test_another_audit_stage_plan_or_seed_is_drawn_anew(tmp_path):
     assert drawn_anew(path, 1) == 0
     assert drawn_anew(path, 2) == len(UNITS)
     assert drawn_anew(path, 1, stage="another") == len(UNITS)
-    other_seed = planned_units(60, size=10, seed=stream(1, "test of keeping"))
+    other_seed = plan_units(60, size=10, seed=stream(1, "test of keeping"))
     assert drawn_anew(path, 1, units=other_seed) == len(UNITS)
-    assert drawn_anew(path, 1, units=planned_units(60, 20, stream(0, "test of keeping"))) == 3
+    assert drawn_anew(path, 1, units=plan_units(60, 20, stream(0, "test of keeping"))) == 3
 
 
 def unit(trials=10, entropy=7, key=(1, 2), which=0):
@@ -391,7 +391,7 @@ turned.__identity__ = "turned"
 
 
 def test_numbers_lie_the_same_whether_they_were_kept_or_not(tmp_path):
-    units = planned_units(3000, size=1000, seed=stream(0, "test of keeping"))
+    units = plan_units(3000, size=1000, seed=stream(0, "test of keeping"))
     runs = []
     for _ in range(2):
         with use_storing(Storing(tmp_path / "store")), keep_audit("test"):
@@ -423,7 +423,7 @@ def test_what_is_missing_is_begun_before_what_is_kept_is_read(tmp_path):
 def test_units_are_known_by_all_of_their_seeds():
     """Children of one seed share its entropy, and draw other numbers."""
     seeds = [SeedSequence(5), *SeedSequence(5).spawn(2), SeedSequence(6)]
-    assert len({repr(_describe_stage_units(planned_units(100, 50, seed))) for seed in seeds}) == 4
+    assert len({repr(_describe_stage_units(plan_units(100, 50, seed))) for seed in seeds}) == 4
 
 
 def test_the_machine_that_began_is_named_beside_those_that_went_on(tmp_path):

@@ -40,7 +40,14 @@ import pytest
 import scipy.io
 
 import dpaudit.store.reading as reading
-from dpaudit.store.reading import Reads, _FunctionReader, joined, reads_in, reads_of, variables_in
+from dpaudit.store.reading import (
+    Reads,
+    _FunctionReader,
+    join_reads,
+    reads_in,
+    reads_of,
+    variables_in,
+)
 
 MODULES = {
     one.__name__: one
@@ -480,5 +487,5 @@ def test_joined_reads_are_the_union_of_each_part():
         Reads(False, *(frozenset({f"a{number}"}) for number in range(5))),
         Reads(True, *(frozenset({f"b{number}"}) for number in range(5))),
     ]
-    assert joined(parts) == Reads(True, *(frozenset({f"a{n}", f"b{n}"}) for n in range(5)))
-    assert joined(parts[:1]) == parts[0]
+    assert join_reads(parts) == Reads(True, *(frozenset({f"a{n}", f"b{n}"}) for n in range(5)))
+    assert join_reads(parts[:1]) == parts[0]

@@ -12,7 +12,7 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.neighbours import RELATIONS, REPLACE_RECORD, Pair
 from dpaudit.search.sensitivity import first_digit
 from dpaudit.testing import Records, assert_sensitivity, pairs
-from dpaudit.testing.movement import _measured, _Movement
+from dpaudit.testing.movement import _measure_movement, _Movement
 
 ARRAYS = Records(labels=None)
 SMALL_RECORDS = Records(rows=(1, 2), columns=(1, 2))
@@ -237,7 +237,9 @@ def test_an_error_of_the_query_itself_comes_through():
 
 def test_what_is_certain_of_a_movement_is_less_by_its_rounding():
     pair = Pair(np.array([1.0, 2.0]), np.array([1.0, 5.0]), REPLACE_RECORD)
-    found = _measured(lambda data: 1e9 * data, 4e9, lambda moved: float(np.abs(moved).max()), pair)
+    found = _measure_movement(
+        lambda data: 1e9 * data, 4e9, lambda moved: float(np.abs(moved).max()), pair
+    )
     rounding = 16 * np.finfo(np.float64).eps * 5e9
     assert (found.distance, found.bound, found.ratio) == (3e9, 4e9, 0.75)
     assert 0 < found.distance - found.certain == pytest.approx(rounding, rel=0.2)

@@ -124,10 +124,10 @@ def test_chances_add_up_to_one(options, probabilities, fits):
 
 def test_a_choice_is_made_as_long_as_another_and_even():
     one, longer = chances({0: 0.25, 1: 0.75}), chances({0: 0.5, 1: 0.5}, {4: 0.125, 5: 0.875})
-    made = one.extended(longer)
+    made = one.extend_by(longer)
     assert made.options.tolist() == [[0, 1], [4, 5]]
     assert made.chances.tolist() == [[0.25, 0.75], [0.125, 0.875]]
-    assert longer.extended(one).chances.tolist() == longer.chances.tolist()
+    assert longer.extend_by(one).chances.tolist() == longer.chances.tolist()
     uneven = Chances(np.array([[0.0, 1.0, 2.0]]), np.array([[0.9, 0.0, 0.1]]))
     assert uneven.widened(1.0).chances.tolist() == [[0.5, 0.0, 0.5]]
     assert uneven.widened(1.0).options.tolist() == [[0.0, 1.0, 2.0]]

@@ -103,7 +103,7 @@ def test_a_number_that_stands_for_rare_ones_is_no_noisy_value(unseen):
         return float(v) if v < 6 else -999.0
 
     law = read(sentinel)
-    with law._patched():
+    with law._patch_primitives():
         assert law._read(PAIR.dataset, RunOutput.of(-4.5, None)) == pytest.approx([-4.5])
         with pytest.raises(MechanismError, match="none that its law would have"):
             law._read(PAIR.dataset, RunOutput.of(-999.0, None))

@@ -48,7 +48,7 @@ COUNTS = {
 def traced(function, meet):
     """Return what a run returns whose noisy values are given, or what it raises."""
     state = LawState(0, lambda meeting: np.array(meet(meeting.parameters), dtype=float))
-    with patching.patched(function):
+    with patching.patch_primitives(function):
         run = trace_run(state, lambda data, rng: decide_pending_noise(function(data, rng)), None)
     return run.run.value if find_unlawful_reason(run) is None else find_unlawful_reason(run).reason
 

@@ -78,11 +78,11 @@ def test_lanes_are_single_runs_bit_for_bit(function):
     law = law_of(function)
     assert law._together is not None
     values = law.sample(PAIR.dataset, 30, np.random.default_rng(1))
-    with law._patched():
+    with law._patch_primitives():
         for data in (PAIR.dataset, PAIR.neighbour):
             meetings, together = law._together.forced(data, values)
             for at, row in enumerate(values):
-                alone, outcome = law._forced(data, row)
+                alone, outcome = law._run_at_values(data, row)
                 assert together.fixed == outcome.fixed
                 assert np.array_equal(together.numbers[at], outcome.numbers)
                 for many, one in zip(meetings, alone, strict=True):
@@ -204,7 +204,7 @@ def into_an_array(data, rng):
 def test_runs_that_differ_go_alone_and_draw_as_if_none_had_gone_together(function, monkeypatch):
     law = law_of(function)
     assert law._together is not None
-    with law._patched(), pytest.raises(NotTogether):
+    with law._patch_primitives(), pytest.raises(NotTogether):
         law._together.forced(PAIR.dataset, np.zeros((20, len(law.keys))))
     tried = law.sample_tilted(PAIR, 0.5, 20, np.random.default_rng(4))
     monkeypatch.setattr("dpaudit.tracing.law.split_runs_into_batches", lambda runs, *data: None)
@@ -240,8 +240,8 @@ def test_a_lane_that_differs_from_its_run_lets_all_go_alone(monkeypatch):
         return own, neighbours, RunOutput(outcome.fixed, outcome.numbers + 1e-12)
 
     monkeypatch.setattr(TracedLaw, "_both", other)
-    with law._patched(), pytest.raises(NotTogether):
-        law._tilted_together(law._together, PAIR, 0.5, 20, np.random.default_rng(6))
+    with law._patch_primitives(), pytest.raises(NotTogether):
+        law._draw_tilted_together(law._together, PAIR, 0.5, 20, np.random.default_rng(6))
 
 
 def test_runs_go_together_within_memory():

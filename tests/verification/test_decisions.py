@@ -103,7 +103,7 @@ def test_a_claim_that_was_made_stricter_is_another(monkeypatch, factor, stricter
 def test_choices_of_a_drawn_certificate_are_those_of_its_settings(monkeypatch):
     outcome = Outcome(quantities={"bound": 1.0, "ratio": 2.0}, assumptions={}, summary="s")
     drawn = SimpleNamespace(outcome=outcome, failures=())
-    monkeypatch.setattr(judge, "drawn_afresh", lambda *_: drawn)
+    monkeypatch.setattr(judge, "draw_afresh", lambda *_: drawn)
     asked = []
     monkeypatch.setattr(judge, "_other_choices", lambda claim, given: asked.append(given) or ("x",))
     document = Document(
@@ -250,6 +250,6 @@ def test_code_that_no_file_holds_is_not_that_of_a_certificate(monkeypatch, own, 
         path="c.json", claim="c", kind="mechanism", parameters={}, quantities={}, assumptions={},
         instance={"mechanism": {"sha256": "own"}},
     )  # fmt: skip
-    found, failures = mechanism._placed(document, Reader(seed=1, mechanism=len))
+    found, failures = mechanism._place_reader_mechanism(document, Reader(seed=1, mechanism=len))
     assert found is placed
     assert (failures == []) is same

@@ -206,7 +206,7 @@ def forged(content: dict[str, Any]) -> Document | None:
     blank = Document(path="c.json", quantities=quantities, assumptions={}, **content)
     verifier = judge._verifier(content["claim"])
     try:
-        outcome = judge.decided("c.json", lambda: verifier(blank))
+        outcome = judge.decide_digits("c.json", lambda: verifier(blank))
         numbers = {name: _double(value) for name, value in outcome.quantities.items()}
         pairs = {name: tuple(map(_double, pair)) for name, pair in outcome.assumptions.items()}
     except DataError:

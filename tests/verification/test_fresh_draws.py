@@ -70,7 +70,7 @@ def test_a_confidence_that_says_little_is_refused(confidence):
 
 @pytest.mark.parametrize("verdict", ["refuted", "not refuted", "withheld", "proved"])
 def test_only_a_refutation_on_fresh_draws_verifies(verdict):
-    found = drawn.judged(result(verdict), Settings(), Reader(seed=11))
+    found = drawn.judge_fresh_result(result(verdict), Settings(), Reader(seed=11))
     assert (found.failures == ()) == (verdict == "refuted")
     assert found.outcome.quantities == {"bound": 1.0, "value": 2.0, "ratio": 2.0}
     assert "seed 11" in found.outcome.summary
@@ -89,7 +89,7 @@ def test_only_a_refutation_on_fresh_draws_verifies(verdict):
 )
 def test_what_makes_it_another_claim_is_a_reservation(given, parameters, reserved):
     settings = Settings(parameters=parameters)
-    found = drawn.judged(result("refuted", **given), settings, Reader())
+    found = drawn.judge_fresh_result(result("refuted", **given), settings, Reader())
     assert len(found.outcome.reservations) == reserved
 
 

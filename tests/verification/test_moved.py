@@ -404,9 +404,11 @@ def families(monkeypatch):
         found[f"replay of {name}"] = Family(replay(name), of_mechanism(), check_replay, chosen)
     rng = np.random.default_rng(0)
     template = audit_outputs(rng.normal(size=60), rng.normal(size=60), epsilon=1.0)
-    monkeypatch.setattr(mechanism, "_placed", lambda content, _: (None, _other_code(content)))
+    monkeypatch.setattr(
+        mechanism, "_place_reader_mechanism", lambda content, _: (None, _other_code(content))
+    )
     of_claim = fake_audit(template, lambda content: mechanism._claimed(content))
-    monkeypatch.setattr(mechanism, "_audited", of_claim)
+    monkeypatch.setattr(mechanism, "_run_reader_audit", of_claim)
     found["mechanism"] = Family(counted("mechanism"), of_mechanism(), true_of_counts)
     found["attack-table"] = Family(of_a_table(), Reader(), true_of_table, with_its_ratio)
     return found

@@ -29,7 +29,7 @@ from dpaudit.verification.reals import (
     root,
     sigmoid,
     smallest,
-    sorted_reals,
+    sort_reals,
     sqrt,
     total,
     vector,
@@ -151,7 +151,7 @@ def test_time_ends_inside_as_well():
 
 def test_order_statistics_of_ties():
     third = Real(1) / 3
-    low, middle, high = sorted_reals([third, Real(0), third])
+    low, middle, high = sort_reals([third, Real(0), third])
     assert low == 0
     assert middle > 0.3
     assert high < 0.4

@@ -14,7 +14,7 @@ from dpaudit.verification.reals import (
     length,
     norm,
     precision,
-    sorted_reals,
+    sort_reals,
     sqrt,
     total,
 )
@@ -55,6 +55,6 @@ def test_products_take_every_kind_of_number_and_nothing_else(other):
 
 def test_singular_values_of_a_complete_graph_are_enclosed_though_they_are_equal():
     laplacian = 5 * diagonal([1] * 5) - Matrix([[1] * 5] * 5)
-    squares = sorted_reals((laplacian.T * laplacian).eigenvalues())
+    squares = sort_reals((laplacian.T * laplacian).eigenvalues())
     assert [round(float(length(one)), 12) for one in squares] == [0, 5, 5, 5, 5]
     assert abs(largest(squares) - 25) < 1e-12

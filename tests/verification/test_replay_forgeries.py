@@ -93,7 +93,7 @@ def verified(mechanism, evidence, claimed):
 def draws_of(mechanism):
     """Return every draw that a file may name, made in every way that its law lets, and numbers."""
     tails = ("laplace", "normal", "uniform", "exponential", "logistic", "gumbel")
-    with patching.patched(mechanism):
+    with patching.patch_primitives(mechanism):
         run, output = rerun_replay._run_recorded(mechanism, PAIR[0], 5)
     entries = [
         (call.key, entry, call.kind)
@@ -115,7 +115,7 @@ def lawful(mechanism, posts):
     """Return places, draws and roundings that fresh runs bear out."""
     draws, numbers = draws_of(mechanism)
     tried = itertools.product(range(numbers), draws, posts)
-    with patching.patched(mechanism):
+    with patching.patch_primitives(mechanism):
         return [one for one in tried if follows(mechanism, *one)]
 
 

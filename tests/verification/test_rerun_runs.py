@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call, Meeting
 from dpaudit.verification import rerun_replay
@@ -188,7 +188,7 @@ def test_runs_of_far_noise_are_others_than_those_that_spare_a_draw(monkeypatch, 
 
     def once(function, data, seed, spared=frozenset()):
         asked.append((data, seed, spared))
-        return run(call()), flattened([1.0])
+        return run(call()), flatten_output([1.0])
 
     monkeypatch.setattr(rerun_replay, "_run_recorded", once)
     both = [KEY, 0, ""], [KEY, 1, ""]
@@ -282,7 +282,7 @@ def test_the_commonest_value_is_counted_whatever_the_first_run_gave():
 
 
 def test_values_are_of_their_place_and_a_missing_number_is_itself():
-    output = flattened([1.0, float("nan"), "a", 4.0])
+    output = flatten_output([1.0, float("nan"), "a", 4.0])
 
     def value(**task):
         return rerun_replay._get_counted_value(output, task)
@@ -308,7 +308,9 @@ def test_a_law_keeps_its_problem_and_gets_one_where_other_noise_moves_it():
     law = {"problem": None, "centre": 3.0, "factor": -2.0, "low": None, "high": None, "post": ""}
 
     def still(values, **given):
-        runs = [(run(call(draw=float(z))), flattened([v])) for z, v in zip(Z, values, strict=True)]
+        runs = [
+            (run(call(draw=float(z))), flatten_output([v])) for z, v in zip(Z, values, strict=True)
+        ]
         return rerun_replay._require_unmoved_law(law | given, runs, 0, (KEY, 0, ""))["problem"]
 
     right = (3.0 - 2.0 * Z).tolist()
@@ -317,16 +319,16 @@ def test_a_law_keeps_its_problem_and_gets_one_where_other_noise_moves_it():
     assert "other noise" in still([*right[:-1], 50.0])
     assert "other noise" in still(right, low=1.0)
     assert still(np.clip(right, 1.0, np.inf).tolist(), low=1.0) is None
-    gone = [(run(), flattened([1.0]))]
+    gone = [(run(), flatten_output([1.0]))]
     assert rerun_replay._require_unmoved_law(law, gone, 0, (KEY, 0, ""))["problem"]
-    short = [(run(call()), flattened([]))]
+    short = [(run(call()), flatten_output([]))]
     assert rerun_replay._require_unmoved_law(law, short, 0, (KEY, 0, ""))["problem"]
 
 
 def test_a_law_is_that_of_every_run():
     def of(values, draws=Z, place=0, post=""):
         runs = [
-            (run(call(draw=float(z), location=3.0, scale=2.0)), flattened([v]))
+            (run(call(draw=float(z), location=3.0, scale=2.0)), flatten_output([v]))
             for z, v in zip(draws, values, strict=True)
         ]
         return rerun_replay._fit_number_law(runs, place, (KEY, 0, ""), post)

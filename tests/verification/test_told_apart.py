@@ -68,7 +68,7 @@ def test_what_is_drawn_afresh_is_shown_above_the_claim(lower):
     result = audit_outputs(rng.normal(size=60), rng.normal(size=60), epsilon=1.0)
     measured = result.measured.model_copy(update={"lower": lower})
     result = result.model_copy(update={"measured": measured, "verdict": "refuted"})
-    said = drawn.judged(result, Settings(), Reader()).outcome.summary
+    said = drawn.judge_fresh_result(result, Settings(), Reader()).outcome.summary
     words = said.split()
     shown, claimed = words[2], words[words.index("allows") + 1]
     assert lower >= float(shown) > float(claimed) == 1.0

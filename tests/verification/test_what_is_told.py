@@ -50,8 +50,8 @@ def claims(monkeypatch):
 
         monkeypatch.setattr(judge, name, said)
 
-    says("drawn_afresh", drawn("not refuted"))
-    says("reproduced", ("another number",))
+    says("draw_afresh", drawn("not refuted"))
+    says("find_unreproduced_numbers", ("another number",))
     says("_other_words", ["other words"])
     says("_other_choices", ("other choices",))
     says("_of_settings", ("other settings",))
@@ -63,7 +63,7 @@ def test_fresh_draws_say_all_that_fails_and_all_that_is_reserved(claims):
     assert found.failures == ("other words", "not refuted")
     assert found.reservations == ("of the audit", "other choices", "other settings")
     assert (found.ratio, found.summary, found.claim) == (1.5, "drawn", "c")
-    assert "reproduced" not in claims
+    assert "find_unreproduced_numbers" not in claims
 
 
 def test_what_a_file_states_otherwise_than_fresh_draws_fails(claims):
@@ -126,7 +126,7 @@ def test_a_ratio_has_to_be_above_1_by_more_than_rounding(over, small):
 
 def misstated(stated, assumptions, outcome):
     given = document(quantities=stated, assumptions=assumptions)
-    return [one.partition(":")[0] for one in judge._misstated(given, outcome)]
+    return [one.partition(":")[0] for one in judge._find_misstatements(given, outcome)]
 
 
 def test_a_file_states_every_number_that_is_recomputed_and_no_other():
@@ -200,7 +200,7 @@ def of_mechanism(claimed=None, **given):
 
 
 def test_draws_of_the_readers_mechanism_say_all_that_fails(monkeypatch):
-    monkeypatch.setattr(judge, "drawn_by_reader", lambda *_, reproduce: drawn(f"r {reproduce}"))
+    monkeypatch.setattr(judge, "draw_by_reader", lambda *_, reproduce: drawn(f"r {reproduce}"))
     found = judge.verify(of_mechanism(), Reader(seed=1, mechanism="m:f"))
     assert found.failures == ("r False",)
     assert (found.reservations, found.claim) == (("of the audit",), "m:f")
@@ -258,19 +258,21 @@ def test_an_audit_of_the_readers_mechanism_says_all_that_differs(monkeypatch, re
     for name, answer in {
         "_settings": "settings",
         "_pair": pair,
-        "_placed": ("placed", ["other code"]),
+        "_place_reader_mechanism": ("placed", ["other code"]),
         "_other_records": ["other records"],
         "_other_reading": ["other reading"],
         "other_distance": ["other distance"],
-        "judged": drawn("not refuted"),
+        "judge_fresh_result": drawn("not refuted"),
         "own_settings": "own settings",
         "compare_stated_numbers": ("another number",),
         "_chosen_relation": ("the file's relation",),
     }.items():
         monkeypatch.setattr(mechanism, name, lambda *_, answer=answer: answer)
     run = SimpleNamespace(a_unit=SimpleNamespace(apart=2.0))
-    monkeypatch.setattr(mechanism, "_audited", lambda *given: [run, audited.append(given[3])][0])
-    found = mechanism.drawn_by_reader(
+    monkeypatch.setattr(
+        mechanism, "_run_reader_audit", lambda *given: [run, audited.append(given[3])][0]
+    )
+    found = mechanism.draw_by_reader(
         of_mechanism(), Reader(seed=1, mechanism=len), reproduce=reproduce
     )
     said = ("other code", "other records", "other reading", "not refuted", "other distance")
@@ -280,7 +282,7 @@ def test_an_audit_of_the_readers_mechanism_says_all_that_differs(monkeypatch, re
     assert found.outcome.summary.endswith(f"neighbours: {pair.relation.statement}")
     assert ", a unit of distance (euclidean)" in found.outcome.summary
     with pytest.raises(DataError, match="--mechanism"):
-        mechanism.drawn_by_reader(of_mechanism(), Reader(seed=1), reproduce=False)
+        mechanism.draw_by_reader(of_mechanism(), Reader(seed=1), reproduce=False)
 
 
 def test_a_replay_is_told_what_the_file_states_otherwise(monkeypatch):

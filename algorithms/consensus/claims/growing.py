@@ -370,7 +370,7 @@ def make_short_run_strategy(run: GrowingPenaltyRun) -> SearchStrategy[Ending]:
     """Return short runs on few nodes with penalties that grow by whole factors, smallest first."""
     theta, short = run.dual_step, replace(run, iterations=_SHORT, first=None, growth=None)
 
-    def sized(nodes: int) -> SearchStrategy[Ending]:
+    def make_sized_run(nodes: int) -> SearchStrategy[Ending]:
         instance = {
             "adjacency": just(adjacency_of(np.zeros((1, nodes)), np.zeros((1, nodes, nodes)))),
             "records": make_row_strategy(nodes, 1.0, 0.5),
@@ -380,4 +380,4 @@ def make_short_run_strategy(run: GrowingPenaltyRun) -> SearchStrategy[Ending]:
         sized_run = replace(short, nodes=nodes)
         return fixed_dictionaries(instance).map(lambda batch: Ending(sized_run, batch))
 
-    return integers(2, min(run.nodes, 3)).flatmap(sized)
+    return integers(2, min(run.nodes, 3)).flatmap(make_sized_run)

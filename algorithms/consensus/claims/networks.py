@@ -124,7 +124,7 @@ def make_small_network_strategy(family: Family) -> SearchStrategy[Batch]:
     """
     theta = family.dual_step
 
-    def sized(nodes: int) -> SearchStrategy[Batch]:
+    def make_sized_network(nodes: int) -> SearchStrategy[Batch]:
         return (
             fixed_dictionaries(
                 {
@@ -145,7 +145,7 @@ def make_small_network_strategy(family: Family) -> SearchStrategy[Batch]:
             .filter(lambda batch: family.shared or bool(np.ptp(batch["penalty"]) > 0))
         )
 
-    return integers(2, min(family.nodes, 3)).flatmap(sized)
+    return integers(2, min(family.nodes, 3)).flatmap(make_sized_network)
 
 
 def make_row_strategy(nodes: int, *values: float) -> SearchStrategy[Array]:

@@ -150,12 +150,12 @@ class Losses:
         """Judge the statements after so many iterations."""
         fixed, *others = self.private
         return {
-            "converges": self._converged([fixed], iterations),
-            "other steps": self._converged(others, iterations),
+            "converges": self._check_convergence([fixed], iterations),
+            "other steps": self._check_convergence(others, iterations),
             "slows down": self._slower(iterations),
         }
 
-    def _converged(self, steps: Sequence[str], iterations: int) -> SettingFinding:
+    def _check_convergence(self, steps: Sequence[str], iterations: int) -> SettingFinding:
         gaps = [self.gap(self.private[step], iterations) for step in steps]
         last = [self.private[step][iterations - 2 : iterations] for step in steps]
         words = "; ".join(

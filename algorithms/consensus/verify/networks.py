@@ -19,7 +19,7 @@ from dpaudit.verification.reals import (
     diagonal,
     dot,
     length,
-    sorted_reals,
+    sort_reals,
     total,
     vector,
 )
@@ -161,7 +161,7 @@ def first_step(
 
 def singular_values(square: Matrix) -> list[Real]:
     """Return the singular values, largest first."""
-    squares = sorted_reals((square.T * square).eigenvalues())
+    squares = sort_reals((square.T * square).eigenvalues())
     return [length(one) for one in reversed(squares)]
 
 

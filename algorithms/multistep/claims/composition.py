@@ -346,14 +346,17 @@ def _find_smallest_composition(
 ) -> str | None:
     """Return the smallest t, epsilon and delta = 1/n that break the claim, in words."""
 
-    def composed(instance: tuple[int, int, int]) -> Composed:
+    def make_composition(instance: tuple[int, int, int]) -> Composed:
         count, epsilon, share = instance
         return Composed(epsilon=float(epsilon), delta=1 / share, count=count, c0=setting.c0)
 
     claim: Inequality[tuple[int, int, int]] = Inequality(
         name=statement.name,
         source=statement.source,
-        sides=lambda instance: (_compute_worst_delta(composed(instance)), factor / instance[2]),
+        sides=lambda instance: (
+            _compute_worst_delta(make_composition(instance)),
+            factor / instance[2],
+        ),
         conditions=lambda instance: (),
     )
     small = strategies.tuples(
@@ -453,11 +456,11 @@ def _mix_to_private_pairs(setting: Composed, one: Array, other: Array) -> tuple[
     some = common.sum(axis=1, keepdims=True)
     shared = np.where(some > 1e-12, common / np.maximum(some, 1e-12), (one + other) / 2)
 
-    def mixed(share: Array) -> tuple[Array, Array]:
+    def mix_pair(share: Array) -> tuple[Array, Array]:
         return shared + share * (one - shared), shared + share * (other - shared)
 
     def excess(share: Array) -> NDArray[np.bool_]:
-        p, q = mixed(share)
+        p, q = mix_pair(share)
         worst = np.maximum(
             hockey_stick(p, q, _STRICT * setting.epsilon),
             hockey_stick(q, p, _STRICT * setting.epsilon),
@@ -470,4 +473,4 @@ def _mix_to_private_pairs(setting: Composed, one: Array, other: Array) -> tuple[
         share = (low + high) / 2
         over = excess(share)
         low, high = np.where(over, low, share), np.where(over, share, high)
-    return mixed(low)
+    return mix_pair(low)

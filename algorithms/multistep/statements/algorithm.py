@@ -130,7 +130,7 @@ _SENSITIVITY = (
         statement="The update (13a) in closed form, with L_i(w~) in its numerator and "
         "2 rho |N_i| + eta_i^{k,r} in its denominator.",
         standing="proof step",
-        evidence=make_multistep_counterexample("update:closed_form"),
+        evidence=make_multistep_counterexample("update:check_closed_form"),
         cause=CLOSED.name,
         repair="grad L_i(w~) in the numerator and eta_i^{k,r+1} in the denominator",
         defence="It is a slip: (19) has the gradient and the index.",

@@ -50,7 +50,7 @@ _THEOREM = (
         statement="Models, with their noise, lie in a set of diameter D, and all duals have norm "
         "at most beta.",
         standing="hypothesis",
-        evidence=make_multistep_counterexample("rates:unbounded_noise"),
+        evidence=make_multistep_counterexample("rates:check_unbounded_noise"),
         cause=NOISE.name,
         defence="It is a customary assumption, and leaving a large set is improbable.",
         answer="Then the theorem holds with a probability, and D and beta grow with sigma, t and "
@@ -180,7 +180,7 @@ _DISCUSSION = (
         evidence=make_multistep_counterexample("rates:sum_over_nodes"),
         cause=NETWORK.name,
         repair="the same for a fixed number of nodes with as many records each",
-        repair_check=CHECKS + "rates:fixed_network",
+        repair_check=CHECKS + "rates:check_fixed_network",
         defence="For a given network n is a constant, and (1) adds up n mean losses.",
         answer="Read so the sentence is true, and the repair is its proof. It falls where n "
         "counts, over which the bound sums: then it is n^2 times the other, or n times of the mean "

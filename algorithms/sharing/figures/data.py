@@ -136,7 +136,7 @@ class FigureProblem:
         return Risk(regulariser_weight=self.regulariser / self.samples)
 
     @cached_property
-    def squared_norm(self) -> float:
+    def mean_squared_norm(self) -> float:
         """Mean squared norm of a training record, the unit of step sizes and of noise."""
         return float(np.mean(np.sum(self.train.features**2, axis=1)))
 

@@ -175,7 +175,7 @@ def run_admm_trace(
         block_sizes=problem.blocks,
         iterations=epochs,
         penalty=penalty / problem.samples,
-        noise=ParameterNoise(level / problem.squared_norm**0.5) if level else NoNoise(),
+        noise=ParameterNoise(level / problem.mean_squared_norm**0.5) if level else NoNoise(),
         risk=problem.risk,
     )
     with one_thread():
@@ -191,9 +191,9 @@ def _run_fdml_trace(
         block_sizes=problem.blocks,
         epochs=epochs,
         batch_size=step.batch_size,
-        step_size=step.step_size / problem.squared_norm,
+        step_size=step.step_size / problem.mean_squared_norm,
         decay=step.decay / max(1.0, problem.samples / step.batch_size),
-        start_scale=_START / problem.squared_norm**0.5,
+        start_scale=_START / problem.mean_squared_norm**0.5,
         risk=problem.risk,
     )
     with one_thread():

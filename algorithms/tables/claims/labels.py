@@ -234,14 +234,16 @@ def _find_smallest_label_pair(statement: Statement, labels: Labels) -> str | Non
     """Return the smallest one-hot pair and whole output that break the claim."""
     whole = st.integers(0, 2)
 
-    def released(drawn: tuple[int, int, int, list[int]]) -> Released:
+    def make_label_pair(drawn: tuple[int, int, int, list[int]]) -> Released:
         size, one, other, output = drawn
         codes = np.eye(size)
         value = np.array(output[:size], dtype=np.float64)
         return Released(codes[one % size], codes[other % size], value, labels.deviation)
 
     sizes = st.integers(2, 4)
-    drawn = st.tuples(sizes, whole, whole, st.lists(whole, min_size=4, max_size=4)).map(released)
+    drawn = st.tuples(sizes, whole, whole, st.lists(whole, min_size=4, max_size=4)).map(
+        make_label_pair
+    )
     one_hot = replace(labels, encoding="one-hot")
     smallest = minimal(drawn, make_label_inequality(statement, one_hot), budget=300)
     return None if smallest is None else _format_label_instance(smallest)

@@ -213,7 +213,7 @@ def _make_cross_client_inequality(
     def probability(reach: float) -> float:
         return float((1 - 2 * ndtr(-_FARTHEST)) * 2 * ndtr(-least(reach) / deviation))
 
-    def attained(reach: float) -> float:
+    def compute_delta(reach: float) -> float:
         return probability(reach) * GaussianDP(mu).delta(bound)
 
     def evidence(reach: float) -> Evidence:
@@ -241,14 +241,14 @@ def _make_cross_client_inequality(
                 "bound": bound,
                 "probability": probability(reach),
                 "mu": mu,
-                "attained delta": attained(reach),
+                "attained delta": compute_delta(reach),
             },
         )
 
     return Inequality(
         name=statement.name,
         source=statement.source,
-        sides=lambda reach: (attained(reach), theorem.delta),
+        sides=lambda reach: (compute_delta(reach), theorem.delta),
         conditions=lambda reach: _compute_certified_conditions(theorem, reach),
         evidence=evidence,
     )

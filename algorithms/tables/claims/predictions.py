@@ -103,7 +103,7 @@ def make_prediction_inequality(
     inside = make_column_space_inequality(statement, theorem)
     return replace(
         inside,
-        sides=lambda one: (float(inside.refuted_by(one)), theorem.delta),
+        sides=lambda one: (float(inside.is_refuted_by(one)), theorem.delta),
         scale=None,
         because=partial(_explain_prediction_leak, theorem, learning_rate, seed),
         evidence=partial(_make_prediction_evidence, statement.relation, theorem),
@@ -198,14 +198,14 @@ def _find_smallest_prediction(statement: Statement, theorem: Theorem2) -> str | 
     whole = st.integers(0, 2)
     claim, unit = make_column_space_inequality(statement, theorem), theorem.tuple_norm / 2
 
-    def predicted(drawn: tuple[list[int], int]) -> Predicted:
+    def make_prediction(drawn: tuple[list[int], int]) -> Predicted:
         column, other = drawn
         table = unit * np.array(column, dtype=np.float64)[:, None]
         neighbour = table.copy()
         neighbour[0] = unit * other
         return Predicted(table, neighbour, np.ones(1))
 
-    drawn = st.tuples(st.lists(whole, min_size=2, max_size=3), whole).map(predicted)
+    drawn = st.tuples(st.lists(whole, min_size=2, max_size=3), whole).map(make_prediction)
     smallest = minimal(drawn, claim, budget=200)
     return None if smallest is None else _format_prediction_instance(smallest)
 

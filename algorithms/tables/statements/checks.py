@@ -140,7 +140,7 @@ class Epoch:
     multiplier: Fraction
 
 
-def shifted_epochs() -> tuple[Finding, ...]:
+def check_shifted_epochs() -> tuple[Finding, ...]:
     """Prove that (32) to (34) are the updates (29) to (31), begun at z and lambda for theta.
 
     Put t for t + 1 in (30) and (31): these are (32) and (33), as theta^t, lambda^{t-1} stand in
@@ -206,7 +206,7 @@ def _compare_epochs(one: Epoch, other: Epoch) -> Iterator[Fraction]:
 # --- what is saved --------------------------------------------------------------------------------
 
 
-def reduced_update() -> tuple[Finding, ...]:
+def check_reduced_update() -> tuple[Finding, ...]:
     """Prove (35) to (38): the sum over rows of the join is that over tuples, but for a constant.
 
     Expand the square: ``lambda'f + rho/2 ||s + f||^2 = (lambda + rho s)'f + rho/2 ||f||^2 + rho/2

@@ -141,7 +141,7 @@ _APPENDIX_A = (
         statement="Moved before the theta-update of the same epoch, the updates are equivalent to "
         "those above.",
         standing="proof step",
-        evidence=ProofEvidence(f"{_CHECKS}:shifted_epochs"),
+        evidence=ProofEvidence(f"{_CHECKS}:check_shifted_epochs"),
         note="From the first theta on: (29) begins at theta, (32) at z.",
     ),
 )
@@ -162,7 +162,7 @@ _APPENDIX_B = (
         statement="The theta-update can be rewritten with the weights of duplicated tuples put "
         "together: argmin over N rows = argmin over n_i tuples.",
         standing="proof step",
-        evidence=ProofEvidence(f"{_CHECKS}:reduced_update"),
+        evidence=ProofEvidence(f"{_CHECKS}:check_reduced_update"),
         note="||G_i(j)|| is the size of a set, and N_i is n_i: neither has another meaning, so "
         "that nothing false is printed.",
     ),
@@ -211,7 +211,7 @@ _APPENDIX_B = (
         statement="(35) is argmin of beta R_i + 1/N sum_{j <= n_i} [Y_{i,j}'f_i(theta_i; T_{i,j}) "
         "+ rho G_{i,j}/2 ||f_i(theta_i; T_{i,j})||^2].",
         standing="theorem",
-        evidence=ProofEvidence(f"{_CHECKS}:reduced_update"),
+        evidence=ProofEvidence(f"{_CHECKS}:check_reduced_update"),
         note="Audited as well, on joins with tuples that are in no row.",
     ),
     LedgerRow(

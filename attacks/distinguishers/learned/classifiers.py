@@ -27,7 +27,7 @@ from dpaudit.attacks.distinguishers.learned.features import (
     FeatureMap,
     FitMap,
     Scaling,
-    clipped,
+    fit_clipped,
     fit_drift,
     fit_entries,
     fit_radial,
@@ -182,7 +182,7 @@ CANDIDATES: Candidates = {
     "entries": (fit_entries, (STRONG, MIDDLE, SPARSE, SPARSER, TREES, NETWORK)),
     "summaries": (fit_summaries, (MIDDLE, SPARSE)),
     "series": (fit_series, (STRONG, MIDDLE, SPARSE, SPARSER)),
-    "clipped": (clipped, (STRONG, MIDDLE, SPARSE)),
+    "clipped": (fit_clipped, (STRONG, MIDDLE, SPARSE)),
     "radial": (fit_radial, (MIDDLE, WEAK, TREES)),
     "drift": (fit_drift, (MIDDLE, SPARSE, SPARSER)),
 }

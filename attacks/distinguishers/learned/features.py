@@ -182,12 +182,12 @@ def fit_series(transcripts: Array, labels: NDArray[np.int64]) -> Series | None:
     return Series(Scaling.of(differences), Scaling.of(sums))
 
 
-def clipped(transcripts: Array, labels: NDArray[np.int64]) -> Clipped | None:
+def fit_clipped(transcripts: Array, labels: NDArray[np.int64]) -> Clipped | None:
     """Fit `Clipped`; None where there would be too many features.
 
     Examples
     --------
-    >>> clipped(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
+    >>> fit_clipped(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
     (2, 21)
     """
     columns = _build_feature_columns(transcripts, _has_output_axis(transcripts))

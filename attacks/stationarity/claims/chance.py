@@ -58,7 +58,7 @@ Attain = Callable[[int, Generator], Attained]
 def make_averaging_attack(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Attain]:
     """Return how often an average that finds half of the records misses, and how often it does."""
 
-    def allowed(runs: int) -> float:
+    def bound_rarely(runs: int) -> float:
         return factor * rarely_more(runs, 1 / 2, _HALF)
 
     def attain(trials: int, rng: Generator) -> Attained:
@@ -67,12 +67,12 @@ def make_averaging_attack(setting: Setting, cosine: float, factor: float) -> tup
         missed = int(np.sum(cosines <= cosine))
         return Attained(
             value=missed,
-            bound=allowed(len(cosines)),
+            bound=bound_rarely(len(cosines)),
             instance=_format_median_cosines(close),
             confidence=1 - _HALF,
         )
 
-    return allowed, attain
+    return bound_rarely, attain
 
 
 def make_finding_attack(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Attain]:
@@ -81,13 +81,13 @@ def make_finding_attack(setting: Setting, cosine: float, factor: float) -> tuple
     estimator = INTEGRATED if noisy else EXACT
     others = (AVERAGED, KNOWN, MEAN, UNIFORM) if noisy else (MEAN, UNIFORM)
 
-    def allowed(runs: int) -> float:
+    def bound_chance(runs: int) -> float:
         return factor * most_by_chance(runs, cosine, setting.dimension, _INDEPENDENT)
 
     def attain(trials: int, rng: Generator) -> Attained:
         close = _attack_drawn_runs(setting, (estimator, *others), trials, rng)
         cosines = _get_cosines(close[estimator])
-        found, bound = int(np.sum(cosines > cosine)), allowed(len(cosines))
+        found, bound = int(np.sum(cosines > cosine)), bound_chance(len(cosines))
         guess = chance_above(cosine, setting.dimension)
         because = (
             f"In {found} runs the estimate has a cosine above {cosine:g} with the record; a guess "
@@ -101,7 +101,7 @@ def make_finding_attack(setting: Setting, cosine: float, factor: float) -> tuple
             confidence=1 - _INDEPENDENT,
         )
 
-    return allowed, attain
+    return bound_chance, attain
 
 
 def attack_case(

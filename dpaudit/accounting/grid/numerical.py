@@ -386,7 +386,7 @@ def _bound_grid_epsilon(pairs: Composition, delta: float, cells: int, share: flo
     if pairs.out_of_range:
         return Bracket(0.0, most)
     pairs = pairs.trimmed(share * (delta - betrayed))
-    lost = betrayed + pairs.trimmed_mass
+    lost = betrayed + pairs.truncation_mass
     if not lost < delta:  # a delta of about 1e-300: no tail is that rare
         return Bracket(0.0, most)
     log_delta = math.log(delta - lost)
@@ -409,7 +409,7 @@ def _bound_grid_delta(pairs: Composition, epsilon: float, cells: int, share: flo
     tail, answer = 1e-12, Bracket(0.0, 1.0)
     for _ in range(_MOST_TRIMS):
         answer = _delta_without_tails(pairs.trimmed(tail), epsilon, cells, betrayed)
-        lost = pairs.trimmed(tail).trimmed_mass
+        lost = pairs.trimmed(tail).truncation_mass
         if lost <= 10 * share * answer.upper:
             break
         tail = max(1e-300, min(share / 10 * answer.upper, 1e-3 * tail**1.5))
@@ -423,7 +423,7 @@ def _delta_without_tails(
         return of.log_moment(order) + _compute_log_hinge_peak(order) - order * epsilon
 
     order = _choose_chernoff_order(pairs, partial(bound, of=pairs.some))
-    lost = betrayed + pairs.trimmed_mass
+    lost = betrayed + pairs.truncation_mass
     if bound(order) < _UNDERFLOW:
         return Bracket(betrayed, min(lost + _SMALLEST, 1.0))
     above, below = _build_delta_curves(pairs, order, cells, (lost, betrayed))

@@ -82,7 +82,7 @@ or none
         sizes = range(1, self.epochs(rounds) + 1)
         return sum(comb(rounds - (size - 1) * lost, size) for size in sizes)
 
-    def separated(self, rounds: int, starts: Sequence[int]) -> Iterator[Pattern]:
+    def generate_separated_patterns(self, rounds: int, starts: Sequence[int]) -> Iterator[Pattern]:
         """Yield every pattern of a minimum separation that begins in one of these rounds.
 
         Each has as many rounds as are allowed, or none fits behind its last.
@@ -168,9 +168,9 @@ or none
                 with_it = weights[one] + (best if unlimited else fewer)[one + self.separation]
                 best[one], uses[-1][one] = _select_larger_sum(with_it, best[one + 1])
             fewer = best
-        return fewer[0], self._followed(uses, rounds, unlimited=unlimited)
+        return fewer[0], self._follow_choices(uses, rounds, unlimited=unlimited)
 
-    def _followed(self, uses: list[list[bool]], rounds: int, *, unlimited: bool) -> Pattern:
+    def _follow_choices(self, uses: list[list[bool]], rounds: int, *, unlimited: bool) -> Pattern:
         """Return the pattern of a largest sum, read off whether a sum from a round on uses it."""
         found: list[int] = []
         one = 0

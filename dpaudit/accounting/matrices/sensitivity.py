@@ -121,7 +121,7 @@ def _compute_separated_square(strategy: Strategy, participation: Participation) 
     if rounds > most:
         return _bound_square_by_strategy(strategy, participation, most)
     if participation.number(rounds) <= _MOST_PATTERNS:
-        patterns = participation.separated(rounds, strategy.starts)
+        patterns = participation.generate_separated_patterns(rounds, strategy.starts)
         return square_of_patterns(strategy, patterns)
     if strategy.is_orthogonal(participation.separation):
         squares = [strategy.inner(one, one) for one in range(rounds)]
@@ -134,7 +134,7 @@ def _bound_square_by_strategy(
 ) -> Squared:
     """Return a bracket from what a strategy knows of its patterns, or raise `InvalidArgument`."""
     first = participation.cycle(strategy.rounds, 0)
-    upper = strategy.separated_square(participation.separation, len(first))
+    upper = strategy.bound_separated_square(participation.separation, len(first))
     if upper is None:
         expected = f"at most {most} for min-separation, of this C"
         raise InvalidArgument("rounds", strategy.rounds, expected)
@@ -209,7 +209,7 @@ def _bound_square_by_patterns(strategy: Strategy, participation: Participation) 
     patterns = {_search_heavy_pattern(table, participation, start) for start in starts}
     patterns |= {_build_heavy_pattern(table, participation), participation.cycle(rounds, 0)}
     best = square_of_patterns(strategy, sorted(patterns))
-    known = strategy.separated_square(gap, epochs)
+    known = strategy.bound_separated_square(gap, epochs)
     above = fmpq(upper.numerator, upper.denominator)
     return Squared(best.lower, above if known is None else min(above, known), best.pattern)
 

@@ -94,7 +94,7 @@ class Strategy(ABC):
         """Return whether columns at least so far apart are proved to have an inner product of 0."""
         return False
 
-    def separated_square(self, separation: int, most: int) -> Entry | None:
+    def bound_separated_square(self, separation: int, most: int) -> Entry | None:
         """Return what no ``|| sum_j s_j c_j ||^2`` is above, of so many rounds so far apart.
 
         None: nothing is known that all inner products of columns do not say.
@@ -344,7 +344,7 @@ class Tree(Strategy):
             total += int(sums @ sums)
         return fmpq(total)
 
-    def separated_square(self, separation: int, most: int) -> Entry:
+    def bound_separated_square(self, separation: int, most: int) -> Entry:
         """Return what no pattern of so many rounds so far apart is above.
 
         Of a level's nodes each has at most ``ceil(size / separation)`` rounds of a pattern, and the
@@ -352,7 +352,7 @@ class Tree(Strategy):
 
         Examples
         --------
-        >>> Tree(8).separated_square(4, 2)  # 2 of size 1, 2 of size 2, 2 of size 4, 4 of size 8
+        >>> Tree(8).bound_separated_square(4, 2)  # 2 of sizes 1, 2 and 4 each, 4 of size 8
         10
         """
         total = 0

@@ -157,9 +157,9 @@ class Composition:
         return rounding.any_up((count, pair.infinite_mass) for pair, count in self.parts)
 
     @property
-    def trimmed_mass(self) -> float:
+    def truncation_mass(self) -> float:
         """Bound on the P-probability that some trimmed tail was met."""
-        return math.fsum(count * pair.trimmed_mass for pair, count in self.parts)
+        return math.fsum(count * pair.truncation_mass for pair, count in self.parts)
 
     def trimmed(self, tails: float) -> Composition:
         """Return pairs without tails whose P-probabilities add up to at most ``tails``."""
@@ -182,9 +182,9 @@ class Composition:
     @cached_property
     def some(self) -> Composition:
         """The composition, or about the same one of few laws: to choose orders by."""
-        return self if len(self.parts) <= MANY else self.thinned(_SOME)
+        return self if len(self.parts) <= MANY else self.thin_composition(_SOME)
 
-    def thinned(self, most: int) -> Composition:
+    def thin_composition(self, most: int) -> Composition:
         """Return about the same composition of so many laws at most, to choose orders by.
 
         Of laws in the order of a moment, the middle one of a group stands for all. No bound may
@@ -193,7 +193,7 @@ class Composition:
         Examples
         --------
         >>> laws = [LaplaceRelease(sensitivity=s / 100, noise_scale=1.0) for s in range(1, 100)]
-        >>> few = Composition.of(Sequence(tuple(laws))).thinned(9)
+        >>> few = Composition.of(Sequence(tuple(laws))).thin_composition(9)
         >>> len(few), few.steps, round(few.largest, 2)
         (9, 99, 49.5)
         """

@@ -104,7 +104,7 @@ from dpaudit.accounting.pairs.pair import (
     characteristic_of,
     compute_tilted_log_moments,
     farthest_moment,
-    joined,
+    join_atoms,
     log_mgf_of,
     make_resolving_edges,
 )
@@ -349,7 +349,7 @@ class ObjectivePerturbationPair(DominatingPair):
         below = np.clip(np.append(-edges, least), least, self.largest)
         right, left = self._beyond(np.unique(above)), self._beyond(np.unique(below))
         mirrored = Atoms(-left.losses, left.log_masses - left.losses)
-        return joined(mirrored, self._middle, right).within(edges[0], edges[-1])
+        return join_atoms(mirrored, self._middle, right).within(edges[0], edges[-1])
 
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log E_P[exp(order L)]``, same shape."""

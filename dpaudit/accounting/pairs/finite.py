@@ -137,14 +137,18 @@ class SampledLaplaceRatios:
         log_q = np.concatenate([[math.log(0.5)], inner - y[:-1], [-s - math.log(2)]])
         log_s = np.concatenate([[-s - math.log(2)], inner + y[1:] - s, [math.log(0.5)]])
         edges = self._level(np.concatenate([[-s], 2 * y - s, [s]]))
-        found = round_cells_to_ratios(self._mixed(log_q, log_s), log_q, edges, upper=self.upper)
+        found = round_cells_to_ratios(
+            self._compute_mixture(log_q, log_s), log_q, edges, upper=self.upper
+        )
         return Ratios(found.log_masses, found.log_ratios, slack=_SLACK * (1 + s))
 
     def _level(self, log_ratio: Array) -> Array:
         near = np.log1p(self.ratio * np.expm1(np.minimum(log_ratio, 1.0)))
-        return np.where(log_ratio < 1, near, self._mixed(np.zeros_like(log_ratio), log_ratio))
+        return np.where(
+            log_ratio < 1, near, self._compute_mixture(np.zeros_like(log_ratio), log_ratio)
+        )
 
-    def _mixed(self, log_q: Array, log_s: Array) -> Array:
+    def _compute_mixture(self, log_q: Array, log_s: Array) -> Array:
         """Return the logarithm of ``(1 - q) Q + q N_s``."""
         kept = math.log1p(-self.ratio) if self.ratio < 1 else -math.inf
         return np.asarray(np.logaddexp(kept + log_q, math.log(self.ratio) + log_s))

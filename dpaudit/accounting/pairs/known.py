@@ -29,7 +29,7 @@ from dpaudit.accounting.pairs.pair import (
     Continuous,
     DominatingPair,
     characteristic_of,
-    joined,
+    join_atoms,
     log_mgf_of,
 )
 from dpaudit.guarantees import rounding
@@ -142,7 +142,7 @@ class LaplacePair(Continuous):
 
     def atoms(self, edges: Array) -> Atoms:
         """Return the law between the first and the last edge; no panel lies astride an edge."""
-        return joined(super().atoms(edges), self._atoms().within(edges[0], edges[-1]))
+        return join_atoms(super().atoms(edges), self._atoms().within(edges[0], edges[-1]))
 
     def log_mgf(self, orders: Array) -> Array:
         """Return ``log((e^{cs} (1 + s (1 - e^{-a}) / a) + e^{-(c+1)s}) / 2)``, a = (2 c + 1) s."""
@@ -314,7 +314,7 @@ class SubsampledGaussianPair(Continuous):
         return min(self.scale_of_noise, self.scale_of_noise**2)
 
     @property
-    def trimmed_mass(self) -> float:
+    def truncation_mass(self) -> float:
         """Both tails."""
         return 2 * self.tail
 

@@ -70,7 +70,7 @@ class DominatingPair(ABC):
         return 0.0
 
     @property
-    def trimmed_mass(self) -> float:
+    def truncation_mass(self) -> float:
         """P-probability of outputs that `atoms` leaves out for being too rare to matter."""
         return 0.0
 
@@ -165,7 +165,7 @@ class Continuous(DominatingPair):
     @property
     @abstractmethod
     def interval(self) -> tuple[float, float]:
-        """Where the output lies, `trimmed_mass` aside."""
+        """Where the output lies, `truncation_mass` aside."""
 
     @abstractmethod
     def loss(self, output: Array) -> Array:
@@ -394,7 +394,7 @@ def log_sum(atoms: Atoms, order: float) -> float:
     return float(top + np.log(np.exp(exponents, out=exponents).sum()))
 
 
-def joined(*parts: Atoms) -> Atoms:
+def join_atoms(*parts: Atoms) -> Atoms:
     """Return the atoms of all parts."""
     losses = np.concatenate([part.losses for part in parts])
     return Atoms(losses, np.concatenate([part.log_masses for part in parts]))

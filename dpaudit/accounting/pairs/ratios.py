@@ -204,7 +204,7 @@ class RatioPair(DominatingPair):
         return replace(self, tail=10.0**power)  # so that laws are not worked out too often
 
     @property
-    def trimmed_mass(self) -> float:
+    def truncation_mass(self) -> float:
         """What a law above leaves without a finite loss."""
         if not self.source.upper:
             return 0.0

@@ -170,7 +170,7 @@ class _Inverse:
         pairs, delta = self.pairs, self.delta
         if not pairs or not self.about.upper:
             return self.about
-        if pairs.infinite_mass + pairs.trimmed(_AIM * delta).trimmed_mass >= delta:
+        if pairs.infinite_mass + pairs.trimmed(_AIM * delta).truncation_mass >= delta:
             raise ConvergenceError("inversion: delta is too close to the mass of infinite losses")
         found = self._from(self._start, _NARROW)
         if found.width > _WIDE * max(found.upper, _LEAST):
@@ -331,7 +331,7 @@ class _Series:
         lower = factor * (total - error) * (1 - slack) - self.line.copies(epsilon)
         lower -= factor * (1 + slack) * self._growth(epsilon)
         known = self._known(epsilon)
-        upper = min(1.0, known.upper + self.pairs.trimmed_mass + max(upper, 0.0))
+        upper = min(1.0, known.upper + self.pairs.truncation_mass + max(upper, 0.0))
         return Bracket(min(known.lower + max(lower, 0.0), upper), upper)
 
     def _known(self, epsilon: float) -> Bracket:

@@ -16,7 +16,7 @@ import dpaudit.auditing.outcome.claim_point as claim_point
 import dpaudit.auditing.sampling.constant_parts as constant_parts
 import dpaudit.auditing.sampling.separate_processes as separate_processes
 from dpaudit._typing import Array
-from dpaudit.auditing.estimators.event import certified
+from dpaudit.auditing.estimators.event import certify_event
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer, not_its_rng
 from dpaudit.auditing.sampling.separate_processes import Against
@@ -56,7 +56,7 @@ def bound_repeating_event(
     )
     same = constant_parts.check_sameness(drawer, counted, again.answers, by_score=False)
     counts = {"certifying, per dataset": len(again.drawn.scores[0])}
-    found = certified(
+    found = certify_event(
         *again.drawn.scores, counted.event, "the output itself", case.at_delta, alpha, counts
     )
     checked = (*same.checks, *again.checks)

@@ -215,7 +215,7 @@ def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -
         delta = claim_point.choose_claim_delta(seen[0], seen[1], case.currency, (trials, alpha))
     best = choose_promising_event(seen[0], seen[1], delta, sure=(trials, alpha))
     counts = {"choosing, per dataset": size}
-    said = said_tried([ONE_PART.name] * len(scores), best.promised)
+    said = format_tried_scores([ONE_PART.name] * len(scores), best.promised)
     return EventChoice(ONE_PART, scores[best.index], best, said, counts, delta)
 
 
@@ -269,7 +269,7 @@ def _choose_best_event(
     plain = _in_plain_words(tried, scores, layout_of(case.mechanism))
     best = choose_promising_event(on[0], on[1], delta, plain, sure)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
-    said = said_tried([attack.name for attack in tried], best.promised)
+    said = format_tried_scores([attack.name for attack in tried], best.promised)
     lines = _of_doubles(tried, drawer, learned_on, (delta, sure[1])) if not purpose else ()
     chosen = EventChoice(tried[best.index], scores[best.index], best, said, counts, delta, lines)
     return chosen, best.scores
@@ -295,12 +295,12 @@ def words_of_tried(tried: Sequence[str]) -> str:
     return f"Attacks tried, with the epsilon that each promised beforehand: {', '.join(tried)}."
 
 
-def said_tried(names: Sequence[str], promised: Sequence[float]) -> tuple[str, ...]:
+def format_tried_scores(names: Sequence[str], promised: Sequence[float]) -> tuple[str, ...]:
     """Return each name once, with the largest epsilon that a score of that name promised.
 
     Examples
     --------
-    >>> said_tried(["one part", "signs", "one part"], [0.5, 0.0, 2.0])
+    >>> format_tried_scores(["one part", "signs", "one part"], [0.5, 0.0, 2.0])
     ('one part (2)', 'signs (0)')
     """
     best = dict[str, float]()
@@ -346,7 +346,7 @@ def bound_epsilon_by_event(
     tally, certifying, kept = _draw_checked_event_counts(case, drawer, trials, counted, against)
     on_p, on_q = map(chosen.best.rounded, certifying.scores)
     drawn = {"certifying, per dataset": trials} | chosen.counts
-    evidence = certified(
+    evidence = certify_event(
         on_p,
         on_q,
         chosen.best.event,
@@ -382,7 +382,7 @@ def _draw_checked_event_counts(
         return tally, found, contract_checks.of_event(other, found, tally, counted, against)
 
 
-def certified(
+def certify_event(
     on_p: Array,
     on_q: Array,
     event: ThresholdEvent,

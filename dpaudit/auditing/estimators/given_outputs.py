@@ -20,9 +20,9 @@ from dpaudit.auditing.distinguishers.learned_scores import (
     with_further,
 )
 from dpaudit.auditing.estimators.event import (
-    certified,
+    certify_event,
     choose_promising_event,
-    said_tried,
+    format_tried_scores,
     words_of_tried,
 )
 from dpaudit.auditing.explain.carrying_event import Said
@@ -52,8 +52,8 @@ def event_evidence(on_p: Array, on_q: Array, settings: Settings) -> MeasurementE
     sure = min(len(parts[2]) for parts in (parts_p, parts_q)), 1 - settings.confidence
     best = choose_promising_event(tried[0], tried[1], settings.delta, sure=sure)
     counted = [best.rounded(scores[best.index](parts[2])) for parts in (parts_p, parts_q)]
-    notes = words_of_tried(said_tried([name for name, _ in rules], best.promised))
-    found = certified(
+    notes = words_of_tried(format_tried_scores([name for name, _ in rules], best.promised))
+    found = certify_event(
         counted[0],
         counted[1],
         best.event,
@@ -77,7 +77,7 @@ def _guess_evidence(on_p: Array, on_q: Array, settings: Settings) -> Measurement
     for words, (score, event) in _GUESSES.items():
         said, delta = Said(words, plain=True), settings.delta
         scores = score(on_p), score(on_q)
-        found.append(certified(*scores, event, "given guesses", delta, alpha, drawn, said=said))
+        found.append(certify_event(*scores, event, "given guesses", delta, alpha, drawn, said=said))
     budget = {f"one exact test of two counts: {words}": alpha for words in _GUESSES}
     note = "Nothing was chosen: both sides that a guess of 1 may favour were tested."
     return replace(max(found, key=lambda one: one.lower), budget=budget, notes=(note,))

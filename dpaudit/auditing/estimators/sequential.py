@@ -175,7 +175,7 @@ class Bettor:
 
     def _take(self, on_p: Array, on_q: Array) -> None:
         if self._game is not None:
-            scores = self._scored(on_p), self._scored(on_q)
+            scores = self._score_outputs(on_p), self._score_outputs(on_q)
             before = self._game
             self._game, path = before.play(*scores)
             self._count(before.bet_counts(*scores, self._game.wealth), before.wealth)
@@ -208,7 +208,9 @@ class Bettor:
 
     def _learn(self) -> None:
         anew = self._all_kept and self.pairs >= _REFIT * self._fitted_at
-        scores = self._refitted() if anew else tuple(map(np.hstack, zip(*self._new, strict=True)))
+        scores = (
+            self._refit_scores() if anew else tuple(map(np.hstack, zip(*self._new, strict=True)))
+        )
         self._new.clear()
         if self._game is None:
             self._open(*scores)
@@ -228,7 +230,7 @@ class Bettor:
         self.learned_from = self.pairs
         self._path.append((self.pairs, 0.0))
 
-    def _refitted(self) -> tuple[Array, Array]:
+    def _refit_scores(self) -> tuple[Array, Array]:
         """Fit on the first transcripts; return the scores of all others, which it did not see."""
         on_p, on_q = (np.concatenate(side) for side in zip(*self._kept, strict=True))
         first = self._fitted_at or self.pairs // 2
@@ -241,7 +243,7 @@ class Bettor:
         self._fitted_at = self.pairs
         return self._rounded(raw[0]), self._rounded(raw[1])
 
-    def _scored(self, transcripts: Array) -> Array:
+    def _score_outputs(self, transcripts: Array) -> Array:
         """Return the scores of every attack, shape ``(J, n)``."""
         return self._rounded(
             [_compute_checked_scores(score, transcripts) for score in self._scores]

@@ -18,7 +18,7 @@ from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.auditing.sampling.first_outputs import FirstOutputs, first_outputs
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import CheckOutcome
-from dpaudit.execution import Executor, planned_units, stream
+from dpaudit.execution import Executor, plan_units, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.mechanisms.foreign.calling import When
 from dpaudit.mechanisms.foreign.isolated import Isolated, add_mechanism_name
@@ -132,15 +132,15 @@ def at_calls(case: PrivacyCase, when: When) -> PrivacyCase:
     """Return the case of the first or of the later calls of the instance that is called."""
     make = case.elsewhere
 
-    def placed(mechanism: Any) -> Mechanism[Any]:
+    def place_mechanism(mechanism: Any) -> Mechanism[Any]:
         if isinstance(mechanism, Isolated):
             return mechanism.at_calls(when)
         return instances.with_calls(mechanism, when)
 
     return replace(
         case,
-        mechanism=placed(case.mechanism),
-        elsewhere=None if make is None else lambda: placed(make()),
+        mechanism=place_mechanism(case.mechanism),
+        elsewhere=None if make is None else lambda: place_mechanism(make()),
         candidates=tuple(at_calls(one, when) for one in case.candidates),
     )
 
@@ -159,7 +159,7 @@ def _layout_by_workers(
     units = [
         unit
         for n in range(len(datasets))
-        for unit in planned_units(count, 1, stream(seed, "layout", str(n)), n)
+        for unit in plan_units(count, 1, stream(seed, "layout", str(n)), n)
     ]
     task = partial(unit_draws.read_unit, case.mechanism, tuple(datasets))
     few = replace(executor, workers=min(executor.workers, _WORKERS))

@@ -258,7 +258,7 @@ def _make_found_candidate(
     said = f"found by a search that looked at {search.pairs} pairs {where}; {what}"
     if one.edit is not None:
         said = f"{one.edit}, {said}"
-    pair = space.oriented(one.place)
+    pair = space.orient_pair(one.place)
     sides = [format_pasted_dataset(side) for side in (pair.dataset, pair.neighbour)]
     if one.is_nobodys and None not in sides:
         said += f"; dataset = {sides[0]}, neighbour = {sides[1]}"

@@ -155,7 +155,7 @@ def audit_scores(
             table, delta, confidence, design, estimator, claim, seed, guesses
         )
         rerun = _format_scores_rerun(asked, guesses, grouped=table.group is not None)
-        return certified(table, asked, "given by the caller", rerun)
+        return certify_canaries(table, asked, "given by the caller", rerun)
 
 
 def _refuse_coins(included: Any, epsilon: float) -> None:
@@ -165,7 +165,7 @@ def _refuse_coins(included: Any, epsilon: float) -> None:
         raise InvalidArgument("epsilon", epsilon, "claim= of canaries, or audit_outputs of outputs")
 
 
-def certified(
+def certify_canaries(
     table: CanaryTable,
     asked: CanaryRequest,
     data: str,
@@ -337,9 +337,9 @@ class _CanaryFindings:
             f"{_SOURCES[asked.estimator].capitalize()}, and numbers of guesses, were fixed by "
             "design, claim and number of canaries, before a score was read."
         )
-        return [fixed, *_of_size(self.game), *self._reversed(), _TRUST]
+        return [fixed, *_of_size(self.game), *self._check_score_sign(), _TRUST]
 
-    def _reversed(self) -> list[str]:
+    def _check_score_sign(self) -> list[str]:
         """Return what to do where scores are lower for what was included."""
         half = np.sign(self.table.scores - np.median(self.table.scores))
         right = float(half @ np.where(self.table.included, 1.0, -1.0))

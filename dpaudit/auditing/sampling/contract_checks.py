@@ -140,7 +140,7 @@ def of_bets(
     """
     if is_ours(drawer.mechanism):
         return ContractChecks()
-    on_p, on_q = (independence.joined(side) for side in zip(*seen, strict=True))
+    on_p, on_q = (independence.join_draws(side) for side in zip(*seen, strict=True))
     pairs = len(on_p.scores)
     count = min(max(pairs, _LEAST), _MOST)
     fine = replace(drawer, unit=max(1, min(drawer.unit, count // _CALLS)))

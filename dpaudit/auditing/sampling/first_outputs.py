@@ -14,7 +14,7 @@ from typing import Any
 
 import dpaudit.mechanisms.outputs.unit_draws as unit_draws
 from dpaudit.auditing.estimators.group_sequential import SLOW
-from dpaudit.execution import Executor, planned_units, stream
+from dpaudit.execution import Executor, plan_units, stream
 from dpaudit.execution.units import Stage
 from dpaudit.mechanisms.foreign.isolated import Isolated, add_mechanism_name
 from dpaudit.mechanisms.mechanism import name_of
@@ -63,7 +63,7 @@ def first_outputs(
         Of the audit.
     """
     seeds = [stream(seed, "first outputs", str(n)) for n in range(len(datasets))]
-    planned = [planned_units(_OF_EACH, 1, one, n) for n, one in enumerate(seeds)]
+    planned = [plan_units(_OF_EACH, 1, one, n) for n, one in enumerate(seeds)]
     units = [unit for together in zip(*planned, strict=True) for unit in together]
     task = partial(unit_draws.glance_unit, mechanism, tuple(datasets))
 

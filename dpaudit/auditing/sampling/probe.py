@@ -105,16 +105,16 @@ def _seconds_per_call(mechanism: Mechanism[Any], dataset: Any, seed: int) -> flo
 def seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
     """Return what one more trial takes, not what a call does: seen on ever more trials."""
 
-    def timed(rows: int) -> float:
+    def time_rows(rows: int) -> float:
         began = monotonic()
         draw_checked_sample(mechanism, dataset, rows, default_rng(stream(seed, "pace", str(rows))))
         return monotonic() - began
 
     few, rows = 2, 4
-    before, seconds = timed(few), timed(rows)
+    before, seconds = time_rows(few), time_rows(rows)
     while seconds - before < _SHOWS and rows < _ROWS[-1]:
         few, rows, before = rows, 4 * rows, seconds
-        seconds = timed(rows)
+        seconds = time_rows(rows)
     return max(0.0, seconds - before) / (rows - few)
 
 

@@ -25,7 +25,7 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.counted import ScoreEvent, Tally
 from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import COMPARED, Outputs
-from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
+from dpaudit.execution import Executor, Unit, plan_units, stream, unit_size
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.execution.units import Stage
 from dpaudit.mechanisms.foreign.code_identity import outside_of
@@ -294,7 +294,7 @@ class Drawer:
         fine = (
             replace(self, unit=max(1, min(self.unit, trials // _COMPARED))) if self.fine else self
         )
-        units = [fine._planned(trials, purpose, side) for side in Side]
+        units = [fine._plan_units(trials, purpose, side) for side in Side]
         task = partial(unit_draws.side_transcript_unit, self.mechanism, self.pair)
         worth = int((2 * self.pace * trials + _QUICK / 5) / max(self.start, 1e-3))
         processes = min(self._processes(len(units[0])), worth, -(-trials // _SHARED))
@@ -332,7 +332,7 @@ class Drawer:
 
         Drawn as `certifying` says.
         """
-        units = [self._planned(trials, purpose, side) for side in Side]
+        units = [self._plan_units(trials, purpose, side) for side in Side]
         hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
         most = trials if trials <= COMPARED else max(1, COMPARED // len(units[0]))
         task = partial(unit_draws.draw_counted_unit, self.mechanism, self.pair, counted, most)
@@ -349,7 +349,7 @@ class Drawer:
         Without a score, the transcripts themselves.
         """
         one = replace(self, unit=1)
-        units = [one._planned(processes * calls, purpose, side) for side in Side]
+        units = [one._plan_units(processes * calls, purpose, side) for side in Side]
         hands = _in_turn(units[0], units[1], processes)
         stage = Stage(f"{purpose}, both datasets")
         if score is not None:
@@ -369,7 +369,7 @@ class Drawer:
         Of so many calls of each of so many processes, the first ones.
         """
         one = replace(self, unit=1)
-        units = [one._planned(processes * calls, purpose, side) for side in Side]
+        units = [one._plan_units(processes * calls, purpose, side) for side in Side]
         hands = _in_turn(units[0], units[1], processes)
         task = partial(
             unit_draws.beside_unit, self.mechanism, self.pair, score, _Wanted(calls, wanted)
@@ -402,14 +402,14 @@ class Drawer:
         with add_mechanism_name(name_of(self.mechanism)):
             yield from self.executor.deal(task, hands, stage, crew)
 
-    def _planned(self, trials: int, purpose: str, side: Side) -> list[Unit]:
+    def _plan_units(self, trials: int, purpose: str, side: Side) -> list[Unit]:
         which = list(Side).index(side)
-        return planned_units(trials, self.unit, stream(self.seed, purpose, side.value), which)
+        return plan_units(trials, self.unit, stream(self.seed, purpose, side.value), which)
 
     def _map(
         self, task: Any, trials: int, purpose: str, side: Side, *, certifies: bool = False
     ) -> Any:
-        units = self._planned(trials, purpose, side)
+        units = self._plan_units(trials, purpose, side)
         return self._results(task, units, Stage(f"{purpose} ({side.value})", certifies=certifies))
 
     def _results(self, task: Any, units: Sequence[Unit], stage: Stage) -> Iterator[Any]:

@@ -130,7 +130,7 @@ class Schedule:
         most = self._most(drawer)
         units = [1]
 
-        def measured(number: int, look: group_sequential.Look) -> MeasurementEvidence:
+        def measure_look(number: int, look: group_sequential.Look) -> MeasurementEvidence:
             own = drawer.for_look(
                 look.trials, group_sequential.make_look_seed(self.settings.seed, number), most
             )
@@ -139,10 +139,12 @@ class Schedule:
             asked = replace(self.settings, confidence=1 - alpha)
             return replace(measure(own, asked, look.trials), unit=own.unit)
 
-        evidence, taken = group_sequential.run_looks(self._planned(drawer), measured, self._beyond)
+        evidence, taken = group_sequential.run_looks(
+            self._plan_looks(drawer), measure_look, self._beyond
+        )
         return evidence, taken, max(units) if most is None else most
 
-    def _planned(self, drawer: Drawer) -> Iterator[group_sequential.Look]:
+    def _plan_looks(self, drawer: Drawer) -> Iterator[group_sequential.Look]:
         if self.clock is None:
             return iter([group_sequential.Look(*one) for one in self.settings.looks or ()])
         if not self.clock.pace:

@@ -94,7 +94,7 @@ def of_outputs(mechanism: Any, outputs: tuple[Outputs, Outputs]) -> list[CheckOu
     return [_of_repetition([one.scores for one in outputs], service)]
 
 
-def judged(
+def add_answer_checks(
     evidence: MeasurementEvidence,
     drawer: Drawer,
     asking: Asking | None,

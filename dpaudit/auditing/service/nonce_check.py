@@ -56,7 +56,7 @@ def _add_request_nonces(mechanism: Any, places: Sequence[str]) -> Any:
     """Return the mechanism whose requests have nonces at places."""
     if not isinstance(mechanism, Isolated):
         return _with_nonces(mechanism, places)
-    found = mechanism.made_into(make_with_nonces, list(places))
+    found = mechanism.make_derived_proxy(make_with_nonces, list(places))
     return found if mechanism.layout is None else found.having(mechanism.layout)
 
 

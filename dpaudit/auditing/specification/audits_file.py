@@ -52,7 +52,7 @@ from dpaudit.mechanisms.foreign.isolated import (
     Placed,
     isolate_mechanism,
     isolate_reference,
-    made,
+    make_isolated,
 )
 from dpaudit.mechanisms.foreign.observed import ObservationSettings
 from dpaudit.mechanisms.foreign.outside import Outside
@@ -375,7 +375,7 @@ def _load_specified_pairs(
         if one is not None:
             raise InvalidArgument(name, VerbatimText("both"), f"either {name} or pairs")
     if isinstance(given, str):
-        found = made("pairs", given, isolation)
+        found = make_isolated("pairs", given, isolation)
         if not isinstance(found, list | tuple) or not found:
             raise InvalidArgument(
                 "pairs", convert_stray_argument(found), "a list of pairs, or what returns it"
@@ -436,7 +436,7 @@ def _load_specified_pair(
     if specification.pair is not None:
         if dataset is not None or neighbour is not None:
             raise InvalidArgument("pair", specification.pair, "a pair, or dataset and neighbour")
-        found = made("pair", specification.pair, isolation)
+        found = make_isolated("pair", specification.pair, isolation)
         return _as_pair("pair", found, specification.own.relation)
     outside = specification.outside(path.resolve().parent)
     if outside is not None and outside.names_datasets:

@@ -124,12 +124,12 @@ class Wealth:
         return log_sum(each + share, axis=-3)
 
 
-def confirmed(first_over: NDArray[np.int64]) -> NDArray[np.int64]:
+def find_confirmed_pairs(first_over: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return after how many pairs each point of the grid and all before it were over; 0 if never.
 
     Examples
     --------
-    >>> confirmed(np.array([3, 7, 5, 0, 9]))
+    >>> find_confirmed_pairs(np.array([3, 7, 5, 0, 9]))
     array([3, 7, 7, 0, 0])
     """
     reached = np.logical_and.accumulate(first_over > 0, axis=-1)
@@ -148,7 +148,7 @@ def lower_bound(wealth: Wealth, epsilons: Array) -> Array:
     >>> float(lower_bound(wealth, np.array([0.5, 1.0])))
     0.0
     """
-    count = (confirmed(wealth.first_over) > 0).sum(axis=-1)
+    count = (find_confirmed_pairs(wealth.first_over) > 0).sum(axis=-1)
     return np.asarray(np.concatenate([[0.0], epsilons])[count])
 
 
@@ -358,7 +358,7 @@ class BettingGame:
     @property
     def refuted_after(self) -> NDArray[np.int64]:
         """After how many bets the claim was refuted, shape ``(...)``; 0 if it is not."""
-        return np.asarray(confirmed(self.wealth.first_over)[..., self.claim])
+        return np.asarray(find_confirmed_pairs(self.wealth.first_over)[..., self.claim])
 
     @property
     def lower(self) -> Array:

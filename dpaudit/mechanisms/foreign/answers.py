@@ -50,7 +50,7 @@ def answer_texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]
 
 def answer_fixed_parts(mechanism: Any, *arguments: Any) -> dict[str, list[float]]:
     """Return the parts that are the same in all observations of this process, by path."""
-    found: dict[str, list[float]] = mechanism.fixed_parts(*arguments)
+    found: dict[str, list[float]] = mechanism.find_fixed_parts(*arguments)
     return found
 
 
@@ -59,12 +59,12 @@ def answer_neighbours(mechanism: Any, pair: Any) -> bytes:
     return to_pickle(list(mechanism.neighbours(pair)))
 
 
-def searched(mechanism: Any, *given: Any) -> bytes:
+def pickle_search_result(mechanism: Any, *given: Any) -> bytes:
     """Return what a search finds in a domain, pickled."""
     return to_pickle(search_with(mechanism, *given))
 
 
-def sampled(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:
+def sample_with_state(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:
     """Return transcripts, and the state in which the mechanism left the generator."""
     return draw_checked_sample(mechanism, dataset, trials, rng), rng.bit_generator.state
 

@@ -78,12 +78,12 @@ def changes(here: dict[str, str], fresh: list[dict[str, str]]) -> list[str]:
     return [
         name
         for name, seen in here.items()
-        if seen and first.get(name) and first[name] != seen and _settled(first[name])
+        if seen and first.get(name) and first[name] != seen and _is_settled(first[name])
         if all(other.get(name) == first[name] for other in fresh)
     ]
 
 
-def _settled(seen: str) -> bool:
+def _is_settled(seen: str) -> bool:
     return seen not in (compute_look_fingerprint(None), compute_look_fingerprint(False))
 
 

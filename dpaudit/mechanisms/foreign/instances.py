@@ -31,7 +31,7 @@ import dpaudit.watching.outside as outside
 from dpaudit._typing import Array
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.parcels import parcel_of
-from dpaudit.freezing.outputs import flattened
+from dpaudit.freezing.outputs import flatten_output
 from dpaudit.mechanisms.foreign.calling import Calls, When
 from dpaudit.mechanisms.foreign.observed import CodeMechanism
 
@@ -206,7 +206,7 @@ def _of_copy(calls: Calls, blob: bytes, dataset: Any, rng: Generator) -> Sequenc
 
 def _get_answer_numbers(calls: Calls, dataset: Any, rng: Generator) -> Sequence[float]:
     with calls.generators(rng):
-        return flattened(calls.one(dataset, rng)).numbers
+        return flatten_output(calls.one(dataset, rng)).numbers
 
 
 def _is_repeated(answers: Array) -> bool:

@@ -173,7 +173,7 @@ class Isolated:
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return transcripts; the generator goes on from where the mechanism left it."""
-        found, state = self._call(answers.sampled, dataset, trials, rng)
+        found, state = self._call(answers.sample_with_state, dataset, trials, rng)
         rng.bit_generator.state = state
         return np.asarray(found)
 
@@ -227,7 +227,7 @@ class Isolated:
 
     def search(self, domain: Domain, *given: Any) -> Search:
         """Return what a search finds in a domain, given as to `Searching`."""
-        found: Search = from_pickle(self._call(answers.searched, domain, *given))
+        found: Search = from_pickle(self._call(answers.pickle_search_result, domain, *given))
         return found
 
     def ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
@@ -237,7 +237,7 @@ class Isolated:
         """
         return self._call(question, *arguments)
 
-    def made_into(self, make: Callable[..., Any], *arguments: Any) -> Isolated:
+    def make_derived_proxy(self, make: Callable[..., Any], *arguments: Any) -> Isolated:
         """Return the proxy, in the same workers, of what is made of the mechanism there."""
         base = self._without_layout or self
         proxy = _make_proxy(self.crew, (make, (*base.made, *arguments)))
@@ -416,7 +416,7 @@ def _require_processes(isolation: Isolation, reading: ObservationSettings) -> No
         raise InvalidArgument("fresh", PROCESS, "something that one process can make (in_process)")
 
 
-def made(what: str, reference: str, isolation: Isolation) -> Any:
+def make_isolated(what: str, reference: str, isolation: Isolation) -> Any:
     """Return the object that ``"module:object"`` names, or what it returns, made elsewhere.
 
     What it holds of other people's types is imported here too.

@@ -134,7 +134,10 @@ class CodeMechanism(Wraps):
     def laid_out(self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]) -> Layout:
         """Return a layout of so many observations on each dataset."""
         found = layout_of(
-            [self._checked(one, trials, rng) for one, rng in zip(datasets, rngs, strict=True)],
+            [
+                self._draw_observations(one, trials, rng)
+                for one, rng in zip(datasets, rngs, strict=True)
+            ],
             self.ignored,
         )
         if "time" in self.watched and isinstance(found, Parted):
@@ -148,13 +151,13 @@ class CodeMechanism(Wraps):
 
     def read(self, dataset: Any, rng: Generator) -> Read:
         """Return what a layout takes of one observation."""
-        (found,) = self._checked(dataset, 1, rng)
+        (found,) = self._draw_observations(dataset, 1, rng)
         return read_of(found, f"{platform.node()} {os.getpid()}", self.ignored)
 
     def glance(self, dataset: Any, trials: int, rng: Generator) -> tuple[str, float]:
         """Return a digest of so many observations, and the seconds that one of them took."""
         began = perf_counter()
-        found = self._checked(dataset, trials, rng)
+        found = self._draw_observations(dataset, trials, rng)
         seconds = (perf_counter() - began) / trials
         kinds, rows = kinds_of(found), doubles_of(found)
         if "" not in kinds and rows.size:
@@ -164,14 +167,14 @@ class CodeMechanism(Wraps):
             told = repr(read).encode("utf-8", "surrogatepass")
         return blake2b(told, digest_size=16).hexdigest(), seconds
 
-    def fixed_parts(
+    def find_fixed_parts(
         self, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]
     ) -> dict[str, list[float]]:
         """Return the parts that are the same in all of so many observations on each dataset."""
         read = [
             {path: list(map(_to_part_number, values)) for path, values in self._kept(one).items()}
             for dataset, rng in zip(datasets, rngs, strict=True)
-            for one in self._checked(dataset, trials, rng)
+            for one in self._draw_observations(dataset, trials, rng)
         ]
         return {
             path: value
@@ -182,7 +185,7 @@ class CodeMechanism(Wraps):
     def _kept(self, observation: Any) -> dict[str, tuple[Part, ...]]:
         return get_kept_parts(observation, self.ignored)
 
-    def _checked(self, dataset: Any, trials: int, rng: Generator) -> Any:
+    def _draw_observations(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return so many observations, or refuse what is something else."""
         with convert_mechanism_errors(
             self, trials, dataset, lambda made: self.observations(made, trials, copy.deepcopy(rng))
@@ -208,7 +211,7 @@ class CodeMechanism(Wraps):
         """Return kind and text of codes, as far as they turn up in so many observations."""
         found = dict[float, tuple[str, str]]()
         for one, rng in zip(datasets, rngs, strict=True):
-            for observation in self._checked(one, trials, rng):
+            for observation in self._draw_observations(one, trials, rng):
                 for part in self._tokens(observation):
                     if part.code in codes:
                         found[part.code] = (part.kind, part.text)

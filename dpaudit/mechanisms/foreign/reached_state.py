@@ -24,7 +24,7 @@ from dpaudit.mechanisms.foreign.isolated import (
     isolate_reference,
 )
 from dpaudit.mechanisms.foreign.observed import ObservationSettings, make_with_layout, without_parts
-from dpaudit.mechanisms.foreign.touched_state import find_package_and_libraries, watched
+from dpaudit.mechanisms.foreign.touched_state import find_package_and_libraries, watch_calls
 from dpaudit.mechanisms.outputs.layout import LAST_BITS
 from dpaudit.mechanisms.outputs.recurrence import TOO_MANY, measure_recurrence
 from dpaudit.watching.watch import Touch
@@ -56,7 +56,7 @@ def find_touches(
         asked = list(datasets), calls, entropy, ahead, _is_carried_by_value(mechanism), known
         with Crew(mechanism.crew.limits, python=sys.executable) as crew:
             with crew.by(mechanism.crew.until):
-                touches, rows, failed = crew.call(watched, *mechanism.made, *asked)
+                touches, rows, failed = crew.call(watch_calls, *mechanism.made, *asked)
     except (MechanismError, WorkerEnded, CodeFailed) as error:
         return [], None, type(error).__name__
     seen = [(kind, name) for kind, name in touches]

@@ -58,7 +58,7 @@ def _limit_call_time(
         return function
     seconds = _SLOWER * limit
 
-    def timed(data: Any, rng: Generator) -> Any:
+    def call_in_time(data: Any, rng: Generator) -> Any:
         if signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
             return function(data, rng)
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -67,7 +67,7 @@ def _limit_call_time(
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
-    return timed
+    return call_in_time
 
 
 def _search_mechanism_pairs(

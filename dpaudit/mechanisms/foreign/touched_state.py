@@ -30,7 +30,7 @@ from dpaudit.watching.imports import keeps_nothing_read
 from dpaudit.watching.watch import Touch, Watch, reads_so_far
 
 
-def watched(
+def watch_calls(
     make: Callable[..., Any],
     arguments: tuple[Any, ...],
     datasets: Sequence[Any],

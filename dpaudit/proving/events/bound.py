@@ -105,8 +105,8 @@ class Bound:
             Of (epsilon, delta)-differential privacy.
         """
         ways = [self._by_parts(delta), self._by_rho(delta)]
-        if self._accounted is not None:
-            ways.append(self._accounted.epsilon(delta))
+        if self._accountant_guarantee is not None:
+            ways.append(self._accountant_guarantee.epsilon(delta))
         return min(ways)
 
     def _by_parts(self, delta: float) -> float:
@@ -120,7 +120,7 @@ class Bound:
         return ZeroConcentratedDP(self.rho).epsilon(delta) if self.rho < math.inf else math.inf
 
     @cached_property
-    def _accounted(self) -> Guarantee | None:
+    def _accountant_guarantee(self) -> Guarantee | None:
         """What accountants prove where all paths release alike."""
         first = self.events[0]
         if any(one.is_by_path for path in self.paths for one in path.releases):

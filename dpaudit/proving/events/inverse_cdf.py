@@ -186,7 +186,7 @@ class _Rewriting:
         if len(product.factors) != 2:
             return None
         for one, other in (product.factors, product.factors[::-1]):
-            found = self._laplace(one, other) or self._signed(one, other)
+            found = self._laplace(one, other) or self._match_signed_draw(one, other)
             found = found or self._norm(product, one, other)
             if found is not None:
                 return found
@@ -228,7 +228,7 @@ class _Rewriting:
         inside = inner.inside | centred.inside | fair.inside | {sign, logarithm}
         return _Match("laplace", _size_of_sign(self.draft, sign), centred.base, inside)
 
-    def _signed(self, sign: int, size: int) -> _Match | None:
+    def _match_signed_draw(self, sign: int, size: int) -> _Match | None:
         """Match a fair sign and an exponential draw."""
         fair = self._fair_sign(sign)
         if fair is None or not self._is_draw(size, "exponential") or fair.base == size:

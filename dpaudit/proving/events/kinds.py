@@ -300,7 +300,7 @@ class ReleaseReader:
             return
         node, form = self.draft.node(index), self.forms.get(index)
         if form is None:
-            raise self._shown_without_noise(node)
+            raise self._make_noiseless_error(node)
         if self.kinds[index] is NodeKind.NOISE:
             self._see_coin(node, form)
         else:
@@ -309,7 +309,7 @@ class ReleaseReader:
         if self.kinds[index] is NodeKind.NOISE:
             self.kinds[index] = NodeKind.PUBLIC
 
-    def _shown_without_noise(self, node: Node) -> NotProved:
+    def _make_noiseless_error(self, node: Node) -> NotProved:
         """Return the error of a private value that is shown, at noise whose scale is private."""
         for one in reversed(self._private_slice(node.index)):
             made = self.draft.node(one)

@@ -55,7 +55,7 @@ class Tails:
     right: float
     left: float
 
-    def negated(self) -> Tails:
+    def negate_tails(self) -> Tails:
         """Return the tails of the noise with the other sign."""
         return replace(self, right=self.left, left=self.right)
 
@@ -82,7 +82,7 @@ def tails_of(noise: IndependentNoise) -> Tails:
     Tails(density=inf, right=inf, left=1.0)
     """
     found = _TAILS.get(noise.law, _NONE)
-    return found.negated() if noise.is_negative else found
+    return found.negate_tails() if noise.is_negative else found
 
 
 def noise_of(draft: Draft, atlas: Atlas, form: NoiseForm, node: Node) -> IndependentNoise:

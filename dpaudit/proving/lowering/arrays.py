@@ -68,7 +68,7 @@ class Arranger:
             blocks = [self._with_axis(one, axis - rank + len(one.shape)) for one in blocks]
         shapes = [(1,) * (rank - len(one.shape)) + one.shape for one in blocks]
         target = [max(ns, key=lambda n: (n != 1, n)) for ns in zip(*shapes, strict=True)]
-        return [self.stretched(one, target, axis) for one in blocks]
+        return [self.broadcast_block(one, target, axis) for one in blocks]
 
     def _with_axis(self, block: ScalarBlock, axis: int) -> ScalarBlock:
         """Return an array as one that has the axis of records, on which it is alike."""
@@ -80,7 +80,9 @@ class Arranger:
             raise NotAlike("records meet rows of an array")
         return ScalarBlock((*block.shape[:axis], 1, *block.shape[axis + 1 :]), rows[0], axis)
 
-    def stretched(self, block: ScalarBlock, target: Sequence[int], axis: int | None) -> ScalarBlock:
+    def broadcast_block(
+        self, block: ScalarBlock, target: Sequence[int], axis: int | None
+    ) -> ScalarBlock:
         """Return an array broadcast to a shape."""
         shape = (1,) * (len(target) - len(block.shape)) + block.shape
         if len(shape) != len(target) or any(
@@ -98,7 +100,7 @@ class Arranger:
             compute_flat_places(key, compute_strides(block.shape)), list(map(len, key)), block.axis
         )
 
-    def arranged(
+    def arrange_block(
         self, name: str, given: Mapping[str, Any], blocks: Sequence[ScalarBlock]
     ) -> ScalarBlock:
         """Return entries in another order or shape."""
@@ -141,7 +143,7 @@ class Arranger:
             axis += len(target) - len(block.shape)
         if axis is not None:
             target[axis] = 1
-        return self.stretched(block, target, axis)
+        return self.broadcast_block(block, target, axis)
 
     def _reshape(self, given: Mapping[str, Any], block: ScalarBlock) -> ScalarBlock:
         """Return an array of another shape; what is before and after records keeps its size."""
@@ -167,7 +169,7 @@ class Arranger:
         if block.axis is not None or value.axis is not None:
             raise NotAlike("rows are written")
         key = self._positions(given["key"], block)
-        known = self.stretched(value, [len(at) for at in key], None)
+        known = self.broadcast_block(value, [len(at) for at in key], None)
         items = list(block.items)
         for at, one in zip(
             compute_flat_places(key, compute_strides(block.shape)), known.items, strict=True

@@ -194,7 +194,7 @@ ENTRYWISE: Mapping[str, Callable[..., Scalar]] = {
 }
 
 
-def sampled(core: Core, name: str, args: tuple[Scalar, ...]) -> Scalar:
+def apply_sampling_coin(core: Core, name: str, args: tuple[Scalar, ...]) -> Scalar:
     """Return what a secret coin is multiplied by: nothing else may be done with one.
 
     Raises

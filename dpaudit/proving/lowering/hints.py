@@ -33,14 +33,14 @@ class Searching(checker.CheckerReading):
         self.found: list[Any] = []
         self._known: dict[int, Any] = {}
 
-    def sharpened(self, entry: checker.CheckerEntry) -> checker.CheckerEntry:
+    def sharpen_entry(self, entry: checker.CheckerEntry) -> checker.CheckerEntry:
         """Return an entry that moves no further than a search finds, and note the cuts."""
         if entry.key not in self._known:
             self._known[entry.key] = self._hint(entry)
         hint = self._known[entry.key]
         self.found.append(hint)
         self.hints = iter([hint])
-        return super().sharpened(entry)
+        return super().sharpen_entry(entry)
 
     def _hint(self, entry: checker.CheckerEntry) -> Any:
         if not entry.moves or entry.ends is None:

@@ -18,7 +18,7 @@ import numpy as np
 from dpaudit.proving.events.inverse_cdf import with_plain_laws
 from dpaudit.proving.events.responses import Response, find_responses
 from dpaudit.proving.lowering.arrays import Arranger, ScalarBlock, replace_items
-from dpaudit.proving.lowering.entrywise import ENTRYWISE, sampled
+from dpaudit.proving.lowering.entrywise import ENTRYWISE, apply_sampling_coin
 from dpaudit.proving.lowering.reductions import Reducer
 from dpaudit.proving.lowering.scalars import (
     Core,
@@ -229,14 +229,16 @@ class _Lowering:
         if name in ("data", "size", "constant"):
             return self._given(node)
         if name in _ARRANGED:
-            return self.arranger.arranged(name, given, blocks)
+            return self.arranger.arrange_block(name, given, blocks)
         coins = any(one.sample is not None for block in blocks for one in block.items)
         if name in ("less", "less_equal") and (found := self._coins(node, blocks)) is not None:
             return found
         if coins and name in ENTRYWISE:
             both = self.arranger.together(blocks)
             groups = zip(*(one.items for one in both), strict=True)
-            return replace_items(both[0], [sampled(self.core, name, one) for one in groups])
+            return replace_items(
+                both[0], [apply_sampling_coin(self.core, name, one) for one in groups]
+            )
         if name in ("argmax", "argmin") and (chosen := self._chosen(node, blocks[0])) is not None:
             return chosen
         noisy = any(one.noise for block in blocks for one in block.items)
@@ -393,9 +395,9 @@ class _Lowering:
 
     def _shown(self, block: ScalarBlock) -> ScalarBlock:
         """Return what an array is once somebody has looked at it."""
-        return replace_items(block, [self._released(one) for one in block.items])
+        return replace_items(block, [self._add_release_node(one) for one in block.items])
 
-    def _released(self, one: Scalar) -> Scalar:
+    def _add_release_node(self, one: Scalar) -> Scalar:
         if one.sample is not None:
             raise NotSampled("the coins of a sample are seen")
         if not one.noise:

@@ -18,7 +18,7 @@ from dpaudit.proving.lowering.arrays import (
     compute_strides,
     replace_items,
 )
-from dpaudit.proving.lowering.entrywise import sampled
+from dpaudit.proving.lowering.entrywise import apply_sampling_coin
 from dpaudit.proving.lowering.scalars import (
     Core,
     NotAlike,
@@ -78,7 +78,7 @@ class Reducer:
     ) -> Scalar:
         if name in ("sum", "mean"):
             factor = Fraction(1, number) if name == "mean" else _ONE
-            return self.core.sum([(factor, self._summed(group, records))])
+            return self.core.sum([(factor, self._add_group_sum(group, records))])
         if name == "prod" and not records:
             found = self.core.number(1)
             for one in group:
@@ -94,7 +94,7 @@ class Reducer:
             return self._quantile(given, group, records)
         raise NotAlike(f"{name} of records")
 
-    def _summed(self, group: list[Scalar], records: bool) -> Scalar:
+    def _add_group_sum(self, group: list[Scalar], records: bool) -> Scalar:
         samples = {one.sample for one in group} or {None}
         if len(samples) > 1:
             raise NotSampled("a sum of records in several samples")
@@ -121,13 +121,13 @@ class Reducer:
     def sorted_values(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         """Return each of sorted numbers, as a quantile of them all."""
 
-        def ordered(group: list[Scalar]) -> list[Scalar]:
+        def order_group(group: list[Scalar]) -> list[Scalar]:
             most = max(len(group) - 1, 1)
             return [
                 self._ordered(group, to_json_number(Fraction(k, most))) for k in range(len(group))
             ]
 
-        return self._along(node, blocks[0], ordered)
+        return self._along(node, blocks[0], order_group)
 
     def cumulated(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         """Return sums of all numbers so far."""
@@ -154,7 +154,7 @@ class Reducer:
         is None
                       else order.index(block.axis))  # fmt: skip
         back = [order.index(i) for i in range(len(order))]
-        return self.arranger.arranged("transpose", {"axes": back}, [moved])
+        return self.arranger.arrange_block("transpose", {"axes": back}, [moved])
 
     def multiplied(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         """Return a product of matrices or vectors: a sum of products along a new last axis."""
@@ -162,13 +162,13 @@ class Reducer:
         m, n = len(a.shape), len(b.shape)
         if m > 2 or n > 2 or not m or not n:
             raise NotLowered("matmul: no rule knows more than two axes")
-        b = self.arranger.arranged("transpose", {"axes": None}, [b])
+        b = self.arranger.arrange_block("transpose", {"axes": None}, [b])
         axis = None if a.axis is None else a.axis + (n - 1) * (a.axis == m - 1)
         left = ScalarBlock((*a.shape[:-1], *[1] * (n - 1), a.shape[-1]), a.items, axis)
         both = self.arranger.together([left, b])
         pairs = list(zip(both[0].items, both[1].items, strict=True))
         if any(one.sample is not None for pair in pairs for one in pair):
-            cells = [sampled(self.core, "multiply", pair) for pair in pairs]
+            cells = [apply_sampling_coin(self.core, "multiply", pair) for pair in pairs]
         else:
             cells = [self.core.multiply(*pair) for pair in pairs]
         return self.reduced("sum", {"axis": -1}, replace_items(both[0], cells))

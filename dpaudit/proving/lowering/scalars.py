@@ -172,7 +172,7 @@ class Core:
             for nodes, own in self._polynomial(one).items():
                 polynomial[nodes] += factor * own
         if len(polynomial) <= _TERMS:
-            found = self._multiplied_out(polynomial)
+            found = self._multiply_out(polynomial)
         else:
             terms: list[Any] = [
                 [to_json_number(f), [[k, 1]]] for k, f in enumerate(factors.values())
@@ -208,10 +208,10 @@ class Core:
                 return self.sum([(a.number, b)])
             limit = self._limits.get(b.node)
             if limit is not None and limit.most is not None and a.node in limit.vector:
-                return self._shortened(a, limit)
+                return self._add_clip_node(a, limit)
         polynomials = self._polynomial(one), self._polynomial(other)
         is_out = _is_short(*polynomials) and self._is_mixed(*polynomials)
-        found = self._multiplied_out(_times(*polynomials)) if is_out else None
+        found = self._multiply_out(_times(*polynomials)) if is_out else None
         if found is None and one.node == other.node:
             found = self.add("poly", [one], terms=[[1, [[0, 2]]]])
         elif found is None:
@@ -232,7 +232,7 @@ class Core:
         """Return a number as a polynomial of nodes that are none."""
         return self._polynomials.get(one.node, {(one.node,): Fraction(1)})
 
-    def _multiplied_out(self, polynomial: Polynomial) -> Scalar:
+    def _multiply_out(self, polynomial: Polynomial) -> Scalar:
         """Return the node of a polynomial: the same for the same."""
         kept = {nodes: factor for nodes, factor in sorted(polynomial.items()) if factor}
         if not {*kept} - {()}:
@@ -248,7 +248,7 @@ class Core:
         self._polynomials[found.node] = kept
         return found
 
-    def _shortened(self, one: Scalar, limit: ClipFactor) -> Scalar:
+    def _add_clip_node(self, one: Scalar, limit: ClipFactor) -> Scalar:
         assert limit.most is not None
         rest = [Scalar(k, is_local=one.is_local) for k in limit.vector if k != one.node]
         by, margin = to_json_number(limit.most), to_json_number(limit.margin)
@@ -326,7 +326,7 @@ class Core:
             part = self._total_of_product([k.node for k in near], one.sample)
             for more, own in self._polynomial(part).items():
                 found[tuple(sorted(rest + more))] += factor * own
-        summed = self._multiplied_out(found)
+        summed = self._multiply_out(found)
         if one.node in self._positive:
             self._positive.add(summed.node)
         return summed
@@ -334,7 +334,7 @@ class Core:
     def _total_of_product(self, nodes: Sequence[int], sample: int | None) -> Scalar:
         if not nodes and sample is None and self.records is not None:
             return self.number(self.records)
-        part = self._multiplied_out({tuple(nodes): Fraction(1)})
+        part = self._multiply_out({tuple(nodes): Fraction(1)})
         return self.add("total", [part], sample=sample, local=False)
 
     def within(self, one: Scalar, low: Any, high: Any, *, whole: bool) -> Scalar:

@@ -209,7 +209,7 @@ class PathComparison:
         self, run: recorder.Run, numbers: dict[str, Any], drawn: list[RunDraw], steps: Steps | None
     ) -> str | None:
         """Return why an output is none that a path gives."""
-        found = self._followed(numbers, drawn)
+        found = self._follow_choices(numbers, drawn)
         if isinstance(found, str):
             return found if run.error is None else f"{_FAILS}: {run.error}"
         way, values = found
@@ -229,7 +229,7 @@ class PathComparison:
                 return UNLIKE
         return None
 
-    def _followed(
+    def _follow_choices(
         self, numbers: dict[str, Any], drawn: list[RunDraw]
     ) -> tuple[Way, list[Any]] | str:
         """Return the path that draws take, and the values of its nodes."""

@@ -96,7 +96,7 @@ def read_trace(
     layout = _layout_of(given, relation, records)
     data, tracing = Data(layout), PathTracing(NUMPY)
     reader = _SymbolReader(function, data, tracing, seed)
-    with one_thread(), patching.patched(function):
+    with one_thread(), patching.patch_primitives(function):
         try:
             ways = reader.read_ways(most_paths)
         finally:
@@ -202,11 +202,13 @@ class _SymbolReader:
         tracing, steps = self.tracing, Steps()
         state = SymbolicState(tracing, self.seed, partial(find_seeding_line, self.function))
 
-        def called(_: None, rng: Any) -> Any:
+        def call_on_symbols(_: None, rng: Any) -> Any:
             return self.call(self.data.symbols(tracing), rng)
 
         with record_steps(steps):
-            run = recorder.record(state, called, None, primitives.generator(recorder.GIVEN))
+            run = recorder.record(
+                state, call_on_symbols, None, primitives.generator(recorder.GIVEN)
+            )
         self._check(run, state)
         if steps.asks:
             raise NotProved.at(place_of(self.function), f"{_ASKS} ({steps.asks})", _CURE_OF_ASKING)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from dpaudit.proving.symbols.columns import METHODS, ColumnSymbol, joined
+from dpaudit.proving.symbols.columns import METHODS, ColumnSymbol, join_masks
 from dpaudit.proving.symbols.labels import label_of
 from dpaudit.proving.symbols.symbol import Symbol
 
@@ -47,7 +47,7 @@ class CategoryCounts:
 
     def _of(self, key: Any) -> Any:
         chosen = self.keys == key
-        rows = joined(self.keys.mask, chosen)
+        rows = join_masks(self.keys.mask, chosen)
         return (
             np.sum(rows)
             if self.values_ is None

@@ -120,7 +120,7 @@ class ColumnSymbol(NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, ColumnSymbol):
-            return ColumnSymbol(self.values_, joined(self.mask, key))
+            return ColumnSymbol(self.values_, join_masks(self.mask, key))
         self.refuse("takes an entry of a column by its place or name")
 
     def __iter__(self) -> Iterator[Any]:
@@ -203,7 +203,7 @@ def are_same_rows(one: Symbol | None, other: Symbol | None) -> bool:
     return one.index == other.index
 
 
-def joined(mask: Symbol | None, condition: ColumnSymbol) -> Symbol:
+def join_masks(mask: Symbol | None, condition: ColumnSymbol) -> Symbol:
     """Return which rows are left of those of a mask by a condition on them, or on all."""
     if not are_same_rows(condition.mask, mask) and condition.mask is not None:
         condition.refuse("takes rows by a condition on other rows")

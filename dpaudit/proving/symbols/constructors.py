@@ -43,7 +43,7 @@ def own_constructors(tracing: SymbolTracing, function: Any) -> Iterator[None]:
             return call(self, *given, **named)
         return _apply_to_entries(tracing, self.pyfunc, given)
 
-    with constructors.replaced(
+    with constructors.replace_functions(
         _make_symbol_replacements(tracing), function, ("numpy.linalg", "scipy.special")
     ):
         np.vectorize.__call__ = vectorized  # type: ignore[method-assign]

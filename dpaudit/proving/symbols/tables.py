@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dpaudit.proving.symbols.by_category import CategoryCounts
-from dpaudit.proving.symbols.columns import ColumnSymbol, count_rows, joined
+from dpaudit.proving.symbols.columns import ColumnSymbol, count_rows, join_masks
 from dpaudit.proving.symbols.labels import Labels
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
@@ -62,7 +62,7 @@ class TableSymbol:
 
     def chosen(self, condition: ColumnSymbol) -> TableSymbol:
         """Return a table of the rows of which a condition is true."""
-        return TableSymbol(self.tracing, self.parts, joined(self.mask, condition))
+        return TableSymbol(self.tracing, self.parts, join_masks(self.mask, condition))
 
     # --- what pandas has -----------------------------------------------------------------------
 

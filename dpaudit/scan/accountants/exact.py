@@ -65,7 +65,7 @@ def compute_laplace_delta_mpf(shift: Number, epsilon: float) -> Number:
         return max(mpf(0), -mpmath.expm1((mpf(epsilon) - shift) / 2))
 
 
-def sampled(ratio: Number, noise: Number, epsilon: float) -> Number:
+def compute_sampled_delta(ratio: Number, noise: Number, epsilon: float) -> Number:
     """Return delta of one Poisson-sampled Gaussian release, a record removed: normal integrals."""
     with mpmath.workdps(DIGITS):
         e = mpmath.exp(mpf(epsilon))
@@ -148,7 +148,7 @@ def _choose_closed_form_delta(part: Part, count: int, epsilon: float, factor: in
     if kind == "gaussian" or whole:
         return compute_gaussian_delta_mpf(factor * mpmath.sqrt(count) / noise, epsilon)
     if kind == "sampled" and count == 1 and factor == 1:
-        return sampled(mpf(part["ratio"]), noise, epsilon)
+        return compute_sampled_delta(mpf(part["ratio"]), noise, epsilon)
     if kind == "laplace" and count == 1:
         return compute_laplace_delta_mpf(factor / noise, epsilon)
     if kind == "discrete-gaussian" and factor == 1:

@@ -89,7 +89,7 @@ class AnswerJudgement:
         return self.value / upper if 0 < upper < math.inf else None
 
 
-def judged(answer: MethodAnswer, method: AccountantMethod) -> Iterator[AnswerJudgement]:
+def judge_answer(answer: MethodAnswer, method: AccountantMethod) -> Iterator[AnswerJudgement]:
     """Yield a judgement of each number that an answer holds and its method vouches for."""
     if answer.outcome != "answer":
         yield AnswerJudgement(answer=answer, verdict=answer.outcome, evidence=answer.words)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpaudit.files import write_files
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.report.formatting import format_integer, format_significant
 from dpaudit.scan.accountants.document import (
     AccountantScan,
@@ -25,7 +25,7 @@ _DIGITS = 8
 
 def make_accountant_document(result: AccountantScan) -> dict[str, Any]:
     """Return all of a scan as JSON takes it, infinities as text."""
-    return stamped(NAME, json.loads(result.model_dump_json()))
+    return add_schema(NAME, json.loads(result.model_dump_json()))
 
 
 def write_accountant_scan(result: AccountantScan, folder: Path) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpaudit.escaping import json_escaped, one_line
 from dpaudit.files import write_files
-from dpaudit.formats import stamped
+from dpaudit.formats import add_schema
 from dpaudit.scan.accountants.document import AccountantScan
 from dpaudit.scan.accountants.page import NAME, public_markdown
 from dpaudit.scan.gallery import write_index
@@ -25,7 +25,7 @@ def publish_accountant_scan(result: AccountantScan, gallery: Path) -> Path:
     public = result.published()
     name = f"{public.accountant}-{public.version}-accountant"
     folder = gallery / re.sub(r"[^A-Za-z0-9._+-]+", "-", one_line(name))
-    content = stamped(f"published-{NAME}", json.loads(public.model_dump_json()))
+    content = add_schema(f"published-{NAME}", json.loads(public.model_dump_json()))
     text = json_escaped(json.dumps(content, indent=2, allow_nan=False)) + "\n"
     page = folder / f"{NAME}.md"
     lines = public_markdown(public)

@@ -13,7 +13,7 @@ from dpaudit.scan.accountants.asking import MEMORY, SECONDS, MethodAnswer, ask_i
 from dpaudit.scan.accountants.card import AccountantCard
 from dpaudit.scan.accountants.cases import AccountantQuestion, make_question_grid
 from dpaudit.scan.accountants.document import AccountantScan, make_accountant_scan
-from dpaudit.scan.accountants.judge import AnswerJudgement, judged
+from dpaudit.scan.accountants.judge import AnswerJudgement, judge_answer
 
 _PROBE = "import platform; from importlib.metadata import version as v; import sys; \
 print(platform.python_version(), v(sys.argv[1]))"
@@ -75,7 +75,7 @@ def judge_all(
     methods = {method.name: method for method in card.methods}
     told, found = progress or Silent(), list[AnswerJudgement]()
     for answer in answers:
-        found += judged(answer, methods[answer.method])
+        found += judge_answer(answer, methods[answer.method])
         told.advance(1)
     return found
 

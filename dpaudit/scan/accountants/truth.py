@@ -82,7 +82,7 @@ class Truth:
             return Bracket.exactly(0.0)
         if self.betrayed:
             return Bracket.exactly(math.inf)
-        return self._opened(self._epsilon(delta))
+        return self._open_upper_end(self._epsilon(delta))
 
     def delta(self, epsilon: float) -> Bracket:
         """Return a bracket of delta at ``epsilon >= 0``."""
@@ -97,11 +97,11 @@ class Truth:
         """Return a bracket of the Renyi divergence at an order above 1."""
         value = self._renyi_exactly(order)
         if value is not None:
-            return self._opened(_make_rounded_bracket(value))
+            return self._open_upper_end(_make_rounded_bracket(value))
         # At some orders our own curve is an upper bound. Divergences grow with their order.
         upper = float(renyi_divergence(self.event, np.array([order]))[0])
         below = self._renyi_exactly(math.floor(order)) if order >= 2 else None
-        return self._opened(Bracket((below or 0.0) * (1 - _CLOSED), upper * (1 + _CURVE)))
+        return self._open_upper_end(Bracket((below or 0.0) * (1 - _CLOSED), upper * (1 + _CURVE)))
 
     def _renyi_exactly(self, order: float) -> float | None:
         found = [exact.compute_closed_form_renyi(part, order, self.factor) for part in self.parts]
@@ -135,7 +135,7 @@ class Truth:
             lower, mpmath.mpf(other)
         ), "smaller of two certified lower ends, by FFT and by summation"
 
-    def _opened(self, bracket: Bracket) -> Bracket:
+    def _open_upper_end(self, bracket: Bracket) -> Bracket:
         return Bracket(bracket.lower, math.inf) if self.lower_only else bracket
 
     def _epsilon(self, delta: float) -> Bracket:
@@ -144,7 +144,7 @@ class Truth:
             if delta == 0:
                 return Bracket.exactly(math.inf)
             return _make_rounded_bracket(max(0.0, table.epsilon(math.log(delta))))
-        concentrated = self._concentrated
+        concentrated = self._zcdp_mu
         if concentrated is not None:
             curve = RenyiCurveDP(self.event)
             return Bracket(GaussianDP(concentrated).epsilon(delta), curve.epsilon(delta))
@@ -154,7 +154,7 @@ class Truth:
         table = self._table
         if table is not None:
             return _make_rounded_bracket(math.exp(float(table.log_delta(np.array([epsilon]))[0])))
-        concentrated = self._concentrated
+        concentrated = self._zcdp_mu
         if concentrated is not None:
             lower = GaussianDP(concentrated).delta(epsilon)
             return Bracket(lower, max(lower, RenyiCurveDP(self.event).delta(epsilon)))
@@ -182,7 +182,7 @@ class Truth:
         return LossTable.of(losses, np.array([log_mass for _, log_mass in kept]), gaps)
 
     @property
-    def _concentrated(self) -> float | None:
+    def _zcdp_mu(self) -> float | None:
         """The mu of the Gaussian release of the same zCDP, which attains it; else None."""
         parts = [part for part in self.parts if _is_revealing_part(part)]
         if not any(part["kind"] == "concentrated" for part in parts):

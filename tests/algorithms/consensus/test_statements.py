@@ -361,13 +361,13 @@ MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
         stacking,
         "SIGNLESS",
         stacking.LAPLACIAN,
-        stacking.stacked_updates,
+        stacking.check_stacked_updates,
     ),
     "(14) with D + A for D - A": (
         stacking,
         "LAPLACIAN",
         stacking.SIGNLESS,
-        stacking.stacked_updates,
+        stacking.check_stacked_updates,
     ),
     "squares of D - A with D + A": (
         stacking,
@@ -379,14 +379,14 @@ MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
         stacking,
         "SIGNLESS",
         stacking.LAPLACIAN,
-        stacking.shared_forms,
+        stacking.check_shared_forms,
     ),
-    "(15) with the sign of D - A": (stacking, "_SUM", _ROOT_ADDED, stacking.rooted_updates),
-    "(15) without theta": (stacking, "EXCESS", stacking.ETA, stacking.rooted_updates),
+    "(15) with the sign of D - A": (stacking, "_SUM", _ROOT_ADDED, stacking.check_rooted_updates),
+    "(15) without theta": (stacking, "EXCESS", stacking.ETA, stacking.check_rooted_updates),
     "(38) with a root that is not symmetric": (
         stacking,
         "_ROOT",
-        stacking.joined(stacking._ROOT, stacking._DIAGONAL),
+        stacking.multiply_symbol_matrices(stacking._ROOT, stacking._DIAGONAL),
         stacking.monotone_step,
     ),
     "(12) with twice the penalty": (
@@ -423,7 +423,12 @@ MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
         rates.compute_equation23_rate,
         rates.falling_smaller_rate,
     ),
-    "(22) met with (23)": (rates, "smaller_rate", rates.compute_equation23_rate, rates.proved_rate),
+    "(22) met with (23)": (
+        rates,
+        "smaller_rate",
+        rates.compute_equation23_rate,
+        rates.check_proved_rate,
+    ),
     "dual noise at the other penalty": (
         remarks,
         "compute_first_model_update",

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.known_answer import KNOWN_ANSWERS, known_answers
+from dpaudit.algorithms.known_answer import KNOWN_ANSWERS, make_known_answers
 from dpaudit.algorithms.known_answer.answer import EUCLIDEAN, EVERY_ANSWER, ONE_ANSWER, STEP, OnGrid
 from dpaudit.algorithms.known_answer.discrete import Rappor, TruncatedGeometric
 from dpaudit.algorithms.known_answer.gaussian import Gaussian, SubsampledGaussian
@@ -71,14 +71,14 @@ def test_broken_is_what_is_known_to_be_broken():
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_true_values_are_those_that_are_published(name):
-    assert known_answers(0.1)[name].true == pytest.approx(PUBLISHED[name], abs=5e-5)
+    assert make_known_answers(0.1)[name].true == pytest.approx(PUBLISHED[name], abs=5e-5)
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 @pytest.mark.parametrize("name", KNOWN_ANSWERS)
 def test_no_event_exceeds_the_truth(name, scale):
-    answer = known_answers(scale)[name]
+    answer = make_known_answers(scale)[name]
     assert 0 < answer.event <= answer.true * (1 + 1e-12)
     assert 0 <= answer.delta < 1
     assert answer.attack
@@ -173,7 +173,7 @@ def test_every_number_with_noise_is_on_the_grid():
         (lambda: SparseVector(variant=2, limit=0), "limit"),
         (lambda: SparseVector(variant=4, limit=1), "limit"),
         (lambda: ExponentialNorm(dimension=1), "dimension"),
-        (lambda: known_answers(0.0), "epsilon"),
+        (lambda: make_known_answers(0.0), "epsilon"),
         (lambda: Pair(np.zeros(3), np.zeros(3), EVERY_ANSWER), "pair"),
         (lambda: Pair(np.zeros(3), np.full(3, 1.5), EVERY_ANSWER), "pair"),
         (lambda: Pair(np.zeros(3), np.ones(3), ONE_ANSWER), "pair"),

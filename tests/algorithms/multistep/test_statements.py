@@ -155,7 +155,7 @@ CHANGES = {
     ),
     "weight without rho": (update, "WEIGHT", update.ETA, update.distance),
     "weight of a later step": (rates, "_SQUARED_WEIGHT", 4, rates.steps_that_help),
-    "weight without rho (18)": (update, "WEIGHT", update.ETA, update.closed_form),
+    "weight without rho (18)": (update, "WEIGHT", update.ETA, update.check_closed_form),
 }
 
 

@@ -29,7 +29,7 @@ from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import make_unknowns
 
 REFUTED = {
-    algorithm.disclosed_features,
+    algorithm.check_disclosed_features,
     algorithm.fewest_messages,
     algorithm.limit_of_admm,
     composition.fewer_than_twenty,
@@ -43,10 +43,10 @@ REFUTED = {
     lemma1.stationary_point,
     theorem1.laws_of_the_noise,
     theorem1.loss_in_numbers,
-    theorem1.printed_exponent,
-    theorem1.printed_loss_bound,
+    theorem1.check_printed_exponent,
+    theorem1.check_printed_loss_bound,
     theorem1.probability_of_a2,
-    theorem1.separated_neighbours,
+    theorem1.check_separated_neighbours,
 }
 
 

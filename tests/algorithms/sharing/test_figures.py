@@ -251,7 +251,7 @@ def test_a9a_is_split_as_in_the_paper(monkeypatch):
     problem = problems.census(FigureRequest(data_path="somewhere"))
     assert (problem.train.name, problem.test.name) == ("train", "test")
     assert problem.blocks == (66, 57)
-    assert problem.squared_norm == 1.0
+    assert problem.mean_squared_norm == 1.0
 
 
 @pytest.mark.slow

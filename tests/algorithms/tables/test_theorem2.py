@@ -130,7 +130,7 @@ def test_the_servers_view_has_no_epsilon(tuples, features, seed):
 def test_a_run_shows_it():
     theorem = theorem_of()
     found = most_distant(build_prediction_space(tuples=6, features=3), 500, default_rng(0))
-    assert make_column_space_inequality(CLAIMS.get(CLAIM), theorem).refuted_by(found)
+    assert make_column_space_inequality(CLAIMS.get(CLAIM), theorem).is_refuted_by(found)
     here, there = measure_server_view_sines(theorem, 1.0, 0, found)
     assert here < 1e-12
     assert there > 1e-3

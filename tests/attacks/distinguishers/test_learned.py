@@ -11,7 +11,7 @@ from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
 from dpaudit.attacks.distinguishers.learned.classifiers import LEARNED, fit, with_classifier
 from dpaudit.attacks.distinguishers.learned.features import (
     Scaling,
-    clipped,
+    fit_clipped,
     fit_drift,
     fit_radial,
     fit_series,
@@ -150,7 +150,7 @@ def test_maps_know_when_they_do_not_apply():
         build(scalars, labels) is None
         for build in (fit_series, fit_summaries, fit_radial, fit_drift)
     )
-    assert clipped(wide, labels) is None
+    assert fit_clipped(wide, labels) is None
     assert fit_drift(wide, labels) is None
 
 

@@ -146,9 +146,9 @@ def test_lower_scores_of_what_was_included_are_noted(flipped, noted):
     found = found_of()
     sign = -1.0 if flipped else 1.0
     turned = replace(found, table=table_of(sign * found.table.scores))
-    assert bool(turned._reversed()) is noted
+    assert bool(turned._check_score_sign()) is noted
     alike = replace(found, table=table_of(np.arange(N) % 7))
-    assert alike._reversed() == []
+    assert alike._check_score_sign() == []
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_every_purpose_and_side_has_a_stream_of_its_own():
     seeds = set()
     for purpose in ("certifying", "fitting"):
         for side in Side:
-            units = drawer._planned(10, purpose, side)
+            units = drawer._plan_units(10, purpose, side)
             assert [unit.trials for unit in units] == [4, 4, 2]
             assert {unit.which for unit in units} == {list(Side).index(side)}
             seeds |= {tuple(unit.seed.generate_state(2)) for unit in units}

@@ -111,7 +111,7 @@ def test_an_edge_is_found_between_two_numbers():
 def test_evidence_of_an_event_is_of_its_counts_and_of_all_of_them():
     on_p, on_q = np.repeat([1.0, 0.0], [80, 20]), np.repeat([1.0, 0.0], [5, 195])
     one = ThresholdEvent(True, 0.5, 0.0)
-    found = black_box.certified(on_p, on_q, one, "an attack", 0.01, ALPHA, {"drawn": 7})
+    found = black_box.certify_event(on_p, on_q, one, "an attack", 0.01, ALPHA, {"drawn": 7})
     lower = joint_lower_bound(80, 5, 100, 200, delta=0.01, alpha=ALPHA)
     assert found.lower == lower
     assert found.trials == 100
@@ -124,7 +124,7 @@ def test_evidence_of_an_event_is_of_its_counts_and_of_all_of_them():
     event = found.carrying
     assert (event.hits, event.runs, event.epsilon) == ((80, 5), (100, 200), lower)
     assert (event.delta, event.alpha, event.plain) == (0.01, ALPHA, False)
-    every = black_box.certified(
+    every = black_box.certify_event(
         on_p, on_q, one, "a", 0.0, ALPHA, {}, Tally((8, 0), (10, 10)), Said("it", True)
     )
     assert every.lower == joint_lower_bound(8, 0, 10, 10, delta=0.0, alpha=ALPHA)

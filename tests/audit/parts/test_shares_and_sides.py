@@ -24,7 +24,7 @@ from dpaudit.auditing.estimators.divergence import (
 from dpaudit.auditing.estimators.event import (
     Promising,
     _at_its_point,
-    certified,
+    certify_event,
     choose_promising_event,
 )
 from dpaudit.auditing.estimators.given_outputs import event_evidence
@@ -74,7 +74,7 @@ def parts_of(monkeypatch):
     monkeypatch.setattr(given_outputs, "choose_promising_event", chosen)
     monkeypatch.setattr(Promising, "rounded", lambda self, scores: scores)
     monkeypatch.setattr(
-        given_outputs, "certified", lambda *given: asked.update(certifying=given[:2])
+        given_outputs, "certify_event", lambda *given: asked.update(certifying=given[:2])
     )
     return asked
 
@@ -118,12 +118,12 @@ def test_guesses_of_either_number_certify_at_half_the_error_each(swapped):
 def test_what_carries_a_bound_is_counted_by_dataset_and_trials_are_those_of_the_smaller(above):
     on_p, on_q = np.repeat([1.0, -1.0], [60, 40]), np.repeat([1.0, -1.0], [30, 170])
     event = ThresholdEvent(above, 0.0, 0.0)
-    found = certified(on_p, on_q, event, "one", 0.0, 0.05, {})
+    found = certify_event(on_p, on_q, event, "one", 0.0, 0.05, {})
     assert found.trials == 100
     assert found.carrying.hits == ((60, 30) if above else (40, 170))
     assert found.carrying.runs == (100, 200)
     tally = Tally((600, 300), (1000, 2000))
-    assert certified(on_p, on_q, event, "one", 0.0, 0.05, {}, tally).trials == 1000
+    assert certify_event(on_p, on_q, event, "one", 0.0, 0.05, {}, tally).trials == 1000
 
 
 def test_a_plain_event_is_taken_only_where_it_promises_nearly_as_much():

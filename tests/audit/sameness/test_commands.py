@@ -18,7 +18,7 @@ import dpaudit
 from dpaudit.execution import Limits
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours.found import find_pair_relation
-from dpaudit.scan.certify import SampleSizes, certified
+from dpaudit.scan.certify import SampleSizes, certify_claim
 from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.foreign import Foreign
 from dpaudit.verification import Reader
@@ -133,7 +133,7 @@ def scanned(folder, module, name, seed):
     file, pair = str(folder / f"{module}_scanned.py"), find_pair_relation(*PAIR, None)[0]
     with VersionEnvironment(None, "1.0").crew(Limits()) as crew:
         mechanism = Foreign(crew, file, name, {"epsilon": 1.0}, distribution="No-One")
-        return certified(mechanism, pair, PureDP(1.0), SampleSizes(200, 600), 1e-4, seed=seed)
+        return certify_claim(mechanism, pair, PureDP(1.0), SampleSizes(200, 600), 1e-4, seed=seed)
 
 
 @pytest.mark.sampled(1)

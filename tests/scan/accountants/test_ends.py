@@ -10,7 +10,7 @@ from dpaudit.scan.accountants import judge
 from dpaudit.scan.accountants.asking import MethodAnswer
 from dpaudit.scan.accountants.card import AccountantMethod
 from dpaudit.scan.accountants.cases import AccountantQuestion, make_release_part
-from dpaudit.scan.accountants.judge import judged
+from dpaudit.scan.accountants.judge import judge_answer
 
 BRACKET = Bracket(1.0, 1.1)
 GAUSSIAN = (make_release_part("gaussian", 1.0, count=1),)
@@ -27,7 +27,7 @@ def verdict_of(value, states="upper bound", asks="epsilon", at=1e-5):
         outcome="answer",
         values=value if isinstance(value, tuple) else (value,),
     )
-    (found,) = judged(answer, method(states))
+    (found,) = judge_answer(answer, method(states))
     return found.verdict
 
 

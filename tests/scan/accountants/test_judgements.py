@@ -66,7 +66,7 @@ def known(monkeypatch):
 
 
 def verdict(given, states="upper bound"):
-    (found,) = judge.judged(given, method(states))
+    (found,) = judge.judge_answer(given, method(states))
     return found.verdict
 
 
@@ -121,9 +121,9 @@ def test_an_estimate_is_close_to_either_end_or_off(known, value, said):
 
 def test_bounds_are_judged_at_both_ends_and_the_estimate_between_at_none(known):
     known(BRACKET, second=0.7)
-    found = [one.verdict for one in judge.judged(answer(2.5, 0.1, 0.9), method("bounds"))]
+    found = [one.verdict for one in judge.judge_answer(answer(2.5, 0.1, 0.9), method("bounds"))]
     assert found == ["above", "under"]
-    found = [one.verdict for one in judge.judged(answer(1.5, 99.0, 1.5), method("bounds"))]
+    found = [one.verdict for one in judge.judge_answer(answer(1.5, 99.0, 1.5), method("bounds"))]
     assert found == ["sound", "sound"]
 
 
@@ -229,12 +229,12 @@ def test_errors_are_too_many_where_their_rate_is_surely_above_what_is_allowed(ru
 
 def test_a_gap_is_the_truth_over_what_is_claimed_whichever_is_larger(known):
     known(BRACKET, second=0.7)
-    (under,) = judge.judged(answer(0.25), method())
-    (above,) = judge.judged(answer(8.0), method("lower bound"))
+    (under,) = judge.judge_answer(answer(0.25), method())
+    (above,) = judge.judge_answer(answer(8.0), method("lower bound"))
     assert judge._measure_violation_gap(under) == pytest.approx(math.log(4))
     assert judge._measure_violation_gap(above) == pytest.approx(math.log(4))
-    (worse,) = judge.judged(answer(0.2), method())
-    (sound,) = judge.judged(answer(1.5), method())
+    (worse,) = judge.judge_answer(answer(0.2), method())
+    (sound,) = judge.judge_answer(answer(1.5), method())
     assert judge.find_violations([above, sound, worse]) == (worse, above)
     assert sound.excess == pytest.approx(0.75)
     assert worse.excess is None

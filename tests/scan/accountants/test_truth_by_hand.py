@@ -52,7 +52,7 @@ def test_concentrated_releases_are_attained_by_the_gaussian_of_their_sum(parts, 
     truth = Truth(
         tuple(make_release_part(kind, value, count=count) for kind, value, count in parts)
     )
-    found = truth._concentrated
+    found = truth._zcdp_mu
     assert found == (None if mu is None else pytest.approx(mu))
     if mu is not None:
         assert truth.delta(1.0).lower == pytest.approx(GaussianDP(mu).delta(1.0))
@@ -62,7 +62,7 @@ def test_concentrated_releases_are_attained_by_the_gaussian_of_their_sum(parts, 
 def test_concentrated_releases_beside_others_have_no_truth():
     truth = Truth((make_release_part("concentrated", 0.5), make_release_part("gaussian", 1.0)))
     with pytest.raises(UnsupportedEvent):
-        truth._concentrated  # noqa: B018
+        truth._zcdp_mu  # noqa: B018
 
 
 @pytest.mark.parametrize(("relation", "factor"), [(ADD, 1), (REPLACE, 2)])
@@ -238,9 +238,9 @@ def test_of_a_replaced_record_in_a_sample_a_divergence_is_known_from_below_alone
 
 def test_an_unknown_upper_end_leaves_the_lower_one_as_it_is():
     truth = Truth((make_release_part("sampled", 0.1, 1.0),), REPLACE)
-    assert truth._opened(Bracket(1.0, 2.0)) == Bracket(1.0, math.inf)
+    assert truth._open_upper_end(Bracket(1.0, 2.0)) == Bracket(1.0, math.inf)
     assert truth.epsilon(1e-5).lower == truth._epsilon(1e-5).lower
     assert truth.delta(0.5).lower == truth._delta(0.5).lower
-    assert Truth((make_release_part("sampled", 0.1, 1.0),))._opened(Bracket(1.0, 2.0)) == Bracket(
-        1.0, 2.0
-    )
+    assert Truth((make_release_part("sampled", 0.1, 1.0),))._open_upper_end(
+        Bracket(1.0, 2.0)
+    ) == Bracket(1.0, 2.0)

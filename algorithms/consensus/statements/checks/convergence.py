@@ -16,7 +16,8 @@ f^2/2 - f`` and ``eta(t) = 2^(t-1)`` show it (`GROWING`): both models are f(t) w
 for all t >= n, as ``prod_{k>n} (1 + 2^-k)^-1 >= prod_{k>n} (1 - 2^-k) >= 1 - sum_{k>n} 2^-k``. The
 optimum is 1, and so is the distance at the start.
 
-Where all nodes share one penalty that stays below a bound, both are gone: `bounded_convergence`.
+Where all nodes share one penalty that stays below a bound, both are gone:
+`check_bounded_convergence`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from dpaudit.algorithms.consensus.statements.checks.stacking import (
     ETA,
     NODES,
     SIGNLESS,
-    joined,
+    multiply_symbol_matrices,
 )
 from dpaudit.algorithms.consensus.statements.checks.two_nodes import (
     Two,
@@ -199,7 +200,7 @@ def two_cases() -> tuple[Finding, ...]:
     the first factor tends to zero or the second does along some iterations. Checked is the second
     one, ``2 sum_i eta_i V_i``, on every graph of three nodes.
     """
-    entries = [entry for row in joined(ETA, SIGNLESS) for entry in row]
+    entries = [entry for row in multiply_symbol_matrices(ETA, SIGNLESS) for entry in row]
     return (
         make_identity_finding(
             sum(entries, make_polynomial(0)),
@@ -222,7 +223,7 @@ def second_statement_repaired() -> tuple[Finding, ...]:
     nodes or more. Checked are the entries on every graph of three nodes, and the bound on two.
     """
     ones = (_ONE, _ONE)
-    weighted = joined(ETA, SIGNLESS)
+    weighted = multiply_symbol_matrices(ETA, SIGNLESS)
     units: tuple[Two, Two] = ((_ONE, Fraction(0)), (Fraction(0), _ONE))
     entries = [compute_signless_product(_PENALTIES, unit, ones) for unit in units]
     return (
@@ -260,7 +261,7 @@ def same_optimum() -> tuple[Finding, ...]:
     )
 
 
-def bounded_convergence() -> tuple[Finding, ...]:
+def check_bounded_convergence() -> tuple[Finding, ...]:
     r"""Prove Theorem 3.1 for one penalty of all nodes that does not fall and stays below a bound.
 
     ``W (D + A) = w (D + A)`` and ``(w - theta)(D - A)`` are semi-definite, so (19) and (40) hold.
@@ -289,7 +290,7 @@ def bounded_convergence() -> tuple[Finding, ...]:
     )
 
 
-def bounded_limit() -> tuple[Finding, ...]:
+def check_bounded_limit() -> tuple[Finding, ...]:
     r"""Prove (46) and (48) for bounded penalties, where ``(Y(t), f(t))`` converges.
 
     ``W(t+1)(D + A)(f(t+1) - f(t))`` is a bounded matrix times what tends to zero, and so is
@@ -307,8 +308,9 @@ def bounded_limit() -> tuple[Finding, ...]:
 def without_condition_on_theta() -> tuple[Finding, ...]:
     r"""Prove that the condition on theta serves the privacy bound alone.
 
-    Of it follows (64), by which the determinants in (61) are bounded. `bounded_convergence` asks
-    nothing of theta but ``0 < theta <= eta``: no c_1, B, C or rho is in it, so that with any theta
+    Of it follows (64), by which the determinants in (61) are bounded.
+    `check_bounded_convergence` asks nothing of theta but ``0 < theta <= eta``: no c_1, B, C or rho
+    is in it, so that with any theta
     above 0 M-ADMM with one penalty that stays below a bound converges. Checked is one step with
     theta = eta = 1/8 on ``O_i = f^2/2``, of which a loss has the curvature c_1 = 1/2 (B = C) and
     the regulariser rho/N = 1/2: 2 c_1 is not below ``rho/N + 2 theta``.

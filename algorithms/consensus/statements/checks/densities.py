@@ -52,7 +52,7 @@ def dual_noise() -> tuple[Finding, ...]:
     def penalty(at: Vector) -> Polynomial:
         return sum(((at - m).square for m in middle), make_polynomial(0)) * _ETA
 
-    def left(at: Vector) -> Polynomial:
+    def noisy_penalty(at: Vector) -> Polynomial:
         return penalty(at + noise)
 
     def right(at: Vector) -> Polynomial:
@@ -60,7 +60,7 @@ def dual_noise() -> tuple[Finding, ...]:
 
     return (
         make_identity_finding(
-            differentiate_quadratic(left, f, PROBE),
+            differentiate_quadratic(noisy_penalty, f, PROBE),
             differentiate_quadratic(right, f, PROBE),
             "three neighbours",
         ),
@@ -273,7 +273,7 @@ def average_noise() -> tuple[Finding, ...]:
     )
 
 
-def mirrored_record() -> tuple[Finding, ...]:
+def check_mirrored_record() -> tuple[Finding, ...]:
     r"""Refute that ``(x, y)`` can be found: ``(-x, -y)`` gives all broadcasts the same law.
 
     Everything depends on ``u = y x``, which is the same of both, while x is not: what tells x from

@@ -5,7 +5,7 @@ Then ``sigma_min(D - A) = 2`` is the one nonzero singular value, ``sigma-_max = 
 ``(W - theta I)(D - A)``, and their squares are rational: those of ``W (D + A)`` and ``(W - theta I)
 (D - A)`` are ``2 sum eta_i^2`` and ``2 sum (eta_i - theta)^2``.
 
-What holds with one penalty of all nodes is `shared_contraction` and `proved_rate`.
+What holds with one penalty of all nodes is `check_shared_contraction` and `check_proved_rate`.
 """
 
 from __future__ import annotations
@@ -167,14 +167,14 @@ def inner_before_equation56() -> tuple[Finding, ...]:
     return (Finding(left=left, relation="<=", right=-step.curved, instance=_WORDS),)
 
 
-def summed_inequalities() -> tuple[Finding, ...]:
+def check_summed_inequalities() -> tuple[Finding, ...]:
     """Prove that the sum of (55) and (56) is the contraction: what is on both sides drops out."""
     moved, held, before = make_unknowns("moved held before")
     right = (moved + held) + (before - moved - held)
     return (make_identity_finding(right, before, "right sides of (55) and (56)"),)
 
 
-def summed_assumption() -> tuple[Finding, ...]:
+def check_summed_assumption() -> tuple[Finding, ...]:
     r"""Prove (49) and (50): (20), and its second line squared, summed over the nodes.
 
     A Frobenius product of stacked rows is the sum of the rows' products, and D_m and D_M are
@@ -393,7 +393,7 @@ def least_on_range() -> tuple[Finding, ...]:
     return (Finding(left=left, relation="<=", right=right, instance="D - A, x = (1, -1)"),)
 
 
-def shared_contraction() -> tuple[Finding, ...]:
+def check_shared_contraction() -> tuple[Finding, ...]:
     r"""Prove (52) to (56) and the contraction for one penalty w of all nodes.
 
     ``M = w (D + A)`` and ``(w - theta)(D - A)`` are symmetric and semi-definite, J is symmetric.
@@ -433,7 +433,7 @@ def shared_contraction() -> tuple[Finding, ...]:
     )
 
 
-def proved_rate() -> tuple[Finding, ...]:
+def check_proved_rate() -> tuple[Finding, ...]:
     r"""Prove that (23) with ``2 m_o`` in place of ``2 m_o + 2 sigma-_min`` meets (21) and (22).
 
     For one penalty. It meets (21) as it is at most the first term. In (22) ``2 (w - theta)(D - A)``

@@ -69,7 +69,7 @@ def add_scaled_matrix(left: Matrix, right: Matrix, factor: Scalar = 1) -> Matrix
     )
 
 
-def joined(left: Matrix, right: Matrix) -> Matrix:
+def multiply_symbol_matrices(left: Matrix, right: Matrix) -> Matrix:
     """Return the product of two matrices."""
     return tuple(
         tuple(sum((left[i][k] * right[k][j] for k in NODES), make_polynomial(0)) for j in NODES)
@@ -175,7 +175,7 @@ def pair_updates() -> tuple[Finding, ...]:
     )
 
 
-def simplified_lagrangian() -> tuple[Finding, ...]:
+def check_simplified_lagrangian() -> tuple[Finding, ...]:
     r"""Prove (32), (33), (8) and (9), for a network.
 
     With ``lambda^a_ij = lambda^b_ij = lambda_ij`` and ``w_ij = (f_i(t) + f_j(t)) / 2``, (3) is (32)
@@ -281,7 +281,7 @@ def stationarity() -> tuple[Finding, ...]:
     return tuple(map(part, NODES))
 
 
-def stacked_updates() -> tuple[Finding, ...]:
+def check_stacked_updates() -> tuple[Finding, ...]:
     """Prove (13) and (14): row i of each is (12), and twice (11), of node i."""
     new, old, duals, slopes = (
         make_unknown_rows("f"),
@@ -293,8 +293,12 @@ def stacked_updates() -> tuple[Finding, ...]:
     matrix = add_stacked_rows(
         slopes,
         doubled,
-        tuple(2 * row for row in multiply_stacked_rows(joined(ETA, DEGREES), new)),
-        multiply_stacked_rows(tuple(tuple(-x for x in row) for row in joined(ETA, SIGNLESS)), old),
+        tuple(
+            2 * row for row in multiply_stacked_rows(multiply_symbol_matrices(ETA, DEGREES), new)
+        ),
+        multiply_stacked_rows(
+            tuple(tuple(-x for x in row) for row in multiply_symbol_matrices(ETA, SIGNLESS)), old
+        ),
     )
     single = tuple(
         slopes[i]
@@ -336,12 +340,12 @@ def laplacian_squares() -> tuple[Finding, ...]:
 # R is any symmetric matrix, and D - A its square; D is any diagonal matrix, and D + A = 2 D - R^2.
 
 _ROOT = make_symmetric_matrix("r")
-_SQUARE = joined(_ROOT, _ROOT)
+_SQUARE = multiply_symbol_matrices(_ROOT, _ROOT)
 _DIAGONAL = make_diagonal_matrix("v")
 _SUM = add_scaled_matrix(add_scaled_matrix(_DIAGONAL, _DIAGONAL), _SQUARE, -1)
 
 
-def rooted_updates() -> tuple[Finding, ...]:
+def check_rooted_updates() -> tuple[Finding, ...]:
     r"""Prove (15) and (16), and that Y(t) exists.
 
     ``Lambda(0) = 0``, and (14) adds ``(D - A)`` times something: ``2 Lambda(t)`` is in the range of
@@ -360,14 +364,16 @@ def rooted_updates() -> tuple[Finding, ...]:
     thirteen = add_stacked_rows(
         slopes,
         multiply_stacked_rows(_ROOT, duals),
-        tuple(2 * row for row in multiply_stacked_rows(joined(ETA, _DIAGONAL), new)),
-        tuple(-row for row in multiply_stacked_rows(joined(ETA, _SUM), old)),
+        tuple(
+            2 * row for row in multiply_stacked_rows(multiply_symbol_matrices(ETA, _DIAGONAL), new)
+        ),
+        tuple(-row for row in multiply_stacked_rows(multiply_symbol_matrices(ETA, _SUM), old)),
     )
     fifteen = add_stacked_rows(
         slopes,
         multiply_stacked_rows(_ROOT, later),
-        multiply_stacked_rows(joined(EXCESS, _SQUARE), new),
-        multiply_stacked_rows(joined(ETA, _SUM), subtract_stacked_rows(new, old)),
+        multiply_stacked_rows(multiply_symbol_matrices(EXCESS, _SQUARE), new),
+        multiply_stacked_rows(multiply_symbol_matrices(ETA, _SUM), subtract_stacked_rows(new, old)),
     )
     squared = add_stacked_rows(
         multiply_stacked_rows(_ROOT, duals),
@@ -389,8 +395,8 @@ def differences_from_optimum() -> tuple[Finding, ...]:
         make_unknown_rows("z"),
     )
     rest = add_stacked_rows(
-        multiply_stacked_rows(joined(EXCESS, _SQUARE), new),
-        multiply_stacked_rows(joined(ETA, _SUM), subtract_stacked_rows(new, old)),
+        multiply_stacked_rows(multiply_symbol_matrices(EXCESS, _SQUARE), new),
+        multiply_stacked_rows(multiply_symbol_matrices(ETA, _SUM), subtract_stacked_rows(new, old)),
     )
     left = subtract_stacked_rows(
         add_stacked_rows(slopes, multiply_stacked_rows(_ROOT, duals), rest),
@@ -431,8 +437,12 @@ def monotone_step() -> tuple[Finding, ...]:
     )  # f(t+1) - f*, f(t+1) - f(t), Y(t+1) - Y*
     rise = tuple(row * THETA for row in multiply_stacked_rows(_ROOT, gap))  # Y(t+1) - Y(t)
     rooted = compute_stacked_inner(gap, multiply_stacked_rows(_ROOT, duals))
-    weighted = compute_stacked_inner(gap, multiply_stacked_rows(joined(ETA, _SUM), change))
-    held = compute_stacked_inner(gap, multiply_stacked_rows(joined(EXCESS, _SQUARE), gap))
+    weighted = compute_stacked_inner(
+        gap, multiply_stacked_rows(multiply_symbol_matrices(ETA, _SUM), change)
+    )
+    held = compute_stacked_inner(
+        gap, multiply_stacked_rows(multiply_symbol_matrices(EXCESS, _SQUARE), gap)
+    )
     product = compute_stacked_inner(duals, rise) / THETA + weighted
     return (
         make_identity_finding(
@@ -457,7 +467,7 @@ def cosine_rule(metric: Matrix) -> Finding:
     return make_identity_finding(left, norms[0] + norms[1] - norms[2], "any two states")
 
 
-def shared_cosine_rule() -> tuple[Finding, ...]:
+def check_shared_cosine_rule() -> tuple[Finding, ...]:
     """Prove that (39) may be written with squares where all nodes share one penalty."""
     eta = make_unknown("eta")
     shared = tuple(tuple(entry * eta for entry in row) for row in SIGNLESS)
@@ -466,10 +476,10 @@ def shared_cosine_rule() -> tuple[Finding, ...]:
 
 def own_cosine_rule() -> Finding:
     """Show that (39) may not be written with squares: ``W (D + A)`` is not symmetric."""
-    return cosine_rule(joined(ETA, SIGNLESS))
+    return cosine_rule(multiply_symbol_matrices(ETA, SIGNLESS))
 
 
-def shared_forms() -> tuple[Finding, ...]:
+def check_shared_forms() -> tuple[Finding, ...]:
     r"""Prove that ``(w - theta)(D - A)`` and ``(w' - w)(D + A)`` are semi-definite: one penalty.
 
     Their forms are ``w - theta >= 0``, or ``w' - w >= 0``, times sums of squares over the edges. So

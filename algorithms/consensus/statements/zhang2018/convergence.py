@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    make_repair_reference,
     make_zhang2018_counterexample,
     make_zhang2018_proof,
-    repaired,
 )
 from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
 
@@ -100,7 +100,7 @@ ROWS = (
         standing="gloss",
         evidence=Consequence("zhang2018-theorem31", "That theorem is meant.", link="restates"),
         repair="one penalty for all nodes, which stays below a bound",
-        repair_check=repaired("convergence:bounded_convergence"),
+        repair_check=make_repair_reference("convergence:check_bounded_convergence"),
     ),
     LedgerRow(
         name="zhang2018-assumption1",
@@ -128,7 +128,7 @@ ROWS = (
         place="section 3.2, eq. (13) and (14)",
         statement="(11) and (12) in matrices, with degrees D, adjacency A and penalties W(t).",
         standing="proof step",
-        evidence=make_zhang2018_proof("stacking:stacked_updates"),
+        evidence=make_zhang2018_proof("stacking:check_stacked_updates"),
     ),
     LedgerRow(
         name="zhang2018-laplacians",
@@ -148,7 +148,7 @@ ROWS = (
             "Y(t) exists, and (13), (14) become (15), (16)."
         ),
         standing="proof step",
-        evidence=make_zhang2018_proof("stacking:rooted_updates"),
+        evidence=make_zhang2018_proof("stacking:check_rooted_updates"),
     ),
     LedgerRow(
         name="zhang2018-lemma31",
@@ -178,7 +178,7 @@ ROWS = (
         evidence=make_zhang2018_counterexample("convergence:inequality19"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
-        repair_check=repaired("stacking:shared_forms"),
+        repair_check=make_repair_reference("stacking:check_shared_forms"),
         defence=_SHARED,
         answer=_OWN,
     ),
@@ -193,7 +193,7 @@ ROWS = (
         evidence=AuditEvidence("zhang2018-theorem31"),
         cause=causes.BOUND.name,
         repair="one penalty for all nodes, which stays below a bound",
-        repair_check=repaired("convergence:bounded_convergence"),
+        repair_check=make_repair_reference("convergence:check_bounded_convergence"),
         defence=(
             "The condition is meant as a bound that all eta_i(t) share, as (43) shows; in a finite "
             "number of iterations there is one."
@@ -233,7 +233,7 @@ ROWS = (
         evidence=make_zhang2018_counterexample("rates:contraction"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
-        repair_check=repaired("rates:shared_contraction"),
+        repair_check=make_repair_reference("rates:check_shared_contraction"),
         defence=_SHARED,
         answer=_OWN,
         note="With delta = 1/8, which meets (21) and (22), the distance grows instead.",
@@ -249,7 +249,7 @@ ROWS = (
         evidence=AuditEvidence("zhang2018-theorem32"),
         cause=causes.SMALLEST.name,
         repair="one penalty for all nodes, and 2 m_o in place of 2 m_o + 2 sigma-_min in (23)",
-        repair_check=repaired("rates:proved_rate"),
+        repair_check=make_repair_reference("rates:check_proved_rate"),
         defence=(
             "sigma_min is defined as the smallest nonzero singular value, and is meant to be used "
             "where models differ."
@@ -265,7 +265,7 @@ ROWS = (
             "zhang2018-contraction", "The sense is the contraction, no more.", link="restates"
         ),
         repair=ONE_PENALTY,
-        repair_check=repaired("rates:shared_contraction"),
+        repair_check=make_repair_reference("rates:check_shared_contraction"),
     ),
     LedgerRow(
         name="zhang2018-theorem32-limit",
@@ -275,7 +275,7 @@ ROWS = (
         evidence=make_zhang2018_counterexample("convergence:convergence"),
         cause=causes.UNBOUNDED_SENSE.name,
         repair="one penalty for all nodes, which stays below a bound",
-        repair_check=repaired("convergence:bounded_convergence"),
+        repair_check=make_repair_reference("convergence:check_bounded_convergence"),
         defence="'In the following sense' says what is meant: the contraction, no more.",
         answer=(
             "Read so it is zhang2018-theorem32-converges. A reader of 'converges' expects a limit. "
@@ -293,7 +293,7 @@ ROWS = (
         evidence=AuditEvidence("zhang2018-equation23"),
         cause=causes.SMALLEST.name,
         repair="one penalty for all nodes, and 2 m_o in place of 2 m_o + 2 sigma-_min",
-        repair_check=repaired("rates:proved_rate"),
+        repair_check=make_repair_reference("rates:check_proved_rate"),
         defence="The right side of (22) is at least 2 m_o + 2 sigma-_min where models differ.",
         answer="It is 2 m_o where they agree, and (22) is asked for in every direction.",
     ),
@@ -333,7 +333,7 @@ ROWS = (
         evidence=AuditEvidence("zhang2018-section3"),
         cause=causes.FALLING.name,
         repair="the rate with 2 m_o in place of 2 m_o + 2 sigma-_min, and one penalty",
-        repair_check=repaired("rates:falling_smaller_rate"),
+        repair_check=make_repair_reference("rates:falling_smaller_rate"),
         defence="Once penalties are large sigma-_max^2 outgrows sigma-_min, and the rate falls.",
         answer="They start near theta in every experiment: from eta = theta on, (23) first rises.",
         note="An exact instance is `rates:falling_rate`.",

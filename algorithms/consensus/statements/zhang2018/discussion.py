@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    make_repair_reference,
     make_zhang2018_counterexample,
     make_zhang2018_proof,
-    repaired,
 )
 from dpaudit.extension.ledger import (
     AuditEvidence,
@@ -43,7 +43,7 @@ ROWS = (
         evidence=make_zhang2018_counterexample("remarks:resistance_to_noise"),
         cause=causes.INSIDE.name,
         repair="noise of one law in the dual variable, which has a smaller effect",
-        repair_check=repaired("remarks:resistance_to_dual_noise"),
+        repair_check=make_repair_reference("remarks:resistance_to_dual_noise"),
         defence=_INSIDE,
         answer=_AS_WRITTEN,
     ),
@@ -172,7 +172,7 @@ ROWS = (
             "confidence, from the optimality conditions of all iterations."
         ),
         standing="gloss",
-        evidence=make_zhang2018_counterexample("densities:mirrored_record"),
+        evidence=make_zhang2018_counterexample("densities:check_mirrored_record"),
         cause=causes.MIRROR.name,
         repair="y x in place of (x, y), with constant penalties and over enough iterations",
         defence="Appendix E, to which it refers, says 'the features up to a scaling factor'.",
@@ -227,7 +227,7 @@ ROWS = (
             link="restates",
         ),
         repair="noise in the dual variable, whatever its law is",
-        repair_check=repaired("remarks:resistance_to_dual_noise"),
+        repair_check=make_repair_reference("remarks:resistance_to_dual_noise"),
     ),
     LedgerRow(
         name="zhang2018-section63-degrades",
@@ -314,7 +314,7 @@ ROWS = (
         evidence=make_zhang2018_counterexample("remarks:sensitivity_of_noise"),
         cause=causes.UNIT.name,
         repair="the sensitivity of the gradient, 2 C/B",
-        repair_check=repaired("remarks:sensitivity_of_gradient"),
+        repair_check=make_repair_reference("remarks:sensitivity_of_gradient"),
         defence="The overall perturbation 2 eta V e stands beside a gradient that moves by 2 C/B.",
         answer=(
             "Of that it is true. What is drawn and enters (62) is e, which moves by C/(eta V B), "
@@ -329,7 +329,7 @@ ROWS = (
         evidence=make_zhang2018_counterexample("remarks:constant_perturbation"),
         cause=causes.UNIT.name,
         repair="the part of (26) with alpha, as the one with c_1 falls with eta alone",
-        repair_check=repaired("remarks:growing_perturbation"),
+        repair_check=make_repair_reference("remarks:growing_perturbation"),
         defence="The part with c_1 is small beside alpha in the experiments.",
         answer="Small, but it falls while 2 eta V e keeps its law: alpha may grow with eta.",
     ),

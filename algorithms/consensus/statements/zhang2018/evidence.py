@@ -17,6 +17,6 @@ def make_zhang2018_counterexample(check: str) -> CounterexampleEvidence:
     return CounterexampleEvidence(f"{_CHECKS}.{check}")
 
 
-def repaired(check: str) -> str:
+def make_repair_reference(check: str) -> str:
     """Return the reference of the proof of a repair."""
     return f"{_CHECKS}.{check}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    make_repair_reference,
     make_zhang2018_counterexample,
     make_zhang2018_proof,
-    repaired,
 )
 from dpaudit.extension.ledger import Consequence, Convention, LedgerRow
 
@@ -60,7 +60,7 @@ ROWS = (
         standing="gloss",
         evidence=Consequence("zhang2018-theorem31", "That theorem is meant.", link="restates"),
         repair="one penalty for all nodes, which stays below a bound",
-        repair_check=repaired("convergence:bounded_convergence"),
+        repair_check=make_repair_reference("convergence:check_bounded_convergence"),
     ),
     LedgerRow(
         name="zhang2018-abstract-rate",
@@ -69,7 +69,7 @@ ROWS = (
         standing="gloss",
         evidence=Consequence("zhang2018-theorem32", "That theorem is meant.", link="restates"),
         repair="one penalty for all nodes, and 2 m_o in place of 2 m_o + 2 sigma-_min in (23)",
-        repair_check=repaired("rates:proved_rate"),
+        repair_check=make_repair_reference("rates:check_proved_rate"),
     ),
     LedgerRow(
         name="zhang2018-section1-rates",
@@ -134,7 +134,7 @@ ROWS = (
         evidence=make_zhang2018_counterexample("remarks:many_directions"),
         cause=causes.FORM.name,
         repair="losses L(u'f) of a margin with |L'| <= 1 and 0 < L'' <= c_1",
-        repair_check=repaired("remarks:margin_form"),
+        repair_check=make_repair_reference("remarks:margin_form"),
         defence=(
             "The footnote speaks of problems like regression, whose losses are functions of a "
             "margin too."
@@ -182,7 +182,7 @@ ROWS = (
         place="section 2.2, eq. (8) and (9)",
         statement="The updates (4) to (7) can be simplified to (8) and (9).",
         standing="proof step",
-        evidence=make_zhang2018_proof("stacking:simplified_lagrangian"),
+        evidence=make_zhang2018_proof("stacking:check_simplified_lagrangian"),
         note=(
             "(8) holds from t = 0 on if w_ij(0) is the mean of f_i(0) and f_j(0), which the text "
             "leaves open; with any other w(0) from t = 1 on."

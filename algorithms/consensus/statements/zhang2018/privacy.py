@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    make_repair_reference,
     make_zhang2018_counterexample,
     make_zhang2018_proof,
-    repaired,
 )
 from dpaudit.extension.ledger import (
     AuditEvidence,
@@ -331,7 +331,7 @@ ROWS = (
         evidence=make_zhang2018_counterexample("remarks:uneven_star"),
         cause=causes.DEGREES.name,
         repair="the bound of (26) is, where all nodes have as many neighbours",
-        repair_check=repaired("remarks:uneven_records"),
+        repair_check=make_repair_reference("remarks:uneven_records"),
         defence="It compares Figure 4 with Figure 3, other things being equal.",
         answer=(
             "So read it is true, and the repair is its proof. As a conclusion "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    make_repair_reference,
     make_zhang2018_counterexample,
     make_zhang2018_proof,
-    repaired,
 )
 from dpaudit.extension.ledger import AuditEvidence, Consequence, LedgerRow
 
@@ -125,7 +125,7 @@ ROWS = (
         evidence=make_zhang2018_counterexample("densities:logarithm_at_zero"),
         cause=causes.STRICT.name,
         repair="x in (0, 0.5]",
-        repair_check=repaired("densities:logarithm"),
+        repair_check=make_repair_reference("densities:logarithm"),
         defence="Only x > 0 is used, as c_1 is.",
         answer="Yes.",
     ),

@@ -38,6 +38,6 @@ ROWS = (
             "the same."
         ),
         standing="proof step",
-        evidence=make_zhang2018_proof("stacking:simplified_lagrangian"),
+        evidence=make_zhang2018_proof("stacking:check_simplified_lagrangian"),
     ),
 )

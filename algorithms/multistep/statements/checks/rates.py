@@ -240,7 +240,7 @@ def sum_over_nodes() -> tuple[Finding, ...]:
     )
 
 
-def fixed_network() -> Finding:
+def check_fixed_network() -> Finding:
     """Prove that for a fixed number of nodes with as many records each the bounds have one order.
 
     With ``m`` records at each of ``n`` nodes ``N = n m``, and the sum over nodes of ``1 / m_i`` is
@@ -297,7 +297,7 @@ def lipschitz_constant() -> tuple[Finding, ...]:
     )
 
 
-def unbounded_noise() -> tuple[Finding, ...]:
+def check_unbounded_noise() -> tuple[Finding, ...]:
     """Show that models with Gaussian noise leave every bounded set.
 
     Two draws of one coordinate are further apart than ``D`` with positive probability, whatever

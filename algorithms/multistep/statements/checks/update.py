@@ -81,7 +81,7 @@ def ascent() -> tuple[Finding, ...]:
     )
 
 
-def closed_form() -> tuple[Finding, ...]:
+def check_closed_form() -> tuple[Finding, ...]:
     """Show that (18) is false as printed, and right with a gradient and one index of eta.
 
     Printed is ``L`` for its gradient, and ``eta^{k,r}`` in the denominator. One node without
@@ -136,11 +136,11 @@ def movement() -> tuple[Finding, ...]:
     (records,) = make_unknowns("m")
     rest, old, new = vectors("rest old new")
 
-    def updated(record: Vector) -> Vector:
+    def compute_update(record: Vector) -> Vector:
         """Return the weighted update with a gradient of this record among others."""
         return build_weighted_minimiser(1) + GRADIENT - (rest + record / records)
 
-    difference = (updated(old) - updated(new)) @ DIRECTION
+    difference = (compute_update(old) - compute_update(new)) @ DIRECTION
     return (
         make_identity_finding(
             difference, ((new - old) / records) @ DIRECTION, "difference of two updates"

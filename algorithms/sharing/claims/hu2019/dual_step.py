@@ -134,14 +134,14 @@ def make_lemma2_inequality(
     """
     own = measure is compute_dual_identity_sides
 
-    def divided(instance: IterationInstance) -> tuple[float, float]:
+    def compute_ratio(instance: IterationInstance) -> tuple[float, float]:
         moved, bound = sides_at(measure, instance)
         return (factor * moved / bound if bound > 0 else 0.0), factor
 
     return Inequality(
         name=claim.name,
         source=claim.source,
-        sides=partial(sides_at, measure) if own else divided,
+        sides=partial(sides_at, measure) if own else compute_ratio,
         conditions=conditions_at,
         scale=partial(scale_at, measure) if own else None,
         words=partial(_format_dual_instance, None if own else factor),

@@ -129,7 +129,7 @@ def make_lemma3_inequality(parameters: Lemma3Parameters) -> Inequality[Iteration
 
     bound = parameters.factor * _get_lemma3_multiple(parameters)
 
-    def divided(steps: IterationVectors) -> tuple[float, float]:
+    def compute_ratio(steps: IterationVectors) -> tuple[float, float]:
         left, right = compute_lemma3_sides(steps)
         return left / right, bound
 
@@ -147,7 +147,7 @@ def make_lemma3_inequality(parameters: Lemma3Parameters) -> Inequality[Iteration
     return Inequality(
         name=CLAIM.name,
         source=CLAIM.source,
-        sides=divided,
+        sides=compute_ratio,
         conditions=lambda steps: (),
         words=lambda steps: (
             f"from {steps.before.astype(int).tolist()} to {steps.after.astype(int).tolist()} with "

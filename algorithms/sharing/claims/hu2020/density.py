@@ -152,7 +152,7 @@ def make_density_inequality(parameters: DensityParameters) -> Inequality[Output]
         density, allowed = compute_density_sides(**asdict(output), entries=parameters.entries)
         return float(density), float(allowed)
 
-    def compared(output: Output) -> tuple[float, float]:
+    def compute_ratio(output: Output) -> tuple[float, float]:
         density, allowed = densities(output)
         return density / allowed, parameters.factor
 
@@ -169,7 +169,7 @@ def make_density_inequality(parameters: DensityParameters) -> Inequality[Output]
     return Inequality(
         name=CLAIM.name,
         source=CLAIM.source,
-        sides=compared,
+        sides=compute_ratio,
         conditions=lambda output: (
             Condition(name="epsilon in range", value=output.epsilon, limit=1.0),
         ),

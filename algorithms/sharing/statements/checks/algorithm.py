@@ -42,7 +42,7 @@ def margins_by_party() -> tuple[Finding, ...]:
     return (make_identity_finding(whole, parts, "four features of two parties"),)
 
 
-def copied_variable() -> tuple[Finding, ...]:
+def check_copied_variable() -> tuple[Finding, ...]:
     """Prove that (3) and (4) have the minimum and minimisers of (1) and (2).
 
     A feasible point of (4) has ``z = sum_m D_m x_m``, so its value in (3) is that of x in (1); each
@@ -135,7 +135,7 @@ def one_scalar_per_sample() -> tuple[Finding, ...]:
     return (make_identity_finding(whole, by_sample, "three samples, but for the loss"),)
 
 
-def disclosed_features() -> tuple[Finding, ...]:
+def check_disclosed_features() -> tuple[Finding, ...]:
     """Return how far the centre is from a party's records, but for a rotation, after three updates.
 
     With ``R = ||x||^2 / 2`` a party's update gives ``lambda x + D'w = 0``, where ``w = y + rho

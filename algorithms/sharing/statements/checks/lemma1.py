@@ -264,7 +264,7 @@ def phi1_bound() -> tuple[Finding, ...]:
     )
 
 
-def repaired_phi1_bound() -> tuple[Finding, ...]:
+def check_repaired_phi1_bound() -> tuple[Finding, ...]:
     """Prove ``||Phi_1|| <= ||D (D'D)^-1|| / rho [lambda ||R''|| ||x - x'|| + ||v||]``.
 
     Phi_1 is that matrix times ``lambda (R'(x') - R'(x)) + (D' - D)'v``, and norms are
@@ -450,7 +450,7 @@ def last_bound() -> tuple[Finding, ...]:
     return (make_identity_finding(left, right, "norms at b_1"),)
 
 
-def repaired_bound() -> tuple[Finding, ...]:
+def check_repaired_bound() -> tuple[Finding, ...]:
     """Prove that ``||D x - D' x'|| <= (1/rho + 1 + (M - 1) sqrt(N)) b_1``, whatever D and D' are.
 
     Let R be convex and least at 0, and X convex with 0 in it. Write ``u = D x`` and ``w = -v/rho``.

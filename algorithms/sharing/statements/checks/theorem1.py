@@ -82,7 +82,7 @@ def laws_of_the_noise() -> tuple[Finding, ...]:
     )
 
 
-def separated_neighbours() -> tuple[Finding, ...]:
+def check_separated_neighbours() -> tuple[Finding, ...]:
     """Return the probability of an event under two neighbours, whatever sigma is.
 
     Three records in two columns, of which the last has the sign of its short entry changed. With
@@ -136,7 +136,7 @@ def exact_loss() -> tuple[Finding, ...]:
     return (make_identity_finding(loss, (2 * (u @ w) + w.square) / (2 * sigma**2), "any u and w"),)
 
 
-def printed_loss_bound() -> tuple[Finding, ...]:
+def check_printed_loss_bound() -> tuple[Finding, ...]:
     """Return the bound by C, and the equation after it, as printed.
 
     The bound has the absolute value of a sum: with ``C = 1``, ``w = 1/2`` and noise ``-1/2`` the
@@ -233,7 +233,7 @@ def _build_tail_exponents() -> tuple[Polynomial, Polynomial]:
     return reach**2 / (2 * variance), (4 * log - epsilon) ** 2 / (8 * log)
 
 
-def printed_exponent() -> tuple[Finding, ...]:
+def check_printed_exponent() -> tuple[Finding, ...]:
     """Return the exponent of the tail at r and the printed one, and what the next step needs.
 
     The proof's next step, ``-(4 L - epsilon)^2 / (16 L) < ln(sqrt(2 pi) delta / 2)`` with the
@@ -299,7 +299,7 @@ def tail_of_one_entry() -> tuple[Finding, ...]:
     )
 
 
-def repaired_theorem() -> tuple[Finding, ...]:
+def check_repaired_theorem() -> tuple[Finding, ...]:
     """Prove Theorem 1 for N independent entries of noise on the message, and delta up to 1/4.
 
     Let ``||D x - D' x'|| <= C``. The loss at noise u is ``(2 <u, w> + ||w||^2) / (2 sigma^2)``,

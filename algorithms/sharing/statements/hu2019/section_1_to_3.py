@@ -46,7 +46,7 @@ ROWS = (
         ),
         repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
         "and delta up to 1/4",
-        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:check_repaired_theorem",
     ),
     LedgerRow(
         name="hu2019-robust",
@@ -282,7 +282,7 @@ ROWS = (
         statement="A party obtains sum_{k != m} D_k x_k^t - z^t by subtracting its own D_m x_m^t "
         "from what it pulls.",
         standing="proof step",
-        evidence=make_hu2019_proof("method:subtracted_part"),
+        evidence=make_hu2019_proof("method:check_subtracted_part"),
     ),
     LedgerRow(
         name="hu2019-overhead",

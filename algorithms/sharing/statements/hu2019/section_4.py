@@ -97,7 +97,7 @@ ROWS = (
         "probability 1 under one and 0 under the other, whatever sigma, epsilon and delta < 1.",
         repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
         "and delta up to 1/4",
-        repair_check=f"{_SHARED}.theorem1:repaired_theorem",
+        repair_check=f"{_SHARED}.theorem1:check_repaired_theorem",
     ),
     LedgerRow(
         name="hu2019-assumption1-1",
@@ -193,7 +193,7 @@ ROWS = (
         evidence=AuditEvidence("hu2019-lemma1"),
         cause="norm of the inverse",
         repair="(1/rho + 1 + (M - 1) sqrt(N)) b_1, for convex R_m that are least in X_m at 0",
-        repair_check=f"{_SHARED}.lemma1:repaired_bound",
+        repair_check=f"{_SHARED}.lemma1:check_repaired_bound",
         defence="For designs with D_m'D_m = d_m I the proof's step is right.",
         answer="With rows of length 1 the trace of D_m'D_m is N, and its least eigenvalue may be "
         "near 0. Assumption 1.2(b) bounds the condition number by about rho/2, and inside it the "
@@ -212,7 +212,7 @@ ROWS = (
         cause="noise of Theorem 1",
         repair="N independent entries of noise on the message D_m x_m, a C that bounds the "
         "sensitivity, and delta up to 1/4",
-        repair_check=f"{_SHARED}.theorem1:repaired_theorem",
+        repair_check=f"{_SHARED}.theorem1:check_repaired_theorem",
         defence="Theorem 1 lets D_m xi have a Gaussian law, and supposes that C bounds the "
         "sensitivity; read as noise on the message in all directions, it is the Gaussian "
         "mechanism.",

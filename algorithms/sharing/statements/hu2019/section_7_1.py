@@ -140,7 +140,7 @@ ROWS = (
         statement="By Lemma 3 parallel steps cost at most sum_m ||D_m (x_m^{t+1} - x_m^t)||^2 more "
         "than steps one by one.",
         standing="proof step",
-        evidence=make_hu2019_counterexample("lemmas:lost_penalty"),
+        evidence=make_hu2019_counterexample("lemmas:check_lost_penalty"),
         cause="factor rho/2 in (18)",
         repair_check=make_check_reference("lemmas:cost_of_parallel_steps"),
         repair="(M - 1) rho/2 times the sum",
@@ -208,7 +208,7 @@ ROWS = (
         standing="proof step",
         evidence=make_hu2019_counterexample("lemmas:sum_left_out"),
         cause="sum left out of (20)",
-        repair_check=make_check_reference("lemmas:bounded_below"),
+        repair_check=make_check_reference("lemmas:check_bounded_below"),
         repair="rho/2 ||sum_m D_m x_m^{t+1} - z^{t+1}||^2",
         defence="(5) has the sum.",
         answer="So do we read it: a misprint. With it (20) is proved, in the row below.",
@@ -219,7 +219,7 @@ ROWS = (
         statement="L^{t+1} >= the objective at x^{t+1} + (rho - L)/2 ||sum_m D_m x_m^{t+1} - "
         "z^{t+1}||^2, which is bounded below.",
         standing="proof step",
-        evidence=make_hu2019_proof("lemmas:bounded_below"),
+        evidence=make_hu2019_proof("lemmas:check_bounded_below"),
     ),
     LedgerRow(
         name="hu2019-decreasing",

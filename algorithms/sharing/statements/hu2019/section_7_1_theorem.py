@@ -132,7 +132,7 @@ ROWS = (
         place="section 7.1, Part 3, first paragraph",
         statement="If every X_m is compact, the sequences of x, z and y have limit points.",
         standing="proof step",
-        evidence=make_hu2019_proof("limit_points:bounded_iterates"),
+        evidence=make_hu2019_proof("limit_points:check_bounded_iterates"),
         note="Of z the text has it from Part 1, which is refuted; it holds without.",
     ),
     LedgerRow(

@@ -18,7 +18,7 @@ ROWS = (
         statement="By optimality in (6), 0 is in lambda dR_m(x_m^{t+1}) + D'y^t + ..., and "
         "x_m^{t+1} = prox_{lambda R_m}[x_m^{t+1} - D'y^t - ...].",
         standing="proof step",
-        evidence=make_hu2019_counterexample("rate:fixed_point_with_constraint"),
+        evidence=make_hu2019_counterexample("rate:check_fixed_point_with_constraint"),
         cause="gradient zero at a border",
         repair="prox of lambda R_m and the indicator of X_m, with D_m'y^t",
         defence=_INTERIOR,
@@ -63,7 +63,7 @@ ROWS = (
         statement="So ||grad_{x_m} L^t|| <= L_m ||x_m^{t+1} - x_m^t|| + rho ||D_m'D_m (x_m^{t+1} - "
         "x_m^t)||.",
         standing="proof step",
-        evidence=make_hu2019_counterexample("rate:lost_weight"),
+        evidence=make_hu2019_counterexample("rate:check_lost_weight"),
         cause="lambda left out of (35)",
         repair="lambda L_m",
         defence="The line before has lambda.",

@@ -85,7 +85,7 @@ ROWS = (
         statement="The bracket is at most lambda ||R_m''|| + ||y^t|| + rho ||sum - z||.",
         standing="proof step",
         privacy=True,
-        evidence=make_hu2019_counterexample("sensitivity:projected_dual"),
+        evidence=make_hu2019_counterexample("sensitivity:check_projected_dual"),
         cause="spectral norm of the design",
         defence="Given its first term it is true for designs of spectral norm at most 1.",
         answer="Rows of length 1 give a spectral norm of up to sqrt(N). By this step alone Lemma 1 "
@@ -106,7 +106,7 @@ ROWS = (
         answer="It drops ||D_m||: D_m (D_m'D_m)^-1 has the norm 1/sqrt(sigma_min), which is more "
         "than 1/sigma_min where sigma_min is above 1.",
         repair="||D_m (D_m'D_m)^-1|| for ||(D_m'D_m)^-1||, and ||R_m''|| ||x - x'|| for ||R_m''||",
-        repair_check=f"{_SHARED}:repaired_phi1_bound",
+        repair_check=f"{_SHARED}:check_repaired_phi1_bound",
     ),
     LedgerRow(
         name="hu2019-lemma1-inverse",
@@ -162,6 +162,6 @@ ROWS = (
         evidence=Consequence("hu2019-lemma1", "This is the lemma.", "restates"),
         privacy=True,
         repair="(1/rho + 1 + (M - 1) sqrt(N)) b_1, for convex R_m that are least in X_m at 0",
-        repair_check=f"{_SHARED}:repaired_bound",
+        repair_check=f"{_SHARED}:check_repaired_bound",
     ),
 )

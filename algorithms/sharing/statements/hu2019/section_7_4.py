@@ -77,7 +77,7 @@ ROWS = (
         statement="That is |(2 D_m xi + C) epsilon^2 / (4 C ln(1.25/delta))|, at most epsilon for "
         "|D_m xi| <= r = 2 C ln(1.25/delta)/epsilon - C/2.",
         standing="proof step",
-        evidence=make_hu2019_proof("noise:cancelled_bound"),
+        evidence=make_hu2019_proof("noise:check_cancelled_bound"),
         note="With delta in the logarithm.",
     ),
     LedgerRow(
@@ -160,6 +160,6 @@ ROWS = (
         privacy=True,
         evidence=Consequence("hu2019-theorem1", "It is what Theorem 1 says.", "restates"),
         repair="that of sets, with the repair of Theorem 1",
-        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:check_repaired_theorem",
     ),
 )

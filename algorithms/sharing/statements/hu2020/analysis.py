@@ -22,7 +22,7 @@ ROWS = (
         statement="Algorithm 1 with the outputs D_m x~_m^{t+1}, t = 0, ..., T - 1, is (epsilon, "
         "delta)-differentially private for some carefully selected sigma.",
         standing="gloss",
-        evidence=CounterexampleEvidence(f"{_CHECKS}.theorem1:separated_neighbours"),
+        evidence=CounterexampleEvidence(f"{_CHECKS}.theorem1:check_separated_neighbours"),
         cause=causes.SUPPORT.name,
         defence="Theorem 1 says which sigma.",
         answer="With the noise of (7) none is large enough: an event has probability 1 under a "
@@ -30,7 +30,7 @@ ROWS = (
         privacy=True,
         repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
         "and delta up to 1/4",
-        repair_check=f"{_CHECKS}.theorem1:repaired_theorem",
+        repair_check=f"{_CHECKS}.theorem1:check_repaired_theorem",
     ),
     LedgerRow(
         name="hu2020-assumption1",
@@ -90,7 +90,7 @@ ROWS = (
         privacy=True,
         cause=causes.INVERSE.name,
         repair="(1/rho + 1 + (M - 1) sqrt(N)) b_1, for convex R_m that are least in X_m at 0",
-        repair_check=f"{_CHECKS}.lemma1:repaired_bound",
+        repair_check=f"{_CHECKS}.lemma1:check_repaired_bound",
         defence="Where columns are orthogonal and D'D = d_m I the factor 1/d_m is right, and "
         "features are often nearly uncorrelated.",
         answer="Unit rows give trace(D'D) = N, so that D'D = d_m I needs N = d_m^2 records; the "
@@ -110,7 +110,7 @@ ROWS = (
         cause=causes.ANY_NOISE.name,
         repair="N independent entries of noise on the message D_m x_m, a C that bounds the "
         "sensitivity, and delta up to 1/4",
-        repair_check=f"{_CHECKS}.theorem1:repaired_theorem",
+        repair_check=f"{_CHECKS}.theorem1:check_repaired_theorem",
         defence='"Let D_m xi be sampled" can be read as N independent entries of noise on the '
         'message, and "C is the upper bound" as any true one: then it is the Gaussian mechanism.',
         answer="That reading is the variant with the corrected sensitivity, and is proved: so "

@@ -17,7 +17,7 @@ _CHECKS = "dpaudit.algorithms.sharing.statements.checks.algorithm"
 
 _EARLIER = "dpaudit.algorithms.sharing.statements.hu2019.checks.method"  # of the same text
 
-_SEPARATED = "dpaudit.algorithms.sharing.statements.checks.theorem1:separated_neighbours"
+_SEPARATED = "dpaudit.algorithms.sharing.statements.checks.theorem1:check_separated_neighbours"
 
 ROWS = (
     LedgerRow(
@@ -26,7 +26,7 @@ ROWS = (
         statement="Each party only shares a single value for each sample, which minimises the risk "
         "of leakage, and largely prevents that its features are disclosed.",
         standing="gloss",
-        evidence=CounterexampleEvidence(f"{_CHECKS}:disclosed_features"),
+        evidence=CounterexampleEvidence(f"{_CHECKS}:check_disclosed_features"),
         cause=causes.SINGLE_VALUE.name,
         defence='"Largely" leaves room, a sample has more features than it has messages at first, '
         "and noise is added in section 3 to give a guarantee.",
@@ -76,7 +76,7 @@ ROWS = (
         privacy=True,
         repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
         "and delta up to 1/4",
-        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:check_repaired_theorem",
     ),
     LedgerRow(
         name="hu2020-insensitive",
@@ -269,7 +269,7 @@ ROWS = (
         statement="Problem (1) is equivalent to minimising l(z) + lambda sum_m R_m(x_m) subject to "
         "sum_m D_m x_m - z = 0 and x_m in X_m.",
         standing="proof step",
-        evidence=ProofEvidence(f"{_CHECKS}:copied_variable"),
+        evidence=ProofEvidence(f"{_CHECKS}:check_copied_variable"),
     ),
     LedgerRow(
         name="hu2020-equation5",
@@ -357,7 +357,7 @@ ROWS = (
         privacy=True,
         repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
         "and delta up to 1/4",
-        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:check_repaired_theorem",
     ),
     LedgerRow(
         name="hu2020-independent-of-features",

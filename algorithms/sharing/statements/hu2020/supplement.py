@@ -108,7 +108,7 @@ ROWS = (
         evidence=CounterexampleEvidence(f"{_CHECKS}.lemma1:phi1_bound"),
         cause=causes.SPECTRAL.name,
         repair="||D (D'D)^-1|| for ||(D'D)^-1||, and ||R''|| ||x - x'|| for ||R''||",
-        repair_check=f"{_CHECKS}.lemma1:repaired_phi1_bound",
+        repair_check=f"{_CHECKS}.lemma1:check_repaired_phi1_bound",
         defence="It holds where singular values of D are at most 1, and models at most 1 apart.",
         answer="Nine records that meet every hypothesis have D'D with eigenvalues 4 and 5, and "
         "exceed it.",
@@ -168,7 +168,7 @@ ROWS = (
         evidence=Consequence("hu2020-lemma1", "This is the lemma.", "restates"),
         privacy=True,
         repair="(1/rho + 1 + (M - 1) sqrt(N)) b_1, for convex R_m that are least in X_m at 0",
-        repair_check=f"{_CHECKS}.lemma1:repaired_bound",
+        repair_check=f"{_CHECKS}.lemma1:check_repaired_bound",
     ),
     LedgerRow(
         name="hu2020-loss",
@@ -228,7 +228,7 @@ ROWS = (
         statement="That is at most |(2 D xi C + C^2) / (4 C^2 ln(1.25/sigma))| = |(2 D xi + C) "
         "epsilon^2 / (4 C ln(1.25/sigma))|.",
         standing="proof step",
-        evidence=CounterexampleEvidence(f"{_CHECKS}.theorem1:printed_loss_bound"),
+        evidence=CounterexampleEvidence(f"{_CHECKS}.theorem1:check_printed_loss_bound"),
         cause=causes.ABSOLUTE_VALUE.name,
         repair="(2 |u| + C) epsilon^2 / (4 C ln(1.25/delta)), u being the noise along w",
         repair_check=f"{_CHECKS}.theorem1:loss_bound",
@@ -281,7 +281,7 @@ ROWS = (
         statement="At r the bound's exponent is -[4 ln(1.25/sigma) - epsilon]^2 / (8 "
         "ln(1.25/sigma)).",
         standing="proof step",
-        evidence=CounterexampleEvidence(f"{_CHECKS}.theorem1:printed_exponent"),
+        evidence=CounterexampleEvidence(f"{_CHECKS}.theorem1:check_printed_exponent"),
         cause=causes.EXPONENT.name,
         repair="16 for 8 in the exponent",
         repair_check=f"{_CHECKS}.theorem1:exponent",
@@ -326,7 +326,7 @@ ROWS = (
         evidence=CounterexampleEvidence(f"{_CHECKS}.theorem1:probability_of_a2"),
         cause=causes.A2_THRESHOLD.name,
         repair="2 C ln(1.25/delta) / epsilon - C/2 for the threshold, for the noise along w",
-        repair_check=f"{_CHECKS}.theorem1:repaired_theorem",
+        repair_check=f"{_CHECKS}.theorem1:check_repaired_theorem",
         defence="The length r of (12) is meant.",
         answer="Then it is the repaired form. The printed threshold is delta/2, which nearly all "
         "noise exceeds.",
@@ -339,6 +339,6 @@ ROWS = (
         evidence=Consequence("hu2020-theorem1", "This is the theorem.", "restates"),
         privacy=True,
         repair="that of sets, with the repair of Theorem 1",
-        repair_check=f"{_CHECKS}.theorem1:repaired_theorem",
+        repair_check=f"{_CHECKS}.theorem1:check_repaired_theorem",
     ),
 )

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpaudit.algorithms.sharing.verify.hu2020.update import RESIDUALS, format_claim_factor, moved
+from dpaudit.algorithms.sharing.verify.hu2020.update import (
+    RESIDUALS,
+    compute_movement,
+    format_claim_factor,
+)
 from dpaudit.verification import Document, Outcome
 
 FORMER_SOURCES = ("Hu et al. (NeurIPS 2020), Lemma 1 under Assumption 1, eq. (6)",)
@@ -49,7 +53,7 @@ def recompute(document: Document) -> Outcome:
     # The first certificates have no factor: they are of the claim as it is published.
     stated = {"factor": 1.0, **document.parameters}
     document = replace(document, parameters=stated)
-    factor, update = document.positive("factor"), moved(document)
+    factor, update = document.positive("factor"), compute_movement(document)
     bound = factor * update.published
     ratio = update.movement / bound
     return Outcome(

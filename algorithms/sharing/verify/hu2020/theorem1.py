@@ -11,7 +11,11 @@ Kind ``support`` (noise on the model): `dpaudit.algorithms.sharing.verify.hu2020
 from __future__ import annotations
 
 from dpaudit.algorithms.sharing.verify.hu2020.support import verify_message_support
-from dpaudit.algorithms.sharing.verify.hu2020.update import RESIDUALS, format_claim_factor, moved
+from dpaudit.algorithms.sharing.verify.hu2020.update import (
+    RESIDUALS,
+    compute_movement,
+    format_claim_factor,
+)
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, exp, log, ncdf, sqrt
 
@@ -67,7 +71,7 @@ def recompute(document: Document) -> Outcome:
 def _verify_gaussian_message(document: Document) -> Outcome:
     epsilon, delta, factor = document.positive(*_POSITIVE)
     kind = document.choice("sensitivity", "published", "corrected")
-    update = moved(document)
+    update = compute_movement(document)
     sensitivity = update.published if kind == "published" else update.corrected
     scale = sqrt(2 * log(1.25 / delta)) * sensitivity / epsilon
     claimed, witness = factor * epsilon, Real(document.array("epsilon", ()))

@@ -50,7 +50,7 @@ class MovementCheck:
     corrected: Real
 
 
-def moved(document: Document) -> MovementCheck:
+def compute_movement(document: Document) -> MovementCheck:
     """Return the movement and the assumptions of Lemma 1 on a certificate's instance.
 
     Raises

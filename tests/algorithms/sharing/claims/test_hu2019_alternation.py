@@ -70,7 +70,7 @@ def test_the_margin_by_hand():
 def test_what_settles_is_not_refuted(run):
     """Nor is it by a step that has not got short yet: a hundred-millionth of one is allowed."""
     assert run.margin() < 1
-    assert not make_settling_inequality(CLAIM, 1e-8, "").refuted_by(run)
+    assert not make_settling_inequality(CLAIM, 1e-8, "").is_refuted_by(run)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

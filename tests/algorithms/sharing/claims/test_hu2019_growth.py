@@ -307,7 +307,7 @@ def test_a_finite_run_that_does_not_grow_for_ever_refutes_nothing():
     for horizon in (LAGRANGIAN, STEP, RESIDUAL):
         claim = make_horizon_inequality(CLAIM, horizon, 3, 1e-6, "")
         assert horizon.value(problems, points) > 1e-6
-        assert not claim.refuted_by(instance)
+        assert not claim.is_refuted_by(instance)
 
 
 def test_what_the_verifier_adds_up_is_what_the_search_does(audited, plain, judged):

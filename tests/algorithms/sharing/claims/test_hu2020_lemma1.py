@@ -55,7 +55,7 @@ def test_the_search_refutes_the_published_bound(features, seed):
     instance, lemma = instance_of(found.instance), make_lemma1_sensitivity(setting)
     assert found.evaluations == BUDGET
     assert lemma.broken(instance) == ()
-    assert lemma.refuted_by(instance)
+    assert lemma.is_refuted_by(instance)
     assert found.ratio >= WANTED[features]
     # The search solves normal equations, the lemma uses singular values.
     assert lemma.ratio(instance) == pytest.approx(found.ratio, rel=1e-8)
@@ -104,7 +104,7 @@ def test_true_variants_are_not_refuted(setting, factor):
     lemma = make_lemma1_sensitivity(setting)
     true = dataclasses.replace(lemma, claimed=factor * lemma.proved)
     assert lemma.broken(instance) == ()
-    assert not true.refuted_by(instance)
+    assert not true.is_refuted_by(instance)
 
 
 @given(
@@ -248,7 +248,7 @@ def test_the_report_names_a_smallest_instance():
 def test_the_smallest_instance_breaks_the_claim(seed):
     claim_on_small = small_claim(1.0)
     found = minimal(draw_small_update(1.0), claim_on_small, budget=500, seed=seed)
-    assert claim_on_small.refuted_by(found)
+    assert claim_on_small.is_refuted_by(found)
     assert found.setting.features <= 8
     assert found.setting.samples <= 8
     assert set(np.unique(found.signs)) <= {-1.0, 1.0}

@@ -246,7 +246,7 @@ def order_of_the_blocks() -> tuple[Finding, Finding]:
     )
 
 
-def lost_penalty() -> tuple[Finding, Finding]:
+def check_lost_penalty() -> tuple[Finding, Finding]:
     """Return what parallel steps cost the augmented Lagrangian, and what (18) allows for it.
 
     It is ``rho/2 (||sum_m u_m||^2 - sum_m ||u_m||^2)``; (18) adds ``sum_m ||u_m||^2``. For two
@@ -390,7 +390,7 @@ def sum_left_out() -> Finding:
     )
 
 
-def bounded_below() -> tuple[Finding, ...]:
+def check_bounded_below() -> tuple[Finding, ...]:
     r"""Prove (20) with the sum in it, and that the augmented Lagrangian is bounded below.
 
     Proof. Let ``S = sum_m D_m x_m``, after an iteration. A function whose slope is L-Lipschitz

@@ -171,7 +171,7 @@ def sequential_conditions_of_nonconvex() -> tuple[Finding, Finding]:
     return sequential_conditions(Fraction(-1, 2))
 
 
-def bounded_iterates() -> tuple[Finding, ...]:
+def check_bounded_iterates() -> tuple[Finding, ...]:
     r"""Prove that with compact X_m the sequences have limit points, without any theorem before it.
 
     Proof. x is in a compact set. Let the curvature of l lie in ``[-mu, L]``, ``0 <= mu <= L``, so

@@ -122,7 +122,7 @@ def split_problem() -> Finding:
     return make_identity_finding(first, second, "(1), and (3) with z put in")
 
 
-def subtracted_part() -> Finding:
+def check_subtracted_part() -> Finding:
     r"""Prove lines 3 and 4 of Algorithm 1: what a party needs is a difference of what it has.
 
     Proof. ``(sum_k D_k x_k - z) - D_m x_m = sum_{k != m} D_k x_k - z``. At t = 1 the pulled value

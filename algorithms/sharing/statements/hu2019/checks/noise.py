@@ -99,7 +99,7 @@ def logarithm_of_sigma() -> Finding:
     )
 
 
-def cancelled_bound() -> tuple[Finding, Finding]:
+def check_cancelled_bound() -> tuple[Finding, Finding]:
     r"""Prove the last equality of the privacy loss, and what is needed of the noise.
 
     Proof. ``(2 n C + C^2) / (2 C^2 2 ell / epsilon^2) = (2 n + C) epsilon^2 / (4 C ell)``. At

@@ -26,7 +26,7 @@ def _clip_to_half_interval(point: Fraction) -> Fraction:
     return min(max(point, -HALF), HALF)
 
 
-def fixed_point_with_constraint() -> tuple[Finding, Finding]:
+def check_fixed_point_with_constraint() -> tuple[Finding, Finding]:
     """Return both sides of (32) at rest on the constraint, and with prox of R_m on X_m.
 
     R = 0, so that prox as printed is the identity.
@@ -99,7 +99,7 @@ def slope_with_constraint() -> Finding:
     )
 
 
-def lost_weight() -> tuple[Finding, ...]:
+def check_lost_weight() -> tuple[Finding, ...]:
     """Return both sides of (35), and of it with lambda L_m in place of L_m.
 
     lambda = 2 and R smooth with L_m = 1: ``R' = x`` for ``|x| <= 1``, where the run stays, and

@@ -99,7 +99,7 @@ def second_part() -> tuple[Finding, ...]:
     )
 
 
-def projected_dual() -> tuple[Finding, ...]:
+def check_projected_dual() -> tuple[Finding, ...]:
     """Return ``||D_m''v||`` and ``||v||`` where all else in the proof is right, and what follows.
 
     Assumption 1.2 (b) holds, as ``D_m'D_m = d_m I`` on both designs and rho is 2.
