@@ -22,6 +22,16 @@ from types import ModuleType
 import pytest
 
 from dpaudit import errors
+from tests.naming import (
+    begins_with_participle,
+    classes_share_names,
+    constants_in_tuples,
+    functions_share_names,
+    modules_renamed,
+    participles_lead,
+    single_words,
+    verbs_are_rare,
+)
 from tests.own_words import reads_words
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -472,6 +482,50 @@ def test_a_cycle_is_found(first, second):
 def test_what_only_types_need_makes_no_cycle():
     for_types = Source("dpaudit.b", "if TYPE_CHECKING:\n    import dpaudit.a")
     assert cycle([Source("dpaudit.a", "import dpaudit.b"), for_types]) == []
+
+
+# Names, judged of a package as a whole
+
+NAMING = {
+    participles_lead: ("def taken(): ...", "def take_records(): ..."),
+    single_words: ("def bound(): ...", "def bound_tail(): ..."),
+    verbs_are_rare: ("def closed_form(): ...", "def compute_closed_form(): ..."),
+    functions_share_names: ("def bound_tail(): ...", "class C:\n    def bound_tail(self): ..."),
+    classes_share_names: ("class Look: ...", "def f():\n    class Look: ..."),
+    constants_in_tuples: ("A, B = 1, 2", "def split(pair):\n    first, second = pair"),
+    modules_renamed: ("from dpaudit import a as kind", "from dpaudit import a\nimport numpy as np"),
+}
+"""What each rule catches, where a module has it beside its like, and what it leaves alone."""
+
+
+@pytest.mark.parametrize("package", LAYERS.values())
+@pytest.mark.parametrize("rule", NAMING, ids=lambda rule: rule.__name__)
+def test_a_package_keeps_the_rule_of_names(rule, package):
+    assert rule([source for source in SOURCES if source.layer == package]) == []
+
+
+@pytest.mark.parametrize("rule", NAMING, ids=lambda rule: rule.__name__)
+def test_a_rule_of_names_catches_what_breaks_it_and_no_more(rule):
+    wrong, right = ([Source(f"dpaudit.{name}", text) for name in "ab"] for text in NAMING[rule])
+    assert rule(wrong)
+    assert rule(right) == []
+
+
+@pytest.mark.parametrize(("others", "caught"), [(24, False), (23, True)])
+def test_one_participle_in_twenty_five_functions_is_no_habit(others, caught):
+    many = [f"def take_{number}(): ..." for number in range(others)]
+    source = Source("dpaudit.a", "\n".join([*many, "def _kept_runs(): ...", "def __len__(): ..."]))
+    assert bool(participles_lead([source])) is caught
+
+
+@pytest.mark.parametrize("name", ["seed_stream", "keep_runs", "_need_rows", "drawer", "red"])
+def test_no_participle(name):
+    assert not begins_with_participle(name)
+
+
+def test_a_module_may_be_renamed_where_its_own_name_is_taken():
+    taken = Source("dpaudit.b", "from dpaudit import a as kind\ndef f(a): ...")
+    assert modules_renamed([Source("dpaudit.a", ""), taken]) == []
 
 
 # What a package exports

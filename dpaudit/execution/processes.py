@@ -15,7 +15,7 @@ from typing import Any
 
 import dpaudit._validate as check
 from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
-from dpaudit.execution import worker as other_side
+from dpaudit.execution import worker
 from dpaudit.execution.failures import (
     NO_ANSWER,
     CodeFailed,
@@ -133,7 +133,7 @@ class Worker:
         if not self.asked:
             self.since = monotonic()
         try:
-            other_side.send_message(self.channel, message, value)
+            worker.send_message(self.channel, message, value)
         except (BrokenPipeError, ConnectionError):
             raise self._how_it_ended() from None
 
@@ -150,7 +150,7 @@ class Worker:
         left = self.left
         try:  # what began need not go on
             self.channel.settimeout(None if left is None else max(left, _GRACE))
-            message = other_side.receive_message(self.channel, self.limits.memory)
+            message = worker.receive_message(self.channel, self.limits.memory)
             self.channel.settimeout(None)
         except TimeoutError:
             raise self.overrun() from None

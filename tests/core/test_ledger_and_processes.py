@@ -112,7 +112,7 @@ def test_who_takes_too_long_is_ended_and_told_why(until, kind):
 def test_what_is_asked_is_sent_with_its_units_and_the_clock_starts_at_the_first(monkeypatch):
     sent = []
     monkeypatch.setattr(
-        processes.other_side,
+        processes.worker,
         "send_message",
         lambda channel, message, value: sent.append((message, value)),
     )
@@ -136,7 +136,7 @@ def test_what_is_asked_is_sent_with_its_units_and_the_clock_starts_at_the_first(
 def test_an_answer_that_is_none_ends_the_worker(monkeypatch, message, killed):
     made = worker()
     made.channel.settimeout = lambda seconds: None
-    monkeypatch.setattr(processes.other_side, "receive_message", lambda channel, most: message)
+    monkeypatch.setattr(processes.worker, "receive_message", lambda channel, most: message)
     with pytest.raises(DpauditError):
         made.answer()
     assert made.keeper.killed == killed
@@ -152,7 +152,7 @@ def test_an_answer_is_waited_for_as_long_as_is_left_and_a_grace_at_least(
     def late(channel, most):
         raise TimeoutError
 
-    monkeypatch.setattr(processes.other_side, "receive_message", late)
+    monkeypatch.setattr(processes.worker, "receive_message", late)
     made, waited = worker(**given), []
     made.channel.settimeout = waited.append
     with pytest.raises(WorkerEnded):

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.consensus.figures import cards as zhang2018
+from dpaudit.algorithms.consensus.figures import cards
 from dpaudit.algorithms.consensus.figures.runs import (
     NOTE,
     REGULARISERS,
@@ -130,21 +130,21 @@ class PenaltyCurve:
 def figure2(request: FigureRequest) -> Reproduction:
     """Return Figure 2: accuracy and privacy on five nodes, at alpha(1) = 3 and 5."""
     setting = ConsensusFigureSetting.of(request, nodes=5)
-    return _reproduce_noise_comparison(zhang2018.FIGURE_2, setting, (3.0, 5.0), request)
+    return _reproduce_noise_comparison(cards.FIGURE_2, setting, (3.0, 5.0), request)
 
 
 def figure3(request: FigureRequest) -> Reproduction:
     """Return Figure 3: 100 nodes, evenly spread."""
     return _reproduce_noise_comparison(
-        zhang2018.FIGURE_3, ConsensusFigureSetting.large(request), (3.0,), request
+        cards.FIGURE_3, ConsensusFigureSetting.large(request), (3.0,), request
     )
 
 
 def figure4(request: FigureRequest) -> Reproduction:
     """Return Figure 4: 100 nodes, unevenly spread."""
     setting, even = (ConsensusFigureSetting.large(request, even=even) for even in (False, True))
-    drawn = _reproduce_noise_comparison(zhang2018.FIGURE_4, setting, (3.0,), request)
-    statements = zhang2018.FIGURE_4.statements
+    drawn = _reproduce_noise_comparison(cards.FIGURE_4, setting, (3.0,), request)
+    statements = cards.FIGURE_4.statements
     judged = make_judgements(statements, {"uneven costs": _judge_uneven_split(setting, even)})
     others = [
         (other, {"uneven costs": _judge_uneven_split(setting.at(other), even.at(other))})

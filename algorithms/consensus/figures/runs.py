@@ -13,7 +13,7 @@ from numpy.random import default_rng
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.consensus.figures import cards as zhang2018
+from dpaudit.algorithms.consensus.figures import cards
 from dpaudit.algorithms.problems.graphs import Graph, complete, random_connected
 from dpaudit.algorithms.problems.schedules import Geometric, Schedule
 from dpaudit.datasets import Dataset, adult, split_evenly, split_unevenly, subset
@@ -185,7 +185,7 @@ class Losses:
 
 def figure1(request: FigureRequest) -> Reproduction:
     """Return Figure 1: M-ADMM with private penalties, and with faster and faster ones."""
-    setting, card = ConsensusFigureSetting.of(request, nodes=5), zhang2018.FIGURE_1
+    setting, card = ConsensusFigureSetting.of(request, nodes=5), cards.FIGURE_1
     setting = replace(setting, runs=1)  # nothing is random without noise
     request.progress.start("running", len(_STEPS) + len(_RATIOS))
     drawn = _run_penalty_choices(setting, request.progress)

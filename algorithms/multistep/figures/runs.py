@@ -26,7 +26,7 @@ from dpaudit.algorithms.multistep.algorithm import (
     compute_theorem6_multiplier,
     final_model,
 )
-from dpaudit.algorithms.multistep.figures import cards as huang2020
+from dpaudit.algorithms.multistep.figures import cards
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.schedules import Constant, Given
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
@@ -131,14 +131,14 @@ def figure1(request: FigureRequest) -> Reproduction:
     """Return Figure 1: empirical risk of the final models against epsilon, at l = 10."""
     pairs = [(epsilon, 10) for epsilon in _EPSILONS]
     varied = Varied(label="epsilon", values=_EPSILONS, pairs=pairs, fixed="l = 10")
-    return _reproduce_risk_figure(huang2020.FIGURE_1, varied, request)
+    return _reproduce_risk_figure(cards.FIGURE_1, varied, request)
 
 
 def figure2(request: FigureRequest) -> Reproduction:
     """Return Figure 2: empirical risk of the final models against l, at epsilon 1."""
     pairs = [(1.0, inner_steps) for inner_steps in _INNER_STEPS]
     varied = Varied(label="inner steps l", values=_INNER_STEPS, pairs=pairs, fixed="epsilon = 1")
-    return _reproduce_risk_figure(huang2020.FIGURE_2, varied, request)
+    return _reproduce_risk_figure(cards.FIGURE_2, varied, request)
 
 
 def _reproduce_risk_figure(card: Figure, varied: Varied, request: FigureRequest) -> Reproduction:
@@ -232,7 +232,7 @@ _PLAIN = "ADMM without noise"
 
 def figure3(request: FigureRequest) -> Reproduction:
     """Return Figure 3: empirical risk of every algorithm after each iteration."""
-    setting, card = MultiStepFigureSetting.of(request), huang2020.FIGURE_3
+    setting, card = MultiStepFigureSetting.of(request), cards.FIGURE_3
     request.progress.start("running", len(_COMPARED_EPSILONS) * len(_METHODS) * setting.runs)
     panels: list[Panel] = []
     judged: list[StatementJudgement] = []

@@ -47,7 +47,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.multistep.statements.checks import appendix as checks
+from dpaudit.algorithms.multistep.statements.checks import appendix
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.ledger import Check
 from dpaudit.refutation import Attained, Evidence, Inequality, searched
@@ -287,14 +287,14 @@ EQUATIONS = {
 
 # By number and version, with a factor of 1.
 PROOFS: Mapping[tuple[int, str], Check] = {
-    (29, "corrected"): checks.noise_joins_repaired,
-    (30, "corrected"): checks.noise_as_gradient_repaired,
-    (32, "published"): checks.pull_of_neighbours,
-    (32, "corrected"): checks.pull_of_neighbours,
-    (33, "corrected"): checks.scatter_repaired,
-    (34, "published"): checks.common_ground,
-    (34, "corrected"): checks.common_ground,
-    (36, "corrected"): checks.gain_repaired,
+    (29, "corrected"): appendix.noise_joins_repaired,
+    (30, "corrected"): appendix.noise_as_gradient_repaired,
+    (32, "published"): appendix.pull_of_neighbours,
+    (32, "corrected"): appendix.pull_of_neighbours,
+    (33, "corrected"): appendix.scatter_repaired,
+    (34, "published"): appendix.common_ground,
+    (34, "corrected"): appendix.common_ground,
+    (36, "corrected"): appendix.gain_repaired,
 }
 
 

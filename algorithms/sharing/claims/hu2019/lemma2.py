@@ -88,26 +88,30 @@ def prepare_lemma2_search(settings: Settings, parameters: Lemma2Parameters) -> S
     from functools import partial
 
     from dpaudit.algorithms.problems.records import refuse_data
-    from dpaudit.algorithms.sharing.claims.hu2019 import dual_step as lemma
+    from dpaudit.algorithms.sharing.claims.hu2019 import dual_step
     from dpaudit.algorithms.sharing.claims.hu2019.search import search_case
 
     refuse_data(settings)
     factor, own = parameters.factor, parameters.part == "identity"
-    measure = lemma.compute_dual_identity_sides if own else partial(lemma.dual_step, factor=factor)
+    measure = (
+        dual_step.compute_dual_identity_sides
+        if own
+        else partial(dual_step.dual_step, factor=factor)
+    )
     # Of the second part the proof needs an iteration that made y^t.
     is_proved = own or parameters.earliest > 1
     return search_case(
-        lemma.make_lemma2_inequality(CLAIM, measure, factor),
+        dual_step.make_lemma2_inequality(CLAIM, measure, factor),
         measure,
         parameters.grid(),
         parameters.window(parameters.earliest, parameters.start),
         seed=settings.seed,
-        short=partial(lemma.step_words, factor),
+        short=partial(dual_step.step_words, factor),
         parameters=parameters.model_dump(mode="json"),
         budget=parameters.budget,
         quantity="norm of grad l(z) - y" if own else "||dy||^2 over L^2 ||dz||^2",
         bound=0.0 if own else factor,
-        proved=(0.0 if own else 1.0, lemma.PROOF) if is_proved else None,
+        proved=(0.0 if own else 1.0, dual_step.PROOF) if is_proved else None,
         is_ratio=not own,
         notes=(_LATER if parameters.earliest > 1 else _FIRST,),
     )

@@ -85,7 +85,7 @@ def composition_case(settings: Settings, parameters: Corollary1Parameters) -> Se
 
     import dpaudit._validate as check
     from dpaudit.algorithms.problems.records import refuse_data
-    from dpaudit.algorithms.sharing.claims.hu2020 import composition as of
+    from dpaudit.algorithms.sharing.claims.hu2020 import composition
     from dpaudit.errors import InvalidArgument
     from dpaudit.execution import one_thread, stream
     from dpaudit.extension.case import AssumptionOutcome, SearchCase
@@ -98,14 +98,16 @@ def composition_case(settings: Settings, parameters: Corollary1Parameters) -> Se
     budget = parameters.budget if settings.trials is None else settings.trials
     limits = parameters.limits(settings)
     with one_thread():
-        best = of.find_tightest_composition(
+        best = composition.find_tightest_composition(
             limits, budget, default_rng(stream(settings.seed, "search"))
         )
 
-    def climb(trials: int, rng: Generator) -> of.Composition:
-        return best if trials == budget else of.find_tightest_composition(limits, trials, rng)
+    def climb(trials: int, rng: Generator) -> composition.Composition:
+        return (
+            best if trials == budget else composition.find_tightest_composition(limits, trials, rng)
+        )
 
-    claim = of.make_composition_inequality(CLAIM, parameters.factor)
+    claim = composition.make_composition_inequality(CLAIM, parameters.factor)
     return SearchCase(
         bound=parameters.factor * best.claimed,
         attain=lambda trials, rng: searched(claim, climb, trials, rng, seed=settings.seed),
@@ -129,7 +131,7 @@ def composition_case(settings: Settings, parameters: Corollary1Parameters) -> Se
         proved=(best.optimal, "optimal composition: Kairouz, Oh & Viswanath 2015, Theorem 3.3"),
         notes=(
             _TIGHT,
-            f"With {of.make_usual_composition(settings.epsilon, settings.delta).words()}.",
+            f"With {composition.make_usual_composition(settings.epsilon, settings.delta).words()}.",
         ),
     )
 

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpaudit.algorithms.sharing.statements import causes as shared
+from dpaudit.algorithms.sharing.statements import causes
 from dpaudit.extension.ledger import Cause
 
 # Of both papers
 
 BOUNDED = replace(
-    shared.BOUNDED,
+    causes.BOUNDED,
     text="Assumption 2.1 bounds what the algorithm computes, which nothing in it projects, and "
     "what has Gaussian noise in it, which no bound holds.",
 )
 BORDER = replace(
-    shared.STATIONARY,
+    causes.STATIONARY,
     text="Proofs set the gradient of (6) to zero at its minimum over X_m, which may lie on the "
     "border of X_m.",
 )
 DISPLAY = replace(
-    shared.ABSOLUTE_VALUE,
+    causes.ABSOLUTE_VALUE,
     text="A line of the proof of Theorem 1 has the absolute value of a sum for the sum of absolute "
     "values.",
 )
 _OF_BOTH = (
-    shared.SUPPORT,
-    shared.ANY_NOISE,
-    shared.INVERSE,
-    shared.SPECTRAL,
-    shared.SLOPE,
-    shared.ONE_NUMBER,
-    shared.EXPONENT,
-    shared.NO_GAIN,
-    shared.DENSITY,
-    shared.SINGLE_VALUE,
-    shared.A2_THRESHOLD,
-    shared.REDUNDANT,
-    shared.SAME_LIMIT,
+    causes.SUPPORT,
+    causes.ANY_NOISE,
+    causes.INVERSE,
+    causes.SPECTRAL,
+    causes.SLOPE,
+    causes.ONE_NUMBER,
+    causes.EXPONENT,
+    causes.NO_GAIN,
+    causes.DENSITY,
+    causes.SINGLE_VALUE,
+    causes.A2_THRESHOLD,
+    causes.REDUNDANT,
+    causes.SAME_LIMIT,
 )
 
 # Faults

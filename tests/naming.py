@@ -1,0 +1,147 @@
+"""How the house names things: functions by a verb and an object, classes and constants once each.
+
+Each rule is a function from the modules of one package to its complaints. A share may be small
+where none would be a fight against mathematics: ``closed_form`` is a noun, and so is ``seed``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+MOST_PARTICIPLES = 0.04
+MOST_SINGLE_WORDS = 0.45
+FEWEST_VERBS = 0.30
+MOST_SHARED_NAMES = 0.12
+
+_IRREGULAR = frozenset(
+    "begun built chosen done drawn driven found given going gone having held hidden kept known "
+    "laid left lost made met paid said seen sent shown spent taken told written".split()
+)
+_NO_PARTICIPLES = frozenset("embed exceed feed need proceed red seed speed".split())
+_VERBS = frozenset(
+    "add aggregate append apply assert audit bisect bound build calibrate call certify check "
+    "choose clip close collect combine compare compile compose compute confirm convert copy "
+    "count create decide decode describe draw drop enclose encode estimate evaluate explain "
+    "extract fetch fill find fit fold follow format from get group guess handle has hash is "
+    "join judge keep limit list load locate log make mark match maximise measure merge minimise "
+    "move multiply name normalise note observe open order pack parse place plan play prepare "
+    "project prove read record refine refuse register reject remove render replace report "
+    "require resolve restore round run sample save say scale search select send set shift show "
+    "shrink simulate skip solve sort split start store strip sum take tell test tilt to trace "
+    "transform trim try update use validate verify wait walk watch weigh write yield".split()
+)
+
+
+class Module(Protocol):
+    """A module as the rules read it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def tree(self) -> ast.Module: ...
+
+    @property
+    def nodes(self) -> tuple[ast.AST, ...]: ...
+
+
+def participles_lead(modules: Sequence[Module]) -> list[str]:
+    """Name the functions that begin with a participle, if they are more than a few."""
+    return _complain_above(MOST_PARTICIPLES, _list_functions(modules), begins_with_participle)
+
+
+def single_words(modules: Sequence[Module]) -> list[str]:
+    """Name the functions of one word, if they are more than some."""
+    return _complain_above(
+        MOST_SINGLE_WORDS, _list_functions(modules), lambda name: len(_split_words(name)) == 1
+    )
+
+
+def verbs_are_rare(modules: Sequence[Module]) -> list[str]:
+    """Name the functions that begin with no verb, if they are more than most."""
+    return _complain_above(
+        1 - FEWEST_VERBS, _list_functions(modules), lambda name: _split_words(name)[0] not in _VERBS
+    )
+
+
+def functions_share_names(modules: Sequence[Module]) -> list[str]:
+    """Name the functions that several modules define, if they are more than a few."""
+    homes = _find_homes(modules, (ast.FunctionDef, ast.AsyncFunctionDef))
+    defined = [name for name, where in homes.items() for _ in where]
+    return _complain_above(MOST_SHARED_NAMES, defined, lambda name: len(homes[name]) > 1)
+
+
+def classes_share_names(modules: Sequence[Module]) -> list[str]:
+    """Name the classes that several modules define."""
+    homes = _find_homes(modules, (ast.ClassDef,))
+    return [
+        f"{name}: {', '.join(sorted(where))}" for name, where in homes.items() if len(where) > 1
+    ]
+
+
+def constants_in_tuples(modules: Sequence[Module]) -> list[str]:
+    """Name the assignments that give several constants of a module their values."""
+    return [
+        f"{module.name}, line {node.lineno}: {ast.unparse(node)}"
+        for module in modules
+        for node in module.tree.body
+        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Tuple) for one in node.targets)
+    ]
+
+
+def modules_renamed(modules: Sequence[Module]) -> list[str]:
+    """Name the imports that call a module by another name, where its own is free."""
+    known = {module.name for module in modules}
+    return [
+        f"{module.name}, line {node.lineno}: {alias.name} as {alias.asname}"
+        for module in modules
+        for node in module.nodes
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname not in (None, alias.name) and f"{node.module}.{alias.name}" in known
+        if not _uses(module, alias.name)
+    ]
+
+
+def begins_with_participle(name: str) -> bool:
+    """Return whether the first word of a name is a participle: of ``_kept_runs`` it is."""
+    first = _split_words(name)[0]
+    regular = first.endswith("ed") and len(first) > 3 and first not in _NO_PARTICIPLES
+    return regular or first in _IRREGULAR
+
+
+def _split_words(name: str) -> list[str]:
+    return name.strip("_").split("_")
+
+
+def _uses(module: Module, name: str) -> bool:
+    """Return whether a module calls something else by the name."""
+    for node in module.nodes:
+        match node:
+            case ast.Name(id=used) | ast.arg(arg=used) | ast.FunctionDef(name=used):
+                if used == name:
+                    return True
+    return False
+
+
+def _list_functions(modules: Iterable[Module]) -> list[str]:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    named = (node.name for module in modules for node in module.nodes if isinstance(node, kinds))
+    return [name for name in named if not name.startswith("__") and name.strip("_")]
+
+
+def _find_homes(modules: Iterable[Module], kinds: tuple[type, ...]) -> dict[str, set[str]]:
+    homes: dict[str, set[str]] = defaultdict(set)
+    for module in modules:
+        for node in module.tree.body:
+            if isinstance(node, kinds):
+                homes[node.name].add(module.name)
+    return homes
+
+
+def _complain_above(share: float, names: Sequence[str], found: Callable[[str], bool]) -> list[str]:
+    wrong = sorted(filter(found, names))
+    return wrong if len(wrong) > share * len(names) else []
