@@ -21,7 +21,7 @@ import numpy as np
 MOST_MEETINGS = 64  # of one call
 _LIBRARIES = frozenset(("numpy", "scipy", "torch", "random", "secrets", "contextlib"))
 _HERE = __name__.rpartition(".")[0]
-_ROOMS = ("affine", "laws", "proving", "replaying", "tracing")
+_ROOMS = ("affine", "laws", "mechanisms", "proving", "replaying", "tracing")
 _OURS = (_HERE, *(f"dpaudit.{room}." for room in _ROOMS))
 
 

@@ -59,9 +59,9 @@ def make_proof_certificate(
     Examples
     --------
     >>> from dpaudit.guarantees.kinds import ApproximateDP
-    >>> from dpaudit.proving.program import Program
+    >>> from dpaudit.proving.program import PathProgram
     >>> from dpaudit.proving.trace import Path
-    >>> program = Program()
+    >>> program = PathProgram()
     >>> records = program.add("data", shape=(3,), part="")
     >>> total = program.add("sum", [records], shape=(), axis=None)
     >>> noise = program.add("draw", shape=(), law="laplace", number=0)

@@ -309,7 +309,7 @@ PROGRAM = """
 import os, signal, subprocess, sys, time
 import numpy as np
 from dpaudit.execution.pool import Crew
-from dpaudit.execution import planned_units
+from dpaudit.execution import plan_units
 
 def task(unit):
     child = subprocess.Popen(["sleep", "1000"], start_new_session=unit.trials == 1)
@@ -320,7 +320,7 @@ def task(unit):
 if __name__ == "__main__":
     # What a suite run in the background ignores, it has to hear of here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    units = planned_units(3, 2, np.random.SeedSequence(0))
+    units = plan_units(3, 2, np.random.SeedSequence(0))
     list(Crew().map(task, units, 2))
 """
 

@@ -208,8 +208,8 @@ def test_an_output_is_flattened_leaf_by_leaf():
 def test_the_plain_part_runs_without_dpaudit():
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "from freezing.observing import observed;"
-        "found = observed(lambda data, rng: data + rng.laplace(), 1.0, 3.0);"
+        "from freezing.observing import observe_runs;"
+        "found = observe_runs(lambda data, rng: data + rng.laplace(), 1.0, 3.0);"
         "print(found.neighbour.outputs[0].numbers[0] - found.dataset.outputs[0].numbers[0]);"
         "print(sorted({n.partition('.')[0] for n in sys.modules} & {'dpaudit', 'scipy'}))"
     )

@@ -353,8 +353,8 @@ def format_look_plan(
     Examples
     --------
     >>> print(format_look_plan(10_000, 0.05, (1.0, 0.0), 1e-4, None))
-    10,000 trials can certify an epsilon of 8.8 at most; 1 is claimed. A probe drew 10,000 outputs \
-a second: about 8 s.
+    10,000 outputs can certify an epsilon of 8.8 at most; 1 is claimed. A probe drew 10,000 \
+outputs a second: about 8 s.
     """
     quick = pace < 1
     rate = f"A probe drew {1 / max(pace, 1e-9):,.0f} outputs a second"

@@ -96,7 +96,7 @@ def format_pair_search(search: PairSearch) -> str:
     >>> format_pair_search(
     ...     PairSearch(candidates=2, chosen=1, promised=[1, 0], transcripts=40, of_trials=200)
     ... )
-    'The pair is number 1 of 2 candidates, ranked on 40 of 200 transcripts of each dataset; what \
+    'The pair is number 1 of 2 candidates, ranked on 40 of 200 outputs of each dataset; what \
 is certified was drawn afresh.'
     """
     return (

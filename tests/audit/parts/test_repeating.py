@@ -82,7 +82,7 @@ def test_outputs_that_are_alike_tell_nothing(audited):
 def test_processes_that_differ_on_either_side_have_randomness_of_their_own(side, audited):
     sides = [np.full(16, 1.0), np.full(16, 2.0)]
     sides[side][-1] += 1.0
-    with pytest.raises(MechanismError, match="same transcripts came from two different generators"):
+    with pytest.raises(MechanismError, match="same outputs came from two different generators"):
         audited(*sides)
 
 

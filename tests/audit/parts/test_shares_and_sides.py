@@ -151,7 +151,7 @@ def test_a_point_is_chosen_on_a_quarter_as_many_outputs_as_certify(monkeypatch):
         asked.append((side, size))
         return np.linspace(0, 1, size)[None] + 3 * (side is Side.DATASET)
 
-    monkeypatch.setattr(black_box.point, "choose_claim_delta", lambda *_: 0.25)
+    monkeypatch.setattr(black_box.claim_point, "choose_claim_delta", lambda *_: 0.25)
     chosen = black_box.EventChoice(None, len, None, (), {"pilot": 3}, 0.0)
     found = _at_its_point(None, SimpleNamespace(scores=scores), chosen, (4000, 0.05))
     assert asked == [(Side.DATASET, 1000), (Side.NEIGHBOUR, 1000)]
