@@ -81,7 +81,7 @@ def test_the_proof_stops_at_the_line_that_is_shown_until_it_is_repaired(
     (block,) = (one for one in blocks(README) if one.file == "average.py")
     monkeypatch.chdir(tmp_path)
     (words,) = re.findall(r"^    dpaudit (prove average\.py.*)$", TEXT, flags=re.M)
-    (stop,) = re.findall(r"^Until the repair .* stops at `(.+?)`:$", TEXT, flags=re.M)
+    (stop,) = re.findall(r"^Before the repair, .* stops at `(.+?)`:$", TEXT, flags=re.M)
     repaired = block.text.replace("ages.mean()", "np.clip(ages, 0, 100).mean()")
     repaired = repaired.replace("scale=widest / len(ages)", "scale=100 / len(ages)")
     for code, status, shown in (

@@ -23,7 +23,6 @@ def page_of(fault: Fault, printed: str | None = None) -> str:
     printed
         What the command prints on the broken function; left out if None.
     """
-    files = [_render_fault_file(name, text) for name, text in fault.files.items()]
     shown = f"$ {fault.command}\n{printed}" if printed else f"$ {fault.command}\n"
     mark = (
         [] if fault.needs is None else [f"<!-- run: elsewhere, because it needs {fault.needs} -->"]
@@ -32,10 +31,7 @@ def page_of(fault: Fault, printed: str | None = None) -> str:
         f"# {fault.code}: {fault.title}",
         fault.why,
         "## Broken",
-        "Save this as `release.py`:",
-        *mark,
-        _render_code_block("python", fault.broken),
-        *files,
+        *_render_fault_files(fault, mark),
         "## How it is found",
         fault.finding,
         "<!-- run: elsewhere, because the tests of kinds of fault run it -->",
@@ -100,9 +96,21 @@ def _format_other_faults(fault: Fault) -> list[str]:
     return [f"Also under this code: {'; '.join(fault.also)}."] if fault.also else []
 
 
-def _render_fault_file(name: str, text: str) -> str:
-    language = name.rpartition(".")[2]
-    return f"and this as `{name}`:\n\n{_render_code_block(language, text)}"
+def _render_fault_files(fault: Fault, mark: list[str]) -> list[str]:
+    """Return the broken function and the files of its command, after the modules it imports."""
+    files = {"release.py": fault.broken, **fault.files}
+    modules = [name for name in fault.files if name.endswith(".py")]
+    parts = []
+    for name in dict.fromkeys([*modules, *files]):
+        parts.append(f"{'and' if parts else 'Save'} this as `{name}`:")
+        parts += mark if name == "release.py" else []
+        parts.append(_render_code_block(_language_of(name), files[name]))
+    return parts
+
+
+def _language_of(name: str) -> str:
+    suffix = name.rpartition(".")[2]
+    return "python" if suffix == "py" else suffix
 
 
 def _render_code_block(language: str, text: str) -> str:
