@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import difflib
 import doctest
 import importlib
 import io
@@ -26,10 +27,13 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
 from ruamel.yaml import YAML
 
@@ -83,9 +87,30 @@ def _block(name: str, page: str, found: re.Match[str]) -> Block:
     )
 
 
-def is_slow(block: Block) -> bool:
-    """Return whether a block is left to the slow suite."""
-    return block.mark is not None
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_CODE = [page for page in PAGES if any(b.language not in ("text", "") for b in blocks(page))]
+
+
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).with_suffix("").as_posix().removeprefix("docs/")
+
+
+@contextlib.contextmanager
+def inside(place: Path) -> Iterator[None]:
+    """Work in a folder, whose modules can be imported and are forgotten afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        patch.syspath_prepend(place)
+        yield
+    plt.close("all")
+    for name in [name for name, module in sys.modules.items() if is_below(place, module)]:
+        del sys.modules[name]
+
+
+def is_below(place: Path, module: ModuleType) -> bool:
+    """Return whether a module is of a file there, or a package of a folder there."""
+    files = [vars(module).get("__file__"), *vars(module).get("__path__", [])]
+    return any(str(file).startswith(str(place)) for file in files)
 
 
 def elsewhere(block: Block) -> bool:
@@ -153,14 +178,15 @@ def _commands(text: str) -> None:
 
 
 def _same(lines: list[str], shown: list[str], command: str) -> None:
+    said = "\n".join([command, *difflib.unified_diff(shown, lines, "shown", "runs", lineterm="")])
     while shown:
         if shown[0] == "...":
             rest = shown[1:]
-            assert not rest or rest[0] in lines, command
+            assert not rest or rest[0] in lines, said
             lines, shown = lines[lines.index(rest[0]) if rest else 0 :], rest
             continue
         here = shown.index("...") if "..." in shown else len(shown)
-        assert lines[:here] == shown[:here], command
+        assert lines[:here] == shown[:here], said
         lines, shown = lines[here:], shown[here:]
 
 
