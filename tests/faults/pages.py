@@ -17,6 +17,7 @@ from dpaudit.faults.pages import index_of, page_of
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "faults"
 WIDTH = "100"
+NOTHING_KEPT = {"DPAUDIT_STORE": ""}  # else a slow machine says where outputs are kept
 
 
 def lay_out(fault: Fault, function: str, folder: Path) -> list[str]:
@@ -35,7 +36,7 @@ def printed(fault: Fault) -> str:
         made = subprocess.run(
             [sys.executable, "-c", code, *words],
             cwd=folder,
-            env={"COLUMNS": WIDTH, "PATH": "", "HOME": folder, "TERM": "dumb"},
+            env={"COLUMNS": WIDTH, "PATH": "", "HOME": folder, "TERM": "dumb", **NOTHING_KEPT},
             capture_output=True,
             text=True,
             check=False,
