@@ -18,7 +18,7 @@ from dpaudit.extension.claim import Claim
 
 ROOT = Path(__file__).parents[1]
 with importable(ROOT / "tests" / "docs"):
-    from blocks import blocks
+    from blocks import blocks, inside
 
 README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
@@ -94,12 +94,11 @@ def test_the_proof_stops_at_the_line_that_is_shown_until_it_is_repaired(
         assert shown in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_recursion_has_the_numbers_that_are_shown(tmp_path, monkeypatch, capsys):
+def test_the_recursion_has_the_numbers_that_are_shown(tmp_path, capsys):
     (block,) = (one for one in blocks(README) if one.file == "gossip.py")
     (tmp_path / block.file).write_text(block.text)
-    monkeypatch.chdir(tmp_path)
     (words,) = re.findall(r"^    dpaudit (views gossip\.py.*)$", TEXT, flags=re.M)
-    with pytest.raises(SystemExit, match="0"):
+    with inside(tmp_path), pytest.raises(SystemExit, match="0"):
         main([*shlex.split(words), "--in-process"])
     rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
     found = {row[2].strip(): [cell.strip() for cell in row[3:5]] for row in rows}

@@ -101,10 +101,12 @@ def inside(place: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         patch.syspath_prepend(place)
-        yield
-    plt.close("all")
-    for name in [name for name, module in sys.modules.items() if is_below(place, module)]:
-        del sys.modules[name]
+        try:
+            yield
+        finally:
+            plt.close("all")
+            for name in [name for name, one in sys.modules.items() if is_below(place, one)]:
+                del sys.modules[name]
 
 
 def is_below(place: Path, module: ModuleType) -> bool:
