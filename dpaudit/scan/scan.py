@@ -55,6 +55,7 @@ from dpaudit.scan.floating import count_floating_hypotheses as floating_hypothes
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
 from dpaudit.scan.pairs import make_subject_pairs
+from dpaudit.scan.parsing import parse_source
 from dpaudit.scan.subject import PAIRS, Hypothesis, Ran, SubjectScan, count_hypotheses, remarks_of
 from dpaudit.scan.values import format_expression
 from dpaudit.verdicts import Verdict
@@ -147,7 +148,7 @@ def arguments_of(file: str, function: str) -> tuple[str, ...]:
     InvalidArgument
         The file has no such function.
     """
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    tree = parse_source(Path(file).read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
             given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)

@@ -20,6 +20,7 @@ import numpy as np
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.scan.events import ONLY_IF_RETURNED, RAISED
+from dpaudit.scan.parsing import parse_expression, parse_source
 from dpaudit.scan.values import format_expression
 
 COLUMNS = 100
@@ -117,7 +118,7 @@ class _PlainModule:
     """A plain module, by its statements."""
 
     def __init__(self, source: str) -> None:
-        self.source, self.tree = source, ast.parse(source)
+        self.source, self.tree = source, parse_source(source)
         self.functions = {
             one.name: one for one in self.tree.body if isinstance(one, ast.FunctionDef)
         }
@@ -132,7 +133,7 @@ class _PlainModule:
 
     def before(self, name: str, body: str) -> list[str]:
         """Return the lines that a function and the text after it need of the module, in order."""
-        used, kept = _find_loaded_names(ast.parse(body)), list[str]()
+        used, kept = _find_loaded_names(parse_source(body)), list[str]()
         for node in reversed(self.tree.body):
             if (
                 _is_call_statement(node)
@@ -224,7 +225,7 @@ def _render_subject_function(module: _PlainModule, shown: ReproductionContent) -
     fixed = _Fixed.of(node, shown)
     body = fixed.body if fixed.changed else _body_lines(module, node, "")
     used = _find_loaded_names(
-        ast.parse("\n".join(["def f():", *(_INDENT + line for line in body)]))
+        parse_source("\n".join(["def f():", *(_INDENT + line for line in body)]))
     )
     data, *arguments = _list_argument_names(node)
     given = [_format_argument_default(name, shown.parameters) for name in arguments if name in used]
@@ -262,7 +263,7 @@ class _Fixed(ast.NodeTransformer):
         """Return the rewriting of a function, done."""
         made = cls(node, shown)
         statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
-        copies = [ast.parse(ast.unparse(one)).body[0] for one in statements]
+        copies = [parse_source(ast.unparse(one)).body[0] for one in statements]
         for one in copies:
             told = ast.fix_missing_locations(made.visit(one))
             made.body += [
@@ -325,7 +326,7 @@ class _Fixed(ast.NodeTransformer):
 
 
 def _parse_literal_node(value: Any) -> ast.expr:
-    return ast.parse(format_short_literal(value), mode="eval").body
+    return parse_expression(format_short_literal(value))
 
 
 def _keys_of(event: str) -> set[str]:
@@ -495,7 +496,7 @@ def _says_the_same(one: str, other: str) -> bool:
     """Return whether two texts are the same code; a text may end in a colon."""
     try:
         trees = [
-            ast.dump(ast.parse(text.strip() + (" pass" if text.endswith(":") else "")))
+            ast.dump(parse_source(text.strip() + (" pass" if text.endswith(":") else "")))
             for text in (one, other)
         ]
     except SyntaxError:

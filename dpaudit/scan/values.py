@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.scan.parsing import parse_expression
 
 _NAMES = {"nan": math.nan, "inf": math.inf}
 
@@ -92,7 +93,7 @@ def value_of(text: str) -> Any:
 Python expression
     """
     try:
-        return _read_expression_node(ast.parse(text, mode="eval").body)
+        return _read_expression_node(parse_expression(text))
     except (SyntaxError, ValueError, TypeError, KeyError, RecursionError):
         raise InvalidArgument("value", text, "a plain value as a Python expression") from None
 
