@@ -100,7 +100,7 @@ def _render_fault_files(fault: Fault, mark: list[str]) -> list[str]:
     """Return the broken function and the files of its command, after the modules it imports."""
     files = {"release.py": fault.broken, **fault.files}
     modules = [name for name in fault.files if name.endswith(".py")]
-    parts = []
+    parts = list[str]()
     for name in dict.fromkeys([*modules, *files]):
         parts.append(f"{'and' if parts else 'Save'} this as `{name}`:")
         parts += mark if name == "release.py" else []
