@@ -110,9 +110,13 @@ def inside(place: Path) -> Iterator[None]:
 
 
 def is_below(place: Path, module: ModuleType) -> bool:
-    """Return whether a module is of a file there, or a package of a folder there."""
-    files = [vars(module).get("__file__"), *vars(module).get("__path__", [])]
-    return any(str(file).startswith(str(place)) for file in files)
+    """Return whether a module is of a file there, or a package of folders there alone."""
+    found = vars(module).get("__file__")
+    try:
+        folders = [found] if found else [*vars(module).get("__path__", [])]
+    except KeyError:  # of a package whose parent was forgotten
+        return False
+    return bool(folders) and all(str(one).startswith(str(place)) for one in folders)
 
 
 def elsewhere(block: Block) -> bool:

@@ -73,6 +73,7 @@ CLOSING = """\
 `views` proves the numbers of `gossip`, from above. `about` names whose number
 changes, by at most 1:
 
+<!-- run: slow -->
 ```python
 >>> import dpaudit
 >>> found = dpaudit.views(gossip, private=np.zeros(5), about={"leaf 1": 1})
