@@ -25,6 +25,8 @@ from dpaudit.verification.drawn import Reader
 from dpaudit.verification.reals import Real, Undecided, exp, largest
 
 _INSIDE = 1e-11  # of a rate: the interval is a little wider than its ends are computed
+# Each row costs two tails of a binomial law in ball arithmetic; the two limits keep a hostile
+# file from holding the verifier for hours.
 _MOST_ROWS = 1000
 _MOST_RUNS = 10**6
 Counts = tuple[int, int, int, int]
@@ -59,12 +61,16 @@ def judge_rows(
         f"({float(epsilon):.10g}, {float(delta):.10g})-DP allows with a probability of at most "
         f"{float(alpha):.4g}"
     )
+    # The file computed its ratio at its own alpha, so only that ratio can be compared with the
+    # one that the file states. The verdict rests on the ratio at the reader's alpha alone.
     stated = _largest_excess(rows, epsilon, delta, _read_table_alpha(document))
     outcome = Outcome(assumptions={}, quantities={"ratio": stated}, summary=summary)
     return outcome, ratio, failures
 
 
 def _largest_excess(rows: Sequence[Counts], epsilon: Real, delta: Real, alpha: Real) -> Real:
+    # A union bound over both ends of every row lets the writer choose the best row after seeing
+    # the counts.
     share = alpha / (2 * len(rows))
     return largest(_compute_claim_excess(row, epsilon, delta, share) for row in rows)
 
@@ -99,6 +105,8 @@ def rows_of(document: Document, kind: str) -> list[Counts]:
 
 
 def _read_counts_row(document: Document, row: Any) -> Counts:
+    # Python reads JSON's true and false as bool, a subclass of int. The exact type keeps them
+    # from being counts of 0 and 1.
     if isinstance(row, list) and len(row) == 4 and all(type(one) is int for one in row):
         hits, runs, others, other_runs = row
         if 0 <= hits <= runs <= _MOST_RUNS and 0 <= others <= other_runs <= _MOST_RUNS:
@@ -115,6 +123,8 @@ def _compute_claim_excess(row: Counts, epsilon: Real, delta: Real, share: Real) 
         _bound_rate_from_below(hits, runs, share),
         1 - _bound_rate_from_below(other_runs - others, other_runs, share),
     )
+    # The second ratio is the first one for the complement of the event, which (epsilon,
+    # delta)-DP bounds just as well and which no other error probability has to pay for.
     odds = exp(epsilon)
     return largest(((low - delta) / (odds * high), (1 - high - delta) / (odds * (1 - low))))
 
@@ -131,6 +141,8 @@ def _bound_rate_from_below(hits: int, runs: int, share: Real) -> Real:
     if not math.isfinite(found):
         return Real(0)
     inside = _INSIDE
+    # The quantile of SciPy has no proved error, so an enclosure of the tail decides whether the
+    # rate is small enough. A smaller rate is always sound: it only widens the interval.
     while not binomial_above(hits, runs, found * (1 - inside)) <= share:
         inside *= 2
     return Real(found * (1 - inside))

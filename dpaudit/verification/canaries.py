@@ -46,6 +46,7 @@ CLAIM = "canaries"
 DESIGNS = canaries.DESIGNS
 _REPLACED = "one canary takes the place of its partner"
 _ADDED = "one canary is added or removed"
+# Shares such as 0.1 have no exact double, and ten of them may add up to a little more than 1.
 _SUM = 1 + 1e-12  # of shares that are doubles
 _COUNTS_OF_FILE = "the counts are taken as the file states them; --scores FILE counts them again"
 _TIES = "where scores are equal, the least count was taken"
@@ -102,6 +103,8 @@ def verify_canary_scores(document: Document, reader: Reader) -> Rechecked:
     told += [*_chosen_plan(stated, reader), *_chosen_design(stated, table, reader)]
     least = _least_p_value(stated, correct)
     alpha = 1 - Real(reader.of_scores)
+    # A p-value that equals alpha does not refute: the comparison is strict, and a ball that
+    # holds alpha is undecided and gets more digits.
     if not least < alpha:
         wrong.append(_too_likely(least, reader))
     return Rechecked(
@@ -111,6 +114,8 @@ def verify_canary_scores(document: Document, reader: Reader) -> Rechecked:
 
 def _read_stated_canaries(document: Document) -> CanaryStatement:
     document.require_kind("canaries")
+    # Otherwise a file could carry the name of a published claim, and its verdict would read as
+    # one on it.
     if document.claim != CLAIM:  # an installed claim is verified in another way
         raise document.refused("claim", document.claim, repr(CLAIM))
     rows, included = document.count("canaries"), document.count("included")
@@ -148,6 +153,8 @@ def _read_canary_design(document: Document) -> Design:
 
 
 def _other_relation(document: Document, stated: CanaryStatement) -> list[str]:
+    # The relation follows from the design: the theorem bounds guesses about what one coin
+    # changes.
     true = _REPLACED if stated.design == "pairs" else _ADDED
     if document.relation == true:
         return []
@@ -168,6 +175,8 @@ def _other_coins(stated: CanaryStatement) -> list[str]:
 
 def _other_plan(stated: CanaryStatement, reader: Reader) -> list[str]:
     """Return what the reader says of guesses, and the file otherwise."""
+    # A plan is compared with its shares: the same guesses under shares that were fitted to the
+    # scores would spend the error probability where it happened to help.
     if reader.guesses is None or _build_stated_plans(stated) == canaries.make_plans(
         sorted(reader.guesses)
     ):
@@ -218,6 +227,8 @@ def _chosen_design(stated: CanaryStatement, table: CanaryTable | None, reader: R
 
 
 def _usual_design(stated: CanaryStatement, table: CanaryTable | None) -> Design:
+    # Without scores only the counts tell. Independent coins rarely include exactly half of many
+    # canaries, so that a half points to a number that was fixed.
     if table is not None:
         return usual_design(table)
     half = abs(2 * stated.included - stated.rows) <= 1
@@ -245,6 +256,8 @@ def _least_p_value(stated: CanaryStatement, correct: Sequence[int]) -> Real:
         p_value(v, r, stated.coins, stated.claimed, stated.delta) / (Real(share) * given)
         for v, (r, share) in zip(correct, _pair_guesses_with_shares(stated), strict=True)
     )
+    # The audit states no smaller p-value, whose inverse would overflow. Raising the recomputed
+    # one makes both agree, and a larger p-value never refutes more.
     return largest((least, Real(canaries.LEAST_P_VALUE)))
 
 
@@ -276,9 +289,12 @@ def p_value(correct: int, guesses: int, coins: int, epsilon: Real, delta: Real) 
     >>> round(float(p_value(75, 100, 1000, Real(0.673), Real(1e-4))), 4)
     0.0408
     """
+    # The formula divides by the number of right guesses, and P(C >= 0) is 1 in any case.
     if correct == 0:
         return Real(1)
     odds = exp(epsilon)
+    # The loops build the terms of Bin(guesses, odds / (1 + odds)) by their ratios, which needs
+    # no binomial coefficients of many digits.
     term = (1 / (1 + odds)) ** guesses
     below = Real(0)
     for count in range(correct):
@@ -289,10 +305,14 @@ def p_value(correct: int, guesses: int, coins: int, epsilon: Real, delta: Real) 
     for count in range(correct, guesses):
         rest = rest * odds * (guesses - count) / (count + 1)
         tail = tail + rest
+    # Every quantity is a ball, so that the sum is an enclosure and no term that rounding loses
+    # can make the p-value too small.
     return tail + delta * coins * tail * below / (term * correct)
 
 
 def _compute_inclusion_probability(stated: CanaryStatement) -> Real:
+    # The theorem is about independent coins. A fixed number of included canaries is the law of
+    # such coins under a condition, and P(A | B) is at most P(A) / P(B).
     if stated.design != "fixed-size":
         return Real(1)
     return binomial(stated.rows, stated.included) / Real(2) ** stated.rows
@@ -330,6 +350,8 @@ def count_right_guesses(table: CanaryTable, design: str, guesses: int) -> tuple[
     if design == "pairs":
         return _of_pairs(table, guesses)
     game = sorted(_list_scored_coins(table))
+    # The audit guesses "out" for the lowest scores and "in" for the highest; an odd guess is an
+    # "in".
     low, high = guesses // 2, (guesses + 1) // 2
     lowest = _bound_right_guesses([(score, not coin) for score, coin in game], low)
     highest = _bound_right_guesses([(-score, coin) for score, coin in reversed(game)], high)
@@ -347,9 +369,14 @@ def _of_pairs(table: CanaryTable, guesses: int) -> tuple[int, int]:
     for code, (score, coin) in zip(table.groups.tolist(), _list_scored_coins(table), strict=True):
         if code in first:
             other, kept = first[code]
+            # Only the difference matters, whose sign says which of the two is guessed to be
+            # included.
             game.append((other - score, kept))
         first[code] = score, coin
     least, most = (
+        # The widest differences come first, since they are guessed first. Equal scores say
+        # nothing of a pair: the least count takes each such guess as wrong and the greatest
+        # takes it as right.
         sorted((-abs(apart), luck if apart == 0 else kept == (apart > 0)) for apart, kept in game)
         for luck in (False, True)
     )
@@ -363,6 +390,8 @@ def _bound_right_guesses(game: list[tuple[float, bool]], size: int) -> tuple[int
     edge = game[size - 1][0]
     sure = [right for score, right in game if score < edge]
     tied = [right for score, right in game if score == edge]
+    # Any choice among the tied ones would be as good, so the range covers them all; the verdict
+    # rests on its lower end.
     taken, good = size - len(sure), sum(tied)
     return sum(sure) + max(0, taken - (len(tied) - good)), sum(sure) + min(good, taken)
 

@@ -31,6 +31,8 @@ def claim_of(document: Document, apart: float | None = None) -> tuple[float, flo
         and _is_finite_number(delta)
     ):
         if epsilon >= 0 and 0 <= delta < 1:
+            # The product is rounded up: a claim that came out a little smaller would be refuted
+            # by rounding alone.
             here = epsilon if apart is None else product_up(float(epsilon), apart)
             if math.isfinite(here):
                 return float(here), float(delta)

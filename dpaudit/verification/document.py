@@ -195,6 +195,9 @@ def _suggest_certificate_file(path: str | Path, content: object = None) -> str:
 
 def _read_certificate_text(path: Path) -> str:
     """Return the content of a regular file of moderate size; no pipe is waited for."""
+    # Without O_NONBLOCK the call would wait for a writer when the path is a FIFO. The status is
+    # taken from the open file, so that nobody can swap the path between the check and the
+    # reading.
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), encoding="utf-8") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
@@ -273,6 +276,9 @@ def format_rounded_down(bound: float, above: float = -math.inf) -> str:
 
 def _is_json_double(value: Any) -> TypeGuard[float]:
     """Return whether JSON gave a number that is a finite double."""
+    # The exact type refuses booleans. The comparison is false of NaN and of infinities, and
+    # Python compares an integer of any length with a double exactly, where float() would
+    # overflow.
     return type(value) in (int, float) and abs(value) < 1e300
 
 

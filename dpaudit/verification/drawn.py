@@ -30,6 +30,8 @@ class Usual(float):
     """A confidence that nobody named: where counts cannot be drawn again, audits' own stands in."""
 
 
+# A reader may check many certificates at once. One in a million keeps the chance of any false
+# refutation small, and fresh draws are cheap.
 CONFIDENCE: float = Usual(0.999999)
 _OF_SCORES = 0.95  # as an audit of scores has it
 _LEAST_CONFIDENCE = 0.9  # below it a bound says little
@@ -79,6 +81,8 @@ class Reader:
     """
 
     confidence: float = CONFIDENCE
+    # The seed comes from the system's entropy: one that follows from the file or the clock
+    # could be searched for, and a false refutation prepared for it.
     seed: int = field(default_factory=lambda: secrets.randbits(_SEED_BITS))
     data_path: str | None = None
     seconds: float = 600.0
@@ -242,6 +246,7 @@ def settings_of(document: Document, reader: Reader) -> Settings:
     for name in ("parameters", "data_options"):
         if not isinstance(given.get(name, {}), dict):
             raise document.refused(f"instance.settings.{name}", given[name], "an object")
+    # A path in the file would let it choose which files of the reader are opened.
     settings = Settings.read(given | {"data_path": reader.data_path})
     _refuse_options(document, settings)
     _refuse_work(document, settings)
@@ -269,9 +274,13 @@ def _refuse_work(document: Document, settings: Settings) -> None:
         *((f"parameters.{name}", value, _MOST) for name, value in settings.parameters.items()),
         *((f"data_options.{name}", value, _MOST) for name, value in settings.data_options.items()),
     ]
+    # An audit with a time limit stops where the machine's speed says, which no second run
+    # repeats; the writer records the looks that came of it.
     if settings.time is not None:
         raise document.refused("instance.settings.time", settings.time, "looks in its place")
     for name, value, most in limits:
+        # Sizes may come as 1e9 as well as 1000000000. Fractions are parameters such as
+        # probabilities or scales, and cost no work.
         whole = type(value) is int or (type(value) is float and value.is_integer())
         if whole and value > most:
             raise document.refused(f"instance.settings.{name}", value, f"at most {most}")

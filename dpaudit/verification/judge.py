@@ -55,8 +55,11 @@ if TYPE_CHECKING:
     from dpaudit.verification.canaries import Rechecked
 
 CLAIMS = "dpaudit.claims"
+# Files hold numbers that doubles computed, with an error far below this share. A share, not a
+# distance: small ratios and large epsilons have to agree to the same number of digits.
 AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
 _NORMAL = sys.float_info.min  # doubles below it have fewer digits than they could agree on
+# A ratio above 1 by less may be what rounding left of a claim that holds with equality.
 MARGIN = 1e-9  # by which a ratio has to exceed 1
 
 
@@ -232,6 +235,8 @@ def _judge_drawn(document: Document, reader: Reader, *, reproduce: bool) -> Verd
     stated = document.number("quantities", "bound")
     failures = (
         *_other_words(document),
+        # The bound is what the claim allows, which draws do not move. The counts are not
+        # compared: fresh ones differ, and only the reader's confidence says what they mean.
         *_disagreement("bound", stated, numbers["bound"]),
         *drawn.failures,
         *(find_unreproduced_numbers(document, reader) if reproduce else ()),
@@ -259,11 +264,15 @@ def _as_it_has_to_be(document: Document, reader: Reader, reproduce: bool) -> Ver
             return _judge_reader_draws(document, reader, reproduce=reproduce)
         _refuse_mechanism(document, reader)
         return _judge_drawn(document, reader, reproduce=reproduce)
+    # Two datasets that are no neighbours make the certificate fail. They are no error of the
+    # reader: the command goes on with the next certificate.
     except OtherPair as error:
         name = _name_of(reader.mechanism)
         return Verdict(claim=name, failures=(str(error),), ratio=0.0, summary="")
     except DpauditError:
         raise
+    # The settings reach deep code whose checks expect an audit's own values. What a hostile
+    # file makes it raise is still a statement on the file, not a crash of the verifier.
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         expected = f"a certificate as audits write it ({type(error).__name__})"
         raise DataError(f"{document.path}: expected {expected}") from error
@@ -492,11 +501,15 @@ def _find_misstatements(document: Document, outcome: Outcome) -> list[str]:
 def _find_false_assumption(name: str, pair: tuple[float, float], outcome: Outcome) -> list[str]:
     (value, limit), (true, true_limit) = pair, outcome.assumptions[name]
     failures = _disagreement(f"{name} (limit)", limit, true_limit)
+    # Two roundings of 0 have no digit in common, so a residual is compared with its limit
+    # instead.
     negligible = name in outcome.residuals and largest((abs(value), abs(Real(true)))) <= true_limit
     return failures if negligible else _disagreement(f"{name} (value)", value, true) + failures
 
 
 def _disagreement(name: str, given: float, true: Number) -> list[str]:
+    # The share is of the recomputed number: of the stated one, a file could widen its own
+    # tolerance.
     if abs(Real(true) - given) <= AGREEMENT * largest((_NORMAL, abs(Real(true)))):
         return []
     stated, recomputed = format_distinct_numbers(given, true)

@@ -22,6 +22,8 @@ from dpaudit.verification.document import Document
 Row = dict[int, fmpq]
 NOTHING = -1  # the place of a number that holds neither data nor noise
 _MOST = 200_000  # coordinates, and numbers of a file
+# CPython refuses integers of more than 4300 digits, and every later sum is over the least
+# common multiple of all denominators, which grows with their length.
 _LONGEST = 2_000  # characters of a fraction
 _PLACES = {"data": "privates", "noise": "normals"}
 
@@ -99,6 +101,8 @@ class ProgramReading:
         rows = dict[int, Row]()
         for one in [*self.normals, *self.privates]:
             rows[one] = {one: fmpq(1)}
+        # A sum refers to earlier coordinates only, which `places` has checked. So ascending
+        # order has every row ready before it is needed, and no cycle can occur.
         for one in sorted(needed & self._sums.keys()):
             rows[one] = self._row(rows, one)
             self._refuse_late()
@@ -128,6 +132,8 @@ class ProgramReading:
                 "blocks", VerbatimText(f"terms of sizes {sorted(sizes)}"), "one size"
             )
         (size,) = sizes
+        # The coordinates of one sum share its list of terms; copies would square the memory of
+        # a long vector.
         for place in range(size):
             self._sums[self.size + place] = place, terms
         self._grow(size)
@@ -195,6 +201,8 @@ class ProgramReading:
 
     def number(self, value: Any) -> fmpq:
         """Return a number of the file as the rational that it is."""
+        # A double stands for the binary fraction that it is. Reading its shortest decimal
+        # instead would make the program another one than the code runs.
         if type(value) in (int, float) and math.isfinite(value) and abs(value) < _HUGE:
             exact = Fraction(value)
         else:
@@ -245,6 +253,8 @@ class ProgramReading:
             for part, factor in term.parts(place):
                 for leaf, number in rows[part].items() if part != NOTHING else ():
                     total[leaf] = total.get(leaf, fmpq(0)) + number * factor
+        # Noise that cancels exactly leaves no entry. `views` tells from the entries alone which
+        # normals a row holds.
         return {leaf: number for leaf, number in total.items() if number != 0}
 
     def _refuse_late(self) -> None:
@@ -266,6 +276,8 @@ def convert_to_nearest_double(number: fmpq) -> float:
     0.3333333333333333
     """
     try:
+        # Python divides the two integers with one correct rounding; a quotient of two doubles
+        # would round thrice and overflow for long integers.
         return float(Fraction(int(number.p), int(number.q)))
     except OverflowError:
         return math.inf if number > 0 else -math.inf

@@ -42,6 +42,8 @@ def verify_many(
     import dpaudit._validate as check  # takes numpy
 
     check.require_integer("workers", workers, least=1)
+    # Certificates of counts draw an audit again and take longest by far. Started last, one of
+    # them would keep a single worker busy after all others are idle.
     longest_first = sorted(enumerate(documents), key=lambda one: one[1].kind != "statistical")
     if workers == 1 or reader.mechanism is not None or len(documents) < 2:
         for place, document in enumerate(documents):

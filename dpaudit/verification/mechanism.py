@@ -59,6 +59,8 @@ def draw_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> Fr
     apart = None if result.a_unit is None else result.a_unit.apart
     failures += [*found.failures, *other_distance(document, apart)]
     summary = summary_of(document, reader, pair, found.outcome.summary or "")
+    # The mechanism is made anew: the run on fresh draws may have moved a state of the first
+    # one, and the file's own numbers came from a mechanism that had not run yet.
     if reproduce:
         placed, _ = _place_reader_mechanism(document, reader)
         own = own_settings(document, reader)
@@ -113,6 +115,8 @@ def _run_reader_audit(
         source="a certificate",
         isolation=_isolation(reader),
     )
+    # The reader's code works in other processes, whose time this process's processor clock does
+    # not count.
     clock = AuditDeadline(monotonic() + reader.seconds, document.path, monotonic)
     return audit_case(case, settings, statement=statement, executor=Executor(progress=clock))
 
@@ -143,6 +147,8 @@ def _agree(stated: Any, found: float | None) -> bool:
     """Return whether two distances are one, up to the last digits: another machine rounds them."""
     if found is None or type(stated) not in (int, float):
         return False
+    # Fractions compare the two exactly; a long integer of the file would not convert to a
+    # double.
     return abs(Fraction(stated) - Fraction(found)) <= Fraction(_SAME) * Fraction(found)
 
 
@@ -163,6 +169,8 @@ def _place_reader_mechanism(document: Document, reader: Reader) -> tuple[Placed,
     own = placed.mechanism
     code = own.code if isinstance(own, Isolated) else code_of(own)
     stated = _part(document, "mechanism").get("sha256")
+    # A mechanism of which no file holds the code can never be shown to be that of the
+    # certificate, so the hash has to be there and to agree.
     if code is not None and code.sha256 == stated:
         return placed, []
     known = "no file holds it" if code is None else f"SHA-256 {code.sha256}"
@@ -308,6 +316,8 @@ def _other_records(document: Document, pair: Pair[Any]) -> list[str]:
         salt = bytes.fromhex(stated["salt"])
     except (KeyError, TypeError, ValueError):
         salt = b""
+    # A short salt would let somebody who has only the certificate look up the hash of a guessed
+    # dataset in a table made beforehand.
     if not 8 <= len(salt) <= 64:
         raise document.refused("instance.pair.salt", stated.get("salt"), "8 to 64 bytes as hex")
     sides = {"dataset": pair.dataset, "neighbour": pair.neighbour}

@@ -51,6 +51,8 @@ def verify_proof(document: Document, reader: Reader) -> Verdict:
         summary = checker.check_proof_certificate(content)
     except checker.NotVerified as error:
         failures = (str(error),)
+    # Running the reader's code against a program that proves nothing could only add to the
+    # failures.
     other, reservations = ((), ()) if failures else _compare_code(document.instance, reader)
     return Verdict(
         claim="proof" if reader.mechanism is None else _name_of(reader.mechanism),
@@ -154,6 +156,8 @@ def _differences_of_path(one: Mapping[str, Any], other: Mapping[str, Any]) -> It
     if one["outputs"] != other["outputs"] or one.get("skeleton") != other.get("skeleton"):
         yield "returns other numbers than the code"
     for left, right in zip(one["nodes"], other["nodes"], strict=True):
+        # The place is the line of the source, which an added blank line moves without changing
+        # the program.
         names = [key for key in right if key != "place" and left.get(key) != right[key]]
         if names:
             what = f"{shorten_repr(left.get(names[0]))}, the code {shorten_repr(right[names[0]])}"

@@ -37,8 +37,14 @@ from dpaudit.verification.tails import (
 if TYPE_CHECKING:
     from dpaudit.neighbours import Pair
 
+# A share of epsilon by which a replay has to exceed the claim: laws that hold with equality
+# come out this close to it after rounding.
 _MARGIN = 1e-9
+# A generator draws a uniform double from a grid of 2**-53, so that a tail near 1e-9 is still
+# made of millions of its values, while the far tail of a law is not what such a sampler
+# returns.
 _LEAST_PROBABLE = 0.999e-9  # further out a sampler of doubles has no law
+# JSON has no infinity, and a ratio is only shown to people.
 _MOST_RATIO = 1e6
 _SIDES = ("dataset", "neighbour")
 _POSTS = ("", "round", "floor", "ceil", "trunc")
@@ -83,6 +89,7 @@ def replay_reader_mechanism(
         raise document.refused("instance.mechanism", VerbatimText(stated), expected)
     apart = distance_of(pair, reader)
     evidence, claimed = get_instance_part(document, "evidence"), claim_of(document, apart)
+    # Two sorts of evidence would be two tests at the full error probability.
     if len(evidence) != 1:
         raise document.refused("instance.evidence", sorted(evidence), "event, counted or declared")
     (kind, stated), *_ = evidence.items()
@@ -183,12 +190,16 @@ def _run_reader_code(
     asked: Mapping[str, Any],
 ) -> Any:
     """Return what a process of its own saw of the reader's code, and whether it is the file's."""
+    # The code runs in another process because it may patch modules, keep a state or end the
+    # interpreter, none of which may reach the process that judges.
     seen = json.loads(run_task_elsewhere(task_of(reader, pair, asked), reader))
     stated = get_instance_part(document, "mechanism").get("sha256")
     seen["failures"] = []
     if seen["sha256"] is None or seen["sha256"] != stated:
         words = "no file holds it" if seen["sha256"] is None else f"SHA-256 {seen['sha256']}"
         seen["failures"].append(f"mechanism: its code is not that of the certificate ({words})")
+    # Two uses of one copied generator share their noise. The replay would take the draws as
+    # independent, and multiply probabilities that are not of a product.
     if seen["copies"]:
         words = "mechanism: it copies a generator, so that the same noise may come again"
         seen["failures"].append(words)
@@ -234,6 +245,7 @@ def _by_event(
         return Judged(tuple(failures), 0.0, "")
     own = [[law for law in side if law is not None] for side in laws]
     if event.favours:
+        # From here on, the first of the two is the side on which the event is likelier.
         own = own[::-1]
     failures += _find_dependent_conditions(event)
     if event.kind == "equal":
@@ -245,6 +257,10 @@ def _by_event(
     else:
         probable, other = _all_of(event, own)
         failures += _not_equivalent(event, own, seen["laws"])
+    # An error of a centre moves a threshold by that error over the scale. The log-density of
+    # Laplace, logistic and exponential noise has slope at most 1 in this unit, so that the
+    # log-probability moves by no more; the factor 10 covers the slope of a Gaussian within the
+    # admitted tail.
     slack = 1e-12 + sum(10 * one.error / abs(one.factor) for side in own for one in side)
     declared = any(one["declared"] for side in seen["laws"] for one in side)
     return _judge_event_probabilities(own, probable, other, claimed, slack, failures, declared)
@@ -266,6 +282,9 @@ def _find_dependent_conditions(event: _Event) -> list[str]:
         return []
     for side in (0, 1):
         entries = [entries_of(one.draws[side]) for one in event.conditions]
+        # The probabilities of conditions are multiplied, which only independent draws allow. A
+        # draw that two conditions share would count its probability twice and prove too large
+        # an epsilon.
         if len(frozenset().union(*entries)) < sum(map(len, entries)):
             return ["event: conditions share noise, and are not independent"]
     return []
@@ -278,6 +297,8 @@ def _compute_condition_threshold(condition: _Condition, own: _OutputLaw) -> floa
 def _all_of(event: _Event, own: Sequence[Sequence[_OutputLaw]]) -> tuple[Real, Real]:
     found = [Real(1), Real(1)]
     for condition, *laws in zip(event.conditions, *own, strict=True):
+        # One threshold serves both sides: an event is a set of outputs, and does not move with
+        # the dataset.
         threshold = _compute_condition_threshold(condition, laws[0])
         for side, law in enumerate(laws):
             found[side] = found[side] * _half_line(law, threshold, above=condition.above)
@@ -309,6 +330,8 @@ def _not_equivalent(
             edge = find_unrounded_threshold(law.post, threshold, above=condition.above)
             for o, z in zip(runs["numbers"], runs["draws"], strict=True):
                 line = law.centre + law.factor * z
+                # A run whose line meets the edge may fall on either side by rounding, and
+                # speaks neither for nor against the law.
                 close = abs(line - edge) <= 1e-7 * (abs(law.factor) + abs(edge))
                 inside = o >= threshold if condition.above else o <= threshold
                 due = line >= edge if condition.above else line <= edge
@@ -332,6 +355,8 @@ def _no_sum(own: Sequence[Sequence[_OutputLaw]]) -> str | None:
             return "event: a sum needs numbers that are not rounded"
         if any(math.isfinite(end) for law in (p, q) for end in (law.low, law.high)):
             return "event: a sum needs numbers that are not clipped"
+        # Different scales would make the best event an ellipsoid, of which a half-space's
+        # formula says nothing.
         if abs(abs(p.factor) - abs(q.factor)) > 1e-9 * abs(p.factor):
             return "event: a sum needs the same scales on both datasets"
     return None
@@ -345,6 +370,8 @@ def _compute_half_space_probability(
     for p, q in zip(*own, strict=True):
         apart = apart + ((Real(p.centre) - q.centre) / p.factor) ** 2
     steps = event.conditions[0].steps
+    # Along the line between both centres, in units of noise, the sum is one standard normal;
+    # the neighbour's centre lies `apart` further out.
     return ncdf(Real(-steps)), ncdf(-sqrt(apart) - steps)
 
 
@@ -440,6 +467,8 @@ def _judge_event_counts(
     epsilon, delta = claimed
     alpha = 1 - reader.confidence
     runs = 64
+    # The number of runs is fixed before any is counted: the fewest with which the clearest
+    # outcome would refute, and at most 2**14, which is what a check may take.
     while runs < 2**14 and joint_lower_bound(
         runs, 0, runs, runs, delta=delta, alpha=alpha
     ) <= epsilon * (1 + _MARGIN):

@@ -56,6 +56,8 @@ def compare_code(checking: Checking, reader: Reader) -> tuple[list[str], list[st
 def _find_program_differences(checking: Checking, found: Mapping[str, Any]) -> Iterator[str]:
     program = checking.program
     for name, stated in (("data", program.privates), ("noise", program.normals)):
+        # Rows are compared by place, which means nothing once the numbers of normals or of
+        # private numbers differ.
         if len(stated) != found[name]:
             yield f"{name}: the file has {len(stated)} of them, the code {found[name]}"
             return
@@ -90,6 +92,8 @@ def _is_same_rows(
     program = checking.program
     places = {one: n for n, one in enumerate([*program.normals, *program.privates])}
     seen = [one for one in at if one != NOTHING]
+    # A coordinate that holds neither data nor noise tells an observer nothing, and the file has
+    # it as a place of -1.
     found = [row for row in rows if row]
     own = [program.rows[one] for one in seen]
     stated = [
@@ -121,6 +125,8 @@ def _require_small_shape(checking: Checking, shape: Any, depth: int = 0) -> dict
         size = 1
         for one in content:
             size *= one
+            # The product is checked after every factor, since a later 0 would hide how large
+            # the array was before.
             if not 0 <= size <= _MOST:
                 raise refused
         return shape

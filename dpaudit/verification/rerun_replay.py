@@ -23,7 +23,10 @@ from dpaudit.freezing.states import after_others
 from dpaudit.verification.stated_draws import entries_of, parse_subtrahend
 from dpaudit.watching.clocks import Clocks
 
+# Runs with ordinary noise: enough that a line through most of them cannot be a coincidence.
 _RANDOM = 24
+# Runs whose noise is many scales out: they show where a number is clipped, as ordinary noise
+# seldom does.
 _FAR = 6
 _FIRST = 9  # runs that choose which value is counted, on others
 _ON_LINE = 0.4  # of the runs with ordinary noise that a line has to explain
@@ -48,6 +51,8 @@ def run_replay_task(task: Mapping[str, Any]) -> str:
     found: dict[str, Any] = {"sha256": _compute_code_hash(given)}
     with patching.patch_primitives(function):
         first = 1 + int(task["seed"]) % 2**40
+        # The same frozen noise twice: code that draws less the second time has kept something
+        # of the first.
         runs = [_run_recorded(function, task["data"][0], first)[0] for _ in range(2)]
         fewer = len(runs[0].calls) > len(runs[1].calls)
         found["keeps_state"] = drawn > 0 or fewer
@@ -57,6 +62,8 @@ def run_replay_task(task: Mapping[str, Any]) -> str:
         if "declared" in task:
             found["declaration"] = _measure_declared_movement(function, task, first)
     if task.get("count"):
+        # The counted runs use real noise, so they come after the block in which primitives are
+        # replaced.
         found["hits"], found["value"] = _count_fresh_hits(function, task)
     return json.dumps(found)
 
@@ -103,6 +110,8 @@ def _run_recorded(
 def _fit_condition_laws(
     function: Function, task: Mapping[str, Any], first: int
 ) -> list[list[dict[str, Any]]]:
+    # The recorder takes a negative seed as one of noise far out, and tells the two signs of
+    # that noise by the seed's parity; consecutive seeds have both.
     seeds = [*range(first, first + _RANDOM), *range(-2 * first - _FAR + 1, -2 * first + 1)]
     sides = []
     for which, data in enumerate(task["data"]):
@@ -110,6 +119,8 @@ def _fit_condition_laws(
         stated = [(place, draws[which], posts[which]) for place, draws, posts in task["conditions"]]
         laws = [_fit_number_law(runs, *one) for one in stated]
         entries = [entries_of(draw) for _, draw, _ in stated]
+        # Noise that the file does not name is sent far out while the named draws stay ordinary.
+        # A number that moves then depends on noise of which the law says nothing.
         for kept in {frozenset[tuple[str, int]]().union(*entries), *entries[:3]}:
             others = [
                 _run_recorded(function, data, seed, kept) for seed in _get_sparing_seeds(first)
@@ -154,6 +165,8 @@ def _is_line_accounted(
         math.inf * sign if end is None else end for sign, end in zip((-1, 1), ends, strict=True)
     )
     missed = np.abs(np.clip(value, low, high) - o)
+    # Rounded numbers have no last digits to forgive: one that misses its line misses it by a
+    # whole unit.
     if post:
         return bool((missed == 0).all())
     allowed = 1e-8 * abs(line[1]) * (1 + np.abs(z)) + 10 * _estimate_rounding_unit(o) * (
@@ -177,6 +190,8 @@ def _fit_number_law(
     kinds = {one[1] for one in draws if one is not None}
     z = np.array([one[0] for one in draws if one is not None])
     hints = {_get_draw_hint(run, draw) for run, _ in runs}
+    # Rounding hides the line of a number, so that only the sum in the code itself shows centre
+    # and factor.
     line = _through_most(o, z) if not post else _get_single_hint(hints)
     if line is None or len(kinds) > 1 or not _is_line_explaining(line, o, z, post):
         return {**found, "problem": "event: a number is no line of the draw that the file names"}
@@ -247,6 +262,8 @@ def _get_documented_law(kind: str, declared: Mapping[str, float]) -> tuple[str, 
 def _through_most(o: Any, z: Any) -> tuple[float, float] | None:
     """Return centre and factor of the line that most runs with ordinary noise lie on."""
     best: tuple[int, tuple[float, float]] | None = None
+    # Some runs are clipped and lie on no line. Ten runs make 45 pairs, of which one has two
+    # good runs unless nearly all are clipped.
     for p, q in itertools.combinations(range(min(10, len(o))), 2):
         if z[p] == z[q] or o[p] == o[q]:
             continue
@@ -254,6 +271,8 @@ def _through_most(o: Any, z: Any) -> tuple[float, float] | None:
         on = _select_values_on_line(o, z, (o[p] - factor * z[p], factor))[:_RANDOM]
         if best is None or on.sum() > best[0]:
             chosen = np.flatnonzero(on)
+            # The two runs that are furthest apart fix the slope with the least rounding, and
+            # the median of centres heeds no single run.
             wide = chosen[np.argmin(z[chosen])], chosen[np.argmax(z[chosen])]
             factor = (o[wide[1]] - o[wide[0]]) / (z[wide[1]] - z[wide[0]])
             centres = o[chosen] - factor * z[chosen]
@@ -272,6 +291,8 @@ def _find_clip_ends(
     slack = 1e-6 * (abs(line[1]) + np.abs(o).max()) + (1.0 if post else 0.0)
     found: list[float | None] = []
     for end, beyond in ((o.min(), value < o.min() - slack), (o.max(), value > o.max() + slack)):
+        # Clipping returns the end itself. Two different values beyond it, or a single run, show
+        # some other function that no clipped law describes.
         if beyond.any() and (beyond.sum() < 2 or (o[beyond] != end).any()):
             return None
         found.append(float(end) if beyond.any() else None)
@@ -287,6 +308,7 @@ def _select_values_on_line(o: Any, z: Any, line: tuple[float, float]) -> Any:
 
 def _estimate_rounding_unit(o: Any) -> float:
     """Return the relative rounding of numbers, which may be in single precision."""
+    # Whole numbers are single-precision numbers too, and say nothing of how they were computed.
     single = bool((o == o.astype(np.float32)).all()) and not (o == np.round(o)).all()
     return 6e-8 if single else 1e-13
 
@@ -342,6 +364,8 @@ def _measure_declared_movement(
                 return None
             side.add(tuple(np.ravel(calls[0].location).tolist()))
             declared.add(calls[0].declared.get("sensitivity"))
+    # Eight runs with different noise have to show one value each: a value that noise moves has
+    # no movement between neighbours that a declaration could be held to.
     if any(len(side) != 1 for side in centres) or len(declared) != 1 or None in declared:
         return None
     one, other = (np.array(side.pop()) for side in centres)
@@ -359,6 +383,8 @@ def _count_fresh_hits(
     """
     data = task["data"][::-1] if task["favours"] else task["data"]
     seed = 10**6 + 2 * (int(task["seed"]) % 2**40)
+    # The value is chosen on runs that are not counted, since an event that fits the counted
+    # runs has no error probability.
     value = _find_commonest_value(
         [_get_counted_value(really(function, data[0], seed - n), task) for n in range(_FIRST)]
     )
@@ -391,6 +417,7 @@ def _get_counted_value(output: Output, task: Mapping[str, Any]) -> Any:
         return output.structure
     held: Sequence[Any] = output.texts if what == "text" else output.numbers
     found = held[place] if place < len(held) else None
+    # NaN does not equal itself, so that an output of NaN would never be counted as the same.
     return "nan" if isinstance(found, float) and math.isnan(found) else found
 
 

@@ -49,6 +49,8 @@ def find_rerun_disagreements(
     from dpaudit.errors import MechanismError
     from dpaudit.execution.failures import CodeFailed, WorkerEnded
 
+    # Another seed gives other frozen noise, a new interpreter gives other hashes, and the
+    # clocks say another hour; a law has to be the same under all three.
     other = {**asked, "ahead": 1, "seed": reader.seed + 1, "count": min(8, asked.get("count", 0))}
     try:
         again = json.loads(run_task_elsewhere(task_of(reader, pair, other), reader, sys.executable))
@@ -108,6 +110,8 @@ def is_unmoved(
     rounds, end = itertools.count(), monotonic() + min(reader.seconds / 2, _MOST_SECONDS)
 
     def values_in(processes: int) -> list[Any]:
+        # Each round has a stream of its own: processes of two rounds that shared draws would
+        # agree without any function of the data.
         seed = stream(reader.seed, "what a process keeps", str(next(rounds)))
         hands = [[unit] for unit in plan_units(processes, 1, seed)]
         with Crew(Limits(timeout=reader.seconds)) as crew:

@@ -13,6 +13,8 @@ from typing import Any
 Stated = tuple[str, int, str]
 """Key of a call, entry of its draw, and what was made of it: nothing, a law's inverse, less one."""
 INVERSES = ("", "inverted", "-log(u)", "-log(1-u)")
+# No leading zeros and no blank ends: each draw has a single spelling, so that two names of one
+# draw cannot pass for two.
 _LESS = re.compile(r"less (0|[1-9][0-9]{0,8}) of (\S(?:.*\S)?)")
 
 
@@ -34,6 +36,7 @@ def parse_stated_draw(given: Sequence[Any]) -> Stated:
     """
     key, entry, made = given
     words = isinstance(key, str) and isinstance(made, str)
+    # A negative entry would be another name of a draw from the other end of its array.
     if not words or type(entry) is not int or entry < 0:
         raise ValueError("draw")
     if made not in INVERSES and _LESS.fullmatch(made) is None:

@@ -41,7 +41,11 @@ from dpaudit.verification.linear import (
 
 AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
 INFINITE = "Infinity"
+# At n^(1/2^40), the ratio of the two ends of an eigenvalue exceeds 1 by less than 1e-11 for any
+# n that is admitted: far inside the agreement that is asked.
 _SQUARES = 40
+# A Mersenne prime below 2^63, which FLINT's single words hold. Ranks modulo it may be too
+# small, which the solution in balls then shows.
 _PRIME = 2**61 - 1
 _MOST_ROWS = 600
 _MOST_CHANGES = 100
@@ -100,6 +104,7 @@ class ObserverView:
 
     def __init__(self, rows: Sequence[Row], normals: Sequence[int], privates: Sequence[int]):
         held = {leaf for row in rows for leaf in row}
+        # Columns of zeros would add nothing to S, and only make it larger to compute.
         self._noise = [one for one in normals if one in held]
         self._data = list(privates)
         self._rows = rows
@@ -124,6 +129,9 @@ class ObserverView:
         noise, data = (self._balls(leaves) for leaves in (self._noise, self._data))
         try:
             return data.T * (noise * noise.T).solve(data)
+        # Balls that are too wide and rows that depend on each other look alike here. The kernel
+        # in whole numbers tells them apart: if it is empty, more digits help; if not, dependent
+        # rows have to go first.
         except Undecided:
             if self._kernel is not None or not self._find_kernel():
                 raise
@@ -139,10 +147,13 @@ class ObserverView:
 
         That there are no more is left to `gram`, which has an answer for independent rows alone.
         """
+        # One factor for a whole row leaves its combinations the same up to scaling, and FLINT's
+        # integer kernel needs no fractions.
         scales = [lcm(1, *(int(one.q) for one in row.values())) for row in self._rows]
         noise = self._whole(scales, self._noise)
         kernel = _compute_left_kernel(noise, len(self._rows))
         pivots = _find_pivot_rows(kernel)
+        # The verdict that noise cancels rests on this product, not on the library's nullspace.
         if any(one != 0 for one in (kernel * noise).entries()):
             raise ArithmeticError("rows that were found to depend on each other do not")
         self._basis = [n for n in range(len(self._rows)) if n not in pivots]
@@ -168,6 +179,7 @@ def _compute_left_kernel(matrix: fmpz_mat, rows: int) -> fmpz_mat:
     if not matrix.ncols():
         return fmpz_mat(rows, rows, [int(i == j) for i in range(rows) for j in range(rows)])
     found, count = matrix.transpose().nullspace()
+    # FLINT returns the kernel as columns of which only the first `count` are used.
     entries = [found[i, j] for j in range(count) for i in range(rows)]
     return fmpz_mat(count, rows, entries)
 
@@ -215,6 +227,8 @@ class Checking:
         self.views = [self._view(one) for one in self._objects("views")]
         if not self.views:
             raise document.refused("instance.views", [], "at least one view")
+        # Private numbers that no change moves are constants to the observer: their columns
+        # would only enlarge the system.
         changed = sorted({place for one in self.changes.values() for place in one.at})
         self._changed = {place: n for n, place in enumerate(changed)}
         privates = [self.program.privates[place] for place in changed]
@@ -345,6 +359,7 @@ class Checking:
     def _mu(self, seen: ObserverView, gram: Matrix | None, change: _Change) -> Real | None:
         """Return mu of a change; None where it is infinite."""
         leaves = [self._privates[self._changed[place]] for place in change.at]
+        # `exposed` is asked after `gram`, which finds the kernel where there is one.
         for row in seen.exposed():
             if any(one != 0 for one in _compute_change_effects(row, leaves, change)):
                 return None
@@ -373,6 +388,9 @@ def _largest_square(part: Matrix, change: _Change) -> Real:
     by = [Real(arb(one)) for one in change.by]
     diagonal = [part[n, n] for n in range(part.rows)]
     if change.kind == "l1":
+        # A convex function is largest at a corner: of an l1 ball these are the axes, and of a
+        # box they are the signs. Opposite corners give the same square, so that the first sign
+        # is fixed.
         return largest(diagonal) * by[0] ** 2
     if change.kind == "l2":
         return largest_eigenvalue(part) * by[0] ** 2
@@ -406,6 +424,8 @@ def largest_eigenvalue(matrix: Matrix) -> Real:
     trace = _compute_matrix_trace(matrix)
     if not trace > 0:
         raise Undecided
+    # Each square is divided by its trace, or 2^40-th powers would leave the range of any
+    # exponent.
     power, root = matrix * (1 / trace), Real(1)
     for step in range(1, _SQUARES + 1):
         power = power * power
@@ -434,6 +454,7 @@ def _find_view_disagreements(
 
 
 def _is_mu_confirmed(stated: float | None, mu: Real | None) -> bool:
+    # The tolerance is a share of mu, and a mu of 0 has none: an exact 0 agrees with a 0 alone.
     if stated is None or mu is None or (mu.ball.is_zero() and stated == 0):
         return True
     return abs(mu - stated) <= mu * AGREEMENT
