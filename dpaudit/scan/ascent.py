@@ -95,6 +95,8 @@ class PairGlimpses:
         self.runs += 1
         if not self.allows(dataset):
             return None
+        # A dataset differs from itself only by noise that the interception does not reach,
+        # which makes every glimpse blind.
         if self.is_blind is None:
             self.is_blind = self.look(dataset, dataset) > 0
         return dataset, []
@@ -243,5 +245,7 @@ def calls_in(seconds: float, pace: float) -> int:
     >>> calls_in(10.0, 1e-3), calls_in(1.0, 0.01)
     (240, 64)
     """
+    # A power of two: small differences of the machine's speed then mostly leave the number of
+    # calls, and so the search, as it was.
     count = seconds / max(pace, 1e-9)
     return CALLS if count >= CALLS else 2 ** int(math.log2(count)) if count >= 1 else 0

@@ -78,6 +78,8 @@ def _start_program(asked: list[str], folder: str | None, given: int) -> Any:
         yield process
     finally:
         with contextlib.suppress(ProcessLookupError):
+            # The whole session is ended: a package's own workers would outlive the process, and
+            # hold the pipe open.
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for pipe in (process.stdin, process.stdout):
@@ -169,6 +171,8 @@ class Bench:
         pipe = self._process.stdout.fileno()
         while b"\n" not in self._text:
             ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
+            # The pipe is read past Python's buffer, as `select` does not see what a buffer has
+            # taken already.
             read = os.read(pipe, 1 << 20) if ready else b""
             if not read:
                 return None

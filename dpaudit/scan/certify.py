@@ -156,6 +156,8 @@ def certify_claim(
             ForeignDraws(mechanism, pair, seed), claimed, usual, alpha / 2, until
         )
     except DrawnTogether:
+        # Another stream: outputs that repeat the first ones would not be independent of the
+        # reason for which all starts again.
         apart = int(stream(seed, "apart").generate_state(1, np.uint64)[0])
         return certify_claim(mechanism.drawn_apart(), pair, claimed, sizes, alpha / 2, apart, until)
     except WorkerEnded:
@@ -182,9 +184,13 @@ def _try_certification(
     if not found:
         return Certified(False, 0.0, *point, 0, drawn)
     most = int(min(sizes.counting, _estimate_output_budget(until, pace)))
+    # From here on pair, layout, events and number are fixed. Whatever depended on the fresh
+    # outputs, such as stopping early, would need an error probability of its own.
     counting = _choose_output_count(found, (p, q), point, most, alpha / ATTEMPTS)
     fresh = [features(side) for side in laid_out.transcripts(counting, "counting events")]
     counted = [(one, _test_event_on_fresh(one, fresh, point[1], alpha / ATTEMPTS)) for one in found]
+    # Of several refuting events the first is told: the event of a single part comes before
+    # those of several, and is the easiest to understand. Each has its share of alpha.
     refuting = [one for one in counted if one[1].lower > point[0]]
     tried, tested = refuting[0] if refuting else max(counted, key=lambda one: one[1].lower)
     hits = (tested.on_dataset, tested.on_neighbour)
@@ -268,6 +274,8 @@ def _choose_output_count(
     rates = [float(best.event.happened(best.score(side)).mean()) for side in on]
     favoured, other = rates if best.event.above else rates[::-1]
     size = len(on[0])
+    # The best event was selected on these outputs, so that its rates look further apart than
+    # they are.
     favoured -= _CAUTION * math.sqrt(favoured * (1 - favoured) / size)
     other += _CAUTION * math.sqrt(other * (1 - other) / size)
     if favoured <= compute_allowed_boundary(other, *point):
@@ -330,6 +338,8 @@ def _make_event_test(
         return "several", None
     if abs(threshold) > _ODD:
         seen = np.concatenate([side[:, score.column] for side in words.fresh])
+        # Layouts write NaN and infinities as huge doubles. A threshold that only one of them
+        # passes is that value's event, and is said with its name.
         beyond = set(seen[seen > threshold] if threshold > 0 else seen[seen < threshold])
         one = beyond.pop() if len(beyond) == 1 else 0.0
         return ("equals", _ODDITIES[one]) if one in _ODDITIES else ("several", None)

@@ -68,9 +68,13 @@ def in_turn(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list
     call, datasets = _Call.of(task, rng), (task["data"], task["other"])
     found: list[Any] = [[], []]
     if call.many:
+        # One call gives all outputs of a side, so that only the order of the two calls can be
+        # random.
         for side in rng.permutation(2):
             found[side] = call.together(datasets[side], trials)
         return found
+    # The numbers of calls are fixed and their order is random: tossing a coin for each call
+    # would make the counts random, which the certification takes as constants.
     for side in rng.permutation(np.repeat([0, 1], trials)):
         found[side].append(call.observed(datasets[side]))
     return [_batch(one) for one in found]
@@ -144,8 +148,12 @@ def _plain_constants(codes: Any) -> list[Any]:
         code = waiting.pop(0)
         for one in code.co_consts:
             held = one if isinstance(one, (tuple, frozenset)) else [one]
+            # A frozenset has an order that changes with the hash seed of the process; sorting
+            # makes a search repeat.
             for each in sorted(held, key=repr):
                 if type(each) in (int, float) or (type(each) is str and len(each) <= _SHORT):
+                    # The type is part of the key, since 1 and 1.0 are equal and would replace
+                    # one another.
                     found[type(each).__name__, each] = None
             if hasattr(one, "co_consts"):
                 waiting.append(one)
@@ -212,6 +220,8 @@ def _reads(watch: Any) -> int:
 
 def _import_names(distribution: str) -> set[str]:
     """Return the top-level packages that a distribution installs."""
+    # Not every distribution records its files or its top-level names, so that the usual
+    # spelling is tried as well.
     names = {distribution.replace("-", "_"), distribution.replace("-", "_").lower()}
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         found = importlib.metadata.distribution(distribution)
@@ -223,6 +233,8 @@ def _import_names(distribution: str) -> set[str]:
 
 def _module_of(name: str, folder: str, module: str) -> Any:
     """Return a module of a folder that is a package of its own."""
+    # dpaudit is not installed here, and its folder is loaded under a name of its own that no
+    # package of this environment can have.
     package = f"{name}_of_a_scan"
     if package not in sys.modules:
         path = os.path.join(folder, "__init__.py")
@@ -243,6 +255,7 @@ def _function(file: str, name: str) -> Any:
         if module is None or module.__file__ != file:
             folder = os.path.dirname(file)
             if folder not in sys.path:
+                # The folder goes to the end, where it cannot shadow a module of the package.
                 sys.path.append(folder)
             spec = importlib.util.spec_from_file_location(_MODULE, file)
             if spec is None or spec.loader is None:
@@ -258,6 +271,8 @@ def _seed_global_generators(rng: np.random.Generator) -> None:
     """Let code that draws from global generators give the same again for the same seed."""
     np.random.seed(rng.integers(2**32, size=4, dtype=np.uint32))  # noqa: NPY002
     random.seed(int(rng.integers(2**63)))
+    # Torch is looked up and not imported: an import takes seconds, and nothing that has not
+    # imported it draws from its generator.
     if (torch := sys.modules.get("torch")) is not None:
         torch.manual_seed(int(rng.integers(2**63)))
 
@@ -274,6 +289,8 @@ class _Call:
     @classmethod
     def of(cls, task: dict[str, Any], rng: np.random.Generator) -> _Call:
         """Return the call that a task asks for; global generators are set."""
+        # Outputs that certify need real noise; a glimpse in this process may have left frozen
+        # noise in place.
         _put_primitives_back()
         function = _function(task["file"], task["function"])
         asked = inspect.signature(function).parameters
@@ -290,6 +307,8 @@ class _Call:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
+                # The call gets copies. A function that changes its argument would otherwise
+                # hand its changes to the next call, as if they were in the dataset.
                 found = self.function(_fresh(data), trials=trials, **self._fresh())
             except BaseException as error:  # such as SystemExit: somebody else's code
                 return _said({"outputs": [raised(error)] * trials}, repr(raised(error)), trials)
@@ -297,6 +316,8 @@ class _Call:
         if len(found) != trials:
             name = self.function.__name__
             raise ValueError(f"{name} returned {len(found)} outputs, not {trials}")
+        # An array of doubles, the usual case, travels as it is; an entry each would take a
+        # hundred times as long.
         plain = isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == 1
         if plain and not said:
             return {"numbers": found}
@@ -338,6 +359,8 @@ def raised(error: BaseException) -> Any:
 
 
 def _warned(caught: Any) -> list[str]:
+    # A set, sorted: how often and in which order a warning comes depends on filters and not on
+    # the data.
     said = {f"{one.category.__name__}: {str(one.message)[:_LONGEST]}" for one in caught}
     return sorted(said)
 
@@ -391,6 +414,8 @@ def encoded(value: Any, deep: int = 0) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return _of_array(value, deep)
     if isinstance(value, (str, bytes, int, float)):  # of a type of its own
+        # The last type but `object` is the built-in one, whose value can be sent; the name of
+        # the subclass is sent with it, as it is part of what an observer sees.
         return ("of type", kind.__name__, kind.__mro__[-2](value))
     return _of_container(value, deep + 1)
 
@@ -411,6 +436,7 @@ def _of_array(value: Any, deep: int) -> Any:
 def _of_large_array(value: Any, deep: int) -> Any:
     """Return what tells large arrays apart: their kind, their first entries and a checksum."""
     flat = value.reshape(-1)
+    # The bytes of an array of objects are their addresses, which differ in every process.
     told = flat.astype(str) if value.dtype.kind == "O" else flat
     held = [
         ("dtype", str(value.dtype)),
@@ -440,6 +466,7 @@ def _of_container(value: Any, deep: int) -> Any:
     if isinstance(value, Mapping):
         return ("dict", [(encoded(k, deep), encoded(value[k], deep)) for k in value])
     if isinstance(value, (set, frozenset)):
+        # The order of a set follows from hashes, and is no part of what the mechanism says.
         return ("set", sorted((encoded(one, deep) for one in value), key=repr))
     if isinstance(value, (list, tuple, range)):
         name = "list" if type(value) is list else "tuple" if type(value) is tuple else kind
@@ -466,6 +493,7 @@ def _of_table(value: Any, kind: str) -> Any:
     names = [str(one) for one in value.columns]
     held: list[Any] = [("columns", ("items", "list", names)), ("index", _labels(value.index))]
     for place, name in enumerate(names):
+        # By place, as names of columns need not be unique.
         column = value.iloc[:, place]
         held.append((f"{name} dtype", str(column.dtype)))
         held.append((name, _labels(column)))
@@ -480,6 +508,8 @@ def _attributes(value: Any) -> dict[str, Any]:
     """Return the public attributes of an object; of a fitted model what it learned."""
     held = {name: one for name, one in getattr(value, "__dict__", {}).items() if name[:1] != "_"}
     learned = {name: one for name, one in held.items() if name.endswith("_")}
+    # By the convention of scikit-learn, a trailing underscore marks what was estimated from the
+    # data; the other attributes repeat the caller's arguments.
     if hasattr(value, "fit") and learned:
         return learned
     return {name: one for name, one in held.items() if not callable(one)}
@@ -487,6 +517,8 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 def _text(value: Any, longest: int | None = _LONGEST) -> str:
     try:
+        # The address of an object is another one in each process, and would look like an output
+        # that varies.
         return repr(value).partition(" at 0x")[0][:longest]
     except Exception:  # somebody else's __repr__
         return "no repr"

@@ -19,6 +19,7 @@ from dpaudit.extension.package import Parameters, Subject
 from dpaudit.neighbours import RELATIONS, Pair
 
 BITS = "lowest bits"
+# The largest double, the smallest subnormal one, and where doubles stop holding every integer.
 _HUGE = 1.7976931348623157e308
 _TINY = 5e-324
 _WHOLE = 2**53
@@ -184,6 +185,8 @@ def _generate_edited_corners(
     rest = [first] * max(len(dataset) - 1, 0) if corner.name == "saturation" else list(dataset[1:])
     sides = {
         "replace-record": ([*rest, first], [*rest, second]),
+        # The first value stays in both datasets: the corner is about how the second one changes
+        # a sum that already holds the first.
         "add-remove-record": ([*rest, first, second], [*rest, first]),
     }
     for relation in subject.relations:
@@ -206,6 +209,7 @@ def _is_value_allowed(dataset: Any, *values: float) -> bool:
     whole = whole or (isinstance(dataset, list) and all(type(one) is int for one in dataset))
     if not whole:
         return all(isinstance(one, float) for one in values)
+    # An integer has no sign of zero, so that the pair of 0 and -0.0 would be no pair.
     return all(float(one).is_integer() and abs(one) <= 2**63 for one in values) and not any(
         isinstance(one, float) and one == 0 and math.copysign(1, one) < 0 for one in values
     )

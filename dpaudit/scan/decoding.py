@@ -84,6 +84,8 @@ def _convert_to_hashable(key: Any) -> Any:
     return key
 
 
+# One type for each name: outputs of two calls have to be of the same type to be the same
+# outcome.
 @lru_cache(maxsize=1024)
 def _make_named_type(name: str) -> type:
     return type(name, (), {})

@@ -101,6 +101,8 @@ def render_issue_draft(
             "checked of this release together."
         ),
     ]
+    # Names and texts come from the package under audit, and could hold control characters that
+    # a terminal obeys.
     return make_printable("\n\n".join(parts)) + "\n"
 
 
@@ -114,6 +116,7 @@ def _format_issue_title(finding: ScanFinding) -> str:
 
 
 def _format_floored_epsilon(value: float) -> str:
+    # The bound is rounded down, so that the title claims no more than the counts certify.
     return format_significant(value, 3, ROUND_FLOOR)
 
 

@@ -127,12 +127,15 @@ def _number_equal_names(entries: list[ReportEntry]) -> list[ReportEntry]:
     for one in entries:
         seen[one.name] += 1
         number = seen[one.name]
+        # Tools such as JUnit readers merge entries of one name, and would show one finding
+        # instead of two.
         named.append(one if number == 1 else replace(one, name=f"{one.name} ({number})"))
     return named
 
 
 def _list_held(result: ScanResult) -> list[ReportEntry]:
     """Return the subjects of which no claim is refuted or withheld."""
+    # A subject that is withheld is not one that held: nothing was decided of it.
     others = {one.subject for one in result.findings} | result.withheld.keys()
     subjects = dict.fromkeys(one.subject for one in result.checked)
     said = "nothing that was tried contradicts what is claimed."

@@ -31,6 +31,7 @@ from dpaudit.scan.interpreters import find_interpreter
 _NAMED = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9][A-Za-z0-9.+!-]*)"
 )
+# Newest first; the worker needs Python 3.9 or later.
 _PYTHONS = ("3.13", "3.12", "3.11", "3.10", "3.9")
 _PATIENCE = 1800.0  # seconds for an environment to be built
 
@@ -111,6 +112,8 @@ def place_of(package: Package, pinned: str | None = None) -> VersionEnvironment:
     """
     if pinned is None:
         here = find_installed_version(package.distribution)
+        # Only a version that the card knows is scanned in place: another one may document other
+        # claims.
         if here in package.versions:
             return VersionEnvironment(None, str(here))
     wanted = package.versions[0] if pinned is None else _parse_pinned_version(package, pinned)
@@ -193,6 +196,8 @@ def _build_at_target(
     target: Path, base: str, requirements: Sequence[str], alone: Sequence[str]
 ) -> None:
     """Build an environment under another name, and give it its name when it is whole."""
+    # The number of the process keeps two scans that build the same environment out of each
+    # other's way.
     half = target.with_name(f"{target.name}.{os.getpid()}.part")
     shown = " ".join(requirements)
     try:
@@ -236,6 +241,8 @@ def _generate_install_commands(
 
 
 def _run_build_command(command: Sequence[str], shown: str) -> None:
+    # PYTHONPATH would let modules of the caller's environment stand in for those that are
+    # installed.
     environment = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
     try:
         subprocess.run(

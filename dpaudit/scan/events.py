@@ -28,10 +28,14 @@ from dpaudit.scan.finding import SeenEvent
 Run = dict[str, list[Any]]  # the parts of one output, as `dpaudit.scan.probe` tells them
 RAISED = "type(out).__name__"
 ONLY_IF_RETURNED = "not isinstance(out, Exception)"
+# Standard errors. Dozens of events are compared on the same outputs, so that the luckiest one
+# looks about this much better than it is.
 _SPREAD = 3.0
 _MASSES = 6
 _THRESHOLDS = 40
 _GAPS = 5
+# The limits on candidates keep the choice to the commonest values, of which a reproduction of a
+# few hundred runs sees enough.
 _CODES = 8
 _KEYS = 64
 _ALIKE = 0.1  # nats: events that promise so nearly the same are chosen by how plain they are
@@ -80,6 +84,9 @@ def is_guarantee_refuted(
         joint_lower_bound(hits[p], hits[q], runs[p], runs[q], delta=delta, alpha=share)
         > guarantee.epsilon(delta)
         for p, q in sides
+        # The rates are compared by products of integers. The other direction bounds epsilon by
+        # 0 at most, and skipping it uses no error probability, as the share of either direction
+        # is paid for.
         if hits[p] * runs[q] > hits[q] * runs[p]
         for delta in points
     )
@@ -89,6 +96,8 @@ def deltas_of(guarantee: Guarantee) -> tuple[float, ...]:
     """Return at which deltas a guarantee is tried: those where it says something finite."""
     if isinstance(guarantee, ApproximateDP):
         return (guarantee.at_delta,)
+    # A guarantee with a finite epsilon at delta 0 is pure; a larger delta could only spend a
+    # share of alpha on a weaker statement.
     if math.isfinite(guarantee.epsilon(0.0)):
         return (0.0,)
     return tuple(one for one in _DELTAS if math.isfinite(guarantee.epsilon(one)))
@@ -169,6 +178,8 @@ def _classify_oddity(expression: str) -> str:
     """Return whether an expression is about an error, NaN or infinity; empty if about none."""
     if RAISED in expression or "str(out)" in expression:
         return "raised"
+    # NaN alone differs from itself, so that a comparison of a part with itself is a test for
+    # NaN.
     if re.fullmatch(r"(.+) [!=]= \1", expression) is not None:
         return "nan"
     return "inf" if 'float("inf")' in expression else ""
@@ -307,6 +318,7 @@ def _choose_short_thresholds(finite: Array) -> list[float]:
     ordered = np.unique(finite)
     if len(ordered) < 2:
         return []
+    # The ends have a finer grid: with a small delta the best threshold lies in a tail.
     ends = np.array([0.001, 0.003, 0.01, 0.02])
     shares = np.concatenate([ends, np.linspace(0.03, 0.97, _THRESHOLDS), 1 - ends])
     quantiles = (shares * (len(ordered) - 1)).astype(int).clip(0, len(ordered) - 2)
@@ -318,6 +330,8 @@ def _choose_short_thresholds(finite: Array) -> list[float]:
 def _find_shortest_number(low: float, high: float) -> float:
     """Return the number of fewest digits in ``[low, high)``."""
     for digits in range(1, 17):
+        # Both halves are taken before they are added, as the sum of two large doubles may
+        # overflow.
         for found in (float(f"{low:.{digits}g}"), float(f"{(low / 2 + high / 2):.{digits}g}")):
             if low <= found < high:
                 return found
@@ -327,9 +341,13 @@ def _find_shortest_number(low: float, high: float) -> float:
 def _of_bits(path: str, sides: list[Array], finite: Array) -> Iterator[Candidate]:
     if not len(finite):
         return
+    # Beyond 2^-70 lie units that an output near 1 cannot have: a double there is a multiple of
+    # 2^-52.
     for power in range(-70, 2):
         unit = 2.0**power
         true = [
+            # The remainder of an infinity raises a warning, so that a finite number stands in
+            # and is masked.
             np.isfinite(one) & (np.fmod(np.where(np.isfinite(one), one, 0.5), unit) == 0)
             for one in sides
         ]

@@ -94,6 +94,8 @@ class _Reproducing:
         def one(finding: ScanFinding) -> ScanFinding:
             with lock:
                 left = next(waiting)
+            # As many findings as there are workers run at a time, so that each may take that
+            # multiple of an equal share of what is left.
             share = (self.until - time.monotonic()) * min(self.workers, left) / left
             found = self._one(finding, min(_SECONDS, share))
             with lock:
@@ -101,6 +103,9 @@ class _Reproducing:
             return found
 
         with ThreadPoolExecutor(min(self.workers, len(findings))) as pool:
+            # A thread of a pool starts without the caller's context variables, which say what
+            # is redacted. One context cannot be entered by two threads, so that each finding
+            # has a copy.
             contexts = [copy_context() for _ in findings]
             return list(pool.map(lambda of, given: of.run(one, given), contexts, findings))
 

@@ -320,6 +320,8 @@ def withheld_subjects(
             if all(one.verdict in ("refuted", "withheld", None) for one in of_claim):
                 why = [one.why for one in of_claim if one.verdict == "withheld"]
                 found |= {subject: why[0]} if why and subject not in found else {}
+    # A subject that could not be run at all has the last word: nothing else that is said of it
+    # rests on outputs.
     return _withheld_of_numbers(floating) | found | dict(skipped)
 
 
@@ -337,6 +339,8 @@ def _by_claim(checked: Sequence[ClaimCheck]) -> dict[str, list[list[ClaimCheck]]
     """Return, by subject, the lines about what is claimed: of each claim one a relation."""
     numbers, found = Counter[tuple[str, str]](), dict[str, dict[int, list[ClaimCheck]]]()
     for one in checked:
+        # A card's claims have no names of their own. The lines of one relation come in the
+        # order of the claims, so that equal places belong to one claim.
         place = numbers[one.subject, one.relation]
         numbers[one.subject, one.relation] += 1
         of_subject = found.setdefault(one.subject, {})

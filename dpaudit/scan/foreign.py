@@ -38,6 +38,8 @@ SCRIPT = str(Path(child.__file__).resolve())
 _WATCHING = str(Path(watching.__file__).resolve().parent)
 _WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
 _IN_ANY_CASE = 2.0  # seconds that there are for them, whenever a scan has to end
+# A store of outputs, seeds and retries work by the request. Small ones repeat less when a
+# process ends, and large ones save the transfer of data; the size is part of the seeded plan.
 _UNIT = 16  # outputs of a request
 _TOGETHER = 512  # outputs of one call that draws many
 # Outputs that texts are read off at a time.
@@ -161,6 +163,8 @@ class Foreign:
         units = iter(plan_units(2 * trials, 1, seed))
         tasks = [Referred(f"{SCRIPT}:sampled", self.task(one)) for one in datasets]
         found: tuple[list[Any], list[Any]] = ([], [])
+        # A fixed number of each side in a random order, as in `child.in_turn`: what a package
+        # keeps from call to call then falls on both sides alike.
         order = np.random.default_rng(seed).permutation(np.repeat([0, 1], trials))
         for side in order.tolist():
             found[side].extend(self._one(tasks[side], next(units)))
@@ -199,6 +203,8 @@ class Foreign:
         touches, found = dict[Touch, None](), list[Any]()
         with Crew(self.crew.limits, _another(self.crew.python or sys.executable)) as crew:
             until = math.inf if self.crew.until is None else self.crew.until
+            # A refutation that nobody looked at again would have to be withdrawn, so that the
+            # watch gets a little time even where the scan's own is over.
             by = max(until, time.monotonic() + _IN_ANY_CASE)
             with crew.patient(patience), crew.by(by):
                 for dataset in datasets:
@@ -283,6 +289,8 @@ class Foreign:
 
 def _another(python: str) -> str:
     """Return a path of a Python whose interpreter is none of those that draw: hashes are others."""
+    # The keeper of processes forks workers of one interpreter by its path; another spelling of
+    # the path starts a new interpreter, with new hashes and imports.
     return os.path.join(os.path.dirname(python), os.curdir, os.path.basename(python))
 
 
@@ -293,6 +301,7 @@ def _agreeing(batches: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any
     calls said the same this is a constant, and the outputs are independent of each other.
     """
     said = {repr(one.get("said")) for one in batches}
+    # An error of a call comes as text, and its warnings as a list.
     failed = any(isinstance(one.get("said"), str) for one in batches)
     if failed or len(said) > 1:
         raise DrawnTogether("calls that draw many outputs at once do not all end alike")

@@ -71,6 +71,8 @@ def publish_scan(result: ScanResult, gallery: Path, today: date | None = None) -
     DataError
         A file cannot be read or written, or states what it may not.
     """
+    # The notes are read from the gallery itself, so that nothing is published on the word of a
+    # file that readers of the gallery cannot see.
     known = PackageNotes.read(gallery / f"{result.package}.toml")
     public = make_public_publication(result, known, today)
     folder = gallery / release_name(public)
@@ -253,6 +255,8 @@ def _make_gallery_shelf(name: str, releases: Sequence[PackageVersion], gallery: 
 def _in_order(version: str) -> list[tuple[int, int, str]]:
     """Return a key by which versions are sorted: numbers as numbers."""
     parts = re.findall(r"\d+|[a-z]+", version)
+    # A word sorts before a number: 1.0rc1 comes before 1.0.1, as a candidate precedes what
+    # follows it.
     return [(1, int(one), "") if one.isdigit() else (0, 0, one) for one in parts]
 
 

@@ -42,6 +42,8 @@ def frozen_noise(mechanism: Foreign, candidates: Sequence[SubjectCandidate]) -> 
     has others.
     """
     worth = list[Glimpse]()
+    # Candidates of a group share the dataset, whose run is then made once for all of its
+    # neighbours.
     for _, group in groupby(candidates, key=lambda one: one.group):
         worth += _of_group(mechanism, list(group))
     return worth
@@ -52,6 +54,7 @@ def _of_group(mechanism: Foreign, some: Sequence[SubjectCandidate]) -> list[Glim
         "freezing": _FOLDER,
         "neighbours": [one.pair.neighbour for one in some],
     }
+    # The noise is frozen, so that the seed decides nothing.
     unit = Unit(1, np.random.SeedSequence(0))
     try:
         ((found,),) = mechanism.crew.draw(Referred(f"{SCRIPT}:moved", task), [unit], 1)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+# Distributions split Python: some interpreters run and lack what an environment is made with.
 _ASKED = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
 
 
@@ -50,6 +51,7 @@ def _generate_interpreter_paths(version: str, given: Iterable[str]) -> Iterator[
             sorted(home.glob(f"{version}.*/bin/python"), key=_parse_patch_version, reverse=True),
         )
     if uv := shutil.which("uv"):
+        # Offline, as a look for an interpreter must not install one.
         yield _read_command_output([uv, "python", "find", "--offline", version])
 
 

@@ -40,6 +40,8 @@ KEPT = (
 _PROCESSES = (2, 24)  # at least, and at most
 _SECONDS = 1.0  # that may pass before no more processes are started
 _LOOKED = 8  # outputs of each dataset in each process
+# The test is made for every refutation. A larger p-value would withdraw true findings now and
+# then, and a state that is shared shows in far smaller ones.
 _IMPROBABLE = 1e-6  # p-value of outputs that are too improbable for one law
 _IMPORTING = 180.0  # seconds that a package may take to be imported
 _NO_TIME = (
@@ -90,6 +92,8 @@ class RefutationLook:
     def _differs_elsewhere(self, seen: Sequence[Seen]) -> bool:
         """Return whether new processes show that the outputs which were counted share a state."""
         crew, until = self.mechanism.crew, time.monotonic() + _SECONDS
+        # Hits that vary have counts that one new process can contradict. Hits that never vary
+        # may be one draw that is kept, which only several processes show.
         varies = any(0 < one.hits < len(one.parts) for one in seen)
         fewest, most = _PROCESSES
         for place in range(1 if varies else most):
@@ -133,6 +137,8 @@ class RefutationLook:
 def _is_another(one: Seen, again: Seen) -> bool:
     """Return whether outputs of another process have another law, by an event or what was fixed."""
     held, others = one.parts, again.parts
+    # Only parts that are fixed in both are compared by value: of a part that varies, two
+    # samples differ without telling anything.
     fixed = (held == held[:1]).all(axis=0) & (others == others[:1]).all(axis=0)
     if (held[0, fixed] != others[0, fixed]).any():
         return True
@@ -150,11 +156,14 @@ def _steady(sides: Sequence[Array]) -> list[list[int]]:
     [[0], [0, 1]]
     """
     columns = range(sides[0].shape[1])
+    # A part that is the same on both datasets tells nothing apart, and cannot have carried the
+    # refutation.
     telling = [n for n in columns if not is_one(np.concatenate([one[:, n] for one in sides]))]
     return [[n for n in telling if _is_steady(one[:, n])] for one in sides]
 
 
 def _is_steady(values: Array) -> bool:
+    # Sums of the same numbers in another order differ in their last bits, which are no noise.
     far = np.abs(values - float(np.median(values))) > last_bits(values)
     return int(far.sum()) < _FEW
 

@@ -88,6 +88,7 @@ class Peer(ReportPart):
 class PackageNotes(ReportPart):
     """All that is stated of one package."""
 
+    # The default is the safe one: a missing file or key publishes nothing.
     embargo: bool | date = True
     thread: list[Thread] = Field(default=[])
     peer: list[Peer] = Field(default=[])
@@ -131,6 +132,7 @@ class PackageNotes(ReportPart):
         """
         if isinstance(self.embargo, bool):
             return not self.embargo
+        # UTC, so that an embargo ends at the same moment for whoever publishes.
         return (today or datetime.now(UTC).date()) >= self.embargo
 
     def threads_of(self, finding: ScanFinding) -> list[Thread]:

@@ -90,6 +90,8 @@ def make_subject_pairs(subject: Subject, seed: int, *, most: int) -> list[Subjec
     """
     found, seen = list[SubjectCandidate](), set[tuple[int, str, str, str]]()
     for one in _generate_candidates(subject, seed, most):
+        # Two edits may lead to the same neighbour; each pair that is kept costs outputs, and a
+        # repeated one shows nothing new.
         key = (
             one.setting,
             one.relation,
@@ -121,6 +123,8 @@ def _generate_candidates(subject: Subject, seed: int, most: int) -> Iterator[Sub
         for place, dataset in enumerate(subject.datasets_of(parameters)):
             for relation in subject.relations:
                 named = (subject.name, str(setting), str(place), relation)
+                # A stream for each dataset and relation: another setting that is added to a
+                # card leaves the pairs of the others as they are.
                 rng = default_rng(stream(seed, "pairs", *named))
                 for one in _generate_dataset_edits(
                     subject, parameters, dataset, relation, most, rng

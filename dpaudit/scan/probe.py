@@ -48,6 +48,7 @@ def split_output_parts(out: Any) -> Parts:
 def _add_output_part(found: Parts, path: str, value: Any, depth: int) -> None:
     if len(found) >= MOST:
         return
+    # Before the numbers, since a bool is an int to Python and would be compared by size.
     if value is None or isinstance(value, (bool, np.bool_, str, bytes)):
         plain = bool(value) if isinstance(value, np.bool_) else value
         found[path] = ["code", repr(plain) if isinstance(plain, bytes) else plain]
@@ -63,6 +64,7 @@ def _add_output_part(found: Parts, path: str, value: Any, depth: int) -> None:
 def _add_array(found: Parts, path: str, value: Any, depth: int) -> None:
     found[f"{path}.shape"] = ["code", list(value.shape)]
     found[f"{path}.dtype.name"] = ["code", value.dtype.name]
+    # An array without dimensions has no places, and `item` is what a person would call.
     if value.ndim == 0:
         _add_output_part(found, f"{path}.item()", value.item(), depth + 1)
         return
@@ -107,6 +109,8 @@ def draw_output_parts(
     asked = inspect.signature(function).parameters
     given = dict(parameters)
     if "rng" in asked:
+        # Unseeded, as in the script that is shipped: its counts have to refute for whatever it
+        # draws.
         given["rng"] = np.random.default_rng()
     if "trials" in asked:
         outs = _call_for_outcome(function, data, {**given, "trials": runs})

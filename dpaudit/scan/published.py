@@ -115,6 +115,8 @@ def _make_published_document(
     result: ScanResult, known: PackageNotes, findings: Sequence[PublicFinding], withheld: int
 ) -> PublishedScan:
     everything = withheld == 0
+    # All subjects are listed, skipped ones too: a list of those that ran would single out the
+    # others.
     subjects = dict.fromkeys([*(one.subject for one in result.checked), *result.skipped])
     return PublishedScan(
         package=result.package,

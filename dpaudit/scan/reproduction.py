@@ -32,7 +32,10 @@ from dpaudit.scan.scripts import (
 )
 from dpaudit.scan.values import format_expression, value_of
 
+# The claim was refuted by the scan before. The script repeats that for a person, who would wait
+# long for the scan's own confidence.
 CONFIDENCE = 0.999
+# Round numbers, about twice the one before: the script shows its number of runs.
 _LADDER = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 _FEW = 200  # runs that a smaller case may always take
 _LOOKS = (40, 400, 4000, 20_000)  # outputs that choose an event, until one is clear
@@ -108,6 +111,7 @@ def find_smallest_reproduction(
             _rounder_records(finding.relation, subject.bounds_of),
             _rounder_setting(claim),
         )
+        # Half of the time is kept for the script, which has to be run whatever else succeeds.
         smaller = study.shrunk(case, makers, until - bench.left / 2)
     shown = _find_refuting_script(smaller, finding, claim, installed, until)
     if shown is None and smaller is not case:
@@ -195,6 +199,8 @@ class _Study:
             found = self.tried(parameters, pair)
             if found is None or found.event.topic != case.event.topic:
                 continue  # what a smaller case shows is another finding
+            # A case of fewer records that needs far more runs is simpler to read and slower to
+            # believe.
             if found.runs <= max(case.runs, _FEW):
                 return found
         return None
@@ -217,12 +223,16 @@ def find_needed_outputs(event: ExpressionEvent, guarantee: Guarantee) -> int | N
     """
     rates = [hits / runs for hits, runs in zip(event.hits, event.runs, strict=True)]
     spread = [
+        # A rate of exactly 0 or 1 comes mostly of structure, such as a key that is always
+        # there; for it no spread is assumed.
         math.sqrt(max(rate * (1 - rate), 1 / runs if 0 < rate < 1 else 0) / runs)
         for rate, runs in zip(rates, event.runs, strict=True)
     ]
     sign = 1 if rates[0] > rates[1] else -1
     worse = (rates[0] - sign * spread[0], rates[1] + sign * spread[1])
     for runs in _LADDER:
+        # The script draws anew: its own counts may be a standard error worse than the worse
+        # rates.
         slack = [sign * math.sqrt(max(one * (1 - one), 0) * runs) for one in worse]
         hits = (
             int(np.clip(round(worse[0] * runs - slack[0]), 0, runs)),
@@ -270,6 +280,8 @@ def _rounder_records(relation: str, bounds: Callable[[Mapping[str, Any]], Any]) 
         if not numbers:
             return
         numbers += _generate_finite_numbers(bounds(case.parameters))
+        # Rounding must not leave the range of what was there, or 0.96 would become 1 beside a
+        # bound of 0.98.
         low, high = min(numbers), max(numbers)
         written = format_expression(list(case.pair))
         for digits in range(4):
@@ -328,6 +340,8 @@ def _rounder_setting(claim: PackageClaim) -> _Smaller:
             whole = [1.0] if name.endswith("epsilon") else []
             for rounder in (*whole, float(f"{value:.1g}")):
                 given = {**case.parameters, name: rounder}
+                # A parameter that the claim does not follow, such as a bound, could make the
+                # claim false for a reason that is not the finding's.
                 if len(repr(rounder)) < len(repr(value)) and _is_other_claim(claim, given, case):
                     yield given, case.pair
 

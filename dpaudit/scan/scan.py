@@ -201,6 +201,8 @@ def scan_package(
     processes = (
         available_cores() if workers is None else check.require_integer("workers", workers, least=1)
     )
+    # A card with a function that is not there fails before anything is drawn, instead of after
+    # an hour.
     for one in asked:
         arguments_of(file_of(package), one.code)
     place = place_of(package, env)
@@ -273,6 +275,8 @@ class _Scan:
 
     def _crew(self, purpose: str) -> Crew:
         """Return the workers that this thread has for a purpose."""
+        # Workers belong to one thread: a crew has one conversation at a time, and two threads
+        # would read each other's answers.
         key = (threading.get_ident(), purpose)
         if key not in self.crews:
             self.crews[key] = self.place.crew(self.budget.limits)

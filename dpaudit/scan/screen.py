@@ -60,6 +60,8 @@ def first_look(on_p: Any, on_q: Any) -> float:
     """
     layout, features = _compute_screen_features(on_p, on_q)
     p, q = (one[:, :_COLUMNS] for one in features)
+    # Both directions are compared with one row of the other side: a column that varies on one
+    # side alone is seen as well as one that differs between the sides.
     varies = np.flatnonzero((p != q[:1]).any(axis=0) | (q != p[:1]).any(axis=0))
     gaps = [distance(_ColumnScore(int(n)), p, q) for n in varies]
     missing = float(len(layout.columns) > 1) * 1e-9
@@ -84,6 +86,7 @@ def second_look(on_p: Any, on_q: Any, at: Sequence[tuple[float, float]]) -> floa
     scores += few[-_PARTS:]
     pairs = [(one(p), one(q)) for one in scores]
     most = max((_at_most(*sides, point) for sides in pairs for point in at), default=0.0)
+    # The cheap bound decides nearly all pairs; the choice of an event costs many times as much.
     if most < _PLAIN:
         return most
     return max(

@@ -134,6 +134,8 @@ class _PlainModule:
     def before(self, name: str, body: str) -> list[str]:
         """Return the lines that a function and the text after it need of the module, in order."""
         used, kept = _find_loaded_names(parse_source(body)), list[str]()
+        # Backwards: what a statement uses is known before the statements that define it are
+        # reached.
         for node in reversed(self.tree.body):
             if (
                 _is_call_statement(node)
@@ -263,6 +265,8 @@ class _Fixed(ast.NodeTransformer):
         """Return the rewriting of a function, done."""
         made = cls(node, shown)
         statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        # The transformer edits nodes in place, and the module's own tree is read again for
+        # other parts.
         copies = [parse_source(ast.unparse(one)).body[0] for one in statements]
         for one in copies:
             told = ast.fix_missing_locations(made.visit(one))
@@ -489,6 +493,8 @@ def _wrap_statement(line: str, columns: int = COLUMNS) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+    # A wrapper of text knows no strings: a line that is broken within one would be another
+    # program.
     return parted if _says_the_same("\n".join(parted), line) else [line]
 
 

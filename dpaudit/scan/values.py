@@ -59,6 +59,8 @@ def _of_array(value: np.ndarray[Any, Any]) -> str:
     if not value.size:
         return f"np.zeros({value.shape!r}, dtype={value.dtype.name!r})"
     listed = format_expression(value.tolist())
+    # The type is written only where numpy would not choose it by itself, which keeps
+    # reproductions short.
     usual = np.asarray(value.tolist()).dtype == value.dtype and value.dtype.kind in "biufU"
     if usual:
         return f"np.array({listed})"
@@ -72,6 +74,8 @@ def _of_items(value: Any) -> str:
         return f"[{inner}]"
     if isinstance(value, tuple):
         return f"({inner},)" if len(value) == 1 else f"({inner})"
+    # Sorted, since two processes order equal sets differently; empty braces would be a
+    # dictionary.
     return "{" + ", ".join(sorted(map(format_expression, value))) + "}" if value else "set()"
 
 

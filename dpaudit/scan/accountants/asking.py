@@ -21,7 +21,11 @@ from dpaudit.scan.accountants.cases import AccountantQuestion
 
 Outcome = Literal["answer", "nothing", "raised", "slow", "died"]
 CHILD = Path(__file__).parent / "plain" / "child.py"
+# Seconds of the processor for one answer; nearly all take milliseconds, and some corners never
+# end.
 SECONDS = 5.0
+# Bytes of address space. Some accountants ask for a grid that grows with the count, and would
+# take the whole machine instead of failing.
 MEMORY = 6 * 2**30
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -102,6 +106,8 @@ def ask_in_environment(
         if "id" in said:
             found.append(_parse_child_answer(said, *asked[said["id"]]))
             advance(1)
+    # A child that ends early would otherwise leave questions without a judgement, which would
+    # look as if the accountant had never been asked.
     if len(found) < len(asked):
         raise DpauditError(f"{module.stem}: the process that asks it ended before it was done")
     return found
@@ -111,7 +117,11 @@ def _read_child_lines(
     module: Path, work: Mapping[str, Any], python: str
 ) -> Iterator[dict[str, Any]]:
     """Yield what the asking process says."""
+    # One thread each: the processor seconds of all threads count, and would depend on the
+    # number of cores.
     environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "PYTHONDONTWRITEBYTECODE": "1"}
+    # The questions come from a file, as writing them into a pipe would block while the child is
+    # not reading and its answers fill the other pipe.
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(work).encode())
         given.seek(0)
@@ -144,6 +154,7 @@ def _parse_child_answer(
     elif said["values"] is None:
         outcome = "nothing"
     else:
+        # The child sends numbers as text, since its JSON has no infinity and no NaN.
         values = tuple(float(value) for value in said["values"])
     return MethodAnswer(
         method=method,

@@ -118,6 +118,9 @@ def _format_release_part(given: Part) -> str:
     return f"{given['count']} x {kind} ({values})"
 
 
+# The grids hold ordinary values, and the corners at which accountants of doubles fail: 0 and 1,
+# deltas below the rounding of a double, orders next to 1, and epsilons whose exponential
+# overflows at 709.
 DELTAS = (0.0, 1e-300, 1e-100, 1e-20, 1e-15, 1e-12, 1e-9, 1e-7, 1e-3, 0.1, 0.5, 0.9, 1.0)
 EPSILONS = (0.0, 1e-6, 0.1, 1.0, 5.0, 20.0, 100.0, 800.0)
 ORDERS = (1.0001, 1.1, 1.5, 2.0, 2.5, 3.0, 8.0, 32.0, 33.3, 256.0, 1024.0, 1e5)
@@ -139,6 +142,8 @@ def make_question_grid() -> tuple[AccountantQuestion, ...]:
     >>> len(questions) == len(set(questions)) > 500
     True
     """
+    # A dictionary removes questions that several grids share and keeps their order, so that two
+    # scans list their answers alike.
     return tuple(dict.fromkeys((*_of_epsilon(), *_of_others(), *_of_errors())))
 
 
@@ -165,6 +170,8 @@ def _of_others() -> Iterator[AccountantQuestion]:
     for release in (*_generate_spending_releases(), *_list_mixed_releases()):
         for slack in (0.0, 1e-9, 1e-5, 0.01):
             yield AccountantQuestion(release, "spent", slack)
+    # At such ratios the divergence is near or below the rounding of a sum near 1, where a
+    # logarithm of that sum returns 0 or less.
     for q, order in product((1e-9, 1e-6), (1.5, 2.0, 8.0)):
         yield AccountantQuestion((make_release_part("sampled", q, 1.0),), "renyi", order)
     for kind, count in product(("gaussian", "laplace"), (1, 100)):

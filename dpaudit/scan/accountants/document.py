@@ -115,6 +115,8 @@ class AccountantScan(ReportPart):
     def published(self) -> PublishedAccountant:
         """Return what may be shown to the public: nothing of what has no public thread."""
         mine = set(PublishedAccountant.model_fields) & set(type(self).model_fields)
+        # The public document takes over only fields that it declares, so that a field that is
+        # added to the private one does not become public by itself.
         known = {name: getattr(self, name) for name in mine - {"methods", "violations"}}
         return PublishedAccountant(
             **known,
@@ -125,6 +127,8 @@ class AccountantScan(ReportPart):
                 for one in self.methods
             ],
             violations=[group for group in self.violations if group.public],
+            # Groups are counted and not answers: how many answers fail would hint at the grid
+            # point that does.
             under_disclosure=len({(one.method, one.asks) for one in self.embargoed}),
         )
 
@@ -170,6 +174,7 @@ def make_accountant_scan(
 ) -> AccountantScan:
     """Return the document of judged answers of one release of an accountant."""
     methods = {method.name: method for method in card.methods}
+    # An answer with a lower and an upper end has two judgements; the identity counts it once.
     answers = {id(one.answer): one.answer for one in judgements}
     return AccountantScan(
         accountant=card.name,
@@ -242,6 +247,8 @@ def _group_judgements(
             threads=[
                 known.thread
                 for known in methods[name].known
+                # A public thread is about a false claim. It must not make a mere defect of the
+                # same method look as if it had been reported.
                 if verdict in VIOLATIONS and known.tells_of(kind, asks)
             ],
         )

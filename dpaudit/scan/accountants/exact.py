@@ -17,6 +17,8 @@ from scipy.special import gammaln
 from dpaudit.scan.accountants.cases import Part
 
 Number: TypeAlias = Any  # mpmath's reals have no types
+# Delta is a difference of two tails that may agree to the first 20 digits and lie near 1e-300;
+# 60 digits leave more than a double holds.
 DIGITS = 60
 _MOST_SUMMANDS = 20_000
 # Of binomial sums.
@@ -49,9 +51,12 @@ def compute_response_delta_mpf(own: Number, count: int, epsilon: float) -> Numbe
     """
     with mpmath.workdps(DIGITS):
         at, truth = mpf(epsilon), 1 / (1 + mpmath.exp(-own))
+        # The lie is the truth times exp(-own): 1 - truth would lose all digits at a large
+        # epsilon.
         lie, total = mpmath.exp(-own) * truth, mpf(0)
         for lies in range(count + 1):
             loss = own * (count - 2 * lies)
+            # The loss falls with each lie, so that no later summand is above 0.
             if loss <= at:
                 break
             mass = mpmath.binomial(count, lies) * truth ** (count - lies) * lie**lies
@@ -82,9 +87,12 @@ def discrete_gaussian(noise: Number, count: int) -> tuple[int, tuple[Number, ...
     are left out.
     """
     with mpmath.workdps(DIGITS + 20):
+        # At this distance a mass is 1e-75 of the largest one, which leaves the sum of the tails
+        # below 1e-60.
         reach = int(mpmath.ceil(noise * mpmath.sqrt(2 * 75 * mpmath.log(10))))
         weights = [mpmath.exp(-mpf(x * x) / (2 * noise**2)) for x in range(-reach, reach + 1)]
         unit, total = mpf(10) ** (DIGITS + 15), mpmath.fsum(weights)
+        # Masses are rounded down, so that every sum of them is a lower bound.
         one = [int(mpmath.floor(w / total * unit)) for w in weights]
         found, scale = [1], mpf(1)
         for _ in range(count):
@@ -95,6 +103,8 @@ def discrete_gaussian(noise: Number, count: int) -> tuple[int, tuple[Number, ...
 
 def _convolve_integers(one: list[int], two: list[int]) -> list[int]:
     """Return the convolution of nonnegative integers, through one product of long integers."""
+    # Each slot holds the largest sum of products that may fall into it, so that no carry
+    # reaches the next slot.
     digits = (max(one).bit_length() + max(two).bit_length() + len(one).bit_length() + 8) // 8
     packed = [
         int.from_bytes(b"".join(x.to_bytes(digits, "little") for x in xs), "little")
@@ -254,6 +264,8 @@ def _integrate_renyi_moment(ratio: Number, noise: Number, a: Number) -> Number:
         return mpmath.npdf(x / noise) / noise * mixed**a
 
     with mpmath.workdps(40):
+        # The integrand has one bump around 0 and one around the order; a rule over one long
+        # interval may miss the second.
         edges = [mpf(k) * noise for k in range(-16, 17, 2)] + [
             a + k * noise for k in range(-16, 17, 2)
         ]

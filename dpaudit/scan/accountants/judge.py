@@ -47,6 +47,8 @@ VIOLATIONS = ("under", "above")
 DEFECTS = ("negative", "nan", "raised", "slow", "died")
 RELATIVE = 1e-6
 OF_DELTA = 1e-14
+# Calibrations search for the noise and stop at a tolerance of their own, for which a thousandth
+# of delta is allowed.
 OF_NOISE = 1e-3
 _SURE = 1e-6  # error probability of an interval of a rate of errors
 
@@ -138,6 +140,8 @@ def _from_above(answer: MethodAnswer, method: AccountantMethod, value: float) ->
         )
     if value < 0:
         return _judge_negative_number(answer, value, bracket)
+    # The lower end decides and not the middle: an answer within the bracket may be true, and is
+    # not called false.
     if value >= bracket.lower:
         return AnswerJudgement(answer=answer, verdict="sound", value=value, bracket=bracket)
     if _is_above_lower_end(question, value, bracket.lower):
@@ -175,6 +179,8 @@ def _judge_confirmed_answer(
     question = answer.question
     if question.asks in ("delta", "advantage", "renyi"):
         return _judge_confirmed_number(answer, method, value, bracket)
+    # The accountant's epsilon is put into the other direction: if delta at it exceeds what was
+    # asked, the answer is false, whatever rounding the bracket of epsilon has.
     second = _compute_second_opinion(Truth(question.release, method.relation), value)
     return _by_delta(answer, value, bracket, second, question.at)
 
@@ -224,6 +230,8 @@ def _judge_confirmed_number(
 def _compute_second_opinion(truth: Truth, epsilon: float) -> tuple[mpmath.mpf, str] | None:
     try:
         return truth.second_delta(max(0.0, epsilon))
+    # No second opinion is a reason to say nothing. It leaves the answer unconfirmed, not
+    # refuted.
     except DpauditError:
         return None
 
@@ -255,6 +263,7 @@ def _judge_ensured_guarantee(
     answer: MethodAnswer, truth: Truth, value: float, epsilon: float, delta: float, relative: float
 ) -> AnswerJudgement:
     """Judge the guarantee (epsilon, delta) of a release, which ``value`` was said to ensure."""
+    # Such a guarantee holds of every mechanism.
     if epsilon == math.inf or delta >= 1:
         return AnswerJudgement(answer=answer, verdict="sound", value=value)
     try:
@@ -274,6 +283,8 @@ def _judge_error_rate(answer: MethodAnswer) -> AnswerJudgement:
     """Judge how often a lower bound was above 0 where nothing leaks, against its confidence."""
     wrong, runs = (int(value) for value in answer.values)
     allowed = 1 - answer.question.at
+    # The errors were counted in finitely many audits, so that only a rate that is surely above
+    # what is allowed speaks against the bound.
     lower, upper = clopper_pearson(wrong, runs, _SURE)
     return AnswerJudgement(
         answer=answer,

@@ -52,6 +52,8 @@ def _format_example_answer(group: AnswerGroup, example: Example) -> str:
     answer = ", ".join(format_significant(value, _DIGITS) for value in example.answer)
     words = f"answers {answer}"
     if example.lower is not None and example.upper is not None:
+        # The printed bracket is rounded outwards: rounded inwards, it would be certified by
+        # nothing.
         lower = format_significant(example.lower, _DIGITS, ROUND_FLOOR)
         upper = format_significant(example.upper, _DIGITS, ROUND_CEILING)
         what = "delta there" if group.asks in ("noise", "spent") else "the truth"

@@ -131,6 +131,8 @@ class Truth:
             other = bound_delta_by_inversion(self.event, epsilon).lower
         except ConvergenceError:
             return lower, "certified lower end, by FFT"
+        # Both ends are certified, so that the smaller one is, too; it stays true if one of the
+        # two programs errs upwards.
         return min(
             lower, mpmath.mpf(other)
         ), "smaller of two certified lower ends, by FFT and by summation"
@@ -178,6 +180,8 @@ class Truth:
         first, masses = exact.discrete_gaussian(mpmath.mpf(noise), count)
         kept = [(k, float(mpmath.log(mass))) for k, mass in enumerate(masses) if mass > 0]
         losses = np.array([(2 * (first + k) + count) / (2 * noise**2) for k, _ in kept])
+        # The losses lie on a lattice of this step. Differences of rounded losses would not be
+        # equal.
         gaps = np.full(len(kept) - 1, 1 / noise**2)
         return LossTable.of(losses, np.array([log_mass for _, log_mass in kept]), gaps)
 
@@ -189,6 +193,8 @@ class Truth:
             return None
         if any(part["kind"] != "concentrated" for part in parts):
             raise UnsupportedEvent("release: got zCDP mixed with others, expected zCDP alone")
+        # A Gaussian release with mu^2 = 2 rho has exactly this zCDP, so that no accountant that
+        # knows rho alone may answer less.
         return math.sqrt(2 * math.fsum(float(p["rho"]) * int(p["count"]) for p in parts))
 
 
@@ -218,6 +224,8 @@ def event_of(part: Part, factor: int = 1) -> Event:
     match part["kind"]:
         case "gaussian":
             return GaussianRelease(sensitivity=shift, noise_scale=noise, count=count)
+        # A sample of everything is no sample; the formulas of subsampling would take the
+        # logarithm of 0.
         case "sampled" if part["ratio"] == 1:
             return GaussianRelease(sensitivity=shift, noise_scale=noise, count=count)
         case "sampled":

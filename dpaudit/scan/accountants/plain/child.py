@@ -33,6 +33,8 @@ def main():
     """Answer all questions."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if path != here]  # files are named after packages
+    # Answers keep the original standard output. Its number then leads to standard error, since
+    # libraries of compiled code print to file descriptor 1 without Python's knowledge.
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     work = json.load(sys.stdin)
@@ -55,6 +57,7 @@ def main():
 def batch(methods, work, start, say):
     """Have a copy answer from a question on; return the question that another one begins with."""
     out, into = os.pipe()
+    # A copy shares the imported package, whose import may take longer than all questions.
     pid = os.fork()
     if not pid:
         os.close(out)
@@ -62,6 +65,8 @@ def batch(methods, work, start, say):
     os.close(into)
     lines, began = Lines(out), time.perf_counter()
     while start < len(work["questions"]):
+        # The timer in the copy counts processor time and runs a Python handler. Compiled code
+        # that never returns, or that sleeps, needs a second limit from outside on the clock.
         line = lines.next(work["seconds"] * PATIENCE)
         if line is None:
             break
@@ -108,12 +113,15 @@ class Lines:
 def worker(methods, work, start, channel):
     """Answer the questions from one on, and end the process."""
     if work["memory"]:
+        # The limit is set in the copy, as it cannot be raised again and the parent has to go
+        # on.
         resource.setrlimit(resource.RLIMIT_AS, (work["memory"], work["memory"]))
     signal.signal(signal.SIGPROF, stop)
     for question in work["questions"][start:]:
         said = answered(methods, question, work["seconds"])
         channel.write(json.dumps(dict(said, id=question["id"])) + "\n")
         channel.flush()
+    # The copy shares the parent's buffers and handlers of exit, which must not run twice.
     os._exit(0)
 
 

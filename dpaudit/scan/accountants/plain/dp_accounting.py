@@ -110,6 +110,7 @@ def single(part, pessimistic):
     """Return the distribution of one release, or None."""
     kind, options = (
         part["kind"],
+        # Connect-the-dots gives upper estimates alone.
         {"pessimistic_estimate": pessimistic, "use_connect_dots": pessimistic},
     )
     library = privacy_loss_distribution
@@ -160,6 +161,7 @@ def advanced(question):
         return None
     spent = common.DifferentialPrivacyParameters(part["epsilon"], part.get("delta", 0.0))
     total = accountant.advanced_composition(spent, part["count"], question["at"])
+    # The library returns None where no epsilon reaches the delta.
     return math.inf if total is None else total
 
 

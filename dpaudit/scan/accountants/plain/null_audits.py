@@ -13,6 +13,7 @@ def errors(question, bound):
         return None
     import numpy as np  # not every package whose accountant is asked has it
 
+    # One seed for every method: all of them are judged on the same audits, and a scan repeats.
     rng = np.random.default_rng(0)
     found = [bound(*rng.normal(size=(2, SCORES))) for _ in range(RUNS)]
     return sum(float(one) > 0 for one in found), RUNS
