@@ -39,6 +39,8 @@ class Acceptances:
             return None
         from dpaudit.auditing.specification.baseline import Baseline
 
+        # Two spellings of a path are one baseline: read twice, each would keep its own entries,
+        # and the one that is written last would lose those of the other.
         key = path.resolve()
         if key not in self._read:
             self._read[key] = Baseline(path, self.consent)

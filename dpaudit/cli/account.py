@@ -160,6 +160,7 @@ def _render_account_page(result: Account) -> Iterator[Text | Table]:
 
 def _format_answer(answer: AccountantAnswer) -> str:
     """Return the answer, bounds rounded to the side on which they still hold."""
+    # An estimate bounds nothing, so that it has no side to which it would have to be rounded.
     if answer.estimate is not None:
         return format_significant(answer.estimate, DIGITS)
     upper = format_significant(answer.upper, DIGITS, ROUND_CEILING)
@@ -176,6 +177,8 @@ def _render_account_sentences(result: Account) -> Iterator[Text]:
         upper = format_significant(result.proved.upper, DIGITS, ROUND_CEILING)
         yield Text(f"Proved: epsilon = {upper} at delta = {result.delta:g}.", style="bold")
         yield from _render_totals(result)
+        # With samples of one's own the law of the sample is not known, and no neighbours are
+        # known to attain the lower end.
         if result.own_samples is None:
             yield from _render_attained_bound(result.proved)
         yield from _render_published_comparison(result)
@@ -226,6 +229,8 @@ def _render_published_comparison(result: Account) -> Iterator[Text]:
         return
     if published.note:
         yield Text(f"Of the published number: {published.note}")
+    # A number that is published at a larger delta is another statement, and smaller for that
+    # reason alone.
     if published.delta <= result.delta and 0 < published.epsilon < math.inf and proved.upper > 0:
         yield Text(
             f"That is {published.epsilon / proved.upper:.3g} times below the published number."

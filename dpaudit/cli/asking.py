@@ -43,6 +43,8 @@ def are_outputs(targets: Sequence[str], epsilon: float | None) -> bool:
     for number, line in enumerate(told, 1):
         streams.write_to_stderr(f"{number}. {line}")
     if (
+        # Only the first answer can be acted on at once. The other ways need options that nobody
+        # has given, so that their commands are shown instead.
         is_asked()
         and read_answer("What do they hold? Number: ") == _OUTPUTS
         and epsilon is not None

@@ -96,6 +96,8 @@ def run(
     with (
         store_draws(where),
         progress_bar(name, shown=not (quiet or as_json)) as progress,
+        # One thread: a sum of doubles depends on how threads share it out, and the table has to
+        # repeat.
         one_thread(),
         keep_audit(f"attack {name}", parameters, seed) as ledger,
     ):
@@ -154,12 +156,16 @@ def _render_findings_tables(findings: Findings, shown: Console) -> Iterator[Tabl
         turned = {
             n: _make_findings_table(list(zip(columns, *rows[:n], strict=True))) for n in sizes
         }
+        # A single row is shown even where it does not fit, since the loop has to get shorter
+        # every time.
         most = next((n for n in sizes if _is_table_fitting(turned[n], shown)), 1)
         yield turned[most]
         rows = rows[most:]
 
 
 def _is_table_fitting(table: Table, shown: Console) -> bool:
+    # A table measures itself within the width that it is given, and would always fit into the
+    # screen.
     unbounded = shown.options.update(width=10_000)
     return shown.measure(table, options=unbounded).maximum <= shown.width
 

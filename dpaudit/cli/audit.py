@@ -114,6 +114,8 @@ def audit(
     is missing.
     """
     values = values_of(_ROWS, given)
+    # Accepted refutations are taken out first: they change the exit status and no number, so
+    # that a description of the audit, from which its store is named, does not hold them.
     accepted = {n: values.pop(n) for n in names_of(AcceptanceSettings) if n in values}
     overrides = {name: values[name] for name in names_of(AuditSettings) if name in values}
     if every and picture is not None:
@@ -193,6 +195,7 @@ def isolation_of(asked: ProcessSettings) -> Isolation:
     from dpaudit.mechanisms.foreign.isolated import Isolation
 
     memory = asked.memory
+    # Written so that NaN is refused as well.
     if memory is not None and not memory >= 1:
         raise InvalidArgument("memory", memory, "at least 1 MiB")
     size = None if memory is None else int(memory * 2**20)
@@ -237,6 +240,8 @@ def run(
     ]
     batch = Batch(
         names=[one.name for one in asked],
+        # The place of a mechanism is found by reading its source, which only other tools'
+        # formats need.
         places=[one.where() for one in asked] if output.formats != Formats() else [],
         replays=[one.replay for one in asked],
         named=[one.named for one in asked],
@@ -244,6 +249,8 @@ def run(
         executor=executor,
         output=output,
     )
+    # The error probability is shared out among the audits that can run, and before the first
+    # one draws: a share that depended on results would be no share.
     ready = _split_audit_confidence(asked, _prepare_audits(asked, batch))
     if output.directory is not None and ready:
         prepare_directory(output.directory)
@@ -283,6 +290,8 @@ def _resolve_target_audits(
 
     path = Path(target or "")
     if target is None or _is_own(target):
+        # Names on the command line are relative to the current folder, as names in a file are
+        # relative to the file; a file that is not there gives the folder.
         path = Path.cwd() / audits_file.COMMAND_LINE
         specified: list[Specification] = [
             audits_file.of_command_line(target, own, overrides.get("epsilon"))
@@ -373,6 +382,8 @@ def _make_specified_request(
 
     if isinstance(specified, OutputsAudit):
         ready = partial(specified.prepared, dict(overrides), path, plan)
+        # A confidence that the file states is one that the audit has to keep; one from the
+        # command line is for all audits together.
         at_own = "confidence" in specified.model_fields_set - overrides.keys()
         return AuditRequest(specified.name or "drawn outputs", ready, at_own)
     settings = audits_file.settings_of(specified, overrides)

@@ -113,6 +113,8 @@ def _load_named_records(values: Mapping[str, Any], named: Any) -> dict[str, Any]
         name = next(iter(given))
         expected = "nothing without --mechanism, --command or --url"
         raise InvalidArgument(f"--{name}", given[name], expected)
+    # A service holds the data itself and takes a name; everything else takes the records of a
+    # file.
     if getattr(named, "names_datasets", False):
         return given
     return {name: records_from(Path(file)) for name, file in given.items()}
@@ -167,6 +169,8 @@ def _format_mechanism_options(own: Sequence[_Named]) -> list[str]:
     if not own:
         return []
     first = own[0][1]
+    # One command checks all certificates of a file, and has one mechanism. Where they are about
+    # several, its place is left for the reader to fill in.
     given = first if all(one == first for _, one in own) else {}
     held = all({"made", "data"} & one.instance["pair"].keys() for one, _ in own)
     outside = any(given.get(name) is not None for name in ("program", "url"))

@@ -111,6 +111,8 @@ class Batch:
         try:
             for place, audit in ready.items():
                 self._run_one(place, audit)
+        # An interrupt ends the audits that are left, but what was certified before stays
+        # certified: it is written and shown before the interrupt goes on.
         except KeyboardInterrupt as error:
             interrupt = error
         self._finish()
@@ -131,8 +133,12 @@ class Batch:
         with self.attempt(place):
             try:
                 with progress_bar(audit.claim.name, shown=not self.output.quiet) as progress:
+                    # The time of starting up and importing counts for the first audit alone;
+                    # for a later one it is not part of what its user waited for.
                     since = None if self.ended or self.failures else self.began
                     found = audit.run(replace(self.executor, progress=progress, since=since))
+            # A share of the outputs decides nothing. The exception carries what was drawn, and
+            # is no failure.
             except ShareDrawn as drawn:
                 self.shares.append(f"{one_line(self.names[place])}: {drawn}.")
                 return

@@ -90,6 +90,8 @@ def canary(
     claim, drawing = _resolve_canary_claim(epsilon, mu), drawing_of(picture, picture_width)
     table = read_table(Path(scores))
     plan = None if guesses is None else integers_of("--guesses", guesses)
+    # The plan is fixed here, from the options and the number of canaries, before any score is
+    # ranked: a plan that is chosen after the scores would need a smaller error probability.
     asked = resolve_canary_settings(table, delta, confidence, design, estimator, claim, seed, plan)
     if out is not None:
         prepare_directory(out)
@@ -103,6 +105,7 @@ def canary(
         "guesses": guesses,
         "seed": seed,
     }
+    # With a sign of equality, as a value such as -1 would be read as an option.
     words = [f"--{name}={value}" for name, value in given.items() if value is not None]
     rerun = shlex.join(["dpaudit", "canary", scores, *words])
     with progress_bar("canary", shown=not quiet and wanted.shown is None) as progress:

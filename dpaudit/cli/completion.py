@@ -21,6 +21,8 @@ def complete_targets(incomplete: str) -> list[str]:
     """Return claims and files of audits that begin so."""
     from dpaudit.extension.registry import CLAIMS
 
+    # What somebody has typed so far may hold brackets or stars, which are letters of a name
+    # here.
     files = glob(f"{escape(incomplete)}*.toml")
     return _select_completions(incomplete, [*CLAIMS.all(), *files])
 

@@ -54,6 +54,8 @@ class _Results(Console):
     ) -> Iterable[Segment]:
         """Yield what is shown; only rich itself may drive the terminal."""
         for part in super().render(renderable, options):
+            # Names and messages come from files and other people's code, and may hold escape
+            # sequences that would move the cursor or recolour a verdict.
             yield part if part.control else part._replace(text=make_printable(part.text))
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -67,6 +69,7 @@ class _Results(Console):
 
 def make_console() -> Console:
     """Return the console that shows results: no text is markup, whoever wrote it."""
+    # Rich would read brackets in a claim's name as markup, and drop them.
     return _Results(file=streams.get_results_stream(), highlight=False, markup=False, emoji=False)
 
 
@@ -203,6 +206,7 @@ def verdict_table(results: Sequence[Result]) -> Table:
     table.add_column("Claimed", overflow="fold", max_width=20)
     table.add_column("Proved", overflow="fold", max_width=20)
     table.add_column("Measured", max_width=24)
+    # The verdict alone never wraps: "not refuted" over two lines could be read as "refuted".
     table.add_column("Verdict", no_wrap=True)
     for result in results:
         claim, claimed, proved, measured = map(make_cell, _format_verdict_cells(result))
@@ -224,6 +228,7 @@ def budget_line(report: Report) -> str:
     >>> print(budget_line(Report(results=[], environment=made, confidence=0.95, budget=spent)))
     All results together: 95% confidence. Error probability 0.05: a 0.025, b 0.025.
     """
+    # An exact sum: shares such as 0.1 added one by one come to more than the whole.
     alpha = math.fsum(entry.alpha for entry in report.budget)
     shares = ", ".join(
         f"{one_line(e.purpose)} {format_significant(e.alpha)}" for e in report.budget

@@ -58,6 +58,8 @@ def deployment(
     else:
         for one in judgements:
             _print_judgement(one, is_short=short)
+    # A record that cannot be read has no verdict. The others are shown first, and then its
+    # error decides the status.
     if refusals:
         raise refusals[0]
     return int(any(one.verdict == "does not" for one in judgements))

@@ -40,6 +40,8 @@ from dpaudit.extension.setting_table import (
 
 def _require_plain_text(text: str, info: ValidationInfo) -> str:
     kept = info.context is not None  # what is given on the command line is checked where it is used
+    # A store that somebody sends is as hostile as any file: a text that begins with a minus
+    # would be read as an option when the command line is shown and typed again.
     if kept and (not text.isprintable() or text.startswith("-") or not 0 < len(text) <= _LONGEST):
         raise ValueError("expected a text on one line that is no option")
     return text
@@ -47,6 +49,8 @@ def _require_plain_text(text: str, info: ValidationInfo) -> str:
 
 def _require_local_path(text: str, info: ValidationInfo) -> str:
     kept = info.context is not None
+    # An address would let a store make this machine fetch something, and a device or a pipe
+    # would wait for ever.
     if kept and ("://" in text or not (Path(text).is_file() or Path(text).is_dir())):
         raise ValueError("expected a file or a folder of this machine")
     return text
@@ -59,6 +63,8 @@ Parameters = dict[Text, JsonValue]
 
 
 class _Described(BaseModel):
+    # Strict: JSON's "1" must not become the number 1, as the description has to be the command
+    # that was given.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @property
@@ -206,6 +212,8 @@ def read_command(kept: Mapping[str, Any], path: Path) -> Command:
 ('format: extra inputs are not permitted'); give the command itself again, with --store
     """
     try:
+        # The context tells the validators that the text was stored, and is not what somebody
+        # has just typed.
         return _COMMANDS.validate_python(kept, context={"path": path})
     except (ValidationError, RecursionError) as error:
         why = (

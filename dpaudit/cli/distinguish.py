@@ -13,6 +13,7 @@ from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.plots import Curve, Panel
 from dpaudit.report.schema import Result, TradeOffCurves
 
+# The false-alarm rate at which attacks are usually compared in the literature on membership.
 _RATE = 0.05
 
 
@@ -83,6 +84,7 @@ def _compute_rate_distance(curves: TradeOffCurves, i: int) -> float:
 
 def _make_error_rate_panel(curves: TradeOffCurves) -> Panel:
     rates = curves.false_positive_rate
+    # NaN leaves a gap in the curve; a 0 would be drawn as an attack that misses nothing.
     seen = [math.nan if rate is None else rate for rate in curves.measured or ()]
     drawn = {"measured": seen, "claimed": curves.claimed, "chance": [1 - rate for rate in rates]}
     return Panel(

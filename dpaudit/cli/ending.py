@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FINE = 0
 REFUTED = 1
 UNFINISHED = 2
+# 128 and the number of the signal, as shells report a program that a signal ended: 2 is SIGINT,
+# and 15 is SIGTERM.
 INTERRUPTED = 130
 TERMINATED = 143
 
@@ -76,6 +78,8 @@ def convert_raised_errors(command: Callable[Given, ReturnT]) -> Callable[Given, 
         _Asked.not_given = frozenset(name for name, value in options.items() if value is None)
         try:
             return command(*arguments, **options)
+        # Typer turns some exceptions into a status of its own, of which 1 would read as a
+        # refutation. A wrapped one passes it by.
         except BaseException as error:
             raise Raised(error) from error
 
@@ -215,6 +219,7 @@ def report_failures(status: int, failures: Sequence[DpauditError]) -> int:
     """
     for failure in failures:
         print_error(failure)
+    # A failure outweighs a refutation: status 1 says that every verdict was reached.
     return UNFINISHED if failures else status
 
 
@@ -280,6 +285,8 @@ def convert_termination_to_interrupt() -> Iterator[None]:
     """
     _Asked.to_terminate, _Asked.traceback = False, bool(os.environ.get("DPAUDIT_DEBUG"))
     with contextlib.suppress(ValueError):  # only the main thread is told of signals
+        # A handler that somebody else set, or an ignored signal, is left alone: the program may
+        # be part of a larger one that counts on it.
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _set_termination)
     try:

@@ -73,6 +73,7 @@ def formats_of(words: Sequence[str] | None, as_json: bool) -> Formats:
             files.append((name, Path(file)))
         else:
             shown.append(name)
+    # Two formats on one stream would be a document of neither.
     if len(shown) > 1:
         expected = f"one format on standard output, and files for the others: {shown[1]}=FILE"
         raise InvalidArgument("--format", VerbatimText(" and ".join(shown)), expected)
@@ -96,6 +97,8 @@ def write_formats(formats: Formats, entries: ReportEntries, document: str) -> No
     """
     from dpaudit.files import write_files
 
+    # Every file is tried, so that one folder that is full does not cost the formats that could
+    # have been written.
     failures = list[DpauditError]()
     for name, file in formats.files:
         content = render_format(name, entries, document).encode("utf-8")

@@ -50,6 +50,7 @@ def init(
         raise InvalidArgument("--ci", ci, one_of(JOBS, ci))
     if not into.is_dir():
         raise InvalidArgument("--into", str(into), "a folder that is there")
+    # Before any function is run: a file that is in the way should cost nobody a minute.
     refuse_present(get_first_file_paths(into, ci))
     claimed = _resolve_claimed_epsilon(epsilon)
     found = find_noisy_functions(into)[:_MOST_TRIED]

@@ -67,6 +67,8 @@ def ledger(
     found = make_installed_ledger(reports)
     papers = _select_papers(found, paper)
     _require_known(papers, cause)
+    # A ledger with an error, such as a row without its claim, would show verdicts that rest on
+    # nothing.
     _require_sound(found, papers)
     if markdown:
         _print_page(found, paper, cause)

@@ -48,6 +48,7 @@ app = typer.Typer(
     epilog="Exit status: 0 nothing refuted, 1 something refuted, both only when every verdict "
     "asked for was reached and written; 2 anything else that went wrong; 130 interrupted; 143 "
     "terminated. docs/exit-statuses.md has the table.",
+    # Typer's own tracebacks show the values of local variables, which may be records.
     pretty_exceptions_enable=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -122,6 +123,8 @@ def main(arguments: list[str] | None = None, *, began: float | None = None) -> N
         with (
             clock.counting_from(began),
             ending.convert_termination_to_interrupt(),
+            # Records are hidden again for every call: in tests and notebooks one process makes
+            # several, and an option of one must not count for the next.
             redaction.set_records_shown(False),
             warnings.catch_warnings(),
             ending.set_listing_mode(sys.argv[1:] if arguments is None else arguments),
@@ -142,6 +145,8 @@ _build_commands = cache(partial(typer.main.get_command, app))
 def _run_application(arguments: list[str] | None) -> int:
     try:
         with streams.results_on_standard_output():
+            # Without the standalone mode Typer neither prints errors nor exits, and the status
+            # is decided here when all output is out.
             status = _build_commands()(arguments, standalone_mode=False) or ending.FINE
             if status == ending.INTERRUPTED:  # before any command ran
                 raise KeyboardInterrupt

@@ -103,6 +103,8 @@ def reference_of(target: str) -> str:
     parts = PurePath(file).parts
     if not separator or not name or not parts:
         return target
+    # Parts that are no identifiers, such as "..", cannot be imported as a module of this
+    # folder.
     if PurePath(file).is_absolute() or not all(map(str.isidentifier, parts)):
         raise InvalidArgument("target", target, "a file below this folder, or module:function")
     return f"{'.'.join(parts)}:{name}"

@@ -47,6 +47,7 @@ def compute_exit_status(results: Sequence[Result]) -> int:
     >>> compute_exit_status([])
     0
     """
+    # A baseline accepts a refutation, and not that a required proof is missing.
     counted = [one for one in results if one.misses_proof or not one.is_accepted]
     return status_of("withheld" if one.misses_proof else one.verdict for one in counted)
 

@@ -34,6 +34,8 @@ def run_outputs(
     from dpaudit.files import prepare_directory
 
     given = {**overrides, **described.own}
+    # Called for its refusals: an option that no drawn output has fails here, before large files
+    # are read.
     settings_for_outputs(given)
     places = [None] if output.formats != Formats() else []
     batch = Batch(

@@ -91,5 +91,7 @@ def drawing_of(file: str | None, width: float | None) -> FigureFile | None:
     require_format("--picture", file)
     if width is not None:
         require_width("--picture-width", width)
+    # The folder is made before the audit, so that a name that cannot be written fails at once
+    # and not after an hour.
     prepare_directory(Path(file).parent)
     return FigureFile(Path(file), width)

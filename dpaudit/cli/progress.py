@@ -64,6 +64,8 @@ class StageBar:
         if not step or elapsed <= passed:
             return 0.0
         pace = task.completed / (elapsed - passed)
+        # The bar stops short of one more result, as the last one may have been quick and the
+        # next one slow.
         return float(min(pace * passed, 0.95 * step, (task.total or 0) - task.completed))
 
 
@@ -122,6 +124,7 @@ def show_stage_bar(name: str, console: Console) -> Iterator[StageBar]:
 
 
 def _is_terminal_shown(shown: bool) -> bool:
+    # Python sets `sys.stderr` to None where a program has no console, as under pythonw.
     return shown and sys.stderr is not None and sys.stderr.isatty()
 
 

@@ -105,6 +105,7 @@ def run(
                     gallery.keep(one)
         except KeyboardInterrupt as error:
             interrupt = error
+    # An interrupt before the first audit ended leaves an earlier index as it was.
     if gallery.found:
         failures += gallery.write_everything()
         with collect_failures(failures):
@@ -120,6 +121,8 @@ def run(
 
 
 def _show_all(gallery: Gallery, output: OutputOptions) -> None:
+    # What is shown is read back from the file, so that the terminal and the folder cannot say
+    # two things.
     formats, document = output.formats, gallery.page.with_suffix(".json").read_text("utf-8")
     if formats.files:
         write_formats(formats, gallery.entries(), document.rstrip())
@@ -305,6 +308,7 @@ def audit_all(
     where
         Where what is drawn is kept.
     """
+    # The shares are fixed before the first audit draws, and depend on no result.
     asked = split_index_confidence(_get_published_audits(overrides))
     progress.start("auditing", len(asked))
     ending = {"initializer": end_with, "initargs": (os.getpid(),)}
@@ -357,6 +361,8 @@ def _run_published_audit(
 ) -> VariantAudit:
     began = time.monotonic()
     failures, found = list[DpauditError](), list[Audited]()
+    # One thread in each worker: the workers already use every core, and a sum that several
+    # threads share out has other last digits.
     with collect_failures(failures), one_thread(), store_draws(where):
         found.append(run_claim(claim, settings, Executor()))
     outcome = (
@@ -371,6 +377,7 @@ def _run_published_audit(
 def _to_portable_error(error: DpauditError) -> DpauditError:
     """Return an error that keeps its traceback across a process border, as a note."""
     portable = DpauditError(str(error))
+    # A traceback cannot be pickled, and the text of one can.
     portable.add_note(calls_of(error))
     return portable
 

@@ -107,6 +107,7 @@ def _write_replay(found: Replay, folder: Path) -> list[Path]:
     files["replay.html"] = render_replay_html(found).encode("utf-8")
     files["replay.md"] = render_replay_markdown(found).encode("utf-8")
     files["replay.json"] = (json.dumps(found.document(), indent=2) + "\n").encode("utf-8")
+    # A certificate of an earlier replay would lie beside a report that does not refute.
     gone = [] if found.certificates else [folder / "certificate.json"]
     write_files(folder, {folder / name: content for name, content in files.items()}, gone)
     return [folder / name for name in files]
@@ -156,6 +157,7 @@ def _make_primitive_table(found: Replay) -> Table:
     table = Table(title="Calls of random primitives", title_justify="left")
     for column in SHORT:
         table.add_column(column, overflow="fold")
+    # A terminal shows what fits; the report has all calls.
     for one in found.calls[:40]:
         table.add_row(*(make_cell(text) for text in short_row(one, found.moved_a_unit(one))))
     return table

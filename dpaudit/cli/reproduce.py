@@ -63,6 +63,8 @@ def run(names: list[str], options: dict[str, Any], out: str, *, as_json: bool, q
     from dpaudit.files import prepare_directory
     from dpaudit.reproduction.result import write_reproduction
 
+    # All names are looked up first, so that a wrong one ends the command before hours of
+    # drawing.
     cards = [FIGURES.get(name) for name in names]
     prepare_directory(out)
     finished = []

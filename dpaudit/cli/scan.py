@@ -216,6 +216,8 @@ def run(
             result = with_reproductions(
                 result, package, asked["env"], progress, left, asked["workers"]
             )
+    # A subject without a verdict is a failure of the command, as status 0 says that every claim
+    # was decided.
     failures = [DpauditError(f"{one}: withheld: {why}") for one, why in result.withheld.items()]
     said = list[str]()
     if places.any:

@@ -104,6 +104,8 @@ def _parse_false_positive_rates(text: str) -> tuple[float, ...]:
 def _format_scores_command(
     files: list[str], epsilon: float | None, fpr: str | None, ignore: list[str], asked: Any
 ) -> str:
+    # `repr` gives the digits that read back as the same double; a shorter form would rerun
+    # another audit.
     words = ["dpaudit", "scores", *files, "--delta", repr(asked.delta)]
     words += [] if epsilon is None else ["--epsilon", repr(epsilon)]
     words += [] if fpr is None else ["--fpr", fpr]

@@ -112,6 +112,8 @@ def run(
         result = size.run(size.FULL if full else size.QUICK, seed, processes, progress, where)
     tell_taken(where)
     failures = [DpauditError(f"{one.name}: {one.why}") for one in result.missing]
+    # After an interrupt the missing parts are no failures of theirs, and the last line names
+    # them.
     said, shown = list[str](), [] if result.interrupted else failures
     if out is not None:
         with collect_failures(shown):

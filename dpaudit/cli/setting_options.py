@@ -29,12 +29,15 @@ def takes(rows: Iterable[Setting], required: Iterable[str] = ()) -> Callable[[Co
     needed = frozenset(required)
 
     def add_options(command: Command) -> Command:
+        # Typer reads signatures, and modules here have their annotations as text.
         own = inspect.signature(command, eval_str=True)
         kept = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
         known = {one.name for one in kept}
         added = [
             _make_option_parameter(row, row.name in needed) for row in rows if row.name not in known
         ]
+        # A signature has its required parameters first; the sort is stable, so that the help
+        # keeps the order of the table.
         ordered = sorted([*kept, *added], key=lambda one: one.default is not one.empty)
         plain = [one.replace(kind=one.KEYWORD_ONLY) for one in ordered]
         command.__signature__ = own.replace(parameters=plain)  # type: ignore[attr-defined]
@@ -54,6 +57,8 @@ def _make_option_parameter(row: Setting, required: bool) -> inspect.Parameter:
     kind, default = _TYPES.get(row.kind, str), inspect.Parameter.empty
     if not required:
         default = False if row.kind is Kind.FLAG else None  # type: ignore[assignment]
+        # None tells what was not given from what was given with the default value: a file's
+        # setting is overridden by the latter alone.
         kind = kind if row.kind is Kind.FLAG else kind | None
     annotation = Annotated[kind, _make_setting_option(row)]  # type: ignore[valid-type]
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -115,6 +120,7 @@ def _parse_column_bounds(flag: str, texts: list[str]) -> Any:
     read = parser_of(
         flag, _parse_bound_pair, "LOW,HIGH or COLUMN=LOW,HIGH, and one of all or some by name"
     )
+    # From the right, as the name of a column may hold an equals sign and a number cannot.
     named = [one.rpartition("=") for one in texts]
     if len(named) == 1 and not named[0][1]:
         return read(texts[0])

@@ -77,6 +77,8 @@ def _read_report_subjects(reports: list[str], reader: Any) -> list[SheetSubject]
     found: dict[tuple[str, str], list[SheetSubject]] = {}
     for given in reports:
         results = read_subjects(given, reader)
+        # A copy of a report may lie beside another certificate, and is then another piece of
+        # evidence.
         beside = repr([one.certificate for one in results])
         found.setdefault((results[0].digest, beside), results)
     return [one for results in found.values() for one in results]
@@ -92,6 +94,8 @@ def _compute_named_digest(reader: Reader) -> str | None:
     if not isinstance(named, str):
         asked, _, _ = named.settled(None).read_as(reader.read, reader.fresh)
         return str(asked.digest)
+    # The folders are searched in the order in which an import would search them, and nothing is
+    # imported.
     folders = (Path.cwd(), *map(Path, sys.path))
     return next((found for one in folders if (found := sha256_of(named, one))), "")
 

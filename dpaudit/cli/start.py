@@ -40,6 +40,7 @@ def start(
 
 def is_asked() -> bool:
     """Return whether somebody sits at a terminal who can answer."""
+    # Both ends are asked: with the results in a pipe, nobody would see the question's menu.
     return all(
         one is not None and one.isatty() for one in (sys.stdin, streams.get_results_stream())
     )
@@ -47,6 +48,7 @@ def is_asked() -> bool:
 
 def read_answer(question: str) -> str:
     """Return what somebody at the terminal answers; "" at the end of the input."""
+    # The question goes to standard error, since standard output holds results alone.
     streams.write_to_stderr(question.rstrip())
     return (sys.stdin.readline() if sys.stdin is not None else "").strip()
 

@@ -105,6 +105,8 @@ def _format_command_line(entry: StoreEntry, path: Path) -> str:
     from dpaudit.errors import DataError
 
     try:
+        # The line is made anew from checked fields. A store that held a line of text could show
+        # a command that whoever copies it did not expect.
         return one_line(read_command(entry.command, path).line)
     except DataError:
         return "a command that was begun in Python or is no such thing"
@@ -196,6 +198,7 @@ def resume(
         raise InvalidArgument("resume", place, "a store that keeps an audit")
     chosen = next((one for one in reversed(found) if one.ended is None), found[-1])
     command = read_command(chosen.command, path)
+    # Whoever can write to a store must not choose what code runs: the user names it again.
     _require_named(command.code, targets or [])
     out = place if Path(place).is_dir() else None
     if picture is not None and (not isinstance(command, AuditCommand) or command.every):
@@ -212,6 +215,8 @@ def resume(
         raise InvalidArgument("baseline", baseline, "nothing: no audit that is named is resumed")
     if not isinstance(command, AuditCommand):
         return _run_stored_command(command, where, output, executor)
+    # Without isolation the code runs in this process. A store must not switch that on, and
+    # other processes would give other outputs.
     if (begun := command.processes.in_process) != in_process:
         expected = f"{begun}, as this audit was begun; say --in-process if you trust it"
         raise InvalidArgument("in_process", in_process, expected)
@@ -248,6 +253,7 @@ def _run_stored_command(
 
 def _require_named(code: Sequence[str], targets: Sequence[str]) -> None:
     """Refuse a command that runs code which the user did not name, or other code than was named."""
+    # Both spellings of a function, with its file and as a module, are the same code.
     own, given = {reference_of(one): one for one in code}, set(map(reference_of, targets))
     if unnamed := [word for reference, word in own.items() if reference not in given]:
         expected = (
@@ -268,6 +274,8 @@ def merge(
     from dpaudit.store.catalogue import merge_stores as put_together
     from dpaudit.store.file import Store
 
+    # All stores are opened before the target is made, so that a wrong name leaves no empty
+    # file.
     others = [_open_store(one) for one in stores]
     with Store(into) as target:
         merged = put_together(target, others)

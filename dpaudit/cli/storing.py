@@ -67,6 +67,8 @@ def resolve_storing(
         return Storing(Path(out) / FILE, command, at_once=False)
     if (usual := usual_path()) is None:
         return None
+    # A cache that nobody asked for is written for slow audits alone, and kept for a limited
+    # time, as its outputs may be records.
     return Storing(usual, command, at_once=False, in_the_end=False, for_a_while=True)
 
 

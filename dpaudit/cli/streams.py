@@ -39,13 +39,19 @@ def results_on_standard_output() -> Iterator[None]:
             "to a file or /dev/null"
         )
     if hasattr(sys.stdout, "reconfigure"):
+        # A terminal whose encoding lacks a letter such as epsilon would otherwise end the
+        # command with an error after its work was done.
         sys.stdout.reconfigure(errors="backslashreplace")
     begun = _results.set(sys.stdout)
     try:
         yield
         with convert_write_errors():
+            # A full disk shows only when the buffer is written. It must show before the status
+            # of a verdict is chosen.
             get_results_stream().flush()
     except BaseException:
+        # The first error is the one to tell; that the rest cannot be written either adds
+        # nothing.
         with contextlib.suppress(DataError), convert_write_errors():
             get_results_stream().flush()
         raise
@@ -130,6 +136,8 @@ def in_ascii(text: str) -> str:
     >>> print(in_ascii('{"claimed": "ε"}'))
     {"claimed": "\u03b5"}
     """
+    # `json.dumps` writes a pair of surrogates for what lies beyond the basic plane, as JSON
+    # asks.
     return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
 
 
@@ -148,6 +156,8 @@ def _drop_stream_buffer(stream: Any) -> None:
     """Let the buffer of a stream that cannot be written run empty into nothing."""
     with contextlib.suppress(OSError, ValueError):
         descriptor = stream.fileno()
+        # Python flushes the stream once more when it exits, and would print a second error and
+        # change the status. The file descriptor is led to nothing instead.
         nothing = os.open(os.devnull, os.O_WRONLY)
         if nothing != descriptor:
             os.dup2(nothing, descriptor)

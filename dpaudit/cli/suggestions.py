@@ -11,6 +11,8 @@ from pathlib import Path
 from dpaudit.cli.beginnings import NEIGHBOUR, SAMPLE
 
 DATA = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".npy", ".npz", ".parquet", ".txt", ".gz")
+# The limits keep a suggestion instantaneous in a folder of a million files, or beside a file of
+# gigabytes.
 _MOST = 200  # files of a folder
 _BYTES = 2**16  # bytes that are read of a file
 _SIDES = (

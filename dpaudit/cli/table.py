@@ -97,6 +97,8 @@ def _make_option_rows(
     from dpaudit.estimation.attack_table import AttackRow
 
     first, runs, other = hits or [], of or [], false_hits or []
+    # Typer collects each option into a list of its own, and the order between them is lost:
+    # `--of` follows each count, so that the counts of both sides alternate in it.
     if not len(first) == len(other) == len(runs) / 2:
         got = f"{len(first)} --hits, {len(other)} --false-hits and {len(runs)} --of"
         raise InvalidArgument("--of", VerbatimText(got), _EXPECTED)

@@ -85,6 +85,8 @@ def verify(
         "design": design,
         **read_reader_options(mechanism, outputs, data_path, named),
     }
+    # What is not given is left to the reader's own defaults: a confidence that nobody named
+    # differs from the same number on the command line.
     reader = Reader(**{name: value for name, value in given.items() if value is not None})
     with add_current_folder_to_path(mechanism):
         return run(files, reader, reproduce=reproduce, workers=workers, as_json=as_json)
@@ -124,6 +126,7 @@ def run(
     except KeyboardInterrupt as error:
         interrupt = error
     verdicts: list[tuple[str, Verdict]] = []
+    # Workers end in any order; verdicts are shown in the order of the files.
     for place, one in sorted(found.items()):
         with collect_failures(failures):
             verdicts.append((documents[place].path, _require_verdict(one)))

@@ -114,6 +114,7 @@ def views(
     asked = {name: one for name, one in options.items() if one is not None}
     if target.endswith(".toml"):
         stated = _read_views_file(target)
+        # Options come after the file, so that they override it.
         asked = stated | asked
         target = str(asked.pop("function"))
     delta = check.require_delta("delta", asked.pop("delta", 1e-5))
@@ -225,6 +226,7 @@ def _shape_of_file(path: Path) -> list[int]:
 
     records = records_from(path)
     shape = list(np.shape(records))
+    # A file with one column holds a list of numbers, which the function takes as a vector.
     return shape[:1] if len(shape) == 2 and shape[1] == 1 else shape
 
 

@@ -61,6 +61,8 @@ def run(source: str, overrides: Mapping[str, Any], output: OutputOptions) -> int
     for name, value in given.items():
         if name not in _TAKES:
             raise InvalidArgument(name, value, "nothing with --watch, which reads outputs only")
+    # Other doors have a delta of their own by default. A stream states a claim of its user,
+    # which is pure unless delta is given.
     settings, began = Settings(**{"delta": 0.0, **given}), time.monotonic()
     target = BettingTarget(settings.epsilon, settings.delta, 1 - settings.confidence)
     watch = StreamWatch(target, settings.distinguisher, settings.seed)
@@ -112,6 +114,8 @@ def _watch_stream(
         try:
             fallen = watch.take(lines)
         except DataError as error:
+            # A line that cannot be read after the claim has fallen changes nothing: wealth that
+            # once reached the limit refutes for good.
             fallen = watch.bettor.refuted_after > 0
             if not fallen:
                 raise DataError(f"{_format_source_name(source)}: {error}") from None
@@ -122,6 +126,8 @@ def _watch_stream(
 
 def _read_chunks(stream: BufferedReader, source: str) -> Iterator[bytes]:
     try:
+        # `read1` returns what is there, where `read` would wait until a chunk is full, and with
+        # it the first bet.
         yield from iter(lambda: stream.read1(_CHUNK), b"")
     except OSError as error:
         raise DataError(
@@ -141,6 +147,7 @@ def _say_change(
         lower = format_significant(now[0], rounding=ROUND_FLOOR)
         streams.write_now(
             f"{format_integer(bettor.pairs)} pairs: wealth "
+            # The exponential of a double overflows beyond 709.
             f"{format_significant(math.exp(min(now[1], 700)), 3)} of "
             f"{format_significant(1 / bettor.target.alpha, 6)}, epsilon at least {lower}"
         )
