@@ -87,13 +87,19 @@ def get_accountant_answer(accountant: Accountant, event: Event, delta: float) ->
     began = time.perf_counter()
     said = partial(AccountantAnswer, accountant=accountant.name, source=accountant.source)
     try:
+        # A record is in one of disjoint parts, and nobody says in which: the worst way counts. An
+        # event without any way reveals nothing.
         ways = [accountant.answer(way, delta) for way in get_alternatives(event)]
         bracket = Bracket.largest(ways or [Bracket.exactly(0.0)])
     except DpauditError as error:
         return said(kind=accountant.kind, refusal=str(error))
     took = time.perf_counter() - began
+    # An estimate must never stand where a proved end is looked for: `select_strongest_answer` takes
+    # the least upper end of all.
     if accountant.kind == "estimate":
         return said(kind="estimate", estimate=bracket.upper, seconds=took)
+    # The bracket of an upper bound has two equal ends by construction. Its lower one proves
+    # nothing.
     lower = None if accountant.kind == "upper bound" else bracket.lower
     return said(kind=accountant.kind, lower=lower, upper=bracket.upper, seconds=took)
 
@@ -120,6 +126,7 @@ def select_strongest_answer(answers: tuple[AccountantAnswer, ...]) -> Accountant
 
 def _bound_by_basic_composition(event: Event, delta: float) -> Bracket:
     epsilon, spent = compose_basic(event)
+    # The theorem answers at one delta, the sum of the parts'. At a smaller one it says nothing.
     return Bracket.exactly(epsilon if spent <= delta else math.inf)
 
 
@@ -129,6 +136,8 @@ def _with_slack(
     def answer(event: Event, delta: float) -> Bracket:
         parts = approximate_parts(event)
         spent = rounding.sum_up((part.count, part.delta) for part in parts)
+        # The slack has to be no more than what is left, or delta would be overspent. Without a
+        # delta of the parts nothing was subtracted, so that the slack is exact.
         slack = delta - spent if not spent else rounding.bound_below(delta - spent, 0.0)
         if slack <= 0:
             raise UnsupportedEvent(f"delta: got {delta}, expected above the sum of the parts'")

@@ -14,7 +14,10 @@ from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import worse_reading
 from dpaudit.errors import InvalidArgument, VerbatimText
 
+# Of the noise, in either direction from 1. Wherever a sensitivity is of ordinary size, a root is
+# far inside.
 _FARTHEST = 1e12
+# Relative, of the noise: the search runs over its logarithm.
 _TOLERANCE = 1e-9
 
 
@@ -84,10 +87,14 @@ def calibrate(
 
     def excess(log_noise: float) -> float:
         proved = prove_epsilon(math.exp(more_noise * log_noise))
+        # The root finder needs finite values of either sign. 700 is about the largest logarithm of
+        # a double, and -690 about the smallest.
         return math.log(max(proved, 1e-300)) - target if proved < math.inf else 700.0
 
     low, high = _bound_log_noise(excess, epsilon, delta)
     log_noise = float(brentq(excess, low, high, xtol=_TOLERANCE / 4, rtol=1e-15))
+    # The root finder may stop on either side of the root. Steps double, so that a plateau of the
+    # proved epsilon is passed as well.
     step = _TOLERANCE / 4
     while excess(log_noise) > 0:  # to the private side of the root
         log_noise, step = log_noise + step, 2 * step
@@ -106,6 +113,8 @@ def _bound_log_noise(
         if high > farthest:
             given = VerbatimText(f"({epsilon:g}, {delta:g})")
             raise InvalidArgument("target", given, "one that some noise below 1e12 meets")
+    # At `high` the target is met. The step before it failed or was never tried; either way the loop
+    # goes down until one fails.
     low = high - step
     while excess(low) <= 0:
         low -= step

@@ -77,8 +77,11 @@ def _mu_above(parts: tuple[GaussianRelease, ...]) -> float:
     near = rounding.root_up(meant)
     if near == math.inf:
         raise InvalidArgument("sensitivity / noise_scale", near, "a finite number")
+    # What somebody wrote has an exact root: 25 releases of 1/5 are 1, and not one unit above it.
     if rounding.to_written_fraction(near) ** 2 == meant:
         return near
+    # Otherwise mu has to cover both readings of each double, as the number that was written and as
+    # the double itself.
     worst = rounding.root_up(
         _sum_of_squares(parts, rounding.to_larger_fraction, rounding.to_smaller_fraction)
     )
@@ -100,6 +103,7 @@ def gaussian_bracket(event: Event, delta: float) -> tuple[float, float]:
     True
     """
     upper = gaussian_guarantee(event).epsilon(delta)
+    # The lower end reads every double the other way: the smaller sensitivity and the larger noise.
     squares = _sum_of_squares(
         _gaussian_parts(event), rounding.to_smaller_fraction, rounding.to_larger_fraction
     )
@@ -166,10 +170,13 @@ def pure_epsilon(part: RandomizedResponse | PoissonSubsampledLaplace) -> float:
     >>> round(pure_epsilon(RandomizedResponse(truth=0.75)), 6)  # log 3
     1.098612
     """
+    # Everybody is in the sample: the quotient is exact where fractions have it, which logarithms of
+    # balls would enlarge by a unit.
     if isinstance(part, PoissonSubsampledLaplace) and part.sampling_ratio == 1:
         return rounding.quotient_up(part.sensitivity, part.noise_scale)
     with ctx.workprec(256):
         if isinstance(part, RandomizedResponse):
+            # The odds grow with the truth, so that its larger reading bounds them.
             truth = rounding.to_larger_fraction(part.truth)
             odds = rounding.to_ball(truth * (part.categories - 1) / (1 - truth))
             return rounding.round_ball_up(odds.log())
@@ -268,6 +275,8 @@ def compose_advanced_heterogeneous(parts: Parts, slack: float) -> tuple[float, f
     """
     parts, slack = require_approximate_parts(parts), check.require_probability("slack", slack)
     drift = sum(part.count * _times_expm1(part.epsilon) for part in parts if part.count)
+    # All terms are at least 0, so that every rounding is relative to the sum: a few units for each
+    # part, and some for the functions, are what the margin below gives.
     epsilon = drift + math.sqrt(2 * -math.log(slack)) * _root_of_squares(parts)
     return rounding.bound_above(epsilon, 0.0, 32.0 + len(parts)), min(
         1.0, _compute_delta_sum(parts, slack)
@@ -295,7 +304,10 @@ def kairouz_heterogeneous(parts: Parts, slack: float) -> tuple[float, float]:
     root = _root_of_squares(parts)
     tail = min(-math.log(slack), math.log(math.e + root / slack))
     tighter = rounding.bound_above(drift + math.sqrt(2 * tail) * root, 0.0, 32.0 + len(parts))
+    # The plain sum is the first of the three closed forms. The other two are worse where epsilons
+    # are large.
     epsilon = min(rounding.sum_up((p.count, p.epsilon) for p in parts), tighter)
+    # As a sum of logarithms: a product of numbers this close to 1 would lose the digits of delta.
     lost = -math.expm1(log_kept(parts) + math.log1p(-slack))
     return epsilon, min(1.0, rounding.bound_above(lost, 0.0))
 
@@ -306,6 +318,7 @@ def _compute_delta_sum(parts: tuple[ApproximateRelease, ...], *more: float) -> f
 
 
 def _times_expm1(epsilon: float) -> float:
+    # `math.expm1` raises above 709, where numpy would return infinity.
     return epsilon * math.expm1(epsilon) if epsilon < 700 else math.inf
 
 

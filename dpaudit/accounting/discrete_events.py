@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
 
+# The law of discrete Gaussian noise lists every integer within some tens of scales and the shift.
 _MOST_SCALE = 1e4
 _MOST_SHIFT = 1_000_000
 
@@ -32,6 +33,8 @@ class RandomizedResponse:
 
     def __post_init__(self) -> None:
         check.require_integer("categories", self.categories, least=2)
+        # At a truth of 1 the answer is the record itself, and no epsilon is finite. Below 1 /
+        # categories the answer speaks for another record, and the ratio is another one.
         if not 1 / self.categories <= check.require_positive("truth", self.truth) < 1:
             expected = f"a number from 1 / {self.categories} to below 1"
             raise InvalidArgument("truth", self.truth, expected)
@@ -124,6 +127,7 @@ class GaussianMixtureRelease:
         if len(self.sensitivities) != len(self.probabilities) or not self.sensitivities:
             expected = f"as many as probabilities, {len(self.probabilities)}, and one at least"
             raise InvalidArgument("sensitivities", len(self.sensitivities), expected)
+        # Probabilities are doubles: ten times 0.1 need not add up to 1.
         if abs(math.fsum(self.probabilities) - 1) > 1e-12:
             expected = "numbers that add up to 1"
             raise InvalidArgument("probabilities", self.probabilities, expected)

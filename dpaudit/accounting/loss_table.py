@@ -60,6 +60,8 @@ class LossTable:
         """Return ``log delta`` at each epsilon, of any sign; same shape."""
         above = np.searchsorted(self.losses, epsilons, side="right")
         index = np.minimum(above, len(self.losses) - 1)
+        # Beyond the last loss the gap would be positive. At 0 the step vanishes, and what is left
+        # is delta at the last loss, which is 0.
         gap = np.minimum(epsilons - self.losses[index], 0.0)
         with np.errstate(divide="ignore"):  # at a loss itself, or beyond the last
             step = np.log(-np.expm1(gap)) + self.log_tilted[index]
@@ -74,6 +76,8 @@ class LossTable:
             return loss
         if first:
             lowest = float(self.losses[first - 1])
+        # The piece is linear in ``exp(epsilon)``, so that its inverse is one logarithm: no search,
+        # and no tolerance.
         excess = -math.expm1(float(self.log_delta_at[first]) - log_delta)
         log_share = log_delta - float(self.log_tilted[first]) + math.log(excess or 1e-300)
         share = math.exp(min(log_share, 0.0))
@@ -124,6 +128,8 @@ def log_binomial(count: int, log_odds: float) -> Array:
     usual = count * float(expit(log_odds))
     deviance = _compute_deviance(successes, usual, math.log(usual), rare - failures)
     deviance += _compute_deviance(failures, rare, log_rare, failures - rare)
+    # These are of the size of log n. The logarithms of the factorials themselves, of size n log n,
+    # would cancel and lose their digits.
     common = (
         _compute_stirling_error(np.array([float(count)]))
         - _compute_stirling_error(successes)
@@ -141,6 +147,8 @@ def _compute_deviance(
     series = np.zeros_like(ratio)  # atanh(ratio) / ratio - 1
     for order in range(17, 1, -2):
         series = square * (1 / order + series)
+    # For ratios below 0.1 the two terms of the deviance nearly cancel. Loader's series has the
+    # difference without subtracting; orders up to 17 leave less than 1e-16 of it.
     near = difference * ratio + 2 * seen * ratio * series
     if expected > 1e-300:  # a difference of two logarithms would lose digits
         log_ratio = np.log(np.maximum(seen, 1.0) / expected)
@@ -154,6 +162,8 @@ def _compute_stirling_error(number: Array) -> Array:
     """Return ``log(n! e^n / n^n)``, 0 at 0."""
     safe = np.maximum(number, 1.0)
     inverse = 1 / safe**2
+    # Stirling's series: from 16 on its next term is about 1e-14. Smaller numbers lose no digits in
+    # `gammaln`.
     tail = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse / 1680))) / safe
     large = 0.5 * np.log(2 * math.pi * safe) + tail
     small = gammaln(safe + 1) - safe * np.log(safe) + safe

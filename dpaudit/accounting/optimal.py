@@ -26,6 +26,7 @@ from dpaudit.guarantees import rounding
 from dpaudit.guarantees.guarantee import Guarantee
 
 Parts = Iterable[ApproximateRelease]
+# The loss table holds three arrays of as many doubles, 24 MB.
 MOST_STATES = 1_000_000
 
 
@@ -72,6 +73,8 @@ class OptimalComposition(Guarantee):
         at = check.non_negative("epsilon", epsilon)
         if at >= self._most:
             return self._loss_probability
+        # Delta falls with epsilon: it is asked at an epsilon that is not above the one that was
+        # meant, less what sums of losses may be off.
         near = rounding.bound_below(at, 0.0) - self._blur
         log_delta = float(self._table().log_delta(np.array([near]))[0])
         kept = math.exp(min(0.0, log_delta + _bound_log_delta_error(log_delta)))
@@ -94,6 +97,7 @@ class OptimalComposition(Guarantee):
         delta = check.require_delta("delta", delta)
         if delta < self._loss_probability:
             return math.inf
+        # Nothing is left for the finite losses: all of them count.
         if delta == self._loss_probability:
             return self._most
         left = self._left(delta)
@@ -101,6 +105,7 @@ class OptimalComposition(Guarantee):
             return self._most
         log_left = math.log(left) - math.log1p(-self._loss_probability)
         found = self._table().epsilon(log_left - _bound_log_delta_error(log_left)) + self._blur
+        # No loss passes the sum of all epsilons, which is exact where the table is not.
         return max(0.0, min(self._most, rounding.bound_above(found, 0.0)))
 
     def epsilon_below(self, delta: float) -> float:
@@ -120,8 +125,12 @@ class OptimalComposition(Guarantee):
         rate = check.require_real("false_positive_rate", false_positive_rate)
         if not 0 <= rate <= 1:
             raise InvalidArgument("false_positive_rate", rate, "a number in [0, 1]")
+        # The curve is convex and piecewise linear, so that its lines at the losses are all of its
+        # supporting lines.
         losses = self._table().losses
         log_rate = math.log(rate) if rate else -math.inf
+        # Beyond exp(700) a line is far below 0 and cannot be the highest; the limit keeps numpy
+        # from a warning.
         lines = -np.expm1(self.log_deltas(losses)) - np.exp(np.minimum(losses + log_rate, 700))
         return float(max(0.0, lines.max()))
 
@@ -199,6 +208,8 @@ def _build_response_loss_table(counts: tuple[tuple[float, int], ...]) -> LossTab
         losses = np.add.outer(losses, step).ravel()
         masses = np.add.outer(masses, log_binomial(count, epsilon)).ravel()
     if len(counts) == 1:
+        # Equal epsilons leave gaps of exactly twice that. Differences of rounded losses would be
+        # off by more.
         return LossTable.of(losses, masses, np.full(len(losses) - 1, 2 * counts[0][0]))
     order = np.argsort(losses, kind="stable")
     return LossTable.of(losses[order], masses[order], np.diff(losses[order]))

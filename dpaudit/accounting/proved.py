@@ -33,6 +33,7 @@ from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import GaussianDP, GroupOf, Guarantee
 
 _POINTS = 256
+# The last point of a table is where delta is down to this; beyond it the guarantee itself is asked.
 _LEAST_DELTA = 1e-14
 _LARGE = (0.5, 0.9, 0.999, 1 - 1e-9)  # deltas that may stay
 
@@ -63,6 +64,7 @@ class TabulatedDP(Guarantee):
         """Return a delta implied at ``epsilon >= 0``."""
         epsilon = check.non_negative("epsilon", epsilon)
         k = int(np.searchsorted(self._epsilons, epsilon, side="right"))
+        # Delta never rises with epsilon, so that the last point holds for all that is beyond.
         if k == len(self._epsilons):
             return self._at(k - 1)
         low, high = self._epsilons[k - 1], self._epsilons[k]
@@ -73,6 +75,7 @@ class TabulatedDP(Guarantee):
     def epsilon(self, delta: float) -> float:
         """Return an epsilon implied at ``delta``, beyond the table that of the guarantee itself."""
         delta = check.require_delta("delta", delta)
+        # Below the table no chord reaches, and extrapolating one would claim too little.
         if delta < self._at(len(self._epsilons) - 1):
             return self.exact.epsilon(delta)
         if self._at(0) <= delta:
@@ -196,6 +199,8 @@ class NumericalDP(Guarantee):
         return numerical_epsilon(self.event, delta, self.cells)
 
     def _group(self, size: int) -> Guarantee:
+        # A group asks for delta at hundreds of epsilons, each of which would be a composition of
+        # its own: chords of a table are an upper bound that costs little.
         return GroupOf(TabulatedDP(NumericalDP(self.event, self.cells or _GROUP_CELLS)), size)
 
     def __str__(self) -> str:
@@ -244,6 +249,8 @@ def proved_guarantee(event: Event) -> Guarantee:
     GaussianDP(mu=1.0)
     """
     ways = get_alternatives(event)
+    # The worst way may be another one at every delta, so that no single way may be picked
+    # beforehand.
     if len(ways) > 1:
         return WorstOf(tuple(proved_guarantee(way) for way in ways))
     event = ways[0] if ways else Sequence(())
@@ -251,10 +258,14 @@ def proved_guarantee(event: Event) -> Guarantee:
     if all(isinstance(part, GaussianRelease) for part in parts):
         return gaussian_guarantee(event)
     match parts:
+        # One kind of release has as many states as copies; several kinds multiply, and go to the
+        # grid.
         case (ApproximateRelease(epsilon=epsilon, delta=delta, count=count),) if count <= _MOST:
             return make_optimal_composition(epsilon, delta, count)
     try:
         return NumericalDP(event)
+    # Where only moments are known, such as of zero-concentrated releases, there is no law to
+    # compose.
     except UnsupportedEvent:
         return RenyiCurveDP(event)
 

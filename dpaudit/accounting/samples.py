@@ -86,6 +86,8 @@ def ways_of(event: Event) -> tuple[Way, ...]:
 
 def join_ways(parts: Iterable[tuple[Way, ...]]) -> tuple[Way, ...]:
     """Return the ways of a sequence whose parts have these."""
+    # A part without any way reveals nothing. In the product it would leave no combination at all,
+    # and hide what the others reveal.
     chosen = itertools.product(*(ways for ways in parts if ways))
     return tuple(tuple(itertools.chain(*ways)) for ways in chosen)
 
@@ -123,6 +125,8 @@ def worse_reading(event: Event, samples: str | None = None) -> Event:
     if samples is not None:
         check.require_choice("samples", samples, SAMPLES)
         return event
+    # Asked for its refusal alone, of events with too many combinations: they are counted before
+    # they are built.
     get_alternatives(event)
     shared = if_shared(ways_of(event))
     return event if shared is None else make_parallel_readings(shared.event, event)
@@ -164,6 +168,8 @@ def _of_way(way: Way) -> JointEvent | None:
             continue
         alike = len({type(one) for one in released}) == 1
         parts += _split_into_layers(released if alike else [_as_gaussian(one) for one in released])
+        # A Laplace release taken for a Gaussian one loses more than it does, so that the whole is
+        # an upper bound and no lower one.
         exact = exact and alike
     return JointEvent(parts[0] if len(parts) == 1 else Sequence(tuple(parts)), exact)
 
@@ -197,6 +203,8 @@ def _as_gaussian(release: Release) -> Release:
     mu = -2 * float(ndtri(expit(-epsilon))) if epsilon < _FAR else 2 * math.sqrt(2 * epsilon)
     return PoissonSubsampledGaussian(
         sampling_ratio=release.sampling_ratio,
+        # The quantile is good to some units in the last place, for which mu gives way upwards. The
+        # last term keeps an epsilon of 0 from dividing by 0.
         noise_multiplier=1 / (mu * (1 + 1e-12) + 1e-15),
         count=release.count,
     )

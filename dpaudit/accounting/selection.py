@@ -58,6 +58,7 @@ def negative_binomial(
     """
     shape, parameter = _SHAPES[law], parameter_of(law, runs)
     b, at_b = known
+    # Every order b gives a bound, so that the best may be taken from a grid.
     costs = (1 - 1 / b) * at_b - math.log(parameter) / b
     return np.asarray(divergence + (shape + 1) * float(costs.min()) + math.log(runs) / (orders - 1))
 

@@ -91,6 +91,8 @@ def one_sample(parts: Iterable[Release], count: int = 1) -> Release:
         if not isinstance(part, SAMPLED):
             expected = "releases of a sample: a round holds no others"
             raise InvalidArgument("release", VerbatimText(type(part).__name__), expected)
+    # Samplers with other parameters draw other samples: their releases are not of one batch,
+    # whatever the caller says.
     if not parts or len({sampler_of(part) for part in parts}) > 1:
         given = VerbatimText(", ".join(str(sampler_of(part)) for part in parts) or "no release")
         raise InvalidArgument("release", given, "releases of one and the same sample")
@@ -113,6 +115,7 @@ def _joint_noise(noises: list[tuple[int, float]]) -> float:
     """Return the noise multiplier of so many releases of each noise, rounded down."""
     if len(noises) == 1 and noises[0][0] == 1:
         return noises[0][1]
+    # Less noise is more loss: every reading and rounding here goes down.
     squares = (count / rounding.to_smaller_fraction(noise) ** 2 for count, noise in noises)
     return rounding.root_down(1 / sum(squares, Fraction(0)))
 
@@ -172,6 +175,8 @@ def _compute_largest_power_sum(
         rounding.to_smaller_fraction if worse else rounding.to_written_fraction
     )
     left, spent = more(budget) ** power, Fraction(0)
+    # Greedy by the least noise is the maximum of a linear function with one budget and a limit for
+    # each part: contributions count most where the noise is least.
     for part in sorted(parts, key=lambda part: part.noise_scale):
         share = min(left, part.count * more(part.sensitivity) ** power)
         spent += share / less(part.noise_scale) ** power
@@ -201,6 +206,7 @@ def get_alternatives(event: Event) -> tuple[Event, ...]:
             ways = tuple(way for one in events for way in get_alternatives(one))
             return tuple(repeat_event(way, count) for way in ways) if count else ()
         case Sequence(events=events) if holds_parallel(event):
+            # A part without alternatives reveals nothing; kept, it would make the product empty.
             each = [found for one in events if (found := get_alternatives(one))]
             number = math.prod(map(len, each))
             if number > _MOST_ALTERNATIVES:

@@ -81,6 +81,7 @@ class _Mu(Currency):
     def value(self, epsilon: float, delta: float) -> float:
         if epsilon <= 0 or delta <= 0:  # where nothing is missed, every mu has any epsilon
             return 0.0
+        # A smaller epsilon is certified as well, so that the limit errs to a smaller mu.
         return gaussian.mu_at(min(epsilon, _LARGEST), math.log(delta))
 
     def of(self, guarantee: Guarantee, delta: float) -> float:
@@ -111,6 +112,8 @@ class _Renyi(Currency):
 
     def of(self, guarantee: Guarantee, delta: float) -> float:
         order = self.orders[0]
+        # Rho-zCDP bounds every order, and pure DP the order of infinity. A Renyi guarantee bounds
+        # the orders below its own alone, as divergences grow with their order.
         known = [guarantee._rho() * order, guarantee.epsilon(0.0)]
         if isinstance(guarantee, RenyiDP) and guarantee.order >= order:
             known.append(guarantee.at_epsilon)
@@ -167,7 +170,11 @@ def least_divergence(order: float, epsilon: float, delta: float) -> float:
         miss = order * math.log1p(-p) + (1 - order) * math.log1p(-q) if p < 1 else -math.inf
         return float(np.logaddexp(hit, miss)) / (order - 1)
 
+    # Beyond the largest Q(S) the event would have a P-mass above 1. Towards a rate of 0 the
+    # divergence grows without bound, so that the least is between.
     low, high = math.log(most) - 30, math.log(most)
     found = minimize_scalar(divergence, bounds=(low, high), method="bounded")
     grid = min(divergence(x) for x in np.linspace(low, high, 61))
+    # The value certifies a lower end, and a minimum found numerically is a little above the true
+    # one: it gives way downwards by more than the search may be off.
     return max(0.0, min(float(found.fun), grid) * (1 - 1e-6) - 1e-9)

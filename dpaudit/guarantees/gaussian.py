@@ -65,6 +65,8 @@ def _compute_delta_complement(mu: float, epsilon: float) -> float:
 
 def _log_mills_difference(x: float, mu: float) -> float:
     """Return ``log(R(x) - R(x + mu))``, for ``x >= -5``."""
+    # Far apart, the two Mills ratios may be subtracted; close together, the difference would lose
+    # its digits, and the integral has them.
     ratio = float(erfcx((x + mu) / math.sqrt(2)) / erfcx(x / math.sqrt(2)))
     if ratio < 0.9:
         return math.log(math.sqrt(math.pi / 2) * float(erfcx(x / math.sqrt(2))) * (1 - ratio))
@@ -154,6 +156,8 @@ def _delta_ends(mu: Fraction, epsilon: Fraction) -> tuple[float, float]:
     for bits in _BITS:
         with ctx.workprec(bits):
             ball = _enclose_gaussian_delta(mu, epsilon)
+            # Both ends are of the ball, so that they hold at any precision; more bits only bring
+            # them closer, where the two terms cancel.
             top, low = rounding.round_ball_up(ball), rounding.round_ball_down(ball)
         if top <= low * (1 + 4e-15):
             break
@@ -230,6 +234,8 @@ def _at_most(mu: Fraction, epsilon: Fraction, delta: Fraction, undecided: bool =
         with ctx.workprec(bits):
             found, target = _enclose_gaussian_delta(mu, epsilon), rounding.to_ball(delta)
             if found <= target or found > target:
+                # Balls that overlap decide neither comparison: then more bits are tried, and only
+                # disjoint ones are answered.
                 return bool(found <= target)
     return undecided
 
@@ -251,5 +257,6 @@ def trade_off_below(mu: float, false_positive_rate: float) -> float:
         return 1 - false_positive_rate
     quantile = float(ndtri(false_positive_rate))
     at = rounding.bound_below(-quantile - mu, 1 + abs(quantile) + mu)
+    # The relative condition of a normal tail grows with the square of its quantile.
     relative = rounding.UNIT * 8 * (1 + min(at, 0.0) ** 2)
     return float(ndtr(at)) * (1 - min(1.0, relative))

@@ -121,6 +121,8 @@ class Guarantee(ABC):
         if rare == 0:
             return 1.0
         log_odds = max(0.0, math.log1p(-rare) - math.log(rare))
+        # A rare prior asks for delta at an epsilon far out, where exact answers take long and
+        # change nothing that anybody reads.
         chance = (1 - rare) + rare * self.delta_within(log_odds, _UNSEEN)
         return min(1.0, rounding.bound_above(chance, 0.0))
 

@@ -80,6 +80,7 @@ class ApproximateDP(Guarantee):
         if delta < self.at_delta:
             return math.inf
         gap = (delta - self.at_delta) / (1 - self.at_delta) * (1 + math.exp(-self.at_epsilon))
+        # Epsilon falls with the gap: rounded down, it errs to a larger epsilon.
         gap -= rounding.UNIT * 8 * gap
         if gap >= 1:
             return 0.0
@@ -369,6 +370,8 @@ def bound_concentrated_log_delta(rho: float, epsilon: float) -> float:
     def bound(log_excess: float) -> float:
         excess = math.exp(log_excess)  # the order is 1 + excess
         lost = excess * math.log1p(1 / excess), math.log1p(excess)
+        # The terms nearly cancel at the best order: their sum gives way by the roundings of their
+        # sizes, not of its own.
         terms = excess * (1 + excess) * rho, -excess * epsilon, -lost[0], -lost[1]
         return rounding.bound_above(math.fsum(terms), sum(map(abs, terms)))
 

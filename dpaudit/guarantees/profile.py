@@ -117,6 +117,7 @@ class PrivacyProfile(Guarantee):
     def _asked(self, epsilon: float) -> float:
         try:
             delta = float(self.function(epsilon))
+        # The function may be one of ours, and says by itself what was wrong.
         except InvalidArgument:
             raise
         except Exception as error:  # it is the caller's code
@@ -222,6 +223,8 @@ class _OfTradeOff:
             best = min(best, float(above.max()))
             if best - float(h.max()) <= _CLOSE:
                 break
+            # A cell whose bound is below a value that was seen cannot hold the supremum. Two cells
+            # more on either side keep the neighbours that the bounds of the outermost cells need.
             kept = np.flatnonzero(above > h.max())
             low, high = edges[max(kept[0] - 2, 0)], edges[min(kept[-1] + 3, _CELLS)]
         return min(1.0, math.ceil(max(0.0, best) / _ROUNDING + 0.01) * _ROUNDING)
@@ -229,6 +232,8 @@ class _OfTradeOff:
     def _at(self, rates: Array) -> Array:
         values = np.array([float(self.function(float(rate))) for rate in rates])
         falls, bends = np.diff(values), np.diff(values, 2)
+        # The bounds from above rest on the function being convex. It is only looked at where it is
+        # asked for, but at all of these points.
         if not (np.all(falls <= _ROUNDING) and np.all(bends >= -_ROUNDING)):
             given = VerbatimText("a function that rises somewhere, or is not convex")
             raise InvalidArgument("claim", given, "a trade-off function: convex, and never rising")

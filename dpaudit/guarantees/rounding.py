@@ -17,6 +17,8 @@ from functools import lru_cache
 from flint import arb, ctx, fmpq
 
 UNIT = 2.0**-53  # relative error of one operation on doubles
+# People write fewer digits than this, and less than one in ten thousand of the doubles that are
+# computed has so short a form by chance.
 _DIGITS = 12
 _BITS = 256  # of a square root
 _MOST_STEPS = 2200  # doublings from the smallest double to the largest
@@ -33,6 +35,7 @@ def to_written_fraction(value: float) -> Fraction:
     (True, True)
     """
     exact = Fraction(value)
+    # Fraction reads the decimal digits themselves; through a float they would be the double again.
     short = Fraction(f"{value:.{_DIGITS}g}")
     return short if value and float(short) == value else exact
 
@@ -66,6 +69,7 @@ def up(value: Fraction) -> float:
         near = float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.nextafter(math.inf, 0.0)
+    # `float` of a fraction rounds to the nearest, so that the next double is enough.
     return near if to_written_fraction(near) >= value else math.nextafter(near, math.inf)
 
 
@@ -93,6 +97,8 @@ def up_from(meant: Fraction, worst: Fraction) -> float:
     3.0
     """
     near = up(meant)
+    # Where no double stands for the result, nobody reads it as exact, and it has to hold for the
+    # doubles themselves as well.
     return near if near == math.inf or to_written_fraction(near) == meant else max(near, up(worst))
 
 
@@ -213,9 +219,12 @@ def bound_above(value: float, magnitude: float, units: float = 8.0) -> float:
     units
         How many roundings of such a size it may be off by.
     """
+    # An exact 0 stays 0: pure DP has a delta of 0 and not of the smallest double.
     if value == 0 == magnitude:
         return value
     off = units * UNIT * (abs(value) + magnitude)
+    # The margin itself was rounded, and may vanish against the value: one double more is always
+    # further out.
     return math.nextafter(value + off, math.inf)
 
 
@@ -241,6 +250,7 @@ def round_ball_up(value: arb) -> float:
         return math.inf
     top = value.upper()
     near = float(top)
+    # The conversion rounds to the nearest, below or above the ball's end.
     while not arb(near) >= top:
         near = math.nextafter(near, math.inf)
     return near
@@ -274,6 +284,7 @@ def root_down(square: Fraction) -> float:
 
 
 def _exact_root(square: Fraction) -> Fraction | None:
+    # A fraction in lowest terms is a square only if its numerator and its denominator are.
     root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
     return root if root * root == square else None
 

@@ -58,6 +58,7 @@ def at_distance(a_unit: Guarantee, distance: float) -> Guarantee:
             return GaussianDP(_multiply_by_distance("mu", mu, distance))
         case ZeroConcentratedDP(rho=rho):
             return ZeroConcentratedDP(
+                # Multiplied twice instead of by the square, so that each product is rounded up.
                 _multiply_by_distance("rho", _multiply_by_distance("rho", rho, distance), distance)
             )
     raise InvalidArgument("claim", VerbatimText(type(a_unit).__name__), _EXPECTED)

@@ -89,6 +89,7 @@ def find_tangent(profile: LogProfile, log_rate: float) -> Line:
     middle = math.exp(log_rate) > -math.expm1(profile(0.0)) / 2
     lines = [] if rest <= 0.5 else [_find_steep_tangent(profile, log_rate)]
     lines += [_find_shallow_tangent(profile, log_rest)] if middle or not lines else []
+    # Both are bounds, and the lower one counts at this rate.
     return min(lines, key=lambda line: line.at(log_rate))
 
 
@@ -140,6 +141,7 @@ def worst_loss(profile: LogProfile, log_share: float) -> float:
 
 def _best_epsilon(profile: LogProfile, log_share: float) -> float:
     """Return the epsilon of the least loss in `worst_loss`, infinite when there is none."""
+    # Up to an epsilon of a million: beyond it no loss is worth telling from infinity.
     tries = (0.0, *(2.0**power for power in range(21)))
     within = next((e for e in tries if profile(e) < log_share), math.inf)
     if within == math.inf:
@@ -223,6 +225,8 @@ def _log_weights(above: float, below: float) -> tuple[float, float]:
 
     With ``above >= 0 >= below``. Two lines, averaged, are a line that bounds power as well.
     """
+    # Beyond 40 the logarithm of ``exp(x) - 1`` is x to the last digit, and `expm1` overflows from
+    # 710 on.
     up = above if above > 40 else math.log(math.expm1(above)) if above > 0 else -math.inf
     down = math.log(-math.expm1(below)) if below < 0 else -math.inf
     total = log_add(up, down)
@@ -247,6 +251,7 @@ def _arg_least(function: Callable[[float], float], width: float) -> float:
 def _refine_minimum(
     function: Callable[[float], float], best: float, low: float, high: float
 ) -> float:
+    # The interval is narrower than the distance of two doubles, on which the minimiser would fail.
     if best + low == best + high:
         return best
     found = minimize_scalar(

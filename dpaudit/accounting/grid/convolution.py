@@ -74,14 +74,20 @@ def round_loss_law(
     pair: DominatingPair, window: tuple[float, float], spacing: float, order: float
 ) -> Rounded:
     """Return the law within a window; what lies outside is for the caller to account for."""
+    # One cell more on either side: the quotient is rounded, and an atom at the end of the window
+    # must not fall off the grid.
     first = int(np.floor(window[0] / spacing)) - 1
     last = int(np.ceil(window[1] / spacing)) + 1
     edges: Array = spacing * np.arange(first, last + 1, dtype=np.float64)
     atoms = pair.atoms(edges)
     cells = np.clip(np.floor(atoms.losses / spacing).astype(np.intp) - first, 0, last - first - 1)
+    # The floor of a rounded quotient may be one cell off, which would give negative shares of a
+    # mass.
     within = np.clip(atoms.losses - (first + cells) * spacing, 0, spacing)
     size = last - first + 1
     log_p = atoms.log_masses + order * atoms.losses
+    # The largest tilted mass becomes 1: masses are logarithms down to -700 and below, and their
+    # powers would vanish all together.
     offset = float(log_p.max())
     masses = np.exp(log_p - offset)
     return Rounded(
@@ -102,9 +108,13 @@ def _split_masses(
     order: float,
     offset: float,
 ) -> Tilted:
+    # The share that keeps the Q-mass, which is the P-mass times ``exp(-loss)``: both ends together
+    # must have what the atom had. A share that is linear in the loss would not keep it.
     up = np.expm1(-within) / np.expm1(-spacing)
     lower = masses * (1 - up) * np.exp(-order * within)
     upper = masses * up * np.exp(order * (spacing - within))
+    # `bincount` adds up what falls into one cell; an assignment by index would keep the last one
+    # alone.
     total = np.bincount(cells, lower, size) + np.bincount(cells + 1, upper, size)
     return _normalise_tilted(np.asarray(total, dtype=np.float64), first, offset)
 
@@ -184,6 +194,8 @@ class Convolved:
 
     def errors(self, order: float, sums: Array) -> Array:
         """Return how far suffix sums may be off, shape as theirs."""
+        # The l2 norm of the weights ``exp(-order t)`` over the grid: their squares are a geometric
+        # series. By Cauchy and Schwarz it bounds what noise of a given l2 norm can add up to.
         reach = min(len(self.masses), 1 / -math.expm1(-2 * order * self.spacing))
         filtering = self._filtering(order, 1.0, sums)
         return _UNDERFLOW + self.astray + self.noise * math.sqrt(reach) + filtering
@@ -217,6 +229,8 @@ def _compute_l2_norm(values: Array) -> float:
 
 
 def _filter_masses(masses: Array, rate: float) -> Array:
+    # The filter ``y_k = x_k + exp(-rate) y_{k+1}`` is the solution of a triangular band system,
+    # which LAPACK finds in one pass: numpy alone has no recursive filter.
     bands = np.ones((2, len(masses)))
     bands[1] = -math.exp(-rate)
     sums: Array = dtbtrs(bands, masses[::-1], uplo="L")[0][::-1]
@@ -252,7 +266,11 @@ def convolve_laws(
     spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
     start, total, norm, count_all = 0, 0.0, 0.0, 0
     for part, count in parts:
+        # Masses beyond the grid are wrapped around it before the transform, exactly as the cyclic
+        # convolution wraps those of the sum: `_bound_mass_outside_grid` pays for both.
         folded = _fold_masses(part.masses, size)
+        # A power instead of ``count`` convolutions. The error of a power grows with the count,
+        # which `noise` contains.
         spectrum *= rfft(folded) ** count
         start += count * part.first
         total += count * part.log_total
@@ -293,6 +311,7 @@ def _bound_mass_by_chernoff(
     The order is that of the law itself. Rounded, the law may be far wider than it was: then smaller
     orders are tried.
     """
+    # A probability is at most 1: where no order helps, this is the bound.
     best = 0.0
     for _ in range(_ORDERS_TRIED):
         log_mgf = sum(count * part.log_mgf(order, spacing) for part, count in parts)

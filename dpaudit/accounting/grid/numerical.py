@@ -35,6 +35,8 @@ from dpaudit.accounting.pairs.composition import MANY, Bracket, Composition
 from dpaudit.accounting.pairs.pair import DominatingPair
 from dpaudit.errors import ConvergenceError
 
+# Where the search for an order begins. Chernoff's bound holds at any order, so that this limits how
+# close it is, not whether it holds.
 LEAST_ORDER = 1e-6
 # Of the tilted mass: what the windows leave out.
 LEFT_OUT = 1e-15
@@ -52,6 +54,8 @@ def search_valley_minimum(
     best, at, since, x = math.inf, start, 0, start
     while since < 2 and x < farthest:
         value = function(x)
+        # The first finite value counts as a gain, whatever its size: infinity less a share of
+        # infinity compares with nothing.
         since = 0 if value < best - gain * abs(best) or not math.isfinite(best) else since + 1
         if value < best:
             best, at = value, x
@@ -88,12 +92,16 @@ def window_of(
         search_valley_minimum(beyond(about or log_mgf, sign), LEAST_ORDER, 2.0, 0.02, _FARTHEST)
         for sign in (1, -1)
     )
+    # The ends are computed by all laws, also where some of them chose the orders: a window by an
+    # approximate moment would be no bound.
     return Window(-beyond(log_mgf, -1)(down), beyond(log_mgf, 1)(up), down, up)
 
 
 def spacing_of(pairs: Composition, at_least: float) -> float:
     """Return a spacing of about this size on which a lattice all pairs share would fall."""
     lattices = {pair.lattice for pair, _ in pairs}
+    # On a lattice that all laws share, no atom is moved by rounding. Different lattices need not
+    # have a common spacing.
     lattice = lattices.pop() if len(lattices) == 1 else None
     if lattice is None or lattice < at_least:
         return at_least
@@ -116,6 +124,8 @@ def step_window(
     even = math.sqrt(total)
     reach = np.geomspace(1.0, 4 * even, tried)
     ups, downs = window.up * reach, window.down * reach
+    # A moment of an order out of reach may be infinite less infinite. Such an order bounds nothing,
+    # and the others still do.
     high = np.nanmin((pair.log_mgf(order + ups) - here + room) / ups)
     low = np.nanmax(-(pair.log_mgf(order - downs) - here + room) / downs)
     return float(max(low, -pair.reversed().largest)), float(min(high, pair.largest))
@@ -141,6 +151,8 @@ class UpperCurve:
         """Return an upper bound of delta at epsilon."""
         points, (profile, q) = self.law.points, self._sums
         k = int(np.searchsorted(points, epsilon, side="right"))
+        # Errors come in at every epsilon, also beyond the grid, where no mass is left but what was
+        # wrapped around.
         inner = float(self._errors[min(k, len(points) - 1)])
         if k < len(points):
             gap = float(points[k]) - epsilon
@@ -163,6 +175,8 @@ class UpperCurve:
         room = wanted[k] - profile[k] - self._errors[k] * math.exp(c * self.law.spacing)
         if room <= 0:
             return float(points[k])
+        # Within a cell the profile is linear in ``exp(epsilon)``, of slope q: this is how far to
+        # the left of the point delta still suffices.
         share = float(room / q[k]) if q[k] > 0 else math.inf
         return float(points[k]) + math.log1p(-share) if share < 1 else -math.inf
 
@@ -187,6 +201,8 @@ class LowerCurve:
         """Return least P- and most Q-masses beyond each threshold, tilted as at their points."""
         slack = self.under_p.slack(self.order), self.under_q.slack(self.order + 1)
         p, q = self.under_p.suffix_sums(self.order), self.under_q.suffix_sums(self.order + 1)
+        # For a lower bound on ``P(A) - exp(epsilon) Q(A)`` every doubt goes against the test: less
+        # P, more Q.
         p = p - self.under_p.errors(self.order, p)
         q = q + self.under_q.errors(self.order + 1, q)
         return p * math.exp(-slack[0]), q * math.exp(slack[1])
@@ -203,6 +219,8 @@ class LowerCurve:
         points, (p, q) = self.under_p.points, self._sums
         ratio = epsilon - points + self.under_q.log_total - self.under_p.log_total
         with np.errstate(over="ignore"):
+            # Each threshold is an event of its own, and every event gives a lower bound: the best
+            # may be picked afterwards, as these are probabilities and no counts.
             tested = p - np.exp(ratio) * q
         inner = np.maximum(tested, np.where(points >= epsilon + self.blur, self._profile, 0.0))
         scale = self.under_p.log_total - self.order * points
@@ -218,6 +236,8 @@ class LowerCurve:
         with np.errstate(over="ignore"):
             wanted = (delta - self.betrayed) * np.exp(self.order * points - self.under_p.log_total)
         enough = np.flatnonzero(self._profile >= wanted)
+        # The last point at which the profile is still above delta: epsilon is at least there.
+        # Losses may have been taken for the end of the cell beside theirs, which `blur` pays for.
         found = float(points[enough[-1]]) - self.blur if enough.size else -math.inf
         inner = p - wanted
         good = inner > 0
@@ -228,14 +248,20 @@ class LowerCurve:
         return max(found, float(np.max(tested)))
 
 
+# A transform of this many points takes some milliseconds.
 CELLS = 2**16
 MORE_CELLS = 2**19
 LEAST_CELLS = 2**8
+# Relative width of a bracket from which on the finer grid is not tried.
 _NARROW = 1e-3
 _ROUNDING = 1e-15  # relative: a loss that is taken for the end of its cell
 _SMALLEST = math.ulp(0.0)
 _UNDERFLOW = -760.0
+# How close to the mass of infinite losses a delta may come before their difference has no digits
+# left.
 _ULPS = 1e-13
+# Tails are cut anew once delta is known, because their share of it is what matters. Six rounds take
+# the tail from 1e-12 to 1e-130, or to less.
 _MOST_TRIMS = 6
 # Shares of delta for tails that are cut off: the more is cut off, the finer is the grid.
 _SHARE = 1e-8
@@ -349,6 +375,8 @@ def _bound_worst_direction(
     """Return the larger of both directions' answers, from a finer grid where that is needed."""
     if cells is not None:
         check.require_integer("cells", cells, least=LEAST_CELLS)
+    # Both directions have to hold: neighbours may be exchanged, and a profile is the larger of
+    # both.
     found = _bound_on_grids(Composition.of(event), answer, cells)
     return _from_attained(event, answer, found, cells)
 
@@ -365,6 +393,8 @@ def _bound_on_grids(
     for size, share in attempts:
         brackets = [answer(pairs, cells=size, share=share) for pairs in ways]
         lower = max(lower, *(bracket.lower for bracket in brackets))
+        # Every grid proves its own bracket, so that ends of different grids may be combined. Of the
+        # two directions the larger upper end counts, and of the lower ends any.
         upper = min(upper, max(bracket.upper for bracket in brackets))
         if upper - lower <= _NARROW * upper or upper == math.inf:
             break
@@ -378,6 +408,8 @@ def epsilon_of(pairs: Composition, delta: float, cells: int = CELLS) -> Bracket:
 
 def _bound_grid_epsilon(pairs: Composition, delta: float, cells: int, share: float) -> Bracket:
     betrayed, most = pairs.infinite_mass, pairs.largest
+    # So close to the mass of infinite losses the remainder has no digits: the finite losses all
+    # count, and epsilon is their largest. Below that mass no epsilon is enough.
     if most == 0 or delta <= betrayed * (1 + _ULPS) or delta == 0:
         least = most if delta >= betrayed * (1 - _ULPS) else math.inf
         return Bracket(least, most if delta >= betrayed else math.inf)
@@ -396,6 +428,7 @@ def _bound_grid_epsilon(pairs: Composition, delta: float, cells: int, share: flo
 
     order = _choose_chernoff_order(pairs, partial(bound, of=pairs.some))
     above, below = _build_delta_curves(pairs, order, cells, (lost, betrayed))
+    # Three proved bounds, of which the least counts: the grid, Chernoff, and the largest loss.
     upper = max(0.0, min(above.epsilon(delta), bound(order), most))
     return _make_ordered_bracket(max(0.0, below.epsilon(delta)), upper)
 
@@ -460,7 +493,11 @@ def _build_delta_curves(
 ) -> tuple[UpperCurve, LowerCurve]:
     some, tried = pairs.some, 8 if len(pairs) <= MANY else 2
     window = window_of(pairs.log_moment, order, some.log_moment)
+    # 16 cells on either side stay empty: rounding up moves every step's mass by up to a cell, and
+    # the windows are open at both ends.
     spacing = spacing_of(pairs, (window.high - window.low) / (cells - 32))
+    # A tilt that changes by more than a double holds within one cell is replaced by a smaller one,
+    # as any order is sound. Half of the limit leaves room for the other spacing of that order.
     if order * spacing > _STEEPEST:
         return _build_delta_curves(pairs, _STEEPEST / (2 * spacing), cells, lost)
     steps: list[tuple[Rounded, int]] = [
@@ -478,6 +515,8 @@ def _build_delta_curves(
         tilted = [(getattr(step, part), count) for step, count in steps]
         return convolve_laws(tilted, start, cells, spacing, tails, left_out, side)
 
+    # Cells count as their lower ends, so that their sum lies lower by the mean drift. Without this
+    # shift the law would be wrapped around the grid.
     start = first - round(sum(count * step.drift for step, count in steps))
     p, q = law("cells_p", start, -1), law("cells_q", start, 1)
     blur = _ROUNDING * math.fsum(count * step.reach(spacing) for step, count in steps)

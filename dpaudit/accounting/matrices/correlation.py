@@ -40,6 +40,8 @@ def _is_positive(matrix: fmpq_mat) -> bool:
         if not left[k, k] > 0:
             return False
         for i in range(k + 1, size):
+            # Gauss elimination in rationals: no pivot's sign is decided by rounding. A positive
+            # definite matrix has no pivot of 0, so that rows are never exchanged.
             ratio = left[i, k] / left[k, k]
             for j in range(k, size):
                 left[i, j] = left[i, j] - ratio * left[k, j]

@@ -59,6 +59,8 @@ or none
         """
         fitting = -(-rounds // self.separation)
         if self.kind == "min-separation":
+            # Rounds ``separation`` apart: one in each of ``ceil(rounds / separation)`` blocks at
+            # most.
             return fitting if self.most is None else min(self.most, fitting)
         only = 1 if self.kind == "single" else fitting
         if self.most not in (None, only):
@@ -80,6 +82,8 @@ or none
         """
         lost = self.separation - 1
         sizes = range(1, self.epochs(rounds) + 1)
+        # Taking the forced gaps out of a pattern maps it to any set of as many of the rounds that
+        # are left, one to one.
         return sum(comb(rounds - (size - 1) * lost, size) for size in sizes)
 
     def generate_separated_patterns(self, rounds: int, starts: Sequence[int]) -> Iterator[Pattern]:
@@ -124,11 +128,15 @@ or none
         """
         rounds = weights.shape[1]
         fitting = -(-rounds // self.separation)
+        # As many as fit are allowed: the number of rounds is no constraint, and one pass is enough.
         if most >= fitting:
             return self._sums_of_any_number(weights)
         if most * weights.size > _MOST_STEPS:
+            # Either relaxation allows more patterns than there are, so that its largest sum is not
+            # below the true one; the smaller of both is closer.
             largest = -np.partition(-weights, most - 1, axis=1)[:, :most]
             return np.asarray(np.minimum(self._sums_of_any_number(weights), largest.sum(axis=1)))
+        # As many rows as one step beyond the last round can look up: sums from there on are 0.
         fewer: Array = np.zeros((rounds + self.separation, len(weights)))
         for _ in range(most):
             best = np.zeros_like(fewer)
@@ -190,4 +198,6 @@ def _select_larger_sum(with_it: Any, without: Any) -> tuple[Any, bool]:
         return with_it, True
     if with_it < without:
         return without, False
+    # Two balls that overlap are not ordered. Their maximum encloses the larger one whichever it is;
+    # the choice of a pattern may be either.
     return arb(with_it).max(arb(without)), True

@@ -43,10 +43,12 @@ from dpaudit.accounting.matrices.strategies import Entry, Strategy, compute_entr
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees import rounding
 
+# These limits bound exact work that grows with the square of the rounds, or faster.
 _MOST_PATTERNS = 5_000  # that are gone through one by one
 _MOST_ROUNDS = 2_000  # of which all inner products are looked at
 _MOST_SIGNED = 500  # likewise, where entries have both signs
 _MOST_STEPS = 20  # to a better pattern
+# Its inverse is twice the relative error of one operation on doubles.
 _ULPS = 2.0**52
 
 
@@ -95,6 +97,8 @@ def compute_squared_sensitivity(strategy: Strategy, participation: Participation
         starts = strategy.starts[: participation.separation]
         cycles = (participation.cycle(strategy.rounds, start) for start in starts)
         return square_of_patterns(strategy, cycles)
+    # Of one round the pattern has no inner products: the longest column is exact for every strategy
+    # and kind.
     if epochs == 1:
         return _merge_largest_squares(_of_pattern(strategy, (start,)) for start in strategy.longest)
     if strategy.is_decreasing:
@@ -123,6 +127,8 @@ def _compute_separated_square(strategy: Strategy, participation: Participation) 
     if participation.number(rounds) <= _MOST_PATTERNS:
         patterns = participation.generate_separated_patterns(rounds, strategy.starts)
         return square_of_patterns(strategy, patterns)
+    # Rounds of one pattern are never closer than the separation, so that all their inner products
+    # are 0 and squares add up.
     if strategy.is_orthogonal(participation.separation):
         squares = [strategy.inner(one, one) for one in range(rounds)]
         return Squared.exactly(*participation.heaviest(squares, participation.epochs(rounds)))
@@ -166,12 +172,16 @@ def best_signs(gram: Sequence[Sequence[Entry]]) -> list[int]:
     """
     table = np.array([[float(entry) for entry in row] for row in gram])
     np.fill_diagonal(table, 0.0)
+    # Where the graph of the entries has signs that fit, these are the best ones, and the lower end
+    # meets the upper one. Elsewhere single flips improve them; each lowers nothing, and any signs
+    # give a lower bound.
     signs = _find_component_signs(table)
     for _ in range(len(signs)):
         gains = signs * (table @ signs)
         if not gains.min() < 0:
             break
         signs[gains.argmin()] *= -1
+    # All signs may be flipped together. The first is made 1, so that equal tables have equal signs.
     return [int(sign) for sign in signs * signs[0]]
 
 
@@ -197,6 +207,8 @@ def _bound_square_by_patterns(strategy: Strategy, participation: Participation) 
     with np.errstate(over="ignore"):  # a sum that overflows is refused
         table = strategy.magnitudes()
     near = np.abs(np.subtract.outer(np.arange(rounds), np.arange(rounds))) < gap
+    # Rounds closer than the separation are in no pattern with this one. Leaving them in would be
+    # sound and far too large.
     others = participation.largest_sums(np.where(near, 0.0, table), epochs - 1)
     weights = np.diagonal(table) + others
     total = float(participation.largest_sums(weights[None], epochs)[0])
@@ -204,7 +216,11 @@ def _bound_square_by_patterns(strategy: Strategy, participation: Participation) 
         expected = "entries whose squares doubles have room for, where patterns are many"
         raise InvalidArgument("strategy", VerbatimText("larger entries"), expected)
     upper = Fraction(total)
+    # A sum over a pattern rounds once for each of its rounds, and there are two such sums, of
+    # numbers at least 0: the factor is twice what all of it may be off.
     upper *= 1 + (2 * epochs + 4) / Fraction(_ULPS)
+    # The upper end is proved without any pattern. These are guesses at a heavy one, and each gives
+    # a lower end.
     starts = [weights, table.sum(axis=1), table[0] + 1]
     patterns = {_search_heavy_pattern(table, participation, start) for start in starts}
     patterns |= {_build_heavy_pattern(table, participation), participation.cycle(rounds, 0)}

@@ -173,6 +173,8 @@ class Toeplitz(Strategy):
 
     def is_longest(self, one: int) -> bool:
         """Return whether all that the last row cuts off from the column is 0."""
+        # The column of round j has the first ``rounds - j`` coefficients: it is as long as that of
+        # round 0 if the others are all 0.
         return self.is_banded(self.rounds - one)
 
     def is_orthogonal(self, gap: int) -> bool:
@@ -208,6 +210,8 @@ class Toeplitz(Strategy):
         for gap in range(self.rounds):
             known: Entry = fmpq(0)
             for late in reversed(range(gap, self.rounds)):
+                # Along a diagonal each inner product has one term more than the next: all entries
+                # cost as much as there are of them, instead of a sum for each.
                 known = known + c[self.rounds - 1 - late] * c[self.rounds - 1 - late + gap]
                 table[late][late - gap] = table[late - gap][late] = known
         return table
@@ -223,6 +227,8 @@ class Toeplitz(Strategy):
             late = np.arange(gap, self.rounds)
             sums = np.cumsum(c[: self.rounds - gap] * c[gap:])[::-1]
             table[late, late - gap] = table[late - gap, late] = sums
+        # Terms are at least 0, so that each of at most ``rounds`` sums adds one relative error. The
+        # second term pays for products below the normal doubles, where errors are absolute.
         return table * (1 + (self.rounds + 2) * _ULP) + (self.rounds + 2) * _LEAST
 
 
@@ -326,6 +332,8 @@ class Tree(Strategy):
 
     def nodes(self, level: int) -> int:
         """Return how many nodes of ``2 ** level`` rounds are released."""
+        # A completed tree has a node for every block that is begun, another one for those alone
+        # that are full.
         more = (1 << level) - 1 if self.is_completed else 0
         return (self.rounds + more) >> level
 
@@ -359,6 +367,8 @@ class Tree(Strategy):
         for level in self.levels:
             full = min(most, -(-(1 << level) // separation))
             spread = most // full * full**2 + (most % full) ** 2
+            # There are only so many nodes, and none has more than `full` rounds: both bounds hold,
+            # and the smaller counts.
             total += min(spread, self.nodes(level) * full**2)
         return fmpq(total)
 
@@ -419,6 +429,7 @@ def power_coefficients(rounds: int, bases: Sequence[Fraction], *, is_root: bool)
 
 def _one_power(rounds: int, base: Fraction, *, is_root: bool) -> list[Entry]:
     """Return those of one base: rationals where they are integers, and balls elsewhere."""
+    # Rationals of other bases grow longer with every round. Balls keep one precision.
     exact = base == 1 and not is_root
     factor: Entry = fmpq(1) if exact else arb(fmpq(base.numerator, base.denominator))
     found: list[Entry] = [fmpq(1) if exact else arb(1)]

@@ -41,6 +41,8 @@ from dpaudit.accounting.pairs.ratios import Ratios, round_cells_to_ratios
 
 _LEAST_NOISE = 0.1
 _MOST_NOISE = 1e4
+# A sum of two laws takes the square of this number of products, and there are some ``2 log2 T``
+# sums: about a million products each.
 _NODES = 1024
 _ROWS = 16  # of products that are added up at once
 _WIDE = 12.0  # standard deviations of the bulk
@@ -100,6 +102,8 @@ class Allocated:
         """Return the law of the mean of this many, half of them and half of them at a time."""
         if count == 1:
             return self._single(nodes(1))
+        # Every sum is rounded to nodes, which moves the law: doubling rounds ``log2 T`` times,
+        # where adding one batch at a time would round T times.
         half = self._power(count // 2, nodes)
         found = self._mean(half, half, nodes(2 * half.count))
         if count % 2 == 0:
@@ -115,6 +119,8 @@ class Allocated:
         with np.errstate(divide="ignore"):
             ends = np.append(np.log(nodes), np.inf)
         law = round_cells_to_ratios(log_p, log_q, ends, upper=self.upper)
+        # Of a law above, the upper end of each cell is the lower end of the next: their masses
+        # belong to one value.
         values, at = np.unique(np.exp(law.log_ratios), return_inverse=True)
         masses = np.bincount(at, np.exp(law.log_masses), len(values))
         return _Mean(1, masses.astype(np.float64), values, law.infinite)
@@ -125,6 +131,8 @@ class Allocated:
         shares = one.count / count, other.count / count
         first, second = shares[0] * one.values, shares[1] * other.values
         sums = np.zeros((2, len(nodes) + 1))
+        # Blocks of rows keep the outer product in the cache, and the error analysis above counts
+        # the values of one block.
         for start in range(0, len(first), _ROWS):
             rows = slice(start, start + _ROWS)
             values = np.add.outer(first[rows], second).ravel()
@@ -144,6 +152,7 @@ class Allocated:
             return np.stack(
                 [np.bincount(cells, masses, size), np.bincount(cells, masses * values, size)]
             )
+        # The first node is 0 and no value is below it, so that every value has a node on its left.
         below = nodes[cells - 1]
         gap = np.append(nodes, np.inf)[cells] - below
         up = masses * ((values - below) / gap)
@@ -151,6 +160,8 @@ class Allocated:
         at[1:] += np.bincount(cells, up, size)[:-1]
         beyond = cells == len(nodes)
         lost = np.zeros(size)
+        # Beyond the last node the Q-mass stays at that node. The mean of S that this leaves out is
+        # P-mass, which becomes an infinite ratio: dropping it would not be a law above.
         lost[-1] = masses[beyond] @ (values[beyond] - below[beyond])
         return np.stack([at, lost])
 
@@ -166,6 +177,7 @@ class Allocated:
             far = math.log(math.exp(min(6 * spread, 600.0)) + math.exp(jump) / count)
             bulk = np.linspace(low, min(high, far), _NODES // 2)
             wide = np.linspace(low, max(far, min(high, jump)), _NODES // 2)
+            # Node 0 is the left end for the smallest ratios, of which there is no least one.
             return np.concatenate([[0.0], np.exp(np.unique(np.concatenate([bulk, wide])))])
 
         return nodes

@@ -99,6 +99,8 @@ class Composition:
         InvalidArgument
             Two parameters together pass what a number can hold.
         """
+        # Gaussian releases compose exactly, to one pair: as many of them cost one convolution, and
+        # no error of a grid.
         gaussian, pairs = [], []
         for part in get_releases(event):
             whole = _whole_sample(part)
@@ -119,6 +121,8 @@ class Composition:
         """
         dominating = cls.of(event)
         parts = get_releases(event)
+        # These have one law above and another one below: a lower end from the law above might claim
+        # a loss that no neighbours have.
         enclosed = (AllocatedGaussian, BatchedGaussian, ShuffledGaussian, *FINITE)
         if not any(isinstance(part, enclosed) for part in parts):
             return dominating
@@ -163,6 +167,7 @@ class Composition:
 
     def trimmed(self, tails: float) -> Composition:
         """Return pairs without tails whose P-probabilities add up to at most ``tails``."""
+        # Each pair may lose a tail on either side, in every one of its copies.
         share = tails / (2 * max(1, self.steps))
         return self._each(lambda pair: pair.trimmed(share))
 
@@ -199,6 +204,8 @@ class Composition:
         """
         if len(self.parts) <= most:
             return self
+        # Laws next to each other in this order are alike, so that the middle one may stand for its
+        # group.
         ordered = sorted(self.parts, key=lambda part: float(part[0].log_mgf(np.array(1.0))))
         size = -(-len(ordered) // most)
         groups = [ordered[start : start + size] for start in range(0, len(ordered), size)]
@@ -233,6 +240,8 @@ class Composition:
         bounds: list[float] = []
         for order in np.geomspace(1e-3, 1e7, 60).tolist():
             bounds.append((self.log_moment(order) - log_delta) / order)
+            # The bounds have one valley over the orders: once they rise by so much, larger orders
+            # do not help, and their moments take the longest.
             if bounds[-1] > 2 * min(bounds):
                 break
         return min(bounds)
@@ -261,6 +270,7 @@ class Composition:
         def height(log_order: float) -> float:
             order = math.exp(log_order)
             value = some.log_moment(order) - order * epsilon
+            # The search takes differences of heights, which are no numbers between two infinities.
             return min(value - math.log(order) - math.log1p(order), 1e300)
 
         bounds = math.log(1e-9), math.log(1e7)
@@ -322,6 +332,9 @@ def _build_batched_pair(part: BatchedGaussian) -> DominatingPair:
             return RatioPair(poisson_replaced(part.ratio, twice / 2))
         case "poisson", False, _:
             return _build_sampled_gaussian_pair(part.ratio, noise)
+        # A record that enters a batch of fixed size takes the place of another one: their terms
+        # differ by up to 2, which is half the noise. Taking the Poisson sampler's distance of 1
+        # here would claim too little.
         case "fixed", _, True:
             return _build_sampled_gaussian_pair(part.ratio, noise / 2)
         case "fixed", replaced, False if batch == records:  # nobody's place is taken
@@ -353,6 +366,8 @@ def _build_attained_pair(part: Release) -> DominatingPair | None:
             return RatioPair(Allocated(part.batches, part.noise_multiplier, upper=False))
         case ShuffledGaussian():
             shift = _shift(2.0, part.noise_multiplier)
+            # Where all other terms are -1, a record replaced by one of -1 is not seen at all, and
+            # one of 0 is 1 above the others.
             other = 0.0 if part.relation == REPLACE else shift / 2
             return RatioPair(LargestOfShuffled(part.batches, shift, other))
         case (
@@ -363,6 +378,7 @@ def _build_attained_pair(part: Release) -> DominatingPair | None:
             | GaussianMixtureRelease()
         ):
             return finite_pair(part, upper=False)
+        # Without anybody to displace, only the record's own term is sure to differ.
         case BatchedGaussian() if part.relation == ADD_REMOVE and not _is_replacing_records(part):
             return GaussianPair(_shift(1.0, part.noise_multiplier))
         case BatchedGaussian():
@@ -372,6 +388,8 @@ def _build_attained_pair(part: Release) -> DominatingPair | None:
                     return RatioPair(source.attained(zeroed=part.relation == ZERO_OUT))
                 case MixturePair():
                     return RatioPair(replace(source, upper=False))
+    # Of the other releases no separate law below is known: lower ends are of what their dominating
+    # pairs compose to.
     ((pair, _),) = Composition.of(part).parts or ((None, 1),)
     return pair
 
@@ -422,6 +440,8 @@ class Bracket:
     upper: float
 
     def __post_init__(self) -> None:
+        # Written so that an end that is no number is refused as well: it compares as false with
+        # everything.
         if not self.lower <= self.upper:
             raise InvalidArgument("lower", self.lower, f"at most the upper end, {self.upper}")
 
@@ -438,6 +458,8 @@ class Bracket:
         upper = min(
             rounding.bound_above(self.upper, 0.0) if self.upper < most else self.upper, most
         )
+        # The largest loss is a sum of what somebody wrote: as a short number it is exact, and needs
+        # no room below.
         known = self.lower == most and rounding.is_short(most)
         lower = self.lower if known else rounding.bound_below(self.lower, 0.0)
         return Bracket(min(lower, upper), upper)
@@ -450,6 +472,7 @@ class Bracket:
     @property
     def width(self) -> float:
         """Upper end less lower end; 0 where both are infinite."""
+        # Infinity less infinity is no number.
         return 0.0 if self.lower == self.upper else self.upper - self.lower
 
     def contains(self, value: float) -> bool:

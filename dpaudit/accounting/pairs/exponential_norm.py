@@ -168,6 +168,8 @@ class ExponentialNormPair(Continuous):
     @cached_property
     def log_norm(self) -> float:
         """``log g(z)``, by the rule that `atoms` use, so that their masses add up to 1."""
+        # Normalised by the closed form instead, the masses of the rule would add up to 1 but for
+        # its error, and that error would count once for every copy.
         nodes, log_weights = self.panels(np.array(self.interval))
         return float(logsumexp(self._log_weight(nodes) + log_weights))
 
@@ -182,6 +184,7 @@ class ExponentialNormPair(Continuous):
 
     def position(self, loss: Array) -> Array:
         """Return the angle of a loss; a right angle beyond the range."""
+        # A quotient may be a unit above 1, of which there is no arcsine.
         return np.asarray(np.arcsin(np.clip(loss / self.shift, -1, 1)))
 
     def log_density(self, output: Array) -> Array:
@@ -203,6 +206,8 @@ class ExponentialNormPair(Continuous):
         """Return ``g((1 + 2 (c + i u)) z) / g((1 + 2 c) z)``, in high dimension by quadrature."""
         y0 = (1 + 2 * order) * self.shift / 2
         half = self.dimension / 2
+        # Below this Bessel's functions underflow for large orders: their quotient would have no
+        # digits.
         if not ive(half, y0) > 1e-290:
             return super().characteristic(order, frequencies)
         y = np.asarray(y0 + 1j * frequencies * self.shift, dtype=np.complex128)
@@ -224,10 +229,14 @@ class ExponentialNormPair(Continuous):
             factor = np.logaddexp(self.log_kappa, log_gap + np.log(2 - gap))
             return -(y * (1 - gap) + powers + factor)
 
+        # In the logarithm of the gap: in high dimension, or with a large shift, the peak is very
+        # close to eta = 1.
         grid = np.linspace(math.log(1e-15), math.log(2 - 1e-12), 400)
         k = int(np.argmin(depths := depth(grid)))
         ends = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, len(grid) - 1)])
         least = minimize_scalar(depth, bounds=ends, method="bounded", options={"xatol": 1e-9})
+        # The search may end beside a grid point that is higher. Either value is below the true
+        # maximum, which the margin makes up for.
         top = max(-float(least.fun), -float(depths[k]))
         return 2 * _MARGIN * math.exp(top - float(self._log_g(np.array(y)))) / self.shift
 
@@ -252,6 +261,8 @@ def _log_0f1(b: float, y: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = ive(b - 1, size)
         logs = gammaln(b) - (b - 1) * np.log(size / 2) + np.log(scaled) + size
+    # Written so that a value that is no number goes to the series, too. Near 0 the closed form is a
+    # difference of large logarithms.
     small = ~(scaled > 1e-290) | (size < 1e-3)
     if small.any():
         logs = np.array(logs)
@@ -269,6 +280,8 @@ def _log_series(b: float, y: float) -> float:
     if square == 0:
         return 0.0
     peak = (math.sqrt(b * b + 4 * square) - b) / 2
+    # Around their largest the terms fall like a Gaussian of variance ``peak``, or faster: beyond 20
+    # deviations they are below exp(-200).
     reach = 20 * math.sqrt(peak) + 60
     k = np.arange(max(0, math.floor(peak - reach)), math.ceil(peak + reach))
     terms = k * math.log(square) - gammaln(k + 1) - (gammaln(b + k) - gammaln(b))
@@ -292,6 +305,8 @@ def bessel_ratio(dimension: int, z: float) -> float:
     order, ratio = (0.0, z * float(k1e(z) / k0e(z))) if dimension % 2 == 0 else (-0.5, z)
     while order < dimension / 2 - 1:
         order += 1
+        # The recurrence of Bessel's K adds positive terms, so that errors never grow. ``z * (z /
+        # ratio)`` does not overflow where the square of z would.
         ratio = 2 * order + z * (z / ratio)
     return ratio
 
@@ -337,6 +352,8 @@ class ObjectivePerturbationPair(DominatingPair):
         """The losses -j and j."""
         j = self.log_determinant
         atoms = self._beyond(np.array([j, self.largest]))
+        # What the losses beyond j, and their mirror images under Q, leave of the mass. It is split
+        # in the odds ``exp(j)`` that losses of j and -j must have.
         rest = 1 - float(np.exp(atoms.log_masses) @ (1 + np.exp(-atoms.losses)))
         level = math.log(rest) if rest > 0 else -math.inf
         lower = level - float(np.logaddexp(0, j))
@@ -345,6 +362,8 @@ class ObjectivePerturbationPair(DominatingPair):
     def atoms(self, edges: Array) -> Atoms:
         """Return the law between the first and the last edge; no panel lies astride an edge."""
         least = self.log_determinant
+        # The edge j is always one of them, so that no panel begins in the gap between -j and j,
+        # where the law has no density.
         above = np.clip(np.append(edges, least), least, self.largest)
         below = np.clip(np.append(-edges, least), least, self.largest)
         right, left = self._beyond(np.unique(above)), self._beyond(np.unique(below))

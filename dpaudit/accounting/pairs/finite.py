@@ -38,6 +38,7 @@ from dpaudit.accounting.pairs.ratios import RatioPair, Ratios, round_cells_to_ra
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import rounding
 
+# Masses down to exp(-600) are doubles; with more, the ends of the law would vanish.
 _MOST_LAPLACE = 600.0  # of a shift beside the noise
 _SLACK = 1e-13  # relative, of losses; and absolute
 _CELLS = 4096
@@ -62,6 +63,7 @@ class BoundedRatioPair(RatioPair):
 
     def _atoms(self) -> Atoms:
         atoms = super()._atoms()
+        # The slack of a law above would push its largest loss beyond what pure DP proves.
         return Atoms(np.minimum(atoms.losses, self.largest), atoms.log_masses)
 
 
@@ -75,8 +77,12 @@ class DiscreteLaplaceRatios:
 
     def law(self, tail: float) -> Ratios:
         """Return the law."""
+        # Outputs up to 0, and those from the shift on, have one ratio each: the infinitely many
+        # integers are no more than ``shift + 1`` values.
         inner = np.arange(1.0, self.shift)
         log_all = math.log1p(math.exp(-1 / self.scale))
+        # With a large scale ``1 - exp(-1/b)`` is a difference of numbers next to 1, of which
+        # `expm1` keeps the digits.
         log_peak = math.log(-math.expm1(-1 / self.scale)) - log_all
         ends = np.array([-log_all]), np.array([-self.shift / self.scale - log_all])
         masses = np.concatenate([ends[0], log_peak - inner / self.scale, ends[1]])
@@ -94,12 +100,15 @@ class DiscreteGaussianRatios:
 
     def law(self, tail: float) -> Ratios:
         """Return the law; outputs in tails of this mass need not be told apart."""
+        # A Gaussian tail bound, with four deviations to spare for what a discrete law has more.
         reach = math.ceil(self.scale * (math.sqrt(-2 * math.log(tail)) + 4)) + 1
         k = np.arange(-reach, reach + self.shift + 1.0)
         log_masses = -((k / self.scale) ** 2) / 2
         log_masses -= math.log(float(np.exp(log_masses).sum()))
         ratios = (2 * k - self.shift) * self.shift / (2 * self.scale**2)
         slack = _SLACK * (1 + float(np.abs(ratios).max()) * 1e-2)
+        # Above, what was cut off counts as an output that gives the dataset away; below, it is an
+        # output that is in no test.
         return Ratios(log_masses, ratios, tail if self.upper else 0.0, slack)
 
 
@@ -115,6 +124,8 @@ class ResponseRatios:
         """Return the law."""
         other = (1 - self.truth) / (self.categories - 1)
         epsilon = math.log(self.truth) - math.log(other)
+        # Answers other than the two records' own have the same probability on both. With two
+        # answers there are none, and the difference would leave rounding.
         rest = max(1 - self.truth - other, 0.0) if self.categories > 2 else 0.0
         with np.errstate(divide="ignore"):
             masses = np.log(np.array([self.truth, rest, other]))
@@ -143,6 +154,8 @@ class SampledLaplaceRatios:
         return Ratios(found.log_masses, found.log_ratios, slack=_SLACK * (1 + s))
 
     def _level(self, log_ratio: Array) -> Array:
+        # Near a ratio of 1 the logarithm of a sum would lose the digits of a rare sample. The
+        # minimum keeps the branch that is not taken from overflowing.
         near = np.log1p(self.ratio * np.expm1(np.minimum(log_ratio, 1.0)))
         return np.where(
             log_ratio < 1, near, self._compute_mixture(np.zeros_like(log_ratio), log_ratio)
@@ -201,6 +214,8 @@ def _build_sampled_laplace_pair(part: PoissonSubsampledLaplace, upper: bool) -> 
 
 def _build_gaussian_mixture_pair(part: GaussianMixtureRelease, upper: bool) -> DominatingPair:
     shifts = (rounding.quotient_up(s, part.noise_scale) for s in part.sensitivities)
+    # A component of probability 0 would have a logarithm of minus infinity, and stretch the range
+    # of outputs.
     there = [(p, m) for p, m in zip(part.probabilities, shifts, strict=True) if p]
     mixture = Mixture(tuple(p for p, _ in there), tuple(m for _, m in there))
     return RatioPair(MixturePair(mixture, upper=upper))

@@ -150,6 +150,9 @@ class LaplacePair(Continuous):
         a = (2 * c + 1) * s
         size = np.maximum(np.abs(a), 1e-300)
         with np.errstate(divide="ignore"):  # (1 - e^{-a}) / a, as a logarithm
+            # Near 0 the quotient is ``1 - a / 2`` to the last digit, and 0 / 0 at a = 0. For
+            # negative a it is ``exp(-a)`` times that of its size, which the next line adds: no
+            # power is large.
             inner = np.where(size < 1e-8, -a / 2, np.log(-np.expm1(-size) / size))
         inner = inner - np.minimum(a, 0) * (size >= 1e-8)
         upper = c * s + np.logaddexp(0, math.log(s) + inner)
@@ -214,6 +217,7 @@ class RandomizedResponsePair(DominatingPair):
 
     def _all(self) -> Atoms:
         e = self.epsilon
+        # ``log((1 - delta) / (1 + e^epsilon))`` without the power, which overflows from 710 on.
         rest = math.log1p(-self.delta) - float(np.logaddexp(0, e))
         return Atoms(np.array([-e, e]), np.array([rest, rest + e]))
 
@@ -240,6 +244,8 @@ class RandomizedResponsePair(DominatingPair):
 
 def bound_wave_rounding(phases: Array) -> Array:
     """Return how far waves of size 1 at most may be off whose phases were rounded."""
+    # An error of a phase turns the wave by as much, and a phase is off by its relative error times
+    # its size.
     return np.asarray(4 * rounding.UNIT * (1 + np.abs(phases)))
 
 
@@ -301,6 +307,8 @@ class SubsampledGaussianPair(Continuous):
         y = float(self.position(np.array(self.most))) / self.scale_of_noise
         q = float(ndtr(-y))
         sampled = float(ndtr(1 / self.scale_of_noise - y))
+        # Both are upper tails of normals as ``ndtr(-y)``: one minus a distribution function would
+        # be 0 beyond eight deviations.
         return (1 - self.ratio) * q + self.ratio * sampled, q
 
     @property
@@ -320,6 +328,8 @@ class SubsampledGaussianPair(Continuous):
 
     def trimmed(self, tail: float) -> SubsampledGaussianPair:
         """Return the pair without tails of this probability, at least 1e-318."""
+        # 1e-318 is close to the smallest double. A tail of more than a hundredth would cut into
+        # what decides.
         return replace(self, tail=min(max(tail, 1e-318), 0.01))
 
     @property
@@ -421,10 +431,15 @@ def _bound_tilted_parts(pair: SubsampledGaussianPair, order: float) -> tuple[Arr
     The first is all of it; the others begin, or end, at one of the points of a grid.
     """
     y, masses, density = pair.tilted(order)
+    # A mass from below: the smaller end of each cell, less a share for cells within which the
+    # density bends.
     cells = (1 - _LESS) * np.minimum(masses[1:], masses[:-1]) * np.diff(y)
     steps = np.abs(np.diff(density))
     above, below = np.cumsum(cells[::-1])[::-1], np.cumsum(cells)
+    # The first part is the whole law, whose mass is known.
     above[0] = 1.0
+    # A part that begins or ends at a point jumps there from 0 to its density, which counts as
+    # variation as well.
     rising, falling = np.cumsum(steps[::-1])[::-1] + density[:-1] + density[-1], np.cumsum(steps)
     falling += density[0] + density[1:]
     return np.concatenate([above, below]), _MARGIN * np.concatenate([rising, falling])

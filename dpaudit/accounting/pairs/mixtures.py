@@ -46,8 +46,10 @@ from dpaudit._typing import Array
 from dpaudit.accounting.pairs.ratios import Ratios, mirror_ratio_laws, round_cells_to_ratios
 from dpaudit.errors import ConvergenceError
 
+# Cells of a law at least; more, up to the next number, where its range is wide.
 _CELLS = 2**13
 _MOST_CELLS = 2**15
+# Of a cell, in deviations of the noise: the rule of six nodes is then exact to rounding.
 _WIDEST = 2.0**-5
 _QUADRATURE_RULE = np.polynomial.legendre.leggauss(6)
 _NODES = _QUADRATURE_RULE[0]
@@ -93,6 +95,7 @@ ORIGIN = Mixture((1.0,), (0.0,))
 
 def _make_narrow_cell_edges(low: float, high: float) -> Array:
     """Return edges of cells that are small beside the noise's deviation, 1, or raise."""
+    # An infinite range has no ceiling; the limit leaves a number that is refused below.
     cells = max(_CELLS, math.ceil(min((high - low) / _WIDEST, 1e300)))
     if cells > _MOST_CELLS:
         raise ConvergenceError(
@@ -134,6 +137,8 @@ class MixturePair:
         ends = np.concatenate([[-np.inf], at, [np.inf]])
         log_p, log_q = self.p.log_masses(edges), self.q.log_masses(edges)
         found = round_cells_to_ratios(log_p, log_q, ends, upper=self.upper)
+        # Components that were left out for being too light still have their P-mass, which must not
+        # vanish from a law above.
         return replace(found, infinite=found.infinite + self.lost)
 
 
@@ -165,6 +170,7 @@ def _make_multiples_mixture(weights: tuple[float, ...], shift: float) -> Mixture
     return Mixture(tuple(w for w, _ in there), tuple(m for _, m in there))
 
 
+# Far below any delta asked for: what is drawn more often is `lost`, and counts as infinite.
 _LEAST_WEIGHT = 1e-60
 _MOST_DRAWS = 64
 
@@ -217,8 +223,11 @@ class FixedSizeReplaced:
         """Return the law above of the ratios of at least 1, whose outputs are beyond the middle."""
         pair = make_sampled_mixture_pair(sampled, shift)
         edges = pair.edges(tail)
+        # At half the shift the two components weigh the same, and the ratio is 1. The first edge is
+        # put there so that no cell has ratios on both sides of 1.
         edges = np.concatenate([[shift / 2], edges[edges > shift / 2]])
         at = pair.p.log_density(edges) - pair.q.log_density(edges)
+        # The ratio at the first edge is 1 by construction; rounding must not put it below.
         at[0] = 0.0
         log_p, log_q = (side.log_masses(edges)[1:] for side in (pair.p, pair.q))
         return round_cells_to_ratios(log_p, log_q, np.append(at, np.inf), upper=True)
@@ -256,6 +265,8 @@ class LargestOfShuffled:
         low = min(-float(ndtri_exp(math.log(tail) / self.batches)), 0.0)
         edges = _make_narrow_cell_edges(-reach + low, reach + self.shift)
         log_p, log_q = (self._log_masses(edges, mean) for mean in (self.shift, self.other))
+        # A law below asks for the means of cells alone, so that the ratios at their edges are not
+        # needed.
         return round_cells_to_ratios(log_p, log_q, np.zeros(len(edges) + 1), upper=False)
 
     def _log_masses(self, edges: Array, mean: float) -> Array:
@@ -264,12 +275,14 @@ class LargestOfShuffled:
         y = edges[:-1, None] + half * (1 + _NODES)
         rest = self.batches - 1
         own = -((y - mean) ** 2) / 2 + rest * log_ndtr(y)
+        # One batch has no others, and the logarithm of 0 is not asked for.
         others = np.full_like(own, -np.inf)
         if rest:
             others = math.log(rest) + log_ndtr(y - mean) + (rest - 1) * log_ndtr(y) - y**2 / 2
         logs = np.logaddexp(own, others) - math.log(2 * math.pi) / 2 + np.log(half * _WEIGHTS)
         low = float(log_ndtr(edges[0] - mean) + rest * log_ndtr(edges[0]))
         log_below = float(log_ndtr(edges[-1] - mean) + rest * log_ndtr(edges[-1]))
+        # The distribution function rounds to 1 far out, where nothing is left beyond.
         high = math.log(-math.expm1(log_below)) if log_below < 0 else -math.inf
         return np.concatenate([[low], logsumexp(logs, axis=1), [high]])
 

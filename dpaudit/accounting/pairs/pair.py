@@ -29,6 +29,8 @@ _MOST_PANELS = 10**6  # of some hundred bytes each
 _PHASE = 1.6  # radians of a wave within a cell
 _MOST_CELLS = 4e5  # cells that are worth the work
 _MOST_WORK = 2e7  # cells times frequencies that are, without a fast transform
+# Frequencies whose waves are computed once and then turned: 64 exponentials a loss serve all
+# blocks.
 _BLOCK = 64
 # Of a characteristic function by quadrature, which is 1 at most: the error of rule and sums; the
 # relative error of a loss, which turns its wave. At so many first frequencies, a square, what
@@ -191,6 +193,8 @@ class Continuous(DominatingPair):
         """Return nodes of Gauss-Legendre rules between the outputs, and their log-weights."""
         widths = np.diff(outputs)
         whole = np.ceil(widths / (_PANEL * self.scale))
+        # Written so that a sum that is infinite or no number is refused, before an array of that
+        # length is asked for.
         if not whole.sum() <= _MOST_PANELS:
             raise ConvergenceError(
                 f"quadrature: outputs bend on {self.scale:.1e} of a range of {widths.sum():.1e}, "
@@ -283,10 +287,13 @@ def characteristic_of(atoms: Atoms, order: float, frequencies: Array) -> Complex
     if _from_zero(frequencies):
         return fourier_sums(losses, tilted, float(frequencies[1]), len(frequencies))
     count, steps = len(frequencies), np.diff(frequencies)
+    # Evenly spaced frequencies to rounding: the differences of a product with integers are not
+    # equal in all digits.
     even = count > _BLOCK and np.ptp(steps) <= 1e-12 * np.abs(frequencies).max()
     inner = steps[0] * np.arange(_BLOCK) if even else np.zeros(1)
     outer = frequencies[:: len(inner)]
     turns = np.exp(1j * np.multiply.outer(losses, inner))  # a wave of a block is one of these,
+    # A million complex numbers, 16 MB, are held at once.
     rows = max(1, 2**20 // max(len(losses), 1))
     parts = [  # turned by the block's first
         (np.exp(1j * np.multiply.outer(outer[k : k + rows], losses)) * tilted) @ turns
@@ -328,6 +335,7 @@ def _less_one(losses: Array, masses: Array, step: float) -> Complex:
 def tilt_atoms(atoms: Atoms, order: float) -> tuple[Array, Array]:
     """Return losses and their probabilities, tilted by ``exp(order L)``, but for the faintest."""
     tilted = np.exp(atoms.log_masses + order * atoms.losses - log_sum(atoms, order))
+    # Up to a million atoms below this share add less than a rounding error.
     keep = tilted > 1e-22 * tilted.max()
     return atoms.losses[keep], tilted[keep]
 
@@ -359,6 +367,8 @@ def compute_tilted_log_moments(
 
     def moment(order: float) -> float:
         if abs(order) > farthest:
+            # The loss is between the two ends, and so is the logarithm of its moment at any order
+            # of either sign.
             return max(order * high, order * low, 0.0)
         return log_sum(_build_resolved_atoms(pair, low, high, _round_order_to_power(order)), order)
 
@@ -369,6 +379,8 @@ def compute_tilted_log_moments(
 def farthest_moment(low: float, high: float) -> float:
     """Return the largest order that a rule resolves: a power of 2, or 0 if not even 1 is."""
     most = _MOST_TILTED * _GROWTH / max(high - low, 1e-300)
+    # A power of 2, as laws are kept for powers of 2: an order below the limit must not be rounded
+    # up beyond it.
     return 2.0 ** math.floor(math.log2(most)) if most >= 1 else 0.0
 
 
@@ -390,6 +402,7 @@ def log_sum(atoms: Atoms, order: float) -> float:
     top = float(exponents.max(initial=-np.inf))
     if not np.isfinite(top):
         return float(top)
+    # The largest exponent becomes 0: moments of large orders are far beyond the doubles.
     exponents -= top
     return float(top + np.log(np.exp(exponents, out=exponents).sum()))
 

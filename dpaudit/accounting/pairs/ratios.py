@@ -39,6 +39,8 @@ from dpaudit.accounting.pairs.pair import (
 )
 
 # Tails of a law that nobody asked to trim.
+# Masses of tails are multiplied by ratios and shared among steps, for which this leaves room above
+# the smallest double, 5e-324.
 LEAST_TAIL = 1e-240
 _ORDINARY = 1e-40
 _DECADES = 20
@@ -119,19 +121,26 @@ def round_cells_to_ratios(log_p: Array, log_q: Array, edges: Array, *, upper: bo
     [0.3125, 0.1875, 0.25, 0.25]
     """
     with np.errstate(invalid="ignore"):
+        # A cell without Q-mass has no ratio under Q, whatever its P-mass: minus infinity less minus
+        # infinity is no number.
         mean = np.where(np.isneginf(log_q), np.inf, log_p - log_q)
     if not upper:
         return Ratios(log_q, mean)
     low, high = edges[:-1], edges[1:]
+    # The mean of a cell is between the ratios at its ends, but by rounding, which would make a
+    # share negative or above 1.
     mean = np.clip(mean, low, high)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = _compute_upper_end_share(mean, low, high)
         masses = np.stack([log_q + np.log1p(-share), log_q + np.log(share)])
     infinite = np.isposinf(high)
+    # All of the last cell's Q-mass is put at its lower end. The P-mass beyond what that accounts
+    # for is counted as an infinite ratio, which errs upwards.
     lost = np.exp(log_p[infinite]) - np.exp(log_q[infinite] + low[infinite])
     keep = ~np.isposinf(np.stack([low, high]))
     masses[0, infinite] = log_q[infinite]
     values = np.stack([low, high])
+    # Transposed, each cell's two ends follow each other, so that the ratios ascend.
     order = keep.T.ravel()
     return Ratios(masses.T.ravel()[order], values.T.ravel()[order], max(float(lost.sum()), 0.0))
 
@@ -156,6 +165,7 @@ def mirror_ratio_laws(laws: list[tuple[float, Ratios]]) -> Ratios:
     logs = [(math.log(weight) + law.log_masses, law.log_ratios) for weight, law in laws]
     log_q, log_r = (np.concatenate([each[k] for each in logs]) for k in range(2))
     lost = math.fsum(weight * law.infinite for weight, law in laws)
+    # Weights that are missing belong to outputs that nothing is known of: all their mass is lost.
     lost += max(0.0, 1 - math.fsum(weight for weight, _ in laws))
     q, p = float(np.exp(log_q).sum()), float(np.exp(log_q + log_r).sum())
     rest = max(1 - q - p - lost, 0.0)
@@ -200,6 +210,7 @@ class RatioPair(DominatingPair):
 
     def trimmed(self, tail: float) -> RatioPair:
         """Return the pair without outputs in tails of this probability."""
+        # Rounded down to one of a few powers: less is cut off than was allowed.
         power = math.floor(math.log10(min(max(tail, LEAST_TAIL), 0.01)) / _DECADES) * _DECADES
         return replace(self, tail=10.0**power)  # so that laws are not worked out too often
 
@@ -234,7 +245,11 @@ class RatioPair(DominatingPair):
 @lru_cache(maxsize=64)
 def _atoms_of(source: RatioSource, removal: bool, tail: float) -> Atoms:
     law = _compute_ratio_law(source, tail).kept()
+    # Losses give way to the side on which the law has to stay: up for a law above, down for one
+    # below.
     slack = law.slack if source.upper else -law.slack
     if removal:
         return Atoms(law.log_ratios + slack, law.log_masses + law.log_ratios)
+    # In the other direction the loss is ``-log S`` and its law that under Q. Reversed, losses
+    # ascend again.
     return Atoms((slack - law.log_ratios)[::-1], law.log_masses[::-1])

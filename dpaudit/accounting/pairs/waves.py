@@ -47,15 +47,20 @@ def fourier_sums(points: Array, masses: Array, step: float, count: int) -> NDArr
     >>> bool(abs(fourier_sums(points, masses, 0.3, 100) - exact).max() < ERROR)
     True
     """
+    # A power of 2, to which the error analysis of the transform applies.
     size = _FINER * 2 ** math.ceil(math.log2(max(count, 2)))
     turns = points * (step * size / (2 * math.pi))
     nearest = np.rint(turns)
     off = (turns - nearest) * (2 * math.pi / size)
+    # A point and its copy a whole period away have the same waves at every one of these
+    # frequencies.
     places = nearest.astype(np.int64) % size
     weights = np.asarray(masses, dtype=np.float64)
     factor: NDArray[np.complex128] = np.ones(count, dtype=np.complex128)
     total = np.zeros(count, dtype=np.complex128)
     for term in range(1, _TERMS + 1):
+        # The transform of numpy has waves of the other sign. Weights are real, so that the
+        # conjugate is the one that is wanted.
         total += np.conj(rfft(np.bincount(places, weights, size))[:count]) * factor
         weights = weights * off
         factor = factor * (1j / term * np.arange(count))

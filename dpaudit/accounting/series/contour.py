@@ -83,12 +83,14 @@ def _estimate_contour_epsilon(pairs: Composition, log_delta: float) -> float:
         return math.inf
     if not pairs or _log_delta(pairs, 0.0) <= log_delta:
         return 0.0
+    # What is cut off is so small a share of delta that the estimate does not see it.
     pairs = pairs.trimmed(1e-13 * math.exp(log_delta))
     epsilon = pairs.chernoff(log_delta)
     for _ in range(_MOST_STEPS):  # Newton's method, on the line that suits the last epsilon
         line = _ContourLine.through(pairs, pairs.saddle(epsilon))
         value, slope = line.log_delta(epsilon)
         step = (float(np.logaddexp(betrayed, value)) - log_delta) / -slope
+        # A step of Newton's method from far off may pass 0, where there is no saddle point.
         epsilon = max(epsilon + step, epsilon / 2)
         if abs(step) <= 1e-13 * epsilon:
             break
@@ -143,6 +145,7 @@ class _ContourLine:
     def log_delta(self, epsilon: float) -> tuple[float, float]:
         """Return the logarithm of the integral's value at epsilon, and its derivative."""
         waves = self.values * np.exp(-1j * self.frequencies * epsilon)
+        # The trapezoidal rule: the integral is over half a line, and its first node is an end.
         waves[0] /= 2
         integral = float(waves.real.sum()) * self.step / math.pi
         sloped = waves * (self.order + 1j * self.frequencies)
@@ -170,6 +173,8 @@ def _least_tail(pairs: Composition, order: float, step: float) -> float:
 
 def _choose_contour_step(pairs: Composition, order: float) -> float:
     """Return a step that resolves the pole next to the line and the peak on it."""
+    # The second difference of the log-moment is the variance of the tilted loss. A step that is a
+    # share of the order stays inside the domain of the moments.
     h = order / 50
     above, here, below = (pairs.log_moment(order + h * k) for k in (1, 0, -1))
     variance = max((above - here) + (below - here), 0.0) / (h * h)  # of the tilted loss

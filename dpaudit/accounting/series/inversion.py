@@ -329,6 +329,8 @@ class _Series:
             raise ConvergenceError("inversion: no digits are left so far from the saddle point")
         upper = factor * (total + error) * (1 + slack)
         lower = factor * (total - error) * (1 - slack) - self.line.copies(epsilon)
+        # The lower end pays for the copies and for the release that was added. The upper end pays
+        # for neither, as both only add to delta.
         lower -= factor * (1 + slack) * self._growth(epsilon)
         known = self._known(epsilon)
         upper = min(1.0, known.upper + self.pairs.truncation_mass + max(upper, 0.0))
