@@ -58,6 +58,8 @@ def _over_of_sum(one: Spread, other: Spread, sign: float, shape: tuple[int, ...]
         kept = sign > 0 and value.shape == shape
         if kept and value.over is not None and value.over.divides:
             if added.constant is not None and added.low >= 0:
+                # With a constant above 0 the quotient ``x / (||x|| + c)`` is still short, but no
+                # projection: what is known of how it moves rows apart is lost.
                 lipschitz = value.over.lipschitz if added.high == 0 else None
                 return value.over._replace(lipschitz=lipschitz)
     return None
@@ -75,6 +77,8 @@ def scale_spread(value: Spread, factor: Array, sample: Array) -> Spread:
     over = None
     alike = value.shape == sample.shape and factor.size == 1
     if value.over is not None and alike and least_factor > 0:
+        # Times a number of at most 0 it would no longer bound the norms that it divides or
+        # multiplies.
         over = _over_times(value.over, least_factor)
     return Spread(
         sample=sample,
@@ -104,6 +108,8 @@ def _over_times(over: Over, factor: float) -> Over:
 def multiply_spreads(one: Spread, other: Spread, sample: Array) -> Spread:
     """Return the product of two values that broadcast: a'b' - ab = a'(b' - b) + (a' - a)b."""
     for value, factor in ((one, other), (other, one)):
+        # First of all, as the general rule for products knows nothing of a clipped row: it would
+        # bound each factor by itself.
         if _is_row_clip(value, factor, divides=False):
             return clip_rows(value, factor, sample)
     for value, factor in ((one, other), (other, one)):
@@ -111,8 +117,11 @@ def multiply_spreads(one: Spread, other: Spread, sample: Array) -> Spread:
             return scale_spread(value, factor.constant.astype(float), sample)
     a, b = spread_out(one, sample.shape), spread_out(other, sample.shape)
     parts = [by_factor(a.norms, b.size), by_factor(b.norms, a.size)]
+    # A movement of 0 times an unbounded value is no number: nothing is known, which infinity says.
     parts = [DifferenceNorms(*(math.inf if math.isnan(x) else x for x in part)) for part in parts]
     ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    # Of the ends, 0 times infinity is 0: the factor is exactly 0 at this end, and any entry of the
+    # other one is finite.
     ends = [0.0 if math.isnan(end) else end for end in ends]
     norms = DifferenceNorms(*(round_bound_outwards(x + y) for x, y in zip(*parts, strict=True)))
     return bound_spread_by_ends(
@@ -129,11 +138,13 @@ def multiply_spreads(one: Spread, other: Spread, sample: Array) -> Spread:
 def invert_spread(value: Spread, sample: Array) -> Spread:
     """Return one over a value that keeps away from 0; else anything."""
     away = value.low if value.low > 0 else -value.high if value.high < 0 else 0.0
+    # A value that touches 0 from one side has an inverse of one sign, though without a bound.
     if away == 0:
         ends = (0.0, math.inf) if value.low >= 0 else (-math.inf, math.inf)
         return replace(_make_unknown_spread(value, sample), low=ends[0], high=ends[1])
     ends = (1 / value.high, 1 / value.low)
     found = replace(_make_unknown_spread(value, sample), low=ends[0], high=ends[1])
+    # The derivative of ``1/x`` is ``1/x^2`` in size, at most that at the end nearest to 0.
     return bound_spread_by_ends(replace(found, norms=by_factor(value.norms, 1 / away**2)))
 
 
@@ -161,6 +172,8 @@ def _is_row_clip(value: Spread, factor: Spread, *, divides: bool) -> bool:
     """Return whether a value meets what is made of the norms of its own rows."""
     over = factor.over
     of = value if value.multiple is None else value.multiple[0]
+    # `in` compares by identity here, as spreads have no equality: an equal-looking value may have
+    # other rows.
     if over is None or over.of not in (value, of) or over.divides is not divides:
         return False
     shape = () if over.whole else (value.shape[0], *[1] * (value.sample.ndim - 1))
@@ -170,6 +183,8 @@ def _is_row_clip(value: Spread, factor: Spread, *, divides: bool) -> bool:
 def clip_rows(value: Spread, factor: Spread, sample: Array) -> Spread:
     """Return a value whose rows were clipped by their norms: no row is longer than the bound."""
     assert factor.over is not None
+    # The norms may be those of the value before it was multiplied: then clipped rows are as many
+    # times as long.
     times = 1.0 if factor.over.of is value or value.multiple is None else abs(value.multiple[1])
     bound, lipschitz = round_bound_outwards(factor.over.bound * times), factor.over.lipschitz
     whole = factor.over.whole
@@ -179,6 +194,8 @@ def clip_rows(value: Spread, factor: Spread, sample: Array) -> Spread:
     norms = [DifferenceNorms(count * entries * width, math.sqrt(count) * width, width)]
     if lipschitz is not None and math.isfinite(lipschitz):
         l2 = value.norms.l2 * lipschitz
+        # Rows move by ``l2`` together; by Cauchy and Schwarz the sum of the sizes of so many
+        # entries is at most this.
         norms.append(DifferenceNorms(l2 * entries * math.sqrt(max(count, 1)), l2, l2))
     return bound_spread_by_ends(
         Spread(

@@ -69,6 +69,8 @@ class BoundedReading:
 
     def refuse_at(self, place: str, reason: str) -> None:
         """Note a refusal that is of no line that runs just now."""
+        # The first refusal is the cause; later ones may follow from code that caught it and went
+        # on.
         if self.refusal is None:
             self.refusal = place, reason
 
@@ -147,6 +149,8 @@ class BoundedArray(NDArrayOperatorsMixin):
     @property
     def spread(self) -> Spread:
         """What is known; refused after a part of it was changed in place."""
+        # A view was written over, and numpy would have changed this array as well. What is known of
+        # it is out of date.
         if self._changed_view is not None:
             raise self._reading.refuse("a part of an array is changed in place")
         return self._spread
@@ -229,6 +233,7 @@ class BoundedArray(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         into = options.pop("out", None)
+        # Noise decides itself what becomes of a value that it is added to: numpy asks it next.
         if any(getattr(type(one), "meets", False) for one in inputs):
             return NotImplemented
         if method == "reduce" and ufunc in (np.add, np.maximum, np.minimum):
@@ -333,6 +338,8 @@ class BoundedArray(NDArrayOperatorsMixin):
         return self._reading.rules.take(self._reading, self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        # ``a[k] += b`` reads a view, changes it and writes it back here. Only then is the array
+        # whole again.
         if value is self._changed_view:
             self._changed_view = None
         self._reading.rules.put(self._reading, self, key, value)
@@ -349,6 +356,8 @@ class BoundedArray(NDArrayOperatorsMixin):
             return lambda *given, **named: self.__array_function__(
                 function, (), (self, *given), named
             )
+        # numpy and `copy` probe for protocols by their names. A refusal here would be final, for
+        # code that does nothing wrong.
         if name.startswith("__"):
             raise AttributeError(name)
         raise self._reading.refuse(f"no rule for the attribute {name}")
@@ -384,6 +393,8 @@ _METHODS = frozenset(
 def as_spread(reading: BoundedReading, value: Any) -> Spread:
     """Return what is known of a value: all, of one that is no bounded array."""
     if isinstance(value, BoundedArray):
+        # A value that was kept from another run may have seen another history: nothing that is
+        # known of it holds in this one.
         if value._reading is not reading:
             raise reading.refuse("a value of another run is used")
         return value.spread

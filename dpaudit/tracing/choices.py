@@ -35,7 +35,10 @@ from dpaudit.tracing.pending import (
 if TYPE_CHECKING:
     from dpaudit.tracing.draws import LawState
 
+# A choice that is decided keeps the options of each entry: of a thousand entries up to four million
+# numbers.
 _MOST_OPTIONS = 4096
+# Options that Python's own operators are applied to, one at a time, instead of numpy's to all.
 _ONE_BY_ONE = 64
 _LEAST_DIGITS = 15.0  # of uniform draws that are made widely: how near 0 or 1 they come
 _EXACT = 2.0**53  # whole numbers up to here are doubles
@@ -119,6 +122,8 @@ class Choosing(Pending):
             apply(*(self._of_python(number) if one is self else one for one in inputs))
             for number in numbers
         ]
+        # Python's operators may return integers for some options and floats for others. An array
+        # would make them all one type.
         if len({type(one) for one in found}) > 1:
             return apply_decided(ufunc, inputs)
         of_python = type(found[0]) if type(found[0]) in (bool, int, float) else None
@@ -234,6 +239,7 @@ class Uniform(Pending):
         """Return scaled and moved draws."""
         others = [one for one in inputs if one is not self]
         divides = ufunc is np.true_divide and inputs[0] is not self
+        # A number over a draw, or a draw with itself, is no scaled and moved draw any more.
         if divides or len(others) + 1 < len(inputs) or not all(map(is_number, others)):
             return apply_decided(ufunc, inputs)
         offset = ufunc(*(self._offset if one is self else one for one in inputs))
@@ -265,6 +271,8 @@ def uniform_draws(
 
 def _wide_uniform(rng: Generator, shape: tuple[int, ...]) -> Array:
     """Return numbers in (0, 1), most of them near its ends."""
+    # Code that branches on a rare draw is found out by drawing what is rare: uniform draws alone
+    # would hardly ever be this close to an end.
     near = 10.0 ** -rng.uniform(0.0, _LEAST_DIGITS, shape)
     return np.where(rng.random(shape) < 0.5, near, 1 - near)
 
@@ -307,6 +315,7 @@ class Geometric(Pending):
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
         """Return discrete Laplace noise, of a difference of two."""
         alike = ufunc is np.subtract and all(isinstance(one, Geometric) for one in inputs)
+        # A draw less itself is 0, and no noise.
         if not alike or any(one.is_decided for one in inputs) or inputs[0] is inputs[1]:
             return apply_decided(ufunc, inputs)
         one, other = inputs
@@ -348,6 +357,8 @@ def public_draw(
     state: LawState, call: Call, draw: Callable[[Generator], Any], given: dict[str, Any]
 ) -> Any:
     """Return a draw that both sides share; it has to be drawn alike on both."""
+    # One draw shows the type and the shape, from a generator of its own, so that the run's draws
+    # stay as they are.
     example = draw(np.random.default_rng(0))
     found = np.asarray(example)
     numeric = isinstance(example, int | float | np.generic | np.ndarray)
@@ -355,6 +366,8 @@ def public_draw(
         raise state.refuse(f"no law is read of draws of {call.name}")
     call.shape = found.shape
     given_to = f"{call.name} {found.dtype}".encode() + _bytes_of(given)
+    # Where all values are equally likely, drawing as usual already draws without regard to
+    # likelihood.
     law = CommonDraw(draw, given_to, found.shape, draw if call.kind in _EVEN else None)
     value = state.decide("public", list_call_sources(call), law)
     if found.dtype.kind in "biu":  # reading values off outputs rounds them
@@ -401,6 +414,8 @@ def _trace_choice_draw(state: LawState, call: Call, given: dict[str, Any]) -> An
     if found is None or found.get("axis", 0) != 0:
         return None
     call.shape = _shape_of(found.get("size"), ())
+    # Without replacement entries depend on each other, for which this law of independent ones is
+    # wrong. A single one is the same either way.
     if not found.get("replace", True) and int(np.prod(call.shape)) > 1:
         return None
     options = np.arange(found["a"]) if np.ndim(found["a"]) == 0 else np.asarray(found["a"])

@@ -40,6 +40,8 @@ def _make_bounded_maker(
     reading: BoundedReading, original: Callable[..., Any]
 ) -> Callable[..., Any]:
     def make(*given: Any, **named: Any) -> Any:
+        # Libraries rely on their own arrays being plain, and numpy's functions in Python call these
+        # constructors as well.
         if _is_of_a_library(sys._getframe(1)):
             return original(*given, **named)
         plain = [as_spread(reading, one).sample if _is_bounded(one) else one for one in given]

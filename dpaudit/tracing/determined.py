@@ -91,6 +91,8 @@ class ReadOff:
 
 def runs_to_learn(outcome: RunOutput) -> int:
     """Return how many runs show how values are read off such outputs, whatever affine way it is."""
+    # An affine map of m numbers has m + 1 coefficients, and needs as many runs; the extra ones can
+    # contradict it.
     return min(len(outcome.numbers), MOST) + 1 + EXTRA
 
 
@@ -120,6 +122,7 @@ def learn_read_off(outcomes: list[RunOutput], values: list[Array], scales: Array
 
 def _find_value_indices(numbers: Array, noisy: Array) -> Array | None:
     """Return where each value stands itself, in every run."""
+    # Reversed, so that the first place of a value that stands in several wins.
     where = {value: at for at, value in reversed(list(enumerate(numbers[0].tolist())))}
     places = [where.get(value, -1) for value in noisy[0].tolist()]
     if -1 in places:
@@ -137,11 +140,14 @@ def _find_value_indices(numbers: Array, noisy: Array) -> Array | None:
 def _fit_affine_read_off(
     fixed: tuple[str, ...], numbers: Array, noisy: Array, outcomes: list[RunOutput], scales: Array
 ) -> ReadOff | None:
+    # The last runs only judge: a map that was fitted to them would agree with them by construction.
     learning = len(numbers) - EXTRA // 2
     if learning < numbers.shape[1] + 2:
         return None
     x, y = numbers[:learning], noisy[:learning]
     middle, spread = x.mean(axis=0), x.std(axis=0)
+    # Outputs may hold numbers of very different sizes. Unscaled, the cut at small singular values
+    # would drop the small ones.
     scaled = np.where(spread > 0, (x - middle) / np.where(spread > 0, spread, 1.0), 0.0)
     found, *_ = np.linalg.lstsq(scaled, y - y.mean(axis=0), rcond=1e-10)
     matrix = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)[:, None] * found
@@ -180,6 +186,8 @@ def _may_be_alike(ones: Array, others: Array, level: float) -> bool:
 def _are_as_often(ones: Sequence[Any], others: Sequence[Any]) -> bool:
     """Return whether values may be as frequent in two samples of one size."""
     count, also = Counter(ones), Counter(others)
+    # The chi-squared approximation needs counts that are not too small: rare values are one cell
+    # together.
     common = [value for value in {*count, *also} if count[value] + also[value] >= _OFTEN]
     table = [[side[value] for value in common] for side in (count, also)]
     rest = [len(side) - sum(row) for side, row in zip((ones, others), table, strict=True)]

@@ -100,6 +100,8 @@ class Choice:
     def draw(self, own: Chances, rng: Generator) -> Array:
         """Return one option an entry."""
         below = np.cumsum(own.chances, axis=-1)
+        # Times the last sum, which may be a rounding below 1: else a draw beyond it would have no
+        # option.
         which = (rng.random((*own.shape, 1)) * below[..., -1:] > below).sum(axis=-1)
         return np.asarray(np.take_along_axis(own.options, which[..., None], axis=-1)[..., 0])
 
@@ -109,6 +111,7 @@ class Choice:
         for index in np.ndindex(own.shape):
             options = np.array(list(own.law_of(index)))
             nearest = options[np.argmin(np.abs(options - value[index]))]
+            # Written so that a value that is no number is refused, too.
             if not abs(nearest - value[index]) <= _NEAR * _least_gap(options):
                 return None
             found[index] = nearest
@@ -186,6 +189,8 @@ def _get_value_probability(law: dict[float, float], value: float) -> float:
     """Return the probability of a value; of one that differs in its last digits, the same."""
     if value in law:
         return law[value]
+    # Both sides compute their options from their own data: what is the same number may differ in
+    # its last digits, and taking it for impossible would make the loss infinite.
     near = _DIGITS * (1 + abs(value))
     return math.fsum(chance for one, chance in law.items() if abs(one - value) <= near)
 
@@ -211,6 +216,7 @@ def _draw_tilted_entry(
 
 
 def _normalise_chances(chances: Array) -> Array:
+    # numpy refuses probabilities that do not add up to 1 within its tolerance.
     return np.asarray(chances / chances.sum())
 
 
@@ -305,6 +311,8 @@ class DiscreteLaplace:
         value, log_mgf = np.empty(own.shape), 0.0
         for index in np.ndindex(own.shape):
             ends = sorted((float(own.centre[index]), float(other.centre[index])))
+            # exp(-745) is the smallest double: steps beyond it are never drawn. Leaving out more
+            # only lowers what the weights bound from below.
             reach = min(_FAR, math.ceil(745.0 / -math.log(float(own.ratio[index]))) + 1)
             support = np.arange(ends[0] - reach, ends[1] + reach + 1)
             p, q = (self._log_chance_at(support, one, index) for one in (own, other))
@@ -340,6 +348,8 @@ class DiscreteLaplace:
         return np.asarray(before + rng.random(own.shape) * (at - before))
 
     def _below(self, steps: Array, ratio: Array) -> Array:
+        # Below the centre the tail itself is the probability: as 1 minus a number next to 1 it
+        # would have no digits.
         tail = ratio ** np.where(steps < 0, -steps, steps + 1) / (1 + ratio)
         return np.asarray(np.where(steps < 0, tail, 1 - tail))
 

@@ -174,6 +174,8 @@ class LawState(recorder.State):
 
     def decide(self, kind: str, sources: Sequence[Source], parameters: Any) -> Array:
         """Return a noisy value that is made of some draws: an array of its own."""
+        # Deciding it now, to look at what was returned, would make a noisy value that no run has
+        # had.
         if self.is_over:
             raise NoLaw("the output holds a draw by itself")
         if not all([self._spend(*one) for one in sources]):
@@ -189,10 +191,14 @@ class LawState(recorder.State):
         spent = self.spent.get(call.index)
         if spent is None:
             self.spent[call.index] = spent = np.zeros(call.shape, dtype=bool).ravel()
+            # The cached array of all entries is the usual case, which needs no look at each of
+            # them.
             if index is number_draw_entries(call.shape):
                 spent[:] = True
                 return True
         entries = index.ravel()
+        # One draw in two noisy values makes these dependent, while their losses are added as if
+        # they were not.
         if spent[entries].any() or len(np.unique(entries)) < len(entries):
             return False
         spent[entries] = True

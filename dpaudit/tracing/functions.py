@@ -57,6 +57,8 @@ def call(reading: BoundedReading, function: Any, given: Any, named: Any) -> Any:
 def _is_rule_for_arguments(rule: Rule, given: Any, named: Any) -> bool:
     """Return whether a rule covers arguments of these names and numbers."""
     try:
+        # A rule that has no parameter for an argument does not cover it: ``out`` or ``where``, say,
+        # would be ignored.
         signature(rule).bind(None, *given, **named)
     except TypeError:
         return False
@@ -211,6 +213,7 @@ def _apply_clip_rule(
     if high is not None:
         end = float(as_spread(reading, high).sample)
         made = arithmetic.apply_spread_minimum(made, end, np.minimum(made.sample, end))
+    # What is cut on both sides is no quotient or multiple of norms any more.
     return replace(made, over=None)
 
 
@@ -224,6 +227,7 @@ def _apply_where_rule(reading: BoundedReading, chosen: Any, one: Any, other: Any
     if which is None:
         return None
     a, b = as_spread(reading, one), as_spread(reading, other)
+    # A choice by a public mask is a sum of two products with 0 and 1, for which there are rules.
     mask = which.astype(float)
     sample = np.where(which, a.sample, b.sample)
     chosen_one = arithmetic.scale_spread(a, mask, sample)
@@ -400,6 +404,7 @@ def put(reading: BoundedReading, array: BoundedArray, key: Any, value: Any) -> N
     """Write into a part of an array: a row of it, or all of it."""
     key = _public_key(reading, key)
     old, new = array.spread, as_spread(reading, value)
+    # Both are known on either side: writing into copies of the sides is exact, for any key.
     if old.both is not None and new.both is not None:
         sides = [one.copy() for one in old.both]
         for side, one in zip(sides, new.both, strict=True):

@@ -61,6 +61,7 @@ def _compute_piece_logarithm(
         return None
     inner = piece.moved(more)
     low, high = sorted(inner.at(end) for end in ends)
+    # At an end the logarithm may be of 0: a uniform draw is there with probability 0.
     return InversePiece(0.0, 1.0, (inner.offset, inner.slope)) if low >= 0 and high > 0 else None
 
 
@@ -121,6 +122,8 @@ class Inverse(Pending):
         one, other = self._halves
         if one.inner is None or other.inner is None:
             return None
+        # ``-log(u)`` and ``-log(1 - u)`` alone: with any other argument the noise begins elsewhere
+        # than at 0.
         if one == other and one.inner in ((0.0, 1.0), (1.0, -1.0)) and one.offset == 0:
             return Exponential(self._state, "exponential", self._sources, self._spread(-one.slope))
         if one.slope == -other.slope and _is_laplace(one, other):
@@ -193,6 +196,8 @@ def _is_laplace(one: InversePiece, other: InversePiece) -> bool:
     assert other.inner is not None
     if one.inner[0] != 0 or one.inner[1] <= 0 or other.inner[0] != -other.inner[1]:
         return False
+    # ``b log(c u)`` is ``b log(2 u) + b log(c / 2)``: noise around 0 only if that cancels with the
+    # offset.
     rest = one.offset + one.slope * math.log(one.inner[1] / 2)
     also = other.offset + other.slope * math.log(other.inner[0] / 2)
     return max(abs(rest), abs(also)) <= _ROUNDING * abs(one.slope)

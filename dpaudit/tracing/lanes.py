@@ -113,6 +113,7 @@ class Lanes(NDArrayOperatorsMixin):
         if any(isinstance(one, Unmet) for one in inputs):
             return NotImplemented
         into = options.pop("out", None)
+        # Ufuncs with a signature, such as `matmul`, work on axes, of which the lanes would be one.
         elementwise = method == "__call__" and ufunc.signature is None and ufunc.nout == 1
         if elementwise and not options:
             found = self._alike(ufunc(*self._given(inputs)))
@@ -147,6 +148,7 @@ class Lanes(NDArrayOperatorsMixin):
 
     def _along(self, function: Any, options: dict[str, Any]) -> Lanes:
         """Return numbers along one axis, of all lanes together."""
+        # Axes of a run count behind that of the lanes; negative ones are made positive first.
         moved = {**options, "axis": options["axis"] % self.ndim + 1}
         return self._alike(function(self.values, **moved))
 

@@ -189,6 +189,8 @@ class TracedLaw(Wraps):
     def _loss(self, values: Array, pair: Pair[Any]) -> float:
         """Return a loss: infinite where one side never has these values, nan where none has."""
         sides = [self._attempt(data, values) for data in (pair.dataset, pair.neighbour)]
+        # A value that the neighbour never has is an infinite loss of the event, and evidence; one
+        # that neither has is no output of this function.
         if None in sides:
             possible = [one is not None for one in sides]
             return math.nan if not any(possible) else math.inf if possible[0] else -math.inf
@@ -291,6 +293,7 @@ class TracedLaw(Wraps):
         values = np.concatenate([one.ravel() for one in drawn])
         one, other = (self._outcome(each) for each in traces)
         self._require(one, other, values, scales_of(traces[0].meetings))
+        # A tilt weighs by both laws: where one of them is 0 the weights would bound nothing.
         if math.isinf(sums[0]):
             raise self._broken("a noisy value is impossible on the other dataset")
         self._require_alone(values, pair, float(sums[0]))
@@ -318,6 +321,8 @@ class TracedLaw(Wraps):
         rng = np.random.default_rng(zlib.crc32(values.tobytes()))
         with self._patch_primitives():
             own, other, _ = self._both(values, pair)
+            # Only a certificate pays for so many runs: each shows one history after which the
+            # output might hide a later value.
             for _ in range(_AGAIN):
                 self._require_told_again(values, (pair.dataset, pair.neighbour), rng)
         return ends(lambda: self._enclosed(values, own, other))
@@ -352,6 +357,9 @@ class TracedLaw(Wraps):
                     return np.concatenate([together(self._together, part) for part in parts])
                 except NotTogether:
                     if bits is not None and before is not None:
+                        # Runs that could not go together have drawn already. Put back, the
+                        # generator gives each run alone what it would have had, so that a seed
+                        # names one result.
                         bits.state = before
             return alone()
 
@@ -383,6 +391,8 @@ class TracedLaw(Wraps):
         run = run_with_forced_values(self.calling.one, dataset, given, self.located)
         self._require_followed(run)
         outcome = self._outcome(run)
+        # Single numbers stand for Python's in this run and for numpy's in the next one. Code that
+        # tells them apart does not follow the law that was read.
         if any(shape == () for _, _, shape in self.keys):
             again = run_with_forced_values(
                 self.calling.one, dataset, given, self.located, of_numpy=True
@@ -425,6 +435,8 @@ class TracedLaw(Wraps):
         rng = np.random.default_rng(0)
         for value, meeting in self._steps(values, meetings):
             below = meeting.law.uniforms(value, meeting.parameters, rng)
+            # Bonferroni over the numbers of a run: how often a right one is refused does not grow
+            # with how many there are.
             if (np.minimum(below, 1 - below) * max(1, len(values)) < HARDLY).any():
                 raise self._broken("a noisy value is none that its law would have")
 

@@ -82,6 +82,8 @@ class PendingNoise(Pending):
         if other.is_decided:
             return self.meet(other.plain(), sign)
         alike = isinstance(other, PendingNoise) and self._kind == other._kind == "normal"
+        # Sums of other laws have no law that is read, and sums that broadcast share a draw among
+        # entries.
         if not alike or self.shape != other.shape:
             return self.plain() + sign * other.plain()
         factor = np.hypot(self._factor, other._factor)
@@ -116,6 +118,8 @@ class PendingNoise(Pending):
         is_known = isinstance(matrix, np.ndarray) and matrix.dtype.kind in "iuf"
         if self.is_decided or self._kind != "normal" or not is_known or len(self.shape) != 1:
             return None
+        # A matrix that is not square has noise of low rank, or of correlated entries that no
+        # inverse takes apart.
         if matrix.shape != (*self.shape, *self.shape):
             return None
         return MixedNoise(self._state, self._sources, matrix * self._factor)
@@ -130,6 +134,8 @@ class PendingNoise(Pending):
         if ufunc is np.add:
             return self.meet(other if one is self else one)
         if ufunc is np.subtract:
+            # A noisy value is its centre plus noise: of ``x - noise`` the noise changes its sign,
+            # of ``noise - x`` the centre does.
             return self._times(-1.0).meet(one) if other is self else self.meet(other, -1.0)
         if ufunc is np.multiply:
             return self._times(other if one is self else one)
@@ -280,6 +286,7 @@ class Exponential(PendingNoise):
     def _add(self, other: Pending, sign: float) -> Any:
         both = isinstance(other, Exponential) and not other.is_decided
         if both and self._kind == other._kind == "exponential":
+            # Only opposite factors leave a symmetric law: two of one sign add up to a gamma law.
             opposite = np.array_equal(self._factor, -sign * other._factor)
             if opposite and np.all(self._factor != 0):
                 sources = (*self._sources, *other._sources)

@@ -79,6 +79,8 @@ class _Partner:
     def go_on(self, answer: Any) -> NoisyValue | None:
         """Let it go on from its last meeting, and return its next one; None at its end."""
         self.answer = answer
+        # The recorder holds one run at a time: primitives that the other thread calls have to find
+        # its own.
         recorder.switch_to(self.state)
         warned = Warned()
         self.go.release()

@@ -89,6 +89,8 @@ def read_movement_bounds(
     except NoBound:
         return _make_movement_bounds(reading)
     output = _run_on_bounded_arrays(reading, function, data, np.random.default_rng(seed))
+    # After a refusal the output is none of the function's, and looking at it would hide the first
+    # reason.
     if reading.refusal is None:
         _require_public(reading, output)
     return _make_movement_bounds(reading)
@@ -99,6 +101,8 @@ def _make_movement_bounds(reading: BoundedReading) -> MovementBounds | TraceRefu
         place, reason = reading.refusal
         return TraceRefusal(place=place, reason=reason)
     for one in reading.steps:
+        # The norm in which the accountant takes the sensitivity: Euclidean for Gaussian noise, the
+        # sum of sizes for Laplace noise.
         norm = one.norms.l2 if one.kind == "normal" else one.norms.l1
         if not np.isfinite(norm):
             return TraceRefusal(place=one.place, reason="nothing bounds how far the centre moves")
@@ -163,6 +167,7 @@ def _require_public(reading: BoundedReading, output: Any) -> None:
 
 def _iterate_value_leaves(value: Any) -> Iterator[Any]:
     if isinstance(value, Mapping):
+        # Keys may hold data just as values do.
         for one in (*value.keys(), *value.values()):
             yield from _iterate_value_leaves(one)
     elif isinstance(value, list | tuple | set | frozenset):

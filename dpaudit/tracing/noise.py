@@ -34,6 +34,7 @@ class NoiseDraw(Unmet):
     def __init__(self, reading: BoundedReading, kind: str, standard: Array, factor: Array) -> None:
         self._reading, self.kind, self._standard = reading, kind, standard
         self._factor = np.asarray(factor, dtype=float)
+        # A list, so that scaled copies of one draw share it: using one of them uses all.
         self._spent = [False]
 
     @property
@@ -91,6 +92,7 @@ class NoiseDraw(Unmet):
         """Return value plus noise: a noisy value. ``minus`` is the sign of the value."""
         centre = as_spread(self._reading, value)
         shape = np.broadcast_shapes(centre.shape, self.shape)
+        # Broadcast, one draw would be in several noisy values, whose losses do not add up.
         if shape != self.shape:
             raise self._reading.refuse("a draw is used for several values")
         if self._spent[0]:
@@ -107,6 +109,7 @@ def release(
 ) -> BoundedArray:
     """Note a noisy value, and return it: from here on it is history."""
     moved = spread_out(centre, noise.shape)
+    # The release is accounted for with one scale: the least of them claims the largest loss.
     least = float(scale.min()) if scale.size else 0.0
     if not least > 0 and not centre.is_public:
         raise reading.refuse("the scale of noise is 0")

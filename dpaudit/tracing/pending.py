@@ -126,6 +126,8 @@ class Pending(Unmet):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         linear = method == "__call__" and not options.keys() - {"out"} and ufunc in LINEAR
+        # Other names of this noise hold the number that was decided. Changing it would change a
+        # noisy value that was accounted for.
         if any(isinstance(one, Pending) and one.is_decided for one in _get_output_targets(options)):
             raise self.refusal("noise is changed in place")
         if not linear or self.is_decided:
@@ -217,6 +219,7 @@ class Pending(Unmet):
         return format(self.plain(), form)
 
     def __reduce__(self) -> Any:
+        # Pickled, it is the number: noise in another process would be decided a second time.
         return _as_it_is, (self.plain(),)
 
     def __getattr__(self, name: str) -> Any:
@@ -350,6 +353,7 @@ class JointNoise(Pending):
         others = [one for one in inputs if one is not self]
         if len(others) + 1 < len(inputs) or any(isinstance(one, Pending) for one in others):
             return apply_plain(ufunc, inputs, {})
+        # A larger value would put each draw into several entries.
         if np.broadcast_shapes(self.shape, *map(np.shape, others)) != self.shape:
             return apply_plain(ufunc, inputs, {})
         each = [self._split(np.broadcast_to(one, self.shape)) for one in others]

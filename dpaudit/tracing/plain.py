@@ -70,6 +70,7 @@ def _is_plain(function: Any, seen: set[FunctionType]) -> bool:
     if function in seen:
         return True
     seen.add(function)
+    # Cells and attributes can be changed from call to call, and by other code.
     if type(function) is not FunctionType or function.__closure__ or vars(function):
         return False
     defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
@@ -83,6 +84,7 @@ def _is_plain(function: Any, seen: set[FunctionType]) -> bool:
 
 def _iterate_code_objects(code: CodeType) -> Iterator[CodeType]:
     yield code
+    # Inner functions and comprehensions are constants of the code that makes them.
     for one in code.co_consts:
         if isinstance(one, CodeType):
             yield from _iterate_code_objects(one)
@@ -100,6 +102,7 @@ def _is_plain_code(code: CodeType, held: dict[str, Any], seen: set[FunctionType]
 
 
 def _is_plain_global(name: str, held: dict[str, Any], seen: set[FunctionType]) -> bool:
+    # Globals hide builtins: a module that defines its own `sum` means that one.
     if name not in held:
         return name in _BUILTINS and hasattr(builtins, name)
     value = held[name]

@@ -87,12 +87,15 @@ def _read_watched(
     if isinstance(runs, NoLawFound):
         return runs
     read_off = _read_off(runs)
+    # Most functions return their noisy values themselves, which a few runs show. Only an affine map
+    # takes as many as it has coefficients.
     missing = runs_to_learn(runs[0].outcome) - SOME if read_off is None and _are_alike(runs) else 0
     further = _collect_learning_runs(calling, pair, rng, located, missing)
     if isinstance(further, NoLawFound):
         return further
     runs += further
     read_off = _read_off(runs) if further else read_off
+    # Noise that is far wider reaches what clipping or rounding hides in ordinary runs.
     confirming = _collect_learning_runs(calling, pair, rng, located, _CONFIRMING, draw_widely)
     if isinstance(confirming, NoLawFound):
         return confirming
@@ -174,6 +177,8 @@ def _is_told(run: _Learned, read_off: ReadOff, first: _Learned) -> bool:
 def _law_of(calling: AnyCalls, runs: Sequence[_Learned], read_off: ReadOff) -> TracedLaw | None:
     """Return the law of runs, None where nothing of it can be checked."""
     keys, profile = _profile_noisy_values([(one.own, one.other) for one in runs])
+    # Draws that both sides share have a loss of 0 by assumption: nothing of such a law could be
+    # refuted.
     if all(kind == "public" for kind, _, _ in keys):
         return None
     drawn = [m.parameters for one in runs for m in one.own.meetings if m.kind == "public"]
@@ -236,6 +241,7 @@ def _learning_run(
     drawn = list[Array]()
 
     def decide(own: NoisyValue, other: NoisyValue) -> Array:
+        # From either law in turn, so that values which only one of the two sides has occur as well.
         drawn.append(draw(own if rng.random() < 0.5 else other, rng))
         return drawn[-1]
 

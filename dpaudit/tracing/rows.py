@@ -36,12 +36,15 @@ def sum_rows(value: Spread, sample: Array) -> Spread:
     l1, l2, linf = value.norms
     norms = DifferenceNorms(
         l1,
+        # Only rows that differ are added up: by Cauchy and Schwarz, the square root of their number
+        # times ``l2``.
         round_bound_outwards(l2 * math.sqrt(max(differ, 1))),
         round_bound_outwards(linf * max(differ, 1)),
     )
     shift = None if value.shift is None else value.shift.sum(axis=0)
     if shift is not None:
         norms = choose_least_norms(norms, norms_of(shift))
+    # The first axis is summed away: what was a row is in every entry of the new first axis.
     rows: Rows | None = None if sample.ndim == 0 else all_rows(sample)
     return Spread(
         sample=sample,
@@ -96,6 +99,8 @@ def row_norms(value: Spread, sample: Array) -> Spread:
         low=0.0,
         high=value.row_norm,
         norms=DifferenceNorms(l1, l2, min(l2, wider)),
+        # Divided by exactly its norm a row has length 1, but a short one may turn by any angle: no
+        # Lipschitz bound until the norms are cut off below.
         over=Over(value, True, 1.0, math.inf),
     )
 
@@ -114,6 +119,8 @@ def apply_matrix(matrix: Array, value: Spread, sample: Array, *, left: bool) -> 
     if matrix.ndim == 1 and not left:
         operator = matrix[None, :]
     sizes = np.abs(operator)
+    # The operator norms of the matrix for each norm of a vector: largest column sum, largest
+    # singular value, largest row sum.
     factors = (sizes.sum(axis=0).max(), np.linalg.norm(operator, 2), sizes.sum(axis=1).max())
     pairs = zip(value.norms, factors, strict=True)
     norms = DifferenceNorms(
@@ -125,6 +132,7 @@ def apply_matrix(matrix: Array, value: Spread, sample: Array, *, left: bool) -> 
         norms = choose_least_norms(norms, norms_of(np.asarray(shift)))
     reach = round_bound_outwards(float(factors[2]) * value.size) if factors[2] else 0.0
     rows: Rows | None = all_rows(sample) if sample.ndim else None
+    # From the right a matrix acts within each row; from the left it mixes rows.
     if not left and value.sample.ndim > 1:
         rows = value.rows
     return bound_spread_by_ends(
@@ -224,6 +232,7 @@ def take_rows(value: Spread, chosen: Array, sample: Array) -> Spread:
     differ = range(value.shape[0]) if value.rows is None else value.rows
     places = [at for at, row in enumerate(chosen.tolist()) if row in differ]
     shift = None if value.shift is None else value.shift[chosen]
+    # A row that is taken several times moves the result as often.
     most = int(np.bincount(chosen, minlength=1).max(initial=1)) if len(chosen) else 1
     l1, l2, linf = value.norms
     norms = (
@@ -273,6 +282,7 @@ def join_spreads(values: list[Spread], sample: Array, *, stacked: bool) -> Sprea
         rows=_rows_of_joint(values, stacked=stacked),
         low=min((one.low for one in values), default=0.0),
         high=max((one.high for one in values), default=0.0),
+        # Stacked, a whole array becomes one row, whose norm was not kept.
         row_norm=math.inf if stacked else max((one.row_norm for one in values), default=0.0),
         norms=NOTHING if all(one.is_public for one in values) else norms,
     )

@@ -25,6 +25,8 @@ import numpy as np
 
 from dpaudit._typing import Array
 
+# Doubles lose about 1e-16 an operation: this covers sums of millions of terms, for a sensitivity
+# that is hardly larger.
 ROUNDING = 1e-9  # relative, of every bound that is worked out
 Rows = frozenset[int]
 
@@ -205,12 +207,14 @@ def round_bound_outwards(value: float) -> float:
 def choose_least_norms(*bounds: DifferenceNorms) -> DifferenceNorms:
     """Return the least of several bounds of each norm, which bound one another, too."""
     l1, l2, linf = (min(ones) for ones in zip(*bounds, strict=True))
+    # The largest entry is at most the Euclidean norm, and that at most the sum of sizes.
     return DifferenceNorms(l1, min(l1, l2), min(l1, l2, linf))
 
 
 def by_factor(norms: DifferenceNorms, factor: float) -> DifferenceNorms:
     """Return the norms of a difference times a number; nothing stays nothing."""
     return DifferenceNorms(
+        # 0 times an infinite factor is no number, while what does not move is not moved by it.
         *(0.0 if one == 0 else round_bound_outwards(one * factor) for one in norms)
     )
 
@@ -230,6 +234,7 @@ def bound_spread_by_ends(value: Spread) -> Spread:
     found = value
     if not value.is_public and math.isfinite(width):
         entries = value.sample.size
+        # Only the entries of rows that differ can move from one end to the other.
         if value.rows is not None:
             entries = len(value.rows) * row_size(value.sample)
         found = replace(
@@ -250,6 +255,7 @@ def spread_out(value: Spread, shape: tuple[int, ...]) -> Spread:
     times = sample.size // max(value.sample.size, 1)
     l1, l2, linf = value.norms
     same_rows = value.sample.ndim == len(shape) and value.shape[0] == shape[0]
+    # Broadcast along the first axis, one row that differs is in every row.
     rows: Rows | None = value.rows if same_rows else all_rows(sample)
     if value.is_public:
         rows = frozenset() if shape else None

@@ -176,6 +176,8 @@ class LocatedLaw:
         self, own: Located, other: Located, tilt: float, rng: Generator
     ) -> tuple[Array, Array, Array]:
         """Return the same with the loss and the logarithm of each entry, shape as the value."""
+        # Of other scales the tilted density may have no integral: draws are then those of the
+        # dataset, with the tilt in the weight.
         if np.array_equal(own.scale, other.scale):
             value, log_mgf = self.tilt(own, other.centre - own.centre, tilt, rng)
             return value, self.log_ratio(value, own, other), log_mgf
@@ -194,6 +196,7 @@ class LocatedLaw:
         for v, x, s, y, t in zip(value.flat, *(one.flat for one in sides), strict=True):
             total = total + self.enclosed((Real(float(v)) - Real(float(y))) / Real(float(t)))
             total = total - self.enclosed((Real(float(v)) - Real(float(x))) / Real(float(s)))
+            # The logarithms of equal scales cancel; written out, their error bounds would not.
             if s != t:
                 total = total + log(Real(float(t))) - log(Real(float(s)))
         return total
@@ -213,6 +216,8 @@ def _tilt_laplace(own: Located, shift: Array, tilt: float, rng: Generator) -> tu
     first, second = (np.exp(piece - log_mass) for piece in pieces[:2])
     slope = 1 + 2 * tilt
     below = np.log1p(-inside)
+    # The inverse of the distribution function of an exponential density that is cut off at both
+    # centres.
     between = -np.log1p(inside * np.expm1(-slope * apart)) / slope
     beyond = apart - np.log1p(-inside)
     scales = np.where(which < first, below, np.where(which < first + second, between, beyond))

@@ -57,6 +57,7 @@ class LanesState(LawState):
         if not isinstance(parameters, Located):
             raise self.refuse("this noise is read of single runs")
         centre, scale = parameters
+        # A centre that no lane changed is one for all: each lane still has noise of its own.
         whole = np.broadcast_to(centre, (self._runs, *scale.shape))
         return Lanes(self, super().decide(kind, sources, Located(whole, scale)))
 
@@ -209,6 +210,8 @@ class Together:
 
         def meet(meeting: NoisyValue) -> Array:
             again = _draw_widely(meeting, rng)
+            # Each lane has its own place from which on it draws anew: all others draw here as well,
+            # and do not use it.
             is_known = (len(told) < first).reshape(-1, *(1,) * (again.ndim - 1))
             told.append(np.where(is_known, given[len(told)], again))
             return told[-1]

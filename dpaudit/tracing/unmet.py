@@ -14,6 +14,7 @@ LINEAR = frozenset({np.add, np.subtract, np.multiply, np.true_divide, np.negativ
 class Unmet(NDArrayOperatorsMixin):
     """Noise whose operators go through ``__array_ufunc__``; all else looks at it by itself."""
 
+    # Above that of bounded arrays and lanes, so that operators with these ask the noise first.
     __array_priority__ = 2000
 
     @abstractmethod

@@ -31,6 +31,8 @@ class Warned:
     def restore(self) -> None:
         """Let it hold what was noted."""
         vars(warnings).update(self._held)
+        # CPython caches which warnings were shown by a version of the filters. Without this call it
+        # would use what it cached for the other run's.
         if (mutated := vars(warnings).get("_filters_mutated")) is not None:
             mutated()
 
