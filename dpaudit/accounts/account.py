@@ -134,9 +134,11 @@ class AccountTarget:
         ways = (way for part in parts for way in get_alternatives(part.event))
         if not any(get_releases(way) for way in ways):
             raise InvalidArgument(source, VerbatimText("no release"), "a count above 0")
+        # A guarantee about one relation and one about another do not add up to any.
         relations = sorted({part.relation for part in parts} - {"any"})
         if len(relations) > 1:
             raise InvalidArgument(source, relations, "releases about one neighbour relation")
+        # Asked for its refusal alone, of events with too many combinations of groups.
         get_alternatives(self.own)
         return self
 
@@ -145,6 +147,8 @@ class AccountTarget:
         """All of it, if every release draws a sample of its own."""
         if len(self.parts) == 1:
             return self.parts[0].event
+        # Repeated once, equal releases of several parts are counted together, as if they had been
+        # written so.
         return repeat_event(Sequence(tuple(part.event for part in self.parts)), 1)
 
     @property
@@ -171,6 +175,8 @@ class AccountTarget:
     def length(self) -> int:
         """How often the release is made, or 1 for a sequence."""
         count = self.parts[0].count
+        # Where releases may share a sample, a longer run is another question: which of its releases
+        # would.
         if len(self.parts) > 1 or count is None or self.if_shared is not None:
             return 1
         return int(getattr(self.parts[0].parameters, count))
@@ -389,6 +395,7 @@ def _to_plain_account(value: Any) -> Any:
         return {name: _to_plain_account(item) for name, item in value.items() if name != "seconds"}
     if isinstance(value, list | tuple):
         return [_to_plain_account(item) for item in value]
+    # JSON has no infinity.
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
@@ -458,6 +465,8 @@ def account_for(target: AccountTarget, delta: float, group: int | None = None) -
     event, shared = target.event, target.if_shared
     answers = ask_all(event, delta)
     exact = shared is None or shared.exact
+    # A lower end of an event that is worse than what is released would claim that somebody loses
+    # what nobody does.
     if not exact or not all(part.is_attained for part in target.parts):
         answers = tuple(_upper_end(one) for one in answers)
     _require_consistent_answers(answers)
@@ -474,6 +483,7 @@ def account_for(target: AccountTarget, delta: float, group: int | None = None) -
         delta=delta,
         answers=answers,
         proved=select_strongest_answer(answers),
+        # A paper's formula is about one reading, and must not stand beside an answer about two.
         published=single.published(delta) if single and shared is None else None,
         meaning=Meaning(
             advantage=guarantee.advantage(),
@@ -500,6 +510,8 @@ def _require_consistent_answers(answers: tuple[AccountantAnswer, ...]) -> None:
     for answer in answers:
         if answer.lower is None or best is None or best.upper is None:
             continue
+        # Both ends are certified: crossing by more than rounding means that some accountant is
+        # wrong, and no answer may be shown.
         if answer.lower > best.upper * (1 + 1e-9):
             raise ConvergenceError(
                 f"accountants contradict each other: {best.accountant} proves {best.upper}, "

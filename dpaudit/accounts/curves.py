@@ -58,6 +58,7 @@ def _build_growth_panel(
 
 
 def _make_accountant_curve(name: str, points: list[tuple[int, float]]) -> Curve | None:
+    # The axis is logarithmic.
     kept = [(x, y) for x, y in points if 0 < y < math.inf]
     if not kept:
         return None

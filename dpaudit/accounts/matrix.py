@@ -178,6 +178,8 @@ def _check_options(given: MatrixParameters) -> None:
     """Refuse what the strategy or the participation has no use for, and what it lacks."""
     own = _OPTIONS[given.strategy]
     for name in sorted({one for names in _OPTIONS.values() for one in names} - set(own)):
+        # A parameter that a strategy ignores would leave the user with an account of another
+        # strategy than was meant.
         if getattr(given, name) != MatrixParameters.model_fields[name].default:
             raise InvalidArgument(name, getattr(given, name), f"none for {given.strategy}")
     for name in ("coefficients", "matrix"):
@@ -250,6 +252,8 @@ def sensitivity(given: MatrixParameters) -> Bracket:
     '1.54559'
     """
     unused = ("norm", "noise_scale", "sampling_ratio", "count")
+    # What the sensitivity of C does not depend on is set back, so that calibrating the noise works
+    # it out once.
     same = {name: MatrixParameters.model_fields[name].default for name in unused}
     _check_options(given)
     return _bound_matrix_sensitivity(given.model_copy(update=same))
@@ -274,6 +278,7 @@ def _build_matrix_event(given: MatrixParameters) -> Event:
     from dpaudit.accounting.events import GaussianRelease
     from dpaudit.guarantees import rounding
 
+    # Replacing a row is making it 0 and making another one of it: twice as far.
     factor = 2.0 if given.relation == _REPLACE else 1.0
     moved = rounding.product_up(sensitivity(given).upper, factor * given.norm)
     if given.participation == "poisson":
@@ -290,6 +295,7 @@ def _build_banded_sample_event(given: MatrixParameters, moved: float) -> Event:
         to_smaller_fraction,
     )
 
+    # The largest group is drawn in this many rounds, each a sample of its own.
     samples = -(-strategy_of(given, Fraction).rounds // given.separation) * given.count
     return PoissonSubsampledGaussian(
         sampling_ratio=given.sampling_ratio,

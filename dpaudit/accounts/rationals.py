@@ -60,6 +60,8 @@ def bracket_of_root(squared: Callable[[Read], tuple[Any, Any]]) -> Bracket:
     with precision(_DIGITS):
         lower, upper = squared(meant)
         low, high = root_down(lower), root_up(upper)
+        # Where some double stands for another number, and the root is not exact, it has to hold for
+        # both.
         if changed and low < high:
             lower, upper = squared(Fraction)
             low, high = min(low, root_down(lower)), max(high, root_up(upper))

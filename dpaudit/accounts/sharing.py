@@ -83,6 +83,8 @@ def _read_plain_releases(tables: list[dict[str, Any]], expected: str) -> list[Re
     events = []
     for table in tables:
         card, parameters = read_release(table)
+        # A card that makes several releases may draw several samples: no sample of a round is
+        # theirs.
         if not card.plain:
             raise InvalidArgument("release", card.name, expected.format(name=card.name))
         events.append(card.event(parameters))
@@ -115,6 +117,7 @@ def _with_noise(release: Any, factor: float) -> Event:
     if factor == 1:
         return release  # type: ignore[no-any-return]
     name = "noise_scale" if hasattr(release, "noise_scale") else "noise_multiplier"
+    # Noise rounded down claims a larger loss.
     scaled = rounding.bound_below(getattr(release, name) * factor, 0.0)
     event: Event = type(release)(**(vars(release) | {name: scaled}))
     return event

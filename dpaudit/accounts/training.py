@@ -118,6 +118,7 @@ class Training(Parameters):
     def sums(self) -> int:
         """Noisy sums of the whole training."""
         stated = self.stated
+        # Rounded up: an incomplete last batch is a noisy sum as well.
         return -(-self.epochs * self.records // self.batch_size) if stated is None else stated
 
     @property
@@ -132,6 +133,7 @@ class Training(Parameters):
         stated, each = self.stated, _count_training_batches(self)
         if stated is None:
             return self.epochs
+        # Such samplers draw an order for a whole epoch; what a part of one loses no theorem says.
         if stated % each:
             below, above = stated // each * each, (stated // each + 1) * each
             whole = f"{below} or {above}" if below else f"{above}"
@@ -218,6 +220,7 @@ def run_event(training: Training) -> Event:
                 count=training.passes,
             )
         case "balls-and-bins":
+            # Fewer bins are worse, so that an incomplete batch is no bin.
             whole = training.records // training.batch_size
             return AllocatedGaussian(batches=whole, noise_multiplier=noise, count=training.passes)
     moved = 2.0 if relation == REPLACE else 1.0
@@ -342,6 +345,8 @@ def _against_poisson(training: Training, delta: float) -> list[str]:
     poisson = training.model_copy(update={"sampling": "poisson", "relation": relation})
     claimed = bound_proved_epsilon(training_event(poisson), delta).upper
     least = bound_attained_epsilon(training_event(training), delta)
+    # Only a certified lower end above a proved upper end shows the claim false; two estimates would
+    # show nothing.
     if not least > claimed:
         return []
     claim, certified = (

@@ -103,6 +103,7 @@ def _spare_compiled(undo: list[Callable[[], None]]) -> None:
 
 def _holders(function: Any, rooms: Iterable[str]) -> list[dict[str, Any]]:
     """Return the names of numpy, of rooms of packages, and of all code that is of no library."""
+    # The function's own globals as well: a module that was run from text is in no list of modules.
     held = [vars(np), getattr(inspect.unwrap(function), "__globals__", {})]
     held += [vars(sys.modules[room]) for room in rooms if room in sys.modules]
     for name, module in list(sys.modules.items()):
@@ -179,6 +180,8 @@ def _convert(stand_ins: StandIns, original: Any, value: Any, given: Any, named: 
         raise stand_ins.refusal(f"numpy.{name} is given arguments that are not followed")
     dtype = given[0] if given else named.get("dtype")
     found = stand_ins.of(value)
+    # `asarray` shares memory with its argument, and `array` copies: writing into one of two shared
+    # arrays has to show in the other.
     copies = named.get("copy", None if original in _SHARING else True)
     shares = copies is not True and stand_ins.is_array(found)
     if dtype is not None and np.dtype(dtype) != found.dtype:

@@ -105,6 +105,7 @@ class Glimpses:
         parameters: dict[str, Any],
     ) -> list[tuple[float, float]]:
         """Return what `glimpses` returns."""
+        # A run that imports a module has brought in primitives that nothing stands in for yet.
         if self._known != (id(function), len(sys.modules)):
             self.close()
             self._patches.enter_context(patch_primitives(function))
@@ -128,6 +129,7 @@ def _movement(run: Run, other: Run) -> float:
         other.value, other.error
     ):
         return UNSEEN
+    # Below what other calls count for: no movement of a value may outrank those.
     return float(min(total, CHANGED / 2))
 
 
@@ -192,6 +194,7 @@ def _over(one: Any, other: Any, scale: Any, factor: Any, squared: bool) -> float
     try:
         here, there = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
         with np.errstate(invalid="ignore"):
+            # Infinity less itself is no number, and did not move.
             apart = np.where(_same(here, there), 0.0, np.abs(here - there))
         unit = np.abs(np.asarray(1.0 if scale is None else scale, dtype=float) * factor)
         units = np.broadcast_to(unit, apart.shape)
@@ -199,6 +202,7 @@ def _over(one: Any, other: Any, scale: Any, factor: Any, squared: bool) -> float
         return None
     if not (apart > 0).any():
         return float(np.nan_to_num(apart, nan=UNSEEN).sum())
+    # Noise of scale 0 hides nothing: the more of the value moves, the more a search should like it.
     if not units[apart > 0].all():
         largest = max(float(np.abs(np.asarray(each, dtype=float)).max()) for each in (one, other))
         return UNSEEN * (1 + float(apart.max()) / max(largest, 1e-300))

@@ -109,6 +109,7 @@ def _shift(path: str, a: Any, b: Any) -> list[dict[str, Any]]:
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         return []
     moved = float(np.median(b - a))
+    # Medians, as a few runs of noise with heavy tails say nothing by their means.
     spread = float(np.median(np.abs(a - np.median(a))))
     if moved == 0 or spread == 0:
         return []

@@ -84,6 +84,8 @@ def observe_runs(
             began = time.perf_counter()
             once = recorder.call_recorded(function, dataset, first, primitives.generator())
             drawn = max(drawn, len(once.calls))
+            # A module that was loaded by this run holds primitives that were not replaced: once
+            # more, with them.
             if _late() != before:
                 continue
             if time.perf_counter() - began > _SLOW:
@@ -94,6 +96,7 @@ def observe_runs(
     found.copies = any(run.copied for side in found.sides for run in (*side.runs, *side.far))
     found.keeps_state = found.copies or drawn > len(found.dataset.runs[0].calls)
     for side, one in zip(found.sides, data, strict=True):
+        # Last, as real runs may change what the process keeps.
         side.plain = [really(function, one, 1000 * first + n) for n in range(max(1, plain))]
     return found
 

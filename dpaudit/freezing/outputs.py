@@ -46,6 +46,7 @@ def flatten_output(value: Any, error: str | None = None) -> Output:
 
 
 def _walk(value: Any, path: str, found: Output, depth: int) -> str:
+    # An output may hold itself.
     if depth > _DEEPEST:
         return "..."
     if value is None:
@@ -63,6 +64,7 @@ def _walk(value: Any, path: str, found: Output, depth: int) -> str:
         ]
         return "{" + ",".join(parts) + "}"
     if isinstance(value, Set):
+        # A set has no order that two runs share.
         return "{" + ",".join(sorted(map(repr, value))) + "}"
     return _container(value, path, found, depth)
 

@@ -39,6 +39,8 @@ def _wrap(kind: Any, method: str, package: str, undo: list[Callable[[], None]]) 
 
     def randomise(self: Any, *given: Any, **named: Any) -> Any:
         state = active()
+        # A mechanism that another one calls is a part of it: its claim is within that of the outer
+        # one.
         if state is None or state.parents:
             return original(self, *given, **named)
         title = f"{package}.{type(self).__name__}"

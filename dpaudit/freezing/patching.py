@@ -27,6 +27,7 @@ def patch_primitives(*functions: Any) -> Iterator[None]:
         _everywhere(replacements, undo, functions)
         yield
     finally:
+        # Backwards, as what was replaced twice has its first value back last.
         for one in reversed(undo):
             one()
 

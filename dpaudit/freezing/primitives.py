@@ -418,6 +418,7 @@ def _seeding(replace: Callable[[Any, Any], None], everyones: Any, undo: Undo) ->
         noted = _make_noted_method(getattr(_RANDOM, name))
         _set(_RANDOM, name, noted, undo)
         replace(vars(random)[name], noted.__get__(everyones))
+    # The user's global generator has its state back after a run that seeds it.
     state = everyones.getstate()
     undo.append(lambda: everyones.setstate(state))
     _set(_RANDOM, "seed", seed, undo)

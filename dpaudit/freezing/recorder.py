@@ -106,6 +106,8 @@ class State:
     def fresh(self, key: str) -> Any:
         """Return a generator of numpy that gives the frozen draw of a name."""
         seed = abs(self.run.seed) // 2 if self.run.seed < 0 else self.run.seed
+        # A draw follows from the seed and its name alone, not from how many were made before: a
+        # call that one dataset makes more than the other shifts no later draw.
         return Generator(PCG64(SeedSequence([seed, zlib.crc32(key.encode())])))
 
     def stack(self) -> list[str]:
@@ -149,6 +151,8 @@ TWINS = [False]
 def active() -> State | None:
     """Return the run that records; None outside, inside of a primitive, and in other threads."""
     state = _STATE[0]
+    # Another thread's calls come in an order that differs from run to run: they are not frozen, and
+    # the run says so.
     if state is not None and state.thread != threading.get_ident():
         state.run.elsewhere = True
         return None
@@ -270,6 +274,8 @@ def standard(state: State, kind: str, fresh: Any, shape: tuple[int, ...], key: s
         return np.asarray(_STANDARD[kind](fresh, shape))
     up = state.up(fresh, shape)
     if kind == "uniform":
+        # Inverting a uniform draw to Laplace noise gives about ``reach`` scales at this end, and
+        # never an infinite value.
         end = max(_ENDS[0], 0.5 * np.exp(-min(state.reach, _DEEPEST)))
         drawn = np.where(up, 1.0 - end, end)
     else:
@@ -388,6 +394,8 @@ def record(state: State, function: Callable[..., Any], data: Any, rng: Any) -> R
             run.value = function(fresh_copy(data), rng)
     except KeyboardInterrupt:
         raise
+    # Other people's code may raise anything, also what ends a program. Of all that, only the
+    # keyboard gets out.
     except BaseException as error:
         run.error, run.raised = type(error).__name__, error
         if isinstance(error, TooMany):

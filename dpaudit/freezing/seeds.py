@@ -89,6 +89,8 @@ def stream_of(source: Any, of: Any) -> Stream:
 
 def _stream_of_seed(source: Any, shared: str) -> Stream:
     entropy = getattr(source, "entropy", source)
+    # Entropy of the system is 128 bits long. A number this large is hardly ever written into
+    # source.
     if entropy is None or (isinstance(entropy, int) and entropy >= LARGEST_SEED):
         return Stream.of_entropy(shared)
     if np.ndim(entropy) and len(np.ravel(entropy)) > _WORDS:
@@ -116,6 +118,8 @@ def is_seeded(generator: Any) -> bool:
     """
     if isinstance(generator, _STATE):
         _, key, place, *_ = generator.get_state(legacy=True)
+        # The first word of this state is the seed itself, so that it shows whether a seed was given
+        # and nothing drawn since.
         return place == len(key) and bool((key == _first_state(int(key[0]))).all())
     source = getattr(generator.bit_generator, "seed_seq", None)
     entropy = getattr(source, "entropy", None)

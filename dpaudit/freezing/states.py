@@ -90,6 +90,9 @@ def processes_for(epsilon: float) -> int:
     >>> processes_for(0.0), processes_for(1.0), processes_for(9.0)
     (32, 64, 131072)
     """
+    # An epsilon-DP coin has either side with probability at least ``1 / (1 + e^epsilon)``: in so
+    # many processes it comes up the same in all of them with a probability of about one in a
+    # million.
     coins = _SURE * (1 + math.exp(min(epsilon, 30.0)))
     return max(_LEAST, 1 << math.ceil(math.log2(coins)))
 

@@ -118,6 +118,7 @@ def _in_place(torch: Any, kind: str, original: Any, of: Callable[..., tuple[Any,
         place, scale = of(*given, **named)
         like = {"dtype": self.dtype, "device": self.device}
         title = f"torch.Tensor.{kind}_"
+        # torch refuses to write into a leaf whose gradient is asked for.
         with torch.no_grad():
             return self.copy_(
                 _draw_tensor(torch, kind, title, place, scale, tuple(self.shape), like)

@@ -232,9 +232,11 @@ def follow_operation(ufunc: Any, inputs: tuple[Any, ...], result: Any) -> Any:
     """Return the result of one operation with its memory, if it is a linear one of one noise."""
     noisy = [one for one in inputs if isinstance(one, _KINDS) and one.call is not None]
     kind = _LINEAR.get(ufunc)
+    # Of a sum of two noises no single call could tell the centre.
     if len(noisy) != 1 or kind is None or getattr(result, "dtype", _FLOAT).kind != "f":
         return result
     one = noisy[0]
+    # A number over noise is not linear in it.
     if (call := one.call) is None or (ufunc is np.true_divide and inputs[0] is not one):
         return result
     centre = ufunc(*(np.asarray(one.centre) if given is one else given for given in inputs))
@@ -384,6 +386,8 @@ class NoisyArray(np.ndarray[Any, Any]):
     factor: Any = 1.0
 
     def __array_finalize__(self, made_from: Any) -> None:
+        # numpy calls this for every view and slice, of which nobody knows which entries of the
+        # noise they have.
         self.call = None
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:

@@ -64,6 +64,7 @@ class Attained:
         >>> met.refutes, Attained(**{**vars(met), "strict": True}).refutes
         (False, True)
         """
+        # A strict claim is broken by equality, which no tolerance for rounding can show.
         return exceeds(self.ratio) or (self.strict and self.value >= self.bound)
 
     @property
@@ -116,6 +117,8 @@ def searched(
     >>> round(searched(halved, best, 1_000, np.random.default_rng(0), seed=0).ratio, 1)
     2.0
     """
+    # Assumptions are checked on what was found, and not only kept by the moves: a search that
+    # leaves them would refute nothing.
     instance = inequality.checked(climb(budget, rng))
     value, bound = inequality.sides(instance)
     refuted = exceeds(inequality.ratio(instance))

@@ -113,6 +113,7 @@ def certificates_text(certificates: Sequence[Certificate]) -> str:
     """Return the file's content; raises `ValueError` on a number that is not finite."""
     documents = [certificate.document() for certificate in certificates]
     content = documents[0] if len(documents) == 1 else documents
+    # A verifier in another language reads no NaN and no infinity.
     return json.dumps(content, allow_nan=False) + "\n"
 
 

@@ -40,6 +40,7 @@ class Condition:
     @property
     def holds(self) -> bool:
         """Whether the value is at most the limit; NaN is not."""
+        # Written so that a value that is no number fails.
         return self.value <= self.limit
 
 
@@ -148,6 +149,7 @@ class Inequality(Generic[InstanceT]):
         if math.isnan(left) or math.isnan(right):
             raise MechanismError(f"{self.name}: sides {left} <= {right}, expected two numbers")
         scale = right if self.scale is None else self.scale(instance)
+        # A ratio to 0 or to a negative number would turn the direction of the claim.
         if not scale > 0:
             raise MechanismError(f"{self.name}: the excess is compared to {scale}, expected > 0")
         return left / right if self.scale is None else 1 + (left - right) / scale

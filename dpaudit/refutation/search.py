@@ -102,6 +102,8 @@ def maximise(space: Space, budget: int, rng: Generator) -> BestInstance:
     about, state, parts = (space, rng.bit_generator.state, budget), None, 0
     while state is None or state.left > 0:
         given = space, budget, state, rng
+        # In parts of about a second: an interrupted search goes on from its last part, and the
+        # generator's state goes with it, so that one seed names one result.
         found, after = get_current_ledger().fact(
             f"search, part {parts}",
             lambda: _run_search_part(*given),  # noqa: B023
@@ -148,6 +150,8 @@ def _run_search_round(
     if rounds % _RENEWAL == 0:
         chains, ratios, steps = _renew_chains(chains, ratios, steps)
     size = min(left, len(ratios))
+    # The last round has less budget than chains: the best ones get it, and exactly the budget is
+    # spent.
     if size < len(ratios):
         chains, ratios, steps = _select_best_chains(chains, ratios, steps, size)
     moved, reached = _evaluate_batch(space, space.move(chains, steps, rng))
@@ -187,8 +191,11 @@ def _merge_better_moves(
 def _renew_chains(chains: Batch, ratios: Array, steps: Array) -> tuple[Batch, Array, Array]:
     """Return the better half of the chains, twice; the copies step farther."""
     half = -(-len(ratios) // 2)
+    # Stable, so that ties keep their order on every platform and numpy.
     order = np.argsort(-ratios, kind="stable")[:half]
     twice = np.concatenate([order, order])[: len(ratios)]
+    # The originals go on with their own steps, which have become short near a peak; their copies
+    # look further away.
     longer = np.where(np.arange(len(ratios)) < half, steps[twice], _STEP)
     return {name: values[twice] for name, values in chains.items()}, ratios[twice], longer
 

@@ -68,9 +68,12 @@ def minimal(
     @hypothesis.given(instances)
     def attempt(instance: InstanceT) -> None:
         ratio = claim.ratio(instance)
+        # Outside the assumptions a large ratio breaks nothing, and would steer generation away from
+        # what does.
         if math.isfinite(ratio) and not claim.broken(instance):
             hypothesis.target(ratio)
         if claim.is_refuted_by(instance):
+            # Hypothesis runs the simplest failure last.
             smallest[:] = [instance]
             raise _Refuted
 

@@ -102,6 +102,8 @@ def clipped_sum(*, clip: float, relation: Relation) -> Sensitivity[Records]:
         raise InvalidArgument("relation", relation.name, f"one of: {', '.join(factors)}")
 
     def query(data: Array) -> Array:
+        # The larger of norm and clip, so that short records stay as they are and no norm of 0
+        # divides.
         shares = clip / np.maximum(_compute_row_norms(data), clip)
         return np.asarray(np.tensordot(shares, data, axes=1))
 
@@ -226,6 +228,8 @@ def strongly_convex_minimiser(
 
     def steepest(pair: Records) -> float:
         both = (np.asarray(pair.dataset), np.asarray(pair.neighbour))
+        # The proof takes the gradient of the differing record at the neighbour's minimiser, and by
+        # symmetry at the other one.
         models = [fit(data) for data in both]
         return max(
             float(_compute_row_norms(gradients(d, w))[pair.index]) for d in both for w in models

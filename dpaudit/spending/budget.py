@@ -193,6 +193,7 @@ class Budget:
         return cls(path, wait=wait)
 
     def __enter__(self) -> Budget:
+        # The lock belongs to an open file: a second block of this thread would wait for its own.
         if _this_thread() in self._blocks:
             raise DataError(f"{one_line(str(self.path))}: is held by this block already")
         stack = contextlib.ExitStack()
@@ -214,6 +215,7 @@ class Budget:
     def _held(self, *, to_write: bool) -> Iterator[tuple[HeldFile, Chain]]:
         block = self._blocks.get(_this_thread())
         if block is not None:
+            # Within a block the lock is on a file that somebody may have replaced meanwhile.
             block.file.check_in_place()
             yield block.file, self._checked(block.file.read())
             return
@@ -225,6 +227,8 @@ class Budget:
         if self._known is not None:
             own, place, digest = self._known
             name = one_line(str(self.path))
+            # The digests alone prove that a file is whole, and not that it is the one that was read
+            # before: an older copy of it is whole as well.
             if chain.header.id != own:
                 raise DataError(f"{name}: is another budget than it was: its id is not {own}")
             if len(chain.digests) <= place or chain.digests[place] != digest:
@@ -413,6 +417,7 @@ class Budget:
         start = b"\n" if chain.lacks_end else before
         file.append(start + line + b"\n", chain.size)
         file.check_in_place()
+        # Every line ends in 64 digits, a quote and a brace.
         digest = line[-66:-2].decode()
         self._known = chain.header.id, entry.number, digest
         return replace(found, digest=digest, entry=entry)
@@ -438,6 +443,7 @@ class Budget:
         }
         entry = torn.entries[0].model_copy(update=said)
         self._append(file, chain, entry, judge_charge(chain, entry), b"\n")
+        # Read once more: digests and size are those with the line that was just appended.
         return self._checked(file.read())
 
 
@@ -460,6 +466,8 @@ def _check_stated(entry: ChainEntry, name: str) -> None:
         return
     plain = event_of(entry.model_copy(update={"stated": None}))
     proved = proved_guarantee(plain).epsilon(entry.stated.delta)
+    # Another version or machine may give an epsilon that differs in its last digits; a line that is
+    # charged too little is further off.
     if proved > entry.stated.epsilon * (1 + 1e-6):
         raise BrokenChain(
             f"{name}: stated: got epsilon {entry.stated.epsilon}, expected at least {proved}"
@@ -473,6 +481,8 @@ def _require_known_groups(chain: Chain, groups: Sequence[str]) -> set[str]:
         expected = "none: the budget says of no partition into groups (partition, --groups)"
         raise InvalidArgument("groups", list(groups), expected)
     named = {name_of_group(_require_some_words("groups", one)) for one in groups}
+    # Two spellings of one group would each have a total of their own, and the group would spend
+    # twice.
     known = {one.casefold(): one for entry in chain.charged for one in entry.groups}
     for one in sorted(named):
         like = known.get(one.casefold(), one)

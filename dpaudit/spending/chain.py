@@ -164,6 +164,8 @@ def write_line(content: ReportPart, previous: str) -> bytes:
     64
     """
     document = content.model_dump(mode="json", by_alias=True) | {"previous": previous}
+    # The digest is of these very bytes: a reader that serialised the document again might write
+    # them otherwise.
     body = json.dumps(document, separators=(",", ":"), allow_nan=False)
     return f'{body[:-1]}{_MARK}{_compute_line_digest(body)}"}}'.encode()
 
@@ -193,6 +195,7 @@ def read_chain(content: bytes, name: str) -> Chain:
     BrokenChain
         A line was changed, is missing or is out of place.
     """
+    # What follows the last newline has no end: it is empty, or a line that nobody finished.
     *whole, rest = content.split(b"\n")
     lines = [*whole, rest] if rest else whole
     if lines and _is_whole(lines[0].removesuffix(b"\r")):
@@ -245,6 +248,8 @@ def _read_entries(header: Header, lines: list[bytes], name: str, *, ends: bool, 
     for place, line in enumerate(lines[1:], start=2):
         if not line.strip():  # an editor's
             continue
+        # A torn line is no error yet: whoever was kept from finishing it has reported no success,
+        # and the next writer seals it.
         if not _is_whole(line):
             pieces.append(line)
             continue
@@ -253,6 +258,7 @@ def _read_entries(header: Header, lines: list[bytes], name: str, *, ends: bool, 
         _check_place(entry, len(entries) + 1, Torn(tuple(pieces)), name, place)
         entries.append(entry)
         digests.append(_digest_of(line))
+        # The entry that was just read names these pieces by their digest: they are settled.
         pieces = []
     torn = Torn(
         tuple(pieces), tuple(one for piece in pieces if (one := _salvage_torn_entry(piece)))
@@ -272,6 +278,7 @@ def _read_line(line: bytes, previous: str, name: str, place: int) -> dict[str, A
         document = json.loads(body)
     except (ValueError, RecursionError):
         document = None
+    # The digest first: of a line that was changed nothing else may be believed.
     if _compute_line_digest(body) != _digest_of(line) or not isinstance(document, dict):
         raise BrokenChain(
             f"{name}: line {place} was changed after it was written: its digest is not that of "
@@ -308,6 +315,8 @@ def _salvage_torn_entry(piece: bytes) -> ChainEntry | None:
     if not mark:
         return None
     try:
+        # All that a release costs stands before the mark: closed there, the rest of the line is not
+        # needed.
         document = json.loads(price + b"}")
         return ChainEntry.model_validate(document | {"charged_at": "", "about": "a torn line"})
     except (ValueError, RecursionError):

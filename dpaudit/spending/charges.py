@@ -84,6 +84,7 @@ def _with_scale(given: Mapping[str, Any]) -> dict[str, Any]:
     if "noise_scale" in given:
         raise InvalidArgument("epsilon", epsilon, "nothing beside a scale of the noise")
     sensitivity = check.require_positive("sensitivity", given.get("sensitivity", 1.0))
+    # Less noise costs more: rounded up, the scale would stand for a smaller epsilon than was given.
     scale = rounding.round_fraction_down(
         rounding.to_written_fraction(sensitivity) / rounding.to_written_fraction(epsilon)
     )
@@ -118,6 +119,8 @@ def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any
 
 def _require_own_samples(target: AccountTarget) -> None:
     """Refuse a release that may be of a sample of which another line of the file is, too."""
+    # Doubled, a release shows whether another line of its kind might be of the same sample: a
+    # single one never does.
     twice = AccountTarget(target.name, (*target.parts, *target.parts), target.samples)
     if twice.if_shared is not None:
         raise InvalidArgument(
@@ -131,6 +134,8 @@ def _require_own_samples(target: AccountTarget) -> None:
 def check_relation(target: AccountTarget, header: Header) -> None:
     """Refuse a release whose guarantee is about other neighbours than the budget is."""
     for part in target.parts:
+        # A guarantee under one relation says nothing under another; converting it is a decision of
+        # the user's.
         if part.relation not in ("any", header.relation):
             expected = f"{header.relation}, which the budget is about"
             raise InvalidArgument(f"relation of {part.card.name}", part.relation, expected)
@@ -194,6 +199,8 @@ def totals_of(chain: Chain) -> dict[str | None, ReleaseTotal]:
 
 def _sum_group_charges(chain: Chain, group: str | None) -> ReleaseTotal:
     own = [entry for entry in chain.charged if not entry.groups or group in entry.groups]
+    # Equal releases are priced once and multiplied: thousands of lines of one kind cost one price,
+    # and their sum is rounded once.
     terms, counted = chain.header.terms, Counter(map(event_of, own))
     prices = [(n, _compute_event_price(event, terms.orders)) for event, n in counted.items()]
     return ReleaseTotal(
@@ -221,6 +228,8 @@ def add_to(
             added, lambda: Sequence((before.event, repeat_event(event_of(entry), count)))
         )
 
+    # A group that is named for the first time was in every release about everybody, and in no
+    # other.
     return {group: more(totals.get(group, totals[None])) for group in charged}
 
 

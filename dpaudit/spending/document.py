@@ -158,6 +158,7 @@ def _make_limit_document(
     terms: Terms, limit: Limit, totals: Mapping[str | None, ReleaseTotal]
 ) -> LimitDocument:
     spent = {name: spent_of(terms, limit, total).amount for name, total in totals.items()}
+    # A limit holds for every record: what is left is what the group that is charged most has left.
     dearest = max(spent, key=lambda name: spent[name])
     methods = tuple(
         MethodDocument(method=one, epsilon=epsilon_by(terms, one, totals[dearest]))

@@ -61,6 +61,7 @@ class HeldFile:
         try:
             left = memoryview(content)
             while left:
+                # A write may take only a part, on a disk that is nearly full, say.
                 left = left[os.write(self.descriptor, left) :]
         except OSError as error:
             self._take_back(size, error)
@@ -90,6 +91,7 @@ class HeldFile:
     def _take_back(self, size: int, error: OSError) -> None:
         """Cut off what was written of a line, and say that it is not there."""
         try:
+            # The lock is held, so that nothing can be behind this size but what was just written.
             os.ftruncate(self.descriptor, size)
             os.fsync(self.descriptor)
         except OSError as second:
@@ -113,6 +115,7 @@ def create_file(path: Path, line: bytes) -> None:
     DataError
         There is one already, or it cannot be written.
     """
+    # In the same folder, as a link or a rename works within one file system alone.
     part = path.with_name(f".{path.name}.{token_hex(8)}.part")
     flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
     try:
@@ -138,6 +141,8 @@ def create_file(path: Path, line: bytes) -> None:
 def _give_name(part: Path, path: Path) -> None:
     """Give a file its name, unless another one has it."""
     try:
+        # A link fails where the name is taken, in one step. Asking first and renaming then could
+        # replace a budget that was made in between.
         os.link(part, path)
     except FileExistsError:
         raise
@@ -193,6 +198,8 @@ def hold_file(path: Path, *, to_write: bool, wait: float) -> Iterator[HeldFile]:
 
 
 def _open_budget_file(path: Path, to_write: bool) -> int:
+    # O_NONBLOCK, as opening a pipe without a writer would wait for ever; a program that is started
+    # must not inherit the lock.
     flags = (os.O_RDWR | os.O_APPEND if to_write else os.O_RDONLY) | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags)
@@ -213,6 +220,7 @@ def _open_budget_file(path: Path, to_write: bool) -> int:
 def _lock_budget_file(path: Path, descriptor: int, kind: int, deadline: float) -> None:
     while True:
         try:
+            # Tried again and again instead of waiting in the kernel, which has no deadline.
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
             return
         except BlockingIOError:
@@ -249,6 +257,8 @@ def network_of(path: Path) -> str | None:
         _, point, kind, *_ = mount.split(" ")
         point = point.encode().decode("unicode_escape")
         around = where == point or where.startswith(point.rstrip("/") + "/")
+        # The longest mount point around a path is the file system that it is on; of two on one
+        # point the later hides the earlier.
         if around and len(point) >= len(best):
             best, found = point, kind
     return found if found in _NETWORK else None

@@ -241,11 +241,14 @@ def _make_filter_limit(
     if filter_name == "planned":
         planned = FilterMethod(name="planned", delta=delta)
         return Limit(epsilon=epsilon, delta=delta, methods=(planned,))
+    # Basic composition needs no delta, so that it stands beside every other filter for nothing.
     basic = FilterMethod(name="basic", delta=0.0)
     if delta == 0 or filter_name == "basic":
         return Limit(epsilon=epsilon, delta=delta, own=delta, methods=(basic,))
     named = _list_filter_methods(filter_name, orders or _choose_renyi_orders(epsilon, delta))
     own = _compute_own_delta(delta, filter_name, own_delta, len(named))
+    # In fractions and rounded down: the shares together must not pass delta, not even by a
+    # rounding.
     rest = rounding.to_written_fraction(delta) - rounding.to_written_fraction(own)
     share = rounding.round_fraction_down(rest / len(named))
     shared = (FilterMethod(name=name, delta=share, order=order) for name, order in named)
@@ -280,6 +283,8 @@ def _compute_own_delta(
 
 def _choose_renyi_orders(epsilon: float, delta: float) -> tuple[float, ...]:
     """Return orders near the best one for Gaussian noise, ``1 + 2 log(1/delta) / epsilon``."""
+    # Before the first release: an order that is chosen once divergences are known would be one more
+    # choice that delta does not pay for.
     best = 1 - 2 * math.log(delta) / max(epsilon, 1e-6)
     return tuple(sorted({_round_renyi_order(best / divisor) for divisor in _DIVISORS}))
 
@@ -321,6 +326,8 @@ def spent_of(terms: Terms, limit: Limit, total: ReleaseTotal) -> LimitSpending:
     0.25
     """
     price = total.price
+    # What releases with a delta of their own lose was fixed in advance. Beyond it no filter has a
+    # number.
     if not terms.is_planned and price.delta > limit.own:
         return LimitSpending(math.inf)
     if limit.rho is not None:
@@ -328,6 +335,8 @@ def spent_of(terms: Terms, limit: Limit, total: ReleaseTotal) -> LimitSpending:
     if limit.mu is not None:
         return LimitSpending(_compute_root_upwards(price.mu_squared))
     found = [LimitSpending(epsilon_by(terms, one, total), one) for one in limit.methods]
+    # The least of several filters is a filter as well, because each has its own share of delta (see
+    # above).
     return min(found, key=lambda one: one.amount)
 
 
@@ -422,6 +431,8 @@ def count_more(terms: Terms, keeps_with: Callable[[int], bool]) -> More:
     if not keeps_with(1):
         return More(count=0)
     fits, beyond = 1, 2
+    # Doubling first, and then bisection: one price for each digit of the count, instead of one for
+    # each release.
     while keeps_with(beyond):
         fits, beyond = beyond, 2 * beyond
         if beyond > most:

@@ -99,12 +99,15 @@ def _bisect_release_field(
     def at(factor: float) -> float:
         return given * factor if grows else given / factor
 
+    # The release as it was given does not fit. Twice the noise may, and so on up to a million
+    # times.
     beyond, enough = 1.0, 2.0
     while not fits(at(enough)):
         beyond, enough = enough, 2 * enough
         if enough > _FARTHEST:
             return None
     while enough / beyond > near:
+        # The geometric mean halves the range of factors: noise matters by its ratio.
         middle = math.sqrt(beyond * enough)
         beyond, enough = (beyond, middle) if fits(at(middle)) else (middle, enough)
     return at(beyond), at(enough)
@@ -118,6 +121,7 @@ def _choose_round_number(
         one for one in _generate_round_numbers(beyond, 1, grows=grows) if (one <= enough) == grows
     ]
     beside = _generate_round_numbers(enough, _CLOSE, grows=grows)
+    # A rounded number is asked of the filter again: it is shown as one that fits.
     return next((one for one in (*between, *beside) if one > 0 and fits(one)), enough)
 
 

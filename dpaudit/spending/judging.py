@@ -96,6 +96,7 @@ def judge_charge(chain: Chain, entry: ChainEntry) -> Charge:
         size=nearest.limit.size,
         is_slow=terms.is_planned,
         without=_without_number(terms, nearest.limit, after) if infinite else "",
+        # After this one, so that one more is counted in each question.
         count=lambda: count_more(terms, lambda n: keeps_with(n + 1)),
         find=lambda: find_fitting(chain, entry),
     )
@@ -113,6 +114,7 @@ def nearest_to_end(terms: Terms, totals: Mapping[str | None, ReleaseTotal]) -> N
 
 def part_spent(spent: float, size: float) -> float:
     """Return the part of a limit that is spent: of a limit of 0 nothing, or more than there is."""
+    # A limit of 0 has no part: nothing of it is spent, or too much.
     if size:
         return spent / size
     return math.inf if spent else 0.0

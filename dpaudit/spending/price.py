@@ -138,6 +138,8 @@ def _price_way(way: Event, orders: tuple[float, ...]) -> Price:
     """Return the price of a sequence of releases that are all about one record."""
     parts = get_releases(way)
     lost = [(one.count, one.delta) for one in parts if isinstance(one, ApproximateRelease)]
+    # Outside the event of probability delta the release is epsilon-DP: deltas add up by themselves,
+    # everything else is priced without them.
     core = Sequence(tuple(_without_delta(one) for one in parts))
     return Price(
         epsilon=_if_known(lambda: basic_pure(core)),
@@ -158,18 +160,22 @@ def _if_known(number: Callable[[], float]) -> float:
         found = number()
     except (UnsupportedEvent, InvalidArgument):
         return math.inf
+    # A number that is none would compare as false with every limit, and so might pass for kept.
     return math.inf if math.isnan(found) else found
 
 
 def _bound_renyi_divergence(event: Event, order: float) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         found = float(renyi_divergence(event, [order])[0])
+    # Exactly 0 stays 0: a release that reveals nothing must cost nothing, however often it is made.
     return rounding.bound_above(found * (1 + _OFF), 0.0) if found else 0.0
 
 
 def _mu_squared(event: Event) -> float:
     """Return the sum of squares of mu, rounded up."""
     terms = [(part.count, *_compute_squared_mus(part)) for part in get_releases(event)]
+    # Both readings are summed in fractions and rounded once, so that ten releases of mu 0.1 spend
+    # what their squares say.
     meant = sum((count * one for count, one, _ in terms), Fraction(0))
     worst = sum((count * one for count, _, one in terms), Fraction(0))
     return rounding.up_from(meant, worst)
@@ -201,4 +207,6 @@ def _mu_of_pure(epsilon: float) -> float:
     if epsilon == 0:
         return 0.0
     mu = -2 * float(ndtri(expit(-epsilon))) if epsilon < _FAR else 2 * math.sqrt(2 * epsilon)
+    # The quantile is good to far fewer units than this; the second term covers epsilons so small
+    # that its own digits are lost.
     return mu * (1 + 1e-9) + 1e-14

@@ -41,6 +41,7 @@ def remove_stale_audits(store: Store) -> None:
     """Forget what ended, what is old, and the oldest of what is too much."""
     over = iso_before(days=_DAYS), iso_before(hours=_HOURS)
     with store.together():
+        # Moments are text of one form in UTC, which compares as time does.
         store.run("DELETE FROM audits WHERE began < ? OR ended < ?", over)
         total = 0
         for number, size in store.run(_SIZES):
@@ -48,6 +49,8 @@ def remove_stale_audits(store: Store) -> None:
             if total > MOST:
                 store.run("DELETE FROM audits WHERE id = ?", (number,))
     free = store.run("PRAGMA freelist_count")[0][0] * store.run("PRAGMA page_size")[0][0]
+    # Deleted rows leave free pages that SQLite uses again. Writing the whole file anew is worth it
+    # for many of them alone.
     if free > _WORTH:
         with suppress(StoreError):  # another program reads
             store.run("VACUUM")

@@ -280,8 +280,11 @@ def merge_stores(into: Store, others: Sequence[Store]) -> Merged:
     for other in others:
         if other.path.resolve() == into.path.resolve():
             raise InvalidArgument("merge", str(other.path), "other files than the one written")
+        # One transaction for each store: nothing is added of one that holds other outputs.
         with into.together():
             for row in other.rows("SELECT * FROM audits ORDER BY id"):
+                # Before anything is added: `INSERT OR IGNORE` would silently keep what is there
+                # already.
                 _require_the_same(into, other, row)
                 _merge_audit(into, other, row)
                 if count := _decisions_made_otherwise(into, other, row[1]):
@@ -342,6 +345,8 @@ def _merge_audit(into: Store, other: Store, row: tuple[Any, ...]) -> None:
         [(identity, name, command, machine, began, ended)],
     )
     ((new, theirs),) = into.run("SELECT id, machine FROM audits WHERE identity = ?", (identity,))
+    # Results of another machine may differ in their last bits: whoever reads the audit has to know
+    # of it.
     if machine != theirs:
         into.write(ANOTHER_MACHINE, [(new, f"{MACHINE}{machine}", encode_block(None))])
     into.run("UPDATE audits SET seconds = seconds + ? WHERE id = ?", (seconds, new))

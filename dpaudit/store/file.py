@@ -108,6 +108,8 @@ class Store:
     def _make(self) -> None:
         """Let there be a file that only its owner may read, from its first moment."""
         try:
+            # Outputs may be of confidential data. SQLite would create the file by the user's mask,
+            # and a change of rights comes too late for whoever opened it before.
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
         except OSError:  # there is one, or SQLite says what is wrong
             pass
@@ -121,6 +123,9 @@ class Store:
         if version > _VERSION:
             raise StoreError(f"store {self.path}: it is of a later dpaudit; use that one")
         for pragma in (
+            # A file from elsewhere must not call functions by its schema. A log of its own lets
+            # readers go on while somebody writes, and with it a crash of the program loses nothing
+            # that was written.
             "trusted_schema=OFF",
             "journal_mode=WAL",
             "synchronous=NORMAL",
@@ -129,6 +134,7 @@ class Store:
             self.run(f"PRAGMA {pragma}")
         if not tables:
             with self.together():
+                # Asked again under the lock: another program may have made the tables meanwhile.
                 if not self.run("SELECT count(*) FROM sqlite_master")[0][0]:
                     for statement in _list_schema_statements():
                         self.run(statement)
@@ -142,6 +148,7 @@ class Store:
         found = {(kind, name): sql for kind, name, sql in self.run(_MADE)}
         own = {("table", one.split()[2]): one for one in _list_schema_statements()}
         differing = [name for (_, name), sql in own.items() if found.get(("table", name)) != sql]
+        # Triggers run, and views answer, with statements that the file brings along.
         active = [name for kind, name in found if kind in ("trigger", "view")]
         if differing or active:
             said = f"its {', '.join(map(str, differing + active))} is not that of a store"
@@ -181,6 +188,8 @@ class Store:
         """Write everything in the block, or nothing of it; a block within one is a part of it."""
         inside = self._connection.in_transaction
         if not inside:
+            # The lock to write is taken at once: a transaction that read first could not get it
+            # while another one writes, and would fail without waiting.
             self.run("BEGIN IMMEDIATE")
         try:
             yield
@@ -263,6 +272,8 @@ def decode_block(data: bytes, path: Path | None = None) -> Any:
     """
     try:
         digest, size = _HEAD.unpack_from(data)
+        # Before anything is read of it: bytes that were damaged might still decode, to other
+        # numbers.
         if digest != _compute_block_digest(data[_HEAD.size :]):
             raise ValueError("other bytes than were kept")
         start = _HEAD.size + size

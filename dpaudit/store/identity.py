@@ -156,6 +156,8 @@ class _ValueWalk:
     def of_all(self, values: Any) -> bytes:
         """Return the digest of values, and of what surrounds their code where it runs."""
         parts, seen = [self.of(values)], set[int]()
+        # Code that is met late may name methods that did not count before, and import further
+        # modules: until nothing new is met.
         while waiting := [one for one in self._collect_functions() if id(one[1]) not in seen]:
             for function, read in waiting:
                 seen.add(id(read))
@@ -187,6 +189,8 @@ class _ValueWalk:
     def of(self, value: Any) -> bytes:
         """Return the digest of a value."""
         if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+            # Exactly these types: of a class of the user's that extends one of them, code and
+            # attributes count as well.
             if type(value) in (type(None), bool, int, float, complex, str, bytes):
                 return _hash_parts(type(value).__name__, repr(value).encode())
         if (known := self._known.get(id(value))) is not None:
@@ -202,6 +206,7 @@ class _ValueWalk:
             raise Unidentified(f"{type(value).__module__}.{type(value).__qualname__}") from error
         finally:
             del self._open[id(value)]
+        # The value is kept, so that no other object gets its id while the walk goes on.
         self._known[id(value)] = found, value
         return found
 
@@ -227,6 +232,7 @@ class _ValueWalk:
     def _array(self, value: Any) -> bytes:
         if type(value) is not np.ndarray and not isinstance(value, np.generic):
             return self._reduced(value)  # such as one with a mask
+        # The bytes of such an array are addresses.
         if value.dtype.hasobject:
             return self._together("objects", value.shape, value.ravel().tolist())
         content = np.ascontiguousarray(value).tobytes()
@@ -235,6 +241,7 @@ class _ValueWalk:
 
     def _set(self, value: Any) -> bytes:
         own = self._together("set", type(value), *attributes_of(value))
+        # The order of a set depends on hashes, which differ between processes.
         return _hash_parts("set", own, *sorted(map(self.of, value)))
 
     def _sequence(self, value: Any) -> bytes:
@@ -280,6 +287,7 @@ class _ValueWalk:
         met = self._met(value.__module__) or _is_made(value.__module__) or is_put(value)
         state = (value.__defaults__, value.__kwdefaults__, cells_of(value), vars(value))
         named = (value.__module__ if met else "", value.__qualname__)
+        # Code of installed packages is known by the content of their files, and need not be walked.
         if not met:
             return self._together("function", named, state)
         before, self._vouched = self._vouched, self._vouched or hasattr(value, "__identity__")
@@ -490,6 +498,7 @@ _KINDS: tuple[tuple[Any, Callable[[_ValueWalk, Any], bytes]], ...] = (
 def _hash_parts(kind: str, *parts: bytes) -> bytes:
     hashed = hashlib.blake2b(kind.encode(), digest_size=_SIZE)
     for part in parts:
+        # With its length, so that no two lists of parts make the same bytes.
         hashed.update(len(part).to_bytes(8, "big") + part)
     return hashed.digest()
 

@@ -164,6 +164,8 @@ def keep_audit(name: str, *known_by: Any) -> Iterator[RunLedger]:
         yield RunLedger()
         return
     try:
+        # With what caches hold: an answer that was kept before may be another than the code would
+        # give now.
         identity = identified(name, known_by, caches=True)
     except Unidentified as error:
         with _warn_if_not_kept(where, f"{name}: not kept: nothing identifies a {error}"):
@@ -320,6 +322,8 @@ class KeptAudit(RunLedger):
 
     def _digest(self, value: Any) -> str:
         if id(value) not in self._digests:
+            # The value is kept beside its digest, as its id would go to another object once it is
+            # gone.
             self._digests[id(value)] = value, identified(value).digest
         return self._digests[id(value)][1]
 
@@ -329,11 +333,14 @@ class KeptAudit(RunLedger):
         self._bytes += size
         self._in_all += size
         taken = monotonic() - self._began
+        # A file in the cache is begun only when an interruption would cost something: most audits
+        # end before.
         if self.number or taken > _WORTH or self._bytes > _BYTES:
             self._flush()
 
     def _flush(self) -> None:
         """Write all that waits; a store that fails is given up, with a warning."""
+        # Taken first: what fails is not written a second time.
         waiting, self._waiting, self._bytes = self._waiting, [], 0
         if self._failed:
             return
@@ -415,6 +422,7 @@ class StoreStage:
             int(place): int(row)
             for place, row in audit.read(
                 "SELECT place, blocks.id FROM blocks JOIN stages ON stages.id = stage "
+                # A file from elsewhere may hold any type in any column.
                 "WHERE audit = ? AND identity = ? AND typeof(place) = 'integer' "
                 "AND place BETWEEN 0 AND ?",
                 identity,

@@ -183,6 +183,8 @@ def _list_short_entries(one: Any) -> list[Any] | None:
     ([1, 2], [3], None)
     """
     base: Any
+    # Methods of the built-in type, on its own data: a subclass of a library may start programs or
+    # read files when it is asked.
     for base in _HELD:
         if issubclass(type(one), base) and base.__len__(one) < _LONG:
             return list(dict.values(one) if base is dict else base.__iter__(one))
@@ -262,6 +264,8 @@ def _find_single_statements(body: Iterable[ast.stmt]) -> dict[str, ast.AST]:
                 seen += [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
                 continue
         seen.append(name)
+    # A name that is bound twice has the value of one of its statements, and reading does not tell
+    # of which.
     return {name: node for name, node in found.items() if seen.count(name) == 1}
 
 
@@ -293,6 +297,7 @@ def _is_value_changed(node: ast.expr, value: Any) -> bool:
         return False
     if isinstance(said, _HELD) and not said:  # it is there to be filled
         return False
+    # The types first: True equals 1, and 1 equals 1.0.
     return type(said) is not type(value) or bool(said != value)
 
 

@@ -70,6 +70,8 @@ def _find_needed_distributions(names: list[str]) -> Iterator[Distribution]:
     while waiting:
         name = waiting.pop(0)
         key = re.sub(r"[-_.]+", "-", name).lower()
+        # dpaudit's own source is part of every identity, and packages of numbers count by their
+        # version where code names them.
         if key in seen or key in ("dpaudit", "scikit-learn", *NUMERICAL):
             continue
         seen.add(key)
@@ -112,6 +114,7 @@ def _list_distribution_files(found: Distribution) -> Iterator[tuple[str, str, in
     for one in found.files or ():
         parts = one.parts
         made = any(part.endswith((".dist-info", ".egg-info")) for part in parts)
+        # What installers and Python write differs from machine to machine, for the same package.
         if made or "__pycache__" in parts or ".." in parts:
             continue
         digest = one.hash.value if one.hash is not None else ""

@@ -106,6 +106,8 @@ def caches_of(kind: type) -> set[str]:
 def generate_cached_answers(function: Any) -> Iterator[Any]:
     """Yield what a function that keeps its answers was asked, and what it answered."""
     pairs: Iterable[tuple[Any, Any]]
+    # CPython keeps answers of a bounded cache in a linked list of its own type, and those of an
+    # unbounded one in a plain dictionary. The garbage collector alone reaches either.
     if function.cache_parameters()["maxsize"] is None:
         kept = [one for one in gc.get_referents(function) if type(one) is dict]
         pairs = (pair for one in kept if one is not vars(function) for pair in one.items())

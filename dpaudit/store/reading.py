@@ -164,6 +164,8 @@ class _FunctionReader:
         stored = [n.id for n in self.nodes if isinstance(n, ast.Name) and not _is_read(n)]
         found: dict[str, Any] = {name: UNKNOWN for name in stored}
         for name, value in bound:
+            # A name that is bound more than once stands for several values, of which reading does
+            # not tell the one.
             if stored.count(name) <= 1:
                 inner = ExpressionEvaluator({**self.values.scope, **found})
                 found[name] = inner.of(value) if isinstance(value, ast.AST) else value
@@ -261,6 +263,7 @@ class _FunctionReader:
         for one in (*node.args, *(given.value for given in node.keywords)):
             value = self.values.of(one)
             if isinstance(value, str | PurePath) and 0 < len(str(value)) < _LONGEST:
+                # The system's calls raise on a zero byte.
                 if "\0" not in str(value) and os.path.isfile(value):
                     self._file(value, "r")
 
@@ -403,6 +406,7 @@ class _FunctionReader:
         if not isinstance(path, (str, bytes, PurePath)):
             self._hide("files whose names it works out")
             return
+        # By the folder in which the program runs now, as opening the file would take it.
         full = os.path.abspath(os.fsdecode(path))
         if os.path.isfile(full) and os.path.getsize(full) > _LARGEST:
             self._hide(f"{os.path.basename(full)}, a file of more than 1 GiB")

@@ -46,6 +46,7 @@ class Identity(NamedTuple):
         for files in (self.files, self.data):
             hashed.update(digest_of_files(map(_on_disk, files)).encode())
         hashed.update(digest_of_packages(self.packages).encode())
+        # A variable that is missing is another value than one that is empty.
         hashed.update(repr([(name, os.environ.get(name)) for name in self.variables]).encode())
         hashed.update(own_code().encode())
         return hashed.hexdigest()
