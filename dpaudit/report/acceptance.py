@@ -77,4 +77,6 @@ def format_unmatched_entry(entry: str) -> str:
 
 
 def _format_floored(value: float) -> str:
+    # A certified lower end is rounded down wherever it is shown: rounded up, it would say more
+    # than was certified.
     return format_significant(value, rounding=ROUND_FLOOR)

@@ -40,6 +40,8 @@ def _escape_command_data(text: str) -> str:
     >>> _escape_command_data("100%\nof all")
     '100%25%0Aof all'
     """
+    # The percent sign comes first, or the escapes of the other two would be escaped again. An
+    # unescaped line break would let a text begin a workflow command of its own.
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -105,6 +105,7 @@ def _make_catalogue_entries(paper: Paper) -> Iterator[tuple[str, CatalogueRow]]:
 
 def _cause_name(row: LedgerRow, rows: Mapping[str, LedgerRow]) -> str:
     """Return the cause of a row, or else of the one that it rests on."""
+    # A ledger is a file, in which rows may rest on each other in a circle.
     seen = {row.name}
     while not row.cause and isinstance(row.evidence, Consequence) and row.evidence.row in rows:
         row = rows[row.evidence.row]

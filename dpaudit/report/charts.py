@@ -166,8 +166,12 @@ def draw_pictures(
         require_format("path", path)
     natural, heights = max(one.size[0] for one in pictures), [one.size[1] for one in pictures]
     scale = 1.0 if width is None else require_width("width", width) / natural
+    # Letters shrink with a narrow figure and do not grow with a wide one: a page has one size
+    # of text.
     with _own_style(min(scale, 1.0)):
         size = natural * scale, sum(heights) * max(scale, _LOWEST)
+        # A `Figure` of its own instead of pyplot's, which keeps every figure alive and may open
+        # windows.
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(len(pictures), 1, squeeze=False, height_ratios=heights)[:, 0]
         for picture, one in zip(pictures, axes, strict=True):
@@ -227,6 +231,7 @@ def _get_file_ending(path: str | os.PathLike[str]) -> str:
 def _write_figure(figure: Figure, path: Path, private: bool) -> None:
     """Write a figure to a file, whole or not at all; the same figure gives the same bytes."""
     kind = _get_file_ending(path)
+    # The moment of drawing would make two files of the same figure differ.
     dated = {"pdf": "CreationDate", "svg": "Date"}.get(kind)
     drawn = io.BytesIO()
     with _without_missing_glyphs():
@@ -291,6 +296,8 @@ def _without_missing_glyphs() -> Iterator[None]:
 
 def _convert_to_inline_svg(text: str, label: str, prefix: str) -> str:
     """Make a whole SVG document part of a page: own ids, a text alternative, night colours."""
+    # An element inside a page has no XML prologue and no document type, and the metadata name
+    # the version of matplotlib, with which the bytes of a report would change.
     for unwanted in (_PROLOGUE, _METADATA, _GLOBAL_STYLE):
         text = unwanted.sub("", text, count=1)
     # Only inside tags: a label may say anything.

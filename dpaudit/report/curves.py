@@ -163,6 +163,7 @@ def _draw_law(axes: Axes, lines: Sequence[NoisyLine]) -> None:
 def _compute_event_share(counts: ScoreCounts, ones: Sequence[int]) -> float:
     """Return the share of scores in the event."""
     lows = counts.edges[:-1]
+    # The threshold, 0, is an edge of a bin, so that every bin lies on one side of it.
     inside = sum(n for low, n in zip(lows, ones, strict=True) if (low >= 0) == counts.above)
     return inside / max(sum(ones), 1)
 
@@ -261,6 +262,7 @@ def _draw_delta_band(axes: Axes, curves: DeltaCurves, bottom: float) -> None:
     edge: dict[str, Any] = {"color": INK, "linewidth": 1.2, "linestyle": (0, (1, 1.5)), "zorder": 4}
     lower = [max(value, bottom) for value in curves.band_lower]
     if any(has_upper):
+        # A logarithmic axis has no place for 0: what lies below the bottom is drawn at it.
         tops = [bottom if end is None else max(end, bottom) for end in upper]
         axes.fill_between(
             curves.epsilon,
@@ -297,6 +299,8 @@ def _draw_trade_off(axes: Axes, curves: TradeOffCurves) -> None:
         axes.set_yscale("log")
         plain_ticks(axes.xaxis)
         plain_ticks(axes.yaxis)
+    # Twenty points a decade, and the same from the other end: on logarithmic axes the straight
+    # line of blind guessing is a curve that bends at both.
     few = [10.0 ** (-share / 20) for share in range(241)]
     guess = sorted({*few, *(1 - rate for rate in few)}) if floor else [0.0, 1.0]
     axes.plot(guess, [1 - rate for rate in guess], color=FAINT, lw=1, label="blind guessing")

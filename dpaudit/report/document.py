@@ -249,6 +249,8 @@ def read_report(path: str | os.PathLike[str]) -> Report:
 def _to_json(report: Report) -> str:
     try:
         text = json_escaped(report.model_dump_json(indent=2)) + "\n"
+        # A lone surrogate, as Python reads it from a file name that is not UTF-8, cannot be
+        # written; it is refused here and not halfway through the files.
         text.encode("utf-8")
     except ValueError as error:  # pydantic's refusal of a type, or text that is not Unicode
         expected = f"values that JSON can hold ({one_line(str(error))})"
@@ -302,6 +304,8 @@ def _validate_report(data: Any, drop_unknown: bool) -> Report:
     try:
         return Report.model_validate(data)
     except ValidationError as error:
+        # Only fields that are unknown are dropped, and only from a newer document. Whatever
+        # else is wrong stays an error, as a report that is half understood is none.
         unknown = [each["loc"] for each in error.errors() if each["type"] == "extra_forbidden"]
         if not (drop_unknown and unknown):
             raise

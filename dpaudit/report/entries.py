@@ -51,6 +51,7 @@ class SourceLine:
     def under(self, root: Path) -> str | None:
         """Return the file as a path below a folder, with slashes; None if it is not there."""
         try:
+            # Both are resolved, since a temporary folder may be reached by a symbolic link.
             return self.file.resolve().relative_to(root.resolve()).as_posix()
         except ValueError:
             return None
@@ -204,6 +205,8 @@ def _noise_place(result: Result, place: SourceLine | None) -> SourceLine | None:
     if place is None:
         return None
     own = (one.line for one in result.lines if one.file == place.file.name)
+    # A line above the mechanism belongs to a helper, beside which a reader would not look for
+    # it.
     below = (line for line in own if line >= place.line)
     return SourceLine(place.file, next(below, place.line))
 

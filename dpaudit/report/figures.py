@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 WIDTH = 5.6
 MARK = 9
+# The share of a number below which two marks would overlap anyway; an axis that is zoomed in
+# further would show rounding as if it were a difference.
 ALIKE = 0.005
 _ROWS = {"Claimed": 2, "Proved": 1, "Measured": 0}
 _LONGEST_TAIL = 0.25  # share of the axis
@@ -87,6 +89,8 @@ def _draw_three(axes: Axes, result: Result, shown: ResultNumbers) -> None:
     _shade_beyond(axes, claimed, high)
     _draw_point(axes, "Claimed", claimed, shown.claimed, CLAIMED, CLAIMED_MARK)
     _draw_point(axes, "Proved", proved, shown.proved, PROVED, PROVED_MARK)
+    # Where the verdict is withheld the assumptions of the bound failed, and the interval
+    # certifies nothing.
     if result.verdict != "withheld":
         _draw_interval(axes, 0, measured.lower, measured.upper, claimed)
         at = _compute_label_position(axes, measured.lower, measured.upper, claimed)
@@ -115,6 +119,8 @@ def _choose_axis_limits(values: Sequence[float | None]) -> tuple[float, float]:
     """
     finite = [value for value in values if value is not None and math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    # The axis begins at 0 where that costs less than half of it, as lengths can be compared
+    # then.
     if 0 <= low < 0.5 * high:
         low = 0.0
     largest = max(abs(low), abs(high))
@@ -141,6 +147,7 @@ def _draw_point(
     if value is None or math.isnan(value):
         _draw_value_note(axes, axes.get_xlim()[0], height, f"  no {row.lower()} value", beside=True)
         return
+    # An infinite value is drawn at the edge, with an arrow in the place of its mark.
     at = min(max(value, axes.get_xlim()[0]), axes.get_xlim()[1])
     shape = marker if math.isfinite(value) else ">" if value > 0 else "<"
     axes.plot([at], [height], shape, color=look["color"], markersize=MARK, clip_on=False, zorder=4)
@@ -339,6 +346,8 @@ def _set_horizontal_scale(axes: Axes, ratios: Sequence[float]) -> float:
     """Set the horizontal axis and return its right end."""
     positive = [ratio for ratio in ratios if ratio > 0]
     if max(positive) > FAR_APART:
+        # A lower end of almost 0 would stretch a logarithmic axis over decades in which nothing
+        # is.
         low, high = 0.3 * max(min(positive), 1e-3), 3 * max(positive)
         axes.set_xscale("log")
         plain_ticks(axes.xaxis)

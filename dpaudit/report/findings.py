@@ -66,6 +66,8 @@ def number_words(value: Number, digits: int = 4) -> str:
 
 def _format_two_sides(left: Number, right: Number) -> tuple[str, str]:
     """Return both sides with as many digits as tell them apart."""
+    # "0.5 <= 0.5 is false" would be read as an error; the sides get more digits until they
+    # differ.
     for digits in range(4, MOST_DIGITS + 1):
         shown = number_words(left, digits), number_words(right, digits)
         if left == right or shown[0] != shown[1]:
@@ -75,6 +77,8 @@ def _format_two_sides(left: Number, right: Number) -> tuple[str, str]:
 
 def _power_of_ten(value: Number) -> int:
     exact = abs(Fraction(value))
+    # The logarithms of both integers are taken apart, as the fraction itself may overflow a
+    # double.
     return math.floor(math.log10(exact.numerator) - math.log10(exact.denominator))
 
 
@@ -134,6 +138,7 @@ def format_sentence(text: str) -> str:
 def _finding_sentences(findings: Sequence[Finding], most: int | None) -> list[str]:
     if most is None or len(findings) <= most:
         return [f"{finding_words(finding)}." for finding in findings]
+    # What does not hold comes first: it is what a reader looks for where not all are shown.
     ordered = sorted(findings, key=lambda finding: finding.holds)
     shown, rest = ordered[:most], ordered[most:]
     holding = sum(finding.holds for finding in rest)

@@ -27,7 +27,9 @@ INFINITE = "∞"
 AS_DECLARED = "for the release as declared"
 _UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
 
+# Four digits tell more than the width of nearly every interval that audits certify.
 DIGITS = 4
+# Beyond twelve digits a double shows the rounding of what was computed.
 MOST_DIGITS = 12
 
 
@@ -126,6 +128,8 @@ def format_percent(value: float) -> str:
     ... )
     ('95%', '99.999%', '94.99%', '99.9999%')
     """
+    # A confidence that somebody typed, such as 0.99995, has few digits and is shown with all of
+    # them; a computed one has sixteen.
     asked = len(Decimal(f"{100 * value:.10g}").as_tuple().digits) <= 6
     return format_significant(_below_all(100 * value), 6 if asked else DIGITS, ROUND_FLOOR) + "%"
 
@@ -160,6 +164,7 @@ def error_probability(confidence: float) -> float:
     >>> error_probability(0.999999), 1 - 0.999999 == 1e-6
     (1e-06, False)
     """
+    # In doubles 1 - 0.95 is 0.050000000000000044, which no reader would recognise.
     return float(1 - Decimal(repr(float(confidence))))
 
 
@@ -377,6 +382,8 @@ def fault_codes(result: Result) -> list[str]:
 def _format_proved(result: Result, digits: int) -> str:
     """Return the proved number rounded up, or like the claimed one where the two are equal."""
     claimed, proved = (value_of(part, result.kind) for part in (result.claimed, result.proved))
+    # A proof of exactly the claim may differ from it in the last bits. Rounded up, it would
+    # look like a proof of less.
     equal = claimed is not None and proved is not None and math.isclose(claimed, proved)
     return format_significant(proved, digits, ROUND_HALF_EVEN if equal else ROUND_CEILING)
 
@@ -389,6 +396,8 @@ def _digits_to_tell_apart(result: Result) -> int:
     pairs = [(other, rounding) for other, rounding in others if other is not None]
     if claimed is None or not math.isfinite(claimed):
         return DIGITS
+    # Too few digits could show a refuted claim as equal to its bound, or a bound as above a
+    # claim that it does not exceed.
     for digits in range(DIGITS, MOST_DIGITS):
         if all(_order_kept(claimed, other, digits, rounding) for other, rounding in pairs):
             return digits

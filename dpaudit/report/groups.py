@@ -122,6 +122,8 @@ def verdict_on(verdicts: Iterable[Verdict], entry: CatalogueRow | None) -> Verdi
     """
     gravest_one = choose_gravest_verdict(verdicts)
     proved = entry is not None and entry.is_proved
+    # A proof in the ledger never overrules an audit: a refuted claim stays refuted, and the
+    # contradiction stays visible.
     return "proved" if proved and gravest_one == "not refuted" else gravest_one
 
 

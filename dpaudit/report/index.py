@@ -249,6 +249,8 @@ def format_plain_finding(result: Result) -> str:
 
 
 def _format_attacker_certainty(epsilon: float) -> str:
+    # With even odds before, (epsilon, 0)-DP leaves at most odds of exp(epsilon) after any
+    # output.
     share = 1 / (1 + math.exp(-epsilon))
     if share == 1:
         return "entirely" if math.isinf(epsilon) else "almost entirely"
@@ -280,6 +282,8 @@ def _format_missing_audits(there: int, missing: Mapping[str, MissingAudit]) -> s
 
 def _compute_script_hash(script: str) -> str:
     """Return what the page's policy calls its only script."""
+    # The policy of the page allows the script of this hash alone, so that no text in a report
+    # can run as one.
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 

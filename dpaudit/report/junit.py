@@ -34,7 +34,9 @@ def render_junit(entries: ReportEntries) -> str:
             "name": SUITE,
             "package": SUITE,
             "id": "0",
+            # The schema's type of a timestamp is a date and a time without an offset.
             "timestamp": entries.created.partition("+")[0],
+            # The name of the machine would make two runs differ, and tells others where it ran.
             "hostname": "localhost",
             "tests": str(len(entries.entries)),
             "failures": str(counts["failure"]),
@@ -48,6 +50,7 @@ def render_junit(entries: ReportEntries) -> str:
     ElementTree.SubElement(suite, "system-out").text = _to_xml_text(
         "\n".join(map(_format_case_text, entries.entries))
     )
+    # Ant's schema asks for the element even where it is empty.
     ElementTree.SubElement(suite, "system-err")
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"

@@ -47,6 +47,8 @@ def escape_latex(text: str) -> str:
     >>> print(escape_latex("50% of a_b & c"))
     50\% of a\_b \& c
     """
+    # One pass over the letters: replacements one after the other would escape the backslashes
+    # and braces of those before.
     return "".join(_SPECIAL.get(one, one) for one in one_line(text))
 
 

@@ -210,6 +210,7 @@ def _make_finding_document(finding: Finding) -> FindingDocument:
 
 
 def _to_plain_number(value: Number) -> int | float | str:
+    # A fraction as a double would lose the exactness on which the finding rests.
     return value if isinstance(value, int | float) else str(value)
 
 

@@ -91,6 +91,7 @@ def markdown_text(text: object) -> str:
     >>> print(markdown_text("a | b <script>"))
     a \| b &lt;script&gt;
     """
+    # Ampersands come first, as the next line makes entities that have to stay.
     line = _ENTITY.sub("&amp;", one_line(str(text)))
     line = line.replace("<", "&lt;").replace(">", "&gt;")
     line = _MARKDOWN_SPECIAL.sub(r"\\\1", line)
@@ -147,11 +148,14 @@ def _format_refutation_count(results: Sequence[Result]) -> str:
 
 def _escape_opener(match: re.Match[str]) -> str:
     opener = match.group(1)
+    # A digit cannot be escaped in Markdown; the point after it can, which is where the
+    # backslash goes.
     return opener + "\\" if opener.isdigit() else "\\" + opener
 
 
 def _render_result_figures(result: Result, index: int) -> Mapping[str, str]:
     """Return the figures of a result; a report that grows draws those of each result once."""
+    # The key is the JSON, since a result holds dictionaries and lists and has no hash.
     return _render_cached_figures(result.model_dump_json(), index)
 
 
@@ -185,6 +189,8 @@ def make_template_environment(*, html: bool) -> Environment:
     environment = Environment(
         loader=PackageLoader("dpaudit.report"),
         autoescape=html,
+        # A field that a template misspells is an error; by default Jinja would print nothing in
+        # its place.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

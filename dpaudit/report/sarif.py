@@ -170,6 +170,7 @@ def _list_sarif_locations(entry: ReportEntry, root: Path) -> list[dict[str, Any]
 
 def _make_sarif_location(place: SourceLine, root: Path) -> dict[str, Any]:
     path = place.under(root)
+    # A file outside the folder has no path relative to it; its whole address is given instead.
     where = {"uri": place.file.resolve().as_uri()}
     if path is not None:
         where = {"uri": quote(path), "uriBaseId": _ROOT}
@@ -179,5 +180,7 @@ def _make_sarif_location(place: SourceLine, root: Path) -> dict[str, Any]:
 
 def _compute_fingerprint(rule: str, entry: ReportEntry) -> str:
     """Return what stays the same of a finding while lines above it move."""
+    # The fingerprint is made of the outcome's rule and not of the kind of fault: a finding
+    # stays the same one when a later version recognises its kind.
     about = f"{rule}\n{entry.name}".encode("utf-8", "backslashreplace")
     return hashlib.sha256(about).hexdigest()

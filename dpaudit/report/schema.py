@@ -329,6 +329,8 @@ class Result(ReportPart):
         default=None, description="Of a mechanism of one's own, where a file holds it; of 1.5."
     )
     rerun: str = Field(description="The command that repeats this audit.")
+    # Private attributes stand in no document: the certificate has a file of its own, and
+    # whether records are held depends on who runs the command.
     _certificate: Certificate | None = PrivateAttr(default=None)
     _holds_records: bool = PrivateAttr(default=False)
 

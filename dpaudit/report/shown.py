@@ -62,6 +62,8 @@ def as_html(result: Result) -> str:
         ("measured", f"{shown.measured} {shown.surety}"),
     )
     title = f"{format_result_label(result)}: {result.verdict}"
+    # Identifiers in a notebook are those of one page: two results with the same prefix would
+    # share clip paths.
     picture = three_numbers(result, prefix=own_prefix(f"{title} {rows} {result.seed}"))
     caption = "What is claimed, what is proved, what was measured"
     said = [one for one in (result.reason, why_unproved(result)) if one is not None]

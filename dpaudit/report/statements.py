@@ -85,6 +85,8 @@ def _format_row_cause(judged: JudgedRow) -> str:
 def _render_numbers(judged: JudgedRow) -> str:
     said = [markdown_text(words) for words in deciding_words(judged, _MOST)]
     if judged.audits:
+        # Links of a Markdown page lead to Markdown, which code hosts render; their HTML they
+        # show as source.
         page = judged.audits[0].report.removesuffix("html") + "md"
         said.append(f"[Report](../reports/{page}).")
     return " ".join(said)

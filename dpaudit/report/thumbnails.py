@@ -50,6 +50,7 @@ def place_of(value: float, claimed: float) -> float:
         return 0.0
     if math.isinf(value) or math.isinf(claimed):
         return 1.0 if value > claimed else -1.0
+    # Divided first, since the difference or the sum of two large doubles may overflow.
     scale = max(abs(value), abs(claimed))
     value, claimed = value / scale, claimed / scale
     return (value - claimed) / (abs(value) + abs(claimed))
