@@ -127,6 +127,8 @@ class Auditor:
         try:
             return self._judged(mechanism, dataset, neighbour, options)
         except BaseException as error:
+            # An error in another thread ends that thread and not the test, which would then
+            # pass.
             if threading.get_ident() != self.thread:
                 self.elsewhere.append(error)
             raise
@@ -174,6 +176,8 @@ class Auditor:
         if not self.planned:
             expected = "an argument of the test: confidence is shared when collection has ended"
             raise InvalidArgument("dp_audit", VerbatimText("a late request"), expected)
+        # The shares were given out when collection ended; an audit beyond them would make the
+        # run's error probability larger than it says.
         if self.made == self.planned:
             expected = f"at most {self.planned}; say how many: @pytest.mark.dp(audits=...)"
             raise InvalidArgument("audits", self.made + 1, expected)
@@ -251,6 +255,8 @@ class Auditor:
 
     def _again(self) -> str:
         """Return the command that repeats this test alone, at the confidence that it had here."""
+        # Run alone, the test's own audits are all there are, and share this again: each gets
+        # what it had here.
         alone = 1 - self.planned * (1 - self.confidence)
         said = {**self.options, "confidence": repr(alone)}
         options = " ".join(f"--dpaudit-{name}={value}" for name, value in said.items())
@@ -273,6 +279,7 @@ class Auditor:
 
     def _line(self) -> int | None:
         """Return the number of that line; None where the test's file did not ask."""
+        # The stack is walked by hand, as `inspect.stack` would read the source of every frame.
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and Path(frame.f_code.co_filename) != self.item.path:
             frame = frame.f_back

@@ -122,6 +122,8 @@ def share_of(error: float, audits: int) -> float:
     True
     """
     confidence = 1 - error / audits
+    # The quotient may be rounded in favour of the audits; the next double closer to 1 takes
+    # that back.
     while audits * (1 - confidence) > error:
         confidence = math.nextafter(confidence, 1.0)
     return confidence
@@ -288,6 +290,7 @@ def _is_marked(item: pytest.Item) -> bool:
 def _get_declared_audits(item: pytest.Item) -> int:
     """Return how many audits a test declares; what is no number fails when the test begins."""
     declared = get_marker_arguments(item).get("audits", 1)
+    # True is an int to Python, and would count as one audit.
     return declared if type(declared) is int and declared > 0 else 1
 
 

@@ -69,4 +69,5 @@ def _call_at(source: str, line: int) -> ast.Call | None:
     except (SyntaxError, ValueError):
         return None
     calls = (one for one in ast.walk(tree) if isinstance(one, ast.Call))
+    # `ast.walk` goes level by level, so that the first call that is found is the outermost.
     return next((one for one in calls if one.lineno <= line <= (one.end_lineno or line)), None)

@@ -39,6 +39,8 @@ _MOST_LEARNED = 500_000
 _MOST_CHOOSING = 10_000_000
 _MOST_CERTIFYING = 25_000_000
 _STAGES = (0.1, 1.0)  # of the transcripts that set a threshold: before, attacks are left out
+# By how much a costlier attack has to promise more than all cheaper ones, before it is worth
+# its time on millions of outputs.
 _AHEAD = 1.03
 _NEAR = 0.6  # of the best promise: attacks that get a second chance, on many more transcripts
 _KEPT = 8  # blocks whose counts are kept together: a fraction of a second's work
@@ -136,6 +138,9 @@ def audit(
     )
     most = max(min(budget.certifying // entries, _MOST_CERTIFYING), budget.least)
     size = _plan_output_count(rates, answer.delta, budget.least, most)
+    # Attack, threshold and number of outputs are fixed before this stream is touched. Both
+    # bounds come from the same counts, as an error of the smaller probability is one of the
+    # larger as well.
     counts = draws.below([(score, np.array([rule.threshold]))], size, "certifying")[0]
     hits, other = rule.hits(counts, size)
     lower, nearly_certain = (
@@ -194,6 +199,8 @@ class _AnswerDraws:
         places = [np.zeros(len(limits) + 1, dtype=np.int64) for _, limits in scores]
         for block in map(partial(self._drawn, side), blocks):
             for (score, limits), counts in zip(scores, places, strict=True):
+                # From the right, so that a score that equals a threshold lies above it, as in
+                # the event.
                 place = np.searchsorted(limits, score(block), side="right")
                 counts += np.bincount(place, minlength=len(limits) + 1)
         return places
@@ -202,6 +209,8 @@ class _AnswerDraws:
         return map(partial(self._drawn, side), self._units(side, trials, purpose))
 
     def _units(self, side: int, trials: int, purpose: str) -> list[Unit]:
+        # The purpose is part of the stream: outputs that learned, judged or chose must never
+        # certify.
         seed = stream(self.seed, self.answer.name, purpose, str(side))
         return plan_units(trials, self.together, seed)
 
@@ -296,14 +305,20 @@ def _choose_candidate_thresholds(scores: tuple[Array, Array]) -> Array:
     """
     pooled = np.concatenate(scores)
     finite = pooled[np.isfinite(pooled)]
+    # The grain merges scores that differ by rounding alone. The least value keeps it above 0
+    # where all scores are 0, and above subnormal numbers.
     grain = 1e-9 * max(1e-290, float(np.abs(finite).max(initial=0.0)))
     values = np.unique(np.round(pooled / grain) * grain)
     ranks = np.arange(len(values))
     if len(values) > _CANDIDATES:
         values = np.sort(np.round(pooled / grain) * grain)
+        # The most telling event may hold a thousandth of all outputs, which evenly spaced ranks
+        # would step over.
         ends = np.geomspace(1, len(values) / 2, _CANDIDATES // 4).astype(np.int64) - 1
         middle = np.linspace(0, len(values) - 1, _CANDIDATES // 2).astype(np.int64)
         ranks = np.concatenate([ends, middle, len(values) - 1 - ends])
+    # Half a grain below a score, so that the last bits of a score cannot decide on which side
+    # it lies.
     return np.unique(values[ranks]) - grain / 2
 
 

@@ -175,8 +175,12 @@ class ExactLoss:
     def _direction(self, side: Side, rng: Generator) -> LossDirection:
         log_delta = math.log(self.delta)
         plain = self.pair.losses(side, 0.0, self.trials, rng).privacy_loss
+        # A Gaussian loss has the mean mu^2 / 2 and the variance mu^2, so that its second moment
+        # is mu^4 / 4 + mu^2; this solves for mu^2.
         square = 2 * (math.sqrt(1 + float(np.mean(plain**2))) - 1)
         pilot = self.pair.losses(side, best_tilt(math.sqrt(square), log_delta), self.trials, rng)
+        # The mean of a tilted Gaussian loss is (tilt + 1/2) mu^2. The first estimate rests on
+        # untilted losses, few of which lie where delta does.
         square = max(float(pilot.privacy_loss.mean()) / (pilot.tilt + 0.5), 0.0)
         tilt = best_tilt(math.sqrt(square), log_delta)
         pilot = self.pair.losses(side, tilt, self.trials, rng)
@@ -203,9 +207,13 @@ class Coins:
         """Return event bounds; ``used_delta`` is what the bound is told, if not the truth."""
         rate = math.exp(self.epsilon) * self.other + self.delta
         counts = rng.binomial(self.trials, [[rate], [self.other]], (2, audits))
+        # A bound takes milliseconds and depends on the counts alone, of which thousands of
+        # audits have a few hundred different ones.
         pairs, of = np.unique(counts, axis=1, return_inverse=True)
         delta = self.delta if used_delta is None else used_delta
         bounds = [_of_event(x, y, self.trials, delta, alpha) for x, y in pairs.T.tolist()]
+        # NumPy 2.0 gives the inverse of an axis another shape than the versions around it; flat
+        # they agree.
         return np.array(bounds)[of.ravel()]
 
 
@@ -296,6 +304,8 @@ class Canaries:
         counts = np.arange(self.guesses + 1)
         plain = binom.pmf(counts, self.guesses, right)
         tail = binom.sf(self.at - 1, self.guesses, right)
+        # The term of the theorem, added to the tail: at so many right guesses the law attains
+        # the bound, so that any unsound constant shows.
         more = self.canaries * self.delta * tail * (1 - tail) / (self.at * plain[self.at])
         reached = counts >= self.at
         probabilities = plain * np.where(reached, 1 + more / tail, 1 - more / (1 - tail))
@@ -344,6 +354,8 @@ class Scored:
     def _right(self, games: int, sizes: list[int], rng: Generator) -> NDArray[np.int64]:
         shape = games, self.canaries
         draws = rng.random(shape)
+        # The median of an even number of draws lies between the two in the middle, and parts
+        # them into halves.
         middle = np.median(draws, axis=1, keepdims=True) if self.fixed else 0.5
         coins = np.where(draws < middle, 1, -1).astype(np.int8)
         return scored.right_guesses(rng.normal(size=shape) + self.mu * (coins == 1), coins, sizes)

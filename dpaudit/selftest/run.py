@@ -29,6 +29,8 @@ from dpaudit.selftest.verdicts.counting import NOMINAL, VERDICTS, Verdicts
 from dpaudit.store.keeping import Storing, keep_audit, use_storing
 
 ALPHA = 0.05
+# At this error probability no bound may be wrong in any number of audits that anybody can run:
+# a single miss is proof.
 TINY = 1e-7
 _TOGETHER = 100  # audits that are kept together, times their share
 _MOST_TOGETHER = 2.0  # largest share that counts
@@ -296,6 +298,7 @@ def run(
     judged: list[Task] = [
         (one.name, partial(_test_verdicts_case, one, size, seed)) for one in VERDICTS
     ]
+    # The longest tasks come first, or one of them would run alone at the end.
     tasks = [*audits, *judged, *tests]
     progress.start("estimators, verdicts and known answers", len(tasks))
     found, interrupted = _run_all_tasks(tasks, workers, progress, where)

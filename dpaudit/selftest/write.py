@@ -143,6 +143,7 @@ def _render_figure_bytes(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
     drawn = io.BytesIO()
     if kind == "png":
         FigureCanvasAgg(figure)
+        # Matplotlib would write its version into the file.
         figure.savefig(drawn, format="png", dpi=110, metadata={"Software": None})
         return drawn.getvalue()
     FigureCanvasSVG(figure)

@@ -60,6 +60,8 @@ class AdmmState:
 @st.composite
 def _graphs(draw: DrawFn, nodes: Bounds) -> Edges:
     count = draw_between(draw, nodes)
+    # Each node is joined to an earlier one, which makes a tree and reaches every tree on these
+    # nodes up to the numbering.
     edges = {(draw(st.integers(0, node - 1)), node) for node in range(1, count)}
     for pair in itertools.combinations(range(count), 2):
         if pair not in edges and draw(st.booleans()):
@@ -127,7 +129,10 @@ def penalties(
 
     def scale_penalties(drawn: list[int]) -> Array:
         values = np.array(drawn, dtype=np.float64).reshape(lengths)
+        # Penalties that change from iteration to iteration must not fall, as convergence of
+        # ADMM asks.
         rising = np.maximum.accumulate(values, axis=0) if len(lengths) == 2 else values
+        # Rounding may carry the sum past the largest penalty by one bit.
         return np.asarray(np.minimum(least + (most - least) * (rising / _STEPS), most))
 
     return steps.map(scale_penalties)

@@ -168,6 +168,8 @@ confidence=0.999999, seed=0, unit=...)
     result = audit_case(
         case, settings, statement=statement, rerun=_repeat(settings, alone, relation)
     )
+    # A test passes only where something was looked at: a verdict that is withheld says nothing,
+    # and must not look like one that holds.
     if result.verdict == "withheld":
         raise AssertionError(
             _dependent(result) if result.contract else _format_failed_checks(result)

@@ -37,11 +37,14 @@ def shorten_vector(vector: Array, longest: float) -> Array:
 
 def bounded(vector: Array, norm: float, unit: bool) -> Array:
     """Return the vector as a record: at most, or of exactly, this norm."""
+    # No factor gives a vector of zeros a length; its last entry is set, which shrinking leaves
+    # as the plainest unit vector.
     if unit and not vector.any():
         vector = np.append(vector[:-1], 1.0)
     longest = float(np.linalg.norm(vector))
     if unit and longest != 1:
         vector = vector * (_INSIDE / longest)
+    # Adding 0.0 turns -0.0 into 0.0, which prints as it reads.
     return np.asarray(norm * (vector if unit else shorten_vector(vector, longest)) + 0.0)
 
 

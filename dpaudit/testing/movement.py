@@ -188,6 +188,8 @@ def assert_sensitivity(
         else:
             best, violation = _try_given_pairs(measure, pairs)
         if violation is not None:
+            # Only a query that returns the same answer twice has a sensitivity; a random one
+            # moves by its noise.
             require_function(query, violation.pair)
             raise AssertionError(_message(violation, name, made_up))
     return best
@@ -272,6 +274,7 @@ def _search_largest_movement(
     @settings(
         max_examples=max_examples,
         derandomize=derandomize,
+        # Examples of an earlier run would make a test depend on the machine's history.
         database=None,
         deadline=None,
         phases=(Phase.generate, Phase.target, Phase.shrink),
@@ -293,6 +296,8 @@ def _search_largest_movement(
     except _Violation as found:
         return best, found.movement
     except Flaky:
+        # Hypothesis runs a failing example again, and calls it flaky where it passes: the
+        # answer has changed.
         raise MechanismError(CHANGED) from None
     return best, None
 

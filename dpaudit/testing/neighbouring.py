@@ -132,6 +132,8 @@ def _draw_record_replacement(draw: DrawFn, records: Records, columns: int) -> tu
         return features, changed
     label, other = (draw(st.sampled_from(records.labels)) for _ in range(2))
     one = as_dataset(draw, features, np.insert(labels, row, label), records)
+    # Neighbours have to differ: with the same label the features must, and otherwise they may
+    # stay.
     if label == other:
         new = _unlike(old, new, records.norm)
     elif draw(st.booleans()):  # the label alone
@@ -183,10 +185,13 @@ def _free(draw: DrawFn, records: Records, columns: int, column: int) -> tuple[Ar
     """Draw rows with one entry too many, the column's new one; both rows are shortened alike."""
     raw, labels = draw_raw(draw, columns, records, bounds("rows", records.rows), more=1)
     if (raw[:, column] == raw[:, -1]).all():
+        # Minus 0 is equal to 0, and another entry is needed there.
         raw[0, -1] = -raw[0, column] or 1.0
     features, changed = raw[:, :-1].copy(), raw[:, :-1].copy()
     changed[:, column] = raw[:, -1]
     for old, new in zip(features, changed, strict=True):
+        # One factor for both rows: with two, the entries outside the column would differ as
+        # well.
         longest = float(max(np.linalg.norm(old), np.linalg.norm(new)))
         old[:], new[:] = shorten_vector(old, longest), shorten_vector(new, longest)
     return records.norm * features, records.norm * changed, labels
@@ -201,6 +206,8 @@ def _draw_flipped_column(
     changed = features.copy()
     changed[flips, column] = 0.0 - features[flips, column]
     if (changed == features).all():
+        # The entry of a unit row that is largest is not 0, so that its opposite is another
+        # number.
         largest = int(np.argmax(np.abs(features[0])))
         changed[0, largest] = 0.0 - features[0, largest]
     return features, changed, labels

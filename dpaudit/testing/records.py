@@ -99,6 +99,7 @@ class Records:
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "nodes"):
+            # A frozen dataclass refuses ordinary assignment, even from its own initialiser.
             object.__setattr__(self, name, bounds(name, getattr(self, name)))
         object.__setattr__(self, "norm", size("norm", self.norm))
         if not isinstance(self.unit, bool):

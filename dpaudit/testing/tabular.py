@@ -205,6 +205,7 @@ def _ends(column: Column) -> Sequence[Any]:
 
 
 def _equal(one: Any, other: Any) -> bool:
+    # The type counts: True equals 1 and 1 equals 1.0, which are different values of a column.
     return type(one) is type(other) and bool(one == other)
 
 

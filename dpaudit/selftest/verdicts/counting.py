@@ -71,10 +71,14 @@ VERDICTS = (KEPT, VARYING)
 @contextmanager
 def _copy_mechanisms_folder() -> Iterator[str]:
     """Yield the name of a copy of the mechanisms beside a key and a configuration of its own."""
+    # A name of its own each time: Python would take a module of the same name from the cache of
+    # an earlier copy, with that copy's key.
     module = f"_verdicts_{secrets.token_hex(8)}"
     with TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copy(mechanisms.__file__, folder / f"{module}.py")
+        # The key has to be unknown to everybody: with one in the source, the noise that follows
+        # from it would be none.
         (folder / "key").write_bytes(os.urandom(16))
         (folder / "config.json").write_text('{"scale": 0.1}')
         with importable(folder):

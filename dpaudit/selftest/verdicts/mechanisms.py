@@ -30,6 +30,7 @@ def _compute_keyed_laplace(key: bytes, data: Any) -> float:
     """Return a Laplace number of scale 1 that follows from a key and the data."""
     text = key + np.asarray(data, dtype=float).tobytes()
     word = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+    # The half keeps u strictly between -1/2 and 1/2, where the logarithm is finite.
     u = (word + 0.5) / 2**64 - 0.5
     return -math.copysign(math.log1p(-2 * abs(u)), u)
 
