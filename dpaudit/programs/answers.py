@@ -110,6 +110,8 @@ def read_piece(lines: bytes) -> Piece:
 
 
 def _read_doubles(lines: bytes) -> NDArray[np.float64] | None:
+    # Any of these bytes is in every value of JSON that is no number, and none of them in a
+    # number: the whole piece can then be read as one array.
     if any(one in lines for one in _NO_NUMBER):
         return None
     try:
@@ -119,5 +121,6 @@ def _read_doubles(lines: bytes) -> NDArray[np.float64] | None:
     found = np.array(numbers, np.float64)
     if not found.all() and any(one in lines for one in _NEGATIVE_ZERO):
         return None
+    # A line of "1,2" would pass as two outputs, and shift all those after it.
     one_each = len(found) == lines.count(b"\n")
     return found if one_each and np.abs(found).max() < _EXACT else None

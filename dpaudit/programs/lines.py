@@ -68,6 +68,7 @@ class Hello:
 
 def _parse_json_object(line: bytes, key: str) -> dict[str, Any] | None:
     """Return the object of a line that has a key; None if there is none."""
+    # Cheap tests come first: nearly every line is an output, which is not worth a parse.
     if len(line) > LONGEST or key.encode() not in line or not line.lstrip().startswith(b"{"):
         return None
     try:
@@ -158,6 +159,8 @@ class Conversation:
         MechanismError
             Its answer is none.
         """
+        # Bytes that are left over from an earlier answer would be taken as the first outputs of
+        # this one, on the other dataset.
         self._require_silence()
         self._requests += 1
         if key not in self._known:

@@ -60,8 +60,12 @@ def output_of(printed: bytes) -> Any:
 def number_of(text: str) -> float | int:
     """Return a number: a double, or an integer that no double is."""
     found = float(text)
+    # CPython refuses to read integers of more than 4300 digits, in time that grows with their
+    # square.
     if abs(found) < _EXACT or not re.fullmatch(r"[+-]?\d{1,4000}", text, re.A):
         return found
+    # An integer that a double cannot hold stays one: rounded, two different outputs could
+    # become the same.
     return found if int(found) == int(text) else int(text)
 
 

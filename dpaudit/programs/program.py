@@ -82,6 +82,8 @@ class Program(Outside):
         if self.protocol == "lines" and (self._line.has(DATA) or self._line.has(SEED)):
             expected = f"a command without {DATA} and {SEED}, which the protocol sends"
             raise InvalidArgument("command", self.command, expected)
+        # Asked for here, so that a program that is not there is an error where it is named and
+        # not in a worker.
         _ = self._line.executable
 
     @cached_property
@@ -265,6 +267,8 @@ class Program(Outside):
         try:
             return conversation.draw(key, lambda: to_json_records(dataset), trials, seed)
         except (ProgramFailed, MechanismError, TooMuch):
+            # After a failure nobody knows what the program will still write: the next request
+            # has a new one.
             self._hang_up()
             raise
 
@@ -308,5 +312,6 @@ def _get_data_folder() -> Path:
 @atexit.register
 def _close_programs() -> None:
     for (_, _, process), one in list(_open.items()):
+        # A forked child inherits the table, and must not end the programs of its parent.
         if process == os.getpid():
             one.close()

@@ -36,6 +36,7 @@ def to_json_records(records: Any) -> Any:
     >>> to_json_records(np.array([1.0, 2.5])), to_json_records(("a", {"b": np.int64(3)}))
     ([1, 2.5], ['a', {'b': 3}])
     """
+    # Recognised by what it has: pandas need not be installed where programs are audited.
     if hasattr(records, "columns") and hasattr(records, "to_dict"):
         named = records.rename(columns=str)
         return [{k: _to_json_entry(v) for k, v in row.items()} for row in named.to_dict("records")]
@@ -52,6 +53,7 @@ def to_json_records(records: Any) -> Any:
         return {str(key): to_json_records(one) for key, one in records.items()}
     if isinstance(records, list | tuple):
         return [to_json_records(one) for one in records]
+    # Many languages read 3.0 as another type than 3; whole numbers are written without a point.
     if isinstance(records, float) and records.is_integer() and abs(records) < 2**53:
         return int(records)
     if records is None or isinstance(records, bool | int | str):
@@ -63,6 +65,7 @@ def to_json_records(records: Any) -> Any:
 
 def _to_json_entry(value: Any) -> Any:
     """Return an entry of a table; one that is missing, or no number, is None."""
+    # NaN, and NaT of pandas, are not equal to themselves.
     if value is None or value != value:
         return None
     if hasattr(value, "isoformat"):

@@ -82,6 +82,8 @@ class ProgramProcess:
         assert popen.stdout is not None
         assert popen.stderr is not None
         _set_pipe_capacity(popen.stdout.fileno())
+        # A blocking write would wait for a program that itself waits for its own output to be
+        # read.
         os.set_blocking(popen.stdin.fileno(), False)
         self._selector.register(popen.stdout, selectors.EVENT_READ)
         self._selector.register(popen.stderr, selectors.EVENT_READ)
@@ -122,6 +124,8 @@ class ProgramProcess:
             ready = self._selector.select(left)
             if not ready:
                 return False
+            # A list, since `any` over a generator would stop at the first stream and leave the
+            # others unread.
             if any([self._handle_stream(key.fileobj) for key, _ in ready]):
                 return True
 
@@ -205,6 +209,8 @@ class ProgramProcess:
 
     def kill(self) -> None:
         """End it now, with what it has started if that is known."""
+        # Within a worker, which leads its session, the group is the worker's own: to kill it
+        # would end the worker.
         if self.own_group:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.popen.pid, signal.SIGKILL)

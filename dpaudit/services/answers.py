@@ -14,6 +14,8 @@ from dpaudit.redaction import Record
 _DEEPEST = 64  # levels of JSON
 _SHOWN = 200  # characters
 _EXACT = 2**53
+# zlib reads the wrapper off the window: 31 is gzip, 15 is zlib's own, which RFC 9110 calls
+# deflate, and -15 is bare deflate, which many servers send under that name.
 _ENCODINGS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}  # windows of zlib
 
 
@@ -88,6 +90,8 @@ def decode_content(body: bytes, encoding: str, most: int) -> bytes | None:
 
 def _inflate_body(body: bytes, window: int, most: int) -> bytes | None:
     reading = zlib.decompressobj(window)
+    # One byte more than is allowed: a small body may inflate to gigabytes, and this shows it
+    # without inflating it.
     found = reading.decompress(body, most + 1)
     if len(found) > most:
         return None
@@ -138,6 +142,8 @@ def _text(answer: ServiceAnswer) -> str:
     named = Message()
     named["content-type"] = answer.headers.get("content-type", "")
     charset = named.get_content_charset()
+    # UTF-8 comes first whatever charset is named: text in another charset that is valid UTF-8
+    # is rare, and servers often name a default that is wrong.
     for one in ("utf-8-sig", charset or ""):
         try:
             return answer.body.decode(one).strip()
@@ -177,6 +183,7 @@ def _require_shallow(value: Any, level: int = 0) -> None:
 def _select_answer_part(value: Any, read: str) -> Any:
     steps = read[1:].split("/") if read.startswith("/") else [read]
     for step in steps:
+        # In this order, as RFC 6901 asks: the other one would turn "~01" into a slash.
         value = _select_answer_member(value, step.replace("~1", "/").replace("~0", "~"), read)
     return value
 

@@ -20,6 +20,8 @@ from dpaudit.services.answers import ServiceAnswer, decode_content
 _REDIRECTS = 4
 _MOVED = (301, 302, 303, 307, 308)
 _PIECE = 2**16  # bytes
+# The process is part of the key: a forked child that used its parent's socket would read
+# answers that were meant for the parent.
 _open: dict[tuple[int, str, str], http.client.HTTPConnection] = {}
 
 
@@ -70,11 +72,14 @@ def _make_redirected_request(request: ServiceRequest, found: ServiceAnswer) -> S
     """Return the request that a redirect asks for, on the same host alone."""
     url = urljoin(request.url, found.headers["location"])
     before, after = urlsplit(request.url), urlsplit(url)
+    # The headers may hold a password, which no other host may get.
     if _get_url_host(before) != _get_url_host(after):
         raise MechanismError(
             f"answered with a redirect to another host ({after.scheme}://{after.netloc}), which "
             "is not followed: give that address, if it is the service"
         )
+    # These two statuses ask for the same request again; after the others every client sends a
+    # GET.
     if found.status in (307, 308) or request.method in ("GET", "HEAD"):
         return request._replace(url=url)
     return ServiceRequest("GET", url, request.headers, None)
@@ -89,6 +94,8 @@ def _send_with_retry(request: ServiceRequest, timeout: float, most: int) -> Serv
     try:
         return _send_request(request, timeout, most)
     except Closed:
+        # A server may close an idle connection at the moment of the next request. On a new
+        # connection the same failure is an answer of the service, and is not tried again.
         return _send_request(request, timeout, most)
 
 
@@ -130,6 +137,7 @@ def _read_response(
     except (OSError, http.client.HTTPException) as error:
         _close_connection(key)
         raise MechanismError(_explain_connection_error(error, url, timeout)) from error
+    # What is left of a body that is too long would be read as the beginning of the next answer.
     if body is None or response.will_close:
         _close_connection(key)
     headers = {name.lower(): value for name, value in response.getheaders()}

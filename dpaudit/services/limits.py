@@ -90,6 +90,8 @@ class JournalToken:
 
     def __reduce__(self) -> tuple[Callable[[str], JournalToken], tuple[str]]:
         """Return what another process gets, whose end is not the end of the journal."""
+        # The file is made before its name is handed on, or two processes could each make a
+        # folder of their own.
         _ = Journal(self.name).path
         return _make_named_token, (self.name,)
 
@@ -161,9 +163,13 @@ class Journal:
     @contextmanager
     def _page(self) -> Iterator[_Page]:
         """Yield what the file holds, which nobody else has meanwhile, and write it back."""
+        # Without O_NOFOLLOW somebody who can write to the folder could have another file of the
+        # user's overwritten.
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         file = os.open(self.path, flags, 0o600)
         try:
+            # The lock goes with the descriptor, so that a process that is killed leaves none
+            # behind.
             fcntl.flock(file, fcntl.LOCK_EX)
             page = _parse_journal_page(os.pread(file, 2**20, 0))
             yield page

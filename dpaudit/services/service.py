@@ -222,6 +222,8 @@ class Service(Outside):
     def _request(self, values: TemplateValues) -> ServiceRequest:
         """Return the request with its words filled in."""
         url = in_address(self.url, values)
+        # The filled address is checked again, since a name of a dataset may hold letters that
+        # begin another host.
         _require_address(url, filled=True)
         headers = {name: in_header(value, values) for name, value in self.headers.items()}
         if self.body is None:
@@ -254,6 +256,7 @@ class Service(Outside):
         try:
             return answer_of(request, self.request_timeout, self.max_bytes)
         except Absent:
+            # A service that never answered is not started, which waiting does not mend.
             if waited >= min(RESTART, self.patience) or not self._journal.seen.answers:
                 raise
             return None

@@ -36,6 +36,8 @@ def _parse_retry_after(text: str) -> float | None:
     if text.isdecimal():
         return float(text)
     try:
+        # The header may hold a date in place of seconds, and the clocks of both machines may
+        # differ.
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except (TypeError, ValueError):
         return None

@@ -13,6 +13,8 @@ from typing import Any
 
 # An odd number of seconds: days, hours, minutes and weekdays are all others.
 STEP = 34_567_397.0
+# The originals are taken when this module is imported, before `install` replaces them; the new
+# ones would call themselves.
 _real = {
     name: getattr(time, name)
     for name in ("time", "time_ns", "localtime", "gmtime", "ctime", "asctime", "strftime")

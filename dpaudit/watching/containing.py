@@ -291,6 +291,8 @@ class _Module:
         found = self.defined.get(name)
         if found is None:
             return not self._is_elsewhere(self.space.get(name))
+        # A function that calls itself, or another that calls it, is looked at once: it is
+        # judged by what it does beside that.
         if name in self.looked_at:
             return True
         self.looked_at.add(name)
@@ -381,6 +383,8 @@ def _targets(one: ast.stmt) -> Iterator[ast.expr]:
     elif isinstance(one, (ast.AnnAssign, ast.For, ast.AsyncFor)):
         yield one.target
     elif isinstance(one, ast.AugAssign):
+        # A list that is added to changes in place, and may be another module's; the form of an
+        # attribute makes `_is_own` ask for a container of this module.
         yield ast.Attribute(one.target, "", ast.Store())
     elif isinstance(one, (ast.With, ast.AsyncWith)):
         yield from (item.optional_vars for item in one.items if item.optional_vars)

@@ -25,6 +25,8 @@ def watch(tell: Tell) -> None:
 
     for one in (os.environ, getattr(os, "environb", None)):
         if one is not None:
+            # The class is changed and not the object: whoever imported `environ` by name holds
+            # the object.
             one.__class__ = Environment
     _watch_table(tell)
 

@@ -93,6 +93,8 @@ class Watch:
         """Take note of an event of Python's audit hooks."""
         if not self.on or self._busy:
             return
+        # The look itself opens files and calls compiled functions, and must not be told of
+        # them.
         self._busy = True
         try:
             self._take(event, given, sys._getframe(1))
@@ -129,6 +131,7 @@ class Watch:
         path = _path(name)
         if path is None:
             return
+        # A file that the call has just emptied or made holds nothing from before it.
         if flags & (os.O_EXCL | os.O_TRUNC):
             self._made.add(path)
         if flags & os.O_WRONLY or path in self._made or not outside.is_outside(path):
