@@ -8,6 +8,7 @@ import time
 
 def main() -> None:
     """Run the command line; what keeps it from starting has no status of a verdict."""
+    # Taken before anything else is imported: the imports are part of what a user waits for.
     began = time.monotonic()
     try:
         from dpaudit.errors import require_posix
@@ -16,6 +17,8 @@ def main() -> None:
         from dpaudit.cli.main import main as run
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    # Status 1 means that a claim is refuted, and is what Python itself ends with after a
+    # traceback.
     except BaseException as error:
         print(f"error: {_format_start_failure(error)}", file=sys.stderr)
         raise SystemExit(2) from None

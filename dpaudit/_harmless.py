@@ -115,6 +115,8 @@ def names_on_the_way(error: BaseException) -> frozenset[str]:
     own = [one for one in own if one.f_globals.get("__name__") != "importlib"]
     if own and str(own[-1].f_globals.get("__name__")).partition(".")[0] == "dpaudit":
         return frozenset({ANY})
+    # `exec` and `eval` name their code so. A name that stands in it may have come from a cell
+    # of the data.
     codes = [one.f_code for one in own if one.f_code.co_filename not in ("<string>", "<unknown>")]
     names = {name for code in codes for name in _names_in(code)}
     return frozenset({*names, *_types_of(getattr(error, "obj", None))})

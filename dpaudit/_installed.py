@@ -59,6 +59,7 @@ def _read_installed_names(folder: str) -> frozenset[str]:
             continue
         firsts = {line.partition(",")[0].strip('"').split("/")[0] for line in lines}
         found |= {_get_import_name(one) for one in firsts if not one.endswith(".dist-info")}
+    # A record lists scripts and caches too, whose first names are no package's.
     return frozenset(found - {"..", "__pycache__", "bin", ""})
 
 

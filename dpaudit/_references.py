@@ -21,6 +21,8 @@ from dpaudit.errors import InvalidArgument, what_happened
 _imports: list[str] = []  # modules that are being run up to a call into dpaudit
 
 
+# No `Exception`: the script that is imported may catch those, and go on past the call that ends
+# it here.
 class ReentrantCall(BaseException):
     """Code that is run to be judged called dpaudit; its module as it was then."""
 
@@ -49,6 +51,8 @@ def up_to_dpaudit(name: str) -> Iterator[None]:
     except ReentrantCall as reached:
         if reached.module is None:
             raise
+        # The import machinery removes a module whose import raised; what it had defined by then
+        # is wanted.
         sys.modules[name] = reached.module
         parent, _, last = name.rpartition(".")
         if parent in sys.modules:
@@ -72,6 +76,7 @@ def load_reference(what: str, reference: str) -> Any:
         with redirect_stdout(sys.stderr):  # standard output is for results
             with up_to_dpaudit(module_name):
                 importlib.import_module(module_name)
+        # From the table, since a module may replace itself there while it is imported.
         found: Any = sys.modules[module_name]
         for part in attribute.split("."):
             found = getattr(found, part)
@@ -109,6 +114,8 @@ def find_entry_points(group: str) -> Mapping[str, EntryPoint]:
     Every distribution on the import path is parsed for them; while the path and its folders stay
     as they are, once.
     """
+    # Times of change are part of the key: a package that is installed while the process
+    # runs, as in a notebook, is then found.
     return _parse_entry_points(
         group, tuple((folder, _get_folder_mtime(folder)) for folder in sys.path)
     )

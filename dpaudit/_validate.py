@@ -15,6 +15,8 @@ from dpaudit.redaction import Record
 
 def require_real(name: str, value: object, expected: str = "a finite number") -> float:
     """Return ``value`` as a finite float."""
+    # `float` would take each of these, or drop a part of it: True as 1, "1" as 1, and of
+    # NumPy's complex numbers the real part.
     if isinstance(value, (bool, np.bool_, str, bytes, complex, np.complexfloating)):
         raise InvalidArgument(name, value, expected)
     try:
@@ -64,6 +66,7 @@ def require_integer(name: str, value: object, least: int) -> int:
     if isinstance(value, (bool, np.bool_)):
         raise InvalidArgument(name, value, expected)
     try:
+        # `int` would cut 2.7 down to 2 without a word.
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise InvalidArgument(name, value, expected) from None
@@ -95,6 +98,7 @@ def finite_array(name: str, value: Any, ndim: int) -> NDArray[np.float64]:
     try:
         if np.iscomplexobj(value):
             raise TypeError  # a cast would drop the imaginary parts
+        # A copy: what the caller changes later must not change what was validated.
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(name, Record(value), expected) from None

@@ -177,6 +177,7 @@ def what_happened(error: BaseException) -> str:
 
 def _how_it_ended(error: BaseException) -> str:
     if isinstance(error, SystemExit):
+        # A number is a status; a text may say anything, and with it the values of records.
         status = error.code if error.code is None or type(error.code) is int else Record(error.code)
         given = "" if status is None else shorten_repr(status)
         return f"ended the program with sys.exit({given})"
@@ -247,6 +248,8 @@ def calls_of(error: BaseException) -> str:
     """
     before, parts = error.__cause__, []
     link = "\nThe above exception was the direct cause of the following exception:\n\n"
+    # As Python's own tracebacks do: a cause that is stated comes before the error during which
+    # this one arose.
     if before is None and not error.__suppress_context__:
         before = error.__context__
         link = "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -373,6 +376,8 @@ class VerbatimText(str):
 def _truncate_long_value(value: object) -> object:
     """Return the beginning of what is long, of which no more is shown; other things as they are."""
     kind = type(value)
+    # The exact type is asked for: a subclass may have a `len` or an iterator of its own that
+    # never ends.
     if kind is str and len(str(value)) > _WORDS:
         return str(value)[:_WORDS]
     if kind in (dict, set, frozenset, list, tuple) and len(value) > _MOST:  # type: ignore[arg-type]

@@ -65,4 +65,6 @@ def json_escaped(text: str) -> str:
 def _is_unprintable(character: str) -> bool:
     if character in "\n\t":
         return False
+    # The last two code points of every plane are no characters, and are in no category that is
+    # listed.
     return unicodedata.category(character) in _NEVER or ord(character) & 0xFFFE == 0xFFFE

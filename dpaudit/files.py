@@ -87,6 +87,8 @@ def prepare_directory(directory: str | os.PathLike[str]) -> None:
     folder = Path(directory)
     with _saying_where(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        # A file is made, as permissions alone do not tell: the file system may be full or
+        # read-only.
         with tempfile.TemporaryFile(dir=folder):
             pass
 
@@ -111,6 +113,8 @@ def _write_all(
     try:
         for path, content in contents.items():
             parts[path] = folder / f".{path.name}.{token_hex(8)}.part"  # known before it is there
+            # O_EXCL refuses a name that is there, a symbolic link included; the mode lets
+            # nobody read a private file while it is half written.
             descriptor = os.open(parts[path], os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             _write_through(descriptor, content, mode)
         _take_places(parts, gone)
@@ -128,6 +132,7 @@ def _write_through(descriptor: int, content: bytes, mode: int) -> None:
 
 def _get_umask() -> int:
     """Return the umask, which can only be read by setting it."""
+    # Strict for the moment between the two calls, in which another thread may make a file.
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -138,6 +143,8 @@ def _take_places(parts: Mapping[Path, Path], gone: Sequence[Path]) -> None:
     kept = dict[Path, Path | None]()
     try:
         for path in (*parts, *gone):
+            # Every file that is replaced keeps a second name until all have their places, which
+            # is what is put back.
             kept[path] = _second_name(path)
         for path, part in parts.items():
             os.replace(part, path)

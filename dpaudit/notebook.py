@@ -15,6 +15,7 @@ from typing import Any
 
 from dpaudit.escaping import one_line
 
+# Most stages take less: a bar that appears and goes at once would only flicker.
 AFTER = 1.0  # seconds until a bar is shown
 EVERY = 0.25  # seconds between two changes of it
 _CELL = 'style="text-align:left;vertical-align:top;padding:0.1em 1em 0.1em 0"'

@@ -199,6 +199,7 @@ def draw_grid(axes: Axes, grid: Grid) -> None:
 
     finite = [value for row in grid.values for value in row if math.isfinite(value)]
     top = max(finite, default=0.0) or 1.0
+    # An infinite value is drawn just above the scale, where the colour map has black.
     shown = [[min(value, 1.02 * top) for value in row] for row in grid.values]
     shades = colormaps["Blues"].with_extremes(over="black")
     axes.imshow(shown, cmap=shades, vmin=0, vmax=top, aspect="auto")

@@ -50,6 +50,8 @@ class Polynomial:
     terms: Mapping[Monomial, Fraction]
 
     def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
+        # A normal form: equal polynomials have equal tables in the same order, so that equality
+        # and hashes need no arithmetic.
         kept = {monomial: value for monomial, value in sorted(terms.items()) if value}
         object.__setattr__(self, "terms", kept)
 
@@ -93,6 +95,8 @@ class Polynomial:
             for _ in range(exponent):
                 power = power * self
             return power
+        # A sum has no inverse among polynomials with integer exponents; only a monomial has
+        # one.
         if len(self.terms) != 1:
             raise InvalidArgument("divisor", self, "a single monomial other than 0")
         [(monomial, value)] = self
@@ -299,6 +303,7 @@ def on_line(numbers: Mapping[str, Fraction | int]) -> dict[str, Fraction]:
 
 
 def _inner_name(one: str, other: str) -> str:
+    # Sorted, as inner products are symmetric: <u, v> and <v, u> have to be one unknown.
     first, second = sorted((one, other))
     return f"<{first}, {second}>"
 

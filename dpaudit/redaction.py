@@ -21,6 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+# Enough for a reader to see which values are equal, and too few to tell a value by trying many.
 _BYTES = 4  # of a hash
 
 
@@ -204,9 +205,11 @@ def _to_canonical_bytes(value: Any) -> bytes:
     """Return bytes that equal values share, whichever types hold them."""
     if isinstance(value, bool | numbers.Real):
         with contextlib.suppress(OverflowError):
+            # Adding 0.0 makes -0.0 and 0.0, which are equal, the same bytes.
             return b"n" + struct.pack("<d", float(value) + 0.0)
     if isinstance(value, str | bytes):
         text = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
+        # The length stands first, or ["ab", "c"] and ["a", "bc"] would have the same bytes.
         return b"t" + struct.pack("<Q", len(text)) + text
     if hasattr(value, "tocoo"):  # sparse
         value = [value.shape, value.toarray()]
@@ -232,6 +235,8 @@ def _to_canonical_bytes(value: Any) -> bytes:
     if held and not callable(value):
         return kind + _to_canonical_bytes(held)
     written = repr(value)
+    # An address is another one in each process, so that equal objects would get different
+    # hashes.
     return kind if " at 0x" in written else kind + written.encode("utf-8", "surrogatepass")
 
 

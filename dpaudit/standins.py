@@ -117,6 +117,8 @@ def tells_no_record(
     if words is None or not isinstance(error, Exception):
         return False
     try:
+        # Two made datasets, as one of them might happen to agree with the true one where the
+        # words come from.
         made = [make_standin(dataset, names, number) for number in (1, 2)]
     except (_CannotBeMade, RecursionError):
         return False
@@ -194,6 +196,7 @@ def _run_for_error(
         except BaseException as error:  # other people's code
             found.append((type(error), words_of(error)))
 
+    # A thread can be left behind where the call never returns; nothing waits for a daemon.
     thread = threading.Thread(target=attempt, daemon=True)
     thread.start()
     thread.join(seconds)
@@ -233,6 +236,7 @@ def _repeats_a_value(error: BaseException, words: str, names: frozenset[str]) ->
             own = {name: one for name, one in held.items() if not name.startswith("__")}
             for text in _generate_held_texts(list(own.values()), 4):
                 left -= 1
+                # Short texts occur in any words by chance, and count as whole words only.
                 if left < 0 or text in told or (len(text) > 3 and text in words):
                     if left < 0 or text not in names:
                         return True

@@ -67,6 +67,8 @@ def judge_claimed_number(
         return "withheld"
     if lower > claimed * (1 + RELATIVE_ROUNDING):
         return "refuted"
+    # A certified lower end above what is proved means that one of the two is wrong: neither may
+    # carry a verdict.
     if proved is None or not lower <= proved + RELATIVE_ROUNDING * abs(proved):
         return "not refuted"
     return "proved" if proved <= claimed else "not refuted"

@@ -80,6 +80,7 @@ class Fault:
     @property
     def uri(self) -> str | None:
         """The address of the page, else that of its file in a checkout; None without either."""
+        # An installed package has no documentation beside it; a checkout has it two folders up.
         file = Path(__file__).resolve().parents[2] / self.page
         return self.address or (file.as_uri() if file.is_file() else None)
 
@@ -124,5 +125,7 @@ def _parse_fault(code: str, table: Mapping[str, Any]) -> Fault:
 def _find_documentation_address() -> str | None:
     """Return what the package's metadata states as the address of its documentation."""
     stated = metadata.metadata("dpaudit").get_all("Project-URL") or []
+    # Metadata of a package hold each address as one text, the label and the address with a
+    # comma between.
     labels = (one.partition(",") for one in stated)
     return next((url.strip() for name, _, url in labels if name.lower() == _PROJECT_URL), None)

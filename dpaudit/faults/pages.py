@@ -101,6 +101,8 @@ def _render_fault_files(fault: Fault, mark: list[str]) -> list[str]:
     files = {"release.py": fault.broken, **fault.files}
     modules = [name for name in fault.files if name.endswith(".py")]
     parts = list[str]()
+    # Modules that the broken function imports come first, so that a reader who saves the blocks
+    # in order can run it.
     for name in dict.fromkeys([*modules, *files]):
         parts.append(f"{'and' if parts else 'Save'} this as `{name}`:")
         parts += mark if name == "release.py" else []

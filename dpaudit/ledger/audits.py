@@ -87,6 +87,7 @@ def group_audits(audits: Iterable[PublishedAudit]) -> dict[str, list[PublishedAu
 
 
 def _with_verdict(entries: Any) -> Iterable[Mapping[str, Any]]:
+    # An audit that failed stands in the index without a verdict, and is no evidence either way.
     return [entry for entry in entries if entry["verdict"] is not None]
 
 

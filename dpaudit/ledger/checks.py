@@ -24,6 +24,7 @@ def run_check(reference: str) -> tuple[Finding, ...]:
     check = load_check(reference)
     found = build_referenced_object("check", reference, check)
     findings = found if isinstance(found, tuple) else (found,)
+    # No finding at all must not pass for one in which everything holds.
     if not findings or not all(isinstance(one, Finding) for one in findings):
         raise InvalidArgument("check", reference, "a function that returns one Finding or several")
     return findings

@@ -132,6 +132,7 @@ def count_rows(rows: Iterable[JudgedRow]) -> RowCounts:
 def _find_cause_natures(judged: Sequence[JudgedRow]) -> tuple[dict[str, str], set[str]]:
     """Return the nature of each cause by which a row falls, and those that a privacy row has."""
     falling = [(one.cause, one.row) for one in judged if one.cause is not None]
+    # By name: a cause that two papers share is one fault, however many statements fall by it.
     natures = {cause.name: cause.nature for cause, _ in falling}
     return dict(natures), {cause.name for cause, row in falling if row.privacy}
 

@@ -51,4 +51,5 @@ def read_figures(path: Path) -> Figures:
         runs = [FigureRun(**entry) for entry in content["judgements"]]
     except (KeyError, TypeError):
         raise DataError(f"{path}: not the index of a folder of figures") from None
+    # A statement's short name is that of its figure alone: two figures may both have a "falls".
     return {(run.figure, run.statement): run for run in runs}

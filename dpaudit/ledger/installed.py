@@ -35,6 +35,8 @@ def make_installed_ledger(reports: str | os.PathLike[str] | None = None) -> Ledg
     """
     audits = dict(load_published_audits())
     if reports is not None:
+        # The audits of a claim are replaced as a whole: mixed with published ones, a claim
+        # would be judged on two versions of its code.
         audits |= read_audits(Path(reports) / "index.json")
     return Ledger(PAPERS.all().values(), audits, load_published_figures())
 

@@ -60,6 +60,8 @@ def _errors_of_row(
 ) -> Iterator[DpauditError]:
     unknown = list(_unknown_cards(row, cards))
     yield from unknown
+    # A row whose evidence is not installed cannot be judged, and would raise a second error
+    # about the same thing.
     if unknown:
         return
     try:
@@ -103,6 +105,7 @@ def _parts_of_refuted_rows(judged: JudgedRow) -> Iterator[DpauditError]:
     for part, value in {"repair": row.repair, "repair_check": row.repair_check}.items():
         if value:
             yield InvalidArgument(f"{row.name}: {part}", value, expected)
+    # An open row may name the cause by which it is expected to fall; a proved one cannot.
     if row.cause and verdict != "not settled":
         yield InvalidArgument(f"{row.name}: cause", row.cause, expected)
 

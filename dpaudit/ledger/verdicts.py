@@ -188,6 +188,7 @@ class Ledger:
         self._rows[row.name] = (paper, row)
 
     def _judge(self, name: str, path: tuple[str, ...]) -> JudgedRow:
+        # Rows that rest on each other in a circle would all be proved by nothing.
         if name in path:
             circle = " -> ".join((*path[path.index(name) :], name))
             raise InvalidArgument("row", name, f"no circle of consequences ({circle})")
@@ -264,6 +265,8 @@ def _run_row_check(row: LedgerRow, check: str) -> tuple[Finding, ...]:
 
 
 def _by_row(blank: JudgedRow, evidence: Consequence, other: JudgedRow) -> JudgedRow:
+    # Logic carries a verdict in one direction: what follows from a true statement is true, and
+    # what implies a false one is false. The converses hold of neither.
     carried: dict[str, tuple[RowVerdict, ...]] = {
         "follows": ("proved",),
         "implies": ("refuted",),
@@ -277,6 +280,7 @@ def _by_figure(
     blank: JudgedRow, evidence: ReproductionEvidence, run: FigureRun | None
 ) -> JudgedRow:
     judged = replace(blank, figure_run=run)
+    # A run on other data than the paper's may differ for that reason alone.
     if run is None or run.held is None or evidence.stand_in:
         return judged
     return replace(judged, verdict="reproduced" if run.held else "differs")
@@ -284,6 +288,8 @@ def _by_figure(
 
 def _refuse_contrary_audits(judged: JudgedRow, audits: Iterable[PublishedAudit]) -> None:
     """Raise where a check decides of a claim what its published audits contradict."""
+    # Variants and questions have claims of their own, which say nothing against the statement
+    # as it is printed.
     verdicts = {audit.verdict for audit in audits if audit.standing == "claim"}
     if judged.verdict == "proved" and "refuted" in verdicts:
         raise InvalidArgument(judged.row.name, "a proof", "no published audit that refutes it")

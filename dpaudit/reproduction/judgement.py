@@ -205,6 +205,8 @@ def is_held_together(some: Iterable[bool | None]) -> bool | None:
     (True, None, False)
     """
     found = list(some)
+    # False outweighs None: one panel in which a statement fails settles it, whatever the others
+    # could not show.
     if False in found:
         return False
     return None if None in found else True

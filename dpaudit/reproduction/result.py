@@ -108,6 +108,8 @@ def write_reproduction(reproduction: Reproduction, directory: str | Path) -> dic
     paths["statements"] = folder / f"{name}-statements.csv"
     paths["figures"] = folder / "figures.json"
     content = add_schema("figure", asdict(reproduction))
+    # All files are made before the first is written: a picture that cannot be drawn leaves the
+    # folder as it was.
     contents = {
         paths["statements"]: _format_statements_csv(reproduction).encode(),
         paths["json"]: (json.dumps(content, indent=2) + "\n").encode(),
@@ -122,6 +124,8 @@ def write_reproduction(reproduction: Reproduction, directory: str | Path) -> dic
 
 def _format_figure_list(path: Path, reproduction: Reproduction) -> str:
     """Return the list of a folder's figures with this one, in place of an earlier run of it."""
+    # Figures are drawn one command at a time into one folder: the list keeps what earlier
+    # commands found, and replaces this figure's.
     known = read_figures(path).values() if path.exists() else ()
     others = [run for run in known if run.figure != reproduction.figure]
     runs = sorted([*others, *_merge_figure_runs(reproduction)], key=lambda run: run.figure)

@@ -70,6 +70,8 @@ class Mean:
         2.0
         """
         difference, error = other.value - self.value, math.hypot(self.error, other.error)
+        # Means of equal runs have no error, and any difference between them is then more than
+        # every multiple of it.
         if error == 0:
             return math.copysign(math.inf, difference) if difference else 0.0
         return difference / error
@@ -124,6 +126,8 @@ def judge_falling_means(means: Mapping[str, Mean]) -> SettingFinding:
     total = last.below(first)
     rise = max(earlier.below(later) for earlier, later in pairwise(means.values()))
     held: bool | None = None
+    # A single clear rise contradicts a fall, even where the last mean is clearly below the
+    # first.
     if rise > CLEAR or total < -CLEAR:
         held = False
     elif total > CLEAR:

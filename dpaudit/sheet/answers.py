@@ -139,6 +139,7 @@ def _format_sheet_headline(subjects: Sequence[SheetSubject]) -> Iterator[str]:
         yield describe_result(subjects[0])
     else:
         yield from _format_subject_verdicts(subjects)
+    # By the digest of the report, since all results of one report list the same missing audits.
     lost = {one.digest: one.missing for one in subjects if one.missing}
     if lost:
         names = dict.fromkeys(name for missing in lost.values() for name in missing)
@@ -451,11 +452,14 @@ def _make_composition_parts(subjects: Sequence[SheetSubject]) -> tuple[AnswerPar
 
 def _make_claim_sum_part(subjects: Sequence[SheetSubject], about: str) -> AnswerPart:
     """Return the sum of claims about the same data; none where one is false or is no epsilon."""
+    # A sum with a false claim in it would be a number that nobody may rely on.
     if any(one.verdict in ("refuted", "withheld") for one in subjects):
         return AnswerPart(
             "not looked at",
             f"All are about {about}. There is no sum: a claim is refuted, or nothing can be said.",
         )
+    # Epsilons add up under one neighbour relation alone: a replaced record may count twice as
+    # much as one that is added.
     if len({one.relation for one in subjects}) != 1:
         return AnswerPart(
             "not looked at", f"All are about {about}, and of several units of privacy."
@@ -479,6 +483,8 @@ def _make_claim_sum_part(subjects: Sequence[SheetSubject], about: str) -> Answer
 def _format_rounded_up(value: float) -> str:
     from decimal import ROUND_CEILING
 
+    # Through twelve digits: 0.1 + 0.2 is a little above 0.3 in doubles, and rounded up it would
+    # be shown as 0.3001.
     return format_significant(float(f"{value:.12g}"), rounding=ROUND_CEILING)
 
 

@@ -17,6 +17,8 @@ State = Literal["verified", "reserved", "fails", "not checked", "none"]
 _OF_CODE = ("mechanism", "replay")  # kinds that are drawn again by whoever has the code
 _OF_ONE_DATASET = ("property",)  # kinds that have no neighbours
 _OF_COUNTS = ("attack-table", "outputs")
+# Reports and certificates hold the same double in different words, of which some have six
+# digits.
 _AGREEMENT = 1e-6
 _NO_MORE = 1 + _AGREEMENT  # a report may state less than its certificate
 
@@ -112,6 +114,8 @@ def assign_certificates(
     for claim in {one.claim for one in stated}:
         others = [doc for doc in left if doc.claim == claim]
         bare = [p for p, one in enumerate(stated) if one.claim == claim and p not in given]
+        # Where the numbers differ, nobody can say which certificate is whose, and a wrong pair
+        # could show a result that nothing stands behind.
         given |= dict(zip(bare, others, strict=True)) if len(others) == len(bare) else {}
     return [given.get(place, NO_CERTIFICATE) for place in range(len(stated))]
 
@@ -133,6 +137,8 @@ def check_stated(
 
 def check_document(document: Document, reader: Reader) -> CertificateCheck:
     """Return what becomes of one certificate."""
+    # Nothing that a certificate names is imported, so that only a reader who names the code can
+    # check it.
     if document.kind in _OF_CODE and reader.mechanism is None:
         return CertificateCheck(
             "not checked", "nobody named the code (--mechanism, --command or --url)"

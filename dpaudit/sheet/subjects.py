@@ -111,6 +111,7 @@ def read_subjects(given: str | Path, reader: Reader) -> list[SheetSubject]:
     """
     file = _file_of(Path(given))
     content = file.read_bytes() if file.is_file() else b""
+    # The digest is of the bytes that are read here: a second reading could be of another file.
     digest = hashlib.sha256(content).hexdigest()
     try:
         document = json.loads(content.decode("utf-8"))
@@ -122,6 +123,8 @@ def read_subjects(given: str | Path, reader: Reader) -> list[SheetSubject]:
         if known.keys() >= needed:
             try:
                 return make(file, digest, document, reader)
+            # A report is a file that somebody may have edited; whatever it lacks is an error
+            # that names it.
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 what = type(error).__name__
                 raise DataError(f"{one_line(str(file))}: is a damaged report ({what})") from error
@@ -173,6 +176,7 @@ def _of_result(
     states = value_of(point, result.kind) is not None
     by_epsilon = result.kind == "privacy" and result.quantity is None and states
     checks = [*result.contract, *result.self_checks]
+    # A confidence of 1 is that of a search, which evaluates instances and draws nothing.
     drawn = result.measured.confidence < 1
     return SheetSubject(
         name=format_result_label(result),
@@ -388,6 +392,8 @@ def _of_scan(file: Path, digest: str, document: Any, reader: Reader) -> list[She
     body = {name: one for name, one in document.items() if name != "schema"}
     found = ScanResult.model_validate(body)
     judged = list(found.verdicts)
+    # The verdicts of a scan name only what decides its exit status; what held is added, or a
+    # scan without a finding would have none at all.
     judged += [one.verdict for one in found.checked if one.verdict in ("not refuted", "proved")]
     subjects = {one.subject for one in found.checked}
     refuted = {one.subject for one in found.findings}
