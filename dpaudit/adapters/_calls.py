@@ -41,6 +41,8 @@ def convert_library_import_errors(library: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
+        # Another module that is missing inside of the user's function is an error of theirs, with
+        # its own message.
         if (error.name or "").partition(".")[0] != library:
             raise
         raise DpauditError(

@@ -19,6 +19,7 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors, one_value
 
+# Seeds that scikit-learn's check accepts, from which diffprivlib makes its generators.
 _SEEDS = 2**31
 
 
@@ -91,6 +92,8 @@ class DiffprivlibRelease:
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return what is published, shape ``(trials, ...)``."""
+        # All seeds are drawn before the first call, so that what a call does cannot change later
+        # ones.
         seeds = rng.integers(_SEEDS, size=trials).tolist()
         with convert_library_import_errors("diffprivlib", "diffprivlib"):
             return collect_call_outputs(lambda trial: self.release(dataset, seeds[trial]), trials)

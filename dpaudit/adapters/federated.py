@@ -19,6 +19,7 @@ from dpaudit._typing import Array
 from dpaudit.adapters._calls import collect_call_outputs, convert_library_import_errors
 from dpaudit.errors import InvalidArgument
 
+# All that numpy's old generator takes for a seed.
 _SEEDS = 2**32
 
 
@@ -63,6 +64,8 @@ def _flower_client(update: Array) -> Callable[[Any], Any]:
         return RecordDict({"arrays": ArrayRecord([values])})
 
     def send(mod: Any) -> Any:
+        # The server's model is zero, so that what the mod takes for the update is the client's
+        # reply itself.
         message = Message(content(np.zeros_like(update)), dst_node_id=1, message_type="train")
         reply = mod(message, None, lambda sent, _: Message(content(update), reply_to=sent))
         (sent,) = reply.content["arrays"].to_numpy_ndarrays()

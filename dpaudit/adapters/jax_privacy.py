@@ -59,5 +59,7 @@ class JaxNoisyGradients:
             import jax
         noisy, state = self._privatizer.update(updates, state, params)
         leaves = [np.ravel(np.asarray(leaf)) for leaf in jax.tree_util.tree_leaves(noisy)]
+        # In units of the clipping norm, in which the noise multiplier is stated, whatever the norm
+        # is.
         self.steps.append(np.concatenate(leaves).astype(np.float64) / self._clip_norm)
         return noisy, state

@@ -79,7 +79,10 @@ class OpacusStep:
         from opacus.optimizers import DPOptimizer
         from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 
+        # One generator for sampler and noise, as in a training: both go on from call to call.
         generator = torch.Generator().manual_seed(seed)
+        # Single precision, as Opacus computes by default: the arithmetic of the noise is part of
+        # what is audited.
         rows = torch.tensor(gradients, dtype=torch.float32)
 
         def batch() -> Any:
@@ -178,6 +181,7 @@ class OpacusNoisyGradients:
             self._before(optimizer)
         parts = [one.grad.detach().cpu().numpy().ravel() for one in optimizer.params]
         noisy = np.concatenate(parts).astype(np.float64)
+        # Opacus divides the noisy sum by the expected batch size and the accumulated iterations.
         if optimizer.loss_reduction == "mean":
             noisy *= optimizer.expected_batch_size * optimizer.accumulated_iterations
         self.steps.append(noisy / optimizer.max_grad_norm)

@@ -63,6 +63,7 @@ class OpenDPMechanism:
         self._measurement: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
+        # A measurement is a pointer into a library of this process.
         return {"build": self.build, "prepare": self.prepare, "_measurement": None}
 
     @property
@@ -98,6 +99,7 @@ class OpenDPMechanism:
     def _argument(self, dataset: Any) -> Any:
         domain = str(self.measurement.input_domain)
         values = np.asarray(dataset)
+        # OpenDP checks types strictly: a list of Python's floats is no vector of integers.
         if _INTEGERS.search(domain):
             values = values.astype(np.int64)
         if domain.startswith("AtomDomain"):

@@ -82,6 +82,8 @@ class PipelineDPAggregation:
         accountant = pipeline_dp.NaiveBudgetAccountant(self.epsilon, self.delta)
         engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
         rows = [
+            # A privacy id of its own for every trial: contributions are bounded per id, over all
+            # partitions of the job.
             ((trial, person), trial, value)
             for trial in range(trials)
             for person, value in enumerate(values)
@@ -93,5 +95,6 @@ class PipelineDPAggregation:
         )
         given = self.parameters()
         lazily = engine.aggregate(rows, given, extractors, public_partitions=list(range(trials)))
+        # Before anything is read: the engine's result is lazy, and its noise needs the budgets.
         accountant.compute_budgets()
         return dict(lazily)

@@ -58,6 +58,7 @@ def _log_density(name: str, scores: Array, references: Array) -> Array:
         raise InvalidArgument(
             name, VerbatimText("fewer than two runs"), "two or more of each canary"
         )
+    # References that are all equal have no spread to divide by.
     spread = np.maximum(np.nanstd(runs, axis=0, ddof=1), np.finfo(np.float64).tiny)
     moved = (scores - np.nanmean(runs, axis=0)) / spread
     return np.asarray(-(moved**2) / 2 - np.log(spread))
@@ -103,6 +104,7 @@ def partial_fit_gradients(model: Any, features: Array, labels: Array, **given: A
         )
     rows = [
         _get_model_weights(model)
+        # On a copy for each record, so that every gradient is at the same model.
         - _get_model_weights(deepcopy(model).partial_fit(x[None], y[None], **given))
         for x, y in zip(features, labels, strict=True)
     ]

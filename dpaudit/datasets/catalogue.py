@@ -44,6 +44,7 @@ def breast_cancer() -> Dataset:
     >>> data.require_signed_labels()
     >>> data.require_unit_rows()
     """
+    # Imported here, as scikit-learn takes long to load and most commands need none of it.
     from sklearn.datasets import load_breast_cancer
 
     records = load_breast_cancer()
@@ -124,6 +125,8 @@ breast-cancer, csv, libsvm; did you mean 'adult'?
     arguments = options if path is None else {"path": path, **options}
     signature = inspect.signature(loader)
     try:
+        # Bound before it is called: a TypeError from within the loader must not pass for a wrong
+        # argument.
         signature.bind(**arguments)
     except TypeError as error:
         accepted = ", ".join(signature.parameters) or "no arguments"

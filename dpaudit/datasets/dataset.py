@@ -60,6 +60,8 @@ class Dataset:
         if sum(sizes) != len(features) or not len(features):
             expected = f"positive sizes that sum to the {len(features)} records"
             raise InvalidArgument("node_sizes", sizes, expected)
+        # Mechanisms get these very arrays: one that writes into them would change the dataset of
+        # every later call.
         features.flags.writeable = labels.flags.writeable = False
         for field, value in (("features", features), ("labels", labels), ("node_sizes", sizes)):
             object.__setattr__(self, field, value)

@@ -105,6 +105,7 @@ def _read_csv_cells(place: Path) -> DataFrame:
         which = " and ".join(f"column {i + 1}" for i, name in enumerate(header) if name == twice[0])
         raise DataError(f"{place}: line 1: {which} have the same name; {DAMAGED}")
     table = cells.set_axis(header, axis=1).iloc[1:]
+    # Line numbers of the file count from 1, and the header is the first.
     table.index += 1
     return table[table.ne("").any(axis=1)]
 

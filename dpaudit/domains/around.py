@@ -61,6 +61,8 @@ def layout_around(dataset: Any, bounds: Bounds | None, *, missing: bool) -> Reco
 
     def build(made: Sequence[Unit], without: int | None = None) -> Any:
         """Return a dataset; ``without`` is the place that one of a neighbour's records has not."""
+        # By identity: the dataset itself is handed back, with everything that its records do not
+        # show.
         if len(made) == len(units) and all(map(operator.is_, made, units)):
             return dataset
         records = list(map(list, chain.from_iterable(made)))
@@ -133,10 +135,13 @@ def _of_numbers(low: float, high: float, whole: bool, missing: bool) -> Column:
 def _choose_far_ends(found: Ends, ends: Ends | None, whole: bool) -> Ends:
     """Return how far numbers go: no number is negative where none that is there is."""
     low, high = found
+    # Differences of such ends have to be finite.
     far = min((_WHOLE if whole else _TIMES) * max(abs(low), abs(high), 1), 1e300)
     if whole and low in INT64 and high in INT64:
         far = min(far, INT64[-1])
     least, most = ends or (-math.inf, math.inf)
+    # A column without a negative number is most likely a count or an amount, on which negative ones
+    # are no dataset.
     lowest = max(-far, least) if low < 0 else 0.0
     highest = min(far, most) if high > 0 or low == 0 else 0.0
     return min(lowest, low), max(highest, high)

@@ -10,6 +10,7 @@ from typing import Any
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
 
+# The integers that numpy's usual type holds.
 INT64 = range(-(2**63), 2**63)
 
 
@@ -50,6 +51,8 @@ class Numbers(Column):
         super().__post_init__()
         for name, inwards in (("low", math.inf), ("high", -math.inf)):
             object.__setattr__(self, name, _round_end_inwards(name, getattr(self, name), inwards))
+        # Shares of the range are taken of the difference, which overflows for ends near the largest
+        # double.
         if not self.low <= self.high or not math.isfinite(self.high - self.low):
             raise InvalidArgument("low", self.low, f"a number of at most high, {self.high:g}")
 

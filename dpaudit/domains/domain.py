@@ -119,6 +119,8 @@ class Domain:
         if self.labels is not None:
             _check_labels(self.labels)
         self._refuse_both()
+        # Worked out at once, so that whatever is wrong is refused where the domain is made, and not
+        # in the middle of a search.
         _ = self.sizes, self.layout
 
     def __getstate__(self) -> dict[str, Any]:
@@ -227,6 +229,7 @@ class Domain:
         if self.integers or self.missing:
             expected = "numbers that may have any value, without integers= or missing="
             raise InvalidArgument("norm", self.norm, expected)
+        # A record that is too long is scaled towards 0, which has to be allowed.
         low, high = self.bounds if isinstance(self.bounds, tuple) else (0.0, 0.0)
         if not low <= 0 <= high:
             raise InvalidArgument("bounds", self.bounds, "bounds with 0 between them, beside norm")

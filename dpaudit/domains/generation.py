@@ -60,6 +60,7 @@ class ExampleSampler:
     def several(self, rng: Generator, count: int) -> list[Any]:
         """Return so many examples, or fewer where there are not more: of those the last ones."""
         seed = int(rng.integers(2**32))
+        # Hypothesis begins with the simplest examples, which are alike in every run.
         return examples_of(self.strategy, count + _SIMPLE, seed)[-count:]
 
 

@@ -18,6 +18,7 @@ from dpaudit.domains.layouts import Record, RecordLayout, Start, Unit
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import are_graphs
 
+# A graph of 300 nodes has 44,850 places for an edge, each a unit.
 _MOST = 300  # nodes of a graph beside which neighbours are looked for
 
 
@@ -80,6 +81,7 @@ class Frame:
         """Return what stands at an edge: at a new one, what stands at the first that there is."""
         if self.given is None:
             return {}
+        # A new edge without attributes would stand out, where code reads a weight of every edge.
         first: dict[str, Any] = next((data for _, _, data in self.given.edges(data=True)), {})
         return dict(self.given.get_edge_data(one, other, default=first))
 
@@ -115,6 +117,8 @@ def by_node(frame: Frame) -> RecordLayout:
     def build(units: Sequence[Unit], without: int | None = None) -> Any:
         said = [record for (record,) in units]
         return frame.graph(
+            # Exactly one end says so: then a node decides all of its own edges by what it says,
+            # whatever others say, and none of theirs.
             [said[a][b] != said[b][_get_reverse_offset(frame) + a] for a, b in frame.ends]
         )
 

@@ -133,6 +133,7 @@ class RecordLayout:
         if length <= limit:
             return record
         scale = limit / length
+        # Rounding may leave the scaled record a unit too long.
         while math.hypot(*(scale * one for one in numbers)) > limit:
             scale = math.nextafter(scale, 0.0)
         return (*(scale * one for one in numbers), *record[len(features) :])
@@ -160,6 +161,8 @@ def _compute_safe_norm(numbers: Sequence[float], norm: float) -> float:
     Squares and sums of doubles are each off by half of a unit in the last place at most.
     """
     terms = sum(1 for one in numbers if one)
+    # The mechanism may add the squares in another order than is done here, and must not find the
+    # record too long.
     return norm if terms < 2 else norm * (1 - (terms + 2) * sys.float_info.epsilon)
 
 
@@ -188,6 +191,7 @@ def _dtype_of(columns: Sequence[Column]) -> Any:
     if are_whole(columns):
         return np.int64
     whole = [one for one in columns if isinstance(one, Integers)]
+    # Two integers that doubles merge would make a pair that does not differ.
     if any(max(-one.low, one.high) > _EXACT for one in whole):
         given = VerbatimText("integers beyond 2**53, some of which may be missing")
         raise InvalidArgument("bounds", given, "integers that doubles hold, in an array with gaps")
@@ -236,6 +240,8 @@ def make_labelled_layout(
 def _dtype_of_labels(values: Sequence[Any]) -> Any:
     """Return the type of an array that holds all labels of a domain, each as it is."""
     made = np.array(list(values))
+    # numpy makes texts of numbers that stand beside texts: then labels would be others than the
+    # domain says.
     return made.dtype if value_key(made.tolist()) == value_key(list(values)) else object
 
 

@@ -267,6 +267,7 @@ def _get_enumerated_values(parts: Sequence[Mapping[str, Any]]) -> list[Any]:
 def _is_allowed_by_schema(name: str, part: Mapping[str, Any], value: Any) -> bool:
     """Return whether a part of a schema allows a value of an enumeration."""
     known = part.get("enum", [part["const"]] if "const" in part else [value])
+    # JSON tells true from 1, and Python's equality does not.
     if not any(type(one) is type(value) and one == value for one in known):
         return False
     if "type" in part and not {_JSON.get(type(value)), _get_other_number_type(value)} & set(

@@ -146,6 +146,8 @@ def _as_number(constant: Any) -> Any:
 def _of_numbers(low: float, high: float, constants: Sequence[Any]) -> Iterator[float]:
     yield from (low, high)
     for one in filter(None, map(float, _get_constant_numbers(constants))):
+        # Code that compares with a constant may treat the constant itself, and what is next to it
+        # on either side, as three cases.
         yield from (one, math.nextafter(one, -math.inf), math.nextafter(one, math.inf))
     yield from (low / 2 + high / 2, 0.0)
     yield from (1.0, -1.0) if high - low > 2 else ()

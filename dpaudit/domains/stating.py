@@ -95,6 +95,8 @@ def domain_stated(stated: Any) -> Domain:
     }
     for name, most in (("nodes", _MOST_NODES), ("columns", _MOST_COLUMNS)):
         value = given.get(name)
+        # The file may be somebody else's: a huge number must not take all memory before anything
+        # else is looked at.
         if isinstance(value, int) and not 0 < value <= most:
             raise InvalidArgument(name, value, f"1 to {most}")
     if isinstance(columns := given.get("columns"), Mapping):

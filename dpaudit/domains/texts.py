@@ -90,6 +90,7 @@ def find_patterns(words: Sequence[Any]) -> list[re.Pattern[str]]:
         if isinstance(one, str) and len(found) < _PATTERNS and _SIGNS.search(one):
             try:
                 found.append(re.compile(one))
+            # Most constants of code that look like patterns are none.
             except (re.error, OverflowError, RecursionError):
                 continue
     return found

@@ -73,6 +73,7 @@ def make_cells(dataset: Any, neighbour: Any) -> Cells | None:
         if not all(map(_are_sequences, (dataset, neighbour))):
             return None
         one, other = {"records": list(dataset)}, {"records": list(neighbour)}  # of any lengths
+    # Both sides of a column are coded together: a code means nothing beside another table.
     coded = [_encode_column(one[name], other[name]) for name in one]
     lengths = [{len(column) for column in side} for side in zip(*coded, strict=True)]
     if not coded or any(len(length) != 1 for length in lengths):
@@ -110,6 +111,8 @@ def _labels_of_rows(dataset: Any, neighbour: Any) -> dict[str, _Column]:
     both = (dataset, neighbour)
     if not all(_is_pandas(one, "DataFrame") or _is_pandas(one, "Series") for one in both):
         return {}
+    # Rows that are only numbered have other numbers once a record is gone, though no record
+    # changed.
     if any(type(one.index).__name__ == "RangeIndex" for one in both):
         return {}
     return {"the index": dataset.index.tolist()}
@@ -119,6 +122,7 @@ def _get_dataset_columns(dataset: Any) -> dict[str, _Column] | None:
     """Return the columns of a dataset by name."""
     if _is_pandas(dataset, "DataFrame"):
         shown = [str(name) for name in dataset.columns]
+        # pandas allows several columns of one name, and a dict would keep the last of them.
         names = [f"{one}#{n}" if shown.count(one) > 1 else one for n, one in enumerate(shown)]
         return {name: dataset.iloc[:, n] for n, name in enumerate(names)}
     if _is_pandas(dataset, "Series"):
@@ -126,6 +130,7 @@ def _get_dataset_columns(dataset: Any) -> dict[str, _Column] | None:
     if is_labelled(dataset):
         return _with_labels(*dataset)
     if hasattr(dataset, "tocoo") and hasattr(dataset, "toarray"):
+        # A larger sparse matrix would not fit into memory as a dense one.
         small = math.prod(dataset.shape) <= _DENSE
         return _of_array(dataset.toarray()) if small else None
     if hasattr(dataset, "__array__") and not isinstance(dataset, type):
@@ -187,6 +192,7 @@ def _encode_column(one: _Column, other: _Column) -> tuple[Codes, Codes]:
     both = _merge_column_numbers(one, other)
     if both is not None:
         p = np.asarray(one)
+        # By default NaN equals nothing, and every missing value would be a difference.
         _, codes = np.unique(both, return_inverse=True, equal_nan=True)
         return np.split(codes.astype(np.int64), [len(p)])[0], codes[len(p) :].astype(np.int64)
     known: dict[Hashable, int] = {}
@@ -206,6 +212,8 @@ def _merge_column_numbers(one: _Column, other: _Column) -> NDArray[Any] | None:
     if any(side.dtype.kind not in _NUMERIC or side.ndim != 1 for side in (p, q)):
         return None
     both = np.concatenate([p, q])
+    # Integers beside doubles become doubles, which merge neighbours beyond 2**53: then values are
+    # compared one by one.
     small = not (np.abs(both.astype(np.float64)) >= EXACT).any() and both.itemsize <= 8
     return both if small or p.dtype == q.dtype == both.dtype else None
 
@@ -224,6 +232,7 @@ def value_key(value: Any) -> Hashable:
     >>> value_key("1") == value_key(1), value_key([1, {"a": 2}]) == value_key([1, {"a": 2}])
     (False, True)
     """
+    # With the type, as Python has True equal to 1 and would merge them as keys.
     if isinstance(value, str | bytes | bool | None):
         return (type(value).__name__, value)
     if isinstance(value, numbers.Number):
@@ -308,6 +317,7 @@ def find_added_record(found: Cells) -> int:
     """Return the record that one dataset has and the other lacks."""
     sizes = len(found.dataset), len(found.neighbour)
     only_p, only_q = compute_record_surplus(found)
+    # As multisets: to add a record that is there already, or anywhere in the order, is to add one.
     if abs(sizes[0] - sizes[1]) != 1 or min(only_p.total(), only_q.total()) != 0:
         given = VerbatimText(
             f"{sizes[0]} and {sizes[1]} records, {only_p.total() + only_q.total()} of them "
@@ -379,6 +389,7 @@ def differ_in_one_node(dataset: Any, neighbour: Any) -> bool:
         frozenset(ends) for ends in {*edges, *others} if edges.get(ends) != others.get(ends)
     ]
     changes += [frozenset({node}) for node in nodes if nodes[node] != other_nodes[node]]
+    # All that changed has to touch one node: the intersection of the ends of all changes.
     if not changes or not frozenset.intersection(*changes):
         given = "changes that share no node" if changes else "the same graph twice"
         raise InvalidArgument(
@@ -400,6 +411,7 @@ def _get_graph_parts(graph: Any) -> tuple[dict[_Ends, Hashable], dict[Hashable, 
     directed = bool(graph.is_directed())
     edges: dict[_Ends, Hashable] = {}
     for *edge, data in graph.edges(data=True):
+        # An edge without direction is the same whichever of its ends comes first.
         ends: _Ends = tuple(edge[:2]) if directed else frozenset(edge[:2])
         several = edges.get(ends, ())
         edges[ends] = (*several, value_key(data)) if isinstance(several, tuple) else several

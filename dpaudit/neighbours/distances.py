@@ -45,6 +45,8 @@ def euclidean(dataset: Any, neighbour: Any) -> float:
         (one * one for one in _compute_absolute_differences(dataset, neighbour)), Fraction(0)
     )
     found = _estimate_fraction_root(squares)
+    # The estimate is a few units off at most. Compared in fractions, the result is the least double
+    # that is not below the root.
     while found < math.inf and Fraction(found) ** 2 < squares:
         found = math.nextafter(found, math.inf)
     while found > 0 and Fraction(math.nextafter(found, 0.0)) ** 2 >= squares:
@@ -149,6 +151,8 @@ def _estimate_fraction_root(value: Fraction) -> float:
     """Return about the root of a fraction, of which the double may be none."""
     if not value:
         return 0.0
+    # Scaled by a power of 4 to the size of 1: the fraction itself may be beyond the doubles, while
+    # its root is not.
     shift = (value.numerator.bit_length() - value.denominator.bit_length()) // 2
     try:
         return math.ldexp(math.sqrt(value / Fraction(4) ** shift), shift)

@@ -210,6 +210,7 @@ def find_pair_relation(dataset: Any, neighbour: Any, given: Any = None) -> Found
     ('add-remove-record', 1, True)
     """
     for name, one in (("dataset", dataset), ("neighbour", neighbour)):
+        # Checking the pair would use it up, and the mechanism would get nothing.
         if isinstance(one, Iterator):
             raise InvalidArgument(
                 name, VerbatimText(type(one).__name__), "data that can be read again"
@@ -219,6 +220,8 @@ def find_pair_relation(dataset: Any, neighbour: Any, given: Any = None) -> Found
     if are_graphs(dataset, neighbour):
         return _as_read(Pair(dataset, neighbour, ADD_REMOVE_EDGE))
     refusals = list[InvalidArgument]()
+    # The finest first: what differs in one cell differs in one record, too, and a claim about
+    # records would be tested on less than it allows.
     for name in (*_FINEST, *_COARSE):
         if name == "replace-column" and _count_record_columns(dataset, neighbour) < 2:
             continue  # the one column there is: all that there is
@@ -381,6 +384,7 @@ def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: f
     >>> depends_on_reading(relation("replace-record"), 1.0, 2.0, 1.5)  # doctest: +ELLIPSIS
     'If the claim is about adding or removing a record, these two are two steps apart, ...'
     """
+    # Above what two steps allow, the claim is refuted under either reading.
     if not found.name.startswith("replace-") or not claimed < lower <= allowed:
         return None
     if math.isinf(allowed):  # delta grows with the steps, and this is the delta of one

@@ -77,12 +77,15 @@ class Metric(Relation):
             It is no number, negative, infinite, or not the same in both directions.
         """
         there = self._measured(dataset, neighbour)
+        # Somebody's own code may not be symmetric; our distances are by construction.
         back = self._measured(neighbour, dataset) if self.is_own else there
         if not math.isclose(there, back, rel_tol=_SAME):
             said = VerbatimText(
                 f"{self.distance}, which is {there!r} one way and {back!r} the other"
             )
             raise InvalidArgument("distance", said, _EXPECTED)
+        # The two directions may differ in their last digits: the larger distance allows more, so
+        # that rounding refutes nothing.
         return max(there, back)
 
     def _measured(self, dataset: object, neighbour: object) -> float:

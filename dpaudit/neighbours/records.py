@@ -51,6 +51,8 @@ class CellRows:
         of = _numpy_type(self.types[place])
         if of is None or of.kind != "f":
             return number
+        # A column of few digits rounds a bound, perhaps outwards, and the dataset would hold a
+        # number beyond it.
         near = of.type(number)
         is_beyond = float(near) < number if inwards > 0 else float(near) > number
         return float(np.nextafter(near, of.type(inwards))) if is_beyond else float(near)
@@ -148,6 +150,7 @@ def _make_typed_array(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]
         made = np.array(values, dtype=dtype)
     except (ValueError, OverflowError):
         return np.array(values)
+    # Text of a fixed width would be cut where a new value is longer.
     return np.array(values) if dtype.kind in "US" else made
 
 
@@ -264,6 +267,7 @@ def _number_key(value: Any) -> Any:
 def make_unseen_value(column: Sequence[Any]) -> Any:
     """Return a value of the kind of a column that it does not hold, None if none is known."""
     first: Any = next((one for one in column if one is not None and one is not _NO_KEY), "")
+    # Before numbers, as Python's booleans are integers.
     if isinstance(first, bool):
         return not first
     if isinstance(first, int | float | np.number):

@@ -50,6 +50,7 @@ class PairOverlap(Generic[DatasetT]):
             for which, side in enumerate((self.pair.dataset, self.pair.neighbour))
         ]
         try:
+            # Made anew, so that the relation is checked again on what is left.
             return Pair(sides[0], sides[1], self.pair.relation)
         except InvalidArgument:
             return None
@@ -64,6 +65,8 @@ def find_shared_records(pair: Pair[DatasetT]) -> PairOverlap[DatasetT] | None:
         return None
     waiting = defaultdict[bytes, deque[int]](deque)
     for place, record in enumerate(found.neighbour):
+        # Equal records are matched in order, each once: a record that one side has twice must not
+        # be left out twice.
         waiting[record.tobytes()].append(place)
     places = [
         (place, waiting[record.tobytes()].popleft())

@@ -149,6 +149,7 @@ class Pair(Generic[DatasetT]):
     index: int = field(init=False)
 
     def __post_init__(self) -> None:
+        # Dataclasses that are frozen refuse plain assignments, also in here.
         object.__setattr__(self, "index", self.relation.check(self.dataset, self.neighbour))
         for name in ("dataset", "neighbour"):
             object.__setattr__(self, name, _copy_read_only(getattr(self, name)))
@@ -194,6 +195,8 @@ def _copy_read_only(dataset: Any) -> Any:
     """Return an array as a copy that a mechanism cannot change between trials."""
     if not isinstance(dataset, np.ndarray) or not dataset.flags.writeable:
         return dataset
+    # A mechanism that changes its argument would change what the next call gets, and outputs would
+    # depend on each other.
     copy = dataset.copy()
     copy.flags.writeable = False
     return copy
@@ -310,6 +313,8 @@ def _find_added_table_record(dataset: Table, neighbour: Table) -> int:
         else (neighbour, dataset)
     )
     start, stop = _node_that_shrank(longer, shorter)
+    # Of equal neighbours any may be the one that was added: it has to be one of the node that has
+    # one more.
     row = int(np.clip(_first_difference(longer, shorter), start, stop - 1))
     kept = np.delete(longer.features, row, axis=0)
     labels = np.delete(longer.labels, row) if len(longer.labels) else longer.labels
@@ -341,6 +346,7 @@ def _first_difference(longer: Table, shorter: Table) -> int:
         given = VerbatimText(f"shapes {shorter.features.shape} and {longer.features.shape}")
         raise InvalidArgument("pair", given, "records of the same length")
     head = Table(longer.features[:n], longer.labels[:n], (n,))
+    # If none differs, it is the last one of the longer table.
     return int(np.argmax(np.append(_rows_differ(head, shorter), True)))
 
 
