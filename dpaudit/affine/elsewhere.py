@@ -20,7 +20,8 @@ from dpaudit.affine.program import AffineProgram, Ids
 from dpaudit.affine.reading import read_recursion
 from dpaudit.affine.report import ViewsReport
 from dpaudit.execution.pool import Crew
-from dpaudit.mechanisms.foreign.isolated import Isolation, add_mechanism_name
+from dpaudit.mechanisms.foreign.guard import add_mechanism_name
+from dpaudit.mechanisms.foreign.isolated import Isolation
 
 
 def report_elsewhere(

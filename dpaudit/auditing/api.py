@@ -30,7 +30,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import Guarantee
-from dpaudit.mechanisms.foreign.isolated import Isolated, Isolation, Placed, isolate_mechanism
+from dpaudit.mechanisms.foreign.isolated import Isolation, Placed, isolate_mechanism
 from dpaudit.mechanisms.foreign.observed import AS_IT_IS, ObservationSettings
 from dpaudit.mechanisms.mechanism import Mechanism, name_of
 from dpaudit.neighbours import Metric, Pair, Relation
@@ -41,9 +41,6 @@ from dpaudit.proving.report import CodeProof
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import Storing, use_storing
 
-_IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
-_CARRIED = "Values that went along with the mechanism, the same in all of its processes:"
-_NAMED = 8
 Sample = Callable[..., Any]
 DEFAULT_TRIALS = 10_000
 
@@ -384,7 +381,7 @@ def own_case(
         data=data,
         default_trials=DEFAULT_TRIALS,
         parameters=parameters or {},
-        notes=(*notes, *_format_placement_remarks(mechanism)),
+        notes=(*notes, *mechanism.remarks),
         relation_was_read=relation_was_read,
         elsewhere=mechanism.elsewhere,
         reading=reading,
@@ -415,20 +412,3 @@ def _make_candidate_pair_case(case: PrivacyCase, one: Pair[Any] | Candidate) -> 
         return replace(case, pair=one)
     notes = (f"The neighbour: {one.edit}.", *case.notes)
     return replace(case, pair=one.pair, notes=notes, caveat=one.caveat, made=one.made)
-
-
-def _format_placement_remarks(mechanism: Placed) -> tuple[str, ...]:
-    """Return where it runs, if not in fresh processes, and what went there along with it."""
-    placed = mechanism.remarks
-    if mechanism.remark is not None:
-        placed = (*placed, _IN_PROCESS.format(mechanism.remark))
-    proxy = mechanism.mechanism
-    if not isinstance(proxy, Isolated):
-        return placed
-    reasons = tuple(f"Not run afresh in each process: {one}." for one in proxy.not_afresh)
-    if not proxy.carried:
-        return (*placed, *reasons)
-    named = ", ".join(proxy.carried[:_NAMED])
-    more = len(proxy.carried) - _NAMED
-    named += f" and {more} more" if more > 0 else ""
-    return (*placed, *reasons, f"{_CARRIED} {named}.")

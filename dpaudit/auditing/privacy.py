@@ -23,6 +23,7 @@ from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.auditing.outcome.result import convert_to_claim_number, privacy_result, with_relation
 from dpaudit.auditing.repeat.own_certificate import own_certificate
 from dpaudit.auditing.repeat.plan import AuditPlan
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.auditing.sampling.schedule import (
     Schedule,
@@ -37,7 +38,7 @@ from dpaudit.execution.failures import DrawTimeout
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.foreign.isolated import is_ours
+from dpaudit.mechanisms.mechanism import is_ours, layout_of, outside_of
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
 
@@ -157,7 +158,7 @@ def prepare_pair(schedule: Schedule, laid_out: output_parts.LaidOut) -> Prepared
     case, unjudged = constant_parts.remove_constant_parts(
         chosen.case, settings.seed, laid_out.count, by
     )
-    drawer = Drawer.probing(
+    drawer = make_drawer(
         case.mechanism,
         case.pair,
         schedule.executor,
@@ -168,7 +169,7 @@ def prepare_pair(schedule: Schedule, laid_out: output_parts.LaidOut) -> Prepared
     )
     schedule = replace(schedule, case=case, trials=chosen.trials)
     require_shares_alike(drawer, settings)
-    asking = answer_checks.Asking.of(case.mechanism)
+    asking = answer_checks.Asking.of(outside_of(case.mechanism))
     if not is_from_losses(case, settings):
         tell_plan(schedule, drawer, began)
     return PreparedPair(schedule, chosen, unjudged, drawer, asking)
@@ -200,7 +201,7 @@ def _check_evidence(evidence: MeasurementEvidence, prepared: PreparedPair) -> Me
     )
     evidence = constant_parts.of_the_rest(evidence, case, prepared.unjudged)
     evidence = _add_search_notes(evidence, prepared.choice, drawer)
-    evidence = output_parts.of_bets_on_nothing(evidence, case.mechanism)
+    evidence = output_parts.of_bets_on_nothing(evidence, layout_of(case.mechanism))
     return first_calls.of_first_calls(evidence, case, schedule.settings.seed)
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, MechanismError
 from dpaudit.mechanisms.foreign.outside import Outside
+from dpaudit.mechanisms.outputs.layout import Layout, Parted
 from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
 from dpaudit.neighbours import Pair
 from dpaudit.standins import what_code_raised
@@ -291,6 +292,50 @@ class Wraps:
     """A mechanism made of other people's code, which ``function`` is."""
 
     function: Any
+
+
+class ForeignCode:
+    """Other people's code as a mechanism, or the proxy of a mechanism that runs elsewhere."""
+
+    @property
+    def called_as(self) -> str | None:
+        """How it is called, if it is other people's code that states no law."""
+        return None
+
+    @property
+    def layout(self) -> Layout | None:
+        """What stands where in its transcripts, once that is known."""
+        return None
+
+    @property
+    def outside(self) -> Outside | None:
+        """What is called, if it is no code of Python."""
+        return None
+
+
+def is_observed(mechanism: object) -> bool:
+    """Return whether a mechanism is other people's code that states no law."""
+    return isinstance(mechanism, ForeignCode) and mechanism.called_as is not None
+
+
+def is_ours(mechanism: object) -> bool:
+    """Return whether a mechanism is this package's: it is quick, and keeps no state."""
+    if isinstance(mechanism, ForeignCode | Wraps):
+        return False
+    parts = (mechanism, getattr(mechanism, "process", mechanism))
+    return all(type(part).__module__.startswith("dpaudit.") for part in parts)
+
+
+def outside_of(mechanism: object) -> Outside | None:
+    """Return what is called, if it is no code of Python, of a mechanism or of its proxy."""
+    found = getattr(mechanism, "outside", mechanism)
+    return found if isinstance(found, Outside) else None
+
+
+def layout_of(mechanism: object) -> Parted | None:
+    """Return what stands where in the transcripts of a mechanism, if they have discrete parts."""
+    layout = getattr(mechanism, "layout", None)
+    return layout if isinstance(layout, Parted) else None
 
 
 def name_of(mechanism: object) -> str:

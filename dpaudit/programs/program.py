@@ -17,7 +17,7 @@ import dpaudit.execution.leftovers as leftovers
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText, shorten_repr
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
-from dpaudit.mechanisms.foreign.isolated import add_mechanism_name
+from dpaudit.mechanisms.foreign.guard import add_mechanism_name
 from dpaudit.mechanisms.foreign.outside import Outside
 from dpaudit.programs.command import DATA, SEED, CommandLine, digest_of
 from dpaudit.programs.lines import VERSION, Conversation, Hello, make_greeting

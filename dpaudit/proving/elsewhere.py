@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 from dpaudit.execution.pool import Crew
-from dpaudit.mechanisms.foreign.isolated import Isolated, Isolation, add_mechanism_name
+from dpaudit.mechanisms.foreign.guard import add_mechanism_name
+from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.proving.api import ProofQuestion
 from dpaudit.proving.refusals import NotProved, ProofRefusal
 from dpaudit.proving.report import CodeProof

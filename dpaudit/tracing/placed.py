@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpaudit.mechanisms.foreign.isolated import Isolated
 from dpaudit.mechanisms.foreign.observed import CodeMechanism
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.neighbours import Pair
 from dpaudit.tracing.determined import ReadOff
 from dpaudit.tracing.law import Key, Profile, TracedLaw, TracedView

@@ -162,7 +162,8 @@ def _part(document: Document, name: str) -> dict[str, Any]:
 def _place_reader_mechanism(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
     """Return the reader's mechanism in processes of its own, and whether its code is another."""
     from dpaudit.mechanisms.foreign.code_identity import code_of
-    from dpaudit.mechanisms.foreign.isolated import Isolated, isolate_mechanism, isolate_reference
+    from dpaudit.mechanisms.foreign.isolated import isolate_mechanism, isolate_reference
+    from dpaudit.mechanisms.foreign.proxy import Isolated
 
     make = isolate_reference if isinstance(reader.mechanism, str) else isolate_mechanism
     placed = make(reader.mechanism, _isolation(reader), _reading(reader))

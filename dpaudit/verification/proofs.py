@@ -98,7 +98,7 @@ def trace_again(
     """
     from dpaudit.execution.pool import Crew
     from dpaudit.execution.processes import Limits
-    from dpaudit.mechanisms.foreign.isolated import add_mechanism_name
+    from dpaudit.mechanisms.foreign.guard import add_mechanism_name
 
     if not isinstance(function, str):
         found: dict[str, Any] = json.loads(_paths_of(function, universe, reader.form))

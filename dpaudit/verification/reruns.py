@@ -145,7 +145,7 @@ def run_task_elsewhere(blob: bytes, reader: Reader, python: str | None = None) -
     from dpaudit.execution.keeper import the_keeper
     from dpaudit.execution.pool import Crew
     from dpaudit.execution.processes import Limits
-    from dpaudit.mechanisms.foreign.isolated import add_mechanism_name
+    from dpaudit.mechanisms.foreign.guard import add_mechanism_name
 
     the_keeper().preload(
         ["dpaudit.verification.rerun_replay", "dpaudit.mechanisms.foreign.calling"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpaudit.auditing.sampling.sampler as sampler
-from dpaudit.auditing.sampling.sampler import Drawer
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent
 from dpaudit.execution import Executor
 from dpaudit.mechanisms.foreign.observed import as_mechanism
@@ -22,7 +22,7 @@ def noisy(dataset, trials, rng):
 @pytest.mark.parametrize("above", [True, False])
 def test_all_outputs_are_counted_whatever_part_is_kept(above, monkeypatch):
     pair = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
-    drawer = Drawer.probing(as_mechanism(noisy), pair, Executor(), 0, trials=TRIALS)
+    drawer = make_drawer(as_mechanism(noisy), pair, Executor(), 0, trials=TRIALS)
     counted = ScoreEvent(np.ravel, ThresholdEvent(above, 0.5, 0.0))
     tally, every = drawer.certifying(counted, TRIALS, "certifying")
     monkeypatch.setattr(sampler, "COMPARED", 500)

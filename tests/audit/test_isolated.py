@@ -15,7 +15,8 @@ import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor, Limits, importable, units
 from dpaudit.laws.steps import GaussianSteps
-from dpaudit.mechanisms.foreign.isolated import Isolated, Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.mechanism import HasLaw, HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

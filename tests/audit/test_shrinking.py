@@ -12,7 +12,7 @@ import dpaudit.redaction as redaction
 from dpaudit.auditing.api import own_case
 from dpaudit.auditing.explain.output_parts import resolve_case_layout
 from dpaudit.auditing.pairs.smallest_pair import find_smallest_pair
-from dpaudit.auditing.sampling.sampler import Drawer
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.mechanisms.foreign.isolated import Isolation
@@ -29,7 +29,7 @@ def shrunk(mechanism, dataset, neighbour, trials=10_000, seed=0, epsilon=1.0):
     claimed = ApproximateDP(epsilon, 0.0)
     case, _ = own_case(mechanism, pair, claimed=claimed, isolation=Isolation(in_process=True))
     case = resolve_case_layout(case, seed, Executor(), lambda pace: trials).case
-    drawer = Drawer.probing(case.mechanism, pair, Executor(), seed)
+    drawer = make_drawer(case.mechanism, pair, Executor(), seed)
     return find_smallest_pair(case, drawer, 4 * trials, 0.05)
 
 

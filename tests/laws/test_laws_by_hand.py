@@ -37,7 +37,7 @@ from dpaudit.mechanisms.foreign.fresh_inputs import (
     require_fresh,
 )
 from dpaudit.mechanisms.foreign.in_worker import from_pickle
-from dpaudit.mechanisms.foreign.observed import as_mechanism, with_layout, without_parts
+from dpaudit.mechanisms.foreign.observed import as_mechanism, without_parts
 from dpaudit.mechanisms.foreign.reached_state import _is_carried_by_value
 from dpaudit.mechanisms.mechanism import TiltedSample, draw_checked_sample
 from dpaudit.mechanisms.outputs.features import Features, LogRatios, OneOf, OnePart, OneValue
@@ -395,7 +395,7 @@ def test_the_two_last_columns_tell_which_parts_are_the_rest_and_what_they_are():
 def test_texts_of_codes_are_those_of_what_has_no_column_too():
     returned = [{"a": 1.0, "kind": "x"}, {"a": 1.0, "kind": "x", "more": 1.0}]
     layout = layout_of([returned[:1] * 2, returned[:1] * 2])
-    mechanism = with_layout(as_mechanism(lambda data: returned[data]), layout)
+    mechanism = as_mechanism(lambda data: returned[data]).having(layout)
     which, what = layout.tokens(returned[1])
     kind = LeafToken("str", "x")
     codes, rngs = [which.code, what.code, kind.code], [np.random.default_rng(0)] * 2
@@ -833,4 +833,4 @@ def test_a_change_counts_only_where_two_imports_agree(monkeypatch):
         again = contextlib.nullcontext(crew(seen))
         monkeypatch.setattr(changed_modules, "Crew", lambda _, again=again: again)
         with pytest.raises(InvalidArgument) if refused else contextlib.nullcontext():
-            changed_modules.require_as_imported(changed_modules.looks, crew(other))
+            changed_modules.require_as_imported(changed_modules.__name__, here, crew(other))

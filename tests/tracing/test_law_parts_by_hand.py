@@ -484,7 +484,7 @@ class Spent:
     def __init__(self, monkeypatch, *, outputs, losses):
         self.alphas = {}
         monkeypatch.setattr(traced_laws, "law_of", lambda *_: a_placed_law(True, True, True))
-        monkeypatch.setattr(traced_laws.Drawer, "probing", lambda *_, **__: None)
+        monkeypatch.setattr(traced_laws, "make_drawer", lambda *_, **__: None)
         monkeypatch.setattr(
             traced_laws.event, "bound_epsilon_by_event", self._answer("event", 3, outputs)
         )

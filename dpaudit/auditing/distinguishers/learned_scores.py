@@ -22,7 +22,6 @@ from dpaudit.auditing.distinguishers.portfolio import (
     is_few_whole_outputs,
     select_entry_scores,
 )
-from dpaudit.auditing.explain.output_parts import layout_of
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import (
     DpauditError,
@@ -36,7 +35,7 @@ from dpaudit.estimation.numeric_scores import flatten_first_rows
 from dpaudit.estimation.repeated import some_stand_out
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
-from dpaudit.mechanisms.mechanism import HasLaw
+from dpaudit.mechanisms.mechanism import HasLaw, layout_of
 from dpaudit.mechanisms.outputs.features import (
     Features,
     OfFeatures,

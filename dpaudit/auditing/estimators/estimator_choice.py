@@ -14,7 +14,7 @@ from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.mechanism import HasLossBounds, HasLossInDigits, Tiltable
+from dpaudit.mechanisms.mechanism import HasLossBounds, HasLossInDigits, Tiltable, is_observed
 
 
 def measure_case(
@@ -40,7 +40,7 @@ def measure_case(
         return sequential.until_refuted(case, drawer, trials, alpha, settings.distinguisher)
     if case.currency is not None and case.currency.orders:
         return divergence.bound_renyi_by_bet(case, drawer, trials, alpha, settings.distinguisher)
-    if settings.estimator == "exact-loss" and traced_laws.is_code(case.mechanism):
+    if settings.estimator == "exact-loss" and is_observed(case.mechanism):
         return traced_laws.losses_of_code(case, drawer, settings, trials)
     if not is_from_losses(case, settings):
         return event.bound_epsilon_by_event(case, drawer, trials, alpha, settings.distinguisher)
@@ -64,7 +64,7 @@ def _refuse_of_a_curve(settings: Settings) -> None:
 def is_from_losses(case: PrivacyCase, settings: Settings) -> bool:
     """Return whether exact losses are used; refuse them where the law is not known."""
     tiltable = isinstance(case.mechanism, Tiltable)
-    if traced_laws.is_code(case.mechanism):
+    if is_observed(case.mechanism):
         return False
     if settings.estimator == "exact-loss" and not tiltable:
         given = VerbatimText("exact-loss")

@@ -32,7 +32,6 @@ from dpaudit.auditing.distinguishers.lowest_bits import certify_lowest_bits
 from dpaudit.auditing.estimators.group_sequential import FEW, chosen_on
 from dpaudit.auditing.explain.carrying_event import Said, in_words
 from dpaudit.auditing.explain.event_words import plainness_of
-from dpaudit.auditing.explain.output_parts import layout_of
 from dpaudit.auditing.outcome.evidence import EventEvidence, MeasurementEvidence
 from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer
@@ -54,7 +53,7 @@ from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.guarantees.currency import Currency
-from dpaudit.mechanisms.foreign.code_identity import outside_of
+from dpaudit.mechanisms.mechanism import layout_of, outside_of
 from dpaudit.mechanisms.outputs.features import (
     Features,
     OfFeatures,

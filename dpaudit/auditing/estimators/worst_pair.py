@@ -19,6 +19,7 @@ from dpaudit.auditing.distinguishers.learned_scores import (
     for_mechanism,
     with_further,
 )
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.sequential.events import Tallies, both_directions
@@ -114,7 +115,7 @@ def _compute_pair_promises(
     found = []
     for number, case in enumerate(cases, start=1):
         quiet = replace(executor, progress=Silent())
-        drawer = Drawer.probing(
+        drawer = make_drawer(
             case.mechanism, case.pair, quiet, settings.seed, trials=each, unit=settings.unit
         )
         found.append(_estimate_pair_promise(case, drawer, settings, each, f"ranking pair {number}"))

@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import dpaudit.auditing.estimators.event as event
 import dpaudit.auditing.exact.exact_loss as exact_loss
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.foreign.isolated import Isolated
-from dpaudit.mechanisms.foreign.observed import CodeMechanism
 from dpaudit.redaction import are_shown
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.law import NoisyLine, ReadLaw
@@ -35,13 +33,6 @@ _VIEW = (
     "The outputs do not determine these noisy values, so the exact losses of these are none of "
     "outputs: what is certified comes from outputs alone."
 )
-
-
-def is_code(mechanism: Any) -> bool:
-    """Return whether a mechanism is code of which a law may be read."""
-    return isinstance(mechanism, CodeMechanism) or (
-        isinstance(mechanism, Isolated) and mechanism.called_as is not None
-    )
 
 
 def losses_of_code(
@@ -85,9 +76,7 @@ def losses_of_code(
         return outputs
     own = replace(case, mechanism=law.mechanism)
     try:
-        drawn = Drawer.probing(
-            law.mechanism, case.pair, drawer.executor, drawer.seed, trials=trials
-        )
+        drawn = make_drawer(law.mechanism, case.pair, drawer.executor, drawer.seed, trials=trials)
         losses = exact_loss.exact_loss(own, drawn, trials, (1 - OUTPUTS) * alpha)
     except MechanismError as error:
         return _add_missing_loss_note(outputs, str(error))

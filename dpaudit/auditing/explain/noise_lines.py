@@ -13,9 +13,10 @@ from dpaudit.execution.failures import CodeFailed, DrawTimeout, WorkerEnded
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.freezing.lines import noise_lines
 from dpaudit.mechanisms.foreign.calling import Calls
-from dpaudit.mechanisms.foreign.isolated import Isolated, add_mechanism_name
+from dpaudit.mechanisms.foreign.guard import add_mechanism_name
 from dpaudit.mechanisms.foreign.observed import CodeMechanism
 from dpaudit.mechanisms.foreign.outside import Outside
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.mechanism import name_of
 from dpaudit.neighbours import Side
 from dpaudit.report.lines import CodeLine

@@ -21,9 +21,9 @@ from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution import Executor, plan_units, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.mechanisms.foreign.calling import When
-from dpaudit.mechanisms.foreign.isolated import Isolated, add_mechanism_name
-from dpaudit.mechanisms.foreign.observed import CodeMechanism, with_layout
-from dpaudit.mechanisms.mechanism import Mechanism, name_of
+from dpaudit.mechanisms.foreign.guard import add_mechanism_name
+from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.mechanism import Mechanism, is_observed, layout_of, name_of
 from dpaudit.mechanisms.outputs.layout import EXACTLY, Layout, Parted
 from dpaudit.mechanisms.outputs.leaves import LeafToken
 from dpaudit.mechanisms.outputs.reads import Read, layout_of_reads
@@ -106,7 +106,7 @@ def resolve_case_layout(
     slow = first is not None and first.is_slow
     layout = _layout_by_workers(case, seed, count, executor) if slow else None
     found = _apply_known_layout(case, layout, seed, count)
-    return LaidOut(found, first, count, _is_changed(mechanism, found, seed))
+    return LaidOut(found, first, count, _is_changed(found, seed))
 
 
 def _apply_known_layout(
@@ -115,11 +115,12 @@ def _apply_known_layout(
     """Return the case with a layout; without one, of so many outputs of each dataset."""
     if layout is None:
         return with_layout_of(case, seed, count)
-    return _set_case_layout(case, set_mechanism_layout(case.mechanism, layout), layout)
+    return _set_case_layout(case, layout)
 
 
-def _is_changed(mechanism: Any, case: PrivacyCase, seed: int) -> bool:
+def _is_changed(case: PrivacyCase, seed: int) -> bool:
     """Return whether calls change the instance that is called, as each process sees it."""
+    mechanism = case.mechanism
     datasets = [case.pair.on(side) for side in Side]
     rngs = [default_rng(stream(seed, "changes", str(n))) for n in range(len(datasets))]
     with add_mechanism_name(name_of(mechanism)):
@@ -177,7 +178,7 @@ def with_layout_of(case: PrivacyCase, seed: int, count: int) -> PrivacyCase:
     mechanism: Any = case.mechanism
     with add_mechanism_name(name_of(mechanism)):
         layout = mechanism.laid_out(datasets, count, rngs)
-    return _set_case_layout(case, set_mechanism_layout(mechanism, layout), layout)
+    return _set_case_layout(case, layout)
 
 
 def remove_output_parts(
@@ -208,32 +209,47 @@ def remove_output_parts(
     return replace(found, candidates=case.candidates, notes=(*case.notes, *notes))
 
 
-def _set_case_layout(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> PrivacyCase:
-    return replace(
-        case,
-        mechanism=mechanism,
-        elsewhere=_make_layout_factory(case.elsewhere, layout),
-        candidates=tuple(_set_case_layout(one, mechanism, layout) for one in case.candidates),
-        unvarying=_is_unvarying(layout),
-        notes=(*case.notes, _note_of_call(mechanism), *_notes_of_parts(layout)),
-    )
+def _set_case_layout(case: PrivacyCase, layout: Layout) -> PrivacyCase:
+    """Return a case, and its candidates, of one mechanism whose transcripts have a layout."""
+    observed: Any = case.mechanism
+    mechanism = observed.having(layout)
+    words = f"The mechanism was called as {mechanism.called_as}.", *_notes_of_parts(layout)
+    found = [
+        replace(
+            one,
+            mechanism=mechanism,
+            elsewhere=_make_layout_factory(one.elsewhere, layout),
+            unvarying=_is_unvarying(layout),
+            notes=(*one.notes, *words),
+        )
+        for one in (case, *case.candidates)
+    ]
+    return replace(found[0], candidates=tuple(found[1:]))
 
 
 def _make_layout_factory(
     make: Callable[[], Mechanism[Any]] | None, layout: Layout
 ) -> Callable[[], Mechanism[Any]] | None:
-    return None if make is None else cache(lambda: set_mechanism_layout(make(), layout))
+    if make is None:
+        return None
+
+    def make_elsewhere() -> Mechanism[Any]:
+        observed: Any = make()
+        found: Mechanism[Any] = observed.having(layout)
+        return found
+
+    return cache(make_elsewhere)
 
 
-def something_returned(mechanism: object, sides: Sequence[Outputs]) -> list[CheckOutcome]:
+def something_returned(layout: Layout | None, sides: Sequence[Outputs]) -> list[CheckOutcome]:
     """Return a check that failed, where all outputs of both datasets are None."""
     varied = len(np.unique(np.concatenate([one.scores for one in sides]))) > 1
-    return [] if varied or not _is_nothing(layout_of(mechanism)) else [_NOTHING]
+    return [] if varied or not _is_nothing(layout) else [_NOTHING]
 
 
-def of_bets_on_nothing(evidence: MeasurementEvidence, mechanism: object) -> MeasurementEvidence:
+def of_bets_on_nothing(evidence: MeasurementEvidence, layout: Layout | None) -> MeasurementEvidence:
     """Return the evidence of bets, with that check where whatever was looked at first is None."""
-    if evidence.wealth is None or evidence.lower > 0 or not _is_nothing(layout_of(mechanism)):
+    if evidence.wealth is None or evidence.lower > 0 or not _is_nothing(layout):
         return evidence
     return replace(evidence, contract=(*evidence.contract, _NOTHING))
 
@@ -244,26 +260,6 @@ def _is_nothing(layout: Layout | None) -> bool:
     return isinstance(layout, Parted) and len(layout.columns) == 2 and layout.usual == nothing
 
 
-def is_observed(mechanism: object) -> bool:
-    """Return whether a mechanism is other people's code that states no law."""
-    if isinstance(mechanism, Isolated):
-        return mechanism.called_as is not None
-    return isinstance(mechanism, CodeMechanism)
-
-
-def set_mechanism_layout(mechanism: Any, layout: Layout) -> Mechanism[Any]:
-    """Return a mechanism whose transcripts have a layout."""
-    if isinstance(mechanism, Isolated):
-        return mechanism.having(layout)
-    return with_layout(mechanism, layout)
-
-
-def layout_of(mechanism: object) -> Layout | None:
-    """Return what stands where in the transcripts of a mechanism, if they have discrete parts."""
-    layout = getattr(mechanism, "layout", None)
-    return layout if isinstance(layout, Parted) else None
-
-
 def _count_varying_parts(layout: Parted) -> tuple[int, int]:
     """Return how many parts that vary are numbers, and how many are discrete."""
     discrete = sum(column.discrete for column in layout.columns) - 2  # without the rest
@@ -272,11 +268,6 @@ def _count_varying_parts(layout: Parted) -> tuple[int, int]:
 
 def _is_unvarying(layout: Layout) -> bool:
     return isinstance(layout, Parted) and _count_varying_parts(layout) == (0, 0)
-
-
-def _note_of_call(mechanism: Any) -> str:
-    form = mechanism.called_as if isinstance(mechanism, Isolated) else str(mechanism.calls.form)
-    return f"The mechanism was called as {form}."
 
 
 def _notes_of_parts(layout: Layout | None) -> tuple[str, ...]:

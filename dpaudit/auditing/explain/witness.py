@@ -15,7 +15,6 @@ from decimal import ROUND_FLOOR
 
 import numpy as np
 
-import dpaudit.auditing.explain.output_parts as output_parts
 import dpaudit.auditing.sampling.contract_checks as contract_checks
 from dpaudit._typing import Array
 from dpaudit.auditing.explain.carrying_event import format_certified_epsilon
@@ -31,6 +30,7 @@ from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.case import PrivacyCase
+from dpaudit.mechanisms.mechanism import is_observed
 from dpaudit.mechanisms.outputs.features import (
     Features,
     Part,
@@ -90,7 +90,7 @@ def of(
         Certifying transcripts of each dataset that the audit had; by default these.
     """
     layout = getattr(drawer.mechanism, "layout", None)
-    if layout is None or not output_parts.is_observed(drawer.mechanism):
+    if layout is None or not is_observed(drawer.mechanism):
         return None
     runs = max(_LEAST, min(runs, _BYTES // (8 * len(layout.columns))))
     trials = runs if trials is None else trials

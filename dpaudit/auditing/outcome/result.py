@@ -29,7 +29,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.mechanisms.foreign.code_identity import code_of
-from dpaudit.mechanisms.foreign.isolated import Isolated
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.neighbours.found import Declared, depends_on_reading
 from dpaudit.report.counts import BinCounts, ScoreCounts, WealthPath
 from dpaudit.report.document import Result

@@ -17,7 +17,8 @@ from dpaudit.domains import Domain
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import stream
 from dpaudit.guarantees.kinds import Guarantee, ZeroConcentratedDP
-from dpaudit.mechanisms.foreign.isolated import Isolated, Placed
+from dpaudit.mechanisms.foreign.isolated import Placed
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.foreign.searches import search_with
 from dpaudit.neighbours import Metric, Relation
 from dpaudit.neighbours.candidates import Candidate

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-import dpaudit.auditing.explain.output_parts as output_parts
 import dpaudit.auditing.explain.witness as witness
 import dpaudit.auditing.sampling.contract_checks as contract_checks
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import MechanismError, shorten_repr
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
+from dpaudit.mechanisms.mechanism import is_observed
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.smaller import find_shared_records, size_of
 from dpaudit.redaction import Record, are_shown
@@ -72,7 +72,7 @@ def find_smallest_pair(
     alpha
         The error probability of all tries together.
     """
-    shared = find_shared_records(case.pair) if output_parts.is_observed(drawer.mechanism) else None
+    shared = find_shared_records(case.pair) if is_observed(drawer.mechanism) else None
     runs = max(_LEAST, int(_SHARE * outputs) // (4 * _TRIES))
     tries = min(_TRIES, int(_SHARE * outputs) // (4 * runs))
     if shared is None or not shared.places or not tries:

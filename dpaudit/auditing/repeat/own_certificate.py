@@ -27,8 +27,8 @@ from dpaudit.guarantees.kinds import (
 )
 from dpaudit.guarantees.profile import PrivacyProfile
 from dpaudit.mechanisms.foreign.code_identity import CodeReference, code_of
-from dpaudit.mechanisms.foreign.isolated import Isolated
 from dpaudit.mechanisms.foreign.observed import ObservationSettings
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.found import OF_GRAPHS, Declared, format_relation_words
 from dpaudit.redaction import are_shown, compute_data_fingerprint

@@ -30,17 +30,20 @@ from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution import Executor, stream
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.mechanisms.foreign.isolated import Isolated, add_mechanism_name
+from dpaudit.mechanisms.foreign.guard import add_mechanism_name
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.foreign.reached_state import beyond_data
 from dpaudit.mechanisms.mechanism import name_of
 from dpaudit.mechanisms.outputs.layout import Layout, LayoutColumn, is_one, last_bits
-from dpaudit.mechanisms.outputs.process_marks import ANSWERS, marks_of_processes
 from dpaudit.neighbours import Pair, Side
 from dpaudit.watching.watch import Touch
 
 _GRID = ProcessGrid(8, 16)  # processes and calls whose answers show what varies
 _SPARING = ProcessGrid(2, 5)  # processes and calls of slow code
 _FEW = 3  # answers that differ from the one before: fewer are a glitch
+# Answers of a process: fair coins in so many of two processes would be taken for a mark of these
+# once in eight million times.
+_MARKED = 12
 REST = {"the rest", "the values of the rest"}
 _NAME = "what is the same in every answer comes from the data"
 _CURE = (
@@ -170,26 +173,21 @@ def _without_marks(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
     mechanism = case.mechanism
     if not isinstance(mechanism, Isolated) or mechanism.layout is None or mechanism.one_a_process:
         return case
-    each = ANSWERS // len(Side)
+    each = _MARKED // len(Side)
     if looks.each < each:  # it is slow
         return case
-    given = mechanism, [case.pair.on(side) for side in Side], looks.seed, each
+    datasets = [case.pair.on(side) for side in Side]
+    rngs = [default_rng(stream(looks.seed, "marks", str(n))) for n in range(len(datasets))]
     marks = get_current_ledger().fact(
-        "marks of processes", lambda: _find_process_marks(*given), given
+        "marks of processes",
+        lambda: mechanism.find_process_marks(datasets, each, rngs),
+        (mechanism, datasets, looks.seed, each),
     )
     known = {one.path for one in mechanism.layout.columns}
     rest = {*known, *getattr(mechanism.layout, "usual", ())} - {*marks, *REST}
     if not marks or not rest & known:
         return case
     return _leaving_out(case, marks, "it is one in each process, whatever the data", looks)
-
-
-def _find_process_marks(
-    mechanism: Isolated, datasets: Sequence[Any], seed: int, count: int
-) -> list[str]:
-    rngs = [default_rng(stream(seed, "marks", str(n))) for n in range(len(datasets))]
-    with add_mechanism_name(name_of(mechanism)):
-        return marks_of_processes(mechanism, datasets, count, rngs)
 
 
 def _remove_columns(

@@ -25,7 +25,9 @@ from dpaudit.estimation.counted import ScoreEvent, Tally
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.mechanisms.foreign.isolated import Isolated, Isolation, is_ours, isolate_mechanism
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.mechanism import is_ours, layout_of
 from dpaudit.mechanisms.outputs.layout import LayoutColumn
 
 _CALLS = 64  # of further outputs, on either dataset
@@ -92,8 +94,8 @@ def of_event(
     kept = ContractChecks(
         (
             *_no_files(drawer),
-            *something_returned(drawer.mechanism, drawn.outputs),
-            *answer_checks.of_outputs(drawer.mechanism, drawn.outputs),
+            *something_returned(layout_of(drawer.mechanism), drawn.outputs),
+            *answer_checks.of_outputs(drawer, drawn.outputs),
             *_with_cure(drawer, independence.check_independence(*drawn.outputs, hits)),
         ),
         (_format_drawing_note(which, drawn), *_format_compared_outputs(drawn, tally), *timed),
@@ -148,7 +150,7 @@ def of_bets(
     further = of_event(
         drawer, drawn, tally, counted, against, f"{pairs} bet on and {count} further"
     )
-    repeated = answer_checks.of_outputs(drawer.mechanism, (on_p, on_q))
+    repeated = answer_checks.of_outputs(drawer, (on_p, on_q))
     checks = (
         *repeated,
         *_with_cure(drawer, independence.check_independence(on_p, on_q)),

@@ -11,9 +11,10 @@ from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution.failures import CodeFailed, DrawTimeout, WorkerEnded
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.case import PrivacyCase
+from dpaudit.mechanisms.foreign.guard import add_mechanism_name
 from dpaudit.mechanisms.foreign.instances import REPEATED, copies_repeat
-from dpaudit.mechanisms.foreign.isolated import Isolated, add_mechanism_name
 from dpaudit.mechanisms.foreign.observed import CodeMechanism
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.mechanism import name_of
 from dpaudit.neighbours import Side
 

@@ -16,7 +16,8 @@ import dpaudit.mechanisms.outputs.unit_draws as unit_draws
 from dpaudit.auditing.estimators.group_sequential import SLOW
 from dpaudit.execution import Executor, plan_units, stream
 from dpaudit.execution.units import Stage
-from dpaudit.mechanisms.foreign.isolated import Isolated, add_mechanism_name
+from dpaudit.mechanisms.foreign.guard import add_mechanism_name
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.mechanism import name_of
 
 _OF_EACH = 2  # outputs of each dataset, the first of which may load something

@@ -3,50 +3,43 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
 
 from dpaudit._typing import Array
 from dpaudit.auditing.sampling.first_outputs import FirstOutputs
-from dpaudit.errors import MechanismError
-from dpaudit.execution import stream, unit_size
+from dpaudit.auditing.sampling.probe_result import ProbeResult
+from dpaudit.auditing.sampling.sampler import Drawer, not_its_rng
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution import Executor, stream, unit_size
 from dpaudit.execution.ledger import get_current_ledger
-from dpaudit.mechanisms.foreign.code_identity import outside_of
-from dpaudit.mechanisms.foreign.isolated import Isolated, is_ours
-from dpaudit.mechanisms.mechanism import Mechanism, draw_checked_sample, name_of
-from dpaudit.neighbours import Pair
+from dpaudit.mechanisms.foreign.outside import Outside
+from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.mechanism import (
+    HasLaw,
+    Mechanism,
+    draw_checked_sample,
+    is_ours,
+    layout_of,
+    name_of,
+    outside_of,
+)
+from dpaudit.mechanisms.outputs.layout import find_clock_columns
+from dpaudit.neighbours import Pair, Side
 
 _ROWS = (3, 64, 2048)  # rows that show whether randomness comes from the generator, fewest first
+# On either dataset, so that calls can be compared.
+_FEWEST_CALLS = 8  # calls at least
+_LEAST_UNIT = 8  # trials of a call that are allowed in any case
+_REPLAYED = 16  # seconds that a unit of replayed code may take, by its first transcripts
+_CHEAP = 0.02  # seconds of a call below which that many are made
 _COLLISION = 1e-9  # probability of an agreement that chance may explain
 # Seconds from which on the pace of a mechanism shows.
 _SHOWS = 0.05
-
-
-class ProbeResult(NamedTuple):
-    """What the first transcripts showed of a mechanism.
-
-    ``pace``, ``call`` and ``start`` are seconds: of a trial, of a call, and of a process that
-    imports and makes the mechanism. ``size`` is that of a transcript in bytes. ``repeats`` and
-    ``own`` say whether randomness is not that of the generator.
-    """
-
-    pace: float
-    call: float
-    start: float
-    size: int
-    repeats: bool
-    own: bool
-
-    def is_slow(self, trials: int, *, several: bool, coarse: bool = False) -> bool:
-        """Return whether units have to be smaller for the mechanism's pace."""
-        slow = unit_size(trials, self.size, self.pace, several=several, coarse=coarse)
-        return slow != unit_size(trials, self.size, several=several, coarse=coarse)
-
-
-NOTHING_SEEN = ProbeResult(0.0, 0.0, 0.0, 8, False, False)
 
 
 def make_probe_of_first_outputs(mechanism: Any, first: FirstOutputs) -> ProbeResult:
@@ -56,95 +49,178 @@ def make_probe_of_first_outputs(mechanism: Any, first: FirstOutputs) -> ProbeRes
     return ProbeResult(first.pace, first.pace, start, size, repeats=False, own=first.own)
 
 
-def get_probe_result(
-    mechanism: Mechanism[Any], pair: Pair[Any], seed: int, trials: int, unit: int | None
-) -> ProbeResult:
-    """Return what is seen of a mechanism: what an audit that goes on saw when it began."""
-    given = mechanism, pair, seed, trials, unit
+def make_drawer(
+    mechanism: Mechanism[Any],
+    pair: Pair[Any],
+    executor: Executor,
+    seed: int,
+    *,
+    trials: int = 0,
+    unit: int | None = None,
+    first: FirstOutputs | None = None,
+) -> Drawer:
+    """Return a drawer whose units fit in memory; a few transcripts are drawn to find out.
+
+    Parameters
+    ----------
+    mechanism, pair, executor, seed
+        Of the drawer.
+    trials
+        Of the longest stage; 0 if that is not known beforehand.
+    unit
+        Trials per unit, if somebody has chosen them.
+    first
+        What the first outputs showed, if they were seen.
+
+    Raises
+    ------
+    MechanismError
+        The mechanism breaks its contract on either dataset.
+    """
+    probe = Probe.of(mechanism, pair, seed)
+    if find_clock_columns(layout_of(mechanism)) or getattr(mechanism, "one_a_process", False):
+        unit = 1
+    if first is not None and first.is_slow:
+        seen = make_probe_of_first_outputs(mechanism, first)
+        return Drawer(mechanism, pair, executor, seed, unit or 1, unit is None, False, seen)
+    seen = ProbeResult(*probe.find_result(trials, unit))
+    if seen.repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
+        raise not_its_rng(mechanism)
+    return Drawer(mechanism, pair, executor, seed, *_choose_unit(probe, seen, trials, unit), seen)
+
+
+def _choose_unit(
+    probe: Probe, seen: ProbeResult, trials: int, unit: int | None
+) -> tuple[int, bool, bool]:
+    """Return trials per unit, whether the pace chose them, and whether bets are on many calls."""
+    replayed = getattr(probe.mechanism, "is_replayed", False)  # in large units: each has a price
+    several = probe.theirs and trials > 0 and not replayed
+    paced = seen._replace(pace=seen.pace / _REPLAYED) if replayed else seen
+    calls = {"several": several, "coarse": probe.outside is not None and probe.outside.goes_on}
+    usual = unit_size(trials, seen.size, **calls)
+    if probe.theirs and unit is None and paced.is_slow(trials, **calls):
+        unit = unit_size(trials, seen.size, paced.pace, **calls)
+    # A unit that is given stands for what it was when it was chosen.
+    fine = probe.theirs and (seen.call < _CHEAP if unit is None else unit == usual)
+    if probe.theirs and not trials and not fine and unit is None:
+        unit = max(1, usual // 2)
+    unit = usual if unit is None else unit
+    if several and unit > max(_LEAST_UNIT, trials // _FEWEST_CALLS):
+        most = max(_LEAST_UNIT, trials // _FEWEST_CALLS)
+        expected = f"at most {most} of {trials} trials: calls are compared with one another"
+        raise InvalidArgument("unit", unit, expected)
+    return unit, unit != usual or (probe.theirs and not trials and not fine), fine
+
+
+def find_pace(drawer: Drawer) -> float:
+    """Return the seconds that an output takes, less what a call does, at least a little."""
+    if drawer.unit == 1 and drawer.chosen_by_pace:
+        return max(1e-8, drawer.seen.pace)
+    probe = Probe.of(drawer.mechanism, drawer.pair, drawer.seed)
+    given = drawer.mechanism, drawer.pair.dataset, drawer.seed
     return get_current_ledger().fact(
-        "what was seen", lambda: _run_probe(*given), given, measures=True
+        "pace", lambda: max(1e-8, probe.measure_pace()), given, measures=True
     )
 
 
-def _run_probe(
-    mechanism: Mechanism[Any], pair: Pair[Any], seed: int, trials: int, unit: int | None
-) -> ProbeResult:
-    began = monotonic()
-    shapes = {
-        draw_checked_sample(mechanism, dataset, 2, default_rng(stream(seed, "probe"))).shape
-        for dataset in (pair.dataset, pair.neighbour)
-    }
-    pace, call = (monotonic() - began) / 4, _seconds_per_call(mechanism, pair.dataset, seed)
-    repeats = _is_repeating_outputs(mechanism, pair.dataset, seed)
-    own = not is_ours(mechanism) and _has_own_randomness(mechanism, pair.dataset, seed)
-    if len(shapes) > 1:
-        raise MechanismError(
-            f"mechanism {name_of(mechanism)}: outputs of shapes {sorted(shapes)} on "
-            "the two datasets, expected the same shape on both"
+@dataclass(frozen=True)
+class Probe:
+    """Draws a few transcripts of a mechanism on a pair, each purpose with a stream of its own.
+
+    Parameters
+    ----------
+    mechanism, pair, seed
+        What is drawn from, and the audit's seed.
+    theirs
+        Whether the mechanism is other people's code.
+    outside
+        What is called, if it is no code of Python.
+    """
+
+    mechanism: Any
+    pair: Pair[Any]
+    seed: int
+    theirs: bool
+    outside: Outside | None
+
+    @classmethod
+    def of(cls, mechanism: Mechanism[Any], pair: Pair[Any], seed: int) -> Probe:
+        """Return the probe of a mechanism."""
+        return cls(mechanism, pair, seed, not is_ours(mechanism), outside_of(mechanism))
+
+    def find_result(self, trials: int, unit: int | None) -> ProbeResult:
+        """Return what is seen of the mechanism: what an audit that goes on saw when it began."""
+        given = self.mechanism, self.pair, self.seed, trials, unit
+        return get_current_ledger().fact(
+            "what was seen", lambda: self.run(trials, unit), given, measures=True
         )
-    size = int(np.prod(shapes.pop()[1:])) * 8
-    start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
-    seen = ProbeResult(pace, call, start, size, repeats, own)
-    theirs = not is_ours(mechanism)
-    # Few trials show the pace of a slow mechanism, of a quick one the costs of a call.
-    if theirs and unit is None and seen.is_slow(trials, several=trials > 0):
-        pace = seconds_per_trial(mechanism, pair.dataset, seed)
-    return seen._replace(pace=pace)
 
-
-def _seconds_per_call(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
-    """Return what a call takes, less the way to its process and back."""
-    began = monotonic()
-    draw_checked_sample(mechanism, dataset, 1, default_rng(stream(seed, "pace of a call")))
-    taken = monotonic() - began
-    if not isinstance(mechanism, Isolated):
-        return taken
-    return max(0.0, taken - mechanism.way())
-
-
-def seconds_per_trial(mechanism: Mechanism[Any], dataset: Any, seed: int) -> float:
-    """Return what one more trial takes, not what a call does: seen on ever more trials."""
-
-    def time_rows(rows: int) -> float:
+    def run(self, trials: int, unit: int | None) -> ProbeResult:
+        """Return what is seen of the mechanism, where an audit has so many trials in all."""
         began = monotonic()
-        draw_checked_sample(mechanism, dataset, rows, default_rng(stream(seed, "pace", str(rows))))
+        shapes = {self._draw(one, 2, "probe").shape for one in (Side.DATASET, Side.NEIGHBOUR)}
+        pace, call = (monotonic() - began) / 4, self.measure_call()
+        repeats = self.is_repeating_outputs()
+        own = self.theirs and self.has_own_randomness()
+        if len(shapes) > 1:
+            raise MechanismError(
+                f"mechanism {name_of(self.mechanism)}: outputs of shapes {sorted(shapes)} on "
+                "the two datasets, expected the same shape on both"
+            )
+        size = int(np.prod(shapes.pop()[1:])) * 8
+        start = self.mechanism.start if isinstance(self.mechanism, Isolated) else 0.0
+        seen = ProbeResult(pace, call, start, size, repeats, own)
+        # Few trials show the pace of a slow mechanism, of a quick one the costs of a call.
+        if self.theirs and unit is None and seen.is_slow(trials, several=trials > 0):
+            pace = self.measure_pace()
+        return seen._replace(pace=pace)
+
+    def measure_call(self) -> float:
+        """Return what a call takes in seconds, less the way to its process and back."""
+        taken = self._time_draw(1, "pace of a call")
+        if not isinstance(self.mechanism, Isolated):
+            return taken
+        return max(0.0, taken - self.mechanism.way())
+
+    def measure_pace(self) -> float:
+        """Return what one more trial takes, not what a call does: seen on ever more trials."""
+        few, rows = 2, 4
+        before, seconds = (self._time_draw(one, "pace", str(one)) for one in (few, rows))
+        while seconds - before < _SHOWS and rows < _ROWS[-1]:
+            few, rows, before = rows, 4 * rows, seconds
+            seconds = self._time_draw(rows, "pace", str(rows))
+        return max(0.0, seconds - before) / (rows - few)
+
+    def is_repeating_outputs(self) -> bool:
+        """Return whether transcripts differ, but not with the generator the mechanism is given.
+
+        Outputs that take few values may be the same by chance: then more are drawn, but of what is
+        no code of Python, where each is a request or a process.
+        """
+        for rows in _ROWS if self.outside is None else _ROWS[:-1]:
+            first, second = (
+                self._draw(Side.DATASET, rows, name)
+                for name in ("one generator", "another generator")
+            )
+            if not np.array_equal(first, second):
+                return False
+            if _log_collision(first) < math.log(_COLLISION):
+                return True
+        return False
+
+    def has_own_randomness(self) -> bool:
+        """Return whether transcripts differ with one and the same generator."""
+        first, second = (self._draw(Side.DATASET, _ROWS[0], "one generator") for _ in range(2))
+        return not np.array_equal(first, second)
+
+    def _time_draw(self, rows: int, *purpose: str) -> float:
+        began = monotonic()
+        self._draw(Side.DATASET, rows, *purpose)
         return monotonic() - began
 
-    few, rows = 2, 4
-    before, seconds = time_rows(few), time_rows(rows)
-    while seconds - before < _SHOWS and rows < _ROWS[-1]:
-        few, rows, before = rows, 4 * rows, seconds
-        seconds = time_rows(rows)
-    return max(0.0, seconds - before) / (rows - few)
-
-
-def _is_repeating_outputs(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
-    """Return whether transcripts differ, but not with the generator the mechanism is given.
-
-    Outputs that take few values may be the same by chance: then more are drawn, but of what is no
-    code of Python, where each is a request or a process.
-    """
-    for rows in _ROWS if outside_of(mechanism) is None else _ROWS[:-1]:
-        first, second = (
-            draw_checked_sample(mechanism, dataset, rows, default_rng(stream(seed, name)))
-            for name in ("one generator", "another generator")
-        )
-        if not np.array_equal(first, second):
-            return False
-        if _log_collision(first) < math.log(_COLLISION):
-            return True
-    return False
-
-
-def _has_own_randomness(mechanism: Mechanism[Any], dataset: Any, seed: int) -> bool:
-    """Return whether transcripts differ with one and the same generator."""
-    first, second = (
-        draw_checked_sample(
-            mechanism, dataset, _ROWS[0], default_rng(stream(seed, "one generator"))
-        )
-        for _ in range(2)
-    )
-    return not np.array_equal(first, second)
+    def _draw(self, side: Side, rows: int, *purpose: str) -> Array:
+        rng = default_rng(stream(self.seed, *purpose))
+        return draw_checked_sample(self.mechanism, self.pair.on(side), rows, rng)
 
 
 def _log_collision(rows: Array) -> float:

@@ -13,42 +13,30 @@ import numpy as np
 import dpaudit.mechanisms.outputs.unit_draws as unit_draws
 from dpaudit._typing import Array
 from dpaudit.auditing.exact.stated_bounds import require_bound, require_payoffs
-from dpaudit.auditing.sampling.first_outputs import FirstOutputs
-from dpaudit.auditing.sampling.probe import (
-    NOTHING_SEEN,
-    ProbeResult,
-    get_probe_result,
-    make_probe_of_first_outputs,
-    seconds_per_trial,
-)
-from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.auditing.sampling.probe_result import NOTHING_SEEN, ProbeResult
+from dpaudit.errors import MechanismError
 from dpaudit.estimation.counted import ScoreEvent, Tally
 from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import COMPARED, Outputs
 from dpaudit.execution import Executor, Unit, plan_units, stream, unit_size
-from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.execution.units import Stage
-from dpaudit.mechanisms.foreign.code_identity import outside_of
-from dpaudit.mechanisms.foreign.isolated import Isolated, add_mechanism_name, is_ours
+from dpaudit.mechanisms.foreign.guard import add_mechanism_name
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.mechanism import (
     Aimable,
-    HasLaw,
     Mechanism,
     TailDraws,
+    is_ours,
     name_of,
+    outside_of,
 )
 from dpaudit.mechanisms.outputs.layout import find_clock_columns
 from dpaudit.neighbours import Pair, Side
 
 _PROCESSES = 8  # fresh processes that certifying outputs of other people's mechanisms come from
 _FEWEST = 2  # such processes where starting one takes long
-# On either dataset, so that calls can be compared.
-_FEWEST_CALLS = 8  # calls at least
-_LEAST_UNIT = 8  # trials of a call that are allowed in any case
-_REPLAYED = 16  # seconds that a unit of replayed code may take, by its first transcripts
 _QUICK = 0.5  # seconds: a start that does not count
 _COMPARED = 64  # calls that share the trials of a bet
-_CHEAP = 0.02  # seconds of a call below which that many are made
 _SHARED = 1024  # transcripts that are bet on and may come from one process
 
 
@@ -152,77 +140,10 @@ class Drawer:
         """Seconds that a process takes to import and make the mechanism."""
         return self.seen.start
 
-    @classmethod
-    def probing(
-        cls,
-        mechanism: Mechanism[Any],
-        pair: Pair[Any],
-        executor: Executor,
-        seed: int,
-        *,
-        trials: int = 0,
-        unit: int | None = None,
-        first: FirstOutputs | None = None,
-    ) -> Drawer:
-        """Return a drawer whose units fit in memory; a few transcripts are drawn to find out.
-
-        Parameters
-        ----------
-        mechanism, pair, executor, seed
-            Of the drawer.
-        trials
-            Of the longest stage; 0 if that is not known beforehand.
-        unit
-            Trials per unit, if somebody has chosen them.
-        first
-            What the first outputs showed, if they were seen.
-
-        Raises
-        ------
-        MechanismError
-            The mechanism breaks its contract on either dataset.
-        """
-        if find_clock_columns(getattr(mechanism, "layout", None)) or getattr(
-            mechanism, "one_a_process", False
-        ):
-            unit = 1
-        if first is not None and first.is_slow:
-            seen = make_probe_of_first_outputs(mechanism, first)
-            return cls(mechanism, pair, executor, seed, unit or 1, unit is None, False, seen)
-        seen = ProbeResult(*get_probe_result(mechanism, pair, seed, trials, unit))
-        if seen.repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
-            raise not_its_rng(mechanism)
-        theirs = not is_ours(mechanism)
-        replayed = getattr(mechanism, "is_replayed", False)  # in large units, as each has a price
-        several = theirs and trials > 0 and not replayed
-        paced = seen._replace(pace=seen.pace / _REPLAYED) if replayed else seen
-        calls = {"several": several, "coarse": _is_asked(mechanism)}
-        usual = unit_size(trials, seen.size, **calls)
-        if theirs and unit is None and paced.is_slow(trials, **calls):
-            unit = unit_size(trials, seen.size, paced.pace, **calls)
-        # A unit that is given stands for what it was when it was chosen.
-        fine = theirs and (seen.call < _CHEAP if unit is None else unit == usual)
-        if theirs and not trials and not fine and unit is None:
-            unit = max(1, usual // 2)
-        unit = usual if unit is None else unit
-        if several and unit > max(_LEAST_UNIT, trials // _FEWEST_CALLS):
-            most = max(_LEAST_UNIT, trials // _FEWEST_CALLS)
-            expected = f"at most {most} of {trials} trials: calls are compared with one another"
-            raise InvalidArgument("unit", unit, expected)
-        by_pace = unit != usual or (theirs and not trials and not fine)
-        return cls(mechanism, pair, executor, seed, unit, by_pace, fine, seen)
-
-    def seen_pace(self) -> float:
-        """Return the seconds that an output takes, less what a call does, at least a little."""
-        if self.unit == 1 and self.chosen_by_pace:
-            return max(1e-8, self.seen.pace)
-        given = self.mechanism, self.pair.dataset, self.seed
-        found = partial(seconds_per_trial, *given)
-        return get_current_ledger().fact("pace", lambda: max(1e-8, found()), given, measures=True)
-
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
-        several, coarse = not is_ours(self.mechanism), _is_asked(self.mechanism)
+        several, outside = not is_ours(self.mechanism), outside_of(self.mechanism)
+        coarse = outside is not None and outside.goes_on  # then a call is a question to it
         unit = unit_size(trials, self.size, several=several, coarse=coarse)
         unit = unit if most is None else min(unit, most)
         unit = 1 if self.timed or self.one_a_process else unit
@@ -419,12 +340,6 @@ class Drawer:
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
         with add_mechanism_name(name_of(self.mechanism)):
             yield from self.executor.map(task, units, stage, crew)
-
-
-def _is_asked(mechanism: object) -> bool:
-    """Return whether every call is a question to a program that goes on."""
-    outside = outside_of(mechanism)
-    return outside is not None and outside.goes_on
 
 
 def _has_layout(mechanism: object) -> bool:

@@ -16,6 +16,7 @@ import dpaudit.auditing.estimators.group_sequential as group_sequential
 import dpaudit.auditing.service.answer_checks as answer_checks
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence, nothing_certified
 from dpaudit.auditing.outcome.result import convert_to_claim_number
+from dpaudit.auditing.sampling.probe import find_pace
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation.self_check import CheckOutcome
@@ -24,7 +25,8 @@ from dpaudit.execution.executor import ShareDrawn
 from dpaudit.execution.ledger import RunLedger, get_current_ledger
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.foreign.isolated import Isolated, is_ours
+from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.mechanism import is_ours
 
 _RUNS = 400  # outputs that say what leaked, at least
 
@@ -148,7 +150,7 @@ class Schedule:
         if self.clock is None:
             return iter([group_sequential.Look(*one) for one in self.settings.looks or ()])
         if not self.clock.pace:
-            self.first_trials(drawer.seen_pace())
+            self.first_trials(find_pace(drawer))
         return self.clock.looks()
 
     def _most(self, drawer: Drawer) -> int | None:
@@ -159,7 +161,7 @@ class Schedule:
             return 1
         if self.clock is None or is_ours(self.case.mechanism):
             return None
-        most = unit_size(2**60, drawer.size, drawer.seen_pace())
+        most = unit_size(2**60, drawer.size, find_pace(drawer))
         return None if most == unit_size(2**60, drawer.size) else most
 
     def _beyond(self, evidence: MeasurementEvidence) -> float:
@@ -226,7 +228,7 @@ def tell_plan(schedule: Schedule, drawer: Drawer, began: float) -> None:
     settings, trials = schedule.settings, schedule.trials
     if tell is None or settings.until_refuted or case.currency is not None:
         return
-    pace, given = drawer.seen_pace(), settings.time
+    pace, given = find_pace(drawer), settings.time
     if given is not None or 8 * trials * pace + monotonic() - began > _SOON:
         claimed = case.claimed.epsilon(case.at_delta), case.at_delta
         workers = drawer.executor.workers if drawer.unit == 1 else 1

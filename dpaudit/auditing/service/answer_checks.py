@@ -25,7 +25,7 @@ from dpaudit.estimation.independence import FALSE_ALARM, Outputs
 from dpaudit.estimation.repetition import Pattern, Repetition, find_repetition
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution.ledger import get_current_ledger
-from dpaudit.mechanisms.foreign.code_identity import outside_of
+from dpaudit.mechanisms.mechanism import outside_of
 from dpaudit.mechanisms.outputs.layout import drifts_in
 from dpaudit.services import Service
 from dpaudit.services.limits import ServiceUsage
@@ -46,9 +46,8 @@ class Asking:
     before: ServiceUsage
 
     @classmethod
-    def of(cls, mechanism: Any) -> Asking | None:
-        """Return that of a mechanism; None where it is no service."""
-        service = outside_of(mechanism)
+    def of(cls, service: object) -> Asking | None:
+        """Return that of what is called; None where it is no service."""
         return cls(service, service.seen) if isinstance(service, Service) else None
 
 
@@ -86,10 +85,10 @@ def make_ended_evidence(error: MechanismError, mechanism: Any) -> MeasurementEvi
     return replace(found, notes=tuple(_format_service_remarks(service)))
 
 
-def of_outputs(mechanism: Any, outputs: tuple[Outputs, Outputs]) -> list[CheckOutcome]:
+def of_outputs(drawer: Drawer, outputs: tuple[Outputs, Outputs]) -> list[CheckOutcome]:
     """Return the check of the outputs that certify, of a service with one number an answer."""
-    service = outside_of(mechanism)
-    if not isinstance(service, Service) or _count_layout_columns(mechanism) != 1:
+    service = outside_of(drawer.mechanism)
+    if not isinstance(service, Service) or _count_layout_columns(drawer.mechanism) != 1:
         return []
     return [_of_repetition([one.scores for one in outputs], service)]
 

@@ -18,8 +18,8 @@ from scipy.stats import chi2_contingency, ks_2samp
 from dpaudit._typing import Array
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.isolated import Isolated
 from dpaudit.mechanisms.foreign.observed import CodeMechanism
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.services import Service
 from dpaudit.services.nonces import with_nonce
 

@@ -27,19 +27,26 @@ def owner_of(mechanism: Any) -> FunctionType | type:
     return found if isinstance(found, (FunctionType, type)) else type(found)
 
 
-def require_as_imported(owner: FunctionType | type, crew: Crew) -> None:
-    """Refuse a mechanism whose module was changed since its import, as no worker has the change."""
-    module = sys.modules.get(owner.__module__ or "")
-    here = looks(owner)
+def require_as_imported(home: str, here: dict[str, str], crew: Crew) -> None:
+    """Refuse a mechanism whose module was changed since its import, as no worker has the change.
+
+    Parameters
+    ----------
+    home, here
+        The name of the module, and how the names that count look in it (`looks`).
+    crew
+        Of workers that have imported it anew.
+    """
+    module = sys.modules.get(home)
     if not here or module is None or source_of(module) is not None:
         return
-    fresh = [crew.call(of_named, owner.__module__, list(here))]
+    fresh = [crew.call(of_named, home, list(here))]
     if changes(here, fresh):
         with Crew(crew.limits) as another:
-            fresh.append(another.call(of_named, owner.__module__, list(here)))
+            fresh.append(another.call(of_named, home, list(here)))
     if found := changes(here, fresh):
         given = VerbatimText(
-            f"one whose module {owner.__module__} has another {', '.join(found)} than its file says"
+            f"one whose module {home} has another {', '.join(found)} than its file says"
         )
         expected = "a module as it is imported; what is to differ goes in as an argument, or in a "
         raise InvalidArgument("mechanism", given, expected + "function made where it is changed")

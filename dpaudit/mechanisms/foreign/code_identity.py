@@ -37,12 +37,6 @@ def code_of(mechanism: Any) -> CodeReference | None:
     return None if place is None else make_code(*place)
 
 
-def outside_of(mechanism: object) -> Outside | None:
-    """Return what is called, if it is no code of Python, of a mechanism or of its proxy."""
-    found = getattr(mechanism, "outside", None) or function_of(mechanism)
-    return found if isinstance(found, Outside) else None
-
-
 def place_of(mechanism: Any) -> tuple[str, ...] | None:
     """Return what names the code, and its file, which is not looked at: that would be a read.
 

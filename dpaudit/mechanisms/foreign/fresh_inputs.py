@@ -115,16 +115,14 @@ def require_seen(given: Any, outside: Outside) -> None:
         raise InvalidArgument("fresh", given, _UNSEEN)
 
 
-def fresh_of(given: Any, function: Any) -> Fresh | None:
-    """Return what is made anew before every output of a mechanism, None if nothing is.
+def fresh_of(given: Any, function: Any) -> Fresh:
+    """Return what is made anew before every output of a mechanism.
 
     Raises
     ------
     InvalidArgument
         Nothing has such a name.
     """
-    if given is None:
-        return None
     found = Fresh(given)
     named = isinstance(given, str) and given != PROCESS and not given.startswith(_VARIABLE)
     if named and not found.is_argument(function):

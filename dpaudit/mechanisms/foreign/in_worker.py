@@ -9,8 +9,8 @@ from dpaudit._references import build_referenced_object, load_reference
 from dpaudit.errors import InvalidArgument, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed
 from dpaudit.execution.tasks import has_last_task, start_generators_anew, to_pickle
-from dpaudit.mechanisms.foreign.code_identity import outside_of
 from dpaudit.mechanisms.foreign.instances import register_instance
+from dpaudit.mechanisms.mechanism import outside_of
 from dpaudit.store.identity import identified
 from dpaudit.store.sealing import Unidentified
 

@@ -24,7 +24,14 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.mechanisms.foreign.calling import Calls, form_of, read_observation
 from dpaudit.mechanisms.foreign.fresh_inputs import PROCESS, fresh_of, require_fresh
 from dpaudit.mechanisms.foreign.outside import Outside
-from dpaudit.mechanisms.mechanism import HasLaw, Mechanism, Wraps, convert_mechanism_errors, name_of
+from dpaudit.mechanisms.mechanism import (
+    ForeignCode,
+    HasLaw,
+    Mechanism,
+    Wraps,
+    convert_mechanism_errors,
+    name_of,
+)
 from dpaudit.mechanisms.outputs.layout import (
     Layout,
     OtherOutputs,
@@ -46,7 +53,7 @@ _SECONDS = "seconds"  # the path of the time that a call took
 
 
 @dataclass(frozen=True)
-class CodeMechanism(Wraps):
+class CodeMechanism(Wraps, ForeignCode):
     """A mechanism made of other people's code.
 
     Parameters
@@ -70,6 +77,16 @@ class CodeMechanism(Wraps):
     def function(self) -> Any:
         """The code itself."""
         return self.calls.function
+
+    @property
+    def called_as(self) -> str:
+        """How it is called, with the roles of its arguments."""
+        return str(self.calls.form)
+
+    @property
+    def outside(self) -> Outside | None:
+        """What is called, if it is no code of Python."""
+        return self.function if isinstance(self.function, Outside) else None
 
     @property
     def has_returned(self) -> bool:
@@ -143,6 +160,10 @@ class CodeMechanism(Wraps):
         if "time" in self.watched and isinstance(found, Parted):
             return found.with_clock(_SECONDS)
         return found
+
+    def having(self, layout: Layout) -> CodeMechanism:
+        """Return the mechanism whose transcripts have a layout."""
+        return replace(self, layout=layout)
 
     @property
     def one_a_call(self) -> bool:
@@ -230,16 +251,12 @@ def _to_part_number(part: Part) -> float:
     return part.code if isinstance(part, LeafToken) else float(part)
 
 
-def with_layout(mechanism: CodeMechanism, layout: Layout) -> CodeMechanism:
-    """Return the mechanism whose transcripts have a layout."""
-    return replace(mechanism, layout=layout)
-
-
 def make_with_layout(
     make: Callable[..., Any], arguments: tuple[Any, ...], layout: Layout
 ) -> CodeMechanism:
     """Return what is made of arguments, with a layout."""
-    return with_layout(make(*arguments), layout)
+    found: CodeMechanism = make(*arguments)
+    return found.having(layout)
 
 
 def without_parts(
@@ -335,7 +352,7 @@ def as_mechanism(given: Any, reading: ObservationSettings = AS_IT_IS) -> Mechani
     form, read, fresh = form_of(given, reading.form), reading.read, reading.fresh
     if isinstance(given, Outside):
         given, read, fresh = given.read_as(read, fresh)
-    calls = Calls(given, form, read, fresh_of(fresh, given))
+    calls = Calls(given, form, read, None if fresh is None else fresh_of(fresh, given))
     return CodeMechanism(calls, None, reading.watched, tuple(reading.ignore))
 
 

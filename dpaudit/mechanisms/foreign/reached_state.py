@@ -17,13 +17,9 @@ from dpaudit.execution.pool import Crew
 from dpaudit.execution.units import stream
 from dpaudit.mechanisms.foreign.in_worker import from_pickle
 from dpaudit.mechanisms.foreign.instances import at_calls
-from dpaudit.mechanisms.foreign.isolated import (
-    Isolated,
-    Isolation,
-    isolate_mechanism,
-    isolate_reference,
-)
+from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism, isolate_reference
 from dpaudit.mechanisms.foreign.observed import ObservationSettings, make_with_layout, without_parts
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.foreign.touched_state import find_package_and_libraries, watch_calls
 from dpaudit.mechanisms.outputs.layout import LAST_BITS
 from dpaudit.mechanisms.outputs.recurrence import TOO_MANY, measure_recurrence

@@ -9,7 +9,7 @@ from dpaudit.algorithms.consensus import law as consensus_law
 from dpaudit.algorithms.consensus import process as consensus_process
 from dpaudit.algorithms.consensus import views as consensus_views
 from dpaudit.auditing.exact.law_checks import digits_checks
-from dpaudit.auditing.sampling.sampler import Drawer
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.execution import Executor
 from dpaudit.laws.exponential_norm import convert_noise_to_uniforms, draw_exponential_norm_noise
 
@@ -68,7 +68,7 @@ def test_a_broken_loss_is_caught(variant, name, broken, pair, drawn, monkeypatch
 @pytest.mark.parametrize(("factor", "right"), [(1, True), (0, False), (-1, False)])
 def test_an_audit_sees_a_determinant_that_its_law_forgets(factor, right, pair, monkeypatch):
     monkeypatch.setattr(consensus_law, "log_determinant_drop", wrong_determinant(factor))
-    drawer = Drawer.probing(make().penalty_perturbation(), pair, Executor(workers=1), 0)
+    drawer = make_drawer(make().penalty_perturbation(), pair, Executor(workers=1), 0)
     (check,) = digits_checks(drawer)
     assert check.passed is right
 

@@ -16,7 +16,7 @@ from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE
 from dpaudit.auditing.exact import exact_loss
-from dpaudit.auditing.sampling.sampler import Drawer
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.self_check import likelihood_ratio_checks
 from dpaudit.execution import Executor
@@ -46,7 +46,7 @@ def audited(mechanism, pair, delta=1e-3, trials=600, claimed=100.0):
         default_trials=trials,
         parameters={},
     )
-    drawer = Drawer.probing(mechanism, pair, Executor(), 0)
+    drawer = make_drawer(mechanism, pair, Executor(), 0)
     return exact_loss.exact_loss(case, drawer, trials, 0.05)
 
 

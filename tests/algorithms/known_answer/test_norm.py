@@ -7,7 +7,7 @@ from dpaudit.accounting.events import ExponentialNormRelease
 from dpaudit.accounting.proved import bound_proved_epsilon
 from dpaudit.algorithms.known_answer.norm import ExponentialNorm
 from dpaudit.auditing.exact import exact_loss
-from dpaudit.auditing.sampling.sampler import Drawer
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase
@@ -26,7 +26,7 @@ def found(known, delta, trials=500):
         default_trials=trials,
         parameters={},
     )
-    return exact_loss.exact_loss(case, Drawer.probing(mechanism, pair, Executor(), 0), trials, 0.05)
+    return exact_loss.exact_loss(case, make_drawer(mechanism, pair, Executor(), 0), trials, 0.05)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.multistep.claims.theorem6 import Deployment, prepare_theorem6_audit
 from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.auditing import audit_case, audit_claim
-from dpaudit.auditing.sampling.sampler import Drawer
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor
 from dpaudit.extension.registry import CLAIMS
@@ -311,7 +311,7 @@ def test_transcripts_are_never_held_beyond_a_block():
             return super().sample_tilted(pair, tilt, trials, rng)
 
     watching = Watching(case.mechanism.process)
-    drawer = Drawer.probing(watching, case.pair, Executor(), seed=0)
+    drawer = make_drawer(watching, case.pair, Executor(), seed=0)
     losses = drawer.tilted(Side.DATASET, 1.0, 10_000, "certifying")
     assert len(losses.privacy_loss) == sum(held) == 10_000
     assert max(held) <= 256

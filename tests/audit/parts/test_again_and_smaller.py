@@ -122,7 +122,7 @@ def test_what_ranks_pairs_is_taken_off_what_certifies(monkeypatch):
 def test_every_pair_is_ranked_on_draws_of_its_own(monkeypatch):
     purposes = list[str]()
     monkeypatch.setattr(worst_pair, "replace", lambda executor, **_: executor)
-    monkeypatch.setattr(worst_pair.Drawer, "probing", lambda *_, **__: None)
+    monkeypatch.setattr(worst_pair, "make_drawer", lambda *_, **__: None)
     monkeypatch.setattr(
         worst_pair, "_estimate_pair_promise", lambda *given: purposes.append(given[-1]) or 0.5
     )
@@ -159,7 +159,7 @@ def test_so_many_outputs_allow_so_many_tries_that_share_one_error(monkeypatch, o
 
     rows = np.arange(12.0)[:, None]
     pair = Pair(rows, np.vstack([rows[:-1], [[99.0]]]), REPLACE_RECORD)
-    monkeypatch.setattr(smallest_pair.output_parts, "is_observed", lambda _: True)
+    monkeypatch.setattr(smallest_pair, "is_observed", lambda _: True)
     monkeypatch.setattr(smallest_pair.witness, "of", looked_at)
     monkeypatch.setattr(smallest_pair, "replace", lambda one, **new: SimpleNamespace(**new))
     case = SimpleNamespace(pair=pair)

@@ -15,7 +15,7 @@ from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.estimation import independence
 from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
-from dpaudit.mechanisms.foreign.isolated import Isolated
+from dpaudit.mechanisms.foreign.proxy import Isolated
 
 from .common import ALPHA, certifying_of, check_of, drawer_of, outputs_of
 

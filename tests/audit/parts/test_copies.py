@@ -10,8 +10,8 @@ import pytest
 from dpaudit.auditing.sampling import first_calls
 from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import DrawTimeout
-from dpaudit.mechanisms.foreign.isolated import Isolated
 from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.proxy import Isolated
 
 from .common import PAIR, case_of, check_of, evidence_of
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dpaudit.auditing.sampling.sampler as sampler
-from dpaudit.auditing.sampling.probe import ProbeResult
+from dpaudit.auditing.sampling.probe_result import ProbeResult
 from dpaudit.auditing.sampling.sampler import Drawer, _in_turn, _merge_unit_results, first_of
 from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.execution import Executor, Unit
-from dpaudit.mechanisms.foreign.isolated import Isolated
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.neighbours import Side
 
 from .common import PAIR
@@ -177,15 +177,6 @@ def test_outputs_drawn_alone_are_one_a_call(dealt, monkeypatch):
     assert [len(side) for side in found.scores] == [12, 12]
     assert len(np.unique(found.outputs[1].processes)) == 4
     assert found.outputs[0].units.tolist() == list(range(12))
-
-
-@pytest.mark.parametrize(("theirs", "by_pace", "pace"), [(True, True, 0.25), (True, False, 0.5)])
-def test_of_slow_outputs_the_pace_is_what_was_seen(theirs, by_pace, pace, monkeypatch):
-    monkeypatch.setattr(sampler, "seconds_per_trial", lambda *given: 0.5)
-    drawer = drawer_of(unit=1, seen=QUICK._replace(pace=0.25), chosen_by_pace=by_pace)
-    assert drawer.seen_pace() == pace
-    nothing = drawer_of(unit=1, seen=QUICK._replace(pace=0.0), chosen_by_pace=True)
-    assert nothing.seen_pace() == 1e-8
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,11 @@ import pytest
 
 from dpaudit.auditing.sampling import probe
 from dpaudit.auditing.sampling.first_outputs import FirstOutputs
-from dpaudit.auditing.sampling.probe import (
-    ProbeResult,
-    make_probe_of_first_outputs,
-    seconds_per_trial,
-)
+from dpaudit.auditing.sampling.probe import Probe, find_pace, make_probe_of_first_outputs
+from dpaudit.auditing.sampling.probe_result import ProbeResult
+from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.isolated import Isolated
+from dpaudit.mechanisms.foreign.proxy import Isolated
 
 from .common import PAIR
 
@@ -45,6 +43,10 @@ def machine(monkeypatch):
     return of
 
 
+def probe_of(mechanism=None):
+    return Probe(mechanism, PAIR, 1, theirs=True, outside=None)
+
+
 @pytest.mark.parametrize(
     ("start", "pace", "calls"),
     [
@@ -57,12 +59,25 @@ def machine(monkeypatch):
 )
 def test_the_pace_is_what_more_trials_take_and_not_what_a_call_does(machine, start, pace, calls):
     made = machine(start, pace)
-    assert seconds_per_trial(None, None, 1) == pytest.approx(pace, abs=1e-12)
+    assert probe_of().measure_pace() == pytest.approx(pace, abs=1e-12)
     assert made.calls == calls
 
 
 def test_a_call_that_takes_less_for_more_trials_has_no_negative_pace(machine):
-    assert seconds_per_trial(machine(9.0, -1e-3), None, 1) == 0.0
+    machine(9.0, -1e-3)
+    assert probe_of().measure_pace() == 0.0
+
+
+@pytest.mark.parametrize(("seen", "by_pace", "pace"), [(0.25, True, 0.25), (0.25, False, 0.5)])
+def test_of_slow_outputs_the_pace_is_what_was_seen(seen, by_pace, pace, machine):
+    machine(9.0, 0.5)
+    assert find_pace(drawer_of(seen, by_pace)) == pytest.approx(pace)
+    assert find_pace(drawer_of(0.0, True)) == 1e-8
+
+
+def drawer_of(pace, by_pace):
+    found = ProbeResult(pace, 0.0, 0.0, 8, False, False)
+    return Drawer(SimpleNamespace(), PAIR, None, 1, 1, chosen_by_pace=by_pace, seen=found)
 
 
 @pytest.mark.parametrize("isolated", [True, False])
@@ -72,13 +87,13 @@ def test_a_call_takes_what_it_does_less_its_way(machine, isolated):
     if isolated:
         mechanism = object.__new__(type("Placed", (Isolated,), {"way": lambda self: 0.75}))
     expected = 1.5 if isolated else 2.25
-    assert probe._seconds_per_call(mechanism, None, 1) == pytest.approx(expected)
+    assert probe_of(mechanism).measure_call() == pytest.approx(expected)
     machine(0.25, 0.0)
-    assert probe._seconds_per_call(mechanism, None, 1) == (0.0 if isolated else 0.25)
+    assert probe_of(mechanism).measure_call() == (0.0 if isolated else 0.25)
 
 
 def seen(trials=10**6, unit=None):
-    return probe._run_probe(SimpleNamespace(), PAIR, 1, trials, unit)
+    return probe_of(SimpleNamespace()).run(trials, unit)
 
 
 def test_what_is_seen_is_of_two_outputs_of_each_dataset_and_of_one_call(machine):
@@ -129,8 +144,8 @@ OWN = np.random.default_rng(5)
 )
 def test_randomness_is_the_generators_or_repeats_or_is_its_own(draw, repeats, own, monkeypatch):
     monkeypatch.setattr(probe, "draw_checked_sample", of(draw))
-    assert probe._is_repeating_outputs(None, None, 3) is repeats
-    assert probe._has_own_randomness(None, None, 3) is own
+    assert probe_of().is_repeating_outputs() is repeats
+    assert probe_of().has_own_randomness() is own
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, RenyiDP
 from dpaudit.laws.steps import GaussianSteps
-from dpaudit.mechanisms.foreign.isolated import Isolated
+from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.outputs.layout import LayoutColumn
 from dpaudit.neighbours import Side
 from dpaudit.refutation import Attained, Condition, Evidence, Inequality

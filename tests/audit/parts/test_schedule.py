@@ -160,9 +160,10 @@ def test_shares_are_cut_of_what_no_machine_decides(settings, by_pace, refused):
 )
 def test_a_plan_is_told_of_what_takes_two_seconds(pace, settings, case, told, monkeypatch):
     monkeypatch.setattr(scheduling, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(scheduling, "find_pace", lambda drawer: pace)
     said = []
     executor = SimpleNamespace(progress=SimpleNamespace(tell=said.append), workers=3)
-    drawer = SimpleNamespace(executor=executor, seen_pace=lambda: pace, unit=2, mechanism=None)
+    drawer = SimpleNamespace(executor=executor, unit=2, mechanism=None)
     case = case or case_of(ApproximateDP(1.0, 0.0))
     asked = Settings(**settings)
     tell_plan(Schedule(case, asked, 1000, executor, None), drawer, 99.7)

@@ -328,7 +328,7 @@ def test_a_witness_is_counted_on_runs_that_chose_nothing(monkeypatch):
 
     mechanism = SimpleNamespace(layout=SimpleNamespace(columns=[SimpleNamespace(path="output")]))
     drawer = SimpleNamespace(mechanism=mechanism, transcripts=transcripts)
-    monkeypatch.setattr(witness.output_parts, "is_observed", lambda _: True)
+    monkeypatch.setattr(witness, "is_observed", lambda _: True)
     monkeypatch.setattr(witness.Features, "of", lambda *_: lambda one: one)
     monkeypatch.setattr(
         witness,
@@ -359,7 +359,6 @@ def test_a_layout_is_of_the_outputs_of_every_candidate(monkeypatch):
     asked = []
     mechanism = SimpleNamespace(laid_out=lambda datasets, count, rngs: asked.append(datasets))
     monkeypatch.setattr(output_parts, "_set_case_layout", lambda case, *_: case)
-    monkeypatch.setattr(output_parts, "set_mechanism_layout", lambda *_: None)
     pairs = [Pair(np.array([n]), np.array([-n]), REPLACE_RECORD) for n in (1.0, 2.0)]
     candidates = tuple(SimpleNamespace(pair=one) for one in pairs)
     case = SimpleNamespace(candidates=candidates, mechanism=mechanism, pair=pairs[0])

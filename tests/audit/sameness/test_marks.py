@@ -9,7 +9,6 @@ import pytest
 
 import dpaudit
 from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
-from dpaudit.mechanisms.outputs.process_marks import marks_of_processes
 
 PAIR = [1.0, 2.0, 3.0], [1.0, 2.0, 2.0]
 
@@ -30,8 +29,8 @@ def audited(mechanism):
 def marks_of(name, trials=6):
     mechanism = isolate_reference(f"marked:{name}", Isolation()).mechanism
     try:
-        return marks_of_processes(
-            mechanism, PAIR, trials, [np.random.default_rng(n) for n in range(2)]
+        return mechanism.find_process_marks(
+            PAIR, trials, [np.random.default_rng(n) for n in range(2)]
         )
     finally:
         mechanism.crew.close()

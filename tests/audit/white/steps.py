@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.auditing.exact import exact_loss
-from dpaudit.auditing.sampling.sampler import Drawer
+from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.execution import Executor, one_thread
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.kinds import ApproximateDP
@@ -107,5 +107,5 @@ def evidence(mechanism, pair, delta, trials, *, claimed=1.0, seed=0):
         parameters={},
     )
     with one_thread():  # as in an audit; otherwise every block looks for it anew
-        drawer = Drawer.probing(mechanism, pair, Executor(), seed)
+        drawer = make_drawer(mechanism, pair, Executor(), seed)
         return exact_loss.exact_loss(case, drawer, trials, 0.05)

@@ -1,0 +1,34 @@
+"""A mechanism goes to workers: they import it or run it afresh, or get it with what it holds."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from dpaudit.execution.failures import CannotTravel
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.surveys import parcel_for_processes
+from dpaudit.mechanisms.foreign.changed_modules import looks, owner_of, require_as_imported
+from dpaudit.mechanisms.foreign.in_worker import from_pickle
+from dpaudit.mechanisms.foreign.proxy import Isolated, make_proxy
+from dpaudit.mechanisms.mechanism import ForeignCode, Mechanism
+
+
+def send_mechanism(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
+    """Return the proxy of a mechanism; what a worker cannot import or run afresh goes along."""
+    owner = owner_of(mechanism)
+    home, here = getattr(owner, "__module__", None) or "", looks(owner)
+    parcel = parcel_for_processes(mechanism, own_generators=True)
+    try:
+        proxy = make_proxy(crew, (from_pickle, (parcel.blob,)))
+    except CannotTravel:
+        if home not in sys.modules:
+            raise
+        parcel = parcel_for_processes(mechanism, own_generators=True, by_value=[home])
+        proxy = make_proxy(crew, (from_pickle, (parcel.blob,)))
+    else:
+        require_as_imported(home, here, crew)
+    proxy.carried, proxy.not_afresh = tuple(sorted(parcel.held.names)), parcel.not_afresh
+    proxy.worked_out = tuple(sorted(parcel.held.worked_out))
+    proxy.outside = mechanism.outside if isinstance(mechanism, ForeignCode) else None
+    return proxy
