@@ -174,6 +174,8 @@ def replay(
             apart=apart,
         )
         found = _judge_replay(task, mechanism, here, name)
+        # Where calls change what they use, the first call is another mechanism than the later ones:
+        # both are claimed, so that both are judged.
         if found["changes"]:
             found["findings"] = _at_both(found, task, mechanism, here, name)
         return _make_replay_result(
@@ -200,6 +202,8 @@ def _prepare_code_place(mechanism: Any, isolation: Isolation, name: str) -> tupl
     try:
         return for_another_process(mechanism), isolation
     except CannotTravel as error:
+        # Nobody asked for limits, so that the code may run here. With limits it may not: this
+        # process has none.
         if isolation == Isolation():
             return mechanism, Isolation(in_process=True)
         raise MechanismError(
@@ -305,6 +309,8 @@ def _check_findings_elsewhere(
         sent = for_another_process(code)
     except CannotTravel:
         return processes.of_one_process(found["findings"])
+    # With another seed, so that what other processes bear out does not rest on the noise of this
+    # one.
     alone = replace(task.of_pair(found["pair"]), code=sent, seed=task.seed + 1)
 
     def elsewhere(constants: list[list[Any]]) -> list[bool]:

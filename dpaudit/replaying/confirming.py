@@ -52,6 +52,7 @@ def select_confirmed_laws(
             side.numbers = [None if n in wrong else law for n, law in enumerate(side.numbers)]
     else:
         for side in laws:
+            # Every try found another law wrong: none with noise is trusted any more.
             side.numbers = [law if law and law.constant else None for law in side.numbers]
     return laws
 
@@ -63,6 +64,8 @@ def _find_changed_numbers(
     kept = {one.place: laws.numbers[one.place] for one in event.conditions}
     own = [law.draw.entries for law in kept.values() if law is not None and law.draw is not None]
     wrong = set[int]()
+    # All noise of the event is spared together, and that of its first numbers alone: one number may
+    # depend on the noise of another.
     for spared in {frozenset[tuple[str, int]]().union(*own), *own[:_ALONE]}:
         side = runs_that_spare(function, data, spared, first)
         draws = draws_of(side)

@@ -19,6 +19,8 @@ from dpaudit.freezing.observing import Function, really
 from dpaudit.freezing.outputs import Output
 
 ALPHA = 1e-6  # the error probability of all counts
+# Three constants at most, and one event that is chosen by guidance: they share the error
+# probability.
 COUNTS = 4  # at most
 # Runs on each dataset.
 _LEAST = 64
@@ -174,6 +176,8 @@ def find_guided_event(
     made = len(outputs[0])
     if made < 2 * _LEAST:
         return None
+    # The event is chosen on these runs and certified on the others alone: certified on the same
+    # ones, it would fit their chance.
     half = made // 4
     chosen = _choose_test([side[:half] for side in outputs], delta)
     if chosen is None:
@@ -197,6 +201,7 @@ def _choose_test(outputs: Sequence[list[Output]], delta: float) -> tuple[_Test, 
     for test in _make_output_tests(outputs):
         hits = [sum(map(test[3], side)) for side in outputs]
         for favours, (a, b) in (("dataset", hits), ("neighbour", hits[::-1])):
+            # A rough bound that only ranks: nothing is certified on the runs that choose.
             lower = joint_lower_bound(a, b, count, count, delta=delta, alpha=0.5)
             if best is None or lower > best[0]:
                 best = lower, (test, favours)

@@ -100,6 +100,7 @@ def look_again(
         looked.steady & found.steady,
         looked.same_calls and found.same_calls,
         looked.lawful and found.lawful,
+        # Noise of every size was there in one run at least.
         found.graded >= len(REACHES),
         looked.ordinary + found.ordinary - 1,  # the first run is in both
         looked.graded + found.graded,

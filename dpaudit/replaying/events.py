@@ -68,6 +68,8 @@ class ReplayEvent:
 
     def epsilon(self, delta: float) -> float:
         """Return the epsilon that it proves at a delta, infinite where Q is 0."""
+        # Rounded down before delta is taken off: next to delta, its last digits are all that is
+        # left.
         over = self.probable * (1 - _ROUNDED) - delta
         if over <= 0:
             return 0.0
@@ -169,11 +171,15 @@ def _find_single_events(
                 if above
                 else (p.at_most(threshold), q.at_most(threshold))
             )
+            # Written so that a probability that is no number is passed over. Below delta an event
+            # proves nothing.
             if not both[0] > max(delta, _LEAST_PROBABLE):
                 continue
             event = ReplayEvent(
                 "all of", favours, (OutputCondition(place, above, threshold),), *both
             )
+            # Rounded, so that among thresholds that prove the same but for the last digits the more
+            # probable event wins.
             proved = round(min(event.epsilon(delta), 1e6), 9)
             if best is None or (proved, event.probable) > best[0]:
                 best = ((proved, event.probable), event)
@@ -219,6 +225,8 @@ def _find_product_events(
             for side, draw in enumerate(draws[place])
             for entry in (() if draw is None else draw.entries)
         }
+        # Only numbers without a common draw are independent: of others the probabilities must not
+        # be multiplied.
         if event.kind != "all of" or None in draws[place] or own & used:
             continue
         used |= own
@@ -243,6 +251,8 @@ def _find_sum_events(pairs: Sequence[Any], favours: str) -> Iterator[ReplayEvent
             chosen.append((n, p, q))
     if len(chosen) < 2:
         return
+    # Neyman and Pearson: for Gaussian noise of one covariance the likelihood ratio depends on this
+    # weighted sum alone.
     weights = np.array([(p.centre - q.centre) / p.factor**2 for _, p, q in chosen])
     scale = math.sqrt(
         sum((w * p.factor) ** 2 for w, (_, p, _) in zip(weights, chosen, strict=True))

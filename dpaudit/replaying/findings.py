@@ -140,6 +140,7 @@ def collect_findings(
 ) -> Compared:
     """Return what the runs on two datasets show about a claim."""
     read = (laws_of(sides[0]), laws_of(sides[1]))
+    # Before anything is accused: a law that ordinary noise shows may break where noise is far out.
     laws = select_confirmed_laws(read, function, data, asked.claimed, asked.seed + 1)
     moved, spending = measure_spending(
         function, data, sides, laws, asked.claimed, seed=asked.seed, hidden_state=asked.hidden_state
@@ -156,6 +157,8 @@ def collect_findings(
     over = total is None or total > asked.epsilon * (1 + 1e-6)
     unread = [asked.shown(path) for path in _unread(laws)]
     worth = over and (unread or _structure_moves(sides))
+    # Guided counts take thousands of calls: only where something was not read, and nothing is
+    # proved yet.
     if worth and not _has_proof(found) and not asked.hidden_state:
         found += _count_guided_events(function, data, asked)
     if not _has_proof(found):

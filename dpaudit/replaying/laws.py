@@ -285,6 +285,7 @@ def _add_call_draws(
     waiting: _Waits = None
     if call.kind == "uniform":
         with np.errstate(divide="ignore"):
+            # The inverse of Laplace's distribution function, as people write it out by hand.
             signed = -np.sign(column - 0.5) * np.log1p(-2 * np.abs(column - 0.5))
             found.add(StandardDraw(name.key, name.entry, "inverted"), "laplace", signed)
             falling = -np.log(column)
@@ -377,11 +378,13 @@ def _choose_likely_draws(numbers: Array, z: Array) -> Iterator[NDArray[np.intp]]
     with np.errstate(invalid="ignore", divide="ignore"):
         centred = z - z.mean(axis=0)
         centred = np.nan_to_num(centred / np.sqrt((centred**2).sum(axis=0)))
+    # Blocks keep the table of numbers by draws to 32 MB.
     size = max(1, _MOST_CELLS // max(1, z.shape[1]))
     for start in range(0, numbers.shape[1], size):
         part = numbers[:, start : start + size]
         usable = np.isfinite(part).all(axis=0)
         part = np.where(usable, part, 0.0)
+        # Correlations, but for a factor of each number: they rank the draws, and a fit decides.
         followed = np.abs((part - part.mean(axis=0)).T @ centred)
         most = min(_TRIED, z.shape[1])
         for row in followed:
@@ -417,12 +420,15 @@ def _find_candidate_lines(
     o: Array, random: int, z: Array, seen: tuple[float, float] | None
 ) -> Iterator[tuple[float, float]]:
     """Yield centre and factor: through the runs that are not clipped, and as it was seen."""
+    # A number that is clipped is exactly its end in several runs. Noise without clipping hardly
+    # ever has a value twice.
     ends = {end for end in (o.min(), o.max()) if (o == end).sum() > 1}
     inside = np.array([one not in ends for one in o])
     near = inside & (np.arange(len(o)) < random)
     if near.sum() >= _LEAST_RUNS:
         for chosen in (inside, near):
             places = np.flatnonzero(chosen)
+            # Through the two outermost draws, between which the slope has the most digits.
             p, q = places[np.argmin(z[places])], places[np.argmax(z[places])]
             if z[p] != z[q] and (factor := float((o[q] - o[p]) / (z[q] - z[p]))) != 0:
                 yield float(np.median(o[near] - factor * z[near])), factor
@@ -447,6 +453,7 @@ def _estimate_law_error(law: NumberLaw, o: Array, z: Array) -> float:
 def _is_law_explaining(law: NumberLaw, o: Array, z: Array) -> bool:
     if law.factor == 0 or not math.isfinite(law.factor):
         return False
+    # Runs at an end fit any line: the law has to explain enough of the others.
     inside = (o > law.low) & (o < law.high)
     if inside.sum() < _LEAST_RUNS:
         return False

@@ -106,6 +106,7 @@ def _make_moved_call(
             float(np.max(np.abs(np.asarray(f * np.asarray(one.scale, float)))))
             for f, one in zip(factors, (call, other), strict=True)
         )
+    # Nobody saw the centre, or it stayed where noise was added: code may add the data afterwards.
     if not moved and (found := _in_outputs(call.key, kind, laws)) is not None:
         moved, scale, other_scale = found
         seen = "output"
@@ -180,6 +181,7 @@ def _subtract_with_rounding(one: Any, other: Any) -> Any:
     except ValueError:
         return None
     size = np.maximum(np.abs(one), np.abs(other))
+    # Sums in another order differ in their last digits, which is no movement.
     rounding = (np.abs(found) <= 1e-12 * size) & np.isfinite(size)
     return np.where(rounding | (one == other) | (np.isnan(one) & np.isnan(other)), 0.0, found)
 

@@ -200,6 +200,8 @@ def audit_part(
     )
     if result.verdict == "withheld":
         return replace(part, epsilon=None, label="unknown", audited=result)
+    # A refuted primitive spends at least what was measured, and an upper number must not be below
+    # that.
     spent = max(epsilon, result.measured.lower) if result.verdict == "refuted" else epsilon
     return replace(part, epsilon=spent, label="audited", audited=result)
 

@@ -137,6 +137,7 @@ def judge_in_processes(
         What other processes show.
     """
     standing = [one for one in findings if one["tier"] in _STANDS]
+    # Files carry a state from process to process, so that no comparison of processes says anything.
     if kept:
         for one in standing:
             _set_withheld(one, _STATE.format(_format_first_names(kept)), faults.FILE_KEPT)
@@ -175,6 +176,7 @@ def _that_nothing_kept_reaches(
     parts = [part for one in read for part in _read_by(one)]
     same = iter(elsewhere.unmoved(parts) if parts else ())
     unmoved = [all([next(same) for _ in _read_by(one)]) for one in read]
+    # Values that travel with the code are the same in every process, whatever its import drew.
     if any(unmoved) and any(kind == _ALONG for kind, _ in elsewhere.beyond_data()):
         unmoved = [False for _ in unmoved]
     stand = [one for one, stays in zip(read, unmoved, strict=True) if stays]

@@ -175,6 +175,7 @@ def _replay_pairs(task: Task) -> dict[str, Any]:
         rank = _compute_replay_rank(found, apart or 1.0)
         if best is None or rank > best[0]:
             best = rank, which, found, sides
+        # A proof on one pair refutes the claim: other pairs can show no more.
         if rank[0] == _BEST or time.monotonic() > end:
             break
     assert best is not None

@@ -54,6 +54,7 @@ def _find_meeting_shift(call: Call, other: Call) -> Array | Unknown | None:
         return None
     if call.shape != other.shape or len(call.meetings) != len(other.meetings):
         return "unseen"
+    # Further meetings were not recorded, and may have moved otherwise.
     if len(call.meetings) >= MOST_MEETINGS:
         return "shared"
     sums = [
@@ -97,6 +98,7 @@ def _one_shift(
         whole = np.broadcast_shapes(call.shape, *(one.shape for one in (centre, there, *scales)))
     except ValueError:
         return "unseen"
+    # With another scale the law changes its width, which no shift describes.
     if np.any(np.abs(scales[0] - scales[1]) > _SAME * np.abs(scales[0])):
         return "scale"
     if not np.all(scales[0]):

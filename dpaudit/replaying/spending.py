@@ -109,6 +109,7 @@ def measure_spending(
 
     looked = look_for_dependence(sides)
     moved, found = judge_check(looked)
+    # Further runs can take a number away and never give one: without a number they are not made.
     if found.epsilon is None and found.mu is None and not any(one.declared for one in moved):
         return moved, found
     return judge_check(look_again(looked, function, data, (sides, laws), seed + 1))
