@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-# Enough for a reader to see which values are equal, and too few to tell a value by trying many.
+# Enough for a reader to see which values of a run are equal.
 _BYTES = 4  # of a hash
 
 

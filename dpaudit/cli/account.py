@@ -177,8 +177,8 @@ def _render_account_sentences(result: Account) -> Iterator[Text]:
         upper = format_significant(result.proved.upper, DIGITS, ROUND_CEILING)
         yield Text(f"Proved: epsilon = {upper} at delta = {result.delta:g}.", style="bold")
         yield from _render_totals(result)
-        # With samples of one's own the law of the sample is not known, and no neighbours are
-        # known to attain the lower end.
+        # Where it is unknown whether releases share a sample, the ends are the worse of two
+        # readings, and no neighbours are known to attain the lower one.
         if result.own_samples is None:
             yield from _render_attained_bound(result.proved)
         yield from _render_published_comparison(result)

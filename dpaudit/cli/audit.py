@@ -114,8 +114,8 @@ def audit(
     is missing.
     """
     values = values_of(_ROWS, given)
-    # Accepted refutations are taken out first: they change the exit status and no number, so
-    # that a description of the audit, from which its store is named, does not hold them.
+    # Accepted refutations are taken out first, so that they are no settings of an audit: they
+    # change the exit status and no number.
     accepted = {n: values.pop(n) for n in names_of(AcceptanceSettings) if n in values}
     overrides = {name: values[name] for name in names_of(AuditSettings) if name in values}
     if every and picture is not None:

@@ -137,8 +137,7 @@ class Batch:
                     # for a later one it is not part of what its user waited for.
                     since = None if self.ended or self.failures else self.began
                     found = audit.run(replace(self.executor, progress=progress, since=since))
-            # A share of the outputs decides nothing. The exception carries what was drawn, and
-            # is no failure.
+            # A share of the outputs decides nothing: its exception is no failure.
             except ShareDrawn as drawn:
                 self.shares.append(f"{one_line(self.names[place])}: {drawn}.")
                 return

@@ -157,7 +157,7 @@ def _make_primitive_table(found: Replay) -> Table:
     table = Table(title="Calls of random primitives", title_justify="left")
     for column in SHORT:
         table.add_column(column, overflow="fold")
-    # A terminal shows what fits; the report has all calls.
+    # A terminal shows what fits.
     for one in found.calls[:40]:
         table.add_row(*(make_cell(text) for text in short_row(one, found.moved_a_unit(one))))
     return table

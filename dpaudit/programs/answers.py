@@ -110,8 +110,8 @@ def read_piece(lines: bytes) -> Piece:
 
 
 def _read_doubles(lines: bytes) -> NDArray[np.float64] | None:
-    # Any of these bytes is in every value of JSON that is no number, and none of them in a
-    # number: the whole piece can then be read as one array.
+    # One of these bytes is in every value of JSON that is no number, and none of them in a number:
+    # without them, the whole piece can be read as one array.
     if any(one in lines for one in _NO_NUMBER):
         return None
     try:

@@ -27,7 +27,7 @@ INFINITE = "∞"
 AS_DECLARED = "for the release as declared"
 _UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
 
-# Four digits tell more than the width of nearly every interval that audits certify.
+# More are shown where they are needed to tell a bound from the claim.
 DIGITS = 4
 # Beyond twelve digits a double shows the rounding of what was computed.
 MOST_DIGITS = 12

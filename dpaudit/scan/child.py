@@ -316,8 +316,7 @@ class _Call:
         if len(found) != trials:
             name = self.function.__name__
             raise ValueError(f"{name} returned {len(found)} outputs, not {trials}")
-        # An array of doubles, the usual case, travels as it is; an entry each would take a
-        # hundred times as long.
+        # An array of doubles, the usual case, travels as it is: an entry each would take longer.
         plain = isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == 1
         if plain and not said:
             return {"numbers": found}

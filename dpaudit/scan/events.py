@@ -341,8 +341,7 @@ def _find_shortest_number(low: float, high: float) -> float:
 def _of_bits(path: str, sides: list[Array], finite: Array) -> Iterator[Candidate]:
     if not len(finite):
         return
-    # Beyond 2^-70 lie units that an output near 1 cannot have: a double there is a multiple of
-    # 2^-52.
+    # A double near 1 is a multiple of 2^-53; smaller units tell smaller outputs apart.
     for power in range(-70, 2):
         unit = 2.0**power
         true = [

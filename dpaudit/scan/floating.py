@@ -415,8 +415,8 @@ def _count_finite_hits(
     observed: Any, score: Callable[[Array], Array], event: ThresholdEvent, shape: tuple[int, ...]
 ) -> int:
     """Return how many fresh outputs are in the event; what is no finite number is in none."""
-    # Outputs that are no finite numbers were dropped before the fit, which knows no score for
-    # them; as members of no event they count against it on either side alike.
+    # The fit saw finite numbers alone and has no score for others; they count as hits on neither
+    # side.
     rows = [np.asarray(one, dtype=np.float64) for one in observed if _is_number(one)]
     kept = [one for one in rows if one.shape == shape and np.isfinite(one).all()]
     if not kept:

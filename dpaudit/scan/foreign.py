@@ -38,8 +38,8 @@ SCRIPT = str(Path(child.__file__).resolve())
 _WATCHING = str(Path(watching.__file__).resolve().parent)
 _WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports
 _IN_ANY_CASE = 2.0  # seconds that there are for them, whenever a scan has to end
-# A store of outputs, seeds and retries work by the request. Small ones repeat less when a
-# process ends, and large ones save the transfer of data; the size is part of the seeded plan.
+# Each request costs a round trip, and a process that ends loses all of its request. The size is
+# part of how seeds are planned.
 _UNIT = 16  # outputs of a request
 _TOGETHER = 512  # outputs of one call that draws many
 # Outputs that texts are read off at a time.

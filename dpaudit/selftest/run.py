@@ -29,8 +29,8 @@ from dpaudit.selftest.verdicts.counting import NOMINAL, VERDICTS, Verdicts
 from dpaudit.store.keeping import Storing, keep_audit, use_storing
 
 ALPHA = 0.05
-# At this error probability no bound may be wrong in any number of audits that anybody can run:
-# a single miss is proof.
+# So small that no miss is to be expected in any number of audits that is run here: it tries the far
+# tails of the bounds.
 TINY = 1e-7
 _TOGETHER = 100  # audits that are kept together, times their share
 _MOST_TOGETHER = 2.0  # largest share that counts

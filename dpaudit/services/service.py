@@ -222,8 +222,7 @@ class Service(Outside):
     def _request(self, values: TemplateValues) -> ServiceRequest:
         """Return the request with its words filled in."""
         url = in_address(self.url, values)
-        # The filled address is checked again, since a name of a dataset may hold letters that
-        # begin another host.
+        # An address that begins with {dataset} is known only now.
         _require_address(url, filled=True)
         headers = {name: in_header(value, values) for name, value in self.headers.items()}
         if self.body is None:

@@ -483,8 +483,6 @@ def _make_claim_sum_part(subjects: Sequence[SheetSubject], about: str) -> Answer
 def _format_rounded_up(value: float) -> str:
     from decimal import ROUND_CEILING
 
-    # Through twelve digits: 0.1 + 0.2 is a little above 0.3 in doubles, and rounded up it would
-    # be shown as 0.3001.
     return format_significant(float(f"{value:.12g}"), rounding=ROUND_CEILING)
 
 

@@ -17,8 +17,6 @@ State = Literal["verified", "reserved", "fails", "not checked", "none"]
 _OF_CODE = ("mechanism", "replay")  # kinds that are drawn again by whoever has the code
 _OF_ONE_DATASET = ("property",)  # kinds that have no neighbours
 _OF_COUNTS = ("attack-table", "outputs")
-# Reports and certificates hold the same double in different words, of which some have six
-# digits.
 _AGREEMENT = 1e-6
 _NO_MORE = 1 + _AGREEMENT  # a report may state less than its certificate
 

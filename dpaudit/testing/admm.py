@@ -129,8 +129,7 @@ def penalties(
 
     def scale_penalties(drawn: list[int]) -> Array:
         values = np.array(drawn, dtype=np.float64).reshape(lengths)
-        # Penalties that change from iteration to iteration must not fall, as convergence of
-        # ADMM asks.
+        # A schedule may rise from iteration to iteration and never falls.
         rising = np.maximum.accumulate(values, axis=0) if len(lengths) == 2 else values
         # Rounding may carry the sum past the largest penalty by one bit.
         return np.asarray(np.minimum(least + (most - least) * (rising / _STEPS), most))

@@ -25,8 +25,8 @@ from dpaudit.verification.drawn import Reader
 from dpaudit.verification.reals import Real, Undecided, exp, largest
 
 _INSIDE = 1e-11  # of a rate: the interval is a little wider than its ends are computed
-# Each row costs two tails of a binomial law in ball arithmetic; the two limits keep a hostile
-# file from holding the verifier for hours.
+# Each row costs two tails of a binomial law in ball arithmetic; the limits bound the work that a
+# file can ask for.
 _MOST_ROWS = 1000
 _MOST_RUNS = 10**6
 Counts = tuple[int, int, int, int]

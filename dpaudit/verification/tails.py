@@ -12,8 +12,8 @@ def find_unrounded_threshold(post: str, threshold: float, *, above: bool) -> flo
     """Return which unrounded numbers are rounded to at or beyond a threshold."""
     if not post:
         return threshold
-    # From below, the first integer past the threshold is the one not to be reached: the event
-    # is all numbers before its edge, which has probability 0 for noise with a density.
+    # From below, the first integer past the threshold is the one not to be reached. The event is
+    # all numbers before its edge, and the edge itself has probability 0.
     whole = math.ceil(threshold) if above else math.floor(threshold) + 1
     # Halves go to the even neighbour, which the shift ignores: a single point has probability
     # 0. Truncation goes towards 0, so that it is a floor above 0 and a ceiling from there down.

@@ -21,8 +21,7 @@ from dpaudit.scan.accountants.cases import AccountantQuestion
 
 Outcome = Literal["answer", "nothing", "raised", "slow", "died"]
 CHILD = Path(__file__).parent / "plain" / "child.py"
-# Seconds of the processor for one answer; nearly all take milliseconds, and some corners never
-# end.
+# Seconds of the processor for one answer: some corners never end.
 SECONDS = 5.0
 # Bytes of address space. Some accountants ask for a grid that grows with the count, and would
 # take the whole machine instead of failing.
@@ -120,8 +119,8 @@ def _read_child_lines(
     # One thread each: the processor seconds of all threads count, and would depend on the
     # number of cores.
     environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "PYTHONDONTWRITEBYTECODE": "1"}
-    # The questions come from a file, as writing them into a pipe would block while the child is
-    # not reading and its answers fill the other pipe.
+    # The questions come from a file: writing them into a pipe would fail here where the child ends
+    # before it has read them all.
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(work).encode())
         given.seek(0)

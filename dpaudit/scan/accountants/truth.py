@@ -224,8 +224,7 @@ def event_of(part: Part, factor: int = 1) -> Event:
     match part["kind"]:
         case "gaussian":
             return GaussianRelease(sensitivity=shift, noise_scale=noise, count=count)
-        # A sample of everything is no sample; the formulas of subsampling would take the
-        # logarithm of 0.
+        # A sample of everything is no sample: the Gaussian's own formulas hold.
         case "sampled" if part["ratio"] == 1:
             return GaussianRelease(sensitivity=shift, noise_scale=noise, count=count)
         case "sampled":

@@ -93,7 +93,7 @@ def fourier(question):
         return None
     sampled = any(part["kind"] == "sampled" for part in question["release"])
     answers = []
-    # The library computes one direction at a time, and which one is larger depends on epsilon.
+    # The library computes one direction at a time; the guarantee is that of the worse one.
     for way in ("remove_only", "add_only") if sampled else ("remove_only",):
         mechanisms = [fourier_mechanism(part, way) for part in question["release"]]
         if None in mechanisms:
