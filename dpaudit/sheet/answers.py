@@ -153,6 +153,7 @@ _WORDS: dict[Verdict | None, str] = {
     "proved": "PROVED",
     None: "NOT AUDITED",
 }
+# A sheet is one page: of longer lists the rest is counted.
 _MOST_NAMES = 6
 
 
@@ -259,6 +260,8 @@ def _group_equal_answers(
     return tuple(AnswerPart(*key, tuple(names)) for key, names in found.items())
 
 
+# Each result has a line of its own below, so that more answers than these are summed up by
+# standing.
 _MOST_PARTS = 3
 
 
@@ -469,6 +472,7 @@ def _make_claim_sum_part(subjects: Sequence[SheetSubject], about: str) -> Answer
         return AnswerPart("not looked at", f"All are about {about}, and not all claim an epsilon.")
     epsilon = sum(epsilon for epsilon, _ in points if epsilon is not None)
     delta = sum(delta for _, delta in points if delta is not None)
+    # A sum is shown only where each of its parts is.
     shown = all(one.from_code and one.certificate.stands for one in subjects)
     said = (
         f"ε = {_format_rounded_up(epsilon)} at δ = {_format_rounded_up(delta)} for these "

@@ -144,6 +144,7 @@ def check_document(document: Document, reader: Reader) -> CertificateCheck:
     try:
         verdict = verify(document, _with_files_of(document, reader))
     except DpauditError as error:
+        # An error means that the check could not be made, which is not a certificate that fails.
         return CertificateCheck("not checked", one_line(str(error)))
     if not verdict.verified:
         return CertificateCheck("fails", one_line(verdict.failures[0]))
