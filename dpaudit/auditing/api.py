@@ -113,9 +113,9 @@ def audit(
         is shown beside the claim, as of the release as declared.
     relation
         What makes the two neighbours (`dpaudit.neighbours.found.chosen_relation`); it is checked.
-        By default the finest that they obey, which the result names. It has to be named where
-        neighbours are looked for. ``"metric: euclidean"``, or what `dpaudit.metric` makes of a
-        function, says that epsilon is claimed a unit of distance, of any two datasets
+        By default the smallest that explains their difference, which the result names. It has to be
+        named where neighbours are looked for. ``"metric: euclidean"``, or what `dpaudit.metric`
+        makes of a function, says that epsilon is claimed a unit of distance, of any two datasets
         (docs/metric-claims.md).
     bounds
         Of numbers in records where neighbours are looked for beside a dataset: ``(low, high)``, or

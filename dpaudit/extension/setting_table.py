@@ -182,7 +182,7 @@ class OwnSettings:
         Kind.WORD,
         Group.DATA,
         "How the two datasets may differ",
-        "the finest relation that they obey",
+        "the smallest relation that explains the difference",
         doors=_OWN | {Door.REPLAY, Door.SENSITIVITY, Door.PROVE},
     )
     bounds: Any = setting(

@@ -28,8 +28,8 @@ class Settings(AuditSettings):
     trials
         Certifying transcripts per dataset of the pair.
     confidence
-        Of all that is certified about this claim. A command with several claims shares its own
-        among them (`dpaudit.auditing.outcome.error_budget`).
+        With which all that is certified about this claim holds. A command with several claims
+        shares its own among them (`dpaudit.auditing.outcome.error_budget`).
     seed
         The only source of randomness.
     estimator

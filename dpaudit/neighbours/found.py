@@ -1,4 +1,4 @@
-"""The relation that two datasets obey, where the caller names none, and what a caller declares."""
+"""The relation of two datasets where the caller names none, and what a caller declares."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class FoundPair(NamedTuple):
 
 
 def find_pair_relation(dataset: Any, neighbour: Any, given: Any = None) -> FoundPair:
-    """Return a pair under the relation that is given, or else the finest that it obeys, in words.
+    """Return a pair under the given relation, or else the smallest that explains it, in words.
 
     Parameters
     ----------
@@ -196,12 +196,12 @@ def find_pair_relation(dataset: Any, neighbour: Any, given: Any = None) -> Found
     words
         A sentence on the relation that was read or declared, None where the caller named one.
     was_read
-        Whether nobody named the relation, and it is the finest that the two obey.
+        Whether nobody named the relation, and it is the smallest that explains the difference.
 
     Raises
     ------
     InvalidArgument
-        They are records, and obey no relation, or not the one that is given.
+        They are records, and no relation, or not the one that is given, explains the difference.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def _format_declared_relation(found: Relation) -> str | None:
 
 def _as_read(pair: Pair[Any]) -> FoundPair:
     finest = f"{pair.relation.name} ({pair.relation.statement})"
-    words = f"No relation was named: the finest that the two obey is {finest}."
+    words = f"No relation was named: the smallest that explains the difference is {finest}."
     return FoundPair(pair, words, was_read=True)
 
 
@@ -345,7 +345,7 @@ def keeps_order(dataset: Any, neighbour: Any) -> bool:
 
 
 def is_usual(dataset: Any, neighbour: Any, given: Relation) -> bool:
-    """Return whether a relation is that of one record, edge or node, or the finest that two obey.
+    """Return whether a relation is of one record, edge or node, or the smallest there is.
 
     Examples
     --------
@@ -382,16 +382,16 @@ def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: f
     --------
     >>> depends_on_reading(relation("replace-record"), 1.0, 2.0, 2.5)
     >>> depends_on_reading(relation("replace-record"), 1.0, 2.0, 1.5)  # doctest: +ELLIPSIS
-    'If the claim is about adding or removing a record, these two are two steps apart, ...'
+    'If the claim is about adding or removing a record, these datasets are two steps apart, ...'
     """
     # Above what two steps allow, the claim is refuted under either reading.
     if not found.name.startswith("replace-") or not claimed < lower <= allowed:
         return None
     if math.isinf(allowed):  # delta grows with the steps, and this is the delta of one
-        limit = "for which it states no epsilon at this delta"
+        limit = "for which the claim states no epsilon at this delta"
     else:
-        limit = f"it allows them {allowed:.4g}, and this does not refute it"
+        limit = f"for which the claim allows {allowed:.4g}, and this bound does not refute it"
     return (
-        "If the claim is about adding or removing a record, these two are two steps apart, "
+        "If the claim is about adding or removing a record, these datasets are two steps apart, "
         f"{limit}: name the relation."
     )

@@ -136,7 +136,7 @@ def _format_refutation_count(results: Sequence[Result]) -> str:
     total = len(results)
     refuted = sum(result.verdict == "refuted" for result in results)
     if any(result.variant is not None for result in results):
-        return f"{refuted or 'None'} of {total} audits refuted what they looked at"
+        return f"{refuted or 'None'} of {total} audits refuted their claims"
     if all(verdict_words(result) == NO_CLAIM for result in results):
         return "Nothing is claimed, so that there is no verdict: what was measured stands alone"
     if total == 1:

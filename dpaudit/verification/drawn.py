@@ -64,7 +64,7 @@ class Reader:
         something else fails: what is looked at decides what leaks.
     relation
         What makes the two datasets neighbours, as `dpaudit.audit` takes it. Without it the verdict
-        has a reservation where a file names another than the finest that they obey.
+        has a reservation where a file names another than the smallest that explains the difference.
     scores
         Of a certificate about canaries: the file of their scores, to be counted again.
     outputs

@@ -260,7 +260,7 @@ def _pair(document: Document, reader: Reader) -> Pair[Any]:
 
 
 def _relate_datasets(document: Document, reader: Reader, dataset: Any, neighbour: Any) -> Pair[Any]:
-    """Return two datasets as a pair, under the reader's relation or the file's, which they obey."""
+    """Return two datasets as a pair, under the relation of the reader or of the file."""
     from dpaudit.neighbours.found import declare_relation, find_pair_relation
 
     if reader.relation is not None:

@@ -224,9 +224,24 @@ def test_a_stream_that_leaks_through_zeros_alone_is_caught(other):
 @pytest.mark.parametrize(
     ("data", "relation", "epsilon", "words"),
     [
-        (([1.0, 1.0], [1.0]), None, 1.0, "The two obey add-remove-record, the finest relation"),
-        (([1.0, 1.0], [1.0]), None, 9.0, "The two obey add-remove-record, the finest relation"),
-        (([1.0, 1.0], [1.0, 0.0]), None, 1.2, "these two are two steps apart, it allows them 2.4"),
+        (
+            ([1.0, 1.0], [1.0]),
+            None,
+            1.0,
+            "The smallest relation that explains the difference is add-remove-record.",
+        ),
+        (
+            ([1.0, 1.0], [1.0]),
+            None,
+            9.0,
+            "The smallest relation that explains the difference is add-remove-record.",
+        ),
+        (
+            ([1.0, 1.0], [1.0, 0.0]),
+            None,
+            1.2,
+            "these datasets are two steps apart, for which the claim allows 2.4",
+        ),
         (
             ([1.0], [1.0, 2.0, 3.0]),
             "declared: one user",

@@ -112,7 +112,7 @@ async def awaited():
 def test_what_shows_its_content_once_is_refused():
     held = awaited()
     for one in ((n for n in range(3)), held, map(str, [1])):
-        with pytest.raises(MechanismError, match="expected what it yields"):
+        with pytest.raises(MechanismError, match="expected a value or a list"):
             split_observation(one)
     held.close()
 

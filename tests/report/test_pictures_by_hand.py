@@ -173,7 +173,7 @@ def test_only_refuted_claims_are_counted_as_such(verdicts, said):
     count = verdicts.count("refuted") or "None"
     assert (
         _format_refutation_count(looked)
-        == f"{count} of {len(verdicts)} audits refuted what they looked at"
+        == f"{count} of {len(verdicts)} audits refuted their claims"
     )
 
 

@@ -184,7 +184,7 @@ def test_variants_are_audits_of_one_claim():
     variants = [samples.searched(), samples.searched(variant="corrected", verdict="not refuted")]
     report = samples.report(*variants)
     page = Page(render_html(report))
-    assert format_report_summary(report) == "1 of 2 audits refuted what they looked at."
+    assert format_report_summary(report) == "1 of 2 audits refuted their claims."
     assert "hu2019-lemma4 (corrected)" in page.text
     assert "divided by the claimed" not in page.text  # no ratio to draw
 

@@ -434,12 +434,12 @@ def _format_stop_reason(bettor: Bettor, most: int | None) -> str:
     if bettor.refuted_after:
         allowed = "" if most is None else f", of {most} allowed"
         return (
-            f"Refuted after {bettor.refuted_after} outputs of each dataset{allowed}: against "
-            f"the claim the wealth reached {goal:.6g}."
+            f"Refuted after {bettor.refuted_after} outputs of each dataset{allowed}: a "
+            f"bettor against the claim reached a wealth of {goal:.6g}."
         )
     return (
-        f"Not refuted by the {bettor.pairs} outputs of each dataset: against the claim the "
-        f"wealth ended at {_format_wealth(bettor.log_wealth)} and was never over "
+        f"Not refuted by the {bettor.pairs} outputs of each dataset: a bettor against the claim "
+        f"ended with a wealth of {_format_wealth(bettor.log_wealth)} and never had more than "
         f"{_format_wealth(bettor.log_peak)}; {goal:.6g} refutes."
     )
 

@@ -277,8 +277,8 @@ def _notes_of_parts(layout: Layout | None) -> tuple[str, ...]:
     unvarying = (UNVARYING,) if _is_unvarying(layout) else ()
     return (
         *unvarying,
-        f"Outputs were read in parts: {numbers} that are numbers, {discrete} that are discrete, "
-        f"{len(layout.usual)} that did not vary at first, and whatever else turned up.",
+        f"The audit read each output in parts: {numbers} numeric, {discrete} discrete, "
+        f"{len(layout.usual)} that did not vary in the first outputs, and one for anything new.",
         *_notes_of_numbers(layout),
         *_notes_of_texts(layout),
     )

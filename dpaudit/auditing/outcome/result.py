@@ -479,7 +479,7 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
     """
     relation = case.pair.relation
     if case.relation_was_read:
-        more = [f"The two obey {relation.name}, the finest relation that was found."]
+        more = [f"The smallest relation that explains the difference is {relation.name}."]
         if result.verdict == "refuted":
             more += _on_another_reading(case, result.measured.lower)
     else:

@@ -68,7 +68,7 @@ class LayoutColumn:
 class Plain:
     """Arrays of finite numbers, of one shape.
 
-    What turns up later and is something else stands in their rows as numbers from 1e300 on.
+    A later output of another kind is stored in their rows as numbers from 1e300 on.
 
     Parameters
     ----------

@@ -137,7 +137,9 @@ def text_of(value: Any) -> LeafToken:
     """
     if isinstance(value, Iterator | Coroutine):
         kind = type(value).__name__
-        raise MechanismError(f"returned a {kind}, expected what it yields: a list, or a value")
+        raise MechanismError(
+            f"returned a {kind}, expected a value or a list: the function has to run it"
+        )
     try:
         text = repr(value)
     except Exception as error:  # somebody else's __repr__

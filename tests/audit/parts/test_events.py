@@ -271,7 +271,7 @@ def test_evidence_of_bets_states_what_was_bet_on_and_not():
     assert found.lower == bettor.lower > 1.0
     assert found.remark.startswith(f"Refuted after {bettor.refuted_after} outputs")
     assert "of 1000 allowed" in found.remark
-    assert "reached 20." in found.remark
+    assert "reached a wealth of 20." in found.remark
     assert "allowed" not in evidence_of(bettor, ["one"], None).remark
 
 

@@ -199,10 +199,10 @@ def test_reasons_round_a_bound_down_and_say_which_share_it_is():
 def test_a_relation_that_was_read_is_said_with_what_another_would_say(lower, more):
     case = case_of(relation_was_read=True)
     found = with_relation(judged(evidence_of(lower), case), case)
-    assert "The two obey replace-record, the finest relation that was found." in found.reason
+    assert "The smallest relation that explains the difference is replace-record." in found.reason
     assert ("two steps apart" in found.reason) is more
     named = with_relation(judged(evidence_of(lower)), case_of())
-    assert "finest" not in named.reason
+    assert "smallest relation" not in named.reason
 
 
 def test_add_remove_is_no_two_steps():

@@ -91,7 +91,7 @@ def compute_movement(document: Document) -> MovementCheck:
 def read_neighbour_designs(
     document: Document,
 ) -> tuple[Matrix, Matrix, dict[str, tuple[Number, Number]]]:
-    """Return both designs with rows of norm 1, and what makes them neighbours."""
+    """Return both designs with rows of norm 1, and the assumptions by which they are neighbours."""
     shape = document.count("samples"), document.count("features")
     exact, exact_other = (
         _convert_rows_to_fractions(document.array(a, shape)) for a in ("design", "neighbour")
