@@ -43,6 +43,7 @@ def prove_release_epsilon(
     >>> answer.upper, answer.command
     (0.1, 'dpaudit account laplace --delta 0 --set sensitivity=1 --set noise_scale=10')
     """
+    # As text, since the cache needs a key that can be hashed, and parameters may hold lists.
     return _prove_packed_release(kind, delta, json.dumps(parameters))
 
 
@@ -53,6 +54,7 @@ def _prove_packed_release(kind: str, delta: float, packed: str) -> EpsilonBracke
     parameters = json.loads(packed)
     try:
         proved = account_for(read_target(kind, parameters), delta).proved
+    # Strangers wrote the numbers: such as the accountants refuse, or that overflow, have no answer.
     except (DpauditError, ArithmeticError):
         return None
     upper = math.inf if proved is None or proved.upper is None else proved.upper
@@ -86,6 +88,7 @@ def format_typed_number(value: float) -> str:
     ... )
     ('1', '1e-10', '0.3', '365')
     """
+    # Twelve digits are more than any record has, and too few to show the rounding of doubles.
     return format(value, ".12g")
 
 
@@ -178,6 +181,8 @@ def compute_amplified_epsilon(epsilon: float, sampling: float) -> float:
     >>> round(compute_amplified_epsilon(6.8, 0.124), 4)
     4.7204
     """
+    # Far below where expm1 overflows (709); beside q e^epsilon the rest is lost, for any q of a
+    # record.
     if epsilon > 500:
         return epsilon + math.log(sampling)
     return math.log1p(sampling * math.expm1(epsilon))

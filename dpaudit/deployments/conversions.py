@@ -22,6 +22,8 @@ _LOOSE = 1.01  # times the accountant's number: from here on a note says so
 
 def check_conversions(facts: RecordFacts) -> Iterator[Check]:
     """Yield a check for each epsilon that stands beside a rho, a mu or a Renyi divergence."""
+    # What is of one release or of one report stays out: the rho of all releases does not follow
+    # from it.
     fields = [one for one in facts.fields if one.role in ("field", "total")]
     whole = Scope(numbers=fields, mechanisms=facts.mechanisms, linked=True)
     for scope in (whole, *facts.scopes):
@@ -55,6 +57,7 @@ def _of_rho(
         return make_check("rho-without-delta", "cannot be said", words, (rho, epsilon))
     numbers = (rho, epsilon, delta)
     house = of_rho(rho.value, delta.value)
+    # The smallest rho that rounds to the written one: no record is accused of its rounding.
     least = of_rho(max(rho.value - rho.slack / 2, 1e-300), delta.value)
     if house is None or least is None:
         words = "the accountant does not take these numbers"
@@ -108,6 +111,8 @@ def _check_epsilon_below_rho(
         return make_check("rho", "cannot be said", words, numbers, stated=epsilon.value)
     words += f" and {format_computed_number(exact.upper)} by Gaussian noise of that rho"
     words += f"; the record says {epsilon.written}"
+    # Only an epsilon below the proved lower end is certainly too small: nobody is accused of the
+    # gap between the two ends.
     if epsilon.value + epsilon.slack >= exact.lower:
         is_gaussian = bool(GAUSSIAN & ({*facts.mechanisms} | mechanisms)) or "gdp" in facts.remarks
         words += (
@@ -126,6 +131,7 @@ def _check_epsilon_below_rho(
         )
     if _is_pure(facts, scope) and epsilon.value**2 / 2 <= rho.value + rho.slack:
         return _by_purity(rho, epsilon)
+    # The rho may be of the noise alone, and the epsilon of noise on samples.
     unsure = COMPOSITE & mechanisms or "amplification" in facts.remarks
     return make_check(
         "rho",
@@ -140,10 +146,12 @@ def _check_epsilon_below_rho(
 
 def _is_pure(facts: RecordFacts, scope: Scope) -> bool:
     mechanisms = {*scope.mechanisms} or {*facts.mechanisms}
+    # The empty set is a subset too, and a record that names no mechanism is not pure for that.
     return facts.variants == ["pure"] or (bool(mechanisms) and mechanisms <= PURE)
 
 
 def _by_purity(rho: Number, epsilon: Number) -> Check:
+    # Bun & Steinke 2016, Proposition 1.4.
     computed = epsilon.value**2 / 2
     words = (
         f"epsilon = {epsilon.written} without a delta is rho {format_computed_number(computed)} "
@@ -190,6 +198,7 @@ def _mu_of(facts: RecordFacts, scope: Scope) -> Number | None:
 def _compute_exact_epsilons(
     mu: Number, delta: Number
 ) -> tuple[EpsilonBracket, EpsilonBracket] | None:
+    # The first is shown. The second is of the smallest mu that the digits allow, and decides.
     found = of_gaussian(mu.value, delta.value), of_gaussian(mu.value - mu.slack, delta.value)
     return None if found[0] is None or found[1] is None else (found[0], found[1])
 
@@ -225,6 +234,7 @@ def _of_mu(facts: RecordFacts) -> Iterator[Check]:
         words += ", which is looser and holds"
     yield make_check(
         "mu",
+        # A mu in the text may be of another release than the epsilon in the field.
         "agrees" if holds else "does not" if is_field else "cannot be said",
         words,
         (mu, epsilon, delta),
@@ -238,7 +248,9 @@ def _of_mu(facts: RecordFacts) -> Iterator[Check]:
 
 
 def _mu_and_rho(mu: Number, rho: Number) -> Check:
+    # Gaussian noise of mu has exactly this rho (Bun & Steinke 2016, Proposition 1.6).
     computed = mu.value**2 / 2
+    # To first order, mu times its slack is what the rounding of mu changes in mu^2 / 2.
     holds = rho.value + rho.slack + mu.value * mu.slack >= computed
     words = (
         f"mu = {mu.written} is rho {format_computed_number(computed)} = mu^2 / 2; the record "

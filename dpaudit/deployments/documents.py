@@ -25,6 +25,7 @@ from dpaudit.escaping import one_line
 
 LARGEST = 200_000  # bytes, over ten times the longest record of the registry
 MOST = 10_000  # scalars
+# Levels: ten times those of the registry's layout, and far below Python's limit of recursion.
 DEEPEST = 40
 _EXPECTED = "a record in YAML, JSON or TOML"
 
@@ -86,6 +87,7 @@ def read_entries(path: Path) -> tuple[DocumentScalar, ...]:
     else:
         if suffix == ".json":
             _require_json(path, text)
+            # In JSON a raw tab stands between values only, so that no text changes.
             text = text.replace("\t", " ")  # YAML knows no tab where JSON does
         found = _of_yaml(path, text)
     entries: list[DocumentScalar] = []
@@ -101,12 +103,15 @@ def read_entries(path: Path) -> tuple[DocumentScalar, ...]:
 def _text_of(path: Path) -> str:
     try:
         with path.open("rb") as file:
+            # The one byte more shows that a file is too large, and the rest of it is never in
+            # memory.
             content = file.read(LARGEST + 1)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or 'damaged'})") from None
     if len(content) > LARGEST:
         raise DataError(f"{path}: has more than {LARGEST} bytes, expected {_EXPECTED}")
     try:
+        # Editors on Windows write a byte order mark and line ends of two characters.
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: byte {error.start + 1} is not UTF-8 text") from None
@@ -121,6 +126,7 @@ def _of_yaml(path: Path, text: str) -> Iterator[DocumentScalar]:
         root = YAML(typ="safe", pure=True).compose(text)
     except YAMLError as error:
         raise DataError(f"{path}: {_format_yaml_error(error)}") from None
+    # On damaged text the parser raises more than its own errors.
     except (RecursionError, ValueError, AttributeError, IndexError, TypeError, AssertionError):
         raise DataError(f"{path}: is nested too deep, or damaged, expected {_EXPECTED}") from None
     if root is None:
@@ -137,6 +143,7 @@ def _require_shallow(path: Path, text: str) -> None:
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
         if depth > DEEPEST:
             raise DataError(f"{path}: is more than {DEEPEST} levels deep, expected {_EXPECTED}")
+        # A value takes about three events: its own, that of its key, and those of what holds it.
         if place > 3 * MOST:
             raise DataError(f"{path}: holds more than {MOST} values, expected {_EXPECTED}")
 
@@ -155,6 +162,7 @@ class _DocumentWalk:
         self._path, self._text, self._visits = path, text, 0
 
     def entries(self, node: Node, keys: tuple[str, ...]) -> Iterator[DocumentScalar]:
+        # Visits are counted, not nodes: aliases of aliases lead to one node billions of times.
         self._visits += 1
         if self._visits > 3 * MOST:
             raise DataError(f"{self._path}: its aliases unfold too far, expected {_EXPECTED}")
@@ -175,6 +183,7 @@ class _DocumentWalk:
             line = key.start_mark.line + 1
             if name is None:
                 raise DataError(f"{self._path}: line {line}: a key is no text")
+            # Parsers keep the last of two equal keys, and a reader may see the first.
             if name in seen:
                 raise DataError(
                     f"{self._path}: line {line}: the key {shorten_repr(name)} is repeated"
@@ -227,6 +236,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _of_toml(path: Path, text: str) -> Iterator[DocumentScalar]:
     try:
+        # As text, so that a number keeps its own digits and with them its slack.
         document = tomllib.loads(text, parse_float=str)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path}: is not valid TOML: {shorten_repr(str(error))}") from None
@@ -237,6 +247,7 @@ def _of_toml(path: Path, text: str) -> Iterator[DocumentScalar]:
 
 def _lines_of_keys(text: str) -> Mapping[str, list[int]]:
     found: dict[str, list[int]] = {}
+    # tomllib tells no lines. A key that occurs once in the text has the line where it occurs.
     for number, line in enumerate(text.split("\n"), start=1):
         for key in re.findall(r"""(?:^|[{,\s])["']?([\w.-]+)["']?\s*=(?!=)""", line):
             found.setdefault(key.rpartition(".")[2], []).append(number)

@@ -63,6 +63,7 @@ class Number(ReportPart):
 
     def is_about(self, value: float) -> bool:
         """Return whether a value rounds to it, as its digits allow."""
+        # The last term is for doubles: ``ln 3`` is exact as written, and has no slack.
         return abs(self.value - value) <= self.slack + 1e-9 * abs(value)
 
 

@@ -76,6 +76,7 @@ _KINDS: Mapping[str, Kind] = {
     "iterations": "count",
 }
 _TOTAL = re.compile(r"^(?:total|overall|cumulative|global)_|_(?:total|overall|cumulative)$")
+# Papers on shuffling write epsilon_0 for the epsilon of one report.
 _LOCAL = re.compile(r"^local_|_local$|_0$")
 _EACH = re.compile(
     r"_per_(\w+)$|^(per_\w+?|daily|weekly|monthly|hourly|yearly|annual)_|_(daily|weekly|monthly|"
@@ -140,6 +141,8 @@ def number_of(kind: Kind, text: str, path: str, line: int) -> Number | None:
         r"^[\s~≈≤<]*(?:(?:about|approximately|at most|up to)\s+)?", "", normalise_spelling(text)
     )
     start = numeral_at(plain, powers=powers)
+    # What an operator or a letter follows is the beginning of a formula, such as 2n, and not its
+    # value.
     if start is None or re.match(r"\s*[\^*/+(]|[\w:]", plain[start[1] :]):
         return None
     rest = re.match(r"[\s(]*(?:per|each|every|/|a)\b\s*(\w+)?", plain[start[1] :], re.IGNORECASE)

@@ -72,6 +72,8 @@ def _run_distinct_checks(facts: RecordFacts) -> Iterator[Check]:
     seen: set[tuple[str, str]] = set()
     found = (check_names, check_conversions, check_noise, check_totals)
     for check in (one for each in found for one in each(facts)):
+        # A text that repeats a field is compared as the field is, in the same words: that counts
+        # once.
         key = (check.code, check.words)
         if key not in seen:
             seen.add(key)
@@ -98,6 +100,7 @@ def _find_missing_facts(facts: RecordFacts) -> Iterator[str]:
         yield "noise"
     if facts.releases != "one" and (not facts.composition or facts.composition == ["none-said"]):
         yield "composition"
+    # Whether a delta is small depends on how many people there are.
     if facts.field("delta") is not None and facts.field("people") is None:
         yield "people"
 

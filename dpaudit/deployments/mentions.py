@@ -28,6 +28,7 @@ _LINK = (
     r"(?:\s*(?:=|:|≈|≤|≥|<=?|>=?)|\s+(?:of|is|was|are|equals?|equal to|being|becomes|remains at|"
     r"(?:is |was |are |being )?set (?:to|at)|is given by|amounts? to))"
 )
+# The patterns ignore case, but for letters whose capital is another symbol: δ and Δ, λ and Λ.
 _SYMBOLS: Mapping[Kind, str] = {
     "epsilon": r"(?:ε|\bepsilon\b|\beps\b)",
     "delta": r"(?:(?-i:δ)|\bdelta\b)",
@@ -126,6 +127,7 @@ class Text:
 
     def __init__(self, raw: str, path: str, line: int) -> None:
         self.path, self._line = path, line
+        # An address may hold "epsilon=1" and states nothing.
         plain = _URL.sub(lambda found: " " * len(found.group()), raw)
         self.text = normalise_spelling(plain)
         self._starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
@@ -179,12 +181,15 @@ def mentions_in(text: Text, *, budget: Kind = "epsilon") -> list[Mention]:
     """
     found: dict[int, tuple[Kind, Numeral, int, int]] = {}
     for kind, numeral, start, place, end in _find_parameter_hits(text.text, budget):
+        # A number is of one kind. The first pattern that reads it decides, so that the variance
+        # stands before sigma, whose letter it has.
         found.setdefault(place, (kind, numeral, start, end))
     ordered = sorted(found.values(), key=lambda one: one[3])
     if len(ordered) > _MOST:
         raise DataError(f"{text.path}: states {len(ordered)} numbers, at most {_MOST} are read")
     mentions: list[Mention] = []
     for kind, numeral, start, end in ordered:
+        # Within the mention before it: two patterns met the same words.
         if mentions and start < mentions[-1].end and end <= mentions[-1].end:
             continue
         mentions.append(_make_bare_mention(text, kind, numeral, start, end))
@@ -236,10 +241,12 @@ def _read_number_pair(
     second = comma and numeral_at(text, comma.end(), powers=True)
     if not comma or not second:
         return
+    # (alpha, epsilon)-RDP has the order first.
     if _RENYI_ENDS.match(text, second[1]):
         yield "order", first[0], start, place, first[1]
         yield "renyi", second[0], first[1], comma.end(), second[1]
         return
+    # Any two numbers in parentheses look like a pair: if no name precedes them, "DP" has to follow.
     if not (is_named or _PAIR_ENDS.match(text, second[1])):
         return
     yield "epsilon", first[0], start, place, first[1]
@@ -275,6 +282,7 @@ def _with_role(text: Text, mentions: list[Mention], place: int) -> Mention:
     later = [each.start for each in mentions[place + 1 : place + 2] if each.clause == one.clause]
     clause_start = [0, *text._breaks][one.clause]
     clause_end = [*text._breaks, len(text.text)][one.clause]
+    # Words further away than that, or beyond another number, are rarely said of this one.
     before = text.text[max(earlier[-1] if earlier else clause_start, one.start - 90) : one.start]
     after = text.text[one.end : min(later[0] if later else clause_end, one.end + 60)]
     # A pair's second number shares what is said of the first.

@@ -84,9 +84,12 @@ def _check_variant(facts: RecordFacts) -> Iterator[Check]:
         return
     if not facts.variants:
         return
+    # The vocabulary has "approximate" before "pure": where a record names both, it claims the
+    # weaker.
     variant = facts.variants[0]
     if variant == "pure":
         yield from _check_pure_variant(epsilon, delta or _delta_of_text(facts), rho)
+    # A delta that is a formula was stated, though nobody can compute it: it is not missing.
     elif variant == "approximate" and not (facts.formulas and delta is None):
         yield from _check_approximate_variant(epsilon, delta, rho)
     elif variant == "zcdp" and rho is None and not _get_stated_numbers(facts, "rho"):
@@ -110,6 +113,7 @@ def _delta_of_text(facts: RecordFacts) -> Number | None:
         one, delta = scope.first("epsilon"), scope.first("delta")
         if epsilon is None or one is None or delta is None or scope.first("rho") is not None:
             continue
+        # A delta beside another epsilon may be of another release, or of an example.
         if delta.role in ("text", "total", "each") and one.value == epsilon.value:
             return delta
     return None
@@ -119,6 +123,7 @@ def _check_pure_variant(
     epsilon: Number | None, delta: Number | None, rho: Number | None
 ) -> Iterator[Check]:
     if delta is not None and delta.value > 0:
+        # Any epsilon will do: with a delta above 0, nothing finite is proved at delta 0.
         of_one = epsilon.value if epsilon is not None and epsilon.value > 0 else 1.0
         answer = arithmetic.of_copies(of_one, delta.value, 1, 0.0)
         words = f"pure differential privacy has delta 0; the record says delta = {delta.written}"
@@ -266,6 +271,7 @@ def _check_unit_period(facts: RecordFacts) -> Iterator[Check]:
         yield Check(code="period", outcome="cannot be said", words=words)
     field = facts.field("epsilon") or facts.field("rho")
     for one in _get_stated_numbers(facts, "epsilon") + _get_stated_numbers(facts, "rho"):
+        # Only a text that repeats the field's number beside a period says what the field is for.
         if field is None or one.value != field.value or one.per not in DAYS or one is field:
             continue
         if facts.unit_periods and one.per not in facts.unit_periods:

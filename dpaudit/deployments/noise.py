@@ -11,6 +11,7 @@ from dpaudit.deployments.check import Check, Outcome, format_computed_number, ma
 from dpaudit.deployments.facts import Number, RecordFacts, Scope
 from dpaudit.deployments.vocabulary import GAUSSIAN
 
+# Times the accountant's number: from here on a note says that the record is looser.
 _LOOSE = 1.01
 _LAPLACE = frozenset({"laplace", "geometric"})
 _OF_A_RUN = ("steps", "rounds", "iterations")  # their epsilon is that of the run
@@ -31,6 +32,7 @@ def _find_noise_family(facts: RecordFacts, scope: Scope) -> str:
     """Return laplace or gaussian where a scope, or else the record, names one of them alone."""
     for names in ({*scope.mechanisms}, {*facts.mechanisms}):
         is_laplace, is_gaussian = bool(names & _LAPLACE), bool(names & GAUSSIAN)
+        # Where both are named, nobody says which of them has the stated scale.
         if is_laplace != is_gaussian:
             return "laplace" if is_laplace else "gaussian"
     return ""
@@ -60,6 +62,7 @@ def _of_noise(facts: RecordFacts, scope: Scope, *, is_whole: bool) -> Iterator[C
         words = f"{noise.kind} = {noise.written} is stated, and {what} is not"
         yield make_check("noise-incomplete", "cannot be said", words, numbers)
         return
+    # A noise multiplier is in units of the sensitivity already.
     moved = 1.0 if sensitivity is None or noise.kind == "multiplier" else sensitivity.value
     if family == "laplace" and epsilon is not None:
         yield from _check_laplace_noise(facts, scope, noise, moved, epsilon, numbers)
@@ -96,6 +99,7 @@ def _check_laplace_noise(
 ) -> Iterator[Check]:
     if not epsilon.is_single:
         return
+    # Laplace noise of scale b has the variance 2 b^2.
     scale = {
         "scale": noise.value,
         "sigma": noise.value / math.sqrt(2),
@@ -126,6 +130,7 @@ def _check_noise_epsilon(
     period = epsilon.per if epsilon.role == "each" and epsilon.per != "each" else ""
     words = f"{start}; the record says {epsilon.written}" + (f" a {period}" if period else "")
     count, sampling = scope.first("count"), scope.first("sampling")
+    # Half a percent is for the rounding of the stated scale and sensitivity.
     slack = epsilon.slack + 0.005 * (answer.upper if math.isfinite(answer.upper) else 0.0)
     unsure = sampling is not None or "amplification" in facts.remarks
     outcome: Outcome = "does not"
@@ -182,10 +187,12 @@ def _check_gaussian_noise(
         answer = arithmetic.of_samples(sampling.value, deviation / moved, times, delta.value)
         start = f"{times} steps on Poisson samples of {sampling.written} with noise multiplier "
         start += format_computed_number(deviation / moved)
+        # The answer is that of samples already: sampling must not excuse a smaller epsilon again.
         scope = scope.model_copy(
             update={"numbers": [one for one in scope.numbers if one.kind != "sampling"]}
         )
     else:
+        # This epsilon is of one release, however many there are.
         if epsilon.role == "each" or epsilon.per:
             times = 1
         answer = arithmetic.of_noise(moved, deviation, delta.value, times)
@@ -220,6 +227,7 @@ def _rho_of_noise(
     deviation: float, moved: float, times: int, rho: Number, numbers: Sequence[Number]
 ) -> Check:
     computed = times * moved**2 / (2 * deviation**2)
+    # Half a percent is for the rounding of the stated deviation and sensitivity.
     holds = rho.value + rho.slack >= computed * (1 - 5e-3)
     words = (
         f"Gaussian noise of deviation {format_computed_number(deviation)} on a sensitivity of "
@@ -285,6 +293,8 @@ def _check_response_epsilon(
     known = [one for one in answers if one is not None]
     if not known:
         return
+    # Records do not say which of the two designs they mean: the one with less epsilon decides, so
+    # that no record is accused of the other.
     answer = min(known, key=lambda one: one.upper)
     start = (
         f"randomised response among {categories} that says the truth with probability "
@@ -298,6 +308,7 @@ def _check_response_epsilon(
             "and else any of "
         )
         start += f"{categories} at random is epsilon {format_computed_number(answer.upper)}"
+    # Another value moves the 1 of a one-hot vector: two bits change, and each of them spends.
     if "unit-vector" in facts.remarks and epsilon.value < 2 * answer.upper * 0.99:
         words = f"{start} a bit, and two bits differ; the record says {epsilon.written}"
         yield make_check(

@@ -15,6 +15,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
 _TIMES = r"(?:×|\*|·|x(?=\s*10\s*\^?\s*\{?\s*[-\d]))"
 _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)"
+# The second alternative reads 10-7: copied from a page, a power loses its superscript.
 _EXPONENT = r"(?:\^\s*\{?\s*([-+]?\s*\d+)\s*\}?|\s*(-\s*\d+)(?!\d|\.\d))"
 _SCIENTIFIC = re.compile(rf"({_PLAIN})(?:\s*{_TIMES}\s*10\s*{_EXPONENT}|[eE]([-+]?\d+))")
 _POWER = re.compile(rf"10\s*{_EXPONENT}")
@@ -26,6 +27,7 @@ _DECIMAL = re.compile(rf"({_PLAIN})(?:\s?(%))?")
 _INFINITE = re.compile(r"[-+]?(?:∞|\.?inf(?:inity|inite)?\b|infinity\b|infinite\b)", re.IGNORECASE)
 _NOT_ONE = re.compile(r"\.?nan\b", re.IGNORECASE)
 _RANGE = re.compile(rf"({_PLAIN})\s*(?:-|\.\.|to\b|and\b)\s*({_PLAIN})(?![\d.]*[eE%])")
+# 0,5 is a half or two numbers: what has two readings is left out.
 _DECIMAL_COMMA = re.compile(r"0,\d|[1-9]\d*,\d{1,2}(?!\s?[\d,.eE×^*·)-])")
 _COARSE = 5e-3  # of a number: the most that is put down to rounding
 
@@ -122,6 +124,7 @@ def numeral_at(text: str, start: int = 0, *, powers: bool = False) -> tuple[Nume
     """
     if _DECIMAL_COMMA.match(text, start):
         return None
+    # The order decides: 1e-5, 1/2 and 2-4 all begin with a decimal, so that the decimal is last.
     for read in (
         _parse_infinity,
         _parse_logarithm,
@@ -200,6 +203,7 @@ def _parse_scientific(text: str, start: int) -> Found:
     exponent = int(re.sub(r"\s", "", next(one for one in found.groups()[1:] if one)))
     if abs(exponent) > 400:
         return None
+    # From the characters: a product with a power of ten would be rounded twice.
     number = float(f"{found.group(1).replace(',', '')}e{exponent}")
     return Numeral(number, found.group().strip(), unit * _power_of_ten(exponent)), found.end()
 
@@ -225,6 +229,7 @@ def _parse_number_range(text: str, start: int) -> Found:
     found = _RANGE.match(text, start)
     if found is None:
         return None
+    # "2 and 4" is two numbers, "between 2 and 4" is a range.
     if "and" in found.group() and "between" not in text[max(0, start - 12) : start]:
         return None
     ends = [_parse_plain_decimal(one)[0] for one in found.groups()]

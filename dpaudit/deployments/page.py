@@ -119,6 +119,8 @@ def records_page(judgements: Sequence[RecordJudgement], *, is_lifted: bool, sour
         "[Statements of deployments](deployment-records.md) explains the comparisons. "
         "A verdict is only about the numbers of a record: whether the software does what the "
         "record says, only an audit shows.",
+        # Some comparisons are only ever made where they fail, so that their number tells of a
+        # finding.
         *(["## What was compared", _render_comparison_counts(judgements)] if is_lifted else []),
         "## What each record states, and what it leaves out",
         _render_record_table(judgements, is_lifted=is_lifted),

@@ -65,6 +65,7 @@ def facts_in(path: Path, address: str = "") -> RecordFacts:
 
 def _is_account(path: Path) -> bool:
     try:
+        # Any JSON is read whole to see what it is, so that the limit of records applies first.
         if path.stat().st_size > LARGEST:
             return False
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -159,6 +160,7 @@ def write_drafts(judgements: Sequence[RecordJudgement], folder: Path) -> list[Pa
         if one.discrepancies
     }
     if found:
+        # With the letters, so that no commit publishes what is under embargo.
         write_files(folder, {**found, folder / ".gitignore": b"*\n"}, private=True)
     return list(found)
 
@@ -172,6 +174,7 @@ def judge_all(
     for path in paths:
         try:
             judgements.append(make_judgement(facts_in(path, address)))
+        # One damaged record must not hide the verdicts on the others.
         except DpauditError as error:
             refusals.append(error)
     return judgements, refusals

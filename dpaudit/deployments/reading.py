@@ -175,6 +175,8 @@ def read_facts(path: Path, address: str = "") -> RecordFacts:
     """
     facts = facts_of(read_entries(path), path.stem, address)
     said = (facts.fields, facts.scopes, facts.variants, facts.formulas)
+    # A record of the registry that states nothing is judged all the same: what it lacks is the
+    # answer.
     if not any(said) and facts.layout != "registry":
         expected = "a record with epsilon, delta, rho, a variant or a mechanism"
         raise DataError(f"{path}: holds no statement of privacy, expected {expected}")
@@ -273,6 +275,7 @@ def _gather_number(
 def _read_texts(draft: _Draft) -> None:
     """Read the numbers of all texts, and what of them belongs together."""
     variants = words.variants_in(draft.text("variant"))
+    # What a zCDP record calls its privacy budget is rho.
     budget: Kind = "rho" if "zcdp" in variants else "epsilon"
     for kind, entries in draft.said.items():
         if kind not in _MINED:
@@ -366,6 +369,7 @@ def _read_repeats(draft: _Draft) -> None:
         if count is None or total is None or not each or count.value <= 1:
             continue
         factor = _count_periods(count, each[0].per)
+        # A field that has the number of one release repeats it, and is no total.
         repeats = total.role != "total" and total.value == each[0].value
         if factor is not None and not repeats:
             draft.totals.append(
@@ -373,6 +377,7 @@ def _read_repeats(draft: _Draft) -> None:
             )
 
 
+# Only periods that always hold equally many of another: months differ in days, and years in weeks.
 _INNER_PERIODS = {
     ("day", "hour"): 24,
     ("week", "day"): 7,
@@ -426,6 +431,7 @@ def _find_named_facts(draft: _Draft) -> dict[str, Any]:
 
 
 def _select_single_number(people: Sequence[Number]) -> list[Number]:
+    # Where texts count two crowds, nobody says which of them delta is about.
     return list(people[:1]) if len({one.value for one in people}) == 1 else []
 
 
@@ -461,6 +467,7 @@ def _find_input_distance(text: str) -> float | None:
 
 def _parse_tier(draft: _Draft) -> int | None:
     tiers = [one.text for one in draft.said.get("tier", []) if one.text.isdecimal()]
+    # Python refuses to convert thousands of digits, and a stranger may write them.
     return int(tiers[0]) if tiers and len(tiers[0]) < 3 else None
 
 

@@ -9,6 +9,7 @@ from datetime import date
 from dpaudit.deployments.documents import DocumentScalar
 
 ADDRESS = "https://github.com/opendp/deployments-registry-data"
+# Addresses name a commit, since a later version of a record may state other numbers.
 COMMIT = "3e9c812a924cf01d228f26f6c462c59c391c3f2a"
 
 _STATUS = (
@@ -147,12 +148,15 @@ def _is_date(entry: DocumentScalar) -> bool:
         date.fromisoformat(entry.text)
     except ValueError:
         return False
+    # fromisoformat also takes 20310102 and 2031-W01-4. Without quotes, YAML makes a date of the
+    # text.
     return entry.quoted and len(entry.text) == 10
 
 
 def absent_of(entries: Sequence[DocumentScalar], tier: int) -> list[str]:
     """Return the fields that a record of its tier should have, and has not, or has empty."""
     filled = {field_of(one) for one in entries if one.text.strip()}
+    # The parameters are a mapping, which no entry is of: they are there once one of them is.
     if any(name.startswith(f"{PARAMETERS}.") for name in filled):
         filled.add(PARAMETERS)
     return [name for name, least in FIELDS.items() if 0 < least <= tier and name not in filled]

@@ -104,6 +104,7 @@ def _of_lists(text: Text, numbers: Sequence[Mention]) -> Iterator[RecordTotal]:
             _find_first_own_number(numbers, one)
             for one in below or _find_summed_siblings(lines, place, content)
         ]
+        # A line whose number was not read would be missing in the sum, which then says nothing.
         if len(parts) > 1 and all(parts):
             found = [one.number for one in parts if one is not None]
             is_split = bool(below) and bool(_SPLIT.search(content))
@@ -254,7 +255,9 @@ def equations_in(text: Text) -> Iterator[Equation]:
     for pattern, sides in ((_FORWARD, (1, 2)), (_FORWARD, (3, 4)), (_BACKWARD, (2, 1))):
         for hit in pattern.finditer(text.text):
             begins = min(hit.start(one) for one in sides)
+            # The end of a longer formula looks like a formula, and has another value.
             is_part = _REST.search(text.text[max(0, begins - 12) : begins])
+            # -1: the other alternative of the pattern matched.
             if hit.start(sides[0]) in (-1, *seen) or is_part:
                 continue
             seen.add(hit.start(sides[0]))
@@ -268,6 +271,7 @@ def _parse_equation(text: Text, hit: re.Match[str], left: int, right: int) -> Eq
     numerals = [read_numeral(one) for one in re.findall(_NUMBER, written)]
     stated = read_numeral(hit.group(right))
     assert stated is not None
+    # Half a unit of each last digit, as numbers are rounded to the nearest.
     slack = sum(one.slack for one in numerals if one is not None) / 2
     return Equation(
         written=written,
@@ -288,6 +292,7 @@ def compute_sum_of_products(written: str) -> float:
     ... )
     (0.44, 7.0, 2.0)
     """
+    # In exact arithmetic, so that the sum of 0.11 * 2 and 0.22 is the double 0.44.
     total = Fraction(0)
     for term in written.split("+"):
         product = Fraction(1)

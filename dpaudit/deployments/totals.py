@@ -48,6 +48,7 @@ def _of_total(facts: RecordFacts, one: RecordTotal) -> Iterator[Check]:
     values = [part.value for part in one.parts]
     computed = math.fsum(values) * one.factor
     slack = one.total.slack / 2 + one.factor * sum(part.slack for part in one.parts) / 2
+    # The last term is for doubles, of which a sum of parts that are exact as written is off too.
     slack = min(slack, _CAP * max(computed, one.total.value)) + 1e-9 * abs(computed)
     difference = one.total.value - computed
     words = (
@@ -148,6 +149,7 @@ def _prove_parts_together(facts: RecordFacts, one: RecordTotal) -> EpsilonBracke
     if one.total.kind != "epsilon" or not _are_positive([part.value for part in one.parts]):
         return None
     delta = facts.field("delta")
+    # At delta 0 the accountants have the sum of the epsilons.
     at = delta.value if delta is not None and 0 < delta.value < 1 else 0.0
     spent = _delta_of_part(facts, one)
     if one.way == "times" and one.factor == int(one.factor) and one.factor < 1e6:
@@ -190,6 +192,7 @@ def _check_amplified_epsilon(facts: RecordFacts) -> Iterator[Check]:
         if one.kind == "epsilon" and one.is_single and one.value > epsilon.value > 0
     ]
     others += [n for n in facts.fields if n.kind == "epsilon" and n.value > epsilon.value > 0]
+    # From the largest: the epsilon before amplification exceeds all that follow from it.
     for other in sorted(others, key=lambda one: -one.value):
         computed = arithmetic.compute_amplified_epsilon(other.value, rate.value)
         words = (
@@ -203,6 +206,8 @@ def _check_amplified_epsilon(facts: RecordFacts) -> Iterator[Check]:
                 "amplification", "agrees", words, numbers, stated=epsilon.value, computed=computed
             )
             return
+        # The usual mistake. It is always too small, since ln(1 + q (e^epsilon - 1)) is convex in
+        # epsilon and has the slope q at 0.
         if epsilon.is_about(rate.value * other.value):
             words += f", which is {rate.written} x {other.written}"
             yield make_check(
@@ -245,6 +250,7 @@ def _check_text_only_number(
     facts: RecordFacts, field: Number, said: Sequence[Number]
 ) -> Iterator[Check]:
     """Yield what the text has in place of the field: its total, or its only number."""
+    # Where the text has the parts of the field, it does not say anything else than the field.
     made_up = any(
         one.total.kind == field.kind
         and math.isclose(
@@ -257,6 +263,7 @@ def _check_text_only_number(
     totals = [
         one for one in said if one.role == "total" and one.is_single and _is_in_counted_field(one)
     ]
+    # A number that stands alone beside the parameters is theirs; of several, nobody says which is.
     only = close if len(close) == 1 and close[0].role == "text" else []
     found = totals or only
     if not found or made_up or amplified or "amplification" in facts.remarks:

@@ -238,9 +238,12 @@ def refresh_in(text: str) -> list[str]:
     >>> refresh_in("6 hours"), refresh_in("of 18 months of data, once"), refresh_in("Daily.")
     (['quarter-day'], [], ['day'])
     """
+    # A few words are the period itself. In a sentence a period may be of the data, so that only one
+    # beside a verb of releasing counts.
     if len(text.split()) <= 4:
         said = text
     else:
         said = " ".join(hit.group() for hit in _ADVERB.finditer(text))
     found = periods_in(said)
+    # "6 hours" has the word of an hour too.
     return [one for one in found if not (one == "hour" and "quarter-day" in found)]

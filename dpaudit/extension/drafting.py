@@ -57,6 +57,7 @@ class DraftName:
     def __post_init__(self) -> None:
         expected = "PAPER-STATEMENT in small letters and digits, such as smith2031-lemma1"
         parts = _NAME.fullmatch(self.claim)
+        # The paper becomes a package, and no import statement can name a keyword.
         if parts is None or keyword.iskeyword(parts["paper"]):
             raise InvalidArgument("NAME", self.claim, expected)
         if len(self.claim) > _LONGEST:
@@ -69,6 +70,7 @@ class DraftName:
             expected = f"a paper without a package: add the claim to that of {parts['paper']}, and "
             expected += "its row to the PAPER of it, as docs/add-a-claim.md shows"
             raise InvalidArgument("NAME", self.claim, expected)
+        # Of two packages of one name, one hides the other.
         if find_spec(parts["paper"]) is not None:
             raise InvalidArgument("NAME", self.claim, "a paper that no installed package is called")
 
@@ -119,8 +121,10 @@ def write_draft(name: DraftName, folder: Path) -> list[Path]:
     """
     if folder.exists() and not folder.is_dir():
         raise InvalidArgument("--into", str(folder), "a folder, or a name that nothing bears")
+    # Every path is looked at before the first is written: a refusal leaves nothing behind.
     contents = {folder / path: text.encode("utf-8") for path, text in draft_files(name).items()}
     for path in contents:
+        # A broken link does not exist for ``exists``, and still bears the name.
         if path.exists() or path.is_symlink():
             raise InvalidArgument("--into", str(folder), f"a folder without {path.name}")
     for path in contents:

@@ -70,6 +70,8 @@ class Finding:
     def holds(self) -> bool:
         """Whether the two sides stand in the relation."""
         if self.relation == "=":
+            # Without a tolerance: it would hide the small differences that exact arithmetic is
+            # there to show.
             return self.left == self.right
         return self.left < self.right if self.relation == "<" else self.left <= self.right
 

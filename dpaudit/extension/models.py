@@ -42,6 +42,7 @@ def with_settings(
 
 
 def _make_model_field(row: Setting) -> Any:
+    # Files that were written with an older name are still read.
     names = AliasChoices(row.name, *row.older) if row.older else None
     return Field(None, description=row.meaning, validation_alias=names)
 

@@ -69,6 +69,7 @@ did you mean 'nodes'?
         name = ".".join(str(part) for part in first["loc"]) or "parameters"
         if first["type"] == "missing":
             raise InvalidArgument(name, None, "a value: it has no default") from None
+        # Pydantic names no alternatives, and such a name is mostly misspelt.
         if first["type"] == "extra_forbidden":
             raise InvalidArgument("parameter", name, one_of(model.model_fields, name)) from None
         value = first["input"]

@@ -90,6 +90,7 @@ class Registry(Generic[T]):
         card = load_reference(where, entry.value)
         if not isinstance(card, self.kind):
             raise InvalidArgument(where, card, f"a {self.kind.__name__}")
+        # Reports and certificates have the name of the card, by which readers must find it again.
         if (called := getattr(card, "name", entry.name)) != entry.name:
             raise InvalidArgument(
                 where, VerbatimText(f"a card called {called!r}"), "one of the same name"

@@ -59,6 +59,8 @@ class Setting:
         >>> row_of("ignore").is_given([]), row_of("until_refuted").is_given(False)
         (False, False)
         """
+        # Of these kinds a door finds an empty value where nobody gave any; an empty dataset is
+        # given.
         may_be_empty = self.kind not in (Kind.FLAG, Kind.WORDS, Kind.PARAMETERS)
         return value is not None and (may_be_empty or bool(value))
 
@@ -91,5 +93,6 @@ def setting(
     stated = {"kind": kind, "group": group, "meaning": meaning, "left": left, "doors": doors}
     stated |= {"flag": flag, "older": tuple(older), "metavar": metavar}
     if isinstance(default, Mapping):
+        # Dataclasses refuse a mutable default, which all instances would share.
         return field(default_factory=lambda: dict(default), metadata=stated)
     return field(default=default, metadata=stated)

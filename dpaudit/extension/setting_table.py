@@ -465,5 +465,6 @@ def row_of(name: str) -> Setting:
 def _row(one: Any) -> Setting:
     stated = dict(one.metadata)
     usual = f"--{one.name.replace('_', '-')}"
+    # A field without a factory has MISSING in its place, which is not None.
     default = one.default_factory() if callable(one.default_factory) else one.default
     return Setting(name=one.name, default=default, **{**stated, "flag": stated["flag"] or usual})

@@ -69,6 +69,7 @@ class Settings(AuditSettings):
         if self.time is not None:
             check.require_positive("time", self.time)
         if self.looks is not None:
+            # The class is frozen, and files have lists where a setting has tuples.
             object.__setattr__(self, "looks", _validate_looks(self.looks))
         if self.until_refuted and (self.time is not None or self.looks is not None):
             expected = "nothing with --until-refuted, which stops by itself; --trials is its cap"
@@ -98,6 +99,7 @@ class Settings(AuditSettings):
     @property
     def data_is_public(self) -> bool:
         """Whether the records are made up, or come with an installed library."""
+        # With a path, the records of anybody may stand under a public name.
         return self.data.replace("_", "-") in _PUBLIC and self.data_path is None
 
     @classmethod
@@ -132,6 +134,8 @@ def _validate_looks(looks: Sequence[Sequence[float]]) -> tuple[tuple[int, float]
         raise InvalidArgument("looks", looks, expected)
     found = tuple((check.require_integer("looks", n, least=4), float(share)) for n, share in looks)
     shares = [share for _, share in found]
+    # The comparisons are negated so that NaN is refused. Shares that add up to 1 may miss it by the
+    # rounding of doubles.
     if not shares or not min(shares) > 0 or not sum(shares) <= 1 + 1e-9:
         raise InvalidArgument("looks", looks, expected)
     return found
