@@ -32,8 +32,10 @@ def certificates_of(
     if found["code"] is None:
         return ()
     reference, digest = found["code"]
+    # From the code and the seed, so that the same replay gives the same certificate again.
     salt = hashlib.blake2b(f"{digest} {task.seed}".encode(), digest_size=_SALT).digest()
     stated = of_pair(pair, salt, made)
+    # A file whose two datasets look alike proves nothing to its reader.
     if stated["dataset"] == stated["neighbour"]:
         return ()
     shared = {

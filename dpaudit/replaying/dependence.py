@@ -119,6 +119,7 @@ def _compare_runs(first: Run, others: Iterable[Run]) -> DependenceCheck:
         found.same_calls &= (
             _find_outermost_calls(own) == _find_outermost_calls(calls) and run.error == first.error
         )
+        # Runs with noise of another size have negative seeds.
         found.ordinary += run.seed >= 0
         found.graded += run.seed < 0
     return found
@@ -158,6 +159,7 @@ def _merge_looked(
         one.same_calls and other.same_calls and first[0] == first[1],
         one.lawful and other.lawful,
         one.every_size and other.every_size,
+        # What is said of both datasets rests on the one that has fewer runs.
         min(one.ordinary, other.ordinary),
         min(one.graded, other.graded),
     )
@@ -177,6 +179,7 @@ def _is_same_call(one: Call, other: Call) -> bool:
 
 def _numbers_of(call: Call) -> Iterator[Array]:
     for given in (call.location, call.scale):
+        # NaN stands for none: the comparison lets it equal itself.
         yield np.asarray(np.nan if given is None else given, float)
     for meeting in call.meetings:
         yield np.asarray(meeting.centre, float)

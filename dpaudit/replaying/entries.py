@@ -16,6 +16,7 @@ from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.report.entries import Outcome, ReportEntries, ReportEntry, SourceLine, to_json_float
 
+# A violation breaks what the claim rests on, and proves nothing of the claim itself.
 _OUTCOMES: Mapping[str, Outcome] = {
     "proof": "refuted",
     "violation": "withheld",

@@ -139,6 +139,8 @@ def _compute_spent_scales(
     found = shift_of(call, other, laws)
     if isinstance(found, str):
         return None, found
+    # Noise whose values met no movement spends nothing, whatever its law is, unless other noise is
+    # made of it.
     if kind in _MATERIAL or (kind not in ("laplace", "normal") and np.any(found)):
         return None, "no law"
     return float(np.linalg.norm(found, _NORMS.get(kind, 1))), None
@@ -159,6 +161,7 @@ def _find_centre_difference(
         None if call.location is None else _subtract_with_rounding(call.location, other.location)
     )
     if found is not None and (np.any(found) or not pairs):
+        # Samplers have the location 0 where nobody gives one: this says nothing of a centre.
         plain = not np.any(found) and not np.any(call.location)
         return call.place, None if plain else found, (1.0, 1.0), None if plain else "argument"
     if pairs:

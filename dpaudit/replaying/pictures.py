@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpaudit.replaying.result import Replay, ReplayedCall
 
 _MOST = 40  # calls whose place stands beside the axis
+# Inches: of a picture, and of each call in it.
 _WIDTH = 6.4
 _ROW = 0.24
 
@@ -74,6 +75,7 @@ def _name_calls(axes: Axes, calls: Sequence[ReplayedCall]) -> None:
     if len(calls) > _MOST:
         axes.set_ylabel("noisy call, in order")
         return
+    # A place is text of a stranger, in which a dollar sign begins no formula.
     axes.set_yticks(range(len(calls)), [one.place for one in calls], parse_math=False)
     axes.tick_params(axis="y", length=0)
 

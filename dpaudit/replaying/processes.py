@@ -213,6 +213,7 @@ def _that_come_back(
     for one, seen in zip(counts, read, strict=True):
         if seen.kept:
             _set_withheld(one, _KEPT_OFTEN, faults.STATE_KEPT)
+    # Answers that are new in every call cannot be noise that was kept.
     return [one for one, seen in zip(counts, read, strict=True) if seen.come_back]
 
 

@@ -152,6 +152,7 @@ def _replay_pairs(task: Task) -> dict[str, Any]:
     given, function, form, drawn, copied, before, refused = load_task(task)
     if task.when is None:
         before.keep()
+    # What the import drew or copied stays the same in every call of this process.
     state = drawn > 0 or copied
     place = place_of(given)
     code = None if place is None else make_code(*place)
@@ -164,6 +165,8 @@ def _replay_pairs(task: Task) -> dict[str, Any]:
         if refused:
             raise refused[0]
         sides, state = runs.sides, state or runs.keeps_state
+        # The first pair alone decides: all pairs share the error probability among one number of
+        # tests, which must not grow after some of them were made.
         changes = changes or (looked == 0 and task.when is None and before.is_changed)
         tests = task.tests or (2 if changes else 1) * len(task.pairs)
         samplers = tuple(name for name in OWN_SAMPLERS if name in sys.modules)
