@@ -207,6 +207,7 @@ class ConsensusADMM:
     def pull(self, state: ConsensusState) -> Array:
         """Return ``eta sum_j (f_i + f_j) - 2 lambda`` of every node, shape ``(R, N, d)``."""
         degrees, adjacency = self.graph.degrees[:, None], self.graph.adjacency
+        # `stretch` is 2 eta V, so this is eta.
         penalties = self.stretch[state.iteration - 1][:, None] / (2 * degrees)
         around = degrees * state.models + np.matmul(adjacency, state.models)
         return np.asarray(penalties * around - 2 * state.dual)
@@ -243,6 +244,8 @@ class ConsensusADMM:
         gap = degrees * broadcast - np.matmul(adjacency, broadcast)
         dual = state.dual + self.dual_steps[state.iteration - 1][:, None] / 2 * gap
         stretch = self.stretch[state.iteration - 1][:, None]
+        # By stationarity of (25) this is O_i'(f) + 2 eta V e: what a broadcast reveals of the
+        # gradient.
         revealed = self.pull(state) - stretch * broadcast
         return ConsensusState(broadcast, dual, revealed, state.iteration + 1)
 
@@ -277,6 +280,8 @@ class ConsensusADMM:
             stretch=self.stretch,
             rate=self.rates,
         )
+        # Iterations are summed within a node and nodes are compared afterwards: neighbours differ
+        # at one node, the same in all iterations.
         return np.asarray(np.cumsum(summands, axis=0).max(axis=1))
 
     def meets_theorem41(self, dataset: Dataset) -> bool:

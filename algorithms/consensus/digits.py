@@ -87,6 +87,7 @@ def enclose_broadcast_loss(node: NodeNumbers, transcript: Array, here: Array, th
     >>> enclose_broadcast_loss(node, np.array([[[0.2], [0.0]]]), one, -one).shown(4)
     '1.559'
     """
+    # Doubles are taken as exact numbers; from here on only balls are computed with.
     sides = [Matrix(side.tolist()) for side in (here, there)]
     outputs = [[vector(f) for f in broadcast] for broadcast in transcript.tolist()]
     zero = vector([0] * here.shape[1])
@@ -95,6 +96,7 @@ def enclose_broadcast_loss(node: NodeNumbers, transcript: Array, here: Array, th
         pull = _compute_neighbour_pull(node, t, before, dual)
         curvature = Real(node.regulariser_weight) / len(now) + float(node.stretch[t])
         loss += _compute_step_loss(node, t, now[node.number], pull, sides, curvature)
+        # The pull of iteration t holds lambda(t - 1), so the dual moves after the loss is added.
         dual += Real(float(node.dual_steps[t])) / 2 * _compute_neighbour_gap(now, node)
         before = now
     return loss
@@ -112,6 +114,8 @@ def _compute_step_loss(
         push = records.T * vector([weight * slope(m) for m in margins])
         norms.append(norm((pull - push - curvature * model).entries()))
         volumes.append(_log_volume(records, [weight * bend(m) for m in margins], curvature))
+    # log p/q = alpha (||e^|| - ||e||) + log det H - log det H^, with the noise times 2 eta V: eq.
+    # (61).
     return rate / stretch * (norms[1] - norms[0]) + volumes[0] - volumes[1]
 
 
@@ -139,6 +143,7 @@ def _log_volume(records: Matrix, weights: list[Real], curvature: Real) -> Real:
 
 
 _LOSSES: dict[str, tuple[Callable[[Real], Real], Callable[[Real], Real]]] = {
+    # 1 - sigmoid(m) would cancel where a margin is large; sigmoid(-m) keeps its digits.
     "logistic": (lambda m: -sigmoid(-m), lambda m: sigmoid(m) * sigmoid(-m)),
     "linear": (lambda m: Real(-1), lambda m: Real(0)),
 }

@@ -128,6 +128,7 @@ class ServerADMM:
         """Return what one record's node releases: ``T`` Gaussian steps of ratio ``1/sigma``."""
         if self.noise_multiplier == 0:
             raise UnsupportedEvent("event: got no noise, expected noise")
+        # In units of the sensitivity, the noise has the scale sigma.
         return GaussianRelease(
             sensitivity=1.0, noise_scale=self.noise_multiplier, count=self.iterations
         )
@@ -152,6 +153,7 @@ class ServerADMM:
         """Return the law of the next ``w~_i^k``."""
         weights = self.proximal_weights(dataset, state.iteration)
         weight = weights[:, None]
+        # The regulariser is linearised with the loss: its gradient at the local model comes off.
         target = (weight - self.regulariser_weight / dataset.nodes) * state.local + state.dual
         target += self.penalty * state.consensus[:, None, :]
         target -= full_gradient(self.loss, state.local, dataset)

@@ -110,6 +110,8 @@ class NodeUpdate:
         check.non_negative("ridge", self.ridge)
         check.require_integer("records", self.records, least=1)
         low, high = self.loss.margin.slope_range
+        # With slopes of both signs the two factors of the shift could add up in one direction,
+        # which the composition at a delta above 0 does not allow for.
         if low < 0 < high:
             given = VerbatimText(f"{self.loss.name} with slopes in [{low:g}, {high:g}]")
             raise InvalidArgument("loss", given, "a loss whose slopes have one sign")
@@ -117,6 +119,7 @@ class NodeUpdate:
     @property
     def sensitivity(self) -> float:
         """``s = C L / (eta V B)``: how far a record moves the noise behind an output."""
+        # L / (eta V) is 2 L / `stretch`.
         return 2 * self.loss_weight * self.loss.lipschitz / (self.stretch * self.records)
 
     @property
@@ -149,6 +152,7 @@ class NodeUpdate:
         With a finite radius it is no guarantee by itself: longer outputs have a probability, which
         then belongs into delta.
         """
+        # A constant loss has no slope to compare with, and its sensitivity is 0 in any case.
         share = slope_bound(self.loss, radius) / (self.loss.lipschitz or 1.0)
         return self.noise_rate * self.sensitivity * share + self.log_determinant
 
@@ -183,6 +187,7 @@ def slope_bound(loss: SmoothLoss, radius: float = math.inf) -> float:
     (0.880797, 1.0)
     """
     if radius == math.inf:
+        # Slopes do not fall, so the largest in size is at an end.
         return loss.lipschitz
     check.non_negative("radius", radius)
     return float(np.abs(loss.margin.slope(np.array([-radius, radius]))).max())
@@ -210,6 +215,7 @@ def node_updates(
         given = VerbatimText(f"{len(node_sizes)} sizes")
         raise InvalidArgument("node_sizes", given, f"one for each of {nodes} nodes")
 
+    # Iterations are counted from 0 here, as rows of the tables.
     def update(node: int, iteration: int) -> NodeUpdate:
         return NodeUpdate(
             loss=algorithm.loss,
@@ -290,6 +296,7 @@ def run_event(mechanism: Mechanism | str, updates: Several[NodeUpdate], dimensio
         case PenaltyPerturbation() | "penalty":
             return Sequence(tuple(each.perturbation(dimension) for each in updates))
         case Recycled() | "recycled":
+            # Odd iterations, counted from 1, are the entries of even index.
             return Sequence(tuple(each.perturbation(dimension) for each in updates[::2]))
     given = mechanism if isinstance(mechanism, str) else type(mechanism).__name__
     raise UnsupportedEvent(f"event: got {given}, expected PP, DVP, PVP or R-ADMM")

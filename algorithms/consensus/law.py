@@ -53,6 +53,8 @@ def log_determinant_drop(
     solved = problem.hessian_solve(models, records, both)
     overlap = both.T @ solved
     signs = problem.weight * np.array([-1.0, 1.0])
+    # det(I + S W'H^-1 W) is written out for two columns, so that the change itself is computed and
+    # its logarithm keeps the digits of small losses.
     a, b = (problem.loss.curvature(models @ both) * signs).T
     cross = overlap[:, 0, 0] * overlap[:, 1, 1] - overlap[:, 0, 1] ** 2
     change = a * overlap[:, 0, 0] + b * overlap[:, 1, 1] + a * b * cross
@@ -67,6 +69,7 @@ def log_determinants(
     It uses nothing of `log_determinant_drop`: the audit compares the two.
     """
     count, d = records.shape
+    # As many trials at once as the memory allows, one at least.
     rows = max(1, _BLOCK // (count * d + d * d))
     here, there = np.empty(len(models)), np.empty(len(models))
     for start in range(0, len(models), rows):
@@ -74,6 +77,7 @@ def log_determinants(
         hessians = problem.hessians(models[block], records)
         here[block] = _log_determinant(hessians)
         for record, sign in ((old, -1), (new, 1)):
+            # The two ranks are exchanged in the same matrices: none is built a second time.
             weight = sign * problem.weight * problem.loss.curvature(models[block] @ record)
             hessians += weight[:, None, None] * np.outer(record, record)
         there[block] = _log_determinant(hessians)
@@ -116,6 +120,7 @@ def update_loss(
         ``2 eta V``.
     """
     noise = noise_behind(problem, models, pull, records)
+    # The difference of two norms is computed as such: large noise would hide it in rounding.
     gain = norm_gain(noise, noise_shift(problem, models, old, new))
     return rate / stretch * gain + log_determinant_drop(problem, models, records, old, new)
 
@@ -136,5 +141,6 @@ def compute_published_update_bound(
     >>> round(float(bound), 6)
     0.335
     """
+    # The factor 2 undoes that of `stretch`, 2 eta V.
     bound: Array = 2 * loss_weight * (1.4 * loss.largest_curvature + rate) / (stretch * records)
     return bound

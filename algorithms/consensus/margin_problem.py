@@ -102,6 +102,7 @@ class MarginProblem:
 
     def hessians(self, models: Array, records: Array) -> Array:
         """Return ``weight sum_n l''(u_n'f) u_n u_n' + curvature I``, shape ``(R, d, d)``."""
+        # Roots on both sides keep the product positive semi-definite; l'' is not below 0.
         roots = np.sqrt(self.loss.curvature(models @ records.T))
         scaled = roots[:, :, None] * records
         hessians: Array = self.weight * (scaled.transpose(0, 2, 1) @ scaled)
@@ -160,6 +161,7 @@ def run_descent(
         A Hessian is singular to rounding.
     """
     points, sizes = start.copy(), np.empty(len(start))
+    # One at least, however many records there are.
     passes, evaluations, rows = 0, 0, max(1, _MARGINS // len(records))
     for first in range(0, len(start), rows):
         block = slice(first, first + rows)
@@ -181,6 +183,7 @@ def _run_descent_block(
 ) -> Descent:
     gradient = problem.gradient(points, records) - linear
     sizes = np.linalg.norm(gradient, axis=1)
+    # The gradient at the start counts as one evaluation a trial.
     best, evaluations = sizes.copy(), len(points)
     todo = np.flatnonzero(sizes > allowed)
     for count in range(most_passes):
@@ -192,6 +195,8 @@ def _run_descent_block(
         points[todo], gradient[todo] = there, new
         sizes[todo] = np.linalg.norm(new, axis=1)
         best[todo] = np.minimum(best[todo], sizes[todo])
+        # A point that a pass does not move has reached the spacing of doubles, and would never
+        # converge.
         moved = (there != here).any(axis=1)
         todo = todo[moved & (sizes[todo] > allowed[todo])]
     return Descent(points, sizes, most_passes, evaluations)
@@ -204,6 +209,7 @@ def _run_newton_pass(
     direction = _solve_newton_direction(problem, records, here, old)
     there = here + direction
     new = problem.gradient(there, records) - linear
+    # The full step is too long where it neither halves the best gradient nor leaves F falling.
     beyond = (np.linalg.norm(new, axis=1) > best / 2) & (np.sum(new * direction, axis=1) > 0)
     if beyond.any():
         length = _search_step_length(problem, records, here[beyond], direction[beyond], old[beyond])
@@ -231,6 +237,8 @@ def _search_step_length(
     """Return a t in (0, 1) for every trial at which F falls a little still, by bisection."""
     slope = problem.loss.margin.slope
     margins, rates = points @ records.T, direction @ records.T
+    # Derivatives along the step are sums of differences from here, which keep their digits near the
+    # minimum.
     before, fall = slope(margins), np.sum(gradient * direction, axis=1)
     bend = problem.curvature * np.sum(direction**2, axis=1)
     low, high = np.zeros(len(points)), np.ones(len(points))
@@ -241,6 +249,7 @@ def _search_step_length(
         there = fall + problem.weight * np.sum(change * rates, axis=1) + middle * bend
         falls = there <= 0
         low, high = np.where(falls, middle, low), np.where(falls, high, middle)
+        # F is flat enough where its slope is a tenth of the first: searching on gains little.
         flat |= falls & (there >= _FLAT * fall)
         if flat.all():
             break
@@ -303,6 +312,7 @@ def minimise_margin_problem(problem: MarginProblem, linear: Array, records: Arra
     >>> bool(np.abs(problem.gradient(solution.models, records) - linear).max() < 1e-11)
     True
     """
+    # A trial that is not finite would stall all others in the shared linear model.
     finite = np.isfinite(linear).all(axis=1)
     if not finite.all():
         trial = int(np.argmin(finite))
@@ -338,6 +348,7 @@ def _solve_margin_problem(
     rest, passes = search.trials, _MOST_PASSES - quick
     found = run_descent(problem, linear[rest], records, search.point, allowed[rest], passes)
     models[rest], residuals[rest] = found.points, found.sizes
+    # Written so that a residual of NaN counts as failed.
     failed = np.flatnonzero(~(residuals <= allowed))
     if len(failed):
         raise _not_converged(problem, int(failed[0]), residuals, allowed, quick + found.passes)
@@ -369,9 +380,14 @@ class _Chord:
 
 def _fit_chord(problem: MarginProblem, linear: Array, records: Array) -> _Chord:
     """Fit the model over pilot trials: by Stein's lemma its best slope is the mean Hessian."""
+    # K of the module docstring: l'' at its maximum for every record.
     steepest = problem.weight * problem.loss.largest_curvature * (records.T @ records)
     bound = _invert_hessian(problem, steepest)
+    # The least share by which a step -K^-1 g lowers the merit depends on the ratio of the curvature
+    # to the norm of K.
     least = problem.curvature / (problem.curvature + float(np.linalg.norm(steepest)))
+    # The first guess is the minimiser without the loss; the second round fits the model where the
+    # first one ends.
     pilots = linear[:_PILOTS] / problem.curvature
     for _ in range(2):
         margins = pilots @ records.T
@@ -389,6 +405,8 @@ def _invert_hessian(problem: MarginProblem, hessian: Array) -> Array:
     if problem.curvature > _SINGULAR * np.trace(hessian):
         inverse = np.linalg.inv(hessian + problem.curvature * np.eye(len(hessian)))
         return np.asarray((inverse + inverse.T) / 2, dtype=np.float64)
+    # Beside so large a Hessian the curvature is rounding to inv, and the inverse may turn negative;
+    # eigenvalues are held at or above 0.
     values, vectors = np.linalg.eigh(hessian)
     scaled = vectors / np.sqrt(np.maximum(values, 0.0) + problem.curvature)
     return np.asarray(scaled @ scaled.T, dtype=np.float64)
@@ -441,6 +459,7 @@ class _Search:
         gradient = self.problem.gradient(point, self.records) - self.linear
         merit = _compute_metric_norm(gradient, self.chord.bound)
         better = merit <= self.chord.enough * self.merit
+        # A step that is taken back still says how the gradient changes along it.
         self._remember(step, gradient - self.gradient)
         self.point = np.where(better[:, None], point, self.point)
         self.gradient = np.where(better[:, None], gradient, self.gradient)
@@ -450,6 +469,7 @@ class _Search:
     def _step(self) -> Array:
         step = self._compute_accelerated_step()
         if self.careful.any():
+            # -K^-1 g lowers the merit in any case, so two bad steps never follow each other.
             step[self.careful] = -self.gradient[self.careful] @ self.chord.bound
         return step
 
@@ -465,6 +485,8 @@ class _Search:
         return step
 
     def _remember(self, step: Array, change: Array) -> None:
+        # Pairs are scaled to a diagonal of 1 in the normal equations, which the ridge is relative
+        # to.
         mapped = change @ self.chord.inverse
         squared = np.sum(mapped * change, axis=1)
         scale = 1 / np.sqrt(np.maximum(squared, np.finfo(np.float64).tiny))[:, None]

@@ -61,6 +61,7 @@ class NodeProblems:
         A node that has its minimiser stays there: it does not depend on the other nodes.
         """
         models, allowed = np.zeros_like(linear), self.tolerance * self._scale(linear)
+        # Any size halves infinity, so the first pass is never refused.
         before = np.full(allowed.shape, np.inf)
         for _ in range(_PASSES):
             margins = np.matmul(self.records, models[..., None])[..., 0]
@@ -70,10 +71,13 @@ class NodeProblems:
             open_ = sizes > allowed
             if not open_.any():
                 return models
+            # NaN fails this comparison too, and is left to the method that explains it.
             if not (sizes <= np.maximum(before / 2, allowed)).all():
                 return None
             before = sizes
             step = np.linalg.solve(self._hessians(margins), gradient[..., None])[..., 0]
+            # A node within the tolerance keeps its minimiser: further steps would only move it by
+            # rounding.
             models = models - np.where(open_[..., None], step, 0.0)
         return None
 

@@ -116,6 +116,7 @@ def replay(
     if transcripts.shape[1:] != expected:
         given = VerbatimText(f"shape {transcripts.shape}")
         raise InvalidArgument("transcripts", given, f"shape (R, {', '.join(map(str, expected))})")
+    # A broadcast that is not finite would make every later state, and the loss, NaN.
     finite = np.isfinite(transcripts).all(axis=(1, 2, 3))
     if not finite.all():
         name = f"transcripts[{int(np.argmin(finite))}]"

@@ -136,8 +136,11 @@ def first_step(batch: Batch, dual_step: float) -> StepDistances:
         batch[name] for name in ("penalty", "curvature", "slope", "start")
     )
     degrees = batch["adjacency"].sum(axis=2)
+    # Slopes and curvatures of the sum: f* minimises sum_i O_i.
     best = slope.sum(axis=1, keepdims=True) / curvature.sum(axis=1, keepdims=True)
+    # At the optimum O_i'(f*) + 2 Lambda_i = 0.
     best_duals = slope - curvature * best
+    # Eq. (10) from Lambda(0) = 0, solved in closed form.
     models = (slope + penalty * _multiply_batched_vectors(signless, start)) / (
         curvature + 2 * penalty * degrees
     )
@@ -178,6 +181,8 @@ def compute_contraction_rate(batch: Batch, dual_step: float, *, proved: bool) ->
     laplacian, signless = build_laplacians(batch["adjacency"])
     penalty, curvature, mu = batch["penalty"][:, :, None], batch["curvature"], batch["mu"]
     above = _compute_singular_values((penalty - dual_step) * laplacian)
+    # Singular values descend. L has rank N - 1 on a connected graph, so the last but one is the
+    # smallest that is not 0.
     tilde = _compute_singular_values(penalty * signless)[:, 0]
     reach = dual_step * _compute_singular_values(laplacian)[:, -2]
     numerator = 2 * curvature.min(axis=1) + (0.0 if proved else 2 * above[:, -2])
@@ -229,6 +234,7 @@ def _compute_batched_dot(one: Array, other: Array) -> Array:
 def _apply_pseudo_inverse(laplacian: Array, balanced: Array) -> Array:
     """Return the pseudo-inverse times a vector that sums to 0."""
     nodes = laplacian.shape[1]
+    # Adding 11'/N makes L regular and leaves it as it is on vectors that sum to 0.
     return np.asarray(np.linalg.solve(laplacian + 1 / nodes, balanced[:, :, None])[:, :, 0])
 
 
@@ -247,6 +253,8 @@ def iteration_map(batch: Batch, dual_step: float) -> Array:
     models = models / diagonal[:, :, None]
     keeps = np.concatenate([np.zeros((nodes, nodes)), eye], axis=1)
     duals = keeps + dual_step * (laplacian @ models)
+    # p sums to 0 along every run. Without this projection its sum would be a mode at 1 that no run
+    # has.
     balanced = np.block([[eye, 0 * eye], [0 * eye, eye - 1 / nodes]])
     return np.asarray(np.concatenate([models, duals], axis=1) @ balanced)
 

@@ -54,6 +54,8 @@ from dpaudit.guarantees import gaussian
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.mechanisms.mechanism import Mechanism, draw_checked_sample
 
+# Numbers of guesses to try. Every plan takes an equal share of the error probability, so the grid
+# is coarse.
 PLANS = (20, 50, 100, 200, 400)
 
 
@@ -125,6 +127,8 @@ def calibrate_multistep(
         graph=complete(nodes),
         iterations=iterations,
         inner_steps=inner_steps,
+        # Lemma 5 makes every step 1/sigma-Gaussian DP, and t l of them compose to sqrt(t l) /
+        # sigma: the noise follows from mu in closed form.
         noise_multiplier=math.sqrt(iterations * inner_steps) / mu,
         loss=loss,
     )
@@ -188,9 +192,12 @@ def one_run_audit(
     True
     """
     started = time.perf_counter()
+    # The error probability is over these coins, so nothing may see them before the scores are made.
     coins = draw_coins(len(canaries), rng)
     transcript = draw_checked_sample(mechanism, canaries.insert(dataset, coins), 1, rng)[0]
     scores = score(transcript, canaries)
+    # Which plans are left depends on public numbers alone, so their shares of alpha are fixed
+    # before any score is known.
     kept = [plan for plan in plans if plan <= len(canaries)]
     alpha = 1 - check.require_probability("confidence", confidence)
     bound = one_run_bound(scores, coins, kept, delta=delta, alpha=alpha)

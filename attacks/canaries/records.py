@@ -61,6 +61,7 @@ class Canaries:
     def sides(self) -> tuple[Array, Array]:
         """Return the signed records ``b a`` for coins +1 and -1, shape ``(m, d)`` each."""
         signed = self.labels[:, None] * self.features
+        # A record of zeros has no gradient under either label.
         return signed, -signed if self.partner == "flipped" else np.zeros_like(signed)
 
     def insert(self, dataset: Dataset, coins: Signs) -> Dataset:
@@ -83,6 +84,8 @@ class Canaries:
         return self._behind(dataset, np.zeros_like(self.features), self.labels)
 
     def _behind(self, dataset: Dataset, features: Array, labels: Array) -> Dataset:
+        # Rows go in at the ends of the nodes' blocks. np.insert keeps the order of rows that share
+        # a place, and nodes ascend, so canaries stay in the order of their coins.
         ends = np.cumsum(dataset.node_sizes)[self.nodes]
         added = np.bincount(self.nodes, minlength=dataset.nodes)
         return replace(
@@ -134,6 +137,8 @@ def _assign_canaries_to_nodes(dataset: Dataset, count: int) -> NDArray[np.int64]
 
 def _draw_orthogonal_directions(count: int, dimension: int, rng: Generator) -> Array:
     """Return unit vectors, each block of ``dimension`` of them orthogonal, ``(count, d)``."""
+    # Q of a Gaussian matrix has orthonormal rows as well as columns, so any rows of a block are
+    # orthogonal to each other.
     blocks = [
         np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
         for _ in range(-(-count // dimension))

@@ -69,6 +69,8 @@ class Likelihood:
         if len(transcript) != algorithm.steps:
             given = VerbatimText(f"{len(transcript)} steps")
             raise InvalidArgument("transcript", given, f"{algorithm.steps}: another view's score?")
+        # `step.scale` is 2 c_1 sigma unit, so dividing by it and multiplying by this leaves a
+        # residual in units of one record's slope.
         factor = 2 * algorithm.loss.lipschitz * algorithm.noise_multiplier
         state, scores = algorithm.start(others, 1), np.zeros(len(canaries))
         for output in transcript:
@@ -76,6 +78,8 @@ class Likelihood:
             left = (output - step.mean[0]) * factor / step.scale
             scores += self._compute_step_alignment(left, state.inner[0], canaries)
             state = algorithm.advance(state, output[None])
+        # In these units the noise has the variance factor^2, which turns inner products into
+        # log-likelihood ratios.
         return scores / factor**2
 
     def _compute_step_alignment(self, left: Array, models: Array, canaries: Canaries) -> Array:
@@ -116,6 +120,7 @@ class Margin:
         """Return the scores of transcripts ``(..., n, d)`` whose last models count, ``(m,)``."""
         models = transcript.reshape(-1, *transcript.shape[-2:])[-1]
         signed, _ = canaries.sides
+        # What all nodes have learnt says little of one node's canaries; the node's deviation does.
         own: Array = np.einsum("md,md->m", signed, (models - models.mean(axis=0))[canaries.nodes])
         return own
 
@@ -154,11 +159,18 @@ class BroadcastLikelihood:
             for _ in range(algorithm.inner_steps - 1):
                 chain = self._advance_chain(chain, state, others, canaries)
                 state = algorithm.advance(state, chain.mean[None])
+            # The state after the last inner step follows from the broadcast that was sent, not from
+            # the mean that the chain predicts.
             chain = self._advance_chain(chain, state, others, canaries)
             total = algorithm.inner_steps * broadcast
             gain, chain = chain.seen(total, canaries)
             scores += gain
+            # `advance` adds an output to the running sum and sends the mean of the sum. This output
+            # is the one that makes the sum equal what was seen; the sum is stale in a first inner
+            # step.
             state = algorithm.advance(state, total[None] - state.inner_sum * (state.inner_step > 1))
+            # The true last inner model is not seen: the next iteration starts from its conditional
+            # mean.
             state = replace(state, inner=chain.mean[None])
         return scores
 
@@ -170,6 +182,7 @@ class BroadcastLikelihood:
         step = algorithm.step(state, others)
         eta = algorithm.eta(others, state.iteration, state.inner_step)
         curvature = 2 * algorithm.penalty * algorithm.graph.degrees + eta
+        # a_r of the module docstring: the derivative of an inner step by the model before it.
         kept = (eta - algorithm.regulariser_weight / others.nodes) / curvature
         scale = step.scale[:, 0]
         unit = scale / (2 * algorithm.loss.lipschitz * algorithm.noise_multiplier)
@@ -242,11 +255,15 @@ class _Chain:
     def seen(self, total: Array, canaries: Canaries) -> tuple[Array, _Chain]:
         """Return what the sum says of every coin, shape ``(m,)``, and the chain that knows it."""
         above = total - self.total
+        # The sum is seen without noise, so conditioning on it is exact: the gain is Cov(w, sum) /
+        # Var(sum).
         gain = self.covariance / self.sum_variance
         nodes = canaries.nodes
         told = np.einsum("md,md->m", above[nodes], self.sum_shift) / self.sum_variance[nodes]
         known = replace(
             self,
+            # The part of a coin's shift that the sum has already shown must not count again in
+            # later iterations.
             mean=self.mean + gain[:, None] * above,
             variance=self.variance - gain * self.covariance,
             shift=self.shift - gain[nodes, None] * self.sum_shift,

@@ -83,6 +83,8 @@ def run(parameters: CanaryParameters, seed: int, progress: Progress) -> Findings
     rows = []
     for epsilon in parameters.epsilons:
         given = parameters, epsilon, data, canaries, seed
+        # The ledger calls the function before the loop goes on, so binding `given` late does no
+        # harm.
         rows.append(
             get_current_ledger().fact(
                 "row",
@@ -168,6 +170,7 @@ def _audit_at_epsilon(
         claim_of(algorithm, parameters.partner),
         delta=parameters.delta,
         confidence=parameters.confidence,
+        # A stream of its own keeps every line the same whichever other epsilons are asked for.
         rng=default_rng(stream(seed, f"run at {epsilon!r}")),
     )
 

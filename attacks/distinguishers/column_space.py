@@ -104,6 +104,8 @@ def fit(
         _select_party_design(data, blocks, party) for data in (pair.dataset, pair.neighbour)
     )
     score = ColumnSpaceScore(column_basis(here), column_basis(there), party)
+    # Nothing is learned from these outputs; they are read so that a wrong shape is refused here and
+    # not when fresh outputs are scored.
     for transcripts in (on_dataset, on_neighbour):
         messages_of(transcripts, party, len(score.basis))
     return score
@@ -118,6 +120,8 @@ def column_basis(design: Array) -> Array:
     (2, 1)
     """
     found, values, _ = np.linalg.svd(design, full_matrices=False)
+    # The threshold of numpy.linalg.matrix_rank: smaller singular values are rounding of the largest
+    # one.
     smallest = max(design.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
     return np.ascontiguousarray(found[:, values > smallest])
 

@@ -22,14 +22,20 @@ from dpaudit.estimation.repeated import Repeated, find_repeated_scores
 Codes = NDArray[np.int64]
 
 PER_OUTCOME = 4  # transcripts to every distinct one: else they are not few
+# Half a count keeps log 0 away and leaves the log-ratio nearly unbiased (Haldane 1956).
 _SMOOTHING = 0.5
+# Up to so many distinct values, edges lie between them; beyond, at quantiles.
 _FEW_VALUES = 256
+# Merging looks at all bins once for every merge: its cost grows with the square of this number.
 _BINS = 400
 _PER_BIN = 20
 _DIFFERENT = 16.0  # squared standard errors
+# What orders values inside a bin stays far below what separates bins.
 _TINY = 1e-6
+# Relative: values that are nearer than this differ in their last bits alone.
 _GRAIN = 1e-9
 _COMMON = 0.9  # of the entries are no larger than what counts as their size
+# Up to so many pairs, a table takes the place of a binary search.
 _TABLE = 2**16
 _FIRST_ROWS = 4096
 _PLAINLY_MANY = 1.1  # times as many rows as may be distinct are looked at first
@@ -87,6 +93,8 @@ class _Pieces:
         knots = np.unique(np.concatenate([edges, points]))
         bins = np.append(0, np.searchsorted(edges, knots, side="right"))
         after = np.append(0, np.searchsorted(points, knots, side="right"))
+        # The distance of two huge points may overflow to infinity; the rise over it is then 0, as
+        # it should be.
         with np.errstate(over="ignore"):
             apart = np.diff(points)
         rises = np.divide(np.diff(leaning), apart, out=np.zeros(len(apart)), where=apart > 0)
@@ -137,6 +145,8 @@ def fit_step_function(p: Array, q: Array) -> Steps:
     single = often.stand_out(np.exp(-np.logaddexp(0.0, -odds)))  # the share that is of p
     if not len(single.values):
         return found
+    # A value that is counted by itself would tilt the bin that it falls into: bins are fitted again
+    # without it.
     left = [side[single.place(side) < 0] for side in (p, q)]
     binned = _fit_binned_steps(left[0], left[1], sizes) if any(map(len, left)) else FLAT
     ratios = log_ratio(single.of_p, single.of_q, *sizes)
@@ -166,6 +176,7 @@ def _order_within(pooled: Array, edges: Array, ratios: Array) -> tuple[Array, Ar
     ends = np.concatenate([[0], np.searchsorted(pooled, edges), [len(pooled)]])
     medians = pooled[np.minimum((ends[1:] + ends[:-1]) // 2, len(pooled) - 1)]
     points = np.concatenate([pooled[:1], medians, pooled[-1:]])
+    # Straight on beyond the outermost bins, so that extreme values are ordered too.
     beyond = 2 * ratios[[0, -1]] - ratios[[1, -2]]
     return points, _TINY * np.concatenate([beyond[:1], ratios, beyond[1:]])
 
@@ -205,6 +216,7 @@ class Coder:
         ):
             place = _find_sorted_index(levels, column)
             codes = np.where((codes < 0) | (place < 0), -1, codes * len(levels) + place)
+            # The code -1 of an unknown row reads the last place of the table, which holds -1 again.
             codes = _find_sorted_index(seen, codes) if table is None else table[codes]
         return codes
 
@@ -233,6 +245,7 @@ def build_row_coder(rows: Array, most: float) -> Coder | None:
         return None
     sizes = np.abs(rows)
     common = np.quantile(sizes, _COMMON, axis=0, method="higher")  # a rare huge entry is no scale
+    # The floor keeps the grain a normal number in a column of zeros.
     grain = _GRAIN * np.maximum(np.where(common > 0, common, sizes.max(axis=0)), 1e-290)
     codes = np.zeros(len(rows), dtype=np.int64)
     all_levels, all_seen, tables = list[Array](), list[Codes](), list[Codes | None]()
@@ -268,6 +281,7 @@ def _choose_bin_edges(pooled: Array) -> Array:
     values = _select_distinct_sorted(pooled)
     if len(values) > _FEW_VALUES:
         ranks = _choose_edge_ranks(len(pooled))
+        # Halves are taken before the sum: two huge values would overflow.
         return np.unique(pooled[ranks] / 2 + pooled[np.maximum(ranks - 1, 0)] / 2)
     apart = np.diff(values) > _GRAIN * np.abs(values).max(initial=1e-290)
     return np.asarray((values[1:] + values[:-1])[apart] / 2)
@@ -281,6 +295,8 @@ def _choose_edge_ranks(size: int) -> Codes:
     """Return the ranks of the edges."""
     bins = int(np.clip(size // _PER_BIN, 2, _BINS))
     even = np.linspace(0, size, bins + 1)[1:-1]
+    # Extreme log-ratios are in the tails, so bins shrink there down to the least that can be
+    # counted.
     tail = np.geomspace(min(_PER_BIN, size / 2), size / 2, 24)
     ranks = np.concatenate([even, tail, size - tail])
     return np.unique(np.clip(ranks.astype(np.int64), 0, size - 1))
@@ -292,6 +308,7 @@ def _merge_similar_bins(
     """Merge, again and again, the two neighbouring bins that differ least."""
     while len(edges):
         ratios = log_ratio(counts[0], counts[1], *sizes)
+        # The logarithm of a count c has the variance 1 / c, to first order.
         variance = (1 / (counts + _SMOOTHING)).sum(axis=0)
         errors = np.diff(ratios) ** 2 / (variance[1:] + variance[:-1])
         at = int(np.argmin(errors))
@@ -330,6 +347,7 @@ def _compress_row_codes(codes: Codes, pairs: int) -> tuple[Codes, Codes | None, 
         seen, codes = np.unique(codes, return_inverse=True)
         return seen, None, codes
     seen = np.flatnonzero(np.bincount(codes, minlength=pairs))
+    # One place more than there are codes: index -1 reaches it.
     table = np.full(pairs + 1, -1)
     table[seen] = np.arange(len(seen))
     return seen, table, table[codes]

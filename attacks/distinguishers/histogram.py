@@ -50,7 +50,9 @@ HISTOGRAM = Distinguisher(
     for_few_values=True,
 )
 
+# A column of up to so many distinct values is part of the pattern and not counted by itself.
 _FEW_LEVELS = 16
+# Limits on patterns: each has tables of its own, which need enough outputs to be counted on.
 _MOST_PATTERNS = 64
 _PER_PATTERN = 1000
 _MOST_COLUMNS = 500
@@ -89,6 +91,7 @@ class Added:
         table = _flatten_count_columns(transcripts, self.differences)
         numbers = self.patterns.numbers(table[:, self.shown])
         score = self.patterns.ratios[numbers]
+        # Indexing with an array has copied the ratios, so the sums below leave the table as it is.
         columns = np.ascontiguousarray(table[:, self.counted].T)
         for number, steps_of in enumerate(self.tables):
             own = numbers == number
@@ -164,8 +167,10 @@ def _best_kind(p: Array, q: Array) -> _Kind:
     kinds = [_Kind(d, o) for d in ((False, True) if several else (False,)) for o in (False, True)]
     if p[0].size == 1 or min(len(p), len(q)) < 2:
         return kinds[0]
+    # The halves alternate, so that both see the same part of a long sample.
     scores = [_fit_additive_counts(p[::2], q[::2], kind) for kind in kinds]
     losses = [
+        # The cross-entropy of telling the sides apart, with the score taken for a log-odds.
         np.logaddexp(0, -score(p[1::2])).mean() + np.logaddexp(0, score(q[1::2])).mean()
         for score in scores
     ]
@@ -193,6 +198,7 @@ def _find_column_patterns(p: Array, q: Array) -> tuple[tuple[int, ...], Frequenc
     most = min(_MOST_PATTERNS, len(rows) / _PER_PATTERN)
     found = _count_output_frequencies(p[:, few], q[:, few], most) if few else None
     if found is None:
+        # A coder of no columns gives every row the number 0: one pattern, which says nothing.
         return (), Frequencies(Coder(np.empty(0), (), (), ()), np.zeros(2))
     return tuple(few), found
 

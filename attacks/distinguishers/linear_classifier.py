@@ -37,6 +37,8 @@ class LinearScore:
         """Return the projections, shape ``(R,)``; higher means rather from the dataset."""
         flat = _flatten_scaled_outputs(transcripts, self.unit)
         entries = _build_entry_features(np.clip(flat, self.low, self.high), self.squares)
+        # The same unit and limits as in the fit: a fresh output may be far larger than any that was
+        # fitted on.
         score: Array = ((entries - self.centre) / self.spread) @ self.coefficients
         return score
 
@@ -68,6 +70,7 @@ def fit(
     entries = _build_entry_features(np.clip(flat, low, high), squares)
     labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
     centre, spread = entries.mean(axis=0), entries.std(axis=0)
+    # A constant entry says nothing, and must not divide by 0.
     spread[spread == 0] = 1.0
     model = LogisticRegression(C=0.1, max_iter=1000)
     model.fit((entries - centre) / spread, labels)
@@ -81,6 +84,7 @@ def _flatten_scaled_outputs(transcripts: Array, unit: float) -> Array:
 def _estimate_entry_range(flat: Array) -> tuple[Array, Array]:
     """Return from where to where each entry counts."""
     quarter, most = np.quantile(flat, [0.25, 0.75], axis=0)
+    # Where half of the outputs share a value, the quartiles say nothing about the reach.
     reach = np.where(most > quarter, _BEYOND * (most - quarter), _LARGE)
     return np.maximum(quarter - reach, -_LARGE), np.minimum(most + reach, _LARGE)
 

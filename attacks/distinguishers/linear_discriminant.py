@@ -38,6 +38,7 @@ class Along:
     def __call__(self, transcripts: Array) -> Array:
         """Return scores, shape ``(R,)``."""
         flat = transcripts.reshape(len(transcripts), -1)
+        # One entry that is no number would make the whole score NaN.
         return np.asarray(np.nan_to_num(flat) @ self.direction)
 
 

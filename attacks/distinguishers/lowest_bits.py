@@ -36,6 +36,7 @@ LOWEST_BITS = Distinguisher(
     of_bits=True,
 )
 
+# Binary digits of a double's significand, the leading one included.
 _MANTISSA = 53
 # Above every exponent: 0 is a multiple of all powers.
 _OF_ZERO = 2000.0
@@ -93,7 +94,9 @@ def lowest_exponents(values: Array) -> Array:
     array([    0,     2,    -2,   -55,  2000,  2001, -1074])
     """
     fraction, exponent = np.frexp(np.abs(values))
+    # frexp scales denormals too, so 53 bits hold every finite double as a whole number.
     mantissa = np.ldexp(fraction, _MANTISSA).astype(np.int64)
+    # In two's complement, m & -m keeps the lowest set bit of m alone.
     lowest = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
     zeros = np.where(np.signbit(values), _OF_MINUS_ZERO, _OF_ZERO)
     return np.where(values == 0, zeros, exponent - _MANTISSA + lowest)

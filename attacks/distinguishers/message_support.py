@@ -168,6 +168,7 @@ def measure_message_row(
 ) -> dict[str, Cell]:
     """Return what one message each of fresh runs shows; the threshold is set on others."""
     rng = default_rng(own)
+    # One iteration is enough: the first message already lies in its own column space.
     seen = SharingADMM(
         block_sizes=blocks, iterations=1, noise=_make_variant_noise(variant, scale)
     ).messages()
@@ -177,6 +178,7 @@ def measure_message_row(
 
     pilot = draw_messages(_PILOT)
     score = fit(seen, pair, *pilot, rng)
+    # The score and the event rest on the pilot alone, so that hits among these are binomial.
     fresh = draw_messages(parameters.messages)
     scored = score(pilot[0]), score(pilot[1]), score(fresh[0]), score(fresh[1])
     return {
@@ -244,6 +246,8 @@ def _format_distinguished_rows(
     """Return what the lines with noise on the model show of their messages' column space."""
     model = [row for row in rows if row["noise on"] != "message"]
     apart = [row for row in model if row["told right"] == 1]
+    # What the joint bound gives at delta = 0 where every message of one dataset is a hit and none
+    # of the other: p^(2 n) = alpha with e^-epsilon = 1/p - 1.
     most = -math.log((1 - parameters.confidence) ** (-1 / (2 * parameters.messages)) - 1)
     words = []
     if apart:

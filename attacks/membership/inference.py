@@ -212,8 +212,10 @@ def infer_membership(
         return judged.losses(pair.dataset, runs, rng), judged.losses(pair.neighbour, runs, rng)
 
     shadow = losses(shadow_trials)
+    # Thresholds are set before the counted runs are drawn, which makes the counts binomial.
     thresholds = _best_threshold(*shadow), float(np.quantile(shadow[1], target_rate))
     counted = losses(trials)
+    # Two thresholds share the error probability.
     alpha = (1 - confidence) / len(thresholds)
     best, rare = (
         _measure_operating_point(threshold, *counted, claim, alpha) for threshold in thresholds
@@ -247,6 +249,8 @@ class _Judged(Generic[DataT]):
     def losses(self, dataset: DataT, runs: int, rng: Generator) -> Array:
         """Return the loss of the record in fresh runs on a dataset, shape ``(runs,)``."""
         models = np.asarray(self.train(dataset, runs, rng), dtype=np.float64)
+        # A model that is not finite would give a loss that is no number, and count as "out" without
+        # a word.
         usable = models.ndim > 1 and len(models) == runs and bool(np.isfinite(models).all())
         found = np.asarray(self.loss(models, *self.record)) if usable else np.empty(0)
         if found.shape != (runs,) or not np.isfinite(found).all():
@@ -259,6 +263,7 @@ class _Judged(Generic[DataT]):
 
 def _best_threshold(inside: Array, outside: Array) -> float:
     """Return the loss at or below which "in" is said with the greatest advantage."""
+    # The counts change at observed losses only, so no other threshold can do better.
     candidates = np.unique(np.concatenate([inside, outside]))
     positive = np.searchsorted(np.sort(inside), candidates, side="right") / len(inside)
     negative = np.searchsorted(np.sort(outside), candidates, side="right") / len(outside)
@@ -276,6 +281,8 @@ def _measure_operating_point(
         threshold=threshold,
         true_positive=positive,
         false_positive=negative,
+        # What is allowed grows with the false-positive rate: at its upper end the bound is the
+        # weakest that the counts admit.
         power_bound=1.0 if claim is None else claim.true_positive_rate(negative.upper),
     )
 

@@ -98,6 +98,8 @@ def make_mislabelled_pair(data: Dataset, record: Chosen) -> Pair[Dataset]:
     [0.0, 1.0]
     """
     features, label = _choose_target_record(data.features, record), float(data.labels[_ROW])
+    # A wrong label pulls against all other records, so that it shows in the models more than a
+    # right one.
     inside, outside = (data.with_record(_ROW, features, sign * label) for sign in (-1, 1))
     return Pair(inside, outside, REPLACE_LABEL)
 
@@ -121,6 +123,7 @@ def _choose_target_record(records: Array, record: Chosen) -> Array:
     """Return the first record, or a unit one along which the records vary least."""
     if record == "real":
         return np.asarray(records[_ROW])
+    # Along the last right singular vector the other records pull least, and one more shows most.
     return np.asarray(np.linalg.svd(records, full_matrices=False)[2][-1])
 
 
@@ -187,6 +190,8 @@ def calibrate_tables_admm(
     """
     check.require_positive("epsilon", epsilon)
     mu = gaussian.mu_at(epsilon, math.log(check.require_probability("delta", delta)))
+    # mu is inversely proportional to the noise multiplier: its value at 1 gives the multiplier for
+    # any mu.
     noise = _tables_guarantee(iterations, local_steps, 1.0, tables).mu / mu
     solver = LocalSGD(steps=local_steps, learning_rate=1.0, clip_norm=1.0, noise_multiplier=noise)
     return TablesADMM(iterations=iterations, solver=solver)
@@ -211,6 +216,7 @@ def _tables_guarantee(iterations: int, steps: int, noise: float, tables: int) ->
         iterations=iterations,
         local_steps=steps,
         noise_multiplier=noise,
+        # Tables are joined one to one, so a tuple meets one of every other table.
         joined=(1,) * (tables - 1),
     )
     return gaussian_guarantee(event)
@@ -236,6 +242,7 @@ def tables_target(
         pair=pair,
         claim=tables_claim(algorithm, data.tables),
         record=turned,
+        # Models of the first table, the owner of the tuple, come first along the second axis.
         loss=PartLoss(slice(data.widths[0])),
     )
 

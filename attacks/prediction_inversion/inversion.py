@@ -137,6 +137,8 @@ def recover_all_tuples(predictions: ArrayLike, rows: ArrayLike, known: ArrayLike
         raise InvalidArgument("rows", rows, expected)
     if len(given) == 0 or which.min() < 0 or which.max() >= len(basis):
         raise InvalidArgument("rows", rows, expected)
+    # H has the column space of the tuples, so some linear map takes its basis to them; the known
+    # tuples determine that map.
     found = _solve_least_squares(basis[which], given)
     return Inversion(tuples=basis @ found.tuples.T, rank=found.rank, condition=found.condition)
 
@@ -180,6 +182,7 @@ def _solve_least_squares(matrix: Array, right: Array) -> Inversion:
 
 def select_nonzero_singular_values(values: Array) -> NDArray[np.bool_]:
     """Return which singular values, largest first, are no rounding."""
+    # Of a matrix of zeros no singular value counts: none is above infinity.
     return np.asarray(values > RANK_TOLERANCE * (values[0] if values[0] > 0 else math.inf))
 
 
@@ -315,6 +318,7 @@ def attack_known_models(
     (True, 2, True)
     """
     seen, tuples = run_observed_client(algorithm, data, table, rng), data.features[table]
+    # Models of an independent run are the control: the same computation, with nothing known.
     other = run_observed_client(algorithm, data, table, rng).models
     found = invert_predictions(seen.predictions, seen.models)
     return Report(
@@ -361,6 +365,7 @@ def attack_unknown_models(
     """Return how well one run gives a table's column space away, whatever the models are."""
     seen, tuples = run_observed_client(algorithm, data, table, rng), data.features[table]
     basis = column_space(seen.predictions)
+    # A random space of the same rank says which angle knowing nothing gives.
     random, _ = np.linalg.qr(rng.standard_normal(basis.shape))
     return SubspaceReport(
         rank=basis.shape[1],
@@ -385,6 +390,7 @@ def attack_with_known_tuples(
     order = rng.permutation(len(tuples))
     rows, rest = order[:known], order[known:]
     found = recover_all_tuples(seen, rows, tuples[rows])
+    # Shuffled predictions keep their law and lose the link between rows and tuples.
     shuffled = recover_all_tuples(seen[:, rng.permutation(len(tuples))], rows, tuples[rows])
     return Report(
         relative_error=relative_error(found.tuples[rest], tuples[rest]),

@@ -84,6 +84,8 @@ def run(parameters: PredictionInversionParameters, seed: int, progress: Progress
     progress.advance(1)
     some = attack_with_known_tuples(algorithm, data, 0, parameters.known, streams[2])
     progress.advance(1)
+    # Two rounds more show whether the error stays at rounding once the rank is full. The noise
+    # stays that of the shorter run.
     longer = replace(algorithm, iterations=rounds + 2)
     errors, control = errors_by_round(longer, data, 0, streams[3])
     progress.advance(1)

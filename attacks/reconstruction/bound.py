@@ -70,6 +70,7 @@ def reconstruction_success(guarantee: Guarantee, prior_success: float) -> float:
         case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
             return _bound_success_from_approximate(epsilon, delta, kappa)
         case _:
+            # A numerical curve may round below kappa, which needs no output at all.
             return max(kappa, guarantee.true_positive_rate(kappa))
 
 
@@ -104,6 +105,7 @@ def candidates_success(guarantee: Guarantee, candidates: int) -> float:
     0.0183
     """
     others = check.require_integer("candidates", candidates, least=2) - 1
+    # With y = (1 - x) / (N - 1) the expression above is (1 + (N - 1) (F(y) - y)) / N.
     gain = _greatest_gain(guarantee, 1 / others)
     at_any = reconstruction_success(guarantee, 1 / candidates)
     return min(1.0, (1 + others * gain) / candidates, at_any)
@@ -113,12 +115,14 @@ def _greatest_gain(guarantee: Guarantee, most: float) -> float:
     """Return a bound on F(y) - y over y in [0, most]; it is concave: greatest where it peaks."""
     match guarantee:
         case GaussianDP(mu=mu):
+            # Each peak is where F has slope 1.
             best = float(ndtr(-mu / 2))
         case PureDP(at_epsilon=epsilon):
             best = float(expit(-epsilon))
         case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
             best = (1 - delta) * float(expit(-epsilon))
         case _:
+            # A numerical curve has no known peak; the advantage is the most over all y.
             return guarantee.advantage()
     at = min(most, best)
     if at < sys.float_info.min:  # it underflowed, or lost its digits
@@ -127,6 +131,7 @@ def _greatest_gain(guarantee: Guarantee, most: float) -> float:
 
 
 def _bound_success_from_approximate(epsilon: float, delta: float, kappa: float) -> float:
+    # In logarithms and capped at 1, a large epsilon does not overflow.
     steep = math.exp(min(epsilon + math.log(kappa), 0.0)) if kappa else 0.0
     shallow = -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + kappa)
     return min(1.0, steep + delta, shallow)

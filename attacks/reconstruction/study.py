@@ -68,6 +68,7 @@ def make_candidate_datasets(data: Dataset, count: int, rng: Generator) -> list[D
     most = 2 * data.dimension
     if not 2 <= check.require_integer("candidates", count, least=2) <= most:
         raise InvalidArgument("candidates", count, f"at most {most}, two a feature")
+    # Rows of an orthogonal matrix: any two candidates are opposite or at right angles.
     directions = np.linalg.qr(rng.standard_normal((data.dimension, data.dimension)))[0]
     return [data.with_record(_ROW, directions[k // 2], 1.0 - 2 * (k % 2)) for k in range(count)]
 
@@ -79,6 +80,7 @@ def right_guesses(
 
     It is drawn anew for each run, so the count is binomial. Ties are broken at random.
     """
+    # One candidate drawn for each run: only how many runs each one gets matters.
     drawn = rng.multinomial(trials, np.full(len(candidates), 1 / len(candidates)))
     right = 0
     for truth, runs in enumerate(drawn):
@@ -178,6 +180,7 @@ def run(parameters: ReconstructionParameters, seed: int, progress: Progress) -> 
         parameters, candidates
     )
     progress.start("guessing", len(cases))
+    # All intervals hold together, by the union bound over the cases.
     rows, error = [], (1 - parameters.confidence) / len(cases)
     for case in cases:
         own = stream(seed, " ".join(map(str, case.names.values())))

@@ -172,6 +172,7 @@ def build_stationarity_conditions(
     degree, adjacent = algorithm.graph.degrees[node], algorithm.graph.adjacency[node]
     models = broadcasts[:, node]
     around = degree * models + adjacent @ broadcasts
+    # m_i(t) is made of the broadcasts of t - 1, and f(0) is 0.
     before = np.concatenate([np.zeros((1, models.shape[1])), around[:-1] / (2 * degree)])
     weight = algorithm.loss_weight / (len(known_records) + missing)
     slopes = algorithm.loss.margin.slope(models @ known_records.T)
@@ -196,6 +197,7 @@ def _compute_observed_duals(algorithm: ConsensusADMM, broadcasts: Array, node: i
     degree, adjacent = algorithm.graph.degrees[node], algorithm.graph.adjacency[node]
     gaps = degree * broadcasts[:, node] - adjacent @ broadcasts
     steps = algorithm.dual_steps[:, node, None] / 2 * gaps
+    # The sum up to t less its own term: lambda_i(t - 1) must not contain the broadcast of t.
     return np.asarray(np.cumsum(steps, axis=0) - steps)
 
 
@@ -235,7 +237,9 @@ def estimate_averaged_direction(conditions: Conditions) -> Array:
 
 
 _PEAK = 1 + float(lambertw(np.exp(-1)).real)  # of x sig(-x)
+# A pull that is smaller than this, relative to what is known, is rounding.
 _ROUNDING = 1e-12
+# Each step doubles the right digits, and the root is known to a few before.
 _NEWTON_STEPS = 4
 _SLACK = 1e-6  # beyond norm 1
 
@@ -299,6 +303,8 @@ def _compute_private_pulls(conditions: Conditions) -> Array:
         given = conditions.models.shape
         raise InvalidArgument("broadcasts", given, "two iterations or more, three features or more")
     planes = [_build_move_plane(move, known) for move, known in _get_first_moves(conditions)]
+    # A vector in both planes is annihilated by both complements: the record's line is the null
+    # space of their sum, unless a second eigenvalue vanishes too.
     outside = sum((np.eye(conditions.dimension) - basis @ basis.T for basis in planes), start=0.0)
     values, vectors = np.linalg.eigh(outside)
     if values[1] < _SLACK:
@@ -339,6 +345,7 @@ def _find_record_norms(conditions: Conditions, margin: float, size: float) -> tu
         return (peak, peak)
     if excess(peak) < 0:
         raise MechanismError("no record of norm at most 1 explains the first iteration")
+    # The excess is below 0 at 0 and rises up to the peak: one root is between the two.
     found = [brentq(excess, 0.0, peak, xtol=1e-15, rtol=1e-14)]
     if peak < longest and excess(longest) <= 0:
         found.append(brentq(excess, peak, longest, xtol=1e-15, rtol=1e-14))
@@ -362,6 +369,8 @@ def _refine_norm_root(conditions: Conditions, norm: float, margins: Array, sizes
     for _ in range(_NEWTON_STEPS):
         slopes = conditions.loss.margin.slope(norm * margins[:2])
         rises = -slopes - norm * margins[:2] * conditions.loss.curvature(norm * margins[:2])
+        # At the peak of one iteration its size hardly changes with the norm, so the steeper
+        # iteration is followed.
         best = int(np.argmax(np.abs(rises)))
         norm += (sizes[best] + norm * slopes[best]) / rises[best]
     return float(norm)

@@ -106,6 +106,8 @@ class Determinant:
         models, weight = self.conditions.models, self.conditions.weight
         margins = models @ records.T
         curvatures = weight * LOGISTIC.curvature(margins)
+        # records is (m, d) and the inverses are (T, d, d): the product is (T, m, d), one A for each
+        # iteration.
         solved = records @ self.inverses
         overlaps = solved @ records.T
         matrices = np.eye(len(records)) + curvatures[:, :, None] * overlaps
@@ -125,8 +127,10 @@ PROFILE = "profile"
 INTEGRATED = "integrated"
 METHODS = (KNOWN, PROFILE, INTEGRATED)
 
+# Floors below square roots and in denominators, lost beside any other number.
 _TINY = 1e-300
 _SMALL = 1e-100
+# cosh squared overflows from 355 on.
 _FAR = 300.0
 _STARTS = 4
 _MOST_STEPS = 400
@@ -190,6 +194,7 @@ def _minimise_from_starts(conditions: Conditions, method: str, begin: list[Array
     objective = objective_of(conditions, method)
     if method != INTEGRATED:
         return _find_best_estimate(objective, begin)
+    # The quadrature makes `INTEGRATED` dear: `PROFILE` tries the starts, and its best is refined.
     rough = _find_best_estimate(replace(objective, cost=cost_of(conditions, PROFILE)), begin)
     return _find_best_estimate(objective, [rough.records, begin[0]])
 
@@ -262,6 +267,7 @@ def out_of_ball(free: Array, slope: Array) -> Array:
     along = free / sizes
     radial = along * np.sum(along * slope, axis=1, keepdims=True)
     tangential = np.tanh(sizes) / sizes * (slope - radial)
+    # The derivative of tanh is 1 / cosh^2 along v, and tanh(r) / r across it.
     return np.asarray(tangential + radial / np.cosh(np.minimum(sizes, _FAR)) ** 2)
 
 
@@ -273,6 +279,7 @@ def _make_structured_starts(
     if conditions.shares is None:
         return near
     direction = estimate_averaged_direction(conditions)
+    # Equal starts of several records would stay equal, as their derivatives are.
     jitter = 0.1 * rng.standard_normal(shape) * (shape[0] > 1)
     return [size * direction + jitter for size in (0.3, 0.9)] + near
 
@@ -309,6 +316,7 @@ def _compute_profile_cost(
 ) -> tuple[float, Array]:
     """Return the cost at the best shares: a minimum, so that their own derivative is nothing."""
     squared = np.maximum(np.sum(brackets**2, axis=1), _TINY)
+    # The least-squares share: what it leaves of the move is orthogonal to the bracket.
     best = np.sum(conditions.moves * brackets, axis=1) / squared
     return _compute_cost_at_shares(
         conditions, rates, np.clip(best, 0.0, conditions.largest), brackets
@@ -325,6 +333,7 @@ def _make_integrated_cost(conditions: Conditions, rates: Array) -> Cost:
         squared = np.sum(brackets**2, axis=1)[:, None]
         sizes = np.sqrt(np.maximum(own - 2 * shares * cross + shares**2 * squared, _TINY))
         logs = log_weights - rates[:, None] * sizes
+        # The largest exponent is taken out first, so that no iteration's mass underflows to 0.
         top = logs.max(axis=1, keepdims=True)
         mass = np.exp(logs - top)
         total = mass.sum(axis=1, keepdims=True)
@@ -342,6 +351,7 @@ def _build_share_quadrature(conditions: Conditions, rates: Array) -> tuple[Array
     The integrand bends over a share of about ``1/(alpha ||G||)``; there are some nodes to each.
     """
     bends = rates * conditions.largest * np.linalg.norm(conditions.known, axis=1)
+    # About two nodes to each bend, in all but the steepest tenth of the iterations.
     wanted = int(np.ceil(2 * float(np.quantile(bends, 0.9))))
     nodes, weights = np.polynomial.legendre.leggauss(
         int(np.clip(wanted, _LEAST_NODES, _MOST_NODES))

@@ -43,6 +43,7 @@ class Closeness:
         sizes = np.linalg.norm(estimate), np.linalg.norm(record)
         product = float(sizes[0] * sizes[1])
         return cls(
+            # An estimate of 0 has no direction.
             cosine=float(estimate @ record) / product if product > 0 else 0.0,
             norm_error=float(abs(sizes[0] - sizes[1]) / sizes[1]),
             right_label=bool(label_of(estimate) == label_of(record)) if non_negative else None,
@@ -86,6 +87,8 @@ def chance_above(cosine: float, dimension: int) -> float:
     (0.0255, 0.5)
     """
     half = (check.require_integer("dimension", dimension, least=2) - 1) / 2
+    # (1 - C) / 2 has the same law as (1 + C) / 2; its lower tail keeps the digits of small
+    # probabilities.
     return float(betainc(half, half, (1 - cosine) / 2))
 
 
@@ -116,5 +119,6 @@ def rarely_more(runs: int, probability: float, error: float) -> int:
     >>> rarely_more(20, 0.5, 1e-6), rarely_more(100, 0.5, 1e-6)
     (19, 73)
     """
+    # Tails fall with the count and end at 0, so there is a first one that is rare enough.
     rare = binom.sf(np.arange(runs + 1), runs, probability) <= error
     return max(1, int(np.argmax(rare)))

@@ -200,6 +200,7 @@ def _make_attack_run(
 def _draw_setting_data(setting: Setting, rng: Generator) -> tuple[Dataset, Array]:
     """Return drawn data and the missing records, signed."""
     data, count = _draw_planted_records(setting, rng), setting.missing
+    # Both are drawn in either case, so that the control has the same draws for everything else.
     wanted, others = setting.norm * draw_uniform_directions(
         2 * count, setting.dimension, rng
     ).reshape(2, count, -1)
@@ -369,6 +370,8 @@ def _runs_at(
     setting: Setting, some: tuple[int, int], root: SeedSequence, people: Dataset | None
 ) -> list[tuple[Run, SeedSequence]]:
     seeds = [
+        # The child that `root.spawn` would give at this index, without its counter: a run is the
+        # same whichever runs were drawn before it.
         SeedSequence(root.entropy, spawn_key=(*root.spawn_key, index)).spawn(2)
         for index in range(*some)
     ]
@@ -428,6 +431,7 @@ def _build_rate_rows(
     people: Dataset | None,
 ) -> list[tuple[Any, ...]]:
     """Return the rows of one alpha, as plain data."""
+    # Every length looks at the same runs, so that rows differ by T alone.
     drawn, rows = list(runs_of(longest, runs, seed, people)), list[Row]()
     for length in iterations:
         cut = [(replace(r, conditions=r.conditions.first(length)), s) for r, s in drawn]

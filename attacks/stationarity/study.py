@@ -71,6 +71,7 @@ def measure_noiseless_rows(
     """
     if setting.missing > 1:
         raise InvalidArgument("missing", setting.missing, "1: without noise one record is found")
+    # Two iterations are all that exact recovery looks at.
     quiet = replace(setting, noise_rate=None, iterations=2)
     drawn = list(runs_of(quiet, runs, seed, people))
     cases = [c for c in _CASES if not c.private or setting.dimension >= _LEAST_PRIVATE]

@@ -52,6 +52,7 @@ def prepare_broadcasts_audit(settings: Settings, parameters: BroadcastsParameter
 
     run = run_of(parameters, settings, parameters.graph, parameters.dimension)
     beta = float(run.algorithm.published_bounds(run.pair.dataset)[-1])
+    # Rows that were scaled to norm 1 in doubles may exceed it by a few units in the last place.
     short = run.longest <= 1 + 1e-9 and math.isfinite(run.longest)
     unit = (short, f"largest norm {run.longest:.6g}")
     return PrivacyCase(

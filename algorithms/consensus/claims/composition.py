@@ -76,10 +76,12 @@ class CompositionInstance:
 
     def proof(self, delta: float) -> Proof:
         """Return what is proved for the worst node at delta, tabulated if it is above 0."""
+        # At delta = 0 the bounds of the updates add up, without a table.
         if delta == 0:
             bounds = [sum(update.pure_bound() for update in node) for node in self.updates]
             return Proof(guarantee=PureDP(max(bounds)), source=_PROOF)
         d = self.pair.dataset.dimension
+        # Nodes of equal parameters have equal updates; each kind is composed once.
         events = [run_event("penalty", node, d) for node in set(self.updates)]
         worst = max(events, key=lambda event: proved_guarantee(event).epsilon(delta))
         return Proof(guarantee=_tabulate_event_guarantee(worst), source=_PROOF)
@@ -93,6 +95,8 @@ class CompositionInstance:
             return None
         node = self.updates[self.pair.dataset.node_of(self.pair.index)]
         size = float(np.linalg.norm(old))
+        # The gradients differ by l'(m) u - l'(-m)(-u) = (l'(m) + l'(-m)) u, which is -u under the
+        # logistic loss: of norm ||u||, where `sensitivity` allows for 2.
         sizes = [size * update.sensitivity / 2 for update in node]
         if delta == 0:
             bound = sum(u.noise_rate * s for u, s in zip(node, sizes, strict=True))
@@ -152,6 +156,8 @@ def _real_pair(settings: Settings, sizes: tuple[int, ...]) -> Pair[Dataset]:
     data.require_signed_labels()
     rng = default_rng(stream(settings.seed, "pair"))
     # One more than the nodes hold: it is the replacement.
+    # The same seed for both sides deals their rows out alike, so that one record differs and no
+    # other row moves.
     drawn = subset(data, sum(sizes) + 1, rng)
     one, other = (
         split_evenly(each, len(sizes), default_rng(stream(settings.seed, "split")))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
     from dpaudit.refutation import Inequality
 
+# Small whole numbers make an instance that a reader can check by hand.
 _LARGEST = 3  # of an entry
 _ROUNDING = 1e-12
 
@@ -114,6 +115,8 @@ _PROOF = "substitute e = g^-1(f) in the integral over f"
 
 def measure_total_deviation(parameters: FootnoteParameters, node: IntegerNode) -> float:
     """Return by how much the integral over all f differs from 1; 0 up to rounding."""
+    # A constant Jacobian comes out of the integral, and the rest is the density of E integrated in
+    # f: |det|^-1.
     found = abs(compute_inverse_jacobian(node) ** (parameters.power - 1) - 1)
     return 0.0 if found <= _ROUNDING else found
 

@@ -73,8 +73,10 @@ BECAUSE = (
     "Every eta_i(t) is finite, but together they are not bounded, which the step from (43) to "
     "(44) needs: updates shrink so fast that their sum ends before the optimum."
 )
+# Records away from 0 keep the optimum away from 0, which distances are relative to.
 SMALLEST_RECORD = 0.5
 LARGEST_FIRST = 10.0  # times theta
+# The tail bound has (q - 1)^2 below the line: slower growth would need far more iterations.
 GROWTH = (1.25, 4.0)
 # Newton's steps for an argmin of one variable: each divides the error by 8 theta or more, then
 # squares it.
@@ -150,10 +152,13 @@ def bound_stalled_distance(run: GrowingPenaltyRun, batch: Batch) -> Stall:
     best = find_network_optimum(run, batch["records"])
     q = batch["growth"].min(axis=1)
     reach = np.abs(models).max(axis=1) + 1
+    # G(R) of the module docstring: the loss's slope is at most its Lipschitz constant, the ridge's
+    # at most ridge R.
     slope = np.abs(batch["records"]).max(axis=1) * run.loss.lipschitz + run.ridge * reach
     a = slope + np.abs(duals).max(axis=1)
     b = 2 * run.dual_step * degrees.max(axis=1) * reach
     least = np.min(penalty * degrees, axis=1)
+    # The tail bounds all movements after T only if it is at most 1, as R was chosen 1 above r(T).
     tail = (a / (q - 1) + b * q / (q - 1) ** 2) / (2 * least)
     distance = np.where(tail <= 1, np.abs(mean - best) - tail, 0.0) / np.abs(best)
     return Stall(mean=mean, best=best, tail=tail, distance=np.maximum(distance, 0.0))
@@ -166,6 +171,7 @@ def _run_growing_penalties(run: GrowingPenaltyRun, batch: Batch) -> tuple[Array,
     models, duals, penalty = np.zeros_like(records), np.zeros_like(records), batch["first"]
     for t in range(run.iterations):
         penalty = batch["first"] * batch["growth"] ** t
+        # `duals` holds 2 lambda, and the signless Laplacian gives sum_j (f_i + f_j).
         pull = penalty * (signless @ models[:, :, None])[:, :, 0] - duals
         models = _find_growing_minimiser(
             run, records, run.ridge + 2 * penalty * degrees, pull, models
@@ -179,6 +185,7 @@ def _find_growing_minimiser(
 ) -> Array:
     """Return the root of ``u l'(u x) + curvature x - pull``, entry by entry, by Newton's method."""
     x = guess
+    # A linear slope makes the problem quadratic: one step of Newton's method is exact.
     for _ in range(_NEWTON if run.loss.strictly_convex else 1):
         value = records * run.loss.margin.slope(records * x) + curvature * x - pull
         x = x - value / (records**2 * run.loss.curvature(records * x) + curvature)
@@ -198,7 +205,9 @@ def find_network_optimum(run: GrowingPenaltyRun, records: Array) -> Array:
     """
     total = run.ridge * run.nodes
     low = np.zeros(len(records))
+    # At this point the ridge outweighs every slope, so the derivative is not below 0.
     high = np.sum(np.abs(records), axis=1) * run.loss.lipschitz / total
+    # 80 halvings take the interval below the spacing of doubles.
     for _ in range(80):
         middle = (low + high) / 2
         slopes = run.loss.margin.slope(records * middle[:, None])
@@ -233,6 +242,7 @@ def build_growing_space(run: GrowingPenaltyRun, claimed: float) -> Space:
 def _draw_growing_starts(run: GrowingPenaltyRun, count: int, rng: Generator) -> Batch:
     shape = (count, run.nodes)
     return {
+        # A probability of its own for every graph gives sparse and dense ones alike.
         "parents": np.floor(rng.random(shape) * np.arange(run.nodes)),
         "extra": (rng.random((*shape, run.nodes)) < rng.random((count, 1, 1))).astype(np.float64),
         "records": rng.uniform(SMALLEST_RECORD, 1.0, shape),
@@ -245,6 +255,7 @@ def _move_growing_instances(batch: Batch, step: Array, rng: Generator) -> Batch:
     moved, size = dict(batch), step[:, None]
     for name in ("records", "first", "growth"):
         noise = size * rng.standard_normal(batch[name].shape)
+        # Numbers above 0 are moved in proportion, so that all magnitudes are reached.
         moved[name] = batch[name] * np.exp(noise)
     return moved
 

@@ -75,6 +75,7 @@ def build_network_space(family: Family, ratios: Ratios) -> Space:
 
 def _draw_network_starts(family: Family, count: int, rng: Generator) -> Batch:
     n, theta = family.nodes, family.dual_step
+    # Node i hangs on one of the nodes before it, which makes the graph connected.
     below = rng.random((count, n)) * np.arange(n)
     same = rng.random((count, 1)) < 0.5  # structured: all nodes start at one place
     start = rng.standard_normal((count, n))
@@ -99,6 +100,7 @@ def _move_network_instances(batch: Batch, step: Array, rng: Generator) -> Batch:
         change = touched * size * rng.standard_normal(values.shape)
         additive = name in ("slope", "start")
         moved[name] = values + change if additive else values * np.exp(3 * change)
+    # About one edge is flipped at a full step.
     flip = rng.random(batch["extra"].shape) < step[:, None, None] / batch["extra"][0].size
     moved["extra"] = np.where(flip, 1 - batch["extra"], batch["extra"])
     return moved
@@ -164,7 +166,9 @@ def adjacency_of(parents: Array, extra: Array) -> Array:
     """
     nodes = parents.shape[1]
     tree = (parents[:, :, None] == np.arange(nodes)).astype(np.float64)
+    # Node 0 is the root and has no parent; its entry in `parents` is 0, itself.
     tree[:, 0] = 0.0
+    # Only pairs above the diagonal are read, so that an edge is either there or not.
     upper = np.triu(extra, 1)
     edges = tree + upper
     return np.asarray(np.minimum(edges + edges.transpose(0, 2, 1), 1.0))
@@ -179,6 +183,8 @@ def count_graph_components(adjacency: Array) -> int:
     (3, 1)
     """
     nodes = len(adjacency)
+    # Entries of (I + A)^n are above 0 exactly where a path leads, so nodes of one part have equal
+    # rows.
     reached = np.linalg.matrix_power(np.eye(nodes) + adjacency, nodes) > 0
     return len(np.unique(reached, axis=0))
 

@@ -99,6 +99,8 @@ class Outputs:
     def _start(self, count: int, rng: Generator) -> Batch:
         t, d = self.algorithm.iterations, self.dimension
         old = _clip_rows_to_ball(rng.standard_normal((count, d)) * 10)
+        # `new` is nearly -old, tilted so that old + new is not 0: a model against that sum puts
+        # both margins below 0, where slopes are steepest.
         tilt = 10 ** rng.uniform(-3, 0, (count, 1)) * rng.standard_normal((count, d))
         long = 10 ** rng.uniform(-1, 2.5, (count, t, 1))
         new = _clip_rows_to_ball(10 * (tilt - old))
@@ -107,6 +109,7 @@ class Outputs:
             "old": old,
             "new": new,
             "models": -long * _scale_rows_to_unit(old + new)[:, None, :],
+            # Half of the starts have no noise, where the largest loss of an iteration is.
             "noise": 0.1 * rng.standard_normal((count, t, d)) * rng.choice([0, 1], (count, t, 1)),
         }
 
@@ -117,6 +120,7 @@ class Outputs:
             size = step.reshape(shape) * (rng.random(shape) < 0.5)
             if name in ("models", "noise"):
                 touched = rng.random((*values.shape[:2], 1)) < 0.5
+                # Models are of all lengths, so they move in proportion to their norms.
                 size = size * touched * np.maximum(1, np.linalg.norm(values, axis=2, keepdims=True))
             if name in _INSTANCE:
                 moved[name] = values + size * rng.standard_normal(values.shape)
@@ -150,9 +154,12 @@ class Outputs:
             behind = pull - self._gradient(records, models, t)
             total += self._update_loss(records, batch, models, behind, t)
             if t + 1 < last:
+                # The pull that puts the noise of the next iteration where the search wants it.
                 wanted = self._gradient(records, batch["models"][:, t + 1], t + 1)
                 pull = wanted + stretch[t + 1] * batch["noise"][:, t + 1]
                 half, penalty = theta[t], stretch[t + 1] / (2 * others)
+                # By (11) the next pull is (eta - theta) V f_1 + (eta + theta) V f_j - 2 lambda(t).
+                # It is solved for the f_j that all other nodes send alike.
                 missing = pull + 2 * duals - (penalty - half) * others * models
                 there = missing / ((penalty + half) * others)
                 duals = duals + half / 2 * others * (models - there)
@@ -186,6 +193,7 @@ class Outputs:
         swapped = np.concatenate([records[:, :-1], batch["new"][:, None]], axis=1)
         drop = self._log_determinant(records, models, t)
         drop = drop - self._log_determinant(swapped, models, t)
+        # The density falls with alpha ||e||, and e is `behind` over the stretch.
         return np.asarray(rates[t, 0] / algorithm.stretch[t, 0] * gain + drop)
 
     def _log_determinant(self, records: Array, models: Array, t: int) -> Array:

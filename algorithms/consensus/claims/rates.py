@@ -66,6 +66,8 @@ def grow_penalties(family: Family, batch: Batch) -> Batch:
     """Return instances with penalties that grew by ``|start|`` of themselves, within the limits."""
     growth = np.abs(batch["start"])
     growth = growth[:, :1] * np.ones_like(growth) if family.shared else growth
+    # Grown penalties stay within the limits of the search, so that both sides are evaluated on
+    # networks of one family.
     most = family.dual_step * (1 + EXCESS[1])
     later = np.minimum(batch["penalty"] * (1 + growth), most)
     return {**batch, "later": later}
@@ -95,6 +97,7 @@ def make_falling_rate_search(
 
     def sides(batch: Batch) -> tuple[Array, Array]:
         after, before = rates(batch)
+        # The sentence is about the rate 1 + delta, which is above 0 on both sides.
         return 1 + after, factor * (1 + before)
 
     return searchable_on(

@@ -48,6 +48,7 @@ def public_conditions(p: Public, algorithm: ConsensusADMM) -> dict[str, tuple[fl
     """
     stretch = 2 * p.dual_step * int(algorithm.graph.degrees.min())
     limit = p.records / p.loss_weight * (p.regulariser_weight / p.nodes + stretch)
+    # A geometric sequence is least at one of its two ends.
     lowest = p.penalty * min(1.0, p.growth ** (p.iterations - 1))
     return {
         "weight at most records": (p.loss_weight, p.records),

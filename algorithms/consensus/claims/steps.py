@@ -229,6 +229,8 @@ def searchable_on(
     """
 
     def ratios(batch: Batch) -> Array:
+        # Where the right side may be 0 or less, a quotient says nothing: 1 plus the difference
+        # exceeds 1 in exactly the same cases.
         value, bound = sides(batch)
         return 1 + (value - bound) if difference else value / bound
 
@@ -267,6 +269,8 @@ def searchable_on(
 def _find_climbed_batch(
     family: Family, ratios: Ratios, hint: Ratios | None, budget: int, rng: Generator
 ) -> Batch:
+    # The hint may lead to instances that the ratio alone never reaches; the claim's own ratio
+    # decides between the two.
     """Return the best batch of one instance, over searches that climb the ratio or the hint."""
     shares = {ratios: budget} if hint is None else {ratios: budget - budget // 2, hint: budget // 2}
     found = [
@@ -287,6 +291,7 @@ def _compute_step_conditions(
     }
     if "mu" in arrays:
         pairs["mu above 1"] = (1.0, batch["mu"][0])
+    # One penalty for all is an assumption here, so its spread has to be 0.
     if family.shared:
         pairs["one penalty"] = (np.ptp(penalty), 0.0)
     return make_conditions(pairs)

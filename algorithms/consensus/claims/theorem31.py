@@ -143,6 +143,8 @@ def _prepare_step_case(settings: Settings, parameters: Theorem31Parameters) -> S
     )
 
 
+# Figure 1 (a) as printed: theta and the penalties of its five nodes. The paper gives neither rho
+# nor T.
 _FIGURE_1A = {
     "nodes": 5,
     "dual_step": 0.5,

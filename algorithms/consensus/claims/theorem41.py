@@ -87,6 +87,7 @@ def prepare_theorem41_search(settings: Settings, parameters: Theorem41Parameters
 
     refuse_data(settings)
     p, outputs = parameters, outputs_of(parameters)
+    # The claim's parameters without those of the search, which the verifier does not need.
     stated = p.model_dump(mode="json", exclude={"budget", "start"}) | {"loss": "logistic"}
     public = public_conditions(p, outputs.algorithm)
     inequality, climb = make_bounded_loss_search(CLAIM, outputs, p.factor, public, stated)

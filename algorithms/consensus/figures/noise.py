@@ -52,6 +52,7 @@ _ROOM = 0.9  # of the largest C, for the one that is tried
 def largest_weight(setting: ConsensusFigureSetting) -> float:
     """Return the C below which Theorem 4.1 applies."""
     algorithm = setting.algorithm(1.0)
+    # The condition is asked in every iteration, so the smallest theta counts.
     stretch = 2 * algorithm.dual_steps.min(axis=0) * setting.graph.degrees
     ridge = setting.regulariser_weight / setting.data.nodes + stretch
     least = float(np.min(np.array(setting.data.node_sizes) * ridge))
@@ -66,6 +67,7 @@ def is_theorem41_applicable(setting: ConsensusFigureSetting) -> bool:
 def fitting_weight(setting: ConsensusFigureSetting) -> float:
     """Return a C of two digits, somewhat below the largest."""
     aim = _ROOM * largest_weight(setting)
+    # One unit of the second digit of the C that is aimed at.
     unit = 10.0 ** (math.floor(math.log10(aim)) - 1)
     return float(f"{math.floor(aim / unit) * unit:.6g}")
 
@@ -207,6 +209,8 @@ def _run_noisy_pairs(
     for method, pairs in (("DVP", _DVP), ("PP", _PP)):
         for q1, q2 in pairs:
             algorithm = setting.algorithm(q1, alpha, q2)
+            # A stream for every pair of q1 and q2 keeps a curve the same whichever others are
+            # drawn.
             rng = default_rng(stream(request.seed, method, f"{q1} {q2} {alpha}"))
             losses = average_losses(algorithm, setting, rng)
             bounds = algorithm.published_bounds(setting.data)
@@ -267,8 +271,11 @@ def _judge_both_at_once(alpha: float, pairs: Sequence[PenaltyCurve]) -> SettingF
     dvp, pp = ([each for each in pairs if each.method == method] for method in ("DVP", "PP"))
     ahead, words = [], []
     for theirs in dvp:
+        # Of the PP runs that cost less than this DVP run, the one with the greatest lead is what
+        # the paper promises to exist.
         private = [mine for mine in pp if mine.bound < theirs.bound]
         best = max(private, key=lambda mine: mine.loss.below(theirs.loss), default=None)
+        # No lead at all where no PP run is as private: the statement then fails.
         ahead.append(best.loss.below(theirs.loss) if best else -np.inf)
         beside = f"{best.label}: {best.loss}, {best.bound:.3g}" if best else "no PP as private"
         words.append(f"{theirs.label}: {theirs.loss}, {theirs.bound:.3g} against {beside}")
@@ -285,6 +292,7 @@ def _judge_both_at_once(alpha: float, pairs: Sequence[PenaltyCurve]) -> SettingF
 def _trade_off(alpha: float, pairs: Sequence[PenaltyCurve]) -> SettingFinding:
     falls, words = [], []
     for q1 in sorted({each.q1 for each in pairs}):
+        # At one q1 the runs are ordered by cost; the loss has to fall with every step up.
         ranked = sorted((each for each in pairs if each.q1 == q1), key=lambda each: each.bound)
         falls += [costlier.loss.below(cheaper.loss) for cheaper, costlier in pairwise(ranked)]
         ends = " to ".join(f"{each.loss}, {each.bound:.3g}" for each in ranked)

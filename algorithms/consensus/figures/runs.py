@@ -207,6 +207,7 @@ def _judge_other_settings(
     setting: ConsensusFigureSetting, progress: Progress
 ) -> list[tuple[Mapping[str, Any], Findings]]:
     """Return what all of C, rho and T tried say; one run gives every T."""
+    # A shorter run is the beginning of a longer one without noise, so one run serves every T.
     longest = max(*_ITERATIONS, setting.iterations)
 
     @cache
@@ -234,6 +235,7 @@ def _run_penalty_choices(setting: ConsensusFigureSetting, progress: Progress) ->
     for algorithm in algorithms:
         found.append(average_losses(algorithm, setting, default_rng(0))[0])
         progress.advance(1)
+    # The ratios' losses follow in the same list, so it is longer than the steps.
     private = dict(zip(_STEPS, found, strict=False))
     return Losses(
         private, dict(zip(_RATIOS, found[len(_STEPS) :], strict=True)), _compute_least_loss(setting)
@@ -245,6 +247,9 @@ def _compute_least_loss(setting: ConsensusFigureSetting) -> float:
     from sklearn.linear_model import LogisticRegression
 
     data, sizes = setting.data, setting.data.node_sizes
+    # scikit-learn minimises C sum w_n l + ||f||^2 / 2. Equal models make sum_i O_i the sum of
+    # (C/B_i) l and rho ||f||^2 / 2, which is rho times that with these weights. There is no
+    # intercept, as the nodes have none.
     fit = LogisticRegression(
         C=1 / setting.regulariser_weight,
         fit_intercept=False,

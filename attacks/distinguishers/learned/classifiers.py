@@ -40,6 +40,7 @@ from dpaudit.extension.distinguisher import Distinguisher, Fit
 from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair
 
+# Probabilities are held from here on, so that log-odds stay finite.
 _MARGIN = 1e-12
 
 
@@ -65,6 +66,7 @@ def _make_lasso_factory(strength: float) -> Callable[[int], Any]:
     def make(seed: int) -> Any:
         from sklearn.linear_model import Lasso
 
+        # A score has only to rank outputs, so a loose tolerance is enough.
         return Lasso(alpha=strength, precompute=True, max_iter=500, tol=1e-3)
 
     return make
@@ -73,6 +75,8 @@ def _make_lasso_factory(strength: float) -> Callable[[int], Any]:
 def _make_tree_classifier(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
+    # Early stopping is "auto" by default: from 10,000 outputs on it would hold some out, and the
+    # final fit would be of another kind than those that were compared.
     return HistGradientBoostingClassifier(
         max_iter=50, max_leaf_nodes=8, max_bins=127, early_stopping=False, random_state=seed
     )
@@ -135,6 +139,7 @@ def fit_quietly(model: Model, features: Array, labels: NDArray[np.int64], seed: 
     from sklearn.exceptions import ConvergenceWarning
 
     estimator = model.make(seed)
+    # Labels of -1 and 1 put the middle of a regression's scores at 0.
     targets: Any = 2.0 * labels - 1 if is_regressor(estimator) else labels
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -151,6 +156,8 @@ def compute_decision_scores(estimator: Any, features: Array) -> Array:
     >>> compute_decision_scores(line, np.array([[0.5]])).round(3)
     array([0.])
     """
+    # A decision function is preferred to probabilities, which round to 0 and 1 where the two sides
+    # are far apart.
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(features), dtype=np.float64)
     if not hasattr(estimator, "predict_proba"):
@@ -297,6 +304,7 @@ def _fit_best_candidate(
     _require(on_dataset, on_neighbour)
     transcripts = np.concatenate([on_dataset, on_neighbour])
     labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
+    # Seeds of scikit-learn have at most 32 bits.
     seed = int(rng.integers(2**31))
     with one_thread():
         best = _choose_candidate(candidates, transcripts, labels, seed, rng)
@@ -361,6 +369,7 @@ def _choose_candidate(
 def _split_choice_folds(labels: Labels, rng: Generator) -> tuple[Labels, Labels]:
     """Return which transcripts the choice is made on, and their folds."""
     kept = _sample_balanced_rows(labels, _CHOOSING, rng)
+    # The labels take their turns separately, so that every fold holds as much of either.
     sides = [np.arange((labels[kept] == side).sum()) % _FOLDS for side in (1, 0)]
     return kept, np.concatenate(sides)
 
@@ -381,6 +390,8 @@ def _score_candidates_on_fold(
     """Yield every applicable candidate with its scores of the transcripts it did not see."""
     train, test = split
     for name, (fit_map, models) in candidates.items():
+        # Maps and scalings see the training folds alone: fitted on all outputs, a map that learns
+        # too much would look good on the fold that judges it.
         features = fit_map(transcripts[train], labels[train])
         if features is None:
             continue
@@ -397,6 +408,7 @@ def _measure_score_merit(scores: Array, labels: Labels) -> tuple[float, float]:
     """Return what scores promise and, to decide a tie, how often one of label 1 is higher."""
     p, q = (np.sort(scores[labels == side]) for side in (1, 0))
     above = float(np.searchsorted(q, p).mean() + np.searchsorted(q, p, side="right").mean())
+    # An event may favour either dataset; negated scores give the events of small ones.
     return max(
         _estimate_log_ratio_promise(p, q), _estimate_log_ratio_promise(-q[::-1], -p[::-1])
     ), above
@@ -411,6 +423,7 @@ def _estimate_log_ratio_promise(favoured: Array, other: Array) -> float:
     rates = [1 - np.searchsorted(side, thresholds) / len(side) for side in (favoured, other)]
     low = _wilson(rates[0], len(favoured), -_ERRORS)
     high = _wilson(rates[1], len(other), _ERRORS)
+    # The lower end may be 0; the upper one never is.
     return max(0.0, float(np.log(np.maximum(low, 1e-300) / high).max()))
 
 

@@ -27,6 +27,7 @@ from dpaudit._typing import Array
 FEW = 200
 _FARTHEST = 1e6
 _SHARPNESS = (0.5, 2.0, 8.0)
+# So many halvings leave fewer than eight of the outputs that a choice is made on.
 _HALVINGS = 12
 
 
@@ -59,8 +60,11 @@ class Scaling:
         """
         low, centre, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
         spread = high - low
+        # Deviations are taken of numbers within 1: the square of a huge entry would overflow.
         scale = np.maximum(np.abs(values).max(axis=0), 1e-290)
         rough = (values / scale).std(axis=0) * scale
+        # The quartiles of a column coincide where half of its values are equal; then the deviation
+        # of the rest is the scale.
         spread = np.where(spread > 1e-9 * scale, spread, rough)
         return cls(centre, np.where(spread > 1e-12 * scale, spread, scale))
 
@@ -137,6 +141,7 @@ class Summaries:
         scaled = self.scaling(_build_feature_columns(transcripts, self.ordered))
         parts = [scaled[:, : self.size], scaled[:, self.size :]]
         tables = [_summarise_columns(part) for part in parts if part.shape[1]]
+        # Ties and zeros are counted before scaling, which rounds.
         ties = (np.diff(np.sort(values, axis=1), axis=1) == 0).sum(axis=1)
         return np.hstack([*tables, np.stack([(values == 0).sum(axis=1), ties], axis=1)])
 
@@ -152,7 +157,9 @@ class Radial:
         """Return distances, logarithms and their differences, shape ``(R, 5 K)``."""
         scaled = self.scaling(flatten_feature_outputs(transcripts))
         near = np.stack([_compute_centre_distances(scaled, c) for c in self.centres], axis=1)
+        # A distance may be 0, at a centre.
         logs = np.log(near + 1e-12)
+        # Centres alternate between the two labels, as `fit_radial` stacks them.
         between = near[:, ::2] - near[:, 1::2], logs[:, ::2] - logs[:, 1::2]
         return np.hstack([near, logs, *between])
 
@@ -252,8 +259,10 @@ def _has_output_axis(transcripts: Array) -> bool:
 
 def _compute_series_columns(transcripts: Array) -> tuple[Array, Array]:
     values = np.asarray(transcripts, dtype=np.float64)
+    # The first difference is the first entry itself.
     start = np.zeros_like(values[:, :1])
     return flatten_feature_outputs(np.diff(values, axis=1, prepend=start)), flatten_feature_outputs(
+        # The first sum is left out: it is that entry again.
         np.cumsum(values, axis=1)[:, 1:]
     )
 
@@ -289,6 +298,7 @@ def _summarise_columns(part: Array) -> Array:
     return np.stack(columns, axis=1)
 
 
+# Outputs for each coefficient of a regression: with fewer it would fit the noise.
 _PER_COEFFICIENT = 8
 _RIDGE = 1e-9
 
@@ -313,6 +323,8 @@ class Drift:
         )
         left /= self.spread
         half = len(self.coefficients) // 2
+        # The square root brings sums of independent innovations to a variance of 1 whatever the
+        # length.
         count = np.sqrt(len(self.coefficients))
         tables = left.sum(axis=1), left[:, :half].sum(axis=1), np.tanh(left).sum(axis=1)
         return np.asarray(np.hstack([*tables, (left**2 - 1).sum(axis=1)]) / count)
@@ -330,10 +342,13 @@ def fit_drift(transcripts: Array, labels: NDArray[np.int64]) -> Drift | None:
     if transcripts.ndim < 2 or transcripts.shape[1] < 2:
         return None
     width = flatten_feature_outputs(transcripts[:1, 0]).shape[1]
+    # A step is regressed on three blocks of its own width: two steps and a mean.
     if 3 * width * _PER_COEFFICIENT > len(transcripts):
         return None
     scaling = Scaling.of(flatten_feature_outputs(transcripts))
     steps = _scale_output_steps(scaling, transcripts)
+    # Class means are taken off first, so that the regression learns the noise and not the
+    # difference that is looked for.
     for side in (0, 1):
         steps[labels == side] -= steps[labels == side].mean(axis=0)
     coefficients = tuple(
@@ -363,5 +378,7 @@ def _build_past_regressors(steps: Array, time: int) -> Array:
 
 def _fit_ridge_coefficients(past: Array, step: Array) -> Array:
     gram = past.T @ past
+    # The ridge keeps the system regular where the past is all zeros, as it is before the first
+    # step.
     ridge = _RIDGE * max(float(np.trace(gram)), 1e-290) / len(gram)
     return np.asarray(np.linalg.solve(gram + ridge * np.eye(len(gram)), past.T @ step))

@@ -148,6 +148,7 @@ def compute_theorem41_betas(setting: Setting) -> tuple[float, float]:
     rate, degree = setting.noise_rate or 0.0, setting.nodes - 1
     summand = setting.loss_weight * (1.4 * LOGISTIC.largest_curvature + rate)
     one = summand / (setting.dual_step * degree * setting.records)
+    # The largest penalties begin at `spread` theta and grow by `growth`; the least stay at theta.
     slowest = sum(setting.growth ** -float(t) for t in range(setting.iterations))
     return one * slowest / setting.spread, one * setting.iterations
 
@@ -156,6 +157,7 @@ def _attack_drawn_runs(
     setting: Setting, estimators: tuple[str, ...], trials: int, rng: Generator
 ) -> dict[str, list[Closeness]]:
     """Attack as many runs as there are broadcasts for."""
+    # One draw seeds all runs, each of which has a stream of its own.
     entropy = int(rng.integers(2**63))
     return measure_estimator_closeness(
         setting, estimators, trials // setting.iterations, stream(entropy, "attack")
