@@ -139,8 +139,10 @@ def publish_theorem41_epsilon(given: Consensus, delta: float) -> FormulaGuarante
     updates, loss = node_updates(given), smooth_loss_called(given.loss)
     least = given.regulariser_weight / given.nodes + 2 * given.dual_step * given.degree
     small = 2 * loss.largest_curvature < given.records / given.loss_weight * least
+    # eta(1) is theta, so eta(t) >= theta holds exactly where the ratio is at least 1.
     steady = getattr(given, "penalty_ratio", 1.0) >= 1
     assumed = loss.strictly_convex and loss.lipschitz <= 1
+    # fsum rounds once, whatever the number of iterations.
     total = math.fsum(update.published_bound for update in updates)
     holds = small and steady and assumed
     return FormulaGuarantee(
@@ -155,6 +157,7 @@ def server_admm(given: ServerADMMParameters) -> Event:
     """Return what DP-ADMM of 2019 releases: the algorithm's own event."""
     from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM as Algorithm
 
+    # The event is that of one node, whose privacy does not depend on how many others there are.
     algorithm = Algorithm(
         nodes=1, iterations=given.iterations, noise_multiplier=given.noise_multiplier
     )

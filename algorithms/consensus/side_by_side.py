@@ -56,10 +56,12 @@ def run_broadcasts_side_by_side(
     _require_alike(algorithms, datasets)
     first, records = algorithms[0], np.stack([data.signed_records for data in datasets])
     degrees, adjacency = first.graph.degrees[:, None], first.graph.adjacency
+    # Shape (T, R, N, 1): a row of every run's schedules for each iteration.
     stretch, steps = (
         np.stack([getattr(one, name) for one in algorithms], axis=1)[..., None]
         for name in ("stretch", "dual_steps")
     )
+    # Nothing is written in place, so models and duals may begin as one array.
     models = dual = np.zeros((len(datasets), datasets[0].nodes, datasets[0].dimension))
     outputs = []
     for t in range(first.iterations):
@@ -93,6 +95,7 @@ def _draw_side_by_side_noise(
     shape: tuple[int, ...],
     t: int,
 ) -> Array:
+    # Every run draws from its own generator, in the order in which it would alone.
     drawn = [
         np.zeros(shape)
         if one.rates is None
@@ -113,6 +116,7 @@ def _solve_node_minimisers(
     first, nodes = algorithms[0], datasets[0].nodes
     size = datasets[0].node_sizes[0]
     curvature = np.stack([one.stretch[t] for one in algorithms]) + first.regulariser_weight / nodes
+    # Runs and nodes are one axis of nodes here, of a single trial.
     found = NodeProblems(
         loss=first.loss,
         records=records.reshape(-1, size, linear.shape[-1]),
@@ -122,6 +126,7 @@ def _solve_node_minimisers(
     ).minimise(linear.reshape(1, -1, linear.shape[-1]))
     if found is not None:
         return found.reshape(linear.shape)
+    # One node that is hard sends all runs to the slower method, which solves them one by one.
     alone = [
         one.minimise(row[None], data, t + 1)[0]
         for one, row, data in zip(algorithms, linear, datasets, strict=True)

@@ -98,6 +98,8 @@ class Aimed:
         for t in range(1, algorithm.iterations + 1):
             aim, noise = self._aim(state), next_noise(algorithm, state, rng)
             mine = draw_tilted(aim, tilt, rng)
+            # The node's own draw takes the place of an ordinary one. The other nodes keep theirs,
+            # and their laws stay those of an untilted run.
             noise[:, self.record.node] = mine / self._rate(t)
             stretch = algorithm.stretch[t - 1][:, None]
             linear = algorithm.pull(state) - stretch * noise
@@ -105,6 +107,8 @@ class Aimed:
             step = self._loss(t, outputs[-1], mine)
             normaliser = log_mgf(np.linalg.norm(aim, axis=1), aim.shape[1], tilt)
             loss += step
+            # log p/r + tilt L of this step: the normaliser, and by how much the loss differs from
+            # the aim's.
             offset += normaliser + tilt * (step - norm_gain(mine, aim))
             state = algorithm.advance(state, outputs[-1])
         return TiltedSample(np.stack(outputs, axis=1), loss, offset, tilt)
@@ -114,7 +118,10 @@ class Aimed:
         low, high, d = 0.0, 0.0, self.pair.dataset.dimension
         for t in range(1, self.algorithm.iterations + 1):
             longest, spread = self._shift_limits(t)
+            # The loss differs from that of the aim by at most the spread of v and the determinants.
             error = tilt * (spread + self._log_determinant_limit(t))
+            # The log-moment of a shift is not below 0, by Jensen's inequality, so only the error
+            # lowers this end.
             low -= error
             high += float(log_mgf(np.array(longest), d, tilt)) + error
         return low, high
@@ -148,9 +155,12 @@ class Aimed:
         old, new, low_high = self.record.old, self.record.new, problem.loss.margin.slope_range
         unit = problem.weight * self._rate(t) / self._stretch(t)
         if self._is_mirrored:
+            # Of both losses l'(m) + l'(-m) is 2 l'(0) at every margin m.
             slope = float(problem.loss.margin.slope(np.zeros(1))[0])
             return float(2 * unit * abs(slope) * np.linalg.norm(old)), 0.0
+        # A norm is convex in the two slopes, so it is largest at a corner of their ranges.
         longest = max(np.linalg.norm(a * old - b * new) for a in low_high for b in low_high)
+        # Two values of v differ by (a - a') u - (b - b') w with both differences at most the width.
         width = low_high[1] - low_high[0]
         spread = width * max(np.linalg.norm(old - new), np.linalg.norm(old + new))
         return float(unit * longest), float(unit * spread)
@@ -165,6 +175,7 @@ class Aimed:
         if self._is_mirrored:
             return 0.0
         problem = self._problem(t)
+        # The determinant lemma's share is at most that of the longer record.
         square = max(float(u @ u) for u in (self.record.old, self.record.new))
         share = problem.weight * problem.loss.largest_curvature * square / problem.curvature
         return float(np.log1p(share))
@@ -300,6 +311,7 @@ class PrimalPerturbation:
         algorithm.check(dataset)
         state, outputs = algorithm.start(dataset, trials), []
         for t in range(1, algorithm.iterations + 1):
+            # Without noise in the objective: the minimiser is exact, and the noise is added to it.
             exact = algorithm.minimise(algorithm.pull(state), dataset, t)
             outputs.append(exact + next_noise(algorithm, state, rng))
             state = algorithm.advance(state, outputs[-1])
@@ -322,6 +334,8 @@ class PrimalPerturbation:
                         problem, pull, pair.neighbour.signed_records[rows]
                     ).models
             rate = noise_rates(algorithm)[state.iteration - 1, node]
+            # Both minimisers belong to the same past, so the broadcast's noise moves by their
+            # difference.
             loss += rate * norm_gain(broadcast[:, node] - exact, exact - other)
         return loss
 
@@ -377,6 +391,7 @@ class Recycled:
         algorithm.check(dataset)
         state, outputs = algorithm.start(dataset, trials), []
         for t in range(1, algorithm.iterations + 1):
+            # Odd iterations look at the data; the next one is a function of what they sent.
             fresh = t % 2 == 1
             output = odd.next_broadcast(state, dataset, rng) if fresh else self.repeat(state)
             outputs.append(output)
@@ -421,6 +436,7 @@ class Recycled:
                 yield state, broadcast
                 continue
             gap = np.abs(broadcast - self.repeat(state)).max(axis=(1, 2))
+            # Written so that NaN counts as wrong.
             wrong = ~(gap <= _ROUNDING * (1 + np.abs(broadcast).max(axis=(1, 2))))
             if wrong.any():
                 name = f"transcripts[{int(np.argmax(wrong))}, {state.iteration - 1}]"

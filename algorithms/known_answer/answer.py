@@ -130,6 +130,7 @@ class KnownAnswer:
         return self.claimed < self.true
 
 
+# Inputs are doubles, whose differences may exceed 1 by rounding.
 _ROUNDING = 1e-9
 
 
@@ -229,6 +230,7 @@ class OnGrid:
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return rounded transcripts, shape as of the exact ones."""
+        # The step is a power of two, so scaling by it is exact and floor alone rounds.
         return np.asarray(np.floor(self.exact.sample(dataset, trials, rng) / STEP) * STEP)
 
     def score(self, transcripts: Array) -> Array:

@@ -63,6 +63,7 @@ class RandomisedResponse:
 
     def law(self, dataset: Array) -> FiniteLaw:
         """Return the law of the output."""
+        # In this form a large epsilon does not overflow.
         truth = 1 / (1 + math.exp(-self.epsilon))
         one = truth if dataset[0] else 1 - truth
         return FiniteLaw(np.array([0.0, 1.0]), np.array([1 - one, one]))
@@ -133,12 +134,16 @@ class TruncatedGeometric:
         """Return the law of the output."""
         ratio = math.exp(-self.epsilon)
         outputs = np.arange(self.records + 1.0)
+        # At both ends a whole tail is cut to one output, which gives r^k / (1 + r); inside, (1 - r)
+        # of that.
         mass = ratio ** np.abs(outputs - dataset[0]) / (1 + ratio)
         mass[1:-1] *= 1 - ratio
         return FiniteLaw(outputs, mass)
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
         """Return noisy counts, shape ``(trials,)``."""
+        # The difference of two geometric numbers has the two-sided law; expm1 keeps the digits of a
+        # small epsilon.
         up, down = rng.geometric(-math.expm1(-self.epsilon), size=(2, trials))
         return np.asarray(np.clip(dataset[0] + up - down, 0.0, self.records))
 
@@ -189,6 +194,7 @@ class Rappor:
 
     def __post_init__(self) -> None:
         check.require_integer("hashes", self.hashes, least=1)
+        # Two disjoint filters have to fit.
         check.require_integer("bits", self.bits, least=2 * self.hashes)
         for name in ("permanent", "low", "high"):
             check.require_probability(name, getattr(self, name))
@@ -257,6 +263,7 @@ def bloom_filter(value: float, hashes: int, bits: int) -> Array:
     filled = np.zeros(bits)
     for k in range(hashes):
         salt = k.to_bytes(8, "little")
+        # Python's own hash of text differs from process to process.
         digest = hashlib.blake2b(repr(value).encode(), digest_size=8, salt=salt).digest()
         filled[int.from_bytes(digest, "little") % bits] = 1.0
     return filled
@@ -282,5 +289,6 @@ def disjoint_values(hashes: int, bits: int) -> tuple[float, float]:
     shared = filters[full] @ filters[full].T
     if not (shared == 0).any():
         raise InvalidArgument("bits", bits, f"enough for two filters of {hashes} bits")
+    # The first pair in order of its numbers, so that every run finds the same one.
     first, second = np.argwhere(shared == 0)[0]
     return float(full[first]), float(full[second])

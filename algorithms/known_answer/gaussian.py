@@ -150,6 +150,7 @@ class SubsampledGaussian:
     def pair(self) -> Pair[Array]:
         """Return records of which the first is 1 and the others 0, and the same without it."""
         records = (np.arange(self.records) == 0).astype(np.float64)
+        # The record that differs is the first, so that a fixed batch always holds it.
         return Pair(records, records[1:], ADD_REMOVE_RECORD)
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
@@ -165,4 +166,5 @@ class SubsampledGaussian:
         plain = (transcripts - 0.5) / self.noise_scale**2
         if self.fixed_batch:
             return np.asarray(plain)
+        # The log-ratio of the mixture: log((1 - q) + q p_1/q_0).
         return np.logaddexp(math.log1p(-self.ratio), math.log(self.ratio) + plain)

@@ -313,6 +313,7 @@ class FloatingPointLaplace:
 
     def score(self, transcripts: Array) -> Array:
         """Return infinity for outputs that the answer 1 cannot give, shape ``(R,)``."""
+        # Scaling by a power of two is exact: what is no multiple of 2^-53 shows as a fraction.
         scaled = transcripts * 2.0**53
         loss = laplace_loss(transcripts, 0.0, 1.0, self.epsilon)
         return np.where(scaled == np.floor(scaled), loss, np.inf)

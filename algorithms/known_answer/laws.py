@@ -40,6 +40,7 @@ class FiniteLaw:
         """
         count = len(self.probabilities)
         rows = np.concatenate([self.outcomes, transcripts])
+        # Equal rows get one number, so outcomes and outputs are matched without a search for each.
         _, found = np.unique(rows.reshape(len(rows), -1), axis=0, return_inverse=True)
         found = found.ravel()
         names = np.empty(int(found.max()) + 1, dtype=np.intp)
@@ -70,6 +71,7 @@ def compute_outcome_losses(mechanism: HasFiniteLaw) -> tuple[FiniteLaw, Array]:
     p, q = law.probabilities, other.probabilities
     with np.errstate(divide="ignore", invalid="ignore"):
         loss = np.where((p == 0) & (q == 0), 0.0, np.log(p) - np.log(q))
+    # The array is cached and handed to every caller.
     loss.flags.writeable = False
     return law, loss
 

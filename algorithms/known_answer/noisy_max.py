@@ -120,6 +120,7 @@ class ReportNoisyMax:
 
     def law(self, dataset: Array) -> FiniteLaw:
         """Return the law of the index (variants 1 and 2)."""
+        # A product of k factors changes at up to k times the rate of one.
         nodes, weights = build_kink_quadrature(
             dataset.tolist(), self.rate, self.answers * self.rate
         )
@@ -148,6 +149,7 @@ class ReportNoisyMax:
     def _density(self, noise: Array) -> Array:
         if self.variant % 2:
             return laplace_density(noise, self.rate)
+        # Held at 0, a value far below the answer does not overflow before it is discarded.
         tail = self.rate * np.exp(-self.rate * np.maximum(noise, 0.0))
         return np.where(noise < 0, 0.0, tail)
 

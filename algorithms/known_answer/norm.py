@@ -65,6 +65,7 @@ class OneRelease:
         return state
 
     def shift_bounds(self, pair: Pair[Array]) -> tuple[Array, Array]:
+        # The shift does not depend on the output, so both ends of its bounds agree.
         """Return alpha times the distance, twice: it is known."""
         size = np.array([self.rate * np.linalg.norm(pair.neighbour - pair.dataset)])
         return size, size
@@ -127,6 +128,7 @@ class ExponentialNorm:
                 dataset
                 + exponential_norm.draw_exponential_norm_noise(shape, np.array(self.epsilon), rng)
             )
+        # A Gaussian vector has a uniform direction.
         directions = rng.standard_normal(shape)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         return np.asarray(dataset + rng.exponential(1 / self.epsilon, (trials, 1)) * directions)
@@ -152,5 +154,6 @@ class ExponentialNorm:
         )
         loss = self.epsilon * (far - near)
         if self.exponential_radius:
+            # The mistake's density has a factor ||e||^-(d-1) more.
             loss = loss + (self.dimension - 1) * np.log(far / near)
         return np.asarray(loss)

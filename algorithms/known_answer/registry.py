@@ -60,6 +60,7 @@ def make_known_answers(epsilon: float = 1.0) -> dict[str, KnownAnswer]:
 
 
 def _additive(epsilon: float) -> list[tuple[str, KnownMechanism, str]]:
+    # Scale epsilon in place of 1 / epsilon is broken only where epsilon is below 1.
     few = min(epsilon, 0.5)
     inverted = NoisyHistogram(epsilon=few, inverted=True)
     radius = ExponentialNorm(epsilon=epsilon, exponential_radius=True)
@@ -73,6 +74,7 @@ def _additive(epsilon: float) -> list[tuple[str, KnownMechanism, str]]:
         ("noisy-histogram", OnGrid(NoisyHistogram(epsilon=few)), _ONE_BIN),
         ("noisy-histogram-inverted", OnGrid(inverted), _ONE_BIN),
         ("prefix-sum", OnGrid(PrefixSum()), f"the increments, and of them {_SUM}"),
+        # The classical theorem is for epsilon below 1.
         ("gaussian", OnGrid(Gaussian(epsilon=min(epsilon, 0.9))), _THRESHOLD),
         ("gaussian-sampled", OnGrid(SubsampledGaussian()), _THRESHOLD),
         ("gaussian-fixed-batch", OnGrid(SubsampledGaussian(fixed_batch=True)), _THRESHOLD),

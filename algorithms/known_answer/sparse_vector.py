@@ -132,6 +132,8 @@ class SparseVector:
             check.require_integer("limit", self.limit, least=1)
             if self.variant != 2:
                 raise InvalidArgument("limit", self.limit, "None: only variant 2 takes another")
+        # m has to exceed 1 + r/s, which is 3 of variants 1 and 2: four answers below and one above
+        # for every threshold.
         least = {1: 5, 2: 5 * (self.recipe.limit or 1)}.get(self.variant, 4)
         check.require_integer("answers", self.answers, least=least)
         check.require_real("gap", self.gap)
@@ -142,6 +144,7 @@ class SparseVector:
         found = RECIPES[self.variant]
         if self.limit is None or found.limit is None:
             return found
+        # Both rates are proportional to 1 / c.
         scale = found.limit / self.limit
         threshold, answer = scale * found.threshold, scale * found.answer
         return replace(found, limit=self.limit, threshold=threshold, answer=answer)
@@ -161,6 +164,8 @@ class SparseVector:
         """The smaller of the upper bounds, both attained."""
         threshold, answer = self.rates
         limit, every = self.recipe.limit, self.answers * answer
+        # Without a limit, or where values are shown, shifting every answer's noise is the cheaper
+        # way.
         if limit is None or self.recipe.numeric:
             return every
         thresholds = limit if self.recipe.renews else 1
@@ -195,7 +200,9 @@ class SparseVector:
         """
         rates, count = self.rates, len(dataset)
         noisy = dataset[:, None] + _draw_laplace_noise(rates[1], (count, trials), rng)
+        # A limit that no run reaches stands for none.
         limit = self.recipe.limit or count + 1
+        # One threshold more than answers above: the index after the last of them is looked up, too.
         thresholds = _draw_laplace_noise(
             rates[0], (limit + 1 if self.recipe.renews else 1, trials), rng
         )
@@ -222,6 +229,7 @@ class SparseVector:
         if not self.recipe.renews:
             owner[:] = 0
         chances = np.ones(len(outcomes))
+        # Thresholds are independent, so the chance is a product of one integral for each.
         for k in range(int(owner.max()) + 1):
             product = np.ones((len(outcomes), len(weights)))
             for j, said in enumerate(outcomes.T.astype(int) + 1):
@@ -234,10 +242,13 @@ class SparseVector:
 
         The first axis is indexed by 0 (nothing), 1 (below) and 2 (above).
         """
+        # The integrand changes at most at the sum of all rates; a comparison without noise adds
+        # none, only a kink.
         threshold, answer = self.rates
         fastest = threshold + len(dataset) * (answer if math.isfinite(answer) else 0.0)
         nodes, weights = build_kink_quadrature([0.0, *dataset.tolist()], threshold, fastest)
         distance = nodes - dataset[:, None]
+        # The lower tail keeps its digits, so the upper one is asked for as that of the negative.
         below, above = laplace_cdf(distance, answer), laplace_cdf(-distance, answer)
         factors = np.stack([np.ones_like(below), below, above])
         return factors, weights * laplace_density(nodes, threshold)
@@ -256,6 +267,7 @@ class SparseVector:
         said, values = transcripts[..., 0], transcripts[..., 1].sum(axis=1)
         ended = (said == ABOVE).any(axis=1)
         count = (said == BELOW).sum(axis=1)
+        # The midpoint rule below needs pieces far shorter than those of a Gauss rule.
         ends = split_real_line(
             [0.0, dataset[0]], threshold, 50 * (threshold + len(dataset) * answer)
         )
@@ -264,8 +276,12 @@ class SparseVector:
         out = np.empty(len(said))
         for k in np.unique(count):
             own = count == k
+            # All thresholds below the published value: the running integral of those that put k
+            # answers below.
             total = np.cumsum(mass * laplace_cdf(middle - dataset[0], answer) ** k)
+            # Where nothing was published every threshold counts: the end of the running integral.
             out[own] = np.interp(np.where(ended[own], values[own], np.inf), ends[1:], np.log(total))
+        # The published value's own density, but for a factor that both sides share.
         return out - np.where(ended, answer * np.abs(values - dataset[0]), 0.0)
 
 

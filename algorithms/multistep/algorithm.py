@@ -116,6 +116,7 @@ class BroadcastView:
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return ``trials`` transcripts, shape ``(R, t, n, d)``."""
         seen = self.inner.sample(dataset, trials, rng)
+        # The t l inner models of a run, cut into iterations.
         loops = seen.reshape((trials, -1, self.inner_steps, *seen.shape[2:]))
         return np.asarray(loops[:, :, -1] if self.message == "last" else loops.mean(axis=2))
 
@@ -216,6 +217,7 @@ class MultiStepADMM:
         With full gradients its law is known: it is a `GaussianSteps`. A mini-batch makes each step
         a mixture over batches, without a closed form.
         """
+        # A batch makes the step's mean random, so a Gaussian law is known for full gradients alone.
         return GaussianSteps(self) if self.batch_size is None else StochasticInner(self)
 
     def broadcast(self) -> BroadcastView:
@@ -272,6 +274,7 @@ class MultiStepADMM:
         """Return the law of the next models for any gradient of the losses, ``(R, n, d)``."""
         eta = self.eta(dataset, state.iteration, state.inner_step)[:, None]
         curvature = 2 * self.penalty * self.graph.degrees[:, None] + eta
+        # The regulariser is linearised with the loss: its gradient at the inner model comes off.
         mean = (eta - self.regulariser_weight / dataset.nodes) * state.inner
         mean += state.pull
         mean = mean - gradient
@@ -281,6 +284,7 @@ class MultiStepADMM:
 
     def advance(self, state: MultiStepState, output: Array) -> MultiStepState:
         """Return the state after a step; after the last one of an iteration, eq. (15)."""
+        # The sum begins anew with each iteration.
         inner_sum = output if state.inner_step == 1 else state.inner_sum + output
         if state.inner_step < self.inner_steps:
             following = state.inner_step + 1
@@ -313,6 +317,7 @@ class MultiStepADMM:
 
     def eta(self, dataset: Dataset, iteration: int, inner_step: int) -> Array:
         """Return the proximal weights ``eta_i^{k,r}``, shape ``(n,)``; k and r count from 1."""
+        # Eq. (23) has sqrt(2 k r): the weight depends on the product alone.
         return proximal_weights(self, dataset, iteration * inner_step)
 
     def objective(self, models: Array, dataset: Dataset) -> Array:

@@ -107,6 +107,7 @@ class Averages:
         return self.algorithm.iterations
 
     def check(self, dataset: Dataset) -> None:
+        # The initial model is 0 and adds nothing to the sum, but it counts among the t l models.
         """Raise `InvalidArgument` unless the algorithm applies to ``dataset``."""
         self.algorithm.check(dataset)
 
@@ -121,8 +122,10 @@ class Averages:
     def step(self, state: AveragesState, dataset: Dataset) -> Step:
         """Return the law of the next average, given all earlier ones, shape ``(R, n, d)``."""
         chain = state.chain
+        # Gradients of the linear loss do not depend on the model: any one of this shape will do.
         gradient = full_gradient(self.algorithm.loss, state.hidden, dataset)
         known = _by_node(chain.start) * state.hidden + _by_node(chain.push) * state.pull
+        # The gradient enters through the hidden model, and with a minus sign through the steps.
         factor = chain.start * state.multiple - chain.push
         scale = np.sqrt(chain.start**2 * state.variance + chain.spread)
         return Step(known + _by_node(factor) * gradient, _by_node(scale))
@@ -139,6 +142,7 @@ class Averages:
         """Return the state after an average was seen: eq. (15), and what it says of the rest."""
         algorithm, chain = self.algorithm, state.chain
         seen = chain.start**2 * state.variance + chain.spread
+        # The gain of a Kalman filter: Cov(last model, average) / Var(average).
         gain = (chain.start * chain.last_start * state.variance + chain.shared) / seen
         known = _by_node(chain.start) * state.hidden + _by_node(chain.push) * state.pull
         ahead = _by_node(chain.last_start) * state.hidden + _by_node(chain.last_push) * state.pull
@@ -152,6 +156,8 @@ class Averages:
             pull=2 * dual + algorithm.penalty * (degrees * output + others),
             hidden=ahead + _by_node(gain) * (output - known),
             multiple=chain.last_start * state.multiple - chain.last_push - gain * factor,
+            # With one inner step the average is the last model, and rounding may leave a variance
+            # below 0.
             variance=np.maximum(
                 chain.last_start**2 * state.variance + chain.last_spread - gain**2 * seen, 0.0
             ),
@@ -164,6 +170,7 @@ class Averages:
         for _ in range(self.steps):
             step = self.step(state, pair.dataset)
             total += float(np.sum((self.shift(state, pair) / step.scale) ** 2))
+            # The shift is the same along every transcript; that of the means is one of them.
             state = self.advance(state, step.mean)
         return total, total
 
@@ -178,6 +185,8 @@ class Averages:
             curvature = 2 * algorithm.penalty * algorithm.graph.degrees + eta
             kept = (eta - algorithm.regulariser_weight / nodes) / curvature
             noise = algorithm.noise_multiplier * algorithm.sensitivity(dataset, eta)
+            # What came in at earlier steps is carried on, this step's input joins, and then all are
+            # added to the sum.
             inputs = [(kept * effect, total, c, v) for effect, total, c, v in inputs]
             inputs.append((np.ones(nodes), np.zeros(nodes), 1 / curvature, noise**2))
             inputs = [(effect, total + effect, c, v) for effect, total, c, v in inputs]
@@ -191,6 +200,7 @@ class Averages:
             last_push = last_push + effect * one
             last_spread = last_spread + effect**2 * square
         if algorithm.message == "last":
+            # The message is the last model itself, so the two maps agree.
             return _Chain(last, last_push, last_spread, last, last_push, last_spread, last_spread)
         return _Chain(share * start, push, spread, last, last_push, last_spread, shared)
 
@@ -202,6 +212,8 @@ def _by_node(values: Array) -> Array:
 def _gradient_change(pair: Pair[Dataset]) -> Array:
     """Return the neighbour's gradient minus the dataset's, ``(d,)``: that of ``-b a'w``."""
     record = Differing.of(pair)
+    # The gradient of -b a'w is minus the signed record, so the neighbour's less the dataset's is
+    # old - new.
     return np.asarray((record.old - record.new) / pair.dataset.node_sizes[record.node])
 
 

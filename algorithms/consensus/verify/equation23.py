@@ -53,10 +53,13 @@ def recompute(document: Document) -> Outcome:
     if mu <= 1:
         raise document.refused("instance.mu", float(mu), "a number above 1")
     along = read_node_numbers(document, "start", nodes)
+    # Along 0 both forms are 0, and the inequality would say nothing.
     if not total(one * one for one in along) > 0:
         raise document.refused("instance.start", 0.0, "a direction")
     lap, signless = build_signed_laplacian(adjacency, -1), build_signed_laplacian(adjacency, 1)
     excess, line = diagonal([one - theta for one in penalty]) * lap, vector(along)
+    # The verifier works the rate out from the matrices, in balls, and takes no number of the
+    # search.
     largest = singular_values(excess)[0]
     reach = theta * singular_values(lap)[-2]
     weights = [mu * largest**2 + mu**2 * one**2 for one in curvature]
@@ -65,6 +68,8 @@ def recompute(document: Document) -> Outcome:
     held = dot(along, (excess * line).entries())
     own = total(m * x * x for m, x in zip(curvature, along, strict=True))
     delta = compute_contraction_rate_real(adjacency, theta, penalty, curvature, mu, printed)
+    # For one penalty the right side is above 0 and a ratio can be stated; for penalties of the
+    # nodes' own the forms may have either sign.
     unit = 2 * held + 2 * own if shared else common + abs(mixed) + 2 * abs(held) + 2 * own
     if not unit > 0:
         raise document.refused("instance", float(unit), "a right side of (22) above 0")

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from dpaudit.verification import Document, Outcome
 
+# Larger instances than the claim's own parameters allow would only take time.
 _MOST = {"records": 50, "dimension": 10}
 
 
@@ -40,6 +41,7 @@ def recompute(document: Document) -> Outcome:
     power = document.parameters.get("power")
     if power not in (-1, 0, 1):
         raise document.refused("parameters.power", power, "-1, 0 or 1")
+    # Doubles are fractions, so the determinant and the total are exact.
     stretch, weight, ridge = (
         Fraction(document.array(name, ())) for name in ("stretch", "loss_weight", "ridge")
     )
@@ -77,6 +79,7 @@ def _compute_inverse_jacobian_exactly(
 def _compute_exact_determinant(matrix: list[list[Fraction]]) -> Fraction:
     """Return the determinant of a positive definite matrix, by elimination."""
     rows, product = [list(row) for row in matrix], Fraction(1)
+    # No pivot is 0, as the leading minors of a positive definite matrix are above 0.
     for k, pivot in enumerate(rows):
         product *= pivot[k]
         for row in rows[k + 1 :]:

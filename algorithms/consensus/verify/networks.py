@@ -24,6 +24,7 @@ from dpaudit.verification.reals import (
     vector,
 )
 
+# As many nodes as the claims themselves allow.
 _MOST_NODES = 12
 Assumptions: TypeAlias = dict[str, tuple[Number, Number]]
 
@@ -136,6 +137,7 @@ def first_step(
         count_node_degrees(adjacency),
     )
     best = total(slope) / total(curvature)
+    # 2 Lambda* = b - m f*, by stationarity at the optimum.
     wanted = vector([slope[i] - curvature[i] * best for i in nodes])
     spread = (signless * first).entries()
     models = vector(
@@ -168,6 +170,7 @@ def singular_values(square: Matrix) -> list[Real]:
 def _pseudo_inverse(lap: Matrix) -> Callable[[Matrix], Matrix]:
     """Return the solution of ``L x = b`` for a b that sums to 0, as a function of b."""
     nodes = lap.rows
+    # Adding 11'/N makes L regular and leaves it as it is on vectors that sum to 0.
     filled = lap + Matrix([[Real(1) / nodes] * nodes] * nodes)
     return filled.solve
 

@@ -49,6 +49,7 @@ def recompute(document: Document) -> Outcome:
     mu = Real(document.array("mu", ()))
     if mu <= 1:
         raise document.refused("instance.mu", float(mu), "a number above 1")
+    # The sentence compares a network with itself after its penalties grew.
     if any(after < before for after, before in zip(later, penalty, strict=True)):
         raise document.refused("instance.later", list(map(float, later)), "no smaller penalty")
     if "one penalty" in assumptions and max(later) - min(later) > 0:

@@ -124,6 +124,7 @@ class _Growing:
     def _update(self, i: int, penalty: Real, level: Real, guess: Real) -> Real:
         """Return the f with ``gradient(f) + 2 eta V f = level``."""
         curvature = 2 * penalty * self.count[i]
+        # The function rises at least as fast as ridge + curvature says, which encloses the root.
         return root(
             lambda f: self.gradient(i, f) + curvature * f - level, self.ridge + curvature, guess
         )
@@ -139,6 +140,8 @@ class _Growing:
 
     def tail(self, end: _End) -> Real:
         """Return the bound on all later movement; both losses have slopes of at most 1."""
+        # Slopes of the loss are at most 1, so A needs no other bound on the gradient than records
+        # and the ridge.
         q, reach = min(self.growth), largest(map(abs, end.models)) + 1
         a = largest(map(abs, self.records)) + self.ridge * reach + largest(map(abs, end.duals))
         b = 2 * self.theta * largest(self.count) * reach
@@ -164,6 +167,7 @@ def _verify_growing_part(document: Document) -> Outcome:
         )
     end, best = stated.end(), stated.best()
     mean, tail = stated.mean(end.models), stated.tail(end)
+    # Where the tail is not certainly at most 1 the induction does not close, and nothing is shown.
     distance = largest((abs(mean - best) - tail, 0)) / abs(best) if tail <= 1 else Real(0)
     growing: Assumptions = {
         "penalties at least theta": (stated.theta, min(stated.first)),
@@ -229,6 +233,7 @@ def _build_iteration_map(
     nodes = adjacency.rows
     lap, signless = build_signed_laplacian(adjacency, -1), build_signed_laplacian(adjacency, 1)
     inverse = diagonal([1 / (curvature[i] + 2 * penalty[i] * lap[i, i]) for i in range(nodes)])
+    # Duals sum to 0 along every run; the projection takes away a mode at 1 that no run has.
     balance = identity(nodes) - Matrix([[Real(1) / nodes] * nodes] * nodes)
     models, duals = inverse * diagonal(penalty) * signless, -inverse * balance
     moved = theta * lap
@@ -251,6 +256,7 @@ def _verify_inequality_part(document: Document) -> Outcome:
         raise document.refused(
             "instance", VerbatimText("a start at the optimum"), "a distance above 0"
         )
+    # The left side of (19) may be 0 or less, so it is compared after division by a number above 0.
     value, bound = step.product / step.size, factor - 1
     return Outcome(
         assumptions=assumptions,

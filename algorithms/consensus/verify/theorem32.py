@@ -95,6 +95,7 @@ def compute_contraction_rate_real(
     lap, signless = build_signed_laplacian(adjacency, -1), build_signed_laplacian(adjacency, 1)
     above = singular_values(diagonal([one - theta for one in penalty]) * lap)
     tilde = singular_values(diagonal(penalty) * signless)[0]
+    # Singular values descend; the last one is 0 on a connected graph.
     reach = theta * singular_values(lap)[-2]
     numerator = 2 * min(curvature) + (2 * above[-2] if printed else 0)
     squares = mu**2 * max(curvature) ** 2 + mu * above[0] ** 2

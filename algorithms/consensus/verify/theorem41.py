@@ -73,6 +73,7 @@ def recompute(document: Document) -> Outcome:
     if nodes < 2:
         raise document.refused("parameters.nodes", nodes, "at least 2")
     p = dict(zip(_POSITIVE, document.positive(*_POSITIVE), strict=True))
+    # Only the last record of node 1 differs between the two sides.
     others = document.array("others", (count - 1, d))
     sides = [Matrix([*others, document.array(name, (d,))]) for name in ("old", "new")]
     outputs = [
@@ -82,6 +83,7 @@ def recompute(document: Document) -> Outcome:
     ridge, weight = p["regulariser_weight"] / nodes, p["loss_weight"] / count
     loss, bound, dual = Real(0), Real(0), _make_zero_vector(d)
     for t in range(1, last + 1):
+        # Penalties are worked out from the public numbers; the certificate cannot bring its own.
         eta = p["penalty"] * p["growth"] ** (t - 1)
         rate = p["noise_rate"] * p["noise_growth"] ** (t - 1)
         before, now = outputs[t - 1], outputs[t]
@@ -93,9 +95,12 @@ def recompute(document: Document) -> Outcome:
         volumes = [
             _compute_jacobian_volume(now[0], side, weight, ridge + stretch) for side in sides
         ]
+        # Only the ratio of the determinants enters, so their common factor (2 eta V)^-d may be left
+        # out.
         loss += rate / stretch * (behind[1] - behind[0]) + log(volumes[0] / volumes[1])
         share = p["loss_weight"] / (eta * (nodes - 1) * count)
         bound += p["factor"] * share * (Fraction(14, 10) * _C1 + rate)
+        # lambda(t) enters from the next pull on.
         dual += p["dual_step"] / 2 * _sum_model_vectors([now[0] - other for other in now[1:]], d)
     ratio = loss / bound
     return Outcome(
@@ -122,6 +127,7 @@ def _compute_output_assumptions(
         for margin in _compute_record_margins(side, broadcast[0])
     ]
     curvatures = [_compute_logistic_curvature(m) for m in margins]
+    # A geometric sequence is least at one of its two ends.
     ends = [p["penalty"] * p["growth"] ** t for t in (0, sizes["iterations"] - 1)]
     return {
         "unit records": (largest(norm(u) for side in sides for u in _list_matrix_rows(side)), 1),

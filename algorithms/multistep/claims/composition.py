@@ -115,6 +115,7 @@ class Composed:
             for j in range(t + 1 - i)
             for k in range(t + 1 - i - j)
         ]
+        # The multinomial coefficient: how many sequences of draws have these counts.
         ways = [math.factorial(t) / math.prod(math.factorial(c) for c in one) for one in counts]
         return np.array(counts, dtype=np.float64), np.array(ways)
 
@@ -128,6 +129,8 @@ def hockey_stick(one: Array, other: Array, epsilon: float) -> Array:
     0.25
     """
     with np.errstate(over="ignore"):
+        # exp is held below its overflow, and an impossible outcome stays so whatever it is
+        # multiplied with.
         scaled = np.where(other > 0, np.exp(np.minimum(epsilon, 700.0)) * other, 0.0)
     return np.asarray(np.maximum(one - scaled, 0.0).sum(axis=-1))
 
@@ -140,6 +143,8 @@ def make_randomised_response_pair(epsilon: float, delta: float) -> tuple[Array, 
     >>> make_randomised_response_pair(0.0, 0.5)
     (array([0.5 , 0.25, 0.25, 0.  ]), array([0.  , 0.25, 0.25, 0.5 ]))
     """
+    # Randomised response tells the truth with this probability when it does not give the dataset
+    # away.
     high = (1 - delta) / (1 + math.exp(-epsilon))
     one = np.array([delta, high, 1 - delta - high, 0.0])
     return one, one[::-1].copy()
@@ -198,6 +203,7 @@ def compute_composition_conditions(
     return tuple(
         Condition(
             name=name,
+            # A law that was searched sums to 1 up to rounding only.
             value=float(hockey_stick(p / p.sum(), q / q.sum(), setting.epsilon)),
             limit=setting.delta,
         )
@@ -221,6 +227,7 @@ def make_composed_laws_inequality(
             factor * setting.delta,
         ),
         conditions=lambda laws: compute_composition_conditions(setting, *laws),
+        # A bound of 0 has no ratio: the excess is then measured by itself.
         scale=None if factor * setting.delta > 0 else lambda laws: 1.0,
         words=lambda laws: f"laws {format_finite_law(laws[0])} and {format_finite_law(laws[1])}",
         because=lambda laws: _NO_CONSTANT if setting.delta > 0 else _PURE,
@@ -255,6 +262,7 @@ def make_composed_gaussian_inequality(
 
 def compute_gaussian_attained(statement: Statement, setting: Composed, factor: float) -> Attained:
     """Return what Gaussian mechanisms reach, also where one alone is not private enough."""
+    # Gaussian mechanisms have one law, so an empty pair stands for the instance.
     claim, nothing = (
         make_composed_gaussian_inequality(statement, setting, factor),
         (np.zeros(0), np.zeros(0)),
@@ -359,6 +367,7 @@ def _find_smallest_composition(
         ),
         conditions=lambda instance: (),
     )
+    # Small whole numbers, the smallest first, for a counterexample that can be checked by hand.
     small = strategies.tuples(
         strategies.integers(1, 6), strategies.integers(0, 3), strategies.integers(2, 100)
     )
@@ -384,6 +393,7 @@ def worst_laws(
     revealed = revealed or partial(compute_composed_delta, setting, epsilon=setting.claimed_epsilon)
     found = maximise(build_law_pair_space(setting, revealed), budget, rng).instance
     one, other = (found[name] / found[name].sum() for name in ("one", "other"))
+    # Delta differs between the two directions; the certificate states the pair in the worse one.
     here, there = (float(revealed(p, q)) for p, q in ((one, other), (other, one)))
     return (one, other) if here >= there else (other, one)
 
@@ -413,8 +423,10 @@ def build_law_pair_space(setting: Composed, revealed: Revealed | None = None) ->
 
 def _draw_law_pairs(count: int, rng: Generator) -> Batch:
     def weights() -> Array:
+        # The third power makes some laws very uneven.
         raw = rng.exponential(size=(count, OUTCOMES)) ** rng.choice([1.0, 3.0], size=(count, 1))
         possible = rng.random(raw.shape) >= 0.25
+        # One outcome at least stays possible, so that the weights can be normalised.
         possible[np.arange(count), rng.integers(OUTCOMES, size=count)] = True
         return np.asarray(np.where(possible, raw + 1e-12, 0.0))
 
@@ -429,9 +441,12 @@ def _move_law_pairs(batch: Batch, step: Array, rng: Generator) -> Batch:
         noise = np.exp(3 * step[:, None] * rng.standard_normal(law.shape))
         gone = (rng.random(law.shape) < 0.1) & (rng.random((len(law), 1)) < 0.3)
         touched = rng.random(law.shape) < 0.5
+        # A small amount is added, too, so that an impossible outcome may become possible again.
         new = np.where(touched, law * noise + 1e-3 * step[:, None] * rng.random(law.shape), law)
+        # The likeliest outcome is never taken away.
         gone[np.arange(len(law)), np.argmax(new, axis=1)] = False
         moved[name] = _normalise_laws(np.where(gone, 0.0, new))
+    # The worst case is its own mirror image.
     mirrored = rng.random((len(step), 1)) < 0.1
     moved["other"] = np.where(mirrored, moved["one"][:, ::-1], moved["other"])
     return moved
@@ -454,6 +469,7 @@ def _mix_to_private_pairs(setting: Composed, one: Array, other: Array) -> tuple[
     """
     common = np.minimum(one, other)
     some = common.sum(axis=1, keepdims=True)
+    # Laws that share no outcome have nothing in common; then they are mixed with their mean.
     shared = np.where(some > 1e-12, common / np.maximum(some, 1e-12), (one + other) / 2)
 
     def mix_pair(share: Array) -> tuple[Array, Array]:
@@ -469,6 +485,7 @@ def _mix_to_private_pairs(setting: Composed, one: Array, other: Array) -> tuple[
 
     high = np.ones((len(one), 1))
     low = np.where(excess(high), 0.0, 1.0)
+    # 50 halvings bring the share to within rounding; the private end of the bracket is returned.
     for _ in range(50):
         share = (low + high) / 2
         over = excess(share)

@@ -69,6 +69,7 @@ def prepare_definition3_search(settings: Settings, parameters: Meaning) -> Searc
         | {"epsilon": setting.epsilon, "delta": setting.delta},
         quantity="probability of an output whose ratio is above the claimed one",
         effort="evaluated pairs of laws",
+        # Both are least upper bounds: every smaller probability occurs, and none above.
         proved=(gaussian_exceeded(setting), "the law of the privacy loss")
         if gaussian
         else (least_upper_bound(setting), "two outcomes suffice, and none does more"),
@@ -91,6 +92,7 @@ def _make_definition3_setting(settings: Settings, parameters: Meaning) -> Compos
         raise InvalidArgument("delta", delta, "below 1")
     if parameters.mechanism == "gaussian" and not (epsilon > 0 and delta > 0):
         raise InvalidArgument("mechanism", "gaussian", "finite where epsilon or delta is 0")
+    # At a multiple of 1 the corrected bound is infinite and says nothing.
     if parameters.version == "corrected" and not (epsilon > 0 and parameters.multiple > 1):
         expected = "above 1, and epsilon above 0, in the corrected version"
         raise InvalidArgument("multiple", parameters.multiple, expected)

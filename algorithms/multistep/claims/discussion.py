@@ -38,11 +38,13 @@ _UNUSED = "bounded duals"  # no statement here is about beta
 def least_risk(found: Found) -> float:
     """Return a lower bound on the expected excess risk."""
     kept = (1 - found.noise.probability) * float(found.both.risk[0])
+    # No loss is below its minimum, so the risk is not below 0.
     return max(kept - found.noise.centre, 0.0)
 
 
 def most_risk(found: Found) -> float:
     """Return an upper bound on it, of runs in sets of diameter 1."""
+    # Where noise changes a gradient the risk is still at most c_2 D = 1.
     return float(found.both.risk[0]) + found.noise.centre + found.noise.probability
 
 
@@ -54,6 +56,7 @@ def over_t(star: StarSetting, found: StarBoundSides) -> Array:
 
     The last sum is what eq. (24) has over t.
     """
+    # Every edge of the star counts at both of its ends.
     edges = 2 * (star.nodes - 1)
     return np.asarray((1 + edges * (found.rho + found.beta**2 / found.rho)) / star.iterations)
 
@@ -144,6 +147,7 @@ def make_larger_risk_inequality(statement: Statement, few: int, factor: float) -
             *(
                 replace(one, name=f"{one.name}, fewer steps")
                 for one in _compute_used_conditions(both.fewer)
+                # The objective is the same with fewer steps, so its condition is stated once.
                 if one.name != "Lipschitz objective"
             ),
         ),
@@ -178,6 +182,8 @@ def search_larger_risk(
         inside, first = build_star_space(star).evaluate(batch)
         one, other = compute_utility_sides(star, inside), compute_utility_sides(less, inside)
         allowed = np.logical_and(_select_allowed_instances(one), _select_allowed_instances(other))
+        # Instances outside the assumptions stay below every allowed one, but keep an order that
+        # leads back inside.
         return inside, np.where(allowed, one.risk / (other.risk + SLACK), 1e-9 * first)
 
     made = replace(build_star_space(star), evaluate=evaluate)
@@ -202,6 +208,7 @@ def space_of(star: StarSetting, ratio: Callable[[StarBoundSides], Array]) -> Spa
 
 
 def _select_allowed_instances(found: StarBoundSides) -> Array:
+    # Twice the slack that the conditions ask for, so that what is found meets them after rounding.
     return np.asarray((found.diameter <= 1 - 2 * SLACK) & (found.gap >= 4 * SLACK))
 
 

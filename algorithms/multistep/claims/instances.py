@@ -76,6 +76,7 @@ class MultiStepInstance:
             *loss_outcomes(self.algorithm.loss),
             AssumptionOutcome(
                 name="bounded records",
+                # Rows that were scaled to norm 1 may exceed it by rounding.
                 holds=longest <= 1 + 1e-9,
                 evidence="no norm is above 1; all labels are -1 or +1",
             ),
@@ -133,6 +134,7 @@ def loss_outcomes(loss: MarginLoss) -> tuple[AssumptionOutcome, AssumptionOutcom
     >>> [outcome.holds for outcome in loss_outcomes(HINGE)]
     [True, True]
     """
+    # Beyond 50 all losses are straight to rounding.
     margins = np.linspace(-50.0, 50.0, 200_001)
     slopes = loss.slope(margins)
     steepest = float(np.abs(slopes).max())
@@ -140,6 +142,7 @@ def loss_outcomes(loss: MarginLoss) -> tuple[AssumptionOutcome, AssumptionOutcom
     return (
         AssumptionOutcome(
             name="convex loss",
+            # Slopes of a convex loss do not fall, but for rounding.
             holds=bool(np.all(np.diff(slopes) >= -1e-15)),
             evidence=f"{grid} never falls",
         ),
@@ -211,6 +214,7 @@ def _format_dataset_size(data: Dataset, split: str) -> str:
 
 def _worst_pair(nodes: int) -> Pair[Dataset]:
     """Return two opposite unit records at the first of so many nodes."""
+    # Two records a node: the one that differs and one that does not.
     features = np.tile([1.0, 0.0], (2 * nodes, 1))
     data = Dataset(features, np.ones(2 * nodes), node_sizes=(2,) * nodes, name=WORST_CASE)
     return Pair(data, data.with_record(0, data.features[0], -1.0), REPLACE_RECORD)
@@ -241,6 +245,7 @@ def _other_replacements(
     data: Dataset, count: int, taken: int, rng: Generator
 ) -> list[tuple[int, int]]:
     """Return records drawn to be replaced, each with the record furthest from it."""
+    # The record that the first pair replaces is not drawn again.
     others = np.delete(np.arange(len(data.labels)), taken)
     if count > len(others):
         raise InvalidArgument("pairs", count + 1, f"at most the {len(others) + 1} records")

@@ -125,6 +125,7 @@ def _check_published_noise(algorithm: MultiStepADMM, theorem: Theorem6) -> Assum
     formula = theorem.c0 * np.sqrt(2 * algorithm.steps * np.log(1.25 / theorem.delta))
     return AssumptionOutcome(
         name="published noise",
+        # The multiplier was computed from the same formula in another order.
         holds=bool(np.isclose(algorithm.noise_multiplier * theorem.epsilon, formula, rtol=1e-12)),
         evidence=f"sigma = {algorithm.noise_multiplier:.6g} with c_0 = {theorem.c0:g}",
     )
@@ -146,6 +147,8 @@ def valid_up_to(delta: float, c0: float, factor: float = 1.0) -> tuple[str, ...]
     def excess(epsilon: float) -> float:
         return GaussianDP(epsilon / unit).epsilon(delta) - factor * epsilon
 
+    # The exact epsilon grows faster than the claimed one, so their order changes once: the ends
+    # decide whether inside.
     if excess(1e-3) > 0:
         return (f"{start}above the claimed one already at epsilon = 0.001.",)
     if excess(1e4) < 0:
@@ -182,6 +185,8 @@ def _exact_law(
     algorithm = instance.algorithm
 
     def epsilon(law: GaussianDP) -> float:
+        # A little below the exact epsilon, so that delta there exceeds the claimed one by more than
+        # rounding.
         return law.epsilon(theorem.delta) * (1 - 1e-6)
 
     def evidence(law: GaussianDP) -> Evidence:
@@ -233,5 +238,6 @@ def _compute_step_parameters(instance: MultiStepInstance) -> dict[str, Any]:
         shift.append(float(np.linalg.norm(algorithm.shift(state, instance.pair)[0, node])))
         step = algorithm.step(state, data)
         scale.append(float(step.scale[node, 0]))
+        # The shift is the same at every state, so the means make a transcript like any other.
         state = algorithm.advance(state, step.mean)
     return {"eta": eta, "shift": shift, "scale": scale, "edges": instance.edges}

@@ -21,6 +21,7 @@ def prepare_lemma5_search(settings: Settings, parameters: Deployment) -> SearchC
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import WORST_CASE
 
+    # Lemma 5 is about one update: one pair is enough.
     instance = parameters.instances(replace(settings, candidate_pairs=None))[0]
     algorithm, data = instance.algorithm, instance.pair.dataset
     bound = float(algorithm.sensitivity(data, algorithm.eta(data, 1, 1))[instance.node])

@@ -23,6 +23,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.refutation import Attained, Evidence, Inequality, searched
 
+# Scales of models at which slopes are tried: at 0, and from nearly flat to far out on either side.
 _SCALES = (0.0, 0.1, 1.0, 10.0, 100.0)
 
 
@@ -97,6 +98,7 @@ def find_farthest_movement(
 ) -> UpdateMovement:
     """Return the best of at least ``trials`` evaluated states."""
     instances = list(_generate_class_instances(instance, rng)) if whole_class else [instance]
+    # At least as many evaluations as were asked for, spread evenly.
     share = -(-trials // len(instances))
     found = [_find_largest_movement(one, share, rng) for one in instances]
     return max(found, key=lambda moved: moved.value / moved.bound)
@@ -105,6 +107,7 @@ def find_farthest_movement(
 def _generate_class_instances(
     instance: MultiStepInstance, rng: Generator
 ) -> Iterator[MultiStepInstance]:
+    # The pair that was asked for comes first, so that it wins ties.
     yield instance
     for loss in LOSSES.values():
         same = replace(instance, algorithm=replace(instance.algorithm, loss=loss))
@@ -126,6 +129,7 @@ def _find_largest_movement(
 ) -> UpdateMovement:
     """Return the largest movement over states of real runs and over states far from them."""
     algorithm, data = instance.algorithm, instance.pair.dataset
+    # Half of the budget goes to states of real runs, the other half to states far from them.
     runs = max(1, trials // (2 * algorithm.steps))
     state = algorithm.start(data, runs)
     found = [
@@ -147,6 +151,7 @@ def _draw_far_states(instance: MultiStepInstance, trials: int, rng: Generator) -
     state = instance.algorithm.start(data, trials)
     models = rng.standard_normal(state.inner.shape)
     along = data.signed_records[instance.pair.index]
+    # Along the differing record its margin is largest, where the slope of a hinge is 1 or 0.
     models[::2] = rng.choice([-1.0, 1.0], size=(len(models[::2]), 1, 1)) * along
     scales = rng.choice(_SCALES, size=(trials, 1, 1))
     return replace(state, inner=scales * models)
@@ -161,6 +166,8 @@ def _compute_state_movement(
     eta = algorithm.eta(pair.dataset, state.iteration, state.inner_step)
     bounds = algorithm.sensitivity(pair.dataset, eta)
     rounding = _bound_movement_rounding(instance, state, eta)
+    # Movement is counted only as far as rounding cannot explain it: the bound is attained, and a
+    # last digit must not refute it.
     moved = np.maximum(np.linalg.norm(there - here, axis=2) - rounding, 0.0)
     trial, node = np.unravel_index(int(np.argmax(moved / bounds)), moved.shape)
     return UpdateMovement(

@@ -87,6 +87,7 @@ def of_last_models(algorithm: MultiStepADMM, data: Dataset, node: int) -> tuple[
     True
     """
     least = _get_node_convexity(algorithm)
+    # The theorem needs a gradient that is Lipschitz.
     if not math.isfinite(algorithm.loss.curvature):
         return None
     loops = InnerLoops.of(algorithm, data, node)
@@ -166,6 +167,7 @@ def make_observer_case(
     InvalidArgument
         The variant is stochastic: nothing is proved for its inner models.
     """
+    # Nothing is proved of inner models, so there is no epsilon that hiding them could lower.
     if run.proved is None:
         raise InvalidArgument("batch_size", algorithm.batch_size, "full gradients")
     observer, delta = OBSERVERS[view], run.at_delta
@@ -198,9 +200,11 @@ def _prove_observer_guarantee(
     nodes = range(algorithm.graph.nodes)
     found = [observer.proved(algorithm, run.pair.dataset, node) for node in nodes]
     known = [one for one in found if one is not None]
+    # A node for which nothing better is known may leak all that composition allows.
     if len(known) < len(found):
         return replace(run.proved, source=_ALL)
     mu, source = max(known)
+    # The margin keeps what is proved above the double that computed it.
     return Proof(guarantee=GaussianDP(mu * (1 + ROUNDING)), source=source)
 
 

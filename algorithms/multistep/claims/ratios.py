@@ -66,6 +66,7 @@ def compute_exceeded_probability(setting: Composed, one: Array, other: Array) ->
     >>> float(compute_exceeded_probability(setting, np.array([0.6, 0.4]), np.array([0.299, 0.701])))
     0.6
     """
+    # exp is held below its overflow.
     above = one > _CLEAR * math.exp(min(setting.claimed_epsilon, 700.0)) * other
     return np.asarray(np.where(above, one, 0.0).sum(axis=-1))
 

@@ -52,7 +52,9 @@ from dpaudit.refutation.search import Batch
 
 FEATURES = 2
 SLACK = 1e-3  # what the noise may add to any iterate, in units of D
+# Directions of half a turn: the width along the opposite direction is the same.
 _ANGLES = np.linspace(0.0, math.pi, 32, endpoint=False)
+# Rows of the state that noise passes through, as the module docstring lists them.
 _X = 0
 _Y = 1
 _G = 2
@@ -95,12 +97,15 @@ class StarSetting:
     @property
     def noise(self) -> float:
         """``N``, for c_1 = 1."""
+        # N of the module docstring, with d features and t l steps.
         square = FEATURES * self.steps * 8 * math.log(1.25 / self.delta)
         return math.sqrt(square) / (self.epsilon * self.records)
 
     @property
     def share(self) -> float:
         """``G``, for a loss whose steepest slope is 1."""
+        # The sum L has slope 1; read of each node, c_2 is n times the slope of the one that has a
+        # loss.
         of_node = 1.0 if self.steepest == "node" else 1 / self.nodes
         return math.hypot(of_node, self.noise)
 
@@ -143,8 +148,10 @@ def run(star: StarSetting, batch: Batch) -> NoiseFreeRuns:
         y = (eta * y - 2 * dual + pull) / (2 * rho + eta)
         total, total_leaf = (x, y) if r == 1 else (total + x, total_leaf + y)
         centre.append(x)
+        # A single node has no leaves; its own path stands for theirs, so that nothing differs.
         leaf.append(y if degree else x)
         gaps.append(gap)
+        # Broadcasts and duals change at the end of an iteration only, eq. (15).
         if r == star.inner_steps:
             own, other = total / star.inner_steps, total_leaf / star.inner_steps
             dual = dual - rho / 2 * (own - other) if degree else dual
@@ -223,6 +230,7 @@ def compute_utility_sides(star: StarSetting, batch: Batch) -> StarBoundSides:
     points = np.concatenate([done.centre, done.leaf, batch["target"][:, None]], axis=1)
     return StarBoundSides(
         risk=compute_loss_pieces(batch, mean).max(axis=1),
+        # Every edge counts at both of its ends.
         violation=2 * edges * beta * np.linalg.norm(mean - mean_leaf, axis=1),
         bound=bound + 2 * edges * (rho + beta**2 / rho) / star.iterations,
         beta=beta,
@@ -268,24 +276,31 @@ def compute_noise_spread(star: StarSetting, penalty: float) -> Spread:
     True
     """
     edges = star.nodes - 1
+    # The average of the leaves has the variance of one over their number.
     share = 1 / edges if edges else 0.0
     system, alone = np.zeros((9, 9)), np.zeros((9, 9))
     outside = 0.0
     for k, r in star.schedule:
         eta = star.eta(k, r)
+        # sigma times Lemma 5's 2 c_1 / m, for each feature.
         noise = star.noise / math.sqrt(FEATURES)
         of_centre = (noise / (2 * penalty * edges + eta)) ** 2
         of_leaf = (noise / (2 * penalty + eta)) ** 2 if edges else 0.0
+        # A leaf is the average of leaves plus a deviation that is independent of it; the two
+        # variances add up to its own.
         system = _update_star_covariance(
             system, star, penalty, (k, r), of_centre, of_leaf * share, centre=True
         )
         alone = _update_star_covariance(
             alone, star, penalty, (k, r), 0.0, of_leaf * (1 - share), centre=False
         )
+        # A union over all iterates and duals, and over all leaves, bounds the probability of
+        # leaving anywhere.
         both = system + alone
         outside += _bound_slack_tail(both[_X, _X]) + edges * (
             _bound_slack_tail(both[_Y, _Y]) + _bound_slack_tail(both[_G, _G])
         )
+    # The average of eq. (22) divides sums over t l models.
     both = (system + alone) / star.steps**2
     return Spread(
         probability=outside,
@@ -305,6 +320,7 @@ def certain_value(found: StarBoundSides, noise: Spread, star: StarSetting) -> fl
     are within the mean deviation of their noise-free values; otherwise no term is below 0.
     """
     edges, beta = star.nodes - 1, float(found.beta[0])
+    # Every norm is 1-Lipschitz, so it loses at most the mean deviation of its two ends.
     lost = noise.centre + 2 * edges * beta * (noise.centre + noise.leaf)
     return max((1 - noise.probability) * float(found.value[0]) - lost, 0.0)
 
@@ -323,6 +339,7 @@ def _update_star_covariance(
     update = _build_star_update(star, rho, at, centre)
     cov = update @ cov @ update.T
     noisy = np.zeros((9, 2))
+    # The model and its running sum receive the same noise.
     noisy[[_X, _SX], 0] = math.sqrt(of_centre)
     noisy[[_Y, _SY], 1] = math.sqrt(of_leaf)
     cov = cov + noisy @ noisy.T
@@ -336,6 +353,7 @@ def _build_star_update(star: StarSetting, rho: float, at: tuple[int, int], centr
     """Return eq. (13a) without its gradient; a leaf's deviation does not reach the centre."""
     eta, edges, first = star.eta(*at), star.nodes - 1, at[1] == 1
     update = np.eye(9)
+    # Eq. (22) sums models for r < l: those before the update.
     update[_AX, _X] = update[_AY, _Y] = 1.0
     update[[_X, _Y]] = 0.0
     if centre:
@@ -346,6 +364,7 @@ def _build_star_update(star: StarSetting, rho: float, at: tuple[int, int], centr
     update[_Y, [_Y, _G, _BX, _BY]] = eta / unit, -2 / unit, rho / unit, rho / unit
     for total, one in ((_SX, _X), (_SY, _Y)):
         update[total] = update[one]
+        # The sum of an iteration begins anew with its first step.
         update[total, total] += 0.0 if first else 1.0
     return update
 
@@ -355,5 +374,6 @@ def _build_iteration_end(star: StarSetting, rho: float) -> Array:
     ended = np.eye(9)
     ended[[_BX, _BY]] = 0.0
     ended[_BX, _SX] = ended[_BY, _SY] = 1 / star.inner_steps
+    # Eq. (15): the dual falls by rho / 2 times the centre's broadcast less the leaf's.
     ended[_G] += rho / 2 * (ended[_BY] - ended[_BX])
     return ended

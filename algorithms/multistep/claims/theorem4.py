@@ -97,12 +97,14 @@ def _make_composition_setting(settings: Settings, parameters: CompositionParamet
     gaussian = parameters.algorithms == "gaussian"
     if settings.data != WORST_CASE or settings.data_path is not None or settings.data_options:
         raise InvalidArgument("data", settings.data, f"{WORST_CASE}, without files or options")
+    # With both at 0 two laws are equal, and every epsilon is met.
     if settings.epsilon == 0 and settings.delta == 0:
         raise InvalidArgument("delta", 0.0, "above 0 where epsilon is 0: nothing leaks otherwise")
     if gaussian and not (settings.epsilon > 0 and 0 < settings.delta < 1):
         raise InvalidArgument("algorithms", "gaussian", "all where epsilon or delta is 0")
     if settings.delta >= 1:
         raise InvalidArgument("delta", settings.delta, "below 1")
+    # Counts of four outcomes are listed one by one, and their number grows with the cube of t.
     if not gaussian and parameters.count > LONGEST:
         expected = f"at most {LONGEST}, unless the algorithms are Gaussian"
         raise InvalidArgument("count", parameters.count, expected)

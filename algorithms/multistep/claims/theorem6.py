@@ -69,6 +69,7 @@ class Deployment(Parameters):
             inner_steps=self.inner_steps,
             noise_multiplier=noise,
             penalty=self.penalty,
+            # Under the linear loss every step moves by Lemma 5's bound, so the worst case is exact.
             loss=loss_called(
                 self.loss or ("linear" if settings.data == WORST_CASE else "logistic")
             ),

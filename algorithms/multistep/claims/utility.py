@@ -75,11 +75,14 @@ def compute_utility_conditions(found: Found) -> tuple[Condition, ...]:
     """Return the assumptions of Theorem 7 as numbers of one instance."""
     done, batch, both = run(found.star, found.batch), found.batch, found.both
     points = np.concatenate([done.centre[0], done.leaf[0], batch["target"]])
+    # All pairs of points, exactly: a condition is not checked with the bound that the search uses.
     apart = np.linalg.norm(points[:, None] - points[None], axis=2).max()
     values = (
         ("Lipschitz objective", batch["slopes"].max(), 1.0),
+        # Noise may move both ends of the distance by the slack.
         ("bounded models", apart + 2 * SLACK, 1.0),
         ("bounded duals", done.dual.max() + SLACK, float(both.beta[0])),
+        # The slack may move either of two pieces of the loss.
         ("clear of kinks", 2 * SLACK, both.gap[0]),
         ("noise stays inside", found.noise.probability, OUTSIDE),
     )
@@ -152,6 +155,7 @@ def build_star_space(star: StarSetting) -> Space:
 
 
 def _draw_star_starts(star: StarSetting, count: int, rng: Generator) -> Batch:
+    # 2 rho (n - 1), which the centre's step is divided by, over three powers of ten.
     stiffness = np.exp(rng.uniform(math.log(0.1), math.log(100.0), count))
     return {
         "penalty": stiffness / (2 * max(star.nodes - 1, 1)),
@@ -165,6 +169,7 @@ def _move_star_instances(batch: Batch, step: Array, rng: Generator) -> Batch:
     size = step[:, None] * (rng.random((count, 6)) < 0.4)
     change = size * rng.standard_normal((count, 6))
     return {
+        # Numbers above 0 are moved in proportion.
         "penalty": batch["penalty"] * np.exp(2 * change[:, 0]),
         "target": batch["target"] + change[:, 1:3],
         "slopes": np.clip(batch["slopes"] * np.exp(change[:, 3:]), 1e-3, None),
@@ -172,9 +177,13 @@ def _move_star_instances(batch: Batch, step: Array, rng: Generator) -> Batch:
 
 
 def _evaluate_star_instances(star: StarSetting, batch: Batch) -> tuple[Batch, Array]:
+    # The steepest slope is 1, the Lipschitz constant that the claim is about.
     slopes = batch["slopes"] / batch["slopes"].max(axis=1, keepdims=True)
     inside = {**batch, "slopes": slopes}
     found = compute_utility_sides(star, inside)
     ratio = found.value / found.bound
+    # Twice the slack of the conditions, so that what is found meets them after rounding.
     allowed = (found.diameter <= 1 - 2 * SLACK) & (found.gap >= 4 * SLACK)
+    # Below every allowed ratio, and larger where the run is nearer to the set: the climb leads
+    # back.
     return inside, np.where(allowed, ratio, 1e-3 / (1 + found.diameter))

@@ -44,6 +44,7 @@ from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import make_polynomial
 
 _WORDS = "two nodes, theta = 1, eta = (1, 2)"
+# Numbers are fractions throughout, so a finding is an exact comparison and no rounding decides it.
 _ONE = Fraction(1)
 _TWO = Fraction(2)
 _PENALTIES: Two = (_ONE, _TWO)
@@ -76,6 +77,7 @@ GROWING = TwoNodes(
 
 def excess_form() -> Finding:
     """Refute that ``(W - theta I)(D - A)`` is positive semi-definite."""
+    # The first node has no excess, so the form is -x_2 (x_1 - x_2): below 0 where x_1 > x_2 > 0.
     along = (_TWO, _ONE)
     value = compute_excess_product(_PENALTIES, _ONE, along, along)
     return Finding(left=Fraction(0), relation="<=", right=value, instance=f"{_WORDS}, x = (2, 1)")
@@ -83,6 +85,8 @@ def excess_form() -> Finding:
 
 def growth_form() -> Finding:
     """Refute that ``(W(t+1) - W(t))(D + A)`` is positive semi-definite, as eta_2 grows by 1."""
+    # The form is x_2 (x_1 + x_2): below 0 where the two have opposite signs and the first is the
+    # longer.
     along = (_TWO, -_ONE)
     value = compute_signless_product((Fraction(0), _ONE), along, along)
     words = "two nodes, eta_2 grows from 1 to 2, x = (2, -1)"
@@ -118,6 +122,7 @@ def equation41() -> tuple[Finding, ...]:
     ``x'M x <= sum_ij M_ij |x_i| |x_j| <= U^2 1'M 1``, component by component of the models. M need
     not be semi-definite.
     """
+    # Entries of different signs, for which bounding by absolute values loses something.
     growth, along = (Fraction(0), _ONE), (Fraction(3), Fraction(-2))
     left = compute_signless_product(growth, along, along)
     right = 9 * compute_signless_product(growth, (_ONE, _ONE), (_ONE, _ONE))
@@ -141,6 +146,7 @@ def growing_penalties() -> tuple[TwoNodes, ...]:
 
 def share_left() -> Fraction:
     """Return a share of the distance at the start that is left for ever (module docstring)."""
+    # What n steps leave, times the least that all later ones leave of it.
     return (1 - growing_penalties()[-1].models[0]) * (1 - Fraction(1, 2**_STEPS))
 
 
@@ -160,6 +166,7 @@ def equation43() -> tuple[Finding, ...]:
     sides = [compute_signless_product((Fraction(2**t),) * 2, ones, ones) for t in size]
     return tuple(
         Finding(left=later, relation="<=", right=now, instance=f"eta(t) = 2^(t-1), t = {t + 1}")
+        # The last sum has no successor to be compared with.
         for t, now, later in zip(size, sides, sides[1:], strict=False)
     )
 
@@ -183,10 +190,12 @@ def vanishing_steps() -> tuple[Finding, ...]:
     sums, powers = Fraction(0), []
     for t in range(1, 2**4 + 1):
         sums += Fraction(1, t)
+        # A power of two has one binary digit.
         if t & (t - 1) == 0:
             powers.append(sums)
     return tuple(
         Finding(left=value, relation="<=", right=1 + Fraction(k, 2), instance=f"y({2**k})")
+        # At 1 and 2 the bound is met with equality, which would refute nothing.
         for k, value in enumerate(powers[2:], start=2)
     )
 
@@ -299,6 +308,7 @@ def check_bounded_limit() -> tuple[Finding, ...]:
     stays at 2: to less than what is left with penalties that double.
     """
     state = GROWING
+    # One step with the penalty 1, then eight with the 2 at which it stays.
     for eta in (_ONE, *(_TWO,) * 8):
         state = state.after((eta, eta))
     left = 1 - state.models[0]

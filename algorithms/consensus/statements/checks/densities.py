@@ -36,6 +36,7 @@ _DEGREE = len(_NEIGHBOURS)
 _ZERO = Fraction(0)
 _ONE = Fraction(1)
 _HALF = Fraction(1, 2)
+# The 1.4 of eq. (26), as printed.
 _LOG = Fraction(14, 10)
 
 
@@ -148,6 +149,7 @@ def jacobian() -> tuple[Finding, ...]:
         bent = record * (_build_cubic_bend(record, f) * (record @ PROBE)) * _WEIGHT
         return (bent + PROBE * _RIDGE) / stretch + PROBE
 
+    # L' of a cubic is quadratic in f: half of a central difference is its derivative without error.
     change = (noise(f + PROBE, old) - noise(f - PROBE, old)) / 2
     rank_two = new * (_build_cubic_bend(new, f) * (new @ PROBE)) - old * (
         _build_cubic_bend(old, f) * (old @ PROBE)
@@ -237,6 +239,7 @@ def logarithm() -> tuple[Finding, ...]:
     leaves out ``rho/N >= 0`` of the denominator.
     """
     n = 8
+    # The terms after the n-th are below a geometric series of the first of them.
     series = sum((Fraction(1, k * 2**k) for k in range(1, n + 1)), _ZERO)
     above = series + Fraction(1, (n + 1) * 2**n)
     left = 2 * _LOG / (2 * _ETA * _DEGREE)
@@ -345,5 +348,6 @@ def change_of_variables() -> tuple[Finding, ...]:
 
 def _integrate_polynomial(density: Polynomial, end: Fraction) -> Fraction:
     """Return the integral of a polynomial in f from 0 to an end."""
+    # Monomials hold f alone, so the sum of their powers is the degree.
     powers = {sum(power for _, power in monomial): value for monomial, value in density}
     return sum((c * end ** (k + 1) / (k + 1) for k, c in powers.items()), _ZERO)

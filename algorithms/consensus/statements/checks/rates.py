@@ -136,6 +136,8 @@ def equation52() -> tuple[Finding, ...]:
     left = step.after.dual_gap**2
     change = compute_signless_product(eta, step.change, step.change)
     gaps = sum((gap**2 for gap in step.after.gaps), _ZERO)
+    # sigma~_max is the root of 10; the rational 3 is below it, and `change` is below 0, so this
+    # side is larger than the true one.
     first = _MU**2 * 3 / _NONZERO * change
     squares = {
         "the display before (52)": compute_squared_excess(eta, _ONE),
@@ -262,6 +264,7 @@ def refute_equation23() -> Finding:
     mu = Fraction(3, 2)
     sides = compute_equation22_sides(AGREEING, mu)
     (a, b, c), (d, e, f) = sides.left, sides.right
+    # The form x'M x at x = (1, 1), where all nodes agree.
     left = compute_equation23_rate(AGREEING, mu) * (a + 2 * b + c)
     return Finding(left=left, relation="<=", right=d + 2 * e + f, instance=f"{_CLOSE}, x = (1, 1)")
 
@@ -283,6 +286,7 @@ def last_line() -> Finding:
     tilde = 2 * AGREEING.penalties[0]
     squares = mu**2 * m**2 + mu * tilde**2
     second = (2 * m + 2 * tilde) / (squares / (_NONZERO * (mu - 1)) + tilde)
+    # The smaller of (21)'s bound and the last line's, as in (23).
     delta = min(_NONZERO / (mu**2 * tilde), second)
     sides = compute_equation22_sides(AGREEING, mu, tilde**2)
     (a, b, c), (d, e, f) = sides.left, sides.right
@@ -416,6 +420,7 @@ def check_shared_contraction() -> tuple[Finding, ...]:
     held = 2 * step.curved + 2 * step.held
     delta = Fraction(1, 8)
     trace, determinant = compute_equation22_sides(state, _MU).gap(delta)
+    # (21) asks that this be at most 1.
     first = delta * _MU**2 * tilde / _NONZERO
     fall = step.distance_before - step.after.distance
     sides = {

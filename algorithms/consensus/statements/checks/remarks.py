@@ -246,6 +246,7 @@ def many_directions() -> Finding:
     allows ``(1.4 c_1 + alpha) / (eta V)``, whatever d is.
     """
     eta, rate, dimension = _HALF, Fraction(3), 104
+    # The share of the docstring at C = B and rho -> 0.
     a = _C1 / (2 * eta)
     left = dimension * (a - a**2 / 2)
     words = "d = 104, c_1 = 1/4, eta V = 1/2, alpha = 3, C = B: loss of the output 0, from below"
@@ -286,6 +287,7 @@ def after_steps(
 ) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
     """Return models and ``2 lambda`` after (10) and (11), with the penalties 1 and these steps."""
     common = sum(models)
+    # With curvatures and penalties of 1 the denominator m + 2 eta is 3.
     (one, two) = (
         (slope - dual + common) / 3 for slope, dual in zip((0, 1), doubled_duals, strict=True)
     )
@@ -344,6 +346,7 @@ def uneven_records() -> tuple[Finding, ...]:
     each with two neighbours.
     """
     least, mean = make_unknowns("b B")
+    # Both spread 40 records; the mean of the uneven sizes is 10, too.
     even, uneven = (10, 10, 10, 10), (7, 11, 11, 11)
     bounds = [_compute_largest_share(sizes, (2, 2, 2, 2)) for sizes in (even, uneven)]
     return (

@@ -47,6 +47,7 @@ def make_symmetric_matrix(name: str, diagonal: bool = True) -> Matrix:
     """Return a symmetric matrix of unknowns, with zeros on its diagonal if so asked."""
 
     def entry(i: int, j: int) -> Polynomial:
+        # One unknown for a pair, named by its smaller node, makes the matrix symmetric.
         low, high = sorted((i, j))
         return make_unknown(f"{name}{low}{high}") if diagonal or i != j else make_polynomial(0)
 

@@ -91,11 +91,13 @@ class TwoNodes:
     def after(self, penalties: Two | None = None) -> TwoNodes:
         """Return the next state, by (10) and (11), with these penalties or the same ones."""
         etas = penalties or self.penalties
+        # 2 lambda_1 is p and 2 lambda_2 is -p, and both enter (10) with a minus sign.
         common, pulls = sum(self.models), (-self.dual, self.dual)
         one, two = (
             (b + pull + eta * common) / (m + 2 * eta)
             for b, pull, eta, m in zip(self.slopes, pulls, etas, self.curvatures, strict=True)
         )
+        # Twice (11), as p is twice the dual of the first node.
         dual = self.dual + self.dual_step * (one - two)
         return replace(self, penalties=etas, models=(one, two), dual=dual)
 
@@ -117,6 +119,7 @@ def compute_signless_product(penalties: Two, left: Two, right: Two) -> Fraction:
 
 def compute_excess_product(penalties: Two, dual_step: Fraction, left: Two, right: Two) -> Fraction:
     """Return ``left' (W - theta I)(D - A) right``."""
+    # (D - A) times `right` is (r_1 - r_2) times (1, -1).
     over = [eta - dual_step for eta in penalties]
     return (over[0] * left[0] - over[1] * left[1]) * (right[0] - right[1])
 

@@ -42,6 +42,7 @@ def make_equation_case(
     from dpaudit.extension.case import SearchCase
 
     refuse_data(settings)
+    # The search's budget is no parameter of the equation.
     audited = Audited(number=number, **parameters.model_dump(exclude={"budget"}))
     equality, proof = audited.equation.equality, audited.proof
     return SearchCase(

@@ -52,6 +52,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.ledger import Check
 from dpaudit.refutation import Attained, Evidence, Inequality, searched
 
+# Whole numbers this small make an instance that can be checked by hand.
 _LARGEST = 3  # of an entry
 
 Number = Any  # a float, or a fraction of an exact iteration
@@ -93,6 +94,7 @@ class Iteration:
         fixed = 2 * self.dual.sum(axis=0) + self.penalty * (self.own + self.others).sum(axis=0)
         models = [self.start]
         for unit, eta, noise in zip(self.unit, self.eta, self.noise, strict=True):
+            # Eq. (13a), with everything that does not change within the iteration in `fixed`.
             step = fixed + eta * models[-1] - self.gradient(models[-1])
             models.append(step / unit + noise)
         return np.array(models)
@@ -164,6 +166,7 @@ def compute_equation29_sides(it: Iteration, corrected: bool) -> EquationSides:
     """Return both sides of (29) at r = 0."""
     w, x = it.models, it.added(False)[0]
     slope = it.gradient(w[0])
+    # As printed, the noise-free model w^{k,r+1}; as derived, the noisy one before.
     rest = w[0] if corrected else w[1] - it.noise[0]
     return EquationSides(
         ((slope @ (w[0] - it.target)),),
@@ -204,6 +207,7 @@ def compute_equation32_sides(it: Iteration, corrected: bool) -> EquationSides:
 
 def compute_equation33_sides(it: Iteration, corrected: bool) -> EquationSides:
     """Return the sum of (33), or 1 where it is not below 0 and else 0; and 0."""
+    # The strict inequality is encoded as a yes or no, since 0 < 0 has no excess to measure.
     total = scatter(it)
     return EquationSides((total if corrected else int(total >= 0),), (0,))
 
@@ -230,11 +234,14 @@ def compute_equation36_sides(it: Iteration, corrected: bool) -> EquationSides:
     """Return both sides of (36)."""
     w, x, steps = it.models, it.added(corrected), len(it.eta)
     slopes, eta, target = it.gradient(w[:-1]), it.eta[:, None], it.target
+    # As printed, the noise-free models and the next iteration's; as derived, the noisy ones and
+    # this one's.
     rest, last = (w[:-1], it.sent) if corrected else (w[1:] - it.noise, it.next)
     return EquationSides(
         ((np.sum(slopes * (w[:-1] - target))) / steps,),
         (
             (np.sum(eta / 2 * (w[:-1] - target) ** 2)) / steps,
+            # The printed plus keeps squares from telescoping; eq. (31) gives a minus.
             (-1 if corrected else 1) * (np.sum(eta / 2 * (w[1:] - target) ** 2)) / steps,
             (np.sum((slopes + x) ** 2 / (2 * eta))) / steps,
             (np.sum(x * (target - rest))) / steps,
@@ -331,6 +338,8 @@ class Audited:
 
     def sides(self, it: Iteration) -> EquationSides:
         """Return both sides of the version, in fractions: floats would add their rounding."""
+        # The sides are compared without rounding, so an equation fails by a rational number or not
+        # at all.
         return self.equation.sides(it.exact, self.version == "corrected")
 
     def values(self, it: Iteration) -> tuple[Fraction, Fraction]:
@@ -364,6 +373,7 @@ class Audited:
             return max(tried, key=self.inequality(statement).ratio)
 
         worst = climb(budget, rng)
+        # The climb runs once: `searched` asks for it again and has to get the same instance.
         found = searched(self.inequality(statement), lambda *_: worst, budget, rng, seed=seed)
         if not self.strict:
             return found
@@ -422,6 +432,7 @@ def draw_integer_iteration(sizes: Audited, rng: Generator) -> Iteration:
         return rng.integers(-_LARGEST, _LARGEST + 1, size=shape).astype(np.float64)
 
     return Iteration(
+        # Penalties and proximal weights stand below the line, so they begin at 1.
         penalty=float(rng.integers(1, _LARGEST + 1)),
         curvature=float(rng.integers(0, _LARGEST + 1)),
         eta=rng.integers(1, _LARGEST + 1, size=steps).astype(np.float64),
