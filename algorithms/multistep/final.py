@@ -109,8 +109,10 @@ def final_law(algorithm: MultiStepADMM, sizes: DatasetSizes, curvature: float) -
             update, push, noise = run.step(eta)
             effect = update @ effect + push
             covariance = update @ covariance @ update.T + noise
+        # Broadcasts, duals and pull change once an iteration, after its last step.
         ended = run.ended
         effect, covariance = ended @ effect, ended @ covariance @ ended.T
+    # f is the last block of the state; eq. (22) divides it by t l.
     return FinalLaw(effect[-nodes:] / total, covariance[-nodes:, -nodes:] / total**2)
 
 
@@ -128,11 +130,14 @@ class _Network:
         one = np.eye(nodes)
         unit = np.diag(1 / (2 * algorithm.penalty * algorithm.graph.degrees + eta))
         update = np.eye(5 * nodes)
+        # Duals enter a step through the pull alone, so it has no block for y.
         w, s, pull, f = (slice(i * nodes, (i + 1) * nodes) for i in (0, 1, 3, 4))
+        # Eq. (22) sums models before a step, so f takes the w that the step starts from.
         update[f, w] = one
         update[w, w], update[w, pull] = unit @ np.diag(eta - self.curvature), unit
         update[s, w], update[s, pull] = update[w, w], unit
         into = np.zeros((5 * nodes, nodes))
+        # What enters w at a step enters the sum of the iteration's models, too.
         into[w] = into[s] = one
         push = into @ unit
         return update, push, push @ np.diag(self._deviations**2) @ push.T
@@ -149,6 +154,7 @@ class _Network:
         update[y, sent] = -share * rho / 2 * (degrees - graph.adjacency)
         update[pull, pull] = 0.0
         update[pull, y] = 2 * np.eye(nodes)
+        # The pull is made of the new duals, so their change enters it as well.
         update[pull, sent] = 2 * update[y, sent] + share * rho * (degrees + graph.adjacency)
         update[s, s] = 0.0
         return update
@@ -202,6 +208,7 @@ def final_mus(algorithm: MultiStepADMM, sizes: DatasetSizes, curvature: float) -
     [2.41, 2.369, 2.369]
     """
     law = final_law(algorithm, sizes, curvature)
+    # A record moves b by at most Lemma 5's 2 c_1 / m.
     changes = [2 * algorithm.loss.lipschitz / size for size in sizes.node_sizes]
     return tuple(change * law.mu(node) for node, change in enumerate(changes))
 
@@ -257,6 +264,7 @@ class FinalModels:
 
     def start(self, dataset: Dataset, trials: int) -> FinalModelsState:
         """Return the state before the first node; of the data only the sizes are used."""
+        # `steps` counts nodes here: the curvature is lambda / n.
         law = final_law(self.algorithm, dataset, self.algorithm.regulariser_weight / self.steps)
         seen = np.zeros((trials, 0, dataset.dimension))
         return FinalModelsState(law, seen)
@@ -264,7 +272,9 @@ class FinalModels:
     def step(self, state: FinalModelsState, dataset: Dataset) -> Step:
         """Return the law of the next node's final model, shape ``(R, d)``."""
         node, nothing = state.seen.shape[1], np.zeros((1, self.steps, dataset.dimension))
+        # Gradients of the linear loss are minus b at every model, so those at 0 will do.
         means = -state.law.response @ full_gradient(self.algorithm.loss, nothing, dataset)[0]
+        # What earlier nodes have shown of the common noise moves the next node's mean.
         noise = _whiten_final_parts(state.law.root, state.seen - means[:node])
         return Step(
             means[node] + _compute_next_mean_noise(state.law.root, noise),
@@ -299,6 +309,7 @@ def _whiten_final_parts(root: Array, moved: Array) -> Array:
     count = moved.shape[1]
     if count == 0:
         return moved
+    # Nodes first, so that one triangular system serves all runs and features.
     flat = np.moveaxis(moved, 1, 0).reshape(count, -1)
     white = solve_triangular(root[:count, :count], flat, lower=True)
     return np.moveaxis(white.reshape(count, len(moved), -1), 0, 1)

@@ -102,6 +102,7 @@ def theorem6_holds_up_to(delta: float, constant: float = 1.0) -> float:
     def excess(epsilon: float) -> float:
         return GaussianDP(epsilon / unit).epsilon(delta) - epsilon
 
+    # Below this epsilon both sides are near 0 and their order is settled.
     if excess(_LEAST) > 0:
         return 0.0
     if excess(_MOST) < 0:

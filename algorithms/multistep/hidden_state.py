@@ -209,6 +209,7 @@ def all_weights(algorithm: MultiStepADMM, sizes: DatasetSizes) -> Array:
     steps = range(1, algorithm.inner_steps + 1)
     return np.array(
         [
+            # Eq. (23) depends on the product k r alone.
             [proximal_weights(algorithm, sizes, k * r) for r in steps]
             for k in range(1, algorithm.iterations + 1)
         ]
@@ -253,6 +254,7 @@ def of_directions(mus: Sequence[float], change: Sequence[float]) -> float:
     >>> round(of_directions([1.0, 2.0], [0.6, 0.8]), 6)
     1.708801
     """
+    # A direction that was scaled to norm 1 may exceed it by rounding.
     if math.hypot(*change) > 1 + 1e-9:
         raise InvalidArgument("change", tuple(change), "of norm at most 1")
     return math.sqrt(sum((g * mu) ** 2 for g, mu in zip(change, mus, strict=True)))
@@ -272,6 +274,7 @@ def averages_mu(loops: InnerLoops, curvature: float) -> float:
     >>> round(averages_mu(loops, 0.0) ** 2, 12)  # (2 + 1)^2 / (2^2 + 1^2)
     1.8
     """
+    # In units of sigma: every step has the shift 1 / C_r and the noise of the same size.
     total = shift = variance = 0.0
     for kept, scales in zip(loops.kept(curvature), 1 / loops.curvatures, strict=True):
         seen = seen_variance = both = 0.0
@@ -279,8 +282,10 @@ def averages_mu(loops: InnerLoops, curvature: float) -> float:
             shift, variance = a * shift + scale, a * a * variance + scale * scale
             both = a * both + variance  # of the model and the sum, after the sum took the model
             seen, seen_variance = seen + shift, seen_variance + 2 * both - variance
+        # The gain of a Kalman filter: Cov(last model, sum) / Var(sum).
         gain = both / seen_variance
         total += seen * seen / seen_variance
+        # With one inner step the sum is the model, and rounding may leave a variance below 0.
         shift, variance = shift - gain * seen, max(variance - gain * both, 0.0)
     return math.sqrt(total) / loops.noise_multiplier
 
@@ -306,6 +311,7 @@ def last_mu(loops: InnerLoops, convexity: float, smoothness: float) -> float:
     3.0
     """
     factors = loops.factors(convexity, smoothness)
+    # Shift and noise of a step are both 1 / C_r, in units of sigma.
     scales = 1 / loops.curvatures
     squares = [_compute_least_shift(c, s, s) for c, s in zip(factors, scales, strict=True)]
     return math.sqrt(math.fsum(squares)) / loops.noise_multiplier
@@ -341,6 +347,8 @@ class _Block:
 
     def hides(self, later: _Block) -> bool:
         """Return whether the slope over this block is not below that over the next."""
+        # Slopes S / W are compared crosswise, with the earlier block's sums brought to the later
+        # block's unit.
         left = self.shift * later.variance
         return left >= later.shift * self.variance * later.product
 
@@ -360,6 +368,8 @@ def _compute_least_shift(factors: Array, shifts: Array, scales: Array) -> float:
         factors.tolist(), shifts.tolist(), scales.tolist(), strict=True
     ):
         block = _Block(shift, scale * scale, factor)
+        # A block that rises no less steeply than the next one breaks the minorant: the two become
+        # one.
         while blocks and blocks[-1].hides(block):
             block = blocks.pop().then(block)
         blocks.append(block)

@@ -201,7 +201,9 @@ def _make_largest_mu_event(mus: Iterable[float]) -> Event:
     from dpaudit.accounting.events import GaussianRelease
     from dpaudit.algorithms.multistep.hidden_state import ROUNDING
 
+    # The margin keeps the release above the double that computed its mu.
     mu = max(mus) * (1 + ROUNDING)
+    # Where nothing depends on the data, no release is stated; a scale of infinity would be none.
     if mu == 0:
         return GaussianRelease(sensitivity=1.0, noise_scale=1.0, count=0)
     return GaussianRelease(sensitivity=1.0, noise_scale=1 / mu)

@@ -51,6 +51,7 @@ class Graph:
     def __post_init__(self) -> None:
         check.require_integer("nodes", self.nodes, least=1)
         for edge in self.edges:
+            # numpy's integers are node numbers as well.
             whole = all(isinstance(end, int | np.integer) for end in edge)
             inside = whole and all(0 <= end < self.nodes for end in edge)
             if len(edge) != 2 or edge[0] == edge[1] or not inside:
@@ -97,6 +98,7 @@ def complete(nodes: int) -> Graph:
 def ring(nodes: int) -> Graph:
     """Return the cycle; of fewer than three nodes, the path."""
     check.require_integer("nodes", nodes, least=1)
+    # A cycle of fewer than three nodes would have a loop, or one edge twice.
     closed = nx.cycle_graph(nodes) if nodes > 2 else nx.path_graph(nodes)
     return from_edges(nodes, closed.edges)
 
@@ -119,6 +121,7 @@ def random_connected(nodes: int, rng: Generator, edge_probability: float = 0.3) 
     if not 0 <= check.require_real("edge_probability", edge_probability) <= 1:
         raise InvalidArgument("edge_probability", edge_probability, "a number in [0, 1]")
     order = rng.permutation(nodes)
+    # Each node hangs on a random one of those before it in a random order, which connects all.
     tree = [(int(order[i]), int(order[rng.integers(i)])) for i in range(1, nodes)]
     rows, columns = np.triu_indices(nodes, k=1)
     extra = rng.random(len(rows)) < edge_probability

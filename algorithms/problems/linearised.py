@@ -77,6 +77,7 @@ def proximal_weights(algorithm: Linearised, dataset: DatasetSizes, count: int) -
         count,
         objective_lipschitz=algorithm.loss.lipschitz * len(sizes),
         regulariser_weight=algorithm.regulariser_weight,
+        # A Gaussian vector of d entries has a root mean square norm of sqrt(d) times one entry's.
         noise=noise * math.sqrt(dataset.dimension),
     )
 
@@ -84,6 +85,8 @@ def proximal_weights(algorithm: Linearised, dataset: DatasetSizes, count: int) -
 def mean_shift(loss: MarginLoss, models: Array, record: Differing, curvature: float) -> Array:
     """Return how far the record moves the next means, given the last models, ``(R, n, d)``."""
     model = models[:, record.node]
+    # Gradients enter the mean with a minus sign, so the neighbour's less the dataset's is old less
+    # new.
     moved = loss.slope(model @ record.old)[:, None] * record.old
     moved -= loss.slope(model @ record.new)[:, None] * record.new
     shift = np.zeros_like(models)
@@ -103,6 +106,7 @@ def bound_squared_shifts(algorithm: Linearised, record: Differing) -> tuple[floa
         float(np.linalg.norm(p * record.old - q * record.new)) for p in slopes for q in slopes
     ]
     unit = algorithm.steps / (2 * algorithm.loss.lipschitz * algorithm.noise_multiplier) ** 2
+    # Where slopes vary, the difference of the two gradients may vanish at some model.
     low = max(corners) if slopes[0] == slopes[1] else 0.0
     return unit * low**2, unit * max(corners) ** 2
 
@@ -130,6 +134,7 @@ def batch_gradient(
     """Return the same over ``size`` records drawn with replacement, afresh for every trial."""
     gradient = np.empty_like(models)
     for node, records in enumerate(dataset.node_sizes):
+        # Every trial draws a batch of its own: the mechanism's randomness includes it.
         drawn = rng.integers(records, size=(len(models), size))
         batch = dataset.signed_records[dataset.rows_of(node)][drawn]
         slopes = loss.slope(np.einsum("rbd,rd->rb", batch, models[:, node]))

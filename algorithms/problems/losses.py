@@ -91,6 +91,7 @@ def _compute_absolute_margin_loss(margin: Array) -> Array:
 
 
 def _absolute_slope(margin: Array) -> Array:
+    # At the kink sign gives 0, which is a subgradient.
     return np.sign(margin - 1)
 
 

@@ -34,6 +34,7 @@ class Differing:
             raise InvalidArgument("relation", VerbatimText(pair.relation.name), expected)
         old = pair.dataset.signed_records[pair.index]
         new = pair.neighbour.signed_records[pair.index]
+        # Labels enter by the signed record alone, so a replaced label is a replaced record.
         return cls(pair.dataset, pair.dataset.node_of(pair.index), old, new)
 
 

@@ -40,6 +40,7 @@ class Regulariser:
         return np.asarray(self.ridge / 2 * squares + self.lasso * sizes)
 
     def gradient(self, models: Array) -> Array:
+        # sign(0) = 0 is the subgradient of least norm.
         """Return a subgradient, the one of least norm at 0, of the shape of ``models``."""
         gradient = self.ridge * models
         return gradient + self.lasso * np.sign(models) if self.lasso else gradient
@@ -76,4 +77,5 @@ def project_on_ball(points: Array, radius: float | None) -> Array:
     if radius is None:
         return points
     norms = np.linalg.norm(points, axis=-1, keepdims=True)
+    # Dividing by the larger of norm and radius leaves points inside as they are.
     return np.asarray(points * (radius / np.maximum(norms, radius)))

@@ -92,11 +92,13 @@ def _compute_hinge_sample_loss(prediction: Array, labels: Array) -> Array:
 
 def _differentiate_smoothed_hinge(prediction: Array, labels: Array) -> tuple[Array, Array]:
     margin = labels * prediction
+    # At 0 and 1 the curvature jumps; 0 is one of its two values at either.
     curved = (margin > 0) & (margin < 1)
     return -labels * np.clip(1 - margin, 0.0, 1.0), curved.astype(np.float64)
 
 
 def _compute_label_sigmoid(prediction: Array, labels: Array) -> Array:
+    # The product is a new array, so writing into it changes no argument.
     out = np.asarray(labels * prediction)
     with np.errstate(over="ignore"):  # exp overflows to infinity, where the value is 0
         np.exp(out, out=out)
@@ -131,6 +133,7 @@ SMOOTHED_HINGE = SampleLoss(
     (0.0, 1.0),
     math.inf,
 )
+# |l'''| of the sigmoid is largest at 0, where it is 1/8.
 SIGMOID = SampleLoss(
     "sigmoid", _compute_label_sigmoid, _sigmoid_derivatives, (-_STEEPEST, _STEEPEST), 0.125
 )

@@ -73,6 +73,7 @@ class Geometric:
             if len(numbers) not in (1, nodes):
                 given = VerbatimText(f"{len(numbers)} numbers")
                 raise InvalidArgument(name, given, f"one number, or one for each of {nodes} nodes")
+        # Overflow and underflow are found below and refused, with the ratio that led there.
         with np.errstate(over="ignore", under="ignore"):
             values = first * ratio ** np.arange(iterations)[:, None]
         if not (np.isfinite(values).all() and (values > 0).all()):
@@ -97,6 +98,7 @@ class Given:
         array = check.finite_array("table", self.table, ndim=2)
         if not (array > 0).all():
             raise InvalidArgument("table", float(array.min()), "numbers above 0")
+        # Tuples can be hashed, and nobody can change them from outside.
         object.__setattr__(self, "table", tuple(map(tuple, array.tolist())))
 
     def values(self, iterations: int, nodes: int) -> Array:
@@ -119,6 +121,7 @@ def as_schedule(name: str, value: float | Schedule) -> Schedule:
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: dual_step: got 0.0, expected a finite number above 0
     """
+    # A dict has a method `values`, too, and a class has it before there is a schedule.
     if callable(getattr(value, "values", None)) and not isinstance(value, type | Mapping):
         return cast(Schedule, value)
     return Constant(check.require_positive(name, value))
@@ -137,6 +140,7 @@ def table_of(name: str, value: float | Schedule, iterations: int, nodes: int) ->
     try:
         return as_schedule(name, value).values(iterations, nodes)
     except InvalidArgument as error:
+        # The error names the parameter already, as it does for a plain number.
         if error.name == name:
             raise
         raise InvalidArgument(f"{name}.{error.name}", error.value, error.expected) from None

@@ -60,6 +60,7 @@ class SmoothLoss:
     @property
     def slope_scale(self) -> float:
         """The size of a slope: the Lipschitz constant, or ``|l'(0)|`` where there is none."""
+        # Without a bound on slopes, that at 0 says how large they are to begin with.
         if math.isfinite(self.lipschitz):
             return self.lipschitz
         return float(np.abs(self.margin.slope(np.zeros(1)))[0])

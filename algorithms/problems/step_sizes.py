@@ -100,6 +100,8 @@ class DecayingStepSize:
         noise: Array,
     ) -> Array:
         """Return eq. (23), shape ``(n,)``."""
+        # c_2 of the default: the losses' share, and lambda D of the regulariser within the
+        # diameter.
         own = objective_lipschitz + regulariser_weight * self.diameter
         share = (self.objective_lipschitz or own) / len(noise)
         weights: Array = math.sqrt(2 * count) / self.diameter * np.sqrt(share**2 + noise**2)

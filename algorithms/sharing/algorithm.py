@@ -198,6 +198,8 @@ class SharingADMM:
 
     def step(self, state: SharingState, dataset: Dataset) -> Step:
         """Return the law of the next messages with `MessageNoise`: means ``D_m x_m``."""
+        # The identity is compared first, as it settles almost every step without looking at N
+        # labels.
         if state.labels is not dataset.labels and not np.array_equal(state.labels, dataset.labels):
             raise InvalidArgument("labels", dataset.labels, "those of the run: they are public")
         owners = split_into_parties(dataset, self.block_sizes)
@@ -213,6 +215,7 @@ class SharingADMM:
         in which D'D is diagonal. A minimiser that is not unique is taken in the row space of D.
         """
         pull = state.gap - state.messages[:, m]  # s_m, eq. (6)
+        # `pull` is a new array since the difference above, so it may be changed in place.
         pull *= self.penalty
         pull += state.dual
         linear = pull @ party.design
@@ -231,6 +234,7 @@ class SharingADMM:
             found = np.asarray((along / -curvature) @ party.directions.T)
         else:
             found = ridge_in_ball(curvature, along, self.radius) @ party.directions.T
+        # The closed form is held to the same residual: with hardly a ridge it may lose its digits.
         gradient = self.penalty * party.through_gram(found) + self.risk.ridge * found + linear
         limits = self._smoothness(party), self.radius, self.tolerance
         require_stationary(found, gradient, linear, *limits)
@@ -264,6 +268,8 @@ class SharingADMM:
         self, state: SharingState, owners: tuple[Party, ...], scales: Array, rng: Generator
     ) -> Iterate:
         trials = len(state.messages)
+        # Every party solves with the state of the iteration before (Jacobi), so no message of this
+        # one is used.
         models = [self.local_model(party, state, m) for m, party in enumerate(owners)]
         perturbed, messages = [], np.empty_like(state.messages)
         for m, party in enumerate(owners):
@@ -271,6 +277,8 @@ class SharingADMM:
             perturbed.append(models[m] + noise)
             messages[:, m] = perturbed[m] @ party.design.T
         if isinstance(self.noise, MessageNoise):
+            # One draw for all parties, as `GaussianSteps` makes it: both ways then give the same
+            # runs.
             messages += scales[:, None] * rng.standard_normal(messages.shape)
         after = self.advance(state, messages)
         return Iterate(np.concatenate(models, axis=1), np.concatenate(perturbed, axis=1), after)
@@ -296,6 +304,7 @@ class SharingADMM:
         scale = check.require_positive(
             "noise scale", party_scales(self.noise, len(self.block_sizes))[m]
         )
+        # From x = y = z = 0 the first message is noise alone.
         if self.iterations == 1:
             return 0.0, 0.0
         if self.radius is None:
@@ -319,6 +328,7 @@ class SharingADMM:
         return ScalarProblem(loss=self.risk.loss, weight=weight, penalty=self.penalty)
 
     def _quadratic(self, party: Party) -> Quadratic:
+        # The product is a new array, whose diagonal may be changed.
         curved = self.penalty * party.gram
         curved[np.diag_indices_from(curved)] += self.risk.ridge
         return Quadratic(
@@ -330,6 +340,8 @@ class SharingADMM:
         )
 
     def _smoothness(self, party: Party) -> float:
+        # A design of zeros without a ridge has no curvature; any number above 0 will do as the
+        # smoothness then.
         return (self.penalty * party.norm**2 + self.risk.ridge) or 1.0
 
 

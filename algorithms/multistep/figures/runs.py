@@ -58,6 +58,7 @@ _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _INNER_STEPS = (1, 2, 5, 10, 15, 20, 25)
 # Values that are tried, as the paper gives neither.
 _DIAMETERS = (5.0, 20.0, 80.0)
+# Iterations that the statements are tried with, around the 50 that are drawn.
 _ITERATIONS = (20, 50, 100)
 DELTA = 1e-5
 PENALTY = 0.001
@@ -80,6 +81,8 @@ class MultiStepFigureSetting:
         records = adult(request.data_path)
         rng = default_rng(stream(request.seed, "records"))
         if not request.full:
+            # A tenth of the records over a tenth of the nodes leaves as many at each node as in the
+            # paper.
             records = subset(records, len(records.labels) // 10, rng)
         data = split_evenly(records, 100 if request.full else 10, rng)
         return cls(data=data, runs=request.runs or 10)
@@ -194,6 +197,7 @@ def _list_other_settings(
     if all_held(judged):
         near = [each for each in others if len(each.items() - drawn.items()) == 1]
         return [] if request.full else near
+    # Where a statement did not hold, more runs say whether chance decided it.
     return [*others, drawn | {"runs": min(4 * setting.runs, MOST_RUNS)}]
 
 
@@ -202,6 +206,7 @@ def _final_risks(setting: MultiStepFigureSetting, varied: Varied, request: Figur
     request.progress.start("running", setting.runs * len(varied.pairs))
     columns = []
     for number, (epsilon, inner_steps) in enumerate(varied.pairs):
+        # A stream for each point of the axis, whatever else the figure draws.
         rng = default_rng(stream(request.seed, "run", str(number)))
         columns.append(_final_risk(setting, setting.algorithm(epsilon, inner_steps), rng))
         request.progress.advance(setting.runs)
@@ -239,6 +244,7 @@ def figure3(request: FigureRequest) -> Reproduction:
     drawn = {
         epsilon: _run_compared_methods(setting, epsilon, request) for epsilon in _COMPARED_EPSILONS
     }
+    # Only `held` is read here, so the epsilon that would label the findings does not matter.
     held = all(
         each.held
         for risks in drawn.values()
@@ -346,6 +352,7 @@ def _run_noiseless_consensus_risks(
     algorithms = (
         _make_consensus_rival(setting, eta).dual_variable_perturbation() for eta in _PENALTIES
     )
+    # Without noise nothing is random, and one run is all runs.
     return _select_least_risks(
         [_measure_broadcast_risks(replace(setting, runs=1), each, rng) for each in algorithms]
     )
@@ -371,6 +378,7 @@ def _run_recycled_risks(
 ) -> Array:
     found = []
     for eta in _PENALTIES:
+        # Only odd iterations release anything, so the budget is shared by half of them, rounded up.
         releases = -(-setting.iterations // 2)
         algorithm = _with_rates(
             setting, eta, _compute_published_rates(setting, eta, epsilon, releases)
@@ -385,7 +393,9 @@ def _run_primal_perturbation_risks(
 ) -> Array:
     found, sizes = [], np.array(setting.data.node_sizes)
     for eta in _PENALTIES:
+        # q = rho/N + 2 eta V of the complete graph, with C = 1.
         strong = REGULARISER / setting.data.nodes + 2 * eta * (setting.data.nodes - 1)
+        # Basic composition over T releases of sensitivity 2 / (B q).
         algorithm = _with_rates(setting, eta, epsilon / setting.iterations * sizes * strong / 2)
         if algorithm is not None:
             found.append(_measure_broadcast_risks(setting, algorithm.primal_perturbation(), rng))
@@ -418,12 +428,14 @@ def _compute_published_rates(
 ) -> Array:
     """Return the alpha at which eq. (26), over so many releases, gives epsilon at every node."""
     stretch = eta * (setting.data.nodes - 1) * np.array(setting.data.node_sizes)
+    # Eq. (26) solved for alpha, with C = 1 and the logistic loss's c_1 = 1/4.
     rates: Array = epsilon * stretch / releases - 1.4 * 0.25
     return rates
 
 
 def _with_rates(setting: MultiStepFigureSetting, eta: float, rates: Array) -> ConsensusADMM | None:
     """Return the algorithm with these noise rates, or None where epsilon cannot be reached."""
+    # Where the determinant's part of eq. (26) alone exceeds epsilon, no noise reaches it.
     if rates.min() <= 0:
         return None
     schedule = Given(np.broadcast_to(rates, (setting.iterations, len(rates))))
@@ -434,6 +446,7 @@ def _measure_broadcast_risks(
     setting: MultiStepFigureSetting, mechanism: Sampled, rng: np.random.Generator
 ) -> Array:
     """Return the risk of the models broadcast at every iteration, shape ``(R, T)``."""
+    # Only its objective is used, which is the same at every epsilon and l.
     algorithm = setting.algorithm(1.0, 1)
 
     def risks(seen: Array) -> Array:
@@ -448,6 +461,7 @@ def _select_least_risks(found: list[Array]) -> Array:
     if not found:
         expected = "a penalty at which the published bound reaches it"
         raise InvalidArgument("epsilon", _COMPARED_EPSILONS, expected)
+    # The best setting is the one that ends with the least mean risk.
     return min(found, key=lambda risks: float(risks[:, -1].mean()))
 
 

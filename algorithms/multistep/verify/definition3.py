@@ -69,6 +69,7 @@ def recompute(document: Document) -> Outcome:
         quantities={
             "bound": bound,
             "probability": found,
+            # A bound of 0 has no ratio: the excess is then measured by itself.
             "ratio": found / bound if bound > 0 else 1 + found,
         },
         summary=f"the ratio is above e^{float(multiple * epsilon):.6g} with probability "
@@ -98,6 +99,7 @@ def _compute_gaussian_exceeding(
     if epsilon <= 0 or delta <= 0:
         expected = "'finite' where epsilon or delta is 0"
         raise document.refused("parameters.mechanism", "gaussian", expected)
+    # The sigma of eq. (20) for one step, in units of the sensitivity.
     mu = epsilon / sqrt(2 * log(Fraction(5, 4) / delta))
     alone = ncdf(mu / 2 - epsilon / mu) - exp(epsilon) * ncdf(-mu / 2 - epsilon / mu)
     return ncdf(mu / 2 - larger / mu), {"delta of one": (alone, delta)}

@@ -42,6 +42,8 @@ def recompute(document: Document) -> Outcome:
     if fewer >= star.inner:
         raise document.refused("parameters.fewer_steps", fewer, f"below {star.inner}")
     _, few = risk_of(document, "fewer_steps")
+    # The objective is the same with fewer steps. Its assumption is the one whose name begins with a
+    # capital.
     own = {f"{n}, fewer steps": v for n, v in few.assumptions.items() if n[0].islower()}
     bound = factor * few.most
     return Outcome(

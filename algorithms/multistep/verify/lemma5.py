@@ -56,6 +56,7 @@ def recompute(document: Document) -> Outcome:
     here, there = (compute_record_gradient(document, one, model) for one in (record, replacement))
     unit = (2 * rho * degree + eta) * document.count("node_size")
     moved = norm([one - other for one, other in zip(here, there, strict=True)]) / unit
+    # c_1 of the loss belongs to records of norm at most 1, to which the pair was shrunk.
     bound = factor * 2 * LIPSCHITZ / unit
     return Outcome(
         assumptions={

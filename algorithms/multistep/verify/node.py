@@ -23,6 +23,7 @@ from dpaudit.verification.reals import (
     sqrt,
 )
 
+# Doubles of a unit vector, and probabilities that sum to 1, are off by less than this.
 LAST_DIGIT = Fraction(1, 10**12)
 LIPSCHITZ = 1  # c_1 of every loss below, for records of norm at most 1
 
@@ -50,6 +51,7 @@ def read_probability_law(document: Document, name: str, outcomes: int) -> list[R
     """Return probabilities of the instance divided by their sum, which is 1 up to rounding."""
     weights = [Fraction(p) for p in document.array(name, (outcomes,))]
     whole = sum(weights, Fraction(0))
+    # Doubles are taken as exact fractions; only their sum is allowed to be off.
     if min(weights) < 0 or abs(whole - 1) > LAST_DIGIT:
         given = document.instance[name]
         raise document.refused(f"instance.{name}", given, "probabilities that sum to 1")
@@ -63,6 +65,7 @@ def read_record_pair(document: Document) -> tuple[list[Real], list[Real], Real]:
     lengths = [norm(one) for one in pair]
     record, replacement = (
         [x / unit for x in one]
+        # Only a record that is longer than 1 is shrunk.
         for one, unit in zip(pair, (largest((one, 1)) for one in lengths), strict=True)
     )
     return record, replacement, largest(lengths)
@@ -89,6 +92,7 @@ def _read_graph_edges(document: Document, nodes: int) -> set[frozenset[int]]:
         raise document.refused("parameters.edges", count, "an integer of at least 0")
     listed = document.array("edges", (count, 2))
     for pair in listed:
+        # Numbers of a certificate are doubles: a node has to be a whole one.
         if not all(end == int(end) and 0 <= end < nodes for end in pair) or pair[0] == pair[1]:
             expected = f"two different nodes from 0 to {nodes - 1}"
             raise document.refused("instance.edges", pair, expected)
@@ -126,6 +130,7 @@ _SLOPES: dict[str, Callable[[Real], Number]] = {
     "logistic": lambda margin: -sigmoid(-margin),
     "hinge": lambda margin: -1 if margin < 1 else 0,
     "smoothed-hinge": _compute_hinge_slope_real,
+    # At the kink the subgradient that the algorithm takes is 0.
     "linear": lambda margin: -1,
     "absolute": _compute_absolute_slope,
 }

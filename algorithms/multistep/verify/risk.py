@@ -34,7 +34,10 @@ def risk_of(document: Document, inner_steps: str) -> tuple[CertificateStar, Risk
     found = largest(loss.pieces(average(centre[:-1])))
     points = [*centre, *(leaf if star.edges else []), loss.target]
     risk = RiskBounds(
+        # Where noise changes a gradient no risk is below 0; the rest of the time it is the
+        # noise-free one less its spread.
         least=largest(((1 - outside) * found - spread, 0)),
+        # Where noise changes a gradient the risk is at most c_2 D = 1.
         most=found + spread + outside,
         assumptions={
             "Lipschitz objective": (max(loss.slopes), 1),

@@ -39,6 +39,7 @@ def recompute(document: Document) -> Outcome:
     """
     constant, rho, beta = document.positive("constant", "penalty", "beta")
     found = theorem7.verify_utility_sides(document)
+    # Every edge counts at both of its ends.
     edges = 2 * (document.count("nodes") - 1)
     unit = (1 + edges * (rho + beta**2 / rho)) / Real(document.count("iterations"))
     value, bound = found.quantities["value"], constant * unit

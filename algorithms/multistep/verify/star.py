@@ -31,6 +31,7 @@ from dpaudit.verification.reals import (
 )
 
 OUTSIDE = Fraction(1, 1000)
+# Every noise term is followed through all later steps, so the work grows with their square.
 _LONGEST = 400
 _State: TypeAlias = dict[str, Matrix]  # rows: a column for each coordinate, or each noise term
 Point: TypeAlias = list[Real]
@@ -53,8 +54,10 @@ class CertificateStar:
         self.rho, self.slack, epsilon = document.positive("penalty", "slack", "epsilon")
         delta = read_unit_share(document, "delta")
         steepest = document.choice("steepest", "sum", "node")
+        # The sum has slope 1; read of each node, c_2 is n times that of the one that has a loss.
         own = Real(1) / self.nodes if steepest == "sum" else Real(1)
         records = document.count("records")
+        # N of eq. (23), with d = 2 features and c_0 = c_1 = 1.
         self.noise = sqrt(2 * self.steps * 8 * log(Fraction(5, 4) / delta)) / (epsilon * records)
         self.share = norm((own, self.noise))
 
@@ -85,6 +88,7 @@ class CentreLoss:
     def gradient(self, model: Point) -> tuple[Point, Real]:
         """Return the gradient, and by how much its piece leads."""
         values = self.pieces(model)
+        # Ties need no rule: the assumption on the lead refuses an instance that has one.
         active = max(range(len(values)), key=values.__getitem__)
         others = [value for i, value in enumerate(values) if i != active]
         right, left, up = self.slopes
@@ -106,6 +110,7 @@ def _advance_star_columns(
     ``y`` and ``g`` are of one leaf, ``z`` and ``h`` of any other: noise of one leaf moves it apart.
     """
     rho, edges = star.rho, star.edges
+    # The centre sees the sum over leaves: one, and the others, which are alike.
     g_all, b_all = (
         state[one] + (edges - 1) * state[rest] if edges else 0 * state[one]
         for one, rest in (("g", "h"), ("by", "bz"))
@@ -151,6 +156,7 @@ def noise_free(
         unit = 2 * star.rho * star.edges + eta
         moved = Matrix([[-slope / unit for slope in gradient]])
         state = _advance_star_columns(star, state, eta, first, last, (moved, none, none))
+        # The centre's models; a single node's stand for its leaves, too.
         centre.append(state["x"].entries())
         leaf.append(state["y" if star.edges else "x"].entries())
         if star.edges:
@@ -168,11 +174,13 @@ def noise_of(star: CertificateStar) -> tuple[Real, Real, Real]:
     variances = [dict.fromkeys(("x", "y", "g"), Real(0)) for _ in range(star.steps)]
     of_centre, of_leaf = Real(0), Real(0)
     for place in (0, 1) if edges else (0,):
+        # Noise terms of all leaves have equal effects, so one leaf's are followed and counted.
         sources, others = (edges, edges - 1) if place else (1, 0)
         mean = _add_noise_variances(star, place, variances)
         of_centre += sources * _compute_row_square(mean["x"])
         of_leaf += _compute_row_square(mean["y"]) + others * _compute_row_square(mean["z"])
     counts = {"x": 1, "y": edges, "g": edges}
+    # A union over iterates, duals and leaves; what has no variance cannot move.
     outside = total(
         counts[name] * exp(-(star.slack**2) / (2 * variance))
         for step in variances
@@ -192,16 +200,20 @@ def _add_noise_variances(
     state, edges, std = _make_zero_state(star.steps), star.edges, star.noise / sqrt(2)
     sums = {name: state[name] for name in ("x", "y", "z")}
     for step, (eta, first, last) in enumerate(star.schedule()):
+        # The noise of a step is divided by what the step divides by.
         size = std / (2 * star.rho * (1 if place else edges) + eta)
         push = [_make_sparse_row(star.steps, {})] * 3
         push[place] = _make_sparse_row(star.steps, {step: size})
         state = _advance_star_columns(star, state, eta, first, last, (push[0], push[1], push[2]))
+        # Noise of the centre moves all leaves alike, so the other leaves follow the one.
         if place == 0:
             state.update(z=state["y"], h=state["g"], bz=state["by"], sz=state["sy"])
         found, others = variances[step], edges - 1 if place else 0
+        # Every leaf's noise reaches the centre in the same way.
         found["x"] += (edges if place else 1) * _compute_row_square(state["x"])
         found["y"] += _compute_row_square(state["y"]) + others * _compute_row_square(state["z"])
         found["g"] += _compute_row_square(state["g"]) + others * _compute_row_square(state["h"])
+        # Eq. (22) leaves the last models out; the first ones are 0 and have no noise.
         if step < star.steps - 1:
             for name in sums:
                 sums[name] += Fraction(1, star.steps) * state[name]

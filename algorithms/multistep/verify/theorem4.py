@@ -70,6 +70,7 @@ def recompute(document: Document) -> Outcome:
     claimed = c0 * sqrt(count) * epsilon
     found, assumptions = _verify_composed_delta(document, epsilon, delta, count, claimed)
     bound = factor * delta
+    # A bound of 0 has no ratio: the excess is then measured by itself.
     ratio = found / bound if bound > 0 else 1 + found
     return Outcome(
         assumptions=assumptions,
@@ -93,6 +94,7 @@ def _verify_composed_delta(
             "delta of one": (alone, delta)
         }
     one, other = (read_probability_law(document, name, _OUTCOMES) for name in ("one", "other"))
+    # The number of counts to sum over grows with the cube of t.
     if count > _LONGEST:
         raise document.refused("parameters.count", count, f"at most {_LONGEST}")
     assumptions: dict[str, tuple[Number, Number]] = {
@@ -107,6 +109,7 @@ def _compute_discrete_delta(one: list[Real], other: list[Real], count: int, epsi
     for counts in _generate_outcome_counts(count, len(one)):
         p, q, left = Real(1), Real(1), count
         for c, here, there in zip(counts, one, other, strict=True):
+            # A multinomial coefficient is a product of binomial ones.
             ways = binomial(left, c)
             p, q, left = p * ways * here**c, q * ways * there**c, left - c
         terms.append(largest((0, p - scale * q)))

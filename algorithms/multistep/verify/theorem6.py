@@ -63,8 +63,12 @@ def recompute(document: Document) -> Outcome:
     sigma = c0 * sqrt(count * 2 * log(Fraction(5, 4) / delta)) / epsilon
     moved = norm([one - other for one, other in zip(record, replacement, strict=True)])
     _check_steps(document, count, 2 * rho * degree, moved, sigma)
+    # Shift and noise of a step are divided by the same numbers, so every step adds the same to
+    # mu^2.
     mu = sqrt(count) * moved / (2 * LIPSCHITZ * sigma)
     reached = Real(document.number("quantities", "epsilon"))
+    # The stated epsilon need not be the exact one: the exact delta there has to exceed the claimed
+    # delta.
     exact, claimed = _compute_exact_gaussian_delta(mu, reached), factor * epsilon
     return Outcome(
         assumptions={
@@ -99,6 +103,7 @@ def _check_steps(document: Document, count: int, pull: Real, moved: Real, sigma:
     size = document.count("node_size")
     steps = [document.array(name, (count,)) for name in ("eta", "shift", "scale")]
     for step, (eta, shift, scale) in enumerate(zip(*steps, strict=True)):
+        # Step sizes are the file's own: any rule for eta is within the theorem.
         if eta <= 0:
             raise document.refused("instance.eta", eta, "above 0")
         unit = (pull + eta) * size
@@ -106,6 +111,8 @@ def _check_steps(document: Document, count: int, pull: Real, moved: Real, sigma:
             ("shift", shift, moved / unit),
             ("scale", scale, 2 * LIPSCHITZ * sigma / unit),
         ):
+            # The file lists doubles of what the algorithm ran with; they have to agree with the
+            # theorem's.
             if abs(given - true) > _AGREEMENT * true:
                 expected = f"{float(true):.10g} at step {step + 1}"
                 raise document.refused(f"instance.{name}", given, expected)

@@ -68,6 +68,7 @@ def verify_utility_sides(document: Document, factor: Real | int = 1) -> Outcome:
     outside, spread_centre, spread_leaf = noise_of(star)
     beta = document.positive("beta")
     slack, edges = star.slack, star.edges
+    # Eq. (22) averages all models but the last ones.
     mean, mean_leaf = (average(path[:-1]) for path in (centre, leaf))
     risk = largest(loss.pieces(mean))
     violation = 2 * edges * beta * length(compute_point_distance_square(mean, mean_leaf))

@@ -27,6 +27,7 @@ def consensus_problem() -> Finding:
     so that all models equal one ``w``, and every ``w`` is allowed, with ``z = w``. Of equal models
     (4a) is the sum of all losses and ``n`` times ``lambda / n phi(w)``, which is (1).
     """
+    # Three nodes stand for any number: each adds one loss and one share of the regulariser.
     nodes = 3
     weight, penalty = make_unknowns("lambda phi")
     losses = [make_unknown(f"loss{node}") for node in range(nodes)]

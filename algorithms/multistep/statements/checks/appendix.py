@@ -41,6 +41,7 @@ def maximum_and_expectation() -> tuple[Finding, ...]:
     """
     runs, pairs = (Fraction(1), Fraction(-1)), 2
     violation = sum(pairs * abs(run) for run in runs) / len(runs)
+    # The expectation is linear in gamma, so its maximum over [-1, 1] is at an end.
     ends = (Fraction(-1), Fraction(1))  # of gamma, in which the expectation is linear
     largest = pairs * max(sum(-gamma * run for run in runs) / len(runs) for gamma in ends)
     (v,), (beta, norm) = vectors("v"), make_unknowns("beta norm")
@@ -76,6 +77,7 @@ def noise_joins() -> tuple[Finding, ...]:
     second product: ``w^{k,r+1}`` as printed, where ``w~^{k,r}`` is needed.
     """
     it = SymbolicIteration(1, 0, corrected=False)
+    # One dimension, no neighbours: unknowns that are not named here are 0.
     numbers = {"eta0": 1, "w0": 0, "noise0": 1, "w1": 0}  # L(w) = w from 0: w^{k,1} = -1
     values = values_of(numbers, it)
     left, right = (side.value(values) for side in _noise_joins(it, it.models[1] - it.noise(0)))
@@ -127,6 +129,7 @@ def noise_as_gradient_repaired() -> tuple[Finding, ...]:
     """
     return tuple(
         make_identity_finding(lines[0], line, f"repaired: line {i}, |N_i| = {neighbours}")
+        # Eq. (30) has three lines; the second and the third are compared with the first.
         for neighbours, lines in enumerate(
             _lines_of_30(SymbolicIteration(1, count)) for count in range(3)
         )
@@ -210,6 +213,7 @@ def scatter() -> tuple[Finding, ...]:
     With one inner step the one model is its own average.
     """
     one = SymbolicIteration(1, 1)
+    # With one step the model is its own average, whatever the numbers are.
     alone = _build_scatter_polynomial(one).value(
         values_of({"w1": 1, "target": 3, "eta0": 1, "rho": 1}, one)
     )
@@ -313,6 +317,7 @@ def gain_repaired() -> tuple[Finding, ...]:
     return tuple(slack_of_gain(*size) for size in SIZES)
 
 
+# As printed, all three changes at once: xi_i, the sign, and the last model.
 def _refute_printed_gain() -> Finding:
     it = SymbolicIteration(1, 0, corrected=False)
     # eta = 1/2 and L(w) = -7 w from 0: w^{k,1} = 14, noise 4.
@@ -397,6 +402,7 @@ def _duals_of_three() -> tuple[Polynomial, Polynomial]:
     duals = {
         pair: make_named_vector("gamma{}{}".format(*pair)) for pair in combinations(range(3), 2)
     }
+    # The dual of (j, i) is minus that of (i, j); fixed multipliers need not be.
     duals |= {(j, i): -dual for (i, j), dual in duals.items()}
     pairs = tuple(permutations(range(3), 2))
     fixed = {pair: make_named_vector("fixed{}{}".format(*pair)) for pair in pairs}

@@ -45,6 +45,7 @@ class SymbolicIteration:
 
     def __post_init__(self) -> None:
         names = " ".join(f"w{r}" for r in range(self.steps + 1))
+        # The dataclass is frozen; the models follow from the number of steps.
         object.__setattr__(self, "models", vectors(names))
 
     @property
@@ -93,6 +94,8 @@ class SymbolicIteration:
     def gradient(self, step: int) -> Vector:
         """Return the gradient of ``L_i`` at a model, from the update that follows it."""
         pull = total(2 * self.dual(j) + 2 * RHO * self.before(j) for j in self.others)
+        # Update (18), solved for the gradient: so the models may be any vectors, and nothing is
+        # divided.
         moved = self.weight(step) * (self.noise(step) - self.models[step + 1])
         return moved + pull + self.eta(step) * self.models[step]
 
@@ -103,6 +106,8 @@ class SymbolicIteration:
         """
         if self.corrected:
             return -self.weight(step) * self.noise(step)
+        # Polynomials have no division, so an unknown stands for 1 / u and gets its value with the
+        # others.
         return make_unknown(f"inverse{step}") * self.noise(step)
 
     def held(self, step: int) -> Vector:
@@ -129,6 +134,7 @@ def values_of(numbers: Numbers, it: SymbolicIteration) -> dict[str, Fraction]:
     """Return values of all that occurs in dimension one: 0 where no number is given."""
     names = [f"w{r}" for r in range(it.steps + 1)] + [f"noise{r}" for r in it.rounds]
     names += [f"{what}{j}" for j in it.others for what in ("gamma", "other", "later")]
+    # Whatever the instance does not name is 0, so that it states only what matters.
     every = {**dict.fromkeys((*names, "target", "own", "next"), Fraction(0)), **numbers}
     values = on_line({name: Fraction(value) for name, value in every.items()})
     weights = {f"inverse{r}": 1 / it.weight(r).value(values) for r in it.rounds}

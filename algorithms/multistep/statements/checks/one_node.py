@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from dpaudit.extension.ledger import Finding
 
+# Python's integers: products of 13 and 4 digits with 144 models do not fit into 64 bits.
 Whole = NDArray[np.object_]  # of Python's integers, which do not overflow
 
 ITERATIONS = INNER_STEPS = 12
@@ -56,6 +57,8 @@ class Pieces:
         schedule = [(k, r) for k in range(1, ITERATIONS + 1) for r in range(1, INNER_STEPS + 1)]
         models = [self.start * _STEP]
         for (k, r), slope in zip(schedule, self.slopes, strict=False):
+            # 1 / eta in units of 1 / 10^9, rounded down: whole numbers all the way. The last slope
+            # belongs to the average and takes no step.
             models.append(models[-1] - math.isqrt(_STEP**2 // (2 * k * r)) * slope)
         return np.array(models)
 
@@ -67,6 +70,7 @@ class Pieces:
     @cached_property
     def products(self) -> Whole:
         """Products of points and slopes, ``N`` times ``10^17`` each, shape ``(N + 1, N + 1)``."""
+        # Models are multiplied by their number, so that their average is in whole numbers, too.
         points = np.vstack([self.models[:-1] * (len(self.models) - 1), self.average])
         return np.asarray(points @ self.slopes.T)
 
@@ -74,6 +78,8 @@ class Pieces:
         """Return by how much the piece of a model is above every other piece there, at least."""
         unit = (len(self.models) - 1) * _MODEL * _SLOPE
         values = self.values * (unit // _VALUE)
+        # The value of every piece at every point: its value at its own model, plus slope times the
+        # way from there.
         others = values + self.products - np.diagonal(self.products)
         ahead = (values[:, None] - others)[~np.eye(len(values), dtype=bool)]
         return Fraction(int(ahead.min()), unit)
@@ -81,6 +87,7 @@ class Pieces:
     def error(self) -> Fraction:
         """Return the loss at the average less that at the origin."""
         unit = (len(self.models) - 1) * _MODEL * _SLOPE
+        # Every piece, carried from its own model to the origin.
         at_origin = self.values * (unit // _VALUE) - np.diagonal(self.products)
         return Fraction(int(self.values[-1]), _VALUE) - Fraction(int(at_origin.max()), unit)
 
@@ -90,6 +97,7 @@ class Pieces:
 
     def square_of_diameter(self) -> Fraction:
         """Return the largest square of a distance of two models, or of one and the origin."""
+        # The origin is w*, which has to lie within the same set.
         points = [*self.models, 0 * self.start]
         largest = max(int(((a - b) ** 2).sum()) for a, b in combinations(points, 2))
         return Fraction(largest, _MODEL**2)
@@ -124,7 +132,9 @@ def utility() -> tuple[Finding, ...]:
 
 def judge_pieces(pieces: Pieces) -> tuple[Finding, ...]:
     """Return the hypotheses of Theorem 7 on a loss, and the theorem."""
+    # sqrt(2) / 12, rounded up; the finding below checks it.
     bound = Fraction(117_852, 10**6)
+    # Each number is rounded against the refutation: the error down, distances and slopes up.
     least = Fraction(math.floor((pieces.error() - _LOST) * 10**5), 10**5)
     lead = Fraction(math.floor(pieces.lead() * 10**6), 10**6)
     square = Fraction(math.ceil(pieces.square_of_diameter() * 10**4), 10**4)

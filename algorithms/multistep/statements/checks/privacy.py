@@ -22,6 +22,7 @@ def no_constant_of_composition() -> tuple[Finding, ...]:
     whatever ``epsilon' = c_0 sqrt(2) epsilon`` is, it counts in full against delta.
     """
     delta = Fraction(1, 10)
+    # The event that an output shows the dataset, in at least one of two runs.
     shown = 1 - (1 - delta) ** 2
     return (
         Finding(left=delta, relation="<=", right=delta, instance="one run is (0, 1/10)-DP"),
@@ -110,6 +111,7 @@ def no_constant_of_noise() -> tuple[Finding, ...]:
     """
     findings = (
         _exact_delta(9 * c0, f"c_0 = {c0}, epsilon = 4 c_0^2 ln(125000)")
+        # mu = c_0 sqrt(8 M), and sqrt(8 M) is above 9.
         for c0 in (Fraction(1, 4), Fraction(1), Fraction(10), Fraction(1000))
     )
     return (*_check_log_level(), *findings)

@@ -50,6 +50,7 @@ def double_sum() -> tuple[Finding, ...]:
     ``2 sqrt(l)``: it is about ``4 sqrt(t l)``, and at most that, so that ``3 / sqrt(2)`` would do.
     For ``l = 1`` it is at most ``2 sqrt(t)``. Sums are rounded, down where they fail.
     """
+    # 81 has a rational root, so that both sides of the comparison are fractions.
     square = Fraction(9 * 9)
     half, full = (factor * _compute_fraction_root(square) for factor in (2, 4))
     return (
@@ -75,6 +76,7 @@ def _compute_fraction_root(square: Fraction) -> Fraction:
 def _inverse_roots(count: int, up: int) -> Fraction:
     """Return the sum of ``1 / sqrt(k)`` for k up to ``count``, to hundredths; up is 1 or -1."""
     digits = 10**6
+    # For a lower sum roots are rounded up, for an upper one down.
     roots = (math.isqrt(digits**2 * k) + (up < 0) for k in range(1, count + 1))
     exact = sum((Fraction(digits, root) for root in roots), Fraction(0))
     return Fraction(up * math.ceil(up * 100 * exact), 100)
@@ -148,6 +150,7 @@ def _refute_rate_constant(constant: int) -> Finding:
 
 def _of_run(iterations: int) -> Finding:
     """Return that the bound is below what a run shows, rounded down to thousandths."""
+    # The run is in doubles; what their rounding could add comes off before it is rounded down.
     shown = round_down(error_times_iterations(iterations) - 1e-6)
     least = Fraction(math.isqrt(iterations) - 5, 20)
     words = f"least error times t, and that of a run, t = {iterations}"

@@ -29,6 +29,7 @@ DUAL = make_vector("gamma")
 GRADIENT = make_vector("g")
 DIRECTION = make_vector("v")
 OTHERS = vectors("other1 other2")
+# Two neighbours stand for any number: they enter by sums alone.
 WEIGHT = 2 * len(OTHERS) * RHO + ETA
 
 
@@ -97,6 +98,7 @@ def check_closed_form() -> tuple[Finding, ...]:
     where = "(18), L(w) = w at w~ = 0, eta^{k,r} = 1, eta^{k,r+1} = 2"
     (point,) = vectors("p")
     at_zero = slope_of_approximation(total(()), 1)
+    # The gradient is affine in the point, so its value at 0 and its growth are all of it.
     grown = slope_of_approximation(point, 1) - at_zero
     return (
         Finding(left=printed, relation="=", right=minimum, instance=where),

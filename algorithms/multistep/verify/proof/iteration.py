@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from dpaudit.verification import Document, Outcome
 
+# As many as the claims' own parameters allow.
 _MOST = 20  # inner steps, neighbours, features
 _SIZES = ("inner_steps", "neighbours", "dimension")
 _Vector = list[Fraction]
@@ -55,6 +56,7 @@ class _Run:
             )
         self.models = [state.start]
         for r in range(self.steps):
+            # Eq. (13a): the gradient's curvature comes off the proximal weight.
             kept = _multiply_fraction_vector(self.eta[r] - state.curvature, self.models[-1])
             step = _multiply_fraction_vector(1 / self.unit(r), _add_fraction_vectors(fixed, kept))
             self.models.append(_add_fraction_vectors(step, self.noise[r]))
@@ -111,6 +113,7 @@ def verify_equation_sides(document: Document, number: int) -> Outcome:
     factor = document.positive("factor")
     left, right = _SIDES[number](_read_iteration_run(document), version == "corrected")
     sides = _sum_fraction_terms(left), factor * _sum_fraction_terms(right)
+    # All differences are relative to the sizes of what is compared, 1 at least.
     size = 1 + _sum_absolute_terms(left) + factor * _sum_absolute_terms(right)
     over = sides[0] - sides[1]
     if number in _EQUALITIES:
@@ -139,6 +142,7 @@ def _read_iteration_run(document: Document) -> _Run:
     steps, degree, d = (_size_of(document, name) for name in _SIZES)
     penalty, curvature = (Fraction(document.array(name, ())) for name in ("penalty", "curvature"))
     eta = _convert_to_fraction_vector(document.array("eta", (steps,)))
+    # Weights stand below the line.
     if min(eta) <= 0 or penalty <= 0 or curvature < 0:
         given = {name: document.instance[name] for name in ("eta", "penalty", "curvature")}
         raise document.refused("instance", given, "weights above 0, and a curvature of at least 0")
@@ -251,6 +255,7 @@ def _compute_equation33_terms(run: _Run, corrected: bool) -> _Terms:
         )
         for model in run.models[1:]
     )
+    # The strict inequality is encoded as a yes or no, since 0 < 0 has no excess to measure.
     return ([found if corrected else Fraction(int(found >= 0))], [Fraction(0)])
 
 
@@ -278,6 +283,7 @@ def _compute_equation36_terms(run: _Run, corrected: bool) -> _Terms:
     for r in range(steps):
         old, new = run.models[r : r + 2]
         slope, x = run.gradient(r), run.added(r, corrected)
+        # As printed, the noise-free model of the step; as derived, the noisy one before it.
         rest = old if corrected else _subtract_fraction_vectors(new, run.noise[r])
         for place, value in enumerate(
             (
@@ -298,6 +304,7 @@ def _compute_equation36_terms(run: _Run, corrected: bool) -> _Terms:
         [sums[0]],
         [
             sums[1],
+            # Printed is a plus; eq. (31) gives a minus.
             -sums[2] if corrected else sums[2],
             sums[3],
             sums[4],

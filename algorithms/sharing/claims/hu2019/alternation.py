@@ -94,10 +94,12 @@ class BoundedRun:
         """Return the least left side of the inequality over its right side; 0 off the corners."""
         setting, a = self.setting, self.half_width
         x, z = self.states()[-1]
+        # The inequality is about runs in which every model is at an end of its interval.
         if not np.all(np.abs(x) == a):
             return 0.0
         c, rho, ridge = setting.loss_weight, setting.penalty, setting.regulariser_weight
         reached = x @ self.designs
+        # B of the module docstring: at least |z| and |S| in every entry.
         reach = np.maximum(np.abs(z), np.abs(reached))
         left = ridge * a + rho * np.sign(x) * (self.designs @ reached)
         left -= c * np.abs(self.designs @ self.labels) + abs(rho - c) * np.abs(self.designs) @ reach
@@ -106,6 +108,7 @@ class BoundedRun:
 
     def ratio(self) -> float:
         """Return how long the last step of z is over that of the second iteration."""
+        # The step of the second iteration is the first between states that an iteration has made.
         steps = np.diff([z for _, z in self.states()], axis=0)
         first, last = (float(np.linalg.norm(step)) for step in (steps[0], steps[-1]))
         return last / first if first > 0 else 0.0
@@ -160,6 +163,7 @@ def find_alternating_run(
     Where none does it is the one with the longest last step.
     """
     m, n = setting.parties, setting.samples
+    # Columns between alike and independent: alternation needs parties that push the same way.
     shared = rng.random((budget, 1, 1))
     designs = shared * rng.standard_normal((budget, 1, n))
     designs = designs + (1 - shared) * rng.standard_normal((budget, m, n))
@@ -180,6 +184,7 @@ def find_alternating_run(
             last=last,
         )
 
+    # lexsort sorts by its last key first: runs at the corners, the longest step first.
     longest = np.lexsort((-length, ~cornered))
     candidates = (run(index) for index in longest[: np.count_nonzero(cornered)][:_TRIED])
     return next((one for one in candidates if one.margin() >= 1), run(int(np.argmax(length))))
@@ -192,6 +197,8 @@ def make_settling_inequality(
 
     def sides(one: BoundedRun) -> tuple[float, float]:
         value = one.ratio()
+        # What a run has done by its last iteration refutes nothing unless it is shown to go on for
+        # ever.
         return (value if one.margin() >= 1 else min(value, factor)), factor
 
     def evidence(one: BoundedRun) -> Evidence:

@@ -72,6 +72,8 @@ def _make_bounded_case(
 
     refuse_data(settings)
     for name, value in (("features", parameters.features), ("iterations", parameters.iterations)):
+        # The inequality is for one column a party, and the state before it has to be the first that
+        # an iteration made.
         if value != (least := 1 if name == "features" else 2):
             raise InvalidArgument(name, value, f"{least} with half_width: an interval of one model")
     setting = parameters.setting(parameters.parties, parameters.penalty, "squared")

@@ -60,6 +60,7 @@ def dual_step(problems: Problems, before: Point, after: Point, factor: float = 1
     9.0
     """
     smooth = problems.setting.smoothness
+    # What rounding and the solver may have added to y is taken off before sides are compared.
     moved = np.maximum(
         _compute_last_axis_norms(after.dual - before.dual)
         - _bound_dual_rounding(problems, before, after),
@@ -136,6 +137,7 @@ def make_lemma2_inequality(
 
     def compute_ratio(instance: IterationInstance) -> tuple[float, float]:
         moved, bound = sides_at(measure, instance)
+        # Where z does not move nothing is claimed to move, and a quotient of zeros refutes nothing.
         return (factor * moved / bound if bound > 0 else 0.0), factor
 
     return Inequality(

@@ -77,6 +77,7 @@ def linear_map(problems: Problems) -> Array:
     response = np.linalg.solve(ridge + rho * (transposed @ designs), transposed)
     own = np.arange(parties)
     pulls = -rho * np.einsum("bmdn,bkne->bmdke", response, designs)
+    # (6) leaves the party's own part out of the pull: its next step depends on the others' alone.
     pulls[:, own, :, own] = 0.0
     along = np.concatenate(
         [
@@ -100,9 +101,11 @@ def find_excited_modes(problems: Problems, before: Point, after: Point) -> Array
     models = (after.models - before.models).reshape(count, -1)
     step = np.concatenate([models, after.prediction - before.prediction], axis=1)
     values, vectors = np.linalg.eig(linear_map(problems))
+    # Eigenvectors may depend on each other; the pseudo-inverse then still gives parts of the step.
     parts = np.einsum("bij,bj->bi", np.linalg.pinv(vectors), step.astype(complex))
     in_centre = np.abs(vectors[:, models.shape[1] :]).max(axis=1) * np.abs(parts)
     size = np.linalg.norm(step, axis=1)[:, None]
+    # Eigenvalues of a real matrix come in doubles: one counts as real up to rounding.
     real = np.abs(values.imag) <= 1e-12 * np.abs(values)
     found = np.where(real & (in_centre > _EXCITED * size), values.real, 0.0)
     best = np.argmax(np.abs(found), axis=1)

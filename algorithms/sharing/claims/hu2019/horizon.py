@@ -78,6 +78,7 @@ def last_lagrangian(problems: Problems, points: Sequence[Point]) -> float:
         float(compute_batched_lagrangian(problems, point)[0][0])
         for point in (points[0], points[-1])
     )
+    # Both Lagrangians are at least f >= 0, and at 0 nothing is left to fall.
     return last / first if first > 0 else 0.0
 
 
@@ -159,6 +160,8 @@ def make_horizon_inequality(
 
     def sides(instance: IterationInstance) -> tuple[float, float]:
         value = horizon.value(instance.problem, run_instance_states(instance, last))
+        # Above the claim counts only where steps grow in every iteration, which T iterations alone
+        # do not show.
         return (value if _get_instance_mode(instance) > 1 else min(value, factor)), factor
 
     def evidence(instance: IterationInstance) -> Evidence:
@@ -188,6 +191,7 @@ def run_instance_states(instance: IterationInstance, last: int) -> list[Point]:
     """Return the states after the audited iteration's predecessor to the last one."""
     problems, start = instance.problem, (instance.models, instance.prediction, instance.dual)
     first = starting_point(problems, *(array[None] for array in start))
+    # The first state is the one before the audited iteration: what an iteration has made.
     return run_sharing_iterations(problems, first, last)[instance.iteration - 1 :]
 
 

@@ -85,6 +85,8 @@ with rho gamma > 2 L^2 (Assumption 1.2c)
                 f"at least L = {self.smoothness:g} of the {self.loss} loss, with rho gamma > 2 L^2 "
                 "(Assumption 1.2c)",
             )
+        # gamma_m = rho sigma_min has to reach 2 sigma_max. A single column has sigma_min =
+        # sigma_max; several have to leave room for their spread.
         if self.regulariser_weight == 0 and self.penalty < 2 * (1 + 1e-6 * (self.features > 1)):
             expected = (
                 "at least 2, and above it for several features, without a regulariser: gamma_m = "
@@ -115,6 +117,7 @@ with rho gamma > 2 L^2 (Assumption 1.2c)
     def conditions(self) -> tuple[Condition, ...]:
         """Return what Assumption 1 says of these parameters alone."""
         smooth, gamma = self.smoothness, self.modulus
+        # 2 fails the condition, as it should where (7) may have several minima.
         dominated = 2 * smooth**2 / (self.penalty * gamma) if gamma > 0 else 2.0
         return (
             Condition(name="penalty above smoothness", value=smooth / self.penalty, limit=1.0),
@@ -184,6 +187,7 @@ def run_sharing_iterations(problems: Problems, point: Point, iterations: int) ->
     setting, designs = problems.setting, problems.designs
     transposed = np.swapaxes(designs, 2, 3)
     ridge = setting.regulariser_weight * np.eye(setting.features)
+    # The systems of (6) are the same in every iteration, so they are inverted once.
     inverse = np.linalg.inv(ridge + setting.penalty * (transposed @ designs))
     response = -(inverse @ transposed)  # (B, M, d, N)
     points = [point]
@@ -194,6 +198,7 @@ def run_sharing_iterations(problems: Problems, point: Point, iterations: int) ->
 
 def _advance_sharing_point(problems: Problems, response: Array, point: Point) -> Point:
     rho = problems.setting.penalty
+    # y + rho (sum_{k != m} D_k x_k - z): the gap without the party's own part.
     pull = point.dual[:, None] + rho * (point.gap[:, None] - point.parts)
     models = np.einsum("bmdn,bmn->bmd", response, pull)
     parts = np.einsum("bmnd,bmd->bmn", problems.designs, models)
@@ -205,6 +210,7 @@ def _advance_sharing_point(problems: Problems, response: Array, point: Point) ->
 
 def _minimise_predictions(problems: Problems, linear: Array, start: Array) -> Array:
     """Return the minimisers of eq. (7): every problem has labels of its own, so as one row."""
+    # Labels differ between the problems, and the solver takes one label for each column.
     row, labels = linear.reshape(1, -1), problems.labels.reshape(-1)
     solved = problems.setting.scalar_problem.minimise(row, labels, start.reshape(1, -1))
     return solved.reshape(linear.shape)
@@ -234,6 +240,7 @@ def compute_problem_conditions(problems: Problems) -> tuple[Condition, ...]:
     """
     least, largest = problems.spectra[..., 0], problems.largest
     with np.errstate(divide="ignore", invalid="ignore"):
+        # A block without strong convexity has no finite multiple that would reach 2 sigma_max.
         against = np.where(problems.moduli > 0, 2 * largest / problems.moduli, np.inf)
     found = {
         "full column rank": (np.count_nonzero(least <= RANK * largest), 0.0),
@@ -262,6 +269,7 @@ class LemmaSides:
     @property
     def ratio(self) -> Array:
         """``1 + (value - bound) / scale``; 0 where nothing moves."""
+        # Below this, sides are denormal numbers and their quotient has no digits.
         moves = self.scale > 1e-200
         excess = (self.value - self.bound) / np.where(moves, self.scale, 1.0)
         return np.where(moves, 1 + excess, 0.0)

@@ -149,6 +149,7 @@ def _compute_decrease_sides(
 ) -> LemmaSides:
     terms = terms_of(problems, before, after)
     slack = get_lemma4_allowance(problems.setting, version) * terms.parallel + terms.dual
+    # What rounding may have added to the difference of two Lagrangians comes off first.
     value = terms.rise - ROUNDING * terms.size
     return LemmaSides(value=value, bound=factor * slack - terms.convexity, scale=factor * slack)
 

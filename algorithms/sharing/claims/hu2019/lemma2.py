@@ -65,6 +65,7 @@ class Lemma2Parameters(ProblemParameters):
         """Return the settings that share the budget: penalties grow with L (Assumption 1.2c)."""
         losses = _LOSSES if self.loss is None else (self.loss,)
         parties = _PARTIES if self.parties is None else (self.parties,)
+        # Assumption 1.2c asks for rho of at least L, which grows with the weight of the loss.
         weighted = tuple(max(1.0, self.loss_weight) * penalty for penalty in _PENALTIES)
         penalties = weighted if self.penalty is None else (self.penalty,)
         every = product(losses, parties, penalties)

@@ -98,6 +98,8 @@ def prepare_lemma3_search(settings: Settings, parameters: Lemma3Parameters) -> S
     refuse_data(settings)
     claim = make_lemma3_inequality(parameters)
     return SearchCase(
+        # One vector has no products with others: its multiple would be 0, and so would the right
+        # side.
         bound=parameters.factor
         * (_get_lemma3_multiple(parameters) if parameters.parties > 1 else 1.0),
         attain=lambda trials, rng: searched(
@@ -106,6 +108,7 @@ def prepare_lemma3_search(settings: Settings, parameters: Lemma3Parameters) -> S
             trials,
             rng,
             seed=settings.seed,
+            # Numbers are small already, so no smaller instance is looked for.
             smallest=lambda _: None,
         ),
         view="vectors before and after an iteration",
@@ -169,8 +172,10 @@ def find_worst_steps(parameters: Lemma3Parameters, budget: int, rng: Generator) 
     z = rng.integers(-_LARGEST, _LARGEST + 1, size=(budget, shape[2])).astype(np.float64)
     after[:, 0] += (after == before).all(axis=(1, 2))[:, None]  # something moves
     moved = after - before
+    # Everything linear in the steps cancels, so the search looks at the sum of steps alone.
     right = np.square(moved).sum(axis=(1, 2))
     ratio = np.square(moved.sum(axis=1)).sum(axis=1) / right
+    # Of equal ratios the instance with the shortest steps reads best.
     best = np.lexsort((right, -ratio))[0]
     return IterationVectors(before=before[best], after=after[best], z=z[best])
 

@@ -107,9 +107,12 @@ def _draw_lemma_starts(
     setting: IterationSetting, window: Window, count: int, rng: Generator
 ) -> Batch:
     m, n, d = setting.parties, setting.samples, setting.features
+    # Blocks between alike and independent: the cross terms that Lemma 3 gets wrong are largest for
+    # equal steps.
     common = rng.random((count, 1, 1, 1))
     designs = common * rng.standard_normal((count, 1, n, d))
     designs = designs + (1 - common) * rng.standard_normal((count, m, n, d))
+    # Starts at zero unless any is allowed; else of all sizes from a hundredth to ten.
     reach = window.any_start * 10 ** rng.uniform(-2, 1, (count, 1))
     return {
         "designs": designs,
@@ -129,11 +132,13 @@ def _move_lemma_instances(window: Window, batch: Batch, step: Array, rng: Genera
     touched = rng.random(designs.shape) < rng.random((len(step), 1, 1, 1))
     size = (step * (what == _ENTRIES))[:, None, None, None]
     moved["designs"] = designs + size * touched * rng.standard_normal(designs.shape)
+    # About one label of an instance.
     flip = rng.random(labels.shape) < 1 / labels.shape[1]
     moved["labels"] = np.where(flip & (what == _LABELS)[:, None], -labels, labels)
     for name in ("models", "prediction", "dual"):
         old = batch[name]
         spread = (step * (what == _START)).reshape(-1, *[1] * (old.ndim - 1))
+        # In proportion to the entries, and by a tenth where they are 0.
         moved[name] = old + spread * (0.1 + np.abs(old)) * rng.standard_normal(old.shape)
     return moved
 
@@ -146,6 +151,7 @@ def _evaluate_lemma_instances(
     inside["designs"] = _within_assumptions(setting, batch["designs"])
     problems = Problems(setting=setting, designs=inside["designs"], labels=inside["labels"])
     start = starting_point(problems, *(inside[name] for name in ("models", "prediction", "dual")))
+    # Iterations before the first audited one only lead to the state that it starts from.
     points = run_sharing_iterations(problems, start, window.latest)[window.earliest - 1 :]
     ratios = np.stack([measure(problems, *pair).ratio for pair in pairwise(points)])
     inside["iteration"] = window.earliest + np.argmax(ratios, axis=0).astype(np.float64)
@@ -162,6 +168,7 @@ def _within_assumptions(setting: IterationSetting, designs: Array) -> Array:
     # With rho <= 2 the ridge has to make up for (2 - rho) s_max^2.
     longest = min(1.0, ridge / (2 - rho)) if rho < 2 else 1.0
     values = np.minimum(values, np.sqrt(_INSIDE * longest))
+    # A block of zeros would have no direction to be scaled along.
     largest = np.maximum(values[..., :1], _FLATTEST)
     least = np.sqrt(np.maximum(2 * largest**2 - ridge, 0.0) / (_INSIDE * rho))
     floor = np.minimum(np.maximum(least, _FLATTEST * largest), largest)
@@ -250,6 +257,7 @@ def find_worst_lemma_instance(
         share = (budget + i) // len(settings)  # they add up to the budget
         best = maximise(build_lemma_space(setting, measure, window), share, rng)
         found.append((best.ratio, -i, instance_of(setting, best.instance)))
+    # Only ratio and order are compared; instances have no order of their own.
     *_, instance = max(found, key=lambda item: item[:2])
     return instance
 
@@ -271,6 +279,7 @@ def find_smallest_lemma_instance(
 def _make_problem_strategy(
     setting: IterationSetting, window: Window
 ) -> st.SearchStrategy[IterationInstance]:
+    # A penalty that any loss allows, while the other parameters are set.
     lone = replace(setting, features=1, samples=1, regulariser_weight=0.0, penalty=1e9)
     low = next(rho for rho in range(2, 10**6) if _is_penalty_allowed(lone, float(rho)))
     settings = st.builds(

@@ -156,6 +156,8 @@ def message_of(batch: Batch, bound: float) -> Message:
     """Return the instance of one row of an evaluated batch; its model has norm ``bound``."""
     neighbour = flip_neighbour_signs(batch["design"][None], batch["score"][None], entrywise=True)[0]
     left, upper = np.linalg.qr(batch["design"])
+    # The least singular value of the overlap is the cosine of the largest angle between the spaces;
+    # its direction lies farthest outside col(D').
     overlap = np.linalg.qr(neighbour)[0].T @ left
     farthest = np.linalg.svd(overlap)[2][-1]  # of col(D), in the coordinates of ``left``
     model = np.linalg.solve(upper, farthest)
@@ -191,6 +193,8 @@ def support_conditions(message: Message) -> tuple[Condition, ...]:
         "close neighbours entry by entry": (np.abs(design - neighbour).sum(), 1.0),
         "independent columns": (_count_dependent_columns(design), 0),
         "independent columns of the neighbour": (_count_dependent_columns(neighbour), 0),
+        # True by construction, as the message is made of the design's columns; the verifier
+        # computes it.
         "output on the dataset's columns": (0.0, 1e-30),
         "output off the neighbour's columns": (SEPARATED, distance(message)),
     }
@@ -233,6 +237,7 @@ def _compute_separation_sides(rows: list[list[int]]) -> tuple[float, float]:
 
 def _small_conditions(rows: list[list[int]]) -> tuple[Condition, ...]:
     design, neighbour = _small_pair(rows)
+    # A row of zeros cannot be scaled to norm 1.
     zero = sum(not any(row) for row in rows)
     moved = float(np.abs(design - neighbour).sum())
     return (
@@ -245,6 +250,7 @@ def _small_pair(rows: list[list[int]]) -> tuple[Array, Array]:
     """Return the rows made unit rows, and the same with the first entry's sign flipped."""
     design = np.array(rows, dtype=np.float64)
     lengths = np.linalg.norm(design, axis=1, keepdims=True)
+    # Rows of zeros are refused by a condition; until then they only must not divide by 0.
     design /= np.where(lengths > 0, lengths, 1.0)
     neighbour = design.copy()
     neighbour[0, 0] *= -1
@@ -275,9 +281,11 @@ def _compute_space_sines(design: Array, neighbour: Array) -> Array:
         return np.zeros(len(design))
     outside = basis - other @ (np.swapaxes(other, 1, 2) @ basis)
     sines = np.linalg.norm(outside, ord=2, axis=(1, 2))
+    # Of nearly dependent columns the column space itself is rounding.
     independent = (_compute_pivot_ratios(upper) >= _INDEPENDENT) & (
         _compute_pivot_ratios(other_upper) >= _INDEPENDENT
     )
+    # A sine that rounding put above 1 is 1.
     return np.where(independent & (sines > SEPARATED), np.minimum(sines, 1.0), 0.0)
 
 
@@ -345,6 +353,7 @@ def finite_epsilon(claim: Statement, theorem: Finite) -> Inequality[Message | No
     return Inequality(
         name=claim.name,
         source=claim.source,
+        # An infinite epsilon is above any claim; without a separated pair nothing is shown.
         sides=lambda message: (0.0 if message is None else math.inf, theorem.claimed),
         conditions=lambda message: () if message is None else support_conditions(message),
         words=_format_separating_message,
@@ -397,6 +406,8 @@ def run_case(
     if not 0 < settings.epsilon <= 1:
         raise InvalidArgument("epsilon", settings.epsilon, "in (0, 1]: Theorem 1's range")
     features, rounds, slack = parameters.features, parameters.rounds, parameters.slack
+    # The first message has no part of the penalty or the regulariser: the model is 0 before the
+    # noise.
     setting = UpdateSetting(features=features, samples=parameters.samples or 2 * features)
     bound, delta = compose_advanced(settings.epsilon, settings.delta, rounds, slack)
     stated = {
@@ -445,6 +456,7 @@ def make_sent_message_case(
     setting, scale = theorem.setting, theorem.noise_scale
     found = maximise(support_space(setting), _SENT_PAIRS, default_rng(stream(seed, "pair")))
     message = message_of(found.instance, setting.bound)
+    # Labels do not enter the first message; Assumption 1 only wants them to be -1 or 1.
     labels = np.resize([1.0, -1.0], setting.samples)
     here, there = (Dataset(design, labels) for design in (message.design, message.neighbour))
     noise: Noise = WhitenedNoise(scale)

@@ -49,6 +49,7 @@ from dpaudit.refutation.search import Batch
 _NAMES = ("epsilon", "delta", "count", "slack")
 _LEAST_DELTA = 1e-15
 MOST_SLACK = 0.5
+# So far below, the exact delta exceeds the claimed one by more than the rounding of either.
 _BELOW = 1e-6  # how far below the exact epsilon a certificate stays, relatively
 
 
@@ -127,6 +128,8 @@ def make_composition_inequality(claim: Statement, factor: float) -> Inequality[C
 
 def _make_composition_evidence(factor: float, found: Composition) -> Evidence | None:
     """Return an epsilon just below the exact one, where delta is above the claimed one."""
+    # The certificate states an epsilon at which delta is above the claimed one, so that no root has
+    # to be trusted.
     bound, witness = factor * found.claimed, (1 - _BELOW) * found.optimal
     if not exceeds(witness / bound):
         return None
@@ -244,14 +247,19 @@ def optimal_epsilon(epsilon: Array, delta: Array, count: Array, slack: Array) ->
     >>> round(float(one[0]), 4)
     1.598
     """
+    # The probability that at least one release tells the secret, which counts in full against
+    # delta.
     lost = -np.expm1(count * np.log1p(-delta))
+    # What is left of delta for the losses +-epsilon of those that tell nothing.
     target = (count * delta + slack - lost) / (1 - lost)
     found = np.zeros(len(epsilon))
     shrink, log_odds = np.exp(-2 * epsilon), -np.log1p(np.exp(-epsilon))
     tilted, reached = np.zeros(len(epsilon)), np.zeros(len(epsilon))
+    # Where the secret alone uses up all of delta, epsilon is 0.
     open_ = target < 1
     for j in range(int(count.max(initial=0)) + 1):
         loss = (count - 2 * j) * epsilon
+        # D_j from G_(j-1): the recurrence of the module docstring.
         reached = reached + (1 - shrink) * tilted
         crossed = open_ & ((reached > target) | (j > count))
         open_ &= ~crossed
@@ -260,6 +268,8 @@ def optimal_epsilon(epsilon: Array, delta: Array, count: Array, slack: Array) ->
         mass = np.exp(_log_binomial(count, j) + count * log_odds - j * epsilon)
         tilted = mass + shrink * tilted
         share = (target - reached) / np.maximum(tilted, 1e-300)
+        # Where all of G_j is allowed the epsilon is below this loss, and the next step of the
+        # recurrence decides.
         here = loss + np.log1p(-np.minimum(share, 1 - 1e-16))
         found = np.where(open_, here, found)
     return np.maximum(found, 0.0)

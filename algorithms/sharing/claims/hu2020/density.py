@@ -69,6 +69,7 @@ def compute_density_sides(
     ('26', '23')
     """
     scale = np.asarray(sensitivity) * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+    # Densities of many entries overflow where their logarithms do not.
     peak = -entries * (np.log(scale) + math.log(2 * math.pi) / 2)
     here = np.exp(peak - (offset / scale) ** 2 / 2)
     there = np.exp(peak - ((offset + sensitivity) / scale) ** 2 / 2)
@@ -129,6 +130,7 @@ def find_worst_density_output(
     epsilon, delta = settings.epsilon, settings.delta
     low, high = math.log(parameters.least_sensitivity), math.log(parameters.most_sensitivity)
     sensitivity = np.exp(rng.uniform(low, high, budget))
+    # Densities scale like C^-N, so the smallest sensitivity is the likeliest to break the claim.
     sensitivity[: budget // 4] = parameters.least_sensitivity
     scale = sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
     offset = scale * rng.uniform(0, _FARTHEST, budget)

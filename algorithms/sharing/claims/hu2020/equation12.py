@@ -89,6 +89,7 @@ def compute_noise_tail(level: Level, parameters: Equation12Parameters) -> float:
     """
     from scipy.stats import chi2
 
+    # Noise is never shorter than 0: below, the probability is 1.
     least = max(compute_noise_threshold(level, parameters), 0.0)
     return float(chi2.sf(least**2, parameters.entries))
 
@@ -148,6 +149,7 @@ def find_worst_noise_level(
     low, high = math.log(parameters.least_delta), math.log(settings.delta)
     epsilons = np.exp(rng.uniform(math.log(_LEAST_EPSILON), math.log(settings.epsilon), budget))
     deltas = np.exp(rng.uniform(low, high, budget))
+    # The settings' own epsilon and delta are tried in any case.
     epsilons[0], deltas[0] = settings.epsilon, settings.delta
     levels = (
         Level(epsilon=float(e), delta=float(d)) for e, d in zip(epsilons, deltas, strict=True)

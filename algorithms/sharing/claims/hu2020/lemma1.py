@@ -73,6 +73,8 @@ def update_case(
     refuse_data(settings)
     setting, seed = parameters.setting(), settings.seed
     lemma = make_lemma1_sensitivity(setting, parameters.factor, claim, convex=convex)
+    # The smallest instance is looked for without the condition on convexity, which it would have to
+    # meet.
     small = None if convex else lambda _: smallest_instance(setting.bound, parameters.factor, seed)
     return SearchCase(
         bound=lemma.claimed,

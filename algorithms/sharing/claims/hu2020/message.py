@@ -47,6 +47,7 @@ from dpaudit.laws.steps import GaussianSteps, Step
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 from dpaudit.refutation import Condition, Evidence, Inequality, certified, exceeds
 
+# The audited designs are nearly singular, and the closed form leaves a residual there.
 _TOLERANCE = 1e-6  # of an update's residual; what it leaves is compared with the exact shift
 _BELOW = 1e-6  # how far below the exact epsilon a certificate stays, relatively
 
@@ -150,8 +151,11 @@ class OneMessage:
         )
         (party,) = split_into_parties(dataset, algorithm.block_sizes)
         zero = np.zeros((1, setting.samples))
+        # One party without a message so far: the state's gap then is the pull of eq. (6) as it
+        # stands.
         seen = SharingState(zero[:, None], zero, self.dual[None], self.gap[None], dataset.labels)
         mean = algorithm.local_model(party, seen, 0) @ party.design.T
+        # Given the state the mean is the same in every trial.
         return Step(np.repeat(mean, state, axis=0), np.asarray(self.noise_scale))
 
     def shift(self, state: int, pair: Pair[Dataset]) -> Array:
@@ -181,6 +185,8 @@ def message_case(
     setting, scale = theorem.setting, theorem.noise_scale
     lemma = make_lemma1_sensitivity(setting)
     rng = default_rng(stream(seed, "search"))
+    # The instance is checked before anything is drawn on it: a pair outside the assumptions audits
+    # nothing.
     instance = lemma.checked(find_worst_update(setting, lemma, budget, rng))
     moved = lemma.movement(instance)
     searched = {"seed": seed, "budget": budget}
