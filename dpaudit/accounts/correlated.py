@@ -65,6 +65,8 @@ def _build_correlated_event(given: CorrelatedParameters) -> Event:
     from dpaudit.guarantees import rounding
 
     return GaussianRelease(
+        # Gaussian outputs of one query lose together what one does whose sensitivity is this
+        # distance.
         sensitivity=rounding.product_up(distance(given).upper, given.sensitivity),
         noise_scale=given.noise_scale,
         count=given.count,

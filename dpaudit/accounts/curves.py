@@ -68,10 +68,13 @@ def _make_accountant_curve(name: str, points: list[tuple[int, float]]) -> Curve 
 def _trade_off(target: AccountTarget) -> Panel:
     """Return the lower envelope of lines that no attack goes below (Wasserman & Zhou 2010)."""
     guarantee = proved_guarantee(target.event)
+    # Beyond a delta of 1e-6, lines touch the curve where a picture shows nothing; 50 is for an
+    # epsilon that is infinite there.
     top = min(guarantee.epsilon(1e-6), 50.0)
     epsilons = np.linspace(0, top, _LINES)
     deltas = np.array([guarantee.delta(float(epsilon)) for epsilon in epsilons])
     rates = np.concatenate([[0.0], np.geomspace(1e-4, 1, _RATES)])
+    # Each point bounds the errors twice, as either dataset may be the null hypothesis.
     steep = 1 - deltas[:, None] - np.exp(epsilons)[:, None] * rates
     shallow = np.exp(-epsilons)[:, None] * (1 - deltas[:, None] - rates)
     least = np.maximum(np.maximum(steep, shallow).max(axis=0), 0)

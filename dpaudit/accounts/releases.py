@@ -62,6 +62,7 @@ def _register_release_card(
     neighbours: Callable[[Any], str] | None = None,
 ) -> ReleaseCard:
     """Return the card of a kind of event, and note it under that kind."""
+    # The annotations of that module are texts, and pydantic needs types.
     types = get_type_hints(kind) | ({"sampling_ratio": Share} if "sampling_ratio" in fields else {})
     fields = {"count": Field(1, ge=0, description="how many such releases"), **fields}
     definitions: dict[str, Any] = {n: (types[n], bounds) for n, bounds in fields.items()}
@@ -92,6 +93,7 @@ def _parse_fraction_share(value: Any) -> Any:
     if len(parts) != 2 or not all(part.strip().isdecimal() for part in parts):
         return value
     one, all_ = (int(part) for part in parts)
+    # A larger share loses more, so that rounding up claims no less than what is lost.
     return rounding.up(Fraction(one, all_)) if all_ else value
 
 

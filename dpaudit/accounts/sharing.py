@@ -70,6 +70,7 @@ def is_attained(card: ReleaseCard, parameters: Any) -> bool:
 
 
 def _one_relation(held: list[tuple[ReleaseCard, Any]]) -> str:
+    # A release under "any" relation goes with every other.
     relations = sorted({_get_release_relation(*one) for one in held} - {"any"})
     if len(relations) > 1:
         raise InvalidArgument("release", relations, "releases about one neighbour relation")
@@ -229,6 +230,7 @@ def read_held_tables(name: str, given: Any, path: str = "") -> list[dict[str, An
 
 def _with_list(table: dict[str, Any]) -> dict[str, Any]:
     held = table.get("release", [])
+    # TOML reads ``[round.release]`` as one table and ``[[round.release]]`` as a list of them.
     return table | {"release": [held] if isinstance(held, Mapping) else held}
 
 
@@ -286,6 +288,7 @@ class TreeParameters(Parameters):
     @property
     def height(self) -> int:
         """Nodes from a leaf to the root: all that a record is in."""
+        # In integers: a logarithm in doubles may miss a power of two.
         return (self.leaves - 1).bit_length() + 1
 
 

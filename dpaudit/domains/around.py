@@ -96,6 +96,8 @@ def _build_column_around(
     given = _of_column(bounds, read.names[place])
     whole = all(type(one) is int for one in present) and bool(present)
     low, high = _choose_far_ends(found, read.ends[place], whole) if given is None else given
+    # As the column's type stores them, rounded inwards: float32 could round an end beyond its
+    # bound.
     low, high = (read.stored(place, *end) for end in ((low, math.inf), (high, -math.inf)))
     if given is not None:
         _refuse_beyond(column, read.names[place], (low, high))

@@ -166,6 +166,7 @@ def is_allowed_in_column(column: Column, value: Any) -> bool:
     ... )
     (True, False)
     """
+    # NaN and NaT do not equal themselves.
     if value is None or value != value:
         return column.missing
     match column:
@@ -198,6 +199,7 @@ def value_at(column: Column, share: float) -> Any:
         case Numbers(low=low, high=high):
             return min(max(low + share * (high - low), low), high)
         case Integers(low=low, high=high):
+            # The product is a double, which for a range beyond 2**53 may round past its end.
             return low + min(round(share * (high - low)), high - low)
         case Dates(first=first, last=last):
             return first + datetime.timedelta(days=round(share * (last - first).days))
@@ -207,4 +209,5 @@ def value_at(column: Column, share: float) -> Any:
 
 
 def _to_date(value: datetime.date) -> datetime.date:
+    # A datetime is an instance of date, and Python refuses to compare the two.
     return value.date() if isinstance(value, datetime.datetime) else value

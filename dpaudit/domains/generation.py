@@ -38,6 +38,7 @@ def nothing_kept() -> Iterator[None]:
     """
     from hypothesis import configuration
 
+    # The function of Hypothesis that returns the folder would set one where none was set.
     before = getattr(configuration, "__hypothesis_home_directory", None)
     with tempfile.TemporaryDirectory() as home:
         configuration.set_hypothesis_home_dir(home)
@@ -85,6 +86,7 @@ def examples_of(strategy: SearchStrategy[Any], count: int, seed: int = 0) -> lis
     found = list[Any]()
 
     @hypothesis.seed(seed)
+    # The other phases replay, shrink and explain failures, of which there are none.
     @hypothesis.settings(max_examples=count, phases=(hypothesis.Phase.generate,), **quiet_options())
     @hypothesis.given(strategy)
     def take(example: Any) -> None:

@@ -73,6 +73,7 @@ class Frame:
 
         if self.given is None:
             return networkx.empty_graph(self.count)
+        # A copy keeps the order of the nodes and what stands at them, both of which code may read.
         made = self.given.copy()
         made.remove_edges_from([edge for edge in self.given.edges if edge[0] != edge[1]])
         return made

@@ -133,9 +133,11 @@ def convert_units(units: Sequence[Unit]) -> list[Any] | None:
 
 
 def _convert_cell(cell: Any) -> Any:
+    # JSON knows no scalars of numpy.
     cell = cell.item() if hasattr(cell, "item") else cell
     if isinstance(cell, float) and math.isnan(cell):
         return None
+    # A datetime is left as it is, so that it counts as not plain: as a day it would lose its time.
     return cell.isoformat() if isinstance(cell, date) and not isinstance(cell, datetime) else cell
 
 
@@ -299,6 +301,7 @@ def _parse_stated_double(stated: float) -> float:
 def _find_same_category(stated: Any, column: Categories) -> Any:
     """Return the category that a value is, of the same type: the domain's own."""
     for one in column.values:
+        # 1, 1.0 and True are equal, and code tells them apart.
         if type(one) is type(stated) and one == stated:
             return one
     raise InvalidArgument("dataset", VerbatimText(_OTHER_VALUE), "values that it allows")

@@ -94,6 +94,7 @@ def observe_runs(
                 _frozen(function, side, one, first, runs, far)
         break
     found.copies = any(run.copied for side in found.sides for run in (*side.runs, *side.far))
+    # A first call that draws more than a later one fills what the later ones reuse.
     found.keeps_state = found.copies or drawn > len(found.dataset.runs[0].calls)
     for side, one in zip(found.sides, data, strict=True):
         # Last, as real runs may change what the process keeps.

@@ -37,9 +37,12 @@ def _everywhere(
 ) -> None:
     own = __name__.rpartition(".")[0]
     for function in functions:
+        # Before anything is replaced, while the generators themselves are still there to be
+        # compared.
         _note_twins(_find_reached_objects(function), undo)
     for name, module in list(sys.modules.items()):
         held = getattr(module, "__dict__", None)
+        # This package keeps the primitives themselves: frozen draws are made with them.
         if isinstance(held, dict) and not name.startswith(own):
             if not tracked.is_installed(getattr(module, "__file__", None) or "<"):
                 _note_twins(held.values(), undo)

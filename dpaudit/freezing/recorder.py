@@ -105,9 +105,11 @@ class State:
 
     def fresh(self, key: str) -> Any:
         """Return a generator of numpy that gives the frozen draw of a name."""
+        # Two runs with far draws have one stream: what goes up in the one goes down in the other.
         seed = abs(self.run.seed) // 2 if self.run.seed < 0 else self.run.seed
         # A draw follows from the seed and its name alone, not from how many were made before: a
         # call that one dataset makes more than the other shifts no later draw.
+        # A checksum, since Python's hash of a text differs from process to process.
         return Generator(PCG64(SeedSequence([seed, zlib.crc32(key.encode())])))
 
     def stack(self) -> list[str]:

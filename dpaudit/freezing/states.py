@@ -50,6 +50,7 @@ def after_others(
     with patching.patch_primitives(function):
         for n in range(_BEFORE * len(data)):
             seed = _FIRST + own + n
+            # Processes begin with either dataset, since the first call may decide what is kept.
             recorder.call_recorded(function, data[(own + n) % 2], seed, primitives.generator())
         for one in data:
             for n in range(_RUNS):
