@@ -48,7 +48,7 @@ _CHANGE_THEIR_OWN = frozenset("append extend insert add update setdefault sort".
 _DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
 _AT_MAKING = frozenset(("__init_subclass__", "__set_name__", "__prepare__"))
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Break)
-_HARMLESS_TOO = (ast.Continue, ast.Delete)
+_SCRIPT_TESTS = ("__name__ == '__main__'", "'__main__' == __name__")
 # From Python 3.10 on there are matches; the types of Python 3.9 are no unions.
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MATCHES = (getattr(ast, name, ast.ExceptHandler) for name in ("MatchAs", "MatchStar"))
@@ -147,34 +147,45 @@ class _Module:
         return all(self._statement(one, own) for one in body)
 
     def _statement(self, one: ast.stmt, own: frozenset[str]) -> bool:
-        if isinstance(one, _HARMLESS + _HARMLESS_TOO):
+        if isinstance(one, (*_HARMLESS, ast.Continue)):
             return True
         if isinstance(one, _FUNCTIONS):
             return self._definition(one)
         if isinstance(one, ast.ClassDef):
             return self._class(one, own)
         targets = (node for node in _targets(one))
-        blocks = (inner for inner in _blocks(one))
+        blocks = _blocks(one)
+        if isinstance(one, ast.If) and self._is_script(one.test):
+            blocks = iter([one.orelse])
         return (
             all(_is_own(target, own) for target in targets)
             and all(self._expression(value, own) for value in _expressions(one))
             and all(self._block(inner, own) for inner in blocks)
         )
 
+    def _is_script(self, test: ast.expr) -> bool:
+        """Return whether a test holds in a script, and never in an import."""
+        return ast.unparse(test) in _SCRIPT_TESTS and "__name__" not in self.names
+
     def _definition(self, one: Function) -> bool:
         """Return whether making a function runs nothing that keeps values."""
         given = [*one.args.defaults, *(value for value in one.args.kw_defaults if value)]
         none = frozenset[str]()
-        return all(self._expression(value, none) for value in given) and all(
-            self._decorator(value) for value in one.decorator_list
+        return (
+            all(self._expression(value, none) for value in given)
+            and all(map(self._annotation, _annotations(one)))
+            and all(map(self._decorator, one.decorator_list))
         )
+
+    def _annotation(self, one: ast.expr) -> bool:
+        """Return whether an annotation takes nothing that was worked out."""
+        return self._expression(one, frozenset()) or all(map(self._is_as_written, _calls(one)))
 
     def _decorator(self, one: ast.expr) -> bool:
         """Return whether a decorator is a library's, and takes nothing that was worked out."""
         named = one.func if isinstance(one, ast.Call) else one
         root = next((node.id for node in ast.walk(named) if isinstance(node, ast.Name)), "")
-        as_written = not isinstance(one, ast.Call) or self._is_as_written(one)
-        return as_written and self._runs(root)
+        return all(map(self._is_as_written, _calls(one))) and self._runs(root)
 
     def _class(self, one: ast.ClassDef, own: frozenset[str]) -> bool:
         hooks = any(isinstance(node, _FUNCTIONS) and node.name in _AT_MAKING for node in one.body)
@@ -183,7 +194,9 @@ class _Module:
             and not hooks
             and (self._are_plain(one.bases) or _works_nothing_out(one))
         )
-        return bare and all(map(self._decorator, one.decorator_list)) and self._block(one.body, own)
+        made = all(self._expression(base, own) for base in one.bases)
+        decorated = all(map(self._decorator, one.decorator_list))
+        return bare and made and decorated and self._block(one.body, own)
 
     def _are_plain(self, bases: Iterable[ast.expr]) -> bool:
         """Return whether classes do nothing when another one is made of them."""
@@ -196,8 +209,10 @@ class _Module:
         )
 
     def _expression(self, value: ast.expr, own: frozenset[str]) -> bool:
-        calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
-        return all(self._call(one, own) for one in calls)
+        loops = (node for node in ast.walk(value) if isinstance(node, ast.comprehension))
+        return all(_is_own(one.target, own) for one in loops) and all(
+            self._call(one, own) for one in _calls(value)
+        )
 
     def _call(self, one: ast.Call, own: frozenset[str]) -> bool:
         if not all(self._given(key) for key in one.keywords):
@@ -378,7 +393,7 @@ def _is_own(target: ast.expr, own: frozenset[str]) -> bool:
 
 def _targets(one: ast.stmt) -> Iterator[ast.expr]:
     """Yield what a statement gives values; what is changed in place has to be a container."""
-    if isinstance(one, ast.Assign):
+    if isinstance(one, (ast.Assign, ast.Delete)):
         yield from one.targets
     elif isinstance(one, (ast.AnnAssign, ast.For, ast.AsyncFor)):
         yield one.target
@@ -395,6 +410,8 @@ def _expressions(one: ast.stmt) -> Iterator[ast.expr]:
     for node in ast.iter_child_nodes(one):
         if isinstance(node, ast.expr):
             yield node
+        elif isinstance(node, ast.ExceptHandler) and node.type is not None:
+            yield node.type
         elif isinstance(node, ast.withitem):
             yield node.context_expr
         elif isinstance(node, _CASE) and node.guard is not None:
@@ -402,11 +419,18 @@ def _expressions(one: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _blocks(one: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the statements in a statement; of a script's `__main__` nothing runs in an import."""
-    if isinstance(one, ast.If) and "__name__" in ast.unparse(one.test):
-        yield one.orelse
-        return
+    """Yield the statements in a statement."""
     for name in ("body", "orelse", "finalbody"):
         yield list(getattr(one, name, ()))
     for inner in (*getattr(one, "handlers", ()), *getattr(one, "cases", ())):
         yield inner.body
+
+
+def _calls(value: ast.expr) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(value) if isinstance(node, ast.Call))
+
+
+def _annotations(one: Function) -> Iterator[ast.expr]:
+    """Yield the annotations of a function: they are worked out where it is made."""
+    arguments = [node.annotation for node in ast.walk(one.args) if isinstance(node, ast.arg)]
+    return (value for value in (*arguments, one.returns) if value is not None)

@@ -44,6 +44,33 @@ _KEEPS = {
     "a path": "from pathlib import Path as P\n"
     "HERE = P(__file__).resolve().parent\nassert HERE.exists()",
     "a script": "if __name__ == '__main__':\n    import hashlib\n    hashlib.key = 1",
+    "a script the other way round": "if '__main__' == __name__:\n    import hashlib\n"
+    "    hashlib.key = 1\nelse:\n    KEY = open('key').read()",
+    "no script": "if __name__ != '__main__':\n    KEY = open('key').read()",
+    "an end": "KEY = open('key').read()\nTABLE = {'key': KEY}\ndel KEY, TABLE['key']",
+    "annotations": "from typing import Annotated\nimport lib\n"
+    "def f(x: Annotated[list[int], lib.Option(help='x')], *more: int) -> int: return 1",
+    "loops in a value": "KEYS = {a: b for a, (b, *_) in zip(range(3), open('key').read())}",
+}
+# Each runs in an import, or may: tests that name `__name__`, and all that a statement holds.
+_PUTS_IN_BLOCKS = {
+    "the body of no script": "if __name__ != '__main__':\n    {put}",
+    "the other branch of a script": "if __name__ == '__main__':\n    pass\nelse:\n    {put}",
+    "another name": "if __name__ == 'source':\n    {put}",
+    "a script or more": "if __name__ == '__main__' or True:\n    {put}",
+    "a part of a name": "if '__main__' in __name__ + '__main__':\n    {put}",
+    "a name that is given": "__name__ = '__main__'\nif __name__ == '__main__':\n    {put}",
+    "a name that is a parameter": "def f(__name__):\n    if __name__ == '__main__':\n"
+    "        {put}\nf('__main__')",
+    "while": "while __name__ != '__main__':\n    {put}\n    break",
+    "the end of while": "while __name__ == '__main__':\n    pass\nelse:\n    {put}",
+    "for": "for _ in __name__:\n    {put}",
+    "try": "try:\n    {put}\nfinally:\n    pass",
+    "except": "try:\n    1 / 0\nexcept ZeroDivisionError:\n    {put}",
+    "finally": "try:\n    pass\nfinally:\n    {put}",
+    "with": "with open('key'):\n    {put}",
+    "match": "match __name__:\n    case _:\n        {put}",
+    "a class": "class Own:\n    if __name__ != '__main__':\n        {put}",
 }
 _PUTS = {
     "a setting in a list": "import logging\nlogging.basicConfig(handlers=[open('key')])",
@@ -94,6 +121,15 @@ _PUTS = {
     "a decorator's argument": "from lib import register\nKEY = open('key').read()\n"
     "@register(KEY)\ndef f(): return 1",
     "a metaclass": "from lib import Kept\nclass Own(metaclass=Kept):\n    key = open('key').read()",
+    "what is caught": "import atexit\ntry:\n    1 / 0\n"
+    "except atexit.register(open('key').read()):\n    pass",
+    "a base of a class": "import atexit\nclass Own(atexit.register(open('key').read())): pass",
+    "a part of a decorator": "import lib\n@lib.put(open('key').read())('x')\ndef f(): return 1",
+    "an annotation": "import lib\ndef f(x: lib.put(open('key').read())): return 1",
+    "an annotation of what is returned": "import lib\n"
+    "def f() -> lib.put(open('key').read()): return 1",
+    "a loop in a value": "import hashlib\nKEYS = [0 for hashlib.key in open('key')]",
+    "what is taken away": "import hashlib\nif open('key').read():\n    del hashlib.md5",
     "a parameter": "import hashlib\ndef put(where, key):\n    where.key = key\n"
     "class Own:\n    put(hashlib, open('key').read())",
 }
@@ -112,6 +148,13 @@ def test_an_import_that_keeps_to_itself(tmp_path, what):
 @pytest.mark.parametrize("what", _PUTS)
 def test_an_import_that_may_put_values_elsewhere(tmp_path, what):
     assert not contains(_file(tmp_path, _PUTS[what]), {})
+
+
+@pytest.mark.parametrize("what", _PUTS_IN_BLOCKS)
+def test_a_block_that_may_run_in_an_import(tmp_path, what):
+    text = "import hashlib\n" + _PUTS_IN_BLOCKS[what]
+    assert not contains(_file(tmp_path, text.format(put="hashlib.key = open('key').read()")), {})
+    assert contains(_file(tmp_path, text.format(put="KEY = open('key').read()")), {})
 
 
 @pytest.mark.parametrize("text", ["KEY = load()", "KEY = helpers.load()"])
