@@ -20,6 +20,8 @@ from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.estimation.counted import Order
 from dpaudit.estimation.joint import joint_lower_bound, largest_lower_bound
 
+# The likelihood order is ahead for most counts. The shares sum to 1, so that both orders hold
+# together by the union bound.
 SHARES: dict[Order, float] = {"likelihood": 0.9, "interval": 0.1}
 
 
@@ -64,6 +66,7 @@ class AttackRow:
     @property
     def other_way(self) -> bool:
         """Whether "in" was said more often of runs without the target."""
+        # Products of integers compare the rates without rounding.
         return self.other_hits * self.trials > self.hits * self.other_trials
 
 
@@ -100,6 +103,7 @@ def bound_rows(rows: Sequence[AttackRow], *, delta: float, alpha: float) -> tupl
     """
     if not rows:
         raise InvalidArgument("rows", rows, "one row at least")
+    # Rows may count the same runs, so that only the union bound is left to join them.
     return tuple(_bound_row_epsilon(row, delta, alpha / len(rows)) for row in rows)
 
 
@@ -125,6 +129,7 @@ def largest_bound(rows: Sequence[AttackRow], *, delta: float, alpha: float) -> f
     >>> round(largest_bound([AttackRow(471, 500, 23, 500)], delta=0.0, alpha=0.05), 2)
     5.76
     """
+    # No order has a larger share, so that neither can certify more than this.
     share = max(SHARES.values()) * alpha / len(rows)
     return max(
         largest_lower_bound(row.trials, row.other_trials, delta=delta, alpha=share) for row in rows
@@ -160,6 +165,8 @@ def excess_of_intervals(
     """
     odds, found = math.exp(epsilon), 0.0
     for row in rows:
+        # The claim limits the event and its complement: each limit needs one end of either
+        # interval.
         (low, _), (_, high) = rate_intervals(row, alpha / len(rows))
         found = max(found, (low - delta) / (odds * high), (1 - high - delta) / (odds * (1 - low)))
     return found

@@ -80,10 +80,14 @@ def choose_bet(
     >>> 0.8 < chosen.lower(*counts, 0.05) < 1.0  # the truth is 1
     True
     """
+    # Bins may come from all scores: the halves judge log-ratios alone, and fresh counts certify.
     bins = Bins.of(scores_p, scores_q)
+    # The halves interleave, so that a drift along the outputs falls on both alike.
     halves = [[bins.counts(side[half::2]) for side in (scores_p, scores_q)] for half in (0, 1)]
     centres = _compute_bin_centres(bins, np.concatenate([scores_p, scores_q]))
     judge = _Judge(halves, centres, (trials, trials), alpha, len(orders) > 1)
+    # Two fits choose side and order, and all fits are tried for that choice alone: far fewer tries
+    # than all combinations.
     first = [_Try(*one) for one in product((True, False), orders, _FIRST_FITS)]
     best = max(first, key=judge.promised)
     best = max((replace(best, fit=fit) for fit in _FITS), key=judge.promised)
@@ -144,6 +148,7 @@ def _get_favoured_order(above: bool) -> tuple[int, int]:
 
 
 def _compute_counted_log_ratios(counts: Sequence[Array], centres: Array) -> Array:
+    # Half a count in each bin keeps the logarithm finite where one side saw none.
     first, second = ((one + 0.5) / one.sum() for one in counts)
     return np.asarray(np.log(first / second))
 
@@ -151,11 +156,13 @@ def _compute_counted_log_ratios(counts: Sequence[Array], centres: Array) -> Arra
 def _fit_polynomial_ratios(degree: int, counts: Sequence[Array], centres: Array) -> Array:
     """Return a polynomial of the score, within what was counted."""
     ratios = _compute_counted_log_ratios(counts, centres)
+    # A polynomial with as many coefficients as there are bins reproduces their noise.
     if len(ratios) <= degree + 1:
         return ratios
     fitted = np.polynomial.Polynomial.fit(
         centres, ratios, degree, w=np.sqrt(_compute_ratio_weights(counts))
     )
+    # Near the ends, where counts are few, a polynomial leaves the range of what was counted.
     return np.asarray(np.clip(fitted(centres), ratios.min(), ratios.max()))
 
 
@@ -207,6 +214,7 @@ def _estimate_bin_rates(counts: Sequence[Array]) -> Rates:
 
 def _compute_bin_centres(bins: Bins, scores: Array) -> Array:
     """Return a score in the middle of each bin."""
+    # An infinite score would put the middle of an outer bin at infinity.
     ends = np.clip([scores.min(), scores.max()], -_HUGE, _HUGE)
     edges = np.clip(np.concatenate([ends[:1], bins.thresholds, ends[1:]]), *ends)
     middle: Array = edges[:-1] / 2 + edges[1:] / 2

@@ -39,6 +39,7 @@ def log_sum(values: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
     """
     logs = np.asarray(values, dtype=np.float64)
     top = logs.max(axis=axis, keepdims=True)
+    # Where all values are minus infinity, subtracting the largest would make NaN.
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis))[()]
@@ -77,12 +78,17 @@ class Stakes:
         ``log_ceiling`` bounds ``log(X/m)`` for every m the falling test is offered for; it is
         infinite when X has no bound.
         """
+        # The log-wealth is about n (b g - b^2 v / 2) for a stake b, a mean gain g and a relative
+        # variance v. This stake reaches log(1/alpha) at the smallest g.
         needed = 2 * math.log(1 / alpha) / observations
         best = math.sqrt(needed / max(relative_variance, needed))
+        # At the limit itself one observation at the ceiling would lose the whole wealth.
         most = 0.95 * falling_limit(log_ceiling)
         return cls(
             rise=tuple(min(factor * best, 1.0) for factor in _SPREAD),
             fall=tuple(min(factor * best, most) for factor in _SPREAD),
+            # Without a ceiling no positive stake keeps the wealth positive, and the test is not
+            # offered.
             floor=-math.inf if most > 0 else math.inf,
         )
 
@@ -99,12 +105,14 @@ def falling_limit(log_ceiling: float) -> float:
     """
     if log_ceiling == math.inf:
         return 0.0
+    # The exponential overflows a double beyond 709.
     excess = math.expm1(min(log_ceiling, 700.0))
     return 1.0 if excess <= 1 else 1 / excess
 
 
 def log_wealth_rising(log_values: Array, log_mean: float, stakes: tuple[float, ...]) -> float:
     """Return the log-wealth of the bet that the mean of ``exp(log_values)`` exceeds the given."""
+    # The cap avoids overflow. It can only lower this wealth, so that the test stays valid.
     ratio = np.exp(np.minimum(log_values - log_mean, 700.0))
     gain = ratio - 1
     return _compute_mean_log_wealth(
@@ -153,11 +161,13 @@ def find_margin_crossing(margin: Callable[[float], float], low: float, high: flo
 
     def finite(x: float) -> float:
         value = margin(x)
+        # The interpolation of brentq makes NaN of infinite values.
         return -_HUGE if math.isnan(value) else min(max(value, -_HUGE), _HUGE)
 
     if finite(high) >= 0:
         return high
     step = 1e-15 * abs(high - low)
+    # Without a strict change of sign, or with a step that is no number, brentq would fail.
     if not (finite(low) > 0 and 0 < step < math.inf):
         return last_true(lambda x: finite(x) >= 0, low, high, steps=1100)
     point, found = brentq(

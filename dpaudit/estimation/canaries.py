@@ -50,10 +50,13 @@ Counts = NDArray[np.int64]
 Curve = Callable[[Array, Array], Array]
 """``curve(parameter, y)``: the least probability, under one input, of an event of probability y."""
 
+# By the number of plans; each entry sums to 1, as the union bound over plans asks.
 _SHARES = {1: (1.0,), 2: (0.95, 0.05), 3: (0.85, 0.12, 0.03)}
 _ROUNDING = 1e-9  # relative: a probability has to exceed 1 by this much
+# After the first pass every pass narrows the bracket 47 times.
 _GRID = 48
 _PASSES = 4
+# A product of shares below this nears the least double, and is no longer good to its last digit.
 _LEAST_ALPHA = 1e-290
 LEAST_P_VALUE = 1e-290
 """What is stated of any smaller p-value: it is one, too, and its inverse is a number."""
@@ -193,6 +196,7 @@ def log_probability_of_size(included: int, canaries: int) -> float:
     """
     n, k = canaries, included
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    # Rounding of gammaln may put the probability above 1.
     return float(min(0.0, ways - n * math.log(2)))
 
 
@@ -272,6 +276,7 @@ def independent_gaussian_mu(scores: Array, included: NDArray[np.bool_], alpha: f
     """
     there, apart = scores[included], scores[~included]
     n, m = len(there), len(apart)
+    # A variance needs two scores on either side.
     if min(n, m) < 2:
         return 0.0
     within = (n - 1) * there.var(ddof=1) + (m - 1) * apart.var(ddof=1)
@@ -327,6 +332,7 @@ def find_excluded_parameters(
     for u in range(correct, 0, -1):
         beyond = beyond + share
         event = np.minimum(1.0, (beyond + (u - 1) * share) / canaries)
+        # Any share above 1 excludes the parameter; the cap keeps later products finite.
         needed = canaries * curve(parameters, event) + beyond
         grown = np.minimum(np.maximum(share, needed / (guesses - u + 1)), 2.0)
         if (grown == share).all():

@@ -49,6 +49,8 @@ def fit_discriminant(on_p: Array, on_q: Array) -> Array:
     apart = sides[0].mean(axis=0) - sides[1].mean(axis=0)
     values, vectors = np.linalg.eigh(np.asarray(within))
     along = vectors.T @ apart
+    # A direction without noise has an eigenvalue of about 0, by rounding even below it. Its weight
+    # must be huge, and finite.
     direction = vectors @ (along / np.maximum(values, _RIDGE))
     found[usable] = direction / scales[usable]
     return found
@@ -88,6 +90,8 @@ def _compute_mean_distance(p: Array, q: Array) -> Array:
     """Return how far means are apart in standard deviations; entries that do not vary are far."""
     apart = np.abs(p.mean(axis=0) - q.mean(axis=0))
     spread = np.sqrt((_compute_column_variance(p) + _compute_column_variance(q)) / 2)
+    # A difference that rounding can make is none; else entries that never vary would be infinitely
+    # far apart.
     rounding = 1e-12 * np.maximum(np.abs(p).max(axis=0), np.abs(q).max(axis=0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(apart > rounding, apart / spread, 0.0)

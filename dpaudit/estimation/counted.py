@@ -47,6 +47,7 @@ class ThresholdEvent:
         >>> event.hits(scores), event.complement.hits(scores), event.complement.above
         (2, 1, False)
         """
+        # The next double over, so that every score is in exactly one of the two events.
         beside = math.nextafter(self.threshold, -math.inf if self.above else math.inf)
         return replace(self, above=not self.above, threshold=beside)
 
@@ -130,6 +131,7 @@ def compute_score_grain(scores: Array) -> float:
     finite = np.abs(scores[np.isfinite(scores)])
     if not len(finite):
         return _RELATIVE * 1e-290
+    # The floor keeps the step positive where all scores are 0: they are divided by it.
     common = float(np.quantile(finite, _COMMON, method="higher"))
     return _RELATIVE * max(1e-290, common or float(finite.max()))
 
@@ -145,4 +147,5 @@ def round_scores(scores: Array, step: float) -> Array:
     """
     with np.errstate(over="ignore"):
         multiples = np.round(scores / step)
+    # From 2^53 steps on doubles have no fraction to round, and the product may overflow.
     return np.where(np.abs(multiples) < 2.0**53, multiples * step, scores)

@@ -90,8 +90,11 @@ class Bins:
 
 def _compute_value_midpoints(ordered: Array, values: Array) -> Array:
     """Return the middles between values and the next ones below that are there."""
+    # The caller leaves out the least value, so that each value here has one below it.
     below = ordered[np.searchsorted(ordered, values) - 1]
+    # Each is halved first, as the sum of two large scores may overflow.
     middle = values / 2 + below / 2
+    # Where no double lies between the two, the bin starts at the value itself.
     return np.where((middle > below) & np.isfinite(middle), middle, values)
 
 
@@ -141,6 +144,7 @@ class RenyiBet:
         n, m = self.trials
         up = self.stake / n * (self.slope * self.gains - self.centre - excess)
         down = -self.stake / m * (self.costs - self.centre)
+        # A factor of 0 or less is no bet, so that nothing is claimed at such an excess.
         if min(up.min(), down.min()) <= -1:
             return np.full(len(favoured), -math.inf)
         found: Array = favoured @ np.log1p(up) + other @ np.log1p(down)
@@ -198,6 +202,7 @@ class RenyiBet:
         """Return nearly the least excess whose wealth never reaches the goal, or 0."""
 
         def beyond(excess: float) -> float:
+            # The search for a root needs finite values.
             return max(float(self.log_wealths(excess, *seen).max()), -1e300) - goal
 
         if beyond(0.0) < 0:
@@ -205,6 +210,8 @@ class RenyiBet:
         high = float(self.slope * self.gains.max())
         while beyond(high) >= 0:
             high *= 2
+        # The root that is found may lie on either side of the true one: twice its tolerance is
+        # taken off, so that the bound is never above what was certified.
         found = float(brentq(beyond, 0.0, high, xtol=precision * high, rtol=precision))
         return max(0.0, found - 2 * precision * (found + high))
 
@@ -281,6 +288,8 @@ def estimate_bet_bound(bet: RenyiBet, rates: Rates, sizes: tuple[int, int], alph
     bear a cost of some standard deviations more.
     """
     other = sizes[1] * rates[1]
+    # The dearest bin bears what the rates do not expect: one output, and some deviations of all
+    # costs.
     other[np.argmax(bet.log_ratios)] += 1 + _BORNE * math.sqrt(float(other @ bet.costs**2))
     return bet.about(sizes[0] * rates[0], other, alpha)
 

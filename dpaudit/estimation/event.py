@@ -69,6 +69,7 @@ def choose_event(
     True
     """
     threshold, promised = _best_threshold(scores_p, scores_q, delta, sure)
+    # Low scores favour the neighbour: negated and with the sides exchanged, high scores do.
     mirrored, promised_below = _best_threshold(-scores_q, -scores_p, delta, sure)
     found = (
         ThresholdEvent(True, threshold, promised),
@@ -193,6 +194,7 @@ def _nearly_promised(favoured: Array, other: Array, delta: Array, far: float) ->
     # The root of (excess - x q)^2 = spread_p + x^2 spread_q at which the left is not negative.
     inner = (excess * q) ** 2 - (q**2 - spreads[1]) * least
     told = (excess > 0) & (least > 0)
+    # The smaller root, in the form that does not cancel where the quadratic coefficient is about 0.
     ratio = np.where(told, least, 0) / np.where(told, excess * q + np.sqrt(np.abs(inner)), 1)
     found: Array = np.log(np.maximum(ratio.max(axis=1), 1.0))
     return found
@@ -204,6 +206,7 @@ def _compute_score_midpoint(ordered: Array, at: int) -> float:
     No score that was seen is there; of fresh ones, those a little below belong to the event.
     """
     here, below = float(ordered[at]), float(ordered[max(at - 1, 0)])
+    # Each is halved first, as the sum of two large scores may overflow.
     middle = here / 2 + below / 2
     return middle if math.isfinite(middle) and below < middle else here
 
@@ -335,16 +338,19 @@ def score_counts(scores_p: Array, scores_q: Array, event: ThresholdEvent) -> Sco
     >>> sum(n for low, n in zip(found.edges, found.on_dataset) if low >= 0)
     50
     """
+    # Differences of numbers up to a quarter of the largest double are still finite.
     largest = np.finfo(float).max / 4
     threshold, p, q = (
         np.clip(one, -largest, largest) for one in (event.threshold, scores_p, scores_q)
     )
     p, q = p - threshold, q - threshold
     pooled = np.concatenate([p, q])
+    # Where most scores are alike the quartiles coincide, and the farthest score sets the unit.
     unit = float(np.subtract(*np.quantile(pooled, [0.75, 0.25]))) or float(np.abs(pooled).max())
     p, q = (side / (unit or 1.0) for side in (p, q))
     ends = np.clip(np.quantile(np.concatenate([p, q]), [0.005, 0.995]), -_WIDEST, _WIDEST)
     step = max(float(ends[1] - ends[0]), 1e-3) / _BINS
+    # Edges are multiples of the step, so that the threshold, at 0, is one of them.
     low, high = min(math.floor(ends[0] / step), -1), max(math.ceil(ends[1] / step), 1)
     edges = step * np.arange(low, high + 1)
     counts = [np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] for side in (p, q)]

@@ -87,6 +87,8 @@ class TiltedLosses:
             given = VerbatimText("NaN or infinity")
             raise InvalidArgument("privacy_loss and log_mgf", given, "finite numbers")
         check.non_negative("tilt", self.tilt)
+        # A sum over many steps may round to a little above its proved bound. Anything more shows
+        # that the bound is wrong.
         largest, bound = float(log_mgf.max()), self.log_mgf_bound
         if not largest <= bound + 1e-9 * (1 + abs(bound)):
             raise InvalidArgument("log_mgf_bound", bound, f"at least {largest:g}, which was drawn")
@@ -96,6 +98,7 @@ class TiltedLosses:
         excess = self.privacy_loss - epsilon
         above = excess > 0
         payoff = np.full(len(excess), -np.inf)
+        # 1 - exp(-x) by expm1, as the difference would cancel for losses just above epsilon.
         payoff[above] = (
             self.log_mgf[above]
             - self.tilt * self.privacy_loss[above]
@@ -108,6 +111,7 @@ class TiltedLosses:
         if self.aimed is not None:
             return self.aimed.log_payoff_bound(epsilon)
         theta = self.tilt
+        # The limit of theta log theta at 0 is 0.
         peak = theta * math.log(theta) if theta > 0 else 0.0
         return self.log_mgf_bound - theta * epsilon + peak - (1 + theta) * math.log1p(theta)
 
@@ -167,6 +171,7 @@ def best_tilt(mu: float, log_delta: float) -> float:
         log_weight = theta * (1 + theta) / 2 * mu * mu - theta * loss
         return float(log_sum(log_weight + log_density + log_payoff))
 
+    # A tilt of centre - 1/2 moves the mean loss to epsilon; the best one lies around it.
     centre = epsilon / mu**2
     highest = 2 * centre + 4 / mu
     found = minimize_scalar(
@@ -192,6 +197,7 @@ class LossDirection:
             self.pilot.relative_variance(epsilon),
             len(self.losses.privacy_loss),
             alpha,
+            # The bound falls as epsilon grows, so that what holds at the floor holds beyond it.
             self.losses.log_payoff_bound(floor) - log_delta,
         )
 
@@ -249,6 +255,7 @@ def _direction_upper_end(direction: LossDirection, log_delta: float, alpha: floa
         wealth = log_wealth_falling(losses.log_payoffs(epsilon), log_delta, stakes.fall)
         return wealth + math.log(alpha)
 
+    # Beyond every loss all payoffs are 0: a bet that does not win there wins nowhere.
     top = max(floor, float(losses.privacy_loss.max())) + 1.0
     if stakes.floor == math.inf or not margin(top) >= 0:
         return None
@@ -257,6 +264,8 @@ def _direction_upper_end(direction: LossDirection, log_delta: float, alpha: floa
 
 def delta_lower(directions: Sequence[LossDirection], epsilon: float, alpha: float) -> float:
     """Return a lower bound on ``delta(epsilon)`` of the pair, one epsilon, fixed in advance."""
+    # Either direction alone may be the wrong one that is largest, so that they share alpha. An
+    # upper bound on the worse direction needs no share.
     share = alpha / len(directions)
     return max(_direction_delta_lower(d, epsilon, share) for d in directions)
 
@@ -271,6 +280,7 @@ def _direction_delta_lower(direction: LossDirection, epsilon: float, alpha: floa
     def margin(log_mean: float) -> float:
         return log_wealth_rising(payoffs, log_mean, bets) + math.log(alpha)
 
+    # The sample mean is at least exp(top) over the count: the search starts 60 nats below it.
     low = top - math.log(len(payoffs)) - 60.0
     return math.exp(find_margin_crossing(margin, low, top)) if margin(low) >= 0 else 0.0
 
@@ -285,6 +295,7 @@ def _direction_delta_upper(direction: LossDirection, epsilon: float, alpha: floa
     log_pilot = direction.pilot.log_delta(epsilon)
     if log_pilot == -math.inf:
         return None
+    # Stakes are planned for every mean down to half of the pilot's estimate, and for none below.
     floor = log_pilot - math.log(2)
     ceiling = direction.losses.log_payoff_bound(epsilon) - floor
     count = len(direction.losses.privacy_loss)

@@ -74,6 +74,7 @@ class Outputs:
         """Return as many whole units of every process, at most so many trials."""
         if len(self.scores) <= most:
             return self
+        # Each process keeps as many, as comparisons between processes need all of them.
         place = _compute_group_positions(self.processes)
         keep = place < most // len(np.unique(self.processes))
         return Outputs(self.scores[keep], self.units[keep], self.processes[keep])
@@ -121,6 +122,7 @@ def check_independence(
     if hits is not None:
         events = (replace(on_p, scores=hits[0]), replace(on_q, scores=hits[1]))
         found += _of_sides("the event", *events)
+    # The union bound: all tests together have one probability of a false alarm.
     return [_make_independence_check(one, FALSE_ALARM / len(found)) for one in found]
 
 
@@ -469,6 +471,7 @@ def compute_repeated_calls_p_value(side: Outputs) -> float:
     parts = np.split(side.scores, np.flatnonzero(np.diff(side.units)) + 1)
     seen: dict[bytes, int] = {}
     for part in parts:
+        # Bytes can be looked up, and a NaN equals itself in them.
         key = part.tobytes()
         seen[key] = seen.get(key, 0) + 1
     shortest = min((len(key) // 8 for key, count in seen.items() if count > 1), default=0)
@@ -476,6 +479,7 @@ def compute_repeated_calls_p_value(side: Outputs) -> float:
         return 1.0
     _, counts = np.unique(side.scores, return_counts=True)
     alike = float(np.sum((counts / len(side.scores)) ** 2))
+    # Any two calls may be the ones that repeat: fewer pairs than the square of their number.
     log_p = 2 * math.log(len(parts)) + shortest * math.log(alike)
     return 1.0 if log_p > math.log(_REPEATED) else math.exp(max(log_p, -700.0))
 

@@ -76,6 +76,7 @@ def upper_tails(least: Array, n: int, p: float) -> Array:
     >>> upper_tails(np.array([0.0, 1.0, 3.0]), 2, 0.5)
     array([1.  , 0.75, 0.  ])
     """
+    # The incomplete beta function has no value at a shape of 0: outside, tails are known.
     tails = np.where(least <= 0, 1.0, 0.0)
     inside = (least > 0) & (least <= n)
     return np.asarray(betainc(least, n - least + 1, p, out=tails, where=inside))
@@ -89,6 +90,7 @@ def lower_tails(most: Array, n: int, p: float) -> Array:
     >>> lower_tails(np.array([-1.0, 0.0, 2.0]), 2, 0.5)
     array([0.  , 0.25, 1.  ])
     """
+    # Clipped, as betainc has no value at a shape of 0; the ends are set by hand.
     inside = np.clip(most, 0, n - 1)
     tails = betainc(n - inside, inside + 1, 1 - p)
     return np.where(most < 0, 0.0, np.where(most >= n, 1.0, tails))
@@ -205,13 +207,17 @@ def largest_lower_bound(trials: int, other_trials: int, *, delta: float, alpha: 
 @lru_cache(maxsize=64)  # what certifies an event is asked for again where its outputs are checked
 def _lower_bound(outcome: HitCounts, delta: float, alpha: float, order: Order) -> float:
     test = _Test.of(outcome, delta, alpha, order)
+    # Where no epsilon, not even 0, is excluded, there is nothing to search for.
     if test is None or test.log_peak(0.0) > 0:
         return 0.0
     epsilon, step = _find_alpha_crossing(test), test.resolution
+    # The crossing is a guess of floating point. An epsilon is returned only once every cell of q is
+    # proved to stay within alpha.
     while epsilon > step:
         rate = test.counterexample(epsilon - step)
         if rate is None:
             return epsilon - step
+        # Undecided is not proved: a larger step gives up more of the bound.
         if math.isnan(rate):
             step *= 2
         else:
@@ -266,6 +272,8 @@ class _Test:
         n, m, beta = outcome.trials, outcome.other_trials, _NUISANCE * alpha
         edges = _make_interval_edges(outcome.other_hits, m, beta)
         reach = math.sqrt(2 * math.log(1 / (_LEFT_OUT * alpha)))
+        # Both ends of the window rise with q wherever they are inside 0 to m, so that the windows
+        # of the outer edges hold all others.
         (first, _), (_, last) = (
             _choose_count_window(m, float(q), reach) for q in (edges[0], edges[-1])
         )
@@ -275,6 +283,7 @@ class _Test:
 
     def log_peak(self, epsilon: float) -> float:
         """Return the logarithm of the largest tail found over alpha: above 0 excludes nothing."""
+        # The floor keeps the logarithm finite where no outcome is extreme.
         grid, peak = self.edges[::_STRIDE], 1e-300
         for _ in range(3):
             values = self.tail(compute_allowed_boundary(grid, epsilon, self.delta), grid)
@@ -306,6 +315,8 @@ class _Test:
         """
         left, right = self.edges[:-1], self.edges[1:]
         for _ in range(_ROUNDS):
+            # The tail grows with p and falls with q: p of the right edge beside q of the left
+            # bounds the cell.
             bounds = self.tail(compute_allowed_boundary(right, epsilon, self.delta), left)
             undecided = bounds > self.alpha
             if not undecided.any():
@@ -315,6 +326,7 @@ class _Test:
             there = self.tail(compute_allowed_boundary(middle, epsilon, self.delta), middle)
             if (there > self.alpha).any():
                 return float(middle[np.argmax(there)])
+            # Cells that no double divides any more cannot be decided.
             if len(left) > _MOST_CELLS or (middle <= left).any():
                 return math.nan
             left, right = _split_cells(
@@ -334,6 +346,7 @@ class _Test:
         place = slice(first - self.first, last + 1 - self.first)
         hits = self._hits_reached(self.least[place], p)
         others = _compute_binomial_from_ways(self._others[place], first, m, q)
+        # Rounding counts against the bound, and so does all that the window leaves out.
         return min(
             1.0, _ROUNDED * float(others @ hits) + _compute_binomial_tails(first, last, m, q)
         )
@@ -352,6 +365,7 @@ class _Test:
     def _hits_reached(self, least: Counts, p: float) -> Array:
         """Return the probability of so many hits for each of ever larger numbers."""
         fewest, most = max(int(least[0]), 0), max(int(least[-1]), 0)
+        # A sum of too many terms is slower than betainc, and rounds worse.
         if self.trials > _TABLE or most - fewest > _SUMMED * len(least):
             return upper_tails(least.astype(np.float64), self.trials, p)
         start, ways = self._hits
@@ -396,6 +410,7 @@ class _Test:
 def _compute_binomial_from_ways(ways: Array, first: int, n: int, p: float) -> Array:
     """Return ``P(Bin(n, p) = k)`` for each k from ``first`` on, by the logarithms of their ways."""
     k = np.arange(first, first + len(ways))
+    # At 0 and 1 a logarithm is infinite, which only xlogy and xlog1py multiply by 0 to 0.
     if not 0 < p < 1:
         return compute_binomial_pmf(k, n, p)
     return np.exp(ways + (k * math.log(p) + (n - k) * math.log1p(-p)))
@@ -426,5 +441,7 @@ def _require(hits: int, trials: int, other_hits: int, other_trials: int) -> None
 def _make_interval_edges(hits: int, trials: int, beta: float) -> Array:
     """Return edges of cells that cover the Clopper-Pearson interval of a count."""
     low, high = clopper_pearson(hits, trials, beta)
+    # A geometric grid cannot start at 0. Both grids are there, as the peak may lie at any scale of
+    # q.
     inner = np.geomspace(max(low, high * 1e-9), high, _CELLS)
     return np.unique(np.concatenate([[low], np.linspace(low, high, _CELLS), inner, [high]]))

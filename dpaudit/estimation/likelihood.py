@@ -40,6 +40,7 @@ def compute_allowed_boundary(q: Any, epsilon: Any, delta: float) -> Array:
     >>> compute_allowed_boundary(np.array([0.0, 0.5, 1.0]), np.log(2), 0.0).round(3)
     array([0.  , 0.75, 1.  ])
     """
+    # The exponential overflows a double beyond 709.
     direct = np.exp(np.minimum(epsilon, 700.0)) * q + delta
     complement = 1 - np.exp(-epsilon) * (1 - q - delta)
     return np.asarray(np.clip(np.minimum(direct, complement), 0.0, 1.0))
@@ -135,6 +136,7 @@ def _find_cubic_root(cubic: tuple[Array, Array, Array, Array], least: Array) -> 
         low, high = np.where(value > 0, low, at), np.where(value > 0, at, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = at - value / (c1 + at * (2 * c2 + at * (3 * c3)))
+        # A step that leaves the bracket, or is NaN, is replaced by a halving of the bracket.
         then = np.where((step >= low) & (step <= high), step, (low + high) / 2)
         if (np.abs(then - at) <= _NEAR * at).all():
             break

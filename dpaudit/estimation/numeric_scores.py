@@ -30,14 +30,20 @@ _BY_CHANCE = 3.0  # standard errors beyond what the largest of many is by chance
 _CHANCE = 1e-6  # a p-value that stands out, of all remainders or patterns that are looked at
 _SEVERAL = 10  # entries from which on all of them are added
 _MANY = 200  # entries up to which they are paired
+# Entries in which a pattern of signs is looked for, at most.
 _TOGETHER = 6  # entries whose covariance is looked at
 _ORTHANTS = 10  # entries of a pattern of signs
 _PER_PATTERN = 4  # outputs to every pattern
 _MODULI = range(2, 33)
+# Integer entries whose remainders are counted, at most.
 _INTEGERS = 32
+# Entries up to which nearness to a point is tried.
 _CENTRED = 50
+# Twelve halvings leave fewer than eight of the 2^14 outputs that are looked at.
 _HALVINGS = 12
+# Counts added to those of each code, so that no logarithm is infinite.
 _SMOOTHING = 0.5
+# Standard errors within which two frequencies count as equal.
 _SAME = 2.0
 
 
@@ -63,6 +69,7 @@ class Scaling:
     def __call__(self, rows: Array) -> Array:
         """Return scaled rows, shape as given."""
         with np.errstate(over="ignore", invalid="ignore"):
+            # An infinite entry may become NaN here; it then counts as the median.
             return np.clip(np.nan_to_num((rows - self.centre) / self.spread), -_FAR, _FAR)
 
 
@@ -236,6 +243,7 @@ def _fit_direction(
     p, q = scaling(on_p), scaling(on_q)
     half = _compute_direction(p[::2], q[::2], kept)
     unseen = _compute_mean_errors((p[1::2] @ half)[:, None], (q[1::2] @ half)[:, None])
+    # One-sided, as the direction that one half learned has to point the same way on the other.
     if unseen[0] <= _BY_CHANCE:
         return None
     direction = _compute_direction(p, q, kept)
@@ -291,6 +299,7 @@ def fit_normal_ratio(on_p: Array, on_q: Array) -> CovarianceScore | None:
 
 def _invert_covariance(side: Array) -> Array:
     covariance = np.atleast_2d(np.cov(side, rowvar=False))
+    # Entries that move together have a singular covariance.
     ridge = 1e-6 * max(float(np.trace(covariance)), 1e-9) * np.eye(len(covariance))
     return np.asarray(np.linalg.inv(covariance + ridge), dtype=np.float64)
 
@@ -304,6 +313,7 @@ def _find_dependent_pairs(on_p: Array, on_q: Array) -> tuple[Scaling, list[tuple
     errors = apart / np.sqrt(np.where(spread > 0, spread, np.inf))
     first, second = np.triu_indices(on_p.shape[1], 1)
     far = errors[first, second]
+    # About the largest of so many standard normal values, and some standard errors more.
     least = math.sqrt(2 * math.log(max(2, len(far)))) + _BY_CHANCE
     order = np.argsort(-far, kind="stable")
     return scaling, [(int(first[k]), int(second[k])) for k in order if far[k] > least]
@@ -345,6 +355,7 @@ def fit_sign_pattern(on_p: Array, on_q: Array) -> CodeScore | None:
 def _choose_middle_value(values: Array) -> float:
     """Return 0 if it is about the median, else that; between values where these are two."""
     low, median, high = np.quantile(values, [0.4, 0.5, 0.6])
+    # A look at the first 64 values spares most columns a sort of all.
     if len(two := np.unique(values[:64])) == 2 and np.isin(values, two).all():
         return float(two.mean())
     return 0.0 if low < 0 < high else float(median)
@@ -362,7 +373,9 @@ def fit_remainder(on_p: Array, on_q: Array) -> CodeScore | None:
     7
     """
     pooled = np.concatenate([on_p, on_q])
+    # From 2^53 on every double is an integer, and remainders say nothing.
     whole = (np.rint(pooled) == pooled).all(axis=0) & (np.abs(pooled).max(axis=0) < 2**53)
+    # Of two neighbouring integers a threshold already tells all.
     whole &= pooled.max(axis=0) > pooled.min(axis=0) + 1
     tried = list(product(np.flatnonzero(whole)[:_INTEGERS].tolist(), _MODULI))
     if not tried:

@@ -168,6 +168,7 @@ def lower_bound(correct: int, guesses: int, canaries: int, *, delta: float, alph
     def is_excluded(epsilon: float) -> bool:
         return _log_p_value(correct, guesses, canaries, epsilon, log_delta) <= log_alpha
 
+    # 45 halvings of the range leave about 2e-11.
     return last_true(is_excluded, 0.0, _LARGEST, steps=45) if is_excluded(0.0) else 0.0
 
 
@@ -380,6 +381,7 @@ def claim_p_value(correct: int, guesses: int, canaries: int, claim: Guarantee) -
         return math.exp(_SMALLEST)
     if not impossible(-_SHARE_ROUNDING):
         return 1.0
+    # The least tau that is still impossible: the p-value is never above it.
     return math.exp(last_true(impossible, -_SHARE_ROUNDING, _SMALLEST, steps=_STEPS))
 
 
@@ -415,6 +417,7 @@ def _is_impossible_tail(
         beyond += share
         event = min(1.0, (beyond + (u - 1) * share) / canaries)
         needed = canaries * claim.trade_off(1 - event) + beyond
+        # S never falls as u does, also where the inequality asks for less.
         share = max(share, needed / (guesses - u + 1))
         if share > 1 + _SHARE_ROUNDING:
             return True

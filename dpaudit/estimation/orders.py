@@ -139,6 +139,8 @@ class IntervalRanking:
     def of(cls, outcome: HitCounts, delta: float, alpha: float) -> IntervalRanking:
         """Rank an outcome."""
         found = interval_bound(outcome, delta, alpha)
+        # Below the exact bound, so that rounding cannot put the observed outcome outside its own
+        # region.
         return cls(outcome, delta, alpha, max(found * (1 - _ROUNDING) - _ROUNDING, 0.0))
 
     @property
@@ -184,6 +186,7 @@ def exponent(alpha: float) -> float:
     >>> round(exponent(0.05), 3)
     1.353
     """
+    # From a half on the quantile is 0 or less, and its square would rank backwards.
     return float(ndtri(min(alpha, 0.4)) ** 2 / 2)
 
 
@@ -204,6 +207,7 @@ def _find_extreme_region(
     every = -(-len(others) // _TRIED)
     tried = others[::every]
     extreme = beside(tried)
+    # -1 hits are never extreme and one more than the trials always are: the search relies on it.
     low, high = np.full(len(tried), -1), np.full(len(tried), outcome.trials + 1)
     while (high - low > 1).any():
         middle = np.maximum((low + high) // 2, 0)
@@ -211,6 +215,7 @@ def _find_extreme_region(
         low, high = np.where(far, low, middle), np.where(far, middle, high)
     # Those after one that is tried count as it does, which enlarges the region.
     found = np.repeat(high, every)[: len(others)]
+    # Rounding must not leave out the observed outcome, nor as many hits beside fewer other hits.
     found[others <= outcome.other_hits] = np.minimum(
         found[others <= outcome.other_hits], outcome.hits
     )

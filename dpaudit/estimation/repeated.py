@@ -39,6 +39,7 @@ class Repeated:
     def place(self, values: Array) -> Counts:
         """Return the place of each number among these values, -1 where it is none of them."""
         if not len(self.values):
+            # A number above all values would point past the last one.
             return np.full(len(values), -1)
         near = round_scores(values, self.step)
         at = np.minimum(np.searchsorted(self.values, near), len(self.values) - 1)
@@ -82,6 +83,7 @@ def find_repeated_scores(p: Array, q: Array) -> Repeated:
     step = compute_score_grain(np.concatenate([p, q]))
     sides = [np.sort(round_scores(side, step)) for side in (p, q)]
     pooled = np.sort(np.concatenate(sides), kind="stable")  # which merges what is in order
+    # In sorted order a value that is there so often equals the one so many places further on.
     starts = np.flatnonzero(pooled[_OFTEN - 1 :] == pooled[: len(pooled) - _OFTEN + 1])
     values = np.unique(pooled[starts])
     of_p, of_q = (_count_values(side, values) for side in sides)

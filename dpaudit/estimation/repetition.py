@@ -96,6 +96,7 @@ def _count_kept_value(own: Counts, other: Counts) -> int:
     there = np.flatnonzero(own)
     counts = own[there]
     alone = (counts > 1) & (counts > _OTHER * other[there])
+    # The union bound over all values that are there.
     chance = len(there) * _compute_poisson_tail(counts, _bound_neighbour_rates(counts))
     return int(counts[alone & (chance < _CHANCE)].max(initial=0))
 

@@ -83,6 +83,8 @@ def roc_numbers(members: Array, others: Array, fprs: Sequence[float], alpha: flo
     >>> found.rates[0][1].low < 0.3891 < found.rates[0][1].high
     True
     """
+    # Rates, area and advantage share alpha; the accuracy follows from the advantage and costs
+    # nothing.
     share = alpha / (len(fprs) + 2)
     advantage = _advantage(members, others, share)
     ends = ((1 + one) / 2 for one in (advantage.estimate, advantage.low, advantage.high))
@@ -146,6 +148,7 @@ def _curve(members: Array, others: Array) -> tuple[Array, Array]:
 def _as_counted(members: Array, others: Array, fpr: float) -> float:
     """Return the most of members at a false-positive rate, with coins at the tie there."""
     x, y = _curve(members, others)
+    # The tolerance lets a rate count as fpr that rounding put just above it.
     n = int(np.searchsorted(x, fpr + 1e-12, side="right")) - 1
     if n + 1 == len(x):
         return float(y[n])
@@ -163,6 +166,7 @@ def hull_tpr(members: Array, others: Array, fpr: float) -> float:
     0.75
     """
     x, y = _hull(*_curve(members, others))
+    # Several points may lie at 0, where interpolation is ambiguous.
     return float(np.interp(fpr, x, y)) if fpr > 0 else float(y[x == 0].max())
 
 
@@ -223,6 +227,7 @@ def chernoff_interval(mean: float, count: int, alpha: float) -> tuple[float, flo
     def excess(a: float) -> float:
         return float(rel_entr(mean, a) + rel_entr(1 - mean, 1 - a)) - most
 
+    # The divergence is infinite at 0 and at 1: the search ends one double short of them, or nearly.
     low = 0.0 if excess(1e-300) <= 0 else float(brentq(excess, 1e-300, mean))
     top = 1 - 1e-16
     high = 1.0 if mean >= top or excess(top) <= 0 else float(brentq(excess, mean, top))
@@ -232,6 +237,7 @@ def chernoff_interval(mean: float, count: int, alpha: float) -> tuple[float, flo
 def _advantage(members: Array, others: Array, alpha: float) -> RateInterval:
     x, y = _curve(members, others)
     found = float((y - x).max())
+    # Massart's inequality at alpha / 2 for each of the two distributions.
     reach = sum(math.sqrt(math.log(4 / alpha) / (2 * len(side))) for side in (members, others))
     return RateInterval(found, max(0.0, found - reach), min(1.0, found + reach))
 

@@ -76,12 +76,14 @@ def uniformity_check(name: str, residuals: Array) -> CheckOutcome:
     from scipy.stats import kstest  # takes half a second: for those alone who need it
 
     result = kstest(residuals.ravel(), "uniform")
+    # The normal quantile function is infinite at 0 and at 1.
     normal = ndtri(np.clip(residuals, 1e-300, 1 - 1e-16))
     mean, spread = (float(p) for p in _moment_p_values(normal.ravel()))
     least, places = _least_along_axes(normal)
     return CheckOutcome(
         name=f"noise residuals on the {name}",
         statement="the probability-integral transform of the noise is uniform",
+        # Four p-values share the probability of a false alarm.
         passed=bool(min(result.pvalue, mean, spread, least) >= FALSE_ALARM / 4),
         statistic=float(result.statistic),
         threshold=math.sqrt(math.log(2 / FALSE_ALARM) / (2 * residuals.size)),
@@ -123,6 +125,7 @@ def payoff_check(name: str, plain: Array, aimed: Array, most: float) -> CheckOut
     transcripts are at most 1, of aimed ones at most ``most``.
     """
     gap = abs(float(plain.mean() - aimed.mean()))
+    # The radius is that of values in [0, 1], to which the bound of aimed payoffs scales them.
     threshold = _compute_bernstein_radius(plain) + most * _compute_bernstein_radius(aimed / most)
     return CheckOutcome(
         name=f"payoffs of aimed draws of the {name}",
@@ -178,6 +181,8 @@ def _mean_at_most_one(name: str, statement: str, log_values: Array) -> CheckOutc
 
 def _check_law_overlap(loss_p: Array, loss_q: Array) -> CheckOutcome:
     parts = [
+        # The minimum matters where the other branch is taken: the exponential must not overflow
+        # there.
         ((loss_p <= 0).astype(np.float64), np.where(loss_q <= 0, np.exp(np.minimum(loss_q, 0)), 0)),
         (np.where(loss_p > 0, np.exp(np.minimum(-loss_p, 0)), 0), (loss_q > 0).astype(np.float64)),
     ]
@@ -191,6 +196,7 @@ def _check_law_overlap(loss_p: Array, loss_q: Array) -> CheckOutcome:
     return CheckOutcome(
         name="overlap of the two laws",
         statement="P(L <= 0) = E_Q[e^L; L <= 0] and Q(L > 0) = E_P[e^-L; L > 0]",
+        # A NaN loss is on neither side of 0, and would pass unseen.
         passed=gap <= threshold and not np.isnan(np.concatenate([loss_p, loss_q])).any(),
         statistic=gap,
         threshold=threshold,
@@ -200,6 +206,7 @@ def _check_law_overlap(loss_p: Array, loss_q: Array) -> CheckOutcome:
 
 def _compute_bernstein_radius(values: Array) -> float:
     """Return the empirical Bernstein radius (Maurer & Pontil 2009) of a mean in [0, 1]."""
+    # Four means and two sides of each share the false alarm; the inequality itself takes ln(2 / d).
     n, log_term = len(values), math.log(16 / FALSE_ALARM)
     if n < 2:
         return 1.0

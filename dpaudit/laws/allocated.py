@@ -90,6 +90,7 @@ class AllocatedSums:
         term, variance = self._term(dataset), self.noise_multiplier**2
         likely = np.exp((2 * term * transcripts - term**2) / (2 * variance))
         before = np.cumsum(likely, axis=2) - likely
+        # Batches that are still to come weigh 1 each, those before their likelihood ratios.
         chance = 1 / (before + self.batches - np.arange(self.batches))
         y = transcripts / self.noise_multiplier
         shifted = ndtr(y - term / self.noise_multiplier)
@@ -143,6 +144,7 @@ class AllocatedSums:
     ) -> tuple[Small | Large, float, bool] | None:
         """Return draws in units of the noise, this unit with its sign, and whether of a removal."""
         here, there = (self._term(pair.on(side)) for side in Side)
+        # Where both datasets have a term, or neither has, there is no one record to aim at.
         if self.epochs > 1 or bool(here) == bool(there):
             return None
         size = abs(here or there) / self.noise_multiplier

@@ -53,6 +53,7 @@ from dpaudit._typing import Array
 # Sizes of the term for which the panels resolve W and its exponentials are finite numbers.
 _LEAST = 0.1
 _MOST = 10.0
+# Standard deviations; the normal law has a mass of about 6e-39 beyond.
 _FAR = 13.0
 _JUMPS = 24
 _CELLS = 24
@@ -252,10 +253,12 @@ class Large:
 
 def _log_moments(size: float, cap: float, rates: Array) -> Array:
     """Return ``log E exp(rate V)`` of every rate, V at most what a sum of ``cap`` makes it."""
+    # Panels are laid from the cap down, so that one ends exactly where V stops growing.
     edges = np.arange(cap, -_FAR - 0.5, -_choose_panel_width(size))[::-1]
     nodes, masses = _make_quadrature_panels(edges)
     ratios = np.exp(size * nodes.ravel() - size**2 / 2)
     largest = math.exp(size * cap - size**2 / 2)
+    # The moment less 1, as it may be so near 1 that a sum of it would keep no digit.
     below = np.expm1(np.multiply.outer(rates, ratios)) @ masses.ravel()
     return np.asarray(np.log1p(below + np.expm1(rates * largest) * ndtr(-cap)))
 
@@ -316,6 +319,7 @@ def _beyond_one(size: float, cap: float, rate: float) -> Callable[[int, Generato
         ratios = np.exp(size * np.minimum(above, cap) - size**2 / 2)
         return np.asarray(np.exp(-(at**2) / 2) * np.expm1(rate * ratios))
 
+    # In a cell the normal factor is largest at the point nearest 0, the other one at the upper end.
     most = density(nearest, nearest, edges[1:])
     shares = np.cumsum(most * np.diff(edges))
     shares /= shares[-1]

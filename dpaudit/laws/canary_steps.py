@@ -208,6 +208,8 @@ class CanarySteps(Generic[DatasetT]):
         accepted = np.empty(0)
         while len(accepted) < count:
             seen, log_chance = propose(power, max(1024, count - len(accepted)), rng)
+            # random() may return 0 and never 1, so that the logarithm of what it leaves of 1 is
+            # finite.
             accepted = np.append(accepted, seen[np.log1p(-rng.random(len(seen))) < log_chance])
         return accepted[:count]
 
@@ -245,6 +247,7 @@ class CanarySteps(Generic[DatasetT]):
         loss = self._loss(seen)
         # log(1 - f + f g), of which g^f is never more
         mean = np.log1p(part * np.expm1(np.minimum(loss, 700.0)))
+        # Beyond 600 the term f g dwarfs the rest, and g itself may soon overflow.
         return seen, part * loss - np.where(loss > 600, np.log(max(part, 1e-300)) + loss, mean)
 
     def _log_weights(self, power: int, size: int) -> Array:

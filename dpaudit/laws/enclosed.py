@@ -48,6 +48,7 @@ def ends(computed: Callable[[], Real]) -> tuple[float, float]:
             continue
         except ArithmeticError:  # out of time, or a division by 0
             break
+        # Both intervals are proved to hold the number, and so is their intersection.
         low, high = max(low, lower), min(high, upper)
         if math.isfinite(low) and high - low <= _NARROW * abs(low):
             break
@@ -94,12 +95,14 @@ def compute_exact_squared_distance(point: Array, centre: Array) -> Fraction:
     mantissas, exponents = np.frexp(np.stack([point, centre]))
     least = int(exponents.min(initial=0))
     shifts = (exponents - least).astype(object)
+    # A mantissa has 53 bits, so that this product is an integer without rounding.
     near, far = (mantissas * 2.0**53).astype(np.int64).astype(object) << shifts
     return int(np.sum((near - far) ** 2)) * Fraction(2) ** (2 * (least - 53))
 
 
 def _round_ball_outward(number: Real) -> tuple[float, float]:
     """Return the doubles around a ball."""
+    # float() rounds to the nearest double, which may lie inside the ball.
     low, high = float(number.ball.lower()), float(number.ball.upper())
     return (
         low if arb(low) <= number.ball else math.nextafter(low, -math.inf),

@@ -95,6 +95,7 @@ def norm_gain(noise: Array, shift: Array) -> Array:
     >>> norm_gain(np.array([[3.0, 4.0]]), np.array([[3.0, 4.0]]))
     array([5.])
     """
+    # The difference of two norms is that of their squares over their sum, and does not cancel so.
     sizes = np.linalg.norm(noise, axis=-1) + np.linalg.norm(noise + shift, axis=-1)
     gain: Array = np.sum(shift * (2 * noise + shift), axis=-1)
     return np.asarray(np.divide(gain, sizes, out=np.zeros_like(gain), where=sizes > 0))
@@ -128,6 +129,7 @@ def log_mgf(sizes: Array, dimension: int, tilt: float) -> Array:
     """
     check.require_integer("dimension", dimension, least=2)
     check.non_negative("tilt", tilt)
+    # The ratio of Bessel functions has no value at 0.
     z = np.maximum(np.asarray(sizes, dtype=np.float64) / 2, _NO_SHIFT)
     y = (1 + 2 * tilt) * z
     first = dimension * _bessel_ratio(dimension, z)
@@ -239,6 +241,7 @@ def _short_of_one(dimensions: Array, concentrations: Array, rng: Generator) -> A
 def _bessel_ratio(dimension: int, z: Array) -> Array:
     """Return ``z K_{d/2}(z) / K_{d/2-1}(z)`` by the recurrence, stable upwards in d."""
     even = dimension % 2 == 0
+    # The recurrence starts at order 0, or at -1/2, whose ratio is z as K is even in its order.
     order, ratio = (0.0, z * k1e(z) / k0e(z)) if even else (-0.5, z)
     while order < dimension / 2 - 1:
         order += 1
@@ -288,4 +291,6 @@ def _log_series(b: float, y: Array) -> Array:
             shrink = np.where(large, rest, 1.0)
             term, rest = term / shrink, rest / shrink
             scale = scale + np.log(shrink)
+    # The first term, 1, is not in the sum: log1p keeps small sums exact, and beside 1e250 it is
+    # nothing.
     return np.asarray(np.where(scale > 0, scale + np.log(np.maximum(rest, 1e-300)), np.log1p(rest)))

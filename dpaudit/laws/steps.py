@@ -121,6 +121,7 @@ class Step:
         """Return the log-density of ``output`` here over that under ``neighbour``."""
         near = (output - self.mean) / self.scale
         far = (output - neighbour.mean) / neighbour.scale
+        # A difference of squares would cancel far out; the product of sum and difference does not.
         return _sum_each_trial(
             (far - near) * (far + near) / 2 + np.log(neighbour.scale / self.scale)
         )
@@ -185,6 +186,8 @@ class NormStep:
     def draw_tilted(self, shift: Array, tilt: float, rng: Generator) -> tuple[Array, Array, Array]:
         """Return tilted outputs, their losses, and the log-moments."""
         rate = self.rate[..., None]
+        # With e = alpha (o - m) the loss is ||e - alpha v|| - ||e||: the noise is shifted by -alpha
+        # v.
         back = -rate * shift
         noise = exponential_norm.draw_tilted(back, tilt, rng)
         sizes = np.linalg.norm(back, axis=-1)
@@ -219,6 +222,7 @@ class NormStep:
         return NormStep(self.centre[trial : trial + 1], self.rate)
 
     def _require_rate_of(self, neighbour: NormStep) -> None:
+        # The loss leaves out the normaliser, which only cancels between equal rates.
         if not np.array_equal(self.rate, neighbour.rate):
             raise InvalidArgument("rate", VerbatimText("two"), "the same on both datasets")
 
@@ -424,6 +428,7 @@ class GaussianSteps(_Steps[DatasetT, StateT, Step]):
         """Return bounds on ``sum_t K_t(tilt)`` that hold for every transcript."""
         low, high = self.process.squared_shift_bounds(pair)
         factor = tilt * (1 + tilt) / 2
+        # 0 times an infinite bound would be NaN.
         return (factor * low, factor * high) if factor else (0.0, 0.0)
 
     def _log_mgf(self, moments: Array, tilt: float) -> Array:

@@ -151,6 +151,7 @@ def nearest_allowed(
         low, high = np.where(rises, low, middle), np.where(rises, middle, high)
     q0 = (low + high) / 2
     allowed = p1 <= _compute_claim_boundary(q1, grown, delta)
+    # Rounding must not put p0 above the guess: the proof needs a stake that is not negative.
     p0 = np.minimum(_compute_claim_boundary(q0, grown, delta), p1)
     return np.where(allowed, p1, p0), np.where(allowed, q1, q0)
 

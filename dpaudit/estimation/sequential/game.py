@@ -99,6 +99,7 @@ class Wealth:
 
         The outputs must be independent of those that the bets were chosen on.
         """
+        # Without any pairs the path is empty, and there is nothing to join.
         now, paths = self, [np.empty((*self.log_peak.shape, 0))]
         for start in range(0, hits.shape[-1], _SLICE):
             part = slice(start, start + _SLICE)
@@ -110,6 +111,7 @@ class Wealth:
         each = self.log_wealth[..., None] + np.cumsum(factors, axis=-1)
         path = self._total(each)
         over = path >= self.log_goal
+        # Counted from 1, as 0 says never.
         first = np.where(over.any(axis=-1), self.pairs + 1 + over.argmax(axis=-1), 0)
         return replace(
             self,
@@ -177,6 +179,8 @@ PILOT = 50
 _GROWTH = 1.1  # of the pairs learned from, between one choice of bets and the next
 _BELOW = 40
 _ABOVE = 40
+# The grid has a point just above the claim, also above a claim of 0: to exclude it refutes the
+# claim whatever rounding does.
 _MARGIN = 1e-6
 _ABSOLUTE = 1e-9
 _FAR = np.geomspace(0.05, 20.0, 30)  # further points, where the claim is small
@@ -290,6 +294,7 @@ class BettingGame:
             As in `BettingTarget`.
         """
         tallies = Tallies.of(*both_directions(_require_no_nan(on_p), _require_no_nan(on_q)))
+        # Points above the claim have no say in the choice: the claim is what is to be refuted.
         chosen = tallies.choose(epsilons[: claim + 1], delta)
         shares = first_shares(chosen.promise, len(STAKES))
         wealth = Wealth.start(shares, len(epsilons), alpha)
