@@ -122,6 +122,7 @@ as tcp://127.0.0.1:8786
         ready: dict[int, list[Any]] = {}
         following, total = 0, sum(map(len, hands))
         while following < total:
+            # Chunks stop coming while too much waits; the next round goes on where they stopped.
             with self._reached() as (options, most):
                 for found in self._asked(work, chunks, options, most):
                     self._note(found)
@@ -182,6 +183,7 @@ as tcp://127.0.0.1:8786
 def _as_they_come(asked: Iterator[Any], options: dict[str, Any], most: int) -> Iterator[Computed]:
     from joblib import Parallel
 
+    # Chunks are measured in seconds here, so that joblib must not join several of them.
     how = {"return_as": "generator_unordered", "pre_dispatch": _AHEAD * most, "batch_size": 1}
     yield from Parallel(n_jobs=most, **how, **options)(asked)
 
@@ -227,6 +229,8 @@ def _register_dask_backend(client: Any) -> Iterator[tuple[dict[str, Any], int]]:
     except TimeoutError:
         expected = f"one with workers; none came within {_PATIENCE:g} seconds"
         raise InvalidArgument("scheduler", client.scheduler.address, expected) from None
+    # By default dask takes equal tasks for one and draws again what was lost. Here a chunk is a
+    # task of its own, and no call is repeated behind the audit's back.
     with parallel_config(backend="dask", client=client, pure=False, retries=0):
         yield {}, sum(client.ncores().values())
 
@@ -350,6 +354,7 @@ def _get_unit_parts(unit: Unit) -> tuple[int, Any, list[int], int]:
 
 # There
 
+# dask computes several chunks in threads of one process, and a crew serves one thread.
 _kept = threading.local()
 
 
@@ -372,6 +377,7 @@ def compute_chunk(work: Work, first: int, parts: list[Any], hand: int) -> Comput
             for trials, entropy, key, which in parts
         ]
         results = _crew_for(work, hand).compute(work.key, work.blob, units)
+    # Returned as a value: an exception would make some backends try the call again.
     except DpauditError as error:
         failed = error
     return Computed(first, results, failed, monotonic() - began, worker, differences)
@@ -379,6 +385,7 @@ def compute_chunk(work: Work, first: int, parts: list[Any], hand: int) -> Comput
 
 def _crew_for(work: Work, hand: int) -> Crew:
     """Return this thread's crew: the last one, unless it was another hand's or has other code."""
+    # After a fork the crew that is remembered has the workers of the parent process.
     known = (work.code, work.limits, (work.key, hand) if hand >= 0 else None, os.getpid())
     if getattr(_kept, "known", None) != known:
         if (before := getattr(_kept, "crew", None)) is not None:

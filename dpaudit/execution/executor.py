@@ -208,6 +208,7 @@ class Executor:
         kept = get_current_ledger().stage(task, units, stage.key, measures=stage.measures)
         if self.shard is not None and stage.certifies:
             _draw_share(kept, self.shard, units, stage, run)
+            # Asked for anew, as what was just drawn is kept by now.
             kept = get_current_ledger().stage(task, units, stage.key)
         started = 0
         for results in _fill_kept_stage(kept, len(units), run):
@@ -215,6 +216,7 @@ class Executor:
             self.progress.advance(sum(unit.trials for unit in units[started:stop]))
             started = stop
             yield from results
+            # A stage whose last result is there is not out of time.
             if self.until is not None and stop < len(units) and monotonic() > self.until:
                 raise out_of_time()
 
@@ -328,6 +330,7 @@ def _make_contiguous(value: Any) -> Any:
 
     The order in which numbers are added follows how they lie, and the last digits follow that.
     """
+    # Only the types themselves: a named tuple, which is a tuple, takes its members one by one.
     if type(value) in (list, tuple):
         return type(value)(map(_make_contiguous, value))
     if type(value) is dict:

@@ -71,7 +71,10 @@ class KeeperProcess:
             os.close(printed)
             self.printed.start()
         self.control, self.owner = ours, os.getpid()
+        # Several threads start workers over one channel: each must read its own answer.
         self.lock = threading.Lock()
+        # A worker's end is read whenever something else is waited for, and kept here until asked
+        # for.
         self.ended: dict[int, int] = {}
         self._text = b""
         self._known: set[str] = set()
@@ -185,6 +188,7 @@ def _close_keepers() -> None:
 def _forget_keeper() -> None:
     """Let a copy of this process have no keeper, nor hold on to its parent's."""
     for keeper in _keepers.values():
+        # The keeper ends once its channel is closed in every process, also in copies of this one.
         keeper.control.close()
     _keepers.clear()
 

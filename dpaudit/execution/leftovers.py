@@ -50,6 +50,7 @@ def make_held_folder(name: str | None = None) -> Path:
         remove_leftovers()
     place = _get_folder_path(token_hex(8) if name is None else name)
     held = _held.get((os.getpid(), place))
+    # Whoever removed the folder meanwhile may have left its path to another one.
     if held is None or not _is_still_at_path(place, held):
         _hold_folder(place, _lock_folder(place), held)
     return place
@@ -78,6 +79,7 @@ def _get_folder_path(name: str) -> Path:
 
 
 def _open_folder(place: Path) -> int:
+    # A link that somebody else put at this path would lead into a folder of theirs.
     found = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     if os.fstat(found).st_uid != os.getuid():
         os.close(found)
@@ -128,7 +130,9 @@ def _release_folder(place: Path) -> None:
 def _remove_unheld(place: Path, held: int) -> None:
     """Remove a folder that no other process holds, and close its descriptor."""
     try:
+        # Whoever still holds the folder removes it in the end, so that nobody waits for it here.
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # By now the path may name another folder that somebody has made anew.
         if _is_still_at_path(place, held):
             shutil.rmtree(place)
     finally:

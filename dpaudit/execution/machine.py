@@ -26,6 +26,7 @@ def machine_here() -> dict[str, str]:
 
 
 def _get_processor_name() -> str:
+    # On many systems of Linux `platform.processor` returns nothing.
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -37,6 +37,7 @@ _CODE = (
 )
 _RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 _LIBRARIES = {"dpaudit", "numpy", "pandas", "scipy", "builtins", "collections", "functools"}
+# The registry of cloudpickle is one for all threads of the process.
 _registering = threading.RLock()
 
 

@@ -24,6 +24,8 @@ def end_with(program: int) -> None:
 
 
 def _exit_with_parent(program: int) -> None:
+    # A process whose parent has ended gets another one.
     while os.getppid() == program:
         time.sleep(_EVERY)
+    # Exit handlers of somebody else's library may wait for a program that is gone.
     os._exit(1)

@@ -31,10 +31,11 @@ _REQUEST = 0.02  # seconds that a request is worth
 _MOST = 64  # units of a request
 # Requests that a worker has at a time, so that it need not wait for the next.
 _AHEAD = 2
-# Bytes of results that are kept for a consumer that is slower than the workers.
+# Files that are code and no data of the mechanism (`Crew.read_files`).
 _MODULES = (".py", ".pyc", ".so")
 _INSTALLED = (".egg-info", ".dist-info")
 _SYSTEM = ("/etc/", "/usr/", "/lib/", "/opt/", "/bin/")
+# Bytes of results that are kept for a consumer that is slower than the workers.
 _HELD = 64 * 2**20
 
 
@@ -64,6 +65,7 @@ class Crew:
         self._workers: list[Worker] = []
         self._names = (f"task {number}" for number in itertools.count())
         self._files: tuple[set[str], set[str]] = (set(), set())
+        # Also a crew that nobody closes ends its workers: when it is collected, or at exit.
         self._ended = finalize(self, _end_all, self._workers)
 
     def __enter__(self) -> Crew:
@@ -171,6 +173,7 @@ class Crew:
                     yield from stage.taken()
                     busy.go_on()
             finally:
+                # A consumer may stop early: answers to its requests must not reach the next stage.
                 self._dismiss_busy()
 
     def draw(self, task: Referred, units: Sequence[Unit], workers: int) -> Iterator[list[Any]]:

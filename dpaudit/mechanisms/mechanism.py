@@ -247,6 +247,7 @@ def convert_mechanism_errors(
     try:
         with redirect_stdout(sys.stderr):
             yield
+    # Somebody at the keyboard interrupts, and not the mechanism.
     except (DpauditError, KeyboardInterrupt):
         raise
     except BaseException as error:  # the mechanism is other people's code

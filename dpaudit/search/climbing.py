@@ -121,6 +121,7 @@ def _generate_near_units(space: PairSpace, unit: Unit | None) -> Iterator[Unit]:
 def _generate_stepped_cells(cell: Any, column: Any) -> Iterator[Any]:
     if isinstance(column, Booleans) and isinstance(cell, bool):
         yield not cell
+    # NaN has no step up or down.
     if not isinstance(column, Integers | Numbers) or cell is None or cell != cell:
         return
     for step in _STEPS:

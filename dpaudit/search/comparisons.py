@@ -29,6 +29,7 @@ from dpaudit.search.choices import loss_of_sets
 _MOST = 24  # comparisons
 _POINTS = 64  # values of a noise that several comparisons share
 _EACH = 2  # answers for each value and side
+# Probabilities are kept so far from 0 and 1, so that no logarithm is infinite.
 _RAREST = 1e-9
 _OF_MOVEMENT = 1e-3  # so that there is a way up where nothing can be certified yet
 _SEED = 0
@@ -177,6 +178,7 @@ def certifiable_loss(
     seen = np.concatenate([_draw_side_answers(chances, n) for n, chances in enumerate(sides)])
     given = np.ones_like(seen) if end is None else end.of(seen)
     laws = [_log_law(chances, seen, given) for chances in sides]
+    # Half of the answers were drawn on either side: each is weighed against the mixture of both.
     shares = np.logaddexp(*laws) - np.log(2) + np.log(len(seen))
     return loss_of_sets(*(law - shares for law in laws))
 
@@ -204,6 +206,7 @@ def _compute_answer_chances(
     levels = np.array([one.centre for one in answers]) + noise @ weights.T
     units = [0.0 if d is None else abs(one.weights[d]) for one, d in zip(answers, own, strict=True)]
     normal = np.array([d is not None and d.is_normal for d in own])
+    # An answer without noise of its own is certain: its level over almost nothing.
     over = levels / np.maximum(units, 1e-300)
     with np.errstate(over="ignore"):
         tail = np.exp(-np.abs(over)) / 2

@@ -56,6 +56,7 @@ def _walk_constants(value: Any, depth: int, seen: set[int], held: bool = True) -
     """Yield constants; those that objects hold only if ``held``."""
     if depth > _DEEPEST or id(value) in seen:
         return
+    # Objects may refer to one another in circles.
     seen.add(id(value))
     if isinstance(value, bool) or value is None:
         return
@@ -156,6 +157,7 @@ def _of_function(
                 yield from _walk_constants(one, depth + 1, set())
     given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     cells = tuple(_get_bound_content(cell) for cell in function.__closure__ or ())
+    # Names are sorted, as the order of a set of text is another one in every process.
     known = [function.__globals__[name] for name in sorted(names) if name in function.__globals__]
     if not held:
         cells = tuple(filter(_is_code, cells))

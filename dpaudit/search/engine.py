@@ -31,6 +31,7 @@ _FEW = 60  # calls below which they are
 _COMPARED = 0.1  # of the calls, for what the outputs of one dataset have in common
 _CLIMBED = 3
 _SHRUNK = 0.1  # of the calls, to leave out and to simplify records of what was found
+# Rounding must not make a smaller pair that shows the same look less telling.
 _AS_MUCH = 1 - 1e-9
 _MANY = 12  # pairs of either kind that somebody else has to rank
 _TIMED = 2  # datasets that show a pace
@@ -270,9 +271,11 @@ class Hunt:
 
     def _leaders(self, count: int) -> Sequence[tuple[PairSignal, UnitPair]]:
         """Return the best pairs, one of each size that was seen."""
+        # Of pairs that show as much the one with fewer records is easier to read.
         ranked = sorted(self.best, key=lambda one: (-one[0].size, len(one[1].units)))
         different = dict[Any, tuple[PairSignal, UnitPair]]()
         for shown, place in ranked:
+            # Sizes that differ by rounding alone are one.
             key = shown.kind, round(shown.size, 9)
             if len(different) < count and key not in different and self._are_neighbours(place):
                 different[key] = shown, place

@@ -146,7 +146,9 @@ def _find_decimal_step(part: Array) -> float:
 
 def _generate_combinations(parts: Array, rounding: Array) -> Iterator[Array]:
     """Yield weights of combinations that may be the same for every noise."""
+    # The last outputs are held back as controls: nothing is fitted to them.
     learned = parts[:-_CONTROLS]
+    # With so few outputs some combination of the parts is always still, by counting dimensions.
     if len(learned) < parts.shape[1] + 2:
         yield from _generate_usual_weights(parts.shape[1])
         return
@@ -175,6 +177,7 @@ def _reduce_to_echelon(rows: Array) -> Iterator[Array]:
     left = rows.copy()
     for n in range(len(left)):
         pivot = int(np.argmax(np.abs(left[n])))
+        # Neither a row of zeros nor one of NaN has a pivot.
         if not abs(left[n, pivot]) > 0:
             return
         left[n] /= left[n, pivot]

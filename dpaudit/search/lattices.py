@@ -96,6 +96,7 @@ def _find_common_step(numbers: Array) -> float:
         found = _common_divisor(one, found, unsure)
     if found < max(_FINEST * largest, _CLEAR * unsure):
         return 0.0
+    # The largest difference tells the step with the smallest relative error.
     return _round_step_to_fraction(largest / round(largest / found))
 
 
@@ -104,6 +105,7 @@ def _common_divisor(one: float, other: float, unsure: float) -> float:
     while other > unsure:
         rest = abs(one - other * round(one / other))
         one, other = other, rest
+        # A remainder has the uncertainty of both numbers that it comes from.
         unsure *= 2
     return one
 

@@ -83,6 +83,7 @@ def first_digit(value: float) -> float:
     """
     if not 0 < value < math.inf:
         return value
+    # 17 digits tell every two doubles apart, so that to cut them never rounds up.
     digit, exponent = f"{value:.16e}".split("e")
     return float(f"{digit[0]}e{exponent}")
 
@@ -163,6 +164,7 @@ def require_function(
         It is no function of its data.
     """
     one, other = (_compute_query_answer(query, side) for side in (pair.dataset, pair.neighbour))
+    # In reverse order, so that code which alternates or counts its calls does not repeat itself.
     second, first = (_compute_query_answer(query, side) for side in (pair.neighbour, pair.dataset))
     if not (_are_same(one, first) and _are_same(other, second)):
         raise MechanismError(CHANGED)
@@ -351,6 +353,7 @@ def sensitivity(
     """
     name, measured = norm_of(norm)
     check.require_integer("calls", calls, least=2)
+    # The pair that is found is asked again, with the calls that are kept for it.
     looking = max(2, calls - _AGAIN)
     given: dict[str, Any] = {"dataset": dataset, "bounds": bounds, "calls": looking, "seed": seed}
     if isinstance(chosen := chosen_relation(relation), Metric):

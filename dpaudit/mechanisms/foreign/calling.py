@@ -65,6 +65,7 @@ class Argument:
         if self.role != "rng":
             return given
         if self.name == "seed":
+            # Seeds of numpy's older generators have 32 bits at most.
             return int(given.integers(2**32))
         if self.name == "random_state":
             return np.random.RandomState(np.random.MT19937(int(given.integers(2**63))))
@@ -198,6 +199,7 @@ def _parse_call_form(function: Callable[..., Any], *, bound: bool = True) -> Cal
 
 
 def _find_argument_role(one: inspect.Parameter) -> Role:
+    # Where evaluation of annotations is postponed, an annotation is text.
     if str(one.annotation).endswith(_GENERATORS) or one.annotation in (Generator, RandomState):
         return "rng"
     name = one.name.lower().strip("_")
@@ -382,6 +384,7 @@ def _copy_dataset(dataset: Any) -> Any:
 
 def _is_flat(dataset: Any) -> bool:
     """Return whether the members of a container are numbers and text alone."""
+    # An id may be that of another object by now, so that the object itself is compared, too.
     known = _flat.get(id(dataset))
     if known is None or known[0] is not dataset:
         members = dataset.values() if isinstance(dataset, dict) else dataset
@@ -402,6 +405,7 @@ def _set_estimator_seeds(model: Any, rng: Generator) -> None:
 
 
 def _clone_unfitted(model: Any) -> Any:
+    # Whoever has an estimator of scikit-learn has imported it: nobody else pays for the import.
     if hasattr(model, "get_params") and "sklearn" in sys.modules:
         from sklearn.base import clone
 

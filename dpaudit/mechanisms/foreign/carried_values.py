@@ -189,6 +189,7 @@ def _is_round(value: int) -> bool:
 def _of_float(value: float) -> bool:
     if not math.isfinite(value) or float(f"{value:.{_DIGITS}g}") == value:
         return False
+    # Somebody may have written a quotient of small integers, such as 1 / 3.
     near = Fraction(value).limit_denominator(_DENOMINATOR)
     if near and abs(float(near) - value) <= 4e-16 * abs(value):
         return False

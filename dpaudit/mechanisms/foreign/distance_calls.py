@@ -52,6 +52,7 @@ def distances_of(
     except (WorkerEnded, CodeFailed) as error:
         given = VerbatimText(metric.distance)
         raise InvalidArgument("distance", given, f"one that can be measured ({error})") from error
+    # The answer comes from a process of other people's code, and may be anything.
     if len(found) != len(both) or not all(0 < one < math.inf for one in found):
         raise InvalidArgument("distance", VerbatimText(metric.distance), "one number for each pair")
     return found

@@ -149,6 +149,7 @@ makes it
             return type(like)(rng.bytes(len(like) or 16))
         case str():
             return rng.bytes(len(like) or _LENGTH).hex()[: len(like) or _LENGTH]
+        # To Python a bool is an int, and would become a number of 63 bits.
         case bool():
             pass
         case int():

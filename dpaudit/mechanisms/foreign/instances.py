@@ -224,6 +224,7 @@ def _is_repeated(answers: Array) -> bool:
     if not all(np.ptp(chains) == 0 or kruskal(*chains).pvalue > least for chains in states):
         return False
     pairs = [one.ravel() for one in states]
+    # The test is not defined where all numbers are the same.
     differ = [kruskal(*pair).pvalue < _ALIKE for pair in combinations(pairs, 2) if np.ptp(pair) > 0]
     return bool(sum(differ) > _TWO_LAWS * math.comb(len(states), 2))
 
@@ -273,6 +274,7 @@ def _pickle_called(function: Any) -> bytes | None:
     Modules of the user's are in it with what of them is referred to, where that can be pickled.
     """
     how = partial(parcel_of, own_generators=True, at_most=_LARGEST, names_held=False)
+    # Globals of the user's modules may hold state, so that these are tried first.
     for by_value in (_find_home_modules(function), ()):
         try:
             return how(function, by_value=by_value).blob

@@ -125,6 +125,7 @@ class CodeMechanism(Wraps, ForeignCode):
         """Return the output of one call, and what else is watched."""
         seen: dict[str, Any] = {}
         with warnings.catch_warnings(record=True) as caught:
+            # Python shows a warning once for each place: only the first call would have it.
             warnings.simplefilter("always")
             began = perf_counter()
             try:
@@ -208,6 +209,7 @@ class CodeMechanism(Wraps, ForeignCode):
 
     def _draw_observations(self, dataset: Any, trials: int, rng: Generator) -> Any:
         """Return so many observations, or refuse what is something else."""
+        # The copy repeats the same draws, and leaves the generator as it is.
         with convert_mechanism_errors(
             self, trials, dataset, lambda made: self.observations(made, trials, copy.deepcopy(rng))
         ):
@@ -304,6 +306,7 @@ warnings, time
         given = (asked,) if isinstance(asked, str) else tuple(asked)
         if not set(given) <= set(_OBSERVABLE):
             raise InvalidArgument("observe", list(given), f"some of {', '.join(_OBSERVABLE)}")
+        # A frozen dataclass cannot assign to its own fields in the usual way.
         object.__setattr__(self, "observe", tuple(one for one in _OBSERVABLE if one in given))
         object.__setattr__(self, "ignore", _require_part_names(self.ignore))
         require_fresh(self.fresh)

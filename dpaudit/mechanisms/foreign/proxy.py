@@ -102,6 +102,7 @@ class Isolated(ForeignCode):
     _at_all_calls: tuple[Isolated, When] | None = None
 
     def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
+        # An id may come back once a crew is collected; the count does not.
         self.crew, self.made, self.key = crew, made, f"{id(crew)}.{next(_keys)}"
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -110,6 +111,7 @@ class Isolated(ForeignCode):
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return transcripts; the generator goes on from where the mechanism left it."""
         found, state = self._call(answers.sample_with_state, dataset, trials, rng)
+        # The worker drew from a copy: without this the next call would repeat its draws.
         rng.bit_generator.state = state
         return np.asarray(found)
 
@@ -328,6 +330,7 @@ def make_proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> 
 
 _LAW = ("privacy_loss", "uniform_residuals")
 _TILTED = (*_LAW, "sample_tilted", "log_mgf_bounds")
+# Python wants derived classes before their bases, so that the most special kinds come first.
 _KINDS: tuple[tuple[type[Isolated], tuple[str, ...]], ...] = (
     (_Aimed, (*_TILTED, "sample_aimed", "log_payoff_bound")),
     (_Tilted, _TILTED),

@@ -71,6 +71,7 @@ def movement_elsewhere(
         return QueryMovement(**json.loads(_measure_query(reference, claimed, given)))
     blob, limit = to_pickle((reference, claimed, given)), isolation.limits.timeout
     with add_mechanism_name(reference), Crew(isolation.limits) as crew:
+        # There the whole search is one call, which may take as long as all calls of the query.
         all_calls = nullcontext() if limit is None else crew.patient(limit * given["calls"])
         with all_calls:
             found = crew.call(_measure_pickled_query, blob)

@@ -50,6 +50,8 @@ def find_touches(
     try:
         known = mechanism.crew.call(find_package_and_libraries, mechanism)
         asked = list(datasets), calls, entropy, ahead, _is_carried_by_value(mechanism), known
+        # A worker is a fork, which has imported everything; only a new interpreter imports it
+        # again.
         with Crew(mechanism.crew.limits, python=sys.executable) as crew:
             with crew.by(mechanism.crew.until):
                 touches, rows, failed = crew.call(watch_calls, *mechanism.made, *asked)

@@ -35,6 +35,8 @@ def search_with(
     """
     given: dict[str, Any] = {"dataset": dataset, "calls": calls, "seed": seed, "seconds": seconds}
     if isinstance(mechanism, CodeMechanism):
+        # The audit comes after the search, which must not spend a budget or fill a cache of its
+        # code.
         function = fresh_copy(mechanism.calls.function)
         one = replace(mechanism.calls, function=function).one
         timed = _limit_call_time(one, limit)

@@ -22,6 +22,7 @@ def send_mechanism(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
     try:
         proxy = make_proxy(crew, (from_pickle, (parcel.blob,)))
     except CannotTravel:
+        # A worker that cannot import the module gets its code by value.
         if home not in sys.modules:
             raise
         parcel = parcel_for_processes(mechanism, own_generators=True, by_value=[home])

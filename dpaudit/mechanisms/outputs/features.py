@@ -37,6 +37,7 @@ class LogRatios:
 
     def __call__(self, column: Array) -> Array:
         """Return the log-ratios of codes, shape as given."""
+        # A code above all that were seen would point past the last one.
         place = np.minimum(np.searchsorted(self.codes, column), len(self.codes) - 1)
         found: Array = np.where(self.codes[place] == column, self.ratios[place], 0.0)
         return found
@@ -139,6 +140,7 @@ def few_valued_scores(layout: Layout, on_p: Array, on_q: Array) -> list[OneOf | 
         if 2 < len(np.unique(values)) <= _FEW:
             found.append(OneOf.of(n, on_p, on_q))
         special = [one for one in (NAN, INFINITE, -INFINITE) if (values == one).any()]
+        # 0.0 and -0.0 are equal: only where both turn up is the sign an outcome.
         special += [-0.0] if len(set(np.signbit(values[values == 0]).tolist())) > 1 else []
         found += [OneValue(n, one, sign) for one in special for sign in (1.0, -1.0)]
     return found

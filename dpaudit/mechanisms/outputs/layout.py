@@ -111,6 +111,7 @@ class Plain:
         if found.shape == self.shape:
             return _replace_non_finite(found)
         code = LeafToken("odd", str(sorted(split_observation(observation).items()))).code
+        # A code is at most 16: odd outputs lie between _ODD and twice that, and are finite.
         return np.full(self.shape, _ODD * (1 + code / 16))
 
 
@@ -131,6 +132,7 @@ def kind_of(observation: Any) -> str:
     ('float', 'tuple of float', 'array <f8', '')
     """
     kind = type(observation)
+    # Only these types themselves: a subclass, such as an enumeration, is another outcome.
     if kind in _NUMBERS:
         return kind.__name__
     if kind is np.ndarray:
@@ -486,6 +488,7 @@ def _find_parted_layout(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Part
         for path, code in found
     ]
     rest = (LayoutColumn("the rest", True), LayoutColumn("the values of the rest", True))
+    # A part without a column is not lost: it counts in the rest.
     return Parted((*columns[:MOST], *rest), usual)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from dpaudit.errors import MechanismError
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+# A double holds every integer up to this size.
 _EXACT = 2**53
 
 
@@ -38,6 +39,8 @@ class LeafToken(NamedTuple):
 
         It is as small as the numbers beside it, so that these still count where all are added up.
         """
+        # Numbers of 48 bits are doubles without rounding, and so is their quotient by a power of
+        # two.
         digest = blake2b(f"{self.kind}:{self.text}".encode("utf-8", "surrogatepass"), digest_size=6)
         return (1 + int.from_bytes(digest.digest(), "big")) / 2**44
 
@@ -60,12 +63,15 @@ def convert_leaf(value: Any) -> tuple[Part, ...] | None:
     kind = type(value)
     if kind is float or kind is np.float64:
         return _of_float(value)
+    # Before numbers, as a member of an enumeration of integers is an integer, too.
     if isinstance(value, enum.Enum):
         return (LeafToken(kind.__qualname__, value.name),)
     if isinstance(value, np.floating):
         return _of_float(value)
+    # Before integers, as a bool is one.
     if isinstance(value, bool | np.bool_):
         return (LeafToken("bool", str(bool(value))),)
+    # numpy counts durations among its integers.
     if kind is int or (isinstance(value, np.integer) and kind is not np.timedelta64):
         found = _of_exact(value)  # 1 is not 1.0
         return found if len(found) > 1 else (*found, LeafToken("number", "int"))
@@ -80,6 +86,7 @@ def convert_leaf(value: Any) -> tuple[Part, ...] | None:
 
 def _of_float(value: Any) -> tuple[Part, ...]:
     number = float(value)
+    # -0.0 equals 0.0: only its sign tells it apart.
     if not math.isfinite(number) or (number == 0 and math.copysign(1.0, number) < 0):
         return (
             (LeafToken("number", str(number)),) if number else (number, LeafToken("number", "-0.0"))
@@ -109,6 +116,7 @@ def _of_other_number(value: Any) -> tuple[Part, ...] | None:
 
 
 def _of_date(value: Any) -> tuple[Part, ...] | None:
+    # Before dates, as a datetime is one.
     if isinstance(value, datetime.datetime):
         if value != value:  # pandas.NaT
             return (LeafToken("date", "NaT"),)

@@ -172,6 +172,7 @@ def _find_parts(
     if (found := convert_leaf(value)) is not None:
         yield path or "output", found
         return
+    # A container may hold itself.
     if len(around) == _DEEP or id(value) in around:
         yield path or "output", (text_of(value),)
         return
@@ -200,6 +201,7 @@ _Opened = Iterator[tuple[str, Any, bool]]
 
 def _of_mapping(value: Mapping[Any, Any]) -> _Opened:
     """Yield the set of keys, and what is at each; their order tells nothing."""
+    # Keys of several types do not compare with one another; their names do.
     named = sorted(((_format_member_name(key), key) for key in value), key=lambda one: one[0])
     yield "keys", LeafToken("keys", ", ".join(name for name, _ in named)), False
     for name, key in named:
