@@ -50,6 +50,8 @@ def bound_repeating_event(
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)
     counted = _telling_apart(seen)
     apart = len(np.unique(np.concatenate(seen.scores))) > 1
+    # Before any counting the event is taken to tell always, or never: that decides how much is
+    # redrawn.
     tally = Tally((trials, 0 if apart else trials), (trials, trials))
     again = separate_processes.check_lone_outputs(
         drawer, counted, tally, against, constant_parts.grid_of(drawer)
@@ -70,6 +72,7 @@ def _telling_apart(seen: Certifying) -> ScoreEvent:
     sign = 1.0 if on_p >= on_q else -1.0
     return ScoreEvent(
         partial(_compute_signed_projection, sign),
+        # Halves are added, as the sum of two large outputs may overflow.
         ThresholdEvent(True, sign * (on_p / 2 + on_q / 2), 0.0),
     )
 

@@ -94,6 +94,7 @@ class DivergenceOutcome:
 
     def suffices(self, trials: int) -> bool:
         """Return whether so many outputs a side would refute by far, at the rates seen."""
+        # So many standard errors leave the bound above the claim but for rare outputs.
         errors = math.sqrt(-2 * math.log(self.alpha)) + MARGIN
         if standard_errors(self.chosen.bet, self._rates, trials, self.claimed) <= errors:
             return False
@@ -144,6 +145,8 @@ def bound_renyi_by_bet(
     currency = _get_divergence_currency(case)
     first = event.chosen_event(case, drawer, trials, alpha, attack)
     chosen = choose_bet(*first.best.scores, currency.orders, trials, alpha)
+    # Of a claim on all orders the divergence is measured over its order, and scaled back at the
+    # end.
     order, scale = chosen.bet.order, chosen.bet.order if len(currency.orders) > 1 else 1.0
     counted = Binned(first.score, first.best.event, first.best.step, chosen.bins)
     claimed = currency.claimed(first.at_delta) * scale
@@ -203,6 +206,8 @@ def _draw_bet_counts(
     """Return what certifies: drawn again in processes of its own if it refutes and had none."""
     seen, tally, found = _count_bet_outcomes(drawer, trials, planned)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, seen.alpha, seen)
+    # One error probability covers both draws. If the claim is true, a second draw is made only
+    # where the first erred; if it is false, a first draw that does not refute lies below the truth.
     if not separate_processes.is_claim_refuted(seen.counted, tally, against):
         return seen, found, contract_checks.of_event(drawer, found, tally, seen.counted, against)
     with contract_checks.make_separate_drawer(case, drawer) as other:
@@ -228,6 +233,7 @@ def _count_bet_outcomes(
 
 def _merge_unit_counts(counts: Sequence[Array]) -> Array:
     """Return the counts of so many groups of units, in order."""
+    # Groups follow the order of the plan, in which the wealth may be looked at after each.
     rows = np.stack(counts)
     starts = np.linspace(0, len(rows), min(_TOGETHER, len(rows)), endpoint=False).astype(np.int64)
     return np.add.reduceat(rows, starts, axis=0)

@@ -30,6 +30,7 @@ def measure_case(
         On each side.
     """
     alpha = 1 - settings.confidence
+    # Answers that never vary say nothing of a law, whatever else was asked for.
     if (unvarying := answer_checks.find_unvarying_service(drawer)) is not None:
         return unvarying
     if case.currency is not None:
@@ -72,5 +73,6 @@ def is_from_losses(case: PrivacyCase, settings: Settings) -> bool:
         raise InvalidArgument("estimator", given, expected)
     if settings.until_refuted or settings.estimator == "event" or case.currency is not None:
         return False
+    # At delta = 0 a loss counts only if it can be computed again beyond doubles.
     computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossBounds | HasLossInDigits)
     return settings.estimator == "exact-loss" or (tiltable and computed)

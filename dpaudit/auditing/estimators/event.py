@@ -122,9 +122,11 @@ def choose_promising_event(
         (without_last_bits(p, step), without_last_bits(q, step))
         for p, q, step in zip(on_p, on_q, steps, strict=True)
     ]
+    # All scores compete on the same outputs, and only the winner is certified on fresh ones.
     events = [choose_event(p, q, delta, sure) for p, q in pairs]
     promised = [event.promised for event in events]
     best = int(np.argmax(promised))
+    # Among events that promise about as much, one in plain words explains more.
     alike = [j for j in plain if promised[j] >= (1 - _ALIKE) * promised[best]]
     best = alike[0] if alike else best
     event = with_order(events[best], *pairs[best], delta, sure)
@@ -165,6 +167,8 @@ def chosen_event(
     if drawer.sparing and trials < FEW and attack is None:
         return _of_one_part(case, drawer, trials, alpha)
     attacks, sure = _to_try(case, drawer, attack), (trials, alpha)
+    # Transcripts that attacks learn on are held together, so that their size limits how many they
+    # are.
     most = max(50, _TRAINING_BYTES // max(drawer.transcripts(Side.DATASET, 1, "fitting").nbytes, 1))
     size = min(trials // _PILOT, _MOST, most)
     if (
@@ -227,6 +231,8 @@ def _find_errorless_event(
     except InvalidArgument:  # an attack that needs more to learn on
         return None
     low, high = sorted(scores, key=lambda side: float(side.min()))
+    # The pilot's event stands only if a wide gap separates the sides: few outputs cannot rank
+    # events that err.
     spread = np.ptp(low) + np.ptp(high)
     gap = float(high.min() - low.max())
     if gap <= 0 or gap < _FAR * spread:
@@ -269,6 +275,7 @@ def _choose_best_event(
     best = choose_promising_event(on[0], on[1], delta, plain, sure)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
     said = format_tried_scores([attack.name for attack in tried], best.promised)
+    # The pilot has too few outputs to say what lowest bits add.
     lines = _of_doubles(tried, drawer, learned_on, (delta, sure[1])) if not purpose else ()
     chosen = EventChoice(tried[best.index], scores[best.index], best, said, counts, delta, lines)
     return chosen, best.scores
@@ -373,6 +380,8 @@ def _draw_checked_event_counts(
 ) -> tuple[Tally, Certifying, ContractChecks]:
     """Return what certifies: drawn again in processes of its own if it refutes and had none."""
     tally, found = drawer.certifying(counted, trials, "certifying", certifies=True)
+    # One error probability covers both draws. If the claim is true, a second draw is made only
+    # where the first erred; if it is false, a first draw that does not refute lies below the truth.
     if not alone.is_claim_refuted(counted, tally, against):
         return tally, found, contract_checks.of_event(drawer, found, tally, counted, against)
     with contract_checks.make_separate_drawer(case, drawer) as other:

@@ -71,6 +71,7 @@ def event_evidence(on_p: Array, on_q: Array, settings: Settings) -> MeasurementE
 
 def _guess_evidence(on_p: Array, on_q: Array, settings: Settings) -> MeasurementEvidence:
     """Return the bound of all guesses, of the better of the two sides that a 1 may favour."""
+    # Both sides are tested on the same guesses, so that each has half of the error probability.
     alpha = (1 - settings.confidence) / len(_GUESSES)
     drawn = {"certifying": len(on_p) + len(on_q)}
     found = list[MeasurementEvidence]()

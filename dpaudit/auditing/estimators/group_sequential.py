@@ -139,6 +139,8 @@ class LookClock:
         before = Look(0, 0.0), 0.0
         for number in range(2, 64):
             planned = look
+            # The plan of a look is kept in the ledger: a run that goes on must not decide by
+            # another clock.
             trials, share = get_current_ledger().fact(f"look {number - 1}", lambda: tuple(planned))  # noqa: B023
             look = Look(int(trials), share)
             began = self.now()
@@ -148,6 +150,7 @@ class LookClock:
                 lambda: self.now() - began,  # noqa: B023
                 measures=True,
             )
+            # The last look has nothing left to spend after it.
             if look.share == _LAST:
                 return
             more = self._marginal(look, took, *before)
@@ -159,6 +162,7 @@ class LookClock:
     def first(self) -> Look:
         """The first look: the only one where two do not fit; of no trials if none fits."""
         if self.slow is not None:
+            # Divided back, as the share is taken off again where the last look is sized.
             fitting = self.slow.fitting(_KEPT_BACK * self._left(), self.pace) / _KEPT_BACK
         else:
             fitting = self._left() / (2 * DRAWN * max(self.pace, 1e-9))
@@ -274,6 +278,7 @@ def run_looks(
                 raise
             break
         found.append((look, evidence))
+        # To go on after outputs that broke the contract would only add outputs of the same kind.
         if not evidence.trusted or beyond(evidence) > 0 or evidence.interrupted:
             break
     return _merge_look_evidence(found, beyond), [look for look, _ in found]
@@ -285,6 +290,7 @@ def _merge_look_evidence(
     """Return what the looks certify together: the last one if it is broken, else the best."""
     last = found[-1][1]
     best = last
+    # What a broken contract or an upper end says is of the last look alone.
     if last.trusted and last.upper is None:
         best = max((evidence for _, evidence in found), key=beyond)
     budget = {
@@ -308,6 +314,8 @@ def make_look_seed(seed: int, number: int) -> int:
     >>> make_look_seed(7, 1), make_look_seed(7, 2) == make_look_seed(7, 3)
     (7, False)
     """
+    # The first look has the audit's own seed, so that an audit without a time gives the same
+    # numbers.
     if number == 1:
         return seed
     return int(stream(seed, f"look {number}").generate_state(1, np.uint64)[0])

@@ -155,6 +155,7 @@ class Bettor:
         """The event whose bets have won most, as it is now; there is a game."""
         game = self._game
         assert game is not None
+        # Each bettor's wealth is weighed by the share that it started with.
         won = game.wealth.log_wealth[:, game.claim] + game.wealth.log_share
         direction, score = divmod(int(np.argmax(won)) // len(STAKES), len(self._scores))
         threshold = float(game.chosen.threshold[direction * len(self._scores) + score])
@@ -169,6 +170,7 @@ class Bettor:
         """Take pairs of transcripts, ``on_p[i]`` with ``on_q[i]``, shape ``(n, ...)`` each."""
         start = 0
         while start < len(on_p):
+            # Pieces end where the bets are due, so that no number depends on how a stream is cut.
             stop = min(len(on_p), start + self.until_due)
             self._take(on_p[start:stop], on_q[start:stop])
             start = stop
@@ -177,6 +179,7 @@ class Bettor:
         if self._game is not None:
             scores = self._score_outputs(on_p), self._score_outputs(on_q)
             before = self._game
+            # Bets come first: scores may be learned from only after they were bet on.
             self._game, path = before.play(*scores)
             self._count(before.bet_counts(*scores, self._game.wealth), before.wealth)
             self._new.append(scores)
@@ -207,6 +210,7 @@ class Bettor:
             self._kept.clear()
 
     def _learn(self) -> None:
+        # Attacks learn anew only while every earlier transcript is there to be scored again.
         anew = self._all_kept and self.pairs >= _REFIT * self._fitted_at
         scores = (
             self._refit_scores() if anew else tuple(map(np.hstack, zip(*self._new, strict=True)))
@@ -233,6 +237,8 @@ class Bettor:
     def _refit_scores(self) -> tuple[Array, Array]:
         """Fit on the first transcripts; return the scores of all others, which it did not see."""
         on_p, on_q = (np.concatenate(side) for side in zip(*self._kept, strict=True))
+        # Scores of transcripts that attacks have learned on would promise too much: these are left
+        # out.
         first = self._fitted_at or self.pairs // 2
         self._scores = list(self._fit(on_p[:first], on_q[:first]))
         raw = [
@@ -341,6 +347,7 @@ def _draw_until_interrupted(bettor: Bettor, drawer: Drawer, most: int, seen: See
     try:
         _draw_and_bet(bettor, drawer, most, seen)
     except KeyboardInterrupt:
+        # Without a bet there is nothing to show for the outputs that were drawn.
         if not bettor.learned_from:  # no bet was made
             raise
         return False
@@ -350,6 +357,7 @@ def _draw_until_interrupted(bettor: Bettor, drawer: Drawer, most: int, seen: See
 def _draw_and_bet(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> None:
     """Draw and bet, and remember a number of each transcript in ``seen``."""
     progress: Progress = drawer.executor.progress
+    # Every batch is a stage of its own: one bar of progress for all of them is enough.
     quiet = replace(drawer, executor=replace(drawer.executor, progress=Silent()))
     one = quiet.transcripts(Side.DATASET, 1, "size of one")
     largest = max(10, _BATCH_BYTES // max(one.nbytes, 1))

@@ -68,6 +68,8 @@ def choose_worst_pair(
     count = len(case.candidates)
     if count == 1 and settings.candidate_pairs is None:
         return CaseChoice(case.candidates[0], trials, None)
+    # Every candidate is ranked on as many outputs, and what they take is no longer there to
+    # certify.
     each = int(_SHARE * trials) // count
     if each < _LEAST:
         expected = f"at least {math.ceil(_LEAST * count / _SHARE)}, to rank {count} pairs"
@@ -155,10 +157,12 @@ def _from_events(
     if settings.distinguisher is None:
         tried = with_further(tried, case.mechanism, on_p[:half], on_q[:half])
     found = fit_distinguishers(tried, case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
+    # Attacks are judged on the half that they did not learn on.
     scores = [np.stack([score(on[half:]) for _, score in found]) for on in (on_p, on_q)]
     tallies = Tallies.of(*both_directions(scores[0], scores[1]))
     target = BettingTarget(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5)
     epsilons, chosen = target.epsilons, tallies.choose(target.epsilons, case.at_delta)
+    # The second term only breaks ties between events that reach the same epsilon.
     best = int(np.argmax(epsilons[chosen.aim] + 1e-3 * np.tanh(chosen.promise)))
     if case.a_unit is not None:  # epsilons of different claims are no measure
         against = epsilons[target.claim : target.claim + 1]

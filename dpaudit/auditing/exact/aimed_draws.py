@@ -48,6 +48,7 @@ def _first_aim(drawer: Drawer, side: Side, log_delta: float) -> TailDraws | None
         return -math.inf if draws is None else draws.log_payoff_bound(epsilon) - log_delta
 
     high = 0.125
+    # The bound falls as epsilon grows: double until it is below delta, then search between.
     while excess(high) > 0:
         if high >= _FARTHEST:
             return None

@@ -63,6 +63,7 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     if case.at_delta == 0:
         return largest_loss(case, drawer, trials)
     log_delta = math.log(case.at_delta)
+    # Fewer than 200 say little of a tail, and more than 2,000 only cost time.
     pilot = min(max(trials // 5, 200), 2000)
     plain = plain_losses(drawer, pilot)
     directions = of_each(
@@ -74,6 +75,7 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     epsilons = _choose_band_epsilons(case, directions, log_delta)
     return MeasurementEvidence(
         lower=lower,
+        # Both ends may err, and an interval must not be empty.
         upper=None if upper is None else max(upper, lower),
         upper_note=None if upper is not None else _why_no_upper_end(directions),
         estimate=_estimate_larger_epsilon(directions, log_delta),
@@ -230,6 +232,7 @@ def _choose_band_epsilons(
 def _bound_delta_band(
     directions: list[LossDirection], epsilons: tuple[float, ...], alpha: float
 ) -> Band:
+    # A union bound over all points and both sides of the band, as any of them may be read off.
     each = alpha / (2 * len(epsilons))
     lower = [delta_lower(directions, epsilon, each) for epsilon in epsilons]
     upper = [delta_upper(directions, epsilon, each) for epsilon in epsilons]

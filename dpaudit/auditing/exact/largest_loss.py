@@ -70,6 +70,7 @@ def search_largest_loss(
     if not len(starts):
         raise InvalidArgument("starts", VerbatimText("none"), "at least one output")
     values = _compute_output_losses(loss, starts)
+    # Climbers step towards the first quarter, which is the best of the starts.
     order = np.argsort(-values, kind="stable")  # the best are first: steps go towards them
     points, values, spent = starts[order], values[order], len(starts)
     sizes = np.full(len(points), 0.5)
@@ -88,6 +89,7 @@ def search_largest_loss(
 
 def _compute_output_losses(loss: Callable[[Array], Array], outputs: Array) -> Array:
     values = np.asarray(loss(outputs), dtype=np.float64)
+    # An output on which the loss is no number is no witness.
     return np.where(np.isnan(values), -np.inf, values)
 
 
@@ -116,6 +118,7 @@ def _reshape_step_sizes(sizes: Array, points: Array) -> Array:
 # Tilts that are tried, one after the other: each four times the last.
 _RUNGS = 16
 _FACTOR = 4.0
+# Relative; far above what the rounding of a long sum does, and far below what a wrong term does.
 _MISMATCH = 1e-7
 # Digits that follow on 50: with the first, squares and products of doubles are exact.
 MORE_DIGITS = (1300, 2600)
@@ -173,11 +176,13 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> MeasurementE
     """
     checking = min(max(trials // 5, 200), 2000)
     plain = plain_losses(drawer, checking)
+    # Linear algebra on several threads may add in another order, and so find another winner.
     with one_thread():
         winner = largest_over_outputs(case, drawer.mechanism, drawer.seed, trials)
     claimed = case.claimed.epsilon(0.0)
     enough = residual_trials(drawer, min(trials, checking))
     recomputed = certified_loss(drawer.mechanism, winner, claimed)
+    # Never the number that the search saw in doubles alone, unless it is below the claim.
     lower = recomputed.lower
     checks = [*likelihood_ratio_checks(*plain.values()), *recomputed.checks]
     for side in Side:
@@ -226,6 +231,7 @@ def certified_loss(mechanism: object, winner: Winner, claimed: float) -> Recompu
             )
         if loss > claimed and isinstance(mechanism, HasLossInDigits):
             return _in_digits(loss, _digits_that_agree(mechanism, winner), claimed)
+    # A mechanism may have such code for some of its parameters only.
     except InvalidArgument:  # no such code for this loss function
         pass
     return Recomputed(min(loss, claimed), notes=(_NO_DIGITS,) if loss > claimed else ())
@@ -234,11 +240,13 @@ def certified_loss(mechanism: object, winner: Winner, claimed: float) -> Recompu
 def _make_enclosed_loss(loss: float, ends: tuple[float, float], claimed: float) -> Recomputed:
     """Return what a loss is worth that lies between two ends."""
     low, high = ends
+    # Ends that are infinite, crossed or NaN prove nothing.
     if not math.isfinite(low) or not low <= high:
         return Recomputed(min(loss, claimed), notes=(_NOT_ENCLOSED,))
     found = f"between {low:.15g} and {high:.15g}"
     statement = "the output's loss, computed once more with an error bound, is the one found"
     check = _check_recomputed_loss(loss, min(max(loss, low), high), statement, found, claimed)
+    # Whichever is lower: the search and the enclosure both have to bear out what is certified.
     return Recomputed(max(0.0, min(loss, low)), (check,))
 
 
@@ -248,8 +256,10 @@ def _in_digits(loss: float, found: tuple[float, float], claimed: float) -> Recom
     shown = f"{least:.15g} in {MORE_DIGITS[-1]} digits"
     statement = "the output's loss, computed once more in many digits, is the one found"
     check = _check_recomputed_loss(loss, least, statement, shown, claimed)
+    # NaN, of digits that ran out of time, must not pass as agreement.
     if not gap <= _AGREEMENT * abs(least):
         return Recomputed(min(loss, claimed), (check,), (_NO_AGREEMENT,))
+    # The conversion to a double may have rounded up.
     below = math.nextafter(least, -math.inf)
     return Recomputed(max(0.0, min(loss, below)), (check,), (), _NO_BOUND)
 

@@ -62,6 +62,7 @@ def losses_of_code(
     drawer.executor.progress.start("reading the law", 1)
     law = law_of(case.mechanism, case.pair, _make_reading_seed(drawer.seed))
     drawer.executor.progress.advance(1)
+    # Without a law that runs bear out there is nothing to compute losses with.
     if isinstance(law, NoLawFound):
         expected = f"event: no law can be read of this code ({law})"
         raise InvalidArgument("estimator", VerbatimText("exact-loss"), expected)
@@ -72,6 +73,7 @@ def losses_of_code(
     outputs = event.bound_epsilon_by_event(
         case, drawer, trials, OUTPUTS * alpha, settings.distinguisher
     )
+    # Outputs that break the contract may break the law too, unseen by a single run.
     if not outputs.trusted:
         return outputs
     own = replace(case, mechanism=law.mechanism)

@@ -123,8 +123,10 @@ def certify_table(table: Sequence[AttackRow], asked: TableClaim, data: str) -> R
     best = max(bounds, key=lambda one: one.epsilon)
     claimed = math.inf if asked.epsilon is None else asked.epsilon
     result = _make_table_result(table, asked, best, data, _format_table_rerun(table, asked))
+    # Only a refuted claim needs a file from which others can check it again.
     if judge_claimed_number(claimed, best.epsilon) != "refuted":
         return result
+    # Two intervals are weaker than the exact test, and may not refute what it does.
     certificate = _make_table_certificate(table, asked)
     if certificate is None:
         return result.model_copy(update={"notes": [*result.notes, _NO_CERTIFICATE]})

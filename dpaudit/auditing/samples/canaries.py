@@ -174,6 +174,7 @@ def certify_canaries(
 ) -> Result:
     """Return the result: what is certified, the estimates beside it, and the verdict."""
     contract = inclusion.check_inclusion(table.scores, table.included, table.groups, asked.design)
+    # What coins can contradict is tested before anything is certified of them.
     game = game_of(table, asked)
     counted = game.counted(asked.plans)
     found = _CanaryFindings(table, asked, game, counted, tuple(contract), progress or Silent())
@@ -207,6 +208,7 @@ class _CanaryFindings:
     def result(self, data: str, rerun: str) -> Result:
         asked, table = self.asked, self.table
         self.progress.start("bounds", 5)
+        # Where the coins were not as designed no count means anything.
         lower = self.bound(self.counted) if self.trusted else 0.0
         self.progress.advance(1)
         cap = self.bound(canaries.all_right(self.game, self.counted))
@@ -262,6 +264,7 @@ class _CanaryFindings:
             return None
         p = canaries.exact_p_value(game, self.counted, asked.claimed, asked.delta)
         # The file states it as it is, not rounded up.
+        # The p-value was rounded up for the verdict; a verifier computes it itself.
         p = max(canaries.LEAST_P_VALUE, p * math.exp(-P_VALUE_ROUNDING))
         return Certificate(
             claim=result.claim,
@@ -343,6 +346,7 @@ class _CanaryFindings:
         """Return what to do where scores are lower for what was included."""
         half = np.sign(self.table.scores - np.median(self.table.scores))
         right = float(half @ np.where(self.table.included, 1.0, -1.0))
+        # Four standard deviations of a sum of fair signs.
         if right >= -4 * np.sqrt(len(half)):
             return []
         return ["Scores are lower where canaries were included: give them with the other sign."]

@@ -34,6 +34,7 @@ class CanaryTable:
     @property
     def digest(self) -> str:
         """The SHA-256 of scores, inclusion and groups, in the order of the rows."""
+        # The byte order is fixed, so that the digest is the same on every machine.
         hashed = hashlib.sha256(self.scores.astype("<f8").tobytes())
         hashed.update(self.included.astype(np.uint8).tobytes())
         if self.group is not None:
@@ -196,6 +197,8 @@ def usual_design(table: CanaryTable) -> Design:
     """Return the design that groups, and the number of included canaries, say."""
     if table.group is not None:
         return "pairs" if _is_paired(table) else "runs"
+    # To choose by the count is sound: the test of a fixed size is the stricter one on the same
+    # counts, so that it rejects nothing that the test of independent coins would not.
     half = abs(2 * int(table.included.sum()) - len(table.included)) <= 1
     return "fixed-size" if half else "independent"
 
@@ -218,12 +221,14 @@ def _odd_pair(table: CanaryTable) -> str:
 
 def game_of(table: CanaryTable, asked: CanaryRequest) -> CanaryGame:
     """Return the game that the design plays; its order is drawn, so that ties say nothing."""
+    # The rows may be sorted by inclusion: without a random order, ties would tell.
     order = default_rng(stream(asked.seed, "canaries", "ties")).permutation(len(table.scores))
     scores, included = table.scores[order], table.included[order]
     signs = np.where(included, 1, -1).astype(np.int8)
     if asked.design == "pairs":
         rows = np.argsort(table.groups[order], kind="stable").reshape(-1, 2)
         apart = scores[rows[:, 0]] - scores[rows[:, 1]]
+        # Once the higher score of a pair is the guess, the coin says whether it is the right one.
         coins = np.where(apart < 0, -signs[rows[:, 0]], signs[rows[:, 0]])
         return CanaryGame(scores=np.abs(apart), coins=coins, highest=True)
     if asked.design == "fixed-size":

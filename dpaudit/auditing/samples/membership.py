@@ -69,6 +69,7 @@ class MembershipClaim:
     @property
     def settings(self) -> Settings:
         """What certifies epsilon: at its share of the error probability."""
+        # The other numbers share what epsilon leaves, so that all of them hold together.
         alpha = _EPSILON * (1 - self.confidence)
         claimed = 0.0 if self.epsilon is None else self.epsilon
         return Settings(epsilon=claimed, delta=self.delta, confidence=1 - alpha, seed=self.seed)
@@ -179,6 +180,7 @@ def certify_scores(pair: OutputPair, asked: MembershipClaim, data: str, rerun: s
     if asked.epsilon is None:
         changed |= _as_question(found, asked, trusted=evidence.trusted)
     if evidence.trusted:
+        # Intervals take runs as independent, which a broken contract denies.
         changed |= _compute_roc_updates(found, pair, asked)
     changed["notes"] = [*found.notes, *_get_direction_remarks(pair), _ONE_RUN]
     found = found.model_copy(update=changed)

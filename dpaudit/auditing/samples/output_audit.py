@@ -186,6 +186,7 @@ def outputs_statement(settings: Settings, source: str) -> Statement:
 def evidence_of(pair: OutputPair, settings: Settings) -> MeasurementEvidence:
     """Return the event bound of two files, with the checks of their rows."""
     sides = pair.on_dataset, pair.on_neighbour
+    # Guesses of one column go in as numbers, so that all of them are counted and none chooses.
     if pair.is_of_guesses:
         sides = sides[0][:, 0], sides[1][:, 0]
     evidence = event_evidence(*sides, settings)
@@ -244,6 +245,8 @@ def rows_of(evidence: MeasurementEvidence, pair: OutputPair) -> list[tuple[int, 
     names = ("favoured hits", "favoured trials", "other hits", "other trials")
     hits, runs, others, other_runs = (evidence.counts[f"event, {name}"] for name in names)
     row = hits, runs, others, other_runs
+    # Two rows halve the error probability of the certificate, as the two tests did that of the
+    # bound.
     return [row, row] if pair.is_of_guesses else [row]
 
 
@@ -256,6 +259,7 @@ def outputs_result(
 ) -> Result:
     """Return the result of an event bound of outputs that somebody drew."""
     trusted = evidence.trusted
+    # Where a check failed nothing is certified, whatever the counts are.
     lower = evidence.lower if trusted else 0.0
     verdict = judge_claimed_number(settings.epsilon, lower, trusted=trusted)
     event = carrying_event(evidence, verdict)

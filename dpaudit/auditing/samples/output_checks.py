@@ -74,9 +74,11 @@ def checks_of(pair: OutputPair) -> list[CheckOutcome]:
     for name, side, other in zip(_SIDES, sides, sides[::-1], strict=True):
         found.append(_one_value(name, side, other))
         found.append(_check_duplicate_rows(name, side, other))
+        # Of guesses only how many are 1 counts, so that somebody may have sorted them.
         if pair.is_of_guesses and _is_sorted(side[:, 0]):
             continue  # sorted guesses are counts: `reservations` says so
         found.append(_check_row_order(name, side, pair.names))
+        # Sorted rows would fail every test along the rows, for the reason that was already given.
         if found[-1].passed:
             found += _along_rows(name, side, columns)
     return found
@@ -127,6 +129,7 @@ def _is_sorted(values: Array) -> bool:
 
 
 def _check_row_order(side: str, rows: Array, names: Sequence[str]) -> CheckOutcome:
+    # A short column, or one of few values, is sorted now and then by chance.
     rising = [n for n in range(rows.shape[1]) if _is_sorted(rows[:, n]) and _says_order(rows[:, n])]
     which = f": {', '.join(names[n] for n in rising[:3])}" if rising else ""
     return _make_certain_check(
@@ -157,8 +160,10 @@ def _check_duplicate_rows(side: str, rows: Array, other: Array) -> CheckOutcome:
     tied = rows[first[times > 1]]
     common = _count_common_rows(tied, other)
     suspect = len(tied) - common
+    # Values that both files have are atoms of a law; only others may be copies of a row.
     p = _by_grid(rows) if suspect > common else 1.0
     said = f"{len(tied)} values repeat, {common} of them in the other file as well; p-value {p:.2g}"
+    # Counts of independent rows hardly ever have a divisor in common; those of copied rows do.
     if len(times) >= _COPIED and (copies := int(np.gcd.reduce(times))) > 1:
         p, said = 0.0, f"each value stands there {copies} times, or a multiple of it"
     name = f"duplicates, {side}"
@@ -181,6 +186,7 @@ def _count_common_rows(rows: Array, other: Array) -> int:
 
 
 def _along_rows(side: str, rows: Array, columns: range) -> Iterator[CheckOutcome]:
+    # Four tests along the rows of the two files share the probability of a false alarm.
     each = FALSE_ALARM / (4 * len(columns))
     serial, trend = 1.0, 1.0
     for n in columns:
@@ -200,6 +206,7 @@ def _at_all_lags(z: Array) -> float:
     lags = n - int(np.ceil(_MEETING / share)) if share else 0
     if lags < 1:
         return 1.0
+    # With as many zeros behind, a circular correlation is that of the rows, without wrapping round.
     power = np.abs(np.fft.rfft(z, 2 * n)) ** 2
     sums = np.fft.irfft(power, 2 * n)[1 : lags + 1]
     largest = float(np.abs(sums / np.sqrt(n - np.arange(1.0, lags + 1))).max())
@@ -217,6 +224,7 @@ def _of_both(on_p: Array, on_q: Array) -> list[CheckOutcome]:
     p = 1.0
     if not again:
         for n in range(min(_COLUMNS, on_p.shape[1])):
+            # Two sorted columns go together whatever was drawn.
             if _is_sorted(on_p[:, n]) or _is_sorted(on_q[:, n]):
                 continue
             p = min(
@@ -243,6 +251,7 @@ def _check_label_columns(on_p: Array, on_q: Array, names: Sequence[str]) -> Chec
 def _is_again(on_p: Array, on_q: Array) -> bool:
     """Return whether two files hold the same rows: in order, or values without atoms in any."""
     if np.array_equal(on_p, on_q):
+        # A law of one value may give the same rows on both datasets.
         return bool((on_p != on_p[0]).any())  # one value in both is a law
     rows: NDArray[np.float64] = np.unique(on_p, axis=0)
     if len(rows) < _SPREAD * len(on_p):

@@ -267,6 +267,7 @@ def _require_columns(file: ColumnFile) -> ColumnFile:
 
 def _match_columns(first: ColumnFile, second: ColumnFile) -> tuple[ColumnFile, ColumnFile]:
     """Return the two with columns in the same order: by name where both have the same names."""
+    # A running number that one of the files lacks would make their columns differ.
     if len(first.columns) != len(second.columns):
         first, second = (_without_counters(one) for one in (first, second))
     names, others = first.names, second.names
@@ -333,6 +334,7 @@ def _why_aside(one: CsvColumn, other: CsvColumn, *, alone: bool) -> str:
         if all(len(k) == len(c.values) for k, c in zip(kinds, (one, other), strict=True)):
             return "each of its texts is another one, as names of runs are"
         if not alone and not kinds[0] & kinds[1]:
+            # A text of the file's own would tell the datasets apart though no mechanism did.
             return "the files have no text of it in common, as labels of the files are"
     return ""
 
@@ -351,6 +353,7 @@ def _counts_rows(one: Any, other: Any) -> bool:
 def _without_overflow(values: Array) -> Array:
     """Return values of which steps and their squares are doubles."""
     most = float(np.abs(values).max())
+    # Scaled down so far that squares of steps are finite; whether steps are equal stays the same.
     return np.asarray(values / most * 1e100 if most > 1e100 else values)
 
 
@@ -399,6 +402,7 @@ def _find_text_kinds(path: Path, one: CsvColumn, other: CsvColumn) -> Texts:
     if len(kinds) > _MOST_KINDS:
         said = f"{one.shown} holds {format_integer(len(kinds))} different texts"
         raise DataError(f"{path}: {said}, expected numbers, or {_MOST_KINDS} kinds")
+    # Of two kinds one column says all: the other would be its complement.
     return kinds[1:] if len(kinds) == 2 else kinds
 
 

@@ -52,6 +52,7 @@ _EXPECTED = "dataset or neighbour (or 0, 1), then numbers"
 _IN_JSON = 'an object with a side and an output, such as {"dataset": 0.5}'
 # Outputs of each side that a layout is made of; they are among the pilot's, which certify nothing.
 _LAID = 32
+# What a layout was made of must not be bet on.
 assert _LAID <= PILOT
 
 
@@ -134,6 +135,8 @@ class StreamWatch:
         side, output = found
         self.outputs[side] += 1
         waiting = len(self._waiting[side])
+        # Outputs that wait for the other side are kept up to a limit: a side that never comes must
+        # not fill the memory.
         if waiting < 2 * PILOT or waiting * self._lines.size < _MOST_WAITING:
             self._waiting[side].append(output)
         else:
@@ -152,6 +155,7 @@ class StreamWatch:
 
     def _begin(self) -> None:
         """Lay out the first outputs, which certify nothing."""
+        # The layout is fixed on outputs of the pilot, before anything is bet on.
         self._lines.begin([self._waiting[side][:_LAID] for side in Side])
         if self._attack is None and isinstance(self._lines.layout, Parted):
             self.distinguishers = [*self.distinguishers, ONE_PART]
@@ -276,6 +280,7 @@ def read_numbered_lines(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str
 
 
 def _decode_line(line: bytes) -> str:
+    # Windows programs put a byte-order mark before the first line.
     return line.decode("utf-8", errors="replace").removeprefix("\ufeff")
 
 

@@ -103,6 +103,7 @@ def check_sameness(
         Whether its score itself is what certifies, and not only on which side of a threshold it is.
     """
     grid = grid_of(drawer)
+    # The answers of the grid are used again where others have drawn them already.
     found = _make_answers(drawer, known or drawer.alone(None, *grid, "what varies"))
     kept, same = _find_unvarying_columns(found, counted, by_score=by_score)
     columns = columns_of(drawer.mechanism, found.rows[0].shape[1])
@@ -136,6 +137,7 @@ def remove_constant_parts(
     looks = _Looks(seed, count, executor)
     case = _without_marks(_without_drifts(case, looks), looks)
     mechanism = case.mechanism
+    # Only a worker can be looked at from outside; and without a layout no part has a name.
     if not isinstance(mechanism, Isolated) or mechanism.layout is None:
         return case, None
     steady = [n for n, one in enumerate(mechanism.layout.columns) if one.steady]
@@ -174,6 +176,7 @@ def _without_marks(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
     if not isinstance(mechanism, Isolated) or mechanism.layout is None or mechanism.one_a_process:
         return case
     each = _MARKED // len(Side)
+    # A slow mechanism gets no look that takes so many outputs.
     if looks.each < each:  # it is slow
         return case
     datasets = [case.pair.on(side) for side in Side]
@@ -242,6 +245,7 @@ def _make_answers(drawer: Drawer, drawn: Certifying) -> CallOutputs:
     """Return answers of calls that were drawn one by one, in several processes."""
     rows = [one.reshape(len(one), -1) for one in drawn.scores]
     owners = [one.processes for one in drawn.outputs]
+    # Every call then has a process of its own, so that what a process keeps cannot be told.
     if drawer.one_a_process:
         owners = [np.zeros_like(one) for one in owners]
     return CallOutputs((rows[0], rows[1]), (owners[0], owners[1]))
@@ -282,6 +286,8 @@ def _find_unvarying_columns(
 def _is_varying_within_process(values: Array, processes: NDArray[np.int64]) -> bool:
     """Return whether answers of one process differ, other than its first."""
     same = processes[1:] == processes[:-1]
+    # The first answer of a process may differ as the others do not, such as by a cache that it
+    # fills.
     same[1:] &= same[:-1]  # neither is the first of its process
     differs = np.abs(np.diff(values)) > last_bits(values)
     return int((differs & same).sum()) >= _FEW
@@ -298,6 +304,8 @@ def _is_read(found: CallOutputs, counted: ScoreEvent, column: int, *, by_score: 
     """Return whether what is counted changes where a column has the values of the other side."""
     for side, other in (found.rows, found.rows[::-1]):
         changed = side.copy()
+        # The part gets the values of the other side: what is counted must not change if it is not
+        # read.
         changed[:, column] = np.resize(other[:, column], len(side))
         before, after = (counted.rounded(counted.score(one)) for one in (side, changed))
         if not by_score:
@@ -313,6 +321,7 @@ def _find_outside_causes(
     """Return what answers may come from besides the data, as the ledger may know already."""
     if not isinstance(mechanism, Isolated):
         return []
+    # The median, as one glitch must not count as the usual value.
     usual = [(*one, float(np.median(found.rows[one[0]][:, one[1]]))) for one in places]
     given = mechanism, pair, [list(one) for one in places]
     causes = get_current_ledger().fact(

@@ -59,6 +59,7 @@ def make_separate_drawer(case: PrivacyCase, drawer: Drawer) -> Iterator[Drawer]:
         yield drawer
         return
     make = case.elsewhere or (lambda: isolate_mechanism(drawer.mechanism, Isolation()).mechanism)
+    # The mechanism is made again where it runs, as it was before its first call.
     other = replace(drawer, mechanism=make())
     with ExitStack() as stack:
         if isinstance(other.mechanism, Isolated):
@@ -89,6 +90,7 @@ def of_event(
     """
     if is_ours(drawer.mechanism):
         return ContractChecks()
+    # A time depends on the load of the machine: hits of times would look dependent.
     hits = None if drawer.timed else compute_hit_indicators(counted, drawn)
     timed = (_TIMED,) if drawer.timed else ()
     kept = ContractChecks(
@@ -100,6 +102,7 @@ def of_event(
         ),
         (_format_drawing_note(which, drawn), *_format_compared_outputs(drawn, tally), *timed),
     )
+    # The closer look draws more outputs: a mechanism that already failed has no use for it.
     trusted = all(check.passed for check in kept.checks)
     return _check_refutation_closely(drawer, kept, counted, tally, against) if trusted else kept
 
@@ -145,6 +148,7 @@ def of_bets(
     on_p, on_q = (independence.join_draws(side) for side in zip(*seen, strict=True))
     pairs = len(on_p.scores)
     count = min(max(pairs, _LEAST), _MOST)
+    # Units so small that there are several calls to compare.
     fine = replace(drawer, unit=max(1, min(drawer.unit, count // _CALLS)))
     tally, drawn = fine.certifying(counted, count, "contract")
     further = of_event(

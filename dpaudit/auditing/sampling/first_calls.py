@@ -24,6 +24,7 @@ def of_first_calls(
 ) -> MeasurementEvidence:
     """Return evidence that refutes by first calls with a check of the copies that made them."""
     claimed = convert_to_claim_number(case, case.claimed)
+    # Only what refutes is looked at more closely: nothing else is claimed by it.
     if not evidence.trusted or not evidence.lower > claimed or not _is_repeated(case, seed):
         return evidence
     check = CheckOutcome(
@@ -58,5 +59,6 @@ def _get_same_mechanism(mechanism: CodeMechanism) -> CodeMechanism:
 def _run_repeat_check_in_worker(mechanism: Isolated, dataset: object, seed: int) -> bool:
     try:
         return bool(mechanism.crew.call(copies_repeat, *mechanism.made, dataset, seed))
+    # Nothing is said of copies where the code cannot be asked.
     except (MechanismError, WorkerEnded, CodeFailed, DrawTimeout):
         return False

@@ -77,6 +77,7 @@ def first_outputs(
 
     found = glances("the first outputs")
     seconds = tuple(seconds for _, seconds in found)
+    # A quick mechanism is probed otherwise, on more outputs.
     if min(seconds) < SLOW:
         return FirstOutputs(seconds, own=False)
     again = glances("the first outputs again")

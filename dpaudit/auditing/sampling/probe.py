@@ -78,6 +78,7 @@ def make_drawer(
         The mechanism breaks its contract on either dataset.
     """
     probe = Probe.of(mechanism, pair, seed)
+    # A timed call, and one that has a process of its own, must not share a unit with another.
     if find_clock_columns(layout_of(mechanism)) or getattr(mechanism, "one_a_process", False):
         unit = 1
     if first is not None and first.is_slow:
@@ -162,6 +163,7 @@ class Probe:
         pace, call = (monotonic() - began) / 4, self.measure_call()
         repeats = self.is_repeating_outputs()
         own = self.theirs and self.has_own_randomness()
+        # The contract asks for one shape, as rows of both datasets are compared column by column.
         if len(shapes) > 1:
             raise MechanismError(
                 f"mechanism {name_of(self.mechanism)}: outputs of shapes {sorted(shapes)} on "
