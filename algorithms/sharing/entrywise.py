@@ -94,6 +94,9 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
         """The step from which on an entry is done once it is taken."""
         mu, bend = self.least_curvature, self.weight * self.loss.curvature_lipschitz
         most = self.penalty + self.weight * self.loss.curvature_range[1]
+        # The step s leaves a distance of at most bend most s^2 / (2 mu^2), by Taylor's formula, and
+        # of s most / mu in any case. Without a bend the problem is quadratic, and one step is
+        # exact.
         exact = math.sqrt(2 * self.tolerance / (bend * most)) * mu if bend else math.inf
         # A longer step would leave the rounding errors of a far larger number.
         return min(1.0, max(self.tolerance * mu / most, exact))
@@ -115,8 +118,10 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
         ConvergenceError
             An entry has not converged, which takes a number that is not finite.
         """
+        # The solver moves the entries in place, and the start belongs to the caller.
         solution = start.copy()
         trials, samples = linear.shape
+        # Tiles keep the solver's temporaries in the cache.
         rows = max(1, _TILE // max(samples, 1))
         for first in range(0, trials, rows):
             for column in range(0, samples, _TILE):
@@ -143,6 +148,8 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
         """
         slope, _ = self._derivatives(solution, labels, linear)
         steepest = self.penalty + self.weight * self.loss.curvature_range[1]
+        # The slope is a difference of terms that may be far larger than itself, and each brings its
+        # own rounding error.
         rounding = _ROUNDING * (np.abs(linear) + steepest * np.abs(solution) + self.weight)
         distance = np.maximum(np.abs(slope) - rounding, 0) / self.least_curvature
         report_residuals(
@@ -156,18 +163,27 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
         for count in range(_MOST_PASSES):
             slope, curvature = self._derivatives(z, labels, linear)
             step = slope / curvature
+            # Far from 0 the spacing of doubles is wider than the tolerance, and no step could be
+            # shorter.
             done = np.abs(step) <= self.last_step + _ROUNDING * np.abs(z)
             following = z - step
             if count >= _FREE_PASSES:
+                # The slope rises with z by strong convexity: its sign says on which side the
+                # minimiser lies.
                 low, high = np.where(slope <= 0, z, low), np.where(slope >= 0, z, high)
                 if count >= _NEWTON_PASSES:
+                    # The minimiser is at most |slope| / mu away; twice that also clears rounding.
                     far = z - 2 * slope / self.least_curvature  # beyond the minimiser
                     low = np.where(np.isinf(low), np.minimum(z, far), low)
                     high = np.where(np.isinf(high), np.maximum(z, far), high)
+                # A step out of the bracket goes past an end that is known to be on the other side
+                # of the minimiser.
                 halved = (following <= low) | (following >= high)
                 halved |= count >= _NEWTON_PASSES and count % 2 == 0
+                # An entry that is done takes its last Newton step, which its tolerance counts on.
                 halved &= ~done
                 following[halved] = low[halved] + (high[halved] - low[halved]) / 2
+                # A bracket as narrow as rounding holds nothing that is nearer to the minimiser.
                 done |= high - low <= _ROUNDING * np.abs(z)
             point[todo] = following
             left = np.flatnonzero(~done)
@@ -183,6 +199,7 @@ times the largest concavity of the sigmoid loss: below it a sample may have seve
     def _derivatives(self, z: Array, labels: Array, linear: Array) -> tuple[Array, Array]:
         """Return the first and the second derivative of the problem."""
         slope, curvature = self.loss.derivatives(z, labels)
+        # The losses return new arrays, so changing them in place touches nobody else's.
         slope *= self.weight
         slope += self.penalty * z
         slope -= linear

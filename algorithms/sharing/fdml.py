@@ -102,13 +102,17 @@ class FDML:
         size = min(self.batch_size or samples, samples)
         for epoch in range(1, self.epochs + 1):
             if size < samples:
+                # Every trial has an order of its own: a shared one would make the runs depend on
+                # each other.
                 order = rng.permuted(np.tile(np.arange(samples), (trials, 1)), axis=1)
             for first in range(0, samples, size):
                 batch = None if size == samples else order[:, first : first + size]
+                # The count of steps goes on over the epochs, as in one long run of SGD.
                 rate = self.step_size / math.sqrt(1 + self.decay * step)
                 with np.errstate(over="ignore", invalid="ignore"):  # refused below
                     models = models - rate * self.gradient(models, dataset, batch)
                 step += 1
+            # Once an epoch is enough: what is not finite stays so.
             _require_finite(models, epoch)
             yield models
 
@@ -125,6 +129,8 @@ class FDML:
             for columns in column_slices(self.block_sizes)
         ]
         slopes, _ = self.risk.loss.derivatives(np.sum(local, axis=0), labels)
+        # N over the batch's size makes the batch's sum an unbiased estimate of the sum over all
+        # records, whether the risk is a mean or a sum.
         slopes *= self.risk.sample_weight(len(dataset.labels)) * len(dataset.labels)
         slopes /= labels.shape[-1]
         gradient = self.risk.regulariser_weight * self.risk.regulariser.gradient(models)
@@ -190,6 +196,8 @@ def fit_centralised_logistic(
         raise InvalidArgument("risk", given, "the logistic loss with an L2 regulariser")
     risk.check(dataset)
     chosen = columns or slice(None)
+    # scikit-learn minimises C times the sum of the losses plus ||x||^2 / 2, so the risk is divided
+    # by its ridge.
     strength = risk.sample_weight(len(dataset.labels)) / risk.ridge
     fit = LogisticRegression(
         C=strength, fit_intercept=False, tol=tolerance, solver="newton-cholesky", max_iter=1000

@@ -121,6 +121,8 @@ def model_noise(noise: Noise, party: Party, scale: float, trials: int, rng: Gene
             return scale * rng.standard_normal((trials, party.dimension))
         case WhitenedNoise():
             values, directions = party.singular_values, party.directions
+            # Noise divided by the singular values is white once D is applied to it; directions that
+            # D does not see get none.
             along = scale * rng.standard_normal((trials, len(values))) / values
             return np.asarray(along @ directions.T)
         case NoNoise() | MessageNoise():
@@ -197,6 +199,8 @@ def message_event(*, sensitivity: float, noise_scale: float, iterations: int) ->
     >>> message_event(sensitivity=2.0, noise_scale=8.0, iterations=17).count
     16
     """
+    # The first message is its noise alone, whatever the data: the run starts at 0, where the local
+    # minimiser is 0 as well.
     count = check.require_integer("iterations", iterations, least=1) - 1
     return GaussianRelease(sensitivity=sensitivity, noise_scale=noise_scale, count=count)
 
@@ -234,9 +238,12 @@ def theorem1_epsilon(*, sensitivity: float, noise_scale: float, delta: float) ->
     """
     check.non_negative("sensitivity", sensitivity)
     check.require_positive("noise_scale", noise_scale)
+    # The logarithm of 1.25 / delta has no value at 0, where no Gaussian noise is enough.
     if check.require_delta("delta", delta) == 0:
         return math.inf
     epsilon = math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / noise_scale
+    # The theorem that calibrates this noise is proved for epsilon up to 1 only; beyond it there is
+    # no statement to give.
     return epsilon if epsilon <= 1 else math.inf
 
 
@@ -285,6 +292,7 @@ def _compute_iteration_budget(
     sensitivity: float, noise_scale: float, iterations: int, delta: float
 ) -> tuple[float, float]:
     """Return the epsilon and delta of an iteration by Theorem 1."""
+    # Half of delta is shared by the iterations; the composition takes the other half.
     share = check.require_delta("delta", delta) / (
         2 * check.require_integer("iterations", iterations, least=1)
     )

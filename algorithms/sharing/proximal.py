@@ -89,6 +89,8 @@ def _compute_relative_residual(
     gradient: Array, linear: Array, lasso: float, smoothness: float
 ) -> Array:
     scale = np.maximum(lasso, np.abs(linear).max(axis=1, initial=0.0))
+    # Without a linear term and a lasso the minimiser is 0, and there is nothing to be relative to
+    # but the curvature.
     scale[scale == 0] = smoothness
     return np.asarray(np.abs(gradient).max(axis=1, initial=0.0) / scale)
 
@@ -125,7 +127,9 @@ def minimise_quadratic(problem: Quadratic, linear: Array, start: Array) -> Array
         if count % _CHECK_EVERY == 0 or count == problem.most_steps:
             residual = problem.residual(current, linear)
             solution[todo] = current
+            # Written with a negation, so that a NaN counts as not converged.
             left = ~(residual <= problem.tolerance)
+            # A trial is reported when it leaves, and only then: a later check would count it twice.
             report_residuals(
                 "x-update", residual[~left], tolerance=problem.tolerance, measure=_MEASURE
             )
@@ -165,6 +169,7 @@ def require_stationary(
         moved = project_on_ball(solution - gradient / smoothness, radius)
         gradient = smoothness * (solution - moved)
     residual = _compute_relative_residual(gradient, linear, 0.0, smoothness)
+    # Written with a negation, so that a NaN counts as not converged.
     left = ~(residual <= tolerance)
     if left.any():
         raise _not_converged(tolerance, np.flatnonzero(left), residual[left])
@@ -188,6 +193,10 @@ def _run_accelerated_step(
     """Return the next model, extrapolated model and momentum; going uphill forgets the momentum."""
     following = problem.step(ahead, linear)
     moved = following - current
+    # The step from the extrapolated point is against its gradient, so a positive product with the
+    # move means that momentum carries the trial uphill. Restarting there is O'Donoghue and Candes's
+    # gradient scheme (2015); it keeps the linear rate of a strongly convex problem without its
+    # modulus.
     uphill = np.sum((ahead - following) * moved, axis=1, keepdims=True) > 0
     larger = np.where(uphill, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
     share = np.where(uphill, 0.0, (momentum - 1) / larger)
@@ -230,6 +239,7 @@ def ridge_in_ball(curvature: Array, linear: Array, radius: float) -> Array:
             break
         slope = np.sum(solution**2 / (curvature + shift), axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):  # 0 / 0 for a solution at the origin, inside the ball
+            # A solution inside the ball is the minimiser already and keeps its shift of 0.
             shift = np.where(over > 0, shift + over * norms**2 / slope, shift)
     trial = int(np.argmin((over <= _BORDER).all(axis=1)))
     if not (over <= _BORDER).all():
@@ -240,4 +250,6 @@ def ridge_in_ball(curvature: Array, linear: Array, radius: float) -> Array:
     report_residuals(
         "x-update in a ball", beyond, tolerance=_BORDER, measure="norm beyond the radius"
     )
+    # What is left of the excess is rounding; the projection takes it off, so that callers can rely
+    # on the radius.
     return project_on_ball(solution, radius)

@@ -88,9 +88,12 @@ class Client:
         solved = cho_solve(self._factor, columns.reshape(len(columns), -1))
         model = np.moveaxis(solved.reshape(columns.shape), 0, 1)
         size = np.abs(model).max(axis=(1, 2)), np.abs(right).max(axis=(1, 2))
+        # The largest row sum times the largest entry of a model bounds every entry of their
+        # product, which is what rounding is relative to.
         scale = np.abs(self.curvature).sum(axis=1).max() * size[0] + size[1]
         error = np.abs(self.curvature @ model - right).max(axis=(1, 2))
         residual = error / np.maximum(scale, np.finfo(np.float64).tiny)
+        # Written with a negation, so that a NaN counts as not solved.
         if not np.all(residual <= TOLERANCE):
             trial = int(np.argmin(residual <= TOLERANCE))
             raise ConvergenceError(
@@ -110,6 +113,7 @@ class Client:
         error = pull + self.penalty * self.counts[:, None] * (self.features @ model)
         if math.isfinite(clip_norm):
             norms = self.norms * np.linalg.norm(error, axis=2)
+            # A norm within C makes the quotient 1, so that a gradient of 0 does not divide by 0.
             error = error * np.minimum(1, clip_norm / np.maximum(norms, clip_norm))[..., None]
         if batch is not None:
             error = error * batch[..., None]
@@ -162,6 +166,7 @@ class LocalSGD:
             raise InvalidArgument("sampling_ratio", self.sampling_ratio, "a number in (0, 1]")
         if self.clip_norm != math.inf:
             check.require_positive("clip_norm", self.clip_norm)
+        # Noise is in multiples of C, so an infinite C has no noise.
         if check.non_negative("noise_multiplier", self.noise_multiplier) > 0:
             check.require_positive("clip_norm", self.clip_norm)
 

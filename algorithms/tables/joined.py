@@ -87,6 +87,7 @@ class JoinedTables:
         if len(labels) != len(features[table]):
             expected = f"one for each of the {len(features[table])} tuples of table {table}"
             raise InvalidArgument("labels", VerbatimText(f"{len(labels)} values"), expected)
+        # Laws keep what they have worked out for a data set, so no array may change under them.
         for array in (*features, *mappings, labels):
             array.flags.writeable = False
         fields = (("features", features), ("mappings", mappings), ("labels", labels))
@@ -137,6 +138,7 @@ class JoinedTables:
 
     def counts(self, table: int) -> Array:
         """Return ``G_{i,j}`` (eq. 37), shape ``(n_i,)``; 0 for a tuple the join does not use."""
+        # Without minlength, counts would end at the last tuple that the join uses.
         counts = np.bincount(self.mappings[table], minlength=self.tuples[table])
         return counts.astype(np.float64)
 
@@ -177,5 +179,6 @@ class JoinedTables:
 
     def locate(self, index: int) -> tuple[int, int]:
         """Return the table and the tuple in it that row ``index`` of `as_table` is."""
+        # On a boundary the index is that of the next table's first tuple.
         table = int(np.searchsorted(np.cumsum(self.tuples), index, side="right"))
         return table, index - sum(self.tuples[:table])

@@ -28,6 +28,7 @@ from dpaudit.redaction import Record
 
 Keys = NDArray[np.object_]
 
+# The first match counts, so the order matters: a bool is an Integral, and an Integral is a Real.
 _KINDS: dict[str, tuple[type, ...]] = {
     "bool": (bool, np.bool_),
     "int": (numbers.Integral,),
@@ -176,8 +177,11 @@ def join_tables(
 def _make_key_frame(table: KeyedTable, number: int) -> pd.DataFrame:
     """Return a table's keys and, in a column named by the table's number, its tuple numbers."""
     frame = pd.DataFrame(
+        # Without the dtype pandas finds a type of its own for a column, in which keys could match
+        # by accident.
         {key: pd.Series(column, dtype=object) for key, column in table.keys.items()}
     )
+    # A number cannot clash with the name of a key column, which is a string.
     frame[number] = np.arange(len(table.features))
     return frame
 
@@ -197,12 +201,14 @@ def _merge_key_frame(
         given = _format_key_row(other, shared, int(np.argmax(twice)), "twice")
         raise InvalidArgument(f"keys of {what}", given, "every key once, or many_to_many=True")
     for key in shared:
+        # Every column holds keys of one kind, so that its first value speaks for all.
         before, value = frame[key].iloc[0], other[key].iloc[0]
         if _get_key_kind(before) != _get_key_kind(value):
             expected = f"keys of one kind: a table before it has {_with_kind(before)}"
             raise InvalidArgument(
                 f"keys of {what}", VerbatimText(f"{key}={_with_kind(value)}"), expected
             )
+    # A left join keeps the order of the rows so far, and leaves a gap where a key has no match.
     merged = frame.merge(other, on=shared, how="left")
     lost = merged[number].isna()
     if lost.any():

@@ -89,6 +89,7 @@ class LabelRelease:
             raise InvalidArgument("relation", VerbatimText(pair.relation.name), REPLACE_LABEL.name)
         self._check_shape(transcripts, pair.dataset)
         released = transcripts[:, pair.index]
+        # Every other label is the same on both sides, and its terms cancel.
         old, new = (
             self.loss.encode(data.labels)[pair.index] for data in (pair.dataset, pair.neighbour)
         )
@@ -99,6 +100,7 @@ class LabelRelease:
         """Return the distribution function of the noise at every coordinate, shape ``(R, k)``."""
         self._check_shape(transcripts, dataset)
         noise = (transcripts - self.loss.encode(dataset.labels)) / self.noise_scale
+        # The exponent is never positive, so no noise is too large for it.
         tail = np.exp(-np.abs(noise)) / 2
         return np.where(noise < 0, tail, 1 - tail).reshape(len(transcripts), -1)
 

@@ -162,18 +162,24 @@ class LocalSteps:
 
     def advance(self, state: History, output: Array) -> History:
         """Return the state after ``output`` was released."""
+        # The last end is the end of everything, at which there is nothing to split.
         ends = np.cumsum([model.shape[1] for model in state.models])[:-1]
         models, steps = tuple(np.split(output, ends, axis=1)), state.steps + 1
+        # The server's next messages depend on the models after the last local step alone.
         over = steps % self.solver.steps == 0
         return History(models, steps, Round(models, state.round) if over else state.round)
 
     def squared_shift_bounds(self, pair: Pair[JoinedTables]) -> tuple[float, float]:
         """Return bounds on ``sum_t ||v_t||^2 / s_t^2`` over all transcripts."""
         moved = np.array(count_touched_tuples(pair), dtype=np.float64)
+        # A clipped gradient has norm at most C, so two of them are at most 2 C apart, in units of
+        # noise of sigma C. One term for every step also covers the first round, in which only the
+        # owner moves.
         return 0.0, float(self.steps * np.sum((2 * moved / self.solver.noise_multiplier) ** 2))
 
     def _serve_round(self, current: Round, dataset: JoinedTables) -> Served:
         for known, served in current.served:
+            # Arrays of a data set are read-only, so what was worked out for one stays right for it.
             if known is dataset:
                 return served
         algorithm = self.algorithm
@@ -195,12 +201,15 @@ def count_touched_tuples(pair: Pair[JoinedTables]) -> tuple[int, ...]:
     """Return ``a_k``: how many tuples of each table share a row of the join with what differs."""
     data = pair.dataset
     if pair.relation is REPLACE_COLUMN:
+        # A column takes part in every tuple of every row of the join.
         return data.tuples
     if pair.relation is REPLACE_LABEL:
         table, row = data.label_table, pair.index
     else:
         table, row = data.locate(pair.index)
     rows = data.mappings[table] == row
+    # In its own table a replaced tuple counts as one even where the join does not use it. A label
+    # has an effect only through rows of the join.
     return tuple(
         1 if pair.relation is not REPLACE_LABEL and k == table else len(np.unique(mapping[rows]))
         for k, mapping in enumerate(data.mappings)
@@ -266,6 +275,8 @@ class BatchSteps:
                 -(((transcripts[:, t, 0, 0] - m[:, 0, 0]) / scale) ** 2) / 2
                 for m in (absent, present)
             )
+            # A ratio of 1 leaves one component without weight: its logarithm is -inf, which
+            # logaddexp takes.
             total += np.logaddexp(
                 _compute_log_probability(1 - ratio) + without,
                 _compute_log_probability(ratio) + within,
@@ -289,6 +300,8 @@ class BatchSteps:
                 for part in (0.0, 1.0)
             )
             yield t, absent, present, solver.noise_scale(client)
+            # The generator goes on after the caller has read or written this step's output, so it
+            # is there.
             model = outputs[:, t]
 
     def _solver(self, dataset: JoinedTables) -> LocalSGD:

@@ -73,6 +73,7 @@ class CrossEntropy:
         Two different labels are 2 apart in L1 norm either way, as Theorem 1 needs.
         """
         known = np.array([-1.0, 1.0]) if self.margin else np.arange(float(self.classes))
+        # isin also refuses NaN, which equals no label.
         odd = ~np.isin(labels, known)
         if odd.any():
             row = int(np.argmax(odd))
@@ -113,19 +114,24 @@ class CrossEntropy:
         ConvergenceError
             A row's gradient is above `TOLERANCE` times ``1 + max |c|``.
         """
+        # Refused here by their cause: below, infinite scores become NaN and fail as a residual.
         if not np.isfinite(linear).all():
             raise ConvergenceError("z-update: got infinite scores, expected iterates that converge")
         scaled = linear / penalty - np.log(penalty)
         # Here the largest p_k alone, or for a margin the other class's exp(-L), is 1 already.
         level = (linear.max(axis=-1, keepdims=True) - 1) / penalty
+        # For a margin the other class keeps a share exp(-L), so that L is above 0.
         level = np.maximum(level, 0) if self.margin else level
         for _ in range(_MOST_STEPS):
             omega = wrightomega(scaled - level)
+            # For a margin the other class has the score 0 and so the probability exp(-L).
             other = np.exp(-level) if self.margin else 0.0
             excess = other + penalty * omega.sum(axis=-1, keepdims=True) - 1
             slope = other + penalty * (omega / (1 + omega)).sum(axis=-1, keepdims=True)
             step = excess / slope
             level += step
+            # Written with a negation, so that NaN ends the loop and meets the check of the
+            # residual.
             if not np.any(np.abs(step) > 1e-13 * (1 + np.abs(level))):
                 break
         scores: Array = linear / penalty - wrightomega(scaled - level)
@@ -135,6 +141,7 @@ class CrossEntropy:
     def _accept(self, scores: Array, linear: Array, penalty: float) -> None:
         gradient = self.probabilities(scores) + penalty * scores - linear
         residual = np.abs(gradient).max(axis=-1) / (1 + np.abs(linear).max(axis=-1))
+        # Written with a negation, so that a NaN counts as not solved.
         if not np.all(residual <= TOLERANCE):
             worst = np.unravel_index(np.argmax(residual), residual.shape)
             raise ConvergenceError(

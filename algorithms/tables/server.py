@@ -82,6 +82,7 @@ class Server:
 @lru_cache(maxsize=16)
 def _build_tuple_membership(mapping: bytes, kind: str, tuples: int) -> csr_array:
     """Return which rows of the join belong to each tuple; every iteration asks for the same."""
+    # The mapping comes as bytes because lru_cache needs arguments that can be hashed.
     of = np.frombuffer(mapping, dtype=kind)
     return csr_array((np.ones(len(of)), (of, np.arange(len(of)))), shape=(tuples, len(of)))
 
@@ -96,6 +97,8 @@ def sum_over_tuple_rows(values: Array, mapping: Index, tuples: int) -> Array:
     """
     rows = len(mapping)
     member = _build_tuple_membership(mapping.tobytes(), mapping.dtype.str, tuples)
+    # A sparse matrix multiplies two-dimensional arrays only, so rows come first and the rest is
+    # flattened.
     columns = np.moveaxis(values, 1, 0)
     summed = member @ columns.reshape(rows, -1)
     return np.asarray(np.moveaxis(summed.reshape(tuples, *columns.shape[1:]), 0, 1))

@@ -68,6 +68,7 @@ class GaussianConsensus(LinearRuns):
         if self.algorithm.loss not in (LINEAR, SQUARED):
             expected = "linear or squared: else the noise does not enter linearly"
             raise InvalidArgument("loss", self.algorithm.loss.name, expected)
+        # A bad table of scales is to be refused when the object is made, not in the first run.
         self._scales  # noqa: B018
 
     @property

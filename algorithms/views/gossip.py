@@ -46,6 +46,8 @@ def compute_metropolis_weights(graph: Graph) -> NDArray[Any]:
     """
     degrees = graph.degrees.astype(int)
     weights = np.full((graph.nodes, graph.nodes), Fraction(0), dtype=object)
+    # Metropolis' weight of an edge depends on its two ends alone, so W is symmetric and hence
+    # doubly stochastic.
     for i, j in np.argwhere(graph.adjacency):
         weights[i, j] = Fraction(1, 1 + int(max(degrees[i], degrees[j])))
     for i in range(graph.nodes):
@@ -102,6 +104,7 @@ class Gossip:
             raise InvalidArgument(
                 "weights", VerbatimText("a weight off the edges"), "0 off the edges"
             )
+        # A bad table of scales is to be refused when the object is made, not in the first run.
         self._scales  # noqa: B018
 
     @property
@@ -138,9 +141,11 @@ class Gossip:
         own = np.diagonal(weights)[:, None]
         others = weights - np.diag(own[:, 0])
         noise, sent = scales[:, None] * normals, []
+        # Zero times the noise gives the private vectors the shape of the trials.
         here = values + (0 * noise[:, 0] if self.noise == "messages" else noise[:, 0])
         for t in range(self.iterations):
             sent.append(here + noise[:, t] if self.noise == "messages" else here)
+            # A node keeps its own value without noise and hears the others' with theirs.
             here = own * here + others @ sent[-1]
         return np.stack(sent, axis=1).astype(float)
 

@@ -95,6 +95,7 @@ def number_table(
     if exact and min(exact) < least:
         raise InvalidArgument(name, float(min(exact)), f"finite numbers, at least {least:g}")
     numbers = np.array(exact, dtype=object)
+    # An exact double stays a double: arithmetic on fractions is far slower.
     if all(one == Fraction(float(one)) for one in exact):
         numbers = numbers.astype(float)
     return np.broadcast_to(numbers.reshape(given.shape), shape)

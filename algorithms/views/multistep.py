@@ -107,6 +107,7 @@ class LinearMultiStep(LinearRuns):
             return models
         shape = (len(normals), algorithm.iterations, algorithm.inner_steps, *normals.shape[2:])
         loops = models.reshape(shape)
+        # Observers hear one message an iteration: its last inner model or the average of all.
         return loops[:, :, -1] if algorithm.message == "last" else loops.mean(axis=2)
 
     def roles(self, dataset: Dataset) -> Roles:

@@ -60,6 +60,7 @@ class Outcome:
 
     def level(self, gap: float) -> float:
         """Return the objective that is ``gap`` of the way above the minimum; at x = 0 it is 1."""
+        # A model of 0 has the log loss ln 2 on every record, and no regulariser.
         least = float(self.problem.objective(self.problem.central)[0])
         return least + gap * (math.log(2) - least)
 
@@ -134,6 +135,7 @@ class Outcome:
         for step_size in STEP_SIZES:
             best = self.rivals.with_step(step_size)
             found.append(({"FDML step": step_size}, {name: judge(admm, best)}))
+        # A run that was shorter than this has no such end to judge.
         for epochs in (each for each in _EARLY if each < admm.objective.shape[1]):
             pair = [
                 _select_best_short_trace(tried, epochs)
@@ -145,6 +147,7 @@ class Outcome:
 
 def _select_best_short_trace(tried: tuple[Trace, ...], epochs: int) -> Trace:
     """Return the best trace, were there only so many epochs."""
+    # The best parameter depends on the length of the run, so a shorter comparison chooses its own.
     cut = (
         replace(each, objective=each.objective[:, :epochs], test_loss=each.test_loss[:, :epochs])
         for each in tried
@@ -189,6 +192,7 @@ def judge_slightly_slower_finding(slow: int | None, fast: int | None) -> Setting
     ... )
     (True, False, False)
     """
+    # Who never reaches the level is slower than any count of epochs, so there is no ratio to judge.
     ratio = None if slow is None or fast is None else slow / fast
     return SettingFinding(
         held=slow is not None if ratio is None else ratio <= _SLIGHTLY,
@@ -294,6 +298,7 @@ def _run_again(
     request: FigureRequest,
 ) -> list[tuple[Setting, Findings]]:
     """Return what other regulariser weights, and other seeds, say: each is a whole comparison."""
+    # The other comparisons are whole runs, whose own progress would bury that of the one at hand.
     quiet = replace(request, progress=Silent())
 
     def at(other: Setting) -> Findings:

@@ -50,6 +50,7 @@ def gisette_file(data_path: str | None) -> Path | None:
     InvalidArgument
         The path does not exist, or it is one of a9a's files.
     """
+    # A variable that is set to the empty string counts as unset, as shells cannot always unset one.
     given = os.environ.get(DATA_VARIABLE) or None if data_path is None else data_path
     if given is None:
         return None
@@ -240,6 +241,7 @@ def _load_gisette_problem(
     elif len(train.labels) < 7:
         raise DataError(f"{file}: found {len(train.labels)} records, expected gisette's 6,000")
     else:
+        # Gisette has 6,000 training and 1,000 test records, so a seventh keeps its proportion.
         kept = len(train.labels) * 6 // 7
         note = f"No {test_file.name}: the last seventh of {file.name} is held out as the test set."
         test = Dataset(train.features[kept:], train.labels[kept:], name="gisette, held out")

@@ -124,6 +124,8 @@ class NoiseTraces:
         """Judge the statements: some level is moderate, and the largest is too much."""
         levels = [(f"{level:g}", self.at(trace)) for level, trace in self.traces]
         moderate = [found["moderate noise"] for _, found in levels]
+        # Of levels at which the statement holds, the smallest change is the clearest case; only if
+        # none holds does one that fails stand for it.
         best = min(moderate, key=lambda each: (not each.held, each.number or 0.0))
         words = ", ".join(f"{level}: {found['moderate noise'].evidence}" for level, found in levels)
         most, ruined = levels[-1][0], levels[-1][1]["too much noise"]
@@ -171,6 +173,7 @@ def _add_dataset_to_findings(data: str, findings: Findings) -> Findings:
 
 def noisy_runs(problem: FigureProblem, epochs: int, request: FigureRequest) -> NoiseTraces:
     """Return the runs of every noise level, at the penalty that is best without noise."""
+    # Choosing the penalty anew for every level would mix its effect with that of the noise.
     clean, penalty = admm_search(problem, epochs, request)[0]
     request.progress.start(f"noise, {problem.title}", len(NOISE_LEVELS))
     traces = []

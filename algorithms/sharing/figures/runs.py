@@ -145,6 +145,8 @@ def search_rivals(problem: FigureProblem, epochs: int, runs: int, request: Figur
         request.progress.advance(1)
     searched.sort(key=lambda pair: pair[0].score)
     best = searched[0][1]
+    # The chosen setting runs again from other starts: the score of the best of many is in part
+    # luck.
     again = _run_fdml_trace(
         problem, best, epochs, runs, stream(request.seed, problem.title, "FDML again")
     )
@@ -175,6 +177,8 @@ def run_admm_trace(
         block_sizes=problem.blocks,
         iterations=epochs,
         penalty=penalty / problem.samples,
+        # Over the root mean square of the records' norms, a level means as much noise in a
+        # prediction on any data.
         noise=ParameterNoise(level / problem.mean_squared_norm**0.5) if level else NoNoise(),
         risk=problem.risk,
     )
@@ -192,6 +196,7 @@ def _run_fdml_trace(
         epochs=epochs,
         batch_size=step.batch_size,
         step_size=step.step_size / problem.mean_squared_norm,
+        # The setting's decay is per epoch, and the algorithm counts steps.
         decay=step.decay / max(1.0, problem.samples / step.batch_size),
         start_scale=_START / problem.mean_squared_norm**0.5,
         risk=problem.risk,

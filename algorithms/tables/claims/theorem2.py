@@ -118,6 +118,8 @@ def _server_view(settings: Settings, parameters: FeatureParameters) -> SearchCas
         expected = f"more than the {d} features: else no column space is left out"
         raise InvalidArgument("tuples", n, expected)
     check.require_integer("iterations", parameters.iterations, least=2)
+    # The last two assumptions are about epsilon and the noise, whose outcomes the theorem gives
+    # itself.
     *enforced, _, _ = CLAIM.assumptions
     return SearchCase(
         bound=theorem.claimed,

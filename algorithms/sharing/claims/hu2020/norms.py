@@ -137,11 +137,14 @@ def measure_variable_norms(
     shape = (len(VARIABLES), algorithm.iterations)
     exceeding = np.zeros(shape, dtype=np.int64)
     found = Norms(bound=bound, runs=runs, largest=np.zeros(shape), exceeding=exceeding)
+    # A block holds the messages of all its runs at once, which the number of them bounds.
     size = max(1, _NUMBERS // (len(data.labels) * len(algorithm.block_sizes)))
     for start in range(0, runs, size):
         iterates = algorithm.iterates(data, min(size, runs - start), rng)
         for t, iterate in enumerate(iterates):
             norms = _compute_variable_norms(algorithm, iterate)
+            # NaN fails every comparison, so without this a diverging run would count as one that
+            # keeps to the bound.
             if not np.isfinite(norms).all():
                 raise MechanismError(f"the iterations diverge: a norm of iteration {t + 1} is inf")
             found.largest[:, t] = np.maximum(found.largest[:, t], norms.max(axis=1))
@@ -172,11 +175,16 @@ def log_exceeding(algorithm: SharingADMM, data: Dataset, bound: float) -> float 
             reach = bound + 2 * weight * math.sqrt(samples) / algorithm.penalty
             return _log_above(samples, reach / float(np.linalg.norm(scales)))
         case noise:
+            # Rows of norm at most 1 make the norm of D at most sqrt(N). D times whitened noise is
+            # white, so the noise is longer than b at least wherever D times it is longer than
+            # sqrt(N) b.
             widest = 1 if isinstance(noise, ParameterNoise) else math.sqrt(samples)
             found = [
                 _log_above(_count_noise_degrees(noise, party), widest * bound / float(scale))
                 for party, scale in zip(owners, scales, strict=True)
             ]
+            # One party's model beyond the bound is enough, so every party's probability is a lower
+            # bound.
             return max(found)
 
 
@@ -189,6 +197,8 @@ def _log_above(degrees: int, length: float) -> float:
 
     Where its tail underflows, that of one of them alone, which is less.
     """
+    # A tail that has underflowed says nothing. log_ndtr keeps one normal's tail in logarithms, and
+    # the norm of all is at least the size of one.
     tail = float(chi2.sf(length**2, degrees))
     return math.log(tail) if tail > 0 else math.log(2) + float(log_ndtr(-length))
 
@@ -372,6 +382,7 @@ def noise_note(algorithm: SharingADMM, data: Dataset, bound: float) -> str:
 
 def _format_rounded_down_chance(log_probability: float) -> str:
     """Return a probability in words, rounded down."""
+    # This goes to a sentence with "at least". At -600 the probability is still a normal double.
     if log_probability < -600:
         return f"10^{math.floor(log_probability / math.log(10))}"
     if log_probability > math.log1p(-1e-6):

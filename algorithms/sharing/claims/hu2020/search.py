@@ -115,6 +115,7 @@ def _draw_update_starts(setting: UpdateSetting, count: int, rng: Generator) -> B
     gauss = rng.standard_normal((count, n, d))
     signs = np.sign(gauss)
     sparse = gauss * (rng.random((count, n, d)) < rng.random((count, 1, 1)))
+    # Without an entry in every place a row could be all zeros, which no scaling makes a unit row.
     sparse += 1e-3 * signs
     kind = rng.integers(3, size=(count, 1, 1))
     return {
@@ -146,15 +147,20 @@ def _move_update_states(setting: UpdateSetting, batch: Batch, step: Array, rng: 
     """Move states by ``step`` and turn half of them along the last difference."""
     count, n = batch["dual"].shape
     difference = batch["difference"]
+    # The first instances have no difference yet along which to turn.
     turn = (rng.random((count, 1)) < 0.5) & (np.abs(difference).max(axis=1, keepdims=True) > 0)
     along = setting.bound * _unit_rows(difference)
     size = setting.bound * step[:, None] / np.sqrt(n)
+    # y along the difference and z against it make v longest for their norms, and so move the local
+    # prediction most.
     moved = {
         name: np.where(turn, sign * along, batch[name]) + size * rng.standard_normal((count, n))
         for name, sign in (("dual", 1.0), ("prediction", -1.0))
     }
     flip = rng.random(batch["others"].shape) < step[:, None, None] / 4
     moved["others"] = np.where(flip, -batch["others"], batch["others"])
+    # The other parties' predictions add to v as well: each model takes the sign that lengthens it
+    # along the difference.
     reach = np.einsum("bkn,bn->bk", moved["others"], difference)
     moved["models"] = np.where(turn, setting.bound * np.sign(reach), batch["models"])
     return moved
@@ -166,6 +172,7 @@ def _move_update_designs(design: Array, step: Array, what: Kind, rng: Generator)
     size = np.where(what == _ENTRIES, step, 0.0)[:, None, None] / np.sqrt(d)
     touched = rng.random(design.shape) < rng.random((count, 1, 1))
     moved = design + size * touched * rng.standard_normal(design.shape)
+    # About 1.5 flips an instance, few enough to keep what made it good.
     flip = (rng.random(design.shape) < 1.5 / (n * d)) & (what == _SIGNS)[:, None, None]
     return _unit_rows(np.where(flip, -moved, moved))
 
@@ -176,6 +183,8 @@ def _evaluate_update_instances(
     """Return the instances inside the assumptions, and movement over claim."""
     design, inside = batch["design"], dict(batch)
     neighbour = flip_neighbour_signs(design, batch["score"])
+    # The limit stays inside the assumptions by more than rounding, so that an instance that is
+    # reported as inside is inside when it is checked again.
     limit = _INSIDE * setting.bound
     dual, prediction = (_clip_row_lengths(batch[name], limit) for name in ("dual", "prediction"))
     models = np.clip(batch["models"], -limit, limit)
@@ -183,6 +192,8 @@ def _evaluate_update_instances(
     v = dual + setting.penalty * gap
     here, there = (_local_models(setting, one, v) for one in (design, neighbour))
     longest = np.maximum(np.linalg.norm(here, axis=1), np.linalg.norm(there, axis=1))
+    # The model is linear in the state, so one factor for all parts of the state brings a long model
+    # back to the bound and leaves the direction of the movement.
     factor = limit / np.maximum(longest, limit)
     moved = np.einsum("bnd,bd->bn", design, here) - np.einsum("bnd,bd->bn", neighbour, there)
     inside |= {"difference": factor[:, None] * moved, "models": factor[:, None] * models}
@@ -193,6 +204,7 @@ def _evaluate_update_instances(
 def _convex_enough(setting: UpdateSetting, claimed: float, batch: Batch) -> tuple[Batch, Array]:
     """Evaluate update instances, with ratios of 0 where hu2019's Assumption 1.2 (b) fails."""
     inside, ratio = _evaluate_update_instances(setting, claimed, batch)
+    # The assumption is about either data set of a neighbouring pair.
     for design in (inside["design"], flip_neighbour_signs(inside["design"], inside["score"])):
         needed, found = compute_design_modulus(setting, design)
         ratio = np.where(needed <= _INSIDE * found, ratio, ratio * _FLAT * found / needed)
@@ -232,7 +244,10 @@ def flip_neighbour_signs(design: Array, score: Array, *, entrywise: bool = False
     order = np.argsort(-score, axis=1, kind="stable")
     first = np.take_along_axis(design[:, :, 0], order, axis=1)
     wanted = np.take_along_axis(score, order, axis=1) > 0
+    # A flipped entry moves by twice its size; a Frobenius norm adds up the squares.
     moved = 2 * np.abs(first) if entrywise else 4 * first**2
+    # Rows of positive score come first in this order, so the running sum counts only rows that are
+    # to flip.
     flipped = wanted & (np.cumsum(moved, axis=1) <= _INSIDE)
     column = np.empty_like(first)
     np.put_along_axis(column, order, np.where(flipped, -first, first), axis=1)
@@ -330,9 +345,11 @@ class Small:
         limit = _INSIDE * self.setting.bound
         length = float(np.linalg.norm(self.direction))
         state = limit / length * self.direction if length else self.direction
+        # With y = state and z = -state, y - rho z is (1 + rho) times the state.
         v = (1 + self.setting.penalty) * state
         models = [local_model(self.setting, one, v) for one in designs]
         longest = max(float(np.linalg.norm(model)) for model in models)
+        # A state of 0 has models of 0, whose length must not divide.
         return np.asarray(state * min(1.0, limit / max(longest, 1e-300)))
 
 
@@ -371,6 +388,8 @@ def draw_small_update(draw: st.DrawFn, bound: float) -> Small:
     return Small(
         setting=setting,
         signs=(1 - 2 * minus).reshape(samples, features),
+        # A flip moves an entry of size 1 / sqrt(d_m) by twice that: d_m / 4 of them reach a
+        # Frobenius distance of 1.
         flipped=draw(st.integers(1, features // 4)),
         direction=np.array(direction, dtype=np.float64),
     )

@@ -142,6 +142,8 @@ def compute_corrected_lemma1_bound(setting: UpdateSetting) -> float:
     """
     root = math.sqrt(setting.samples)
     diameter = 1 / setting.penalty + 1 + (setting.parties - 1) * root
+    # Either bound holds, so the smaller one does: the diameter of what the assumptions allow, and
+    # the norms of two local predictions, whose rows are at most 1 long.
     return min(diameter, 2 * root) * setting.bound
 
 
@@ -230,6 +232,7 @@ def local_model(setting: UpdateSetting, design: Array, v: Array) -> Array:
     array([-0.05])
     """
     left, values, right = np.linalg.svd(design, full_matrices=False)
+    # From the singular values there is no need of D'D, whose condition number is that of D squared.
     weights = values / (setting.regulariser_weight + setting.penalty * values**2)
     return np.asarray(-(right.T @ (weights * (left.T @ v))))
 
@@ -282,6 +285,8 @@ def compute_update_conditions(
         "bounded dual": (norm(instance.dual), setting.bound),
         "bounded prediction": (norm(instance.prediction), setting.bound),
     }
+    # The design's modulus takes an eigenvalue decomposition, and only hu2019's assumption asks for
+    # it.
     if convex:
         both = np.stack([instance.design, instance.neighbour])
         here, there = np.transpose(compute_design_modulus(setting, both))

@@ -209,6 +209,7 @@ def _compute_exact_message(design: Matrix, state: Matrix) -> Matrix:
 def gram_from_messages(states: Matrix, messages: Matrix) -> Matrix:
     """Return ``D D'`` as the centre computes it from the last N columns of what it knows."""
     size = len(states)
+    # N messages to independent states determine the N by N matrix; here the last N serve.
     states, messages = (tuple(row[-size:] for row in each) for each in (states, messages))
     known = add_matrices(states, scale_matrix(PENALTY, messages))  # w
     return scale_matrix(-1, multiply_matrices(messages, invert_matrix(known)))

@@ -12,6 +12,7 @@ from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import make_unknowns
 
 _LOG_BELOW = Fraction(23, 2)  # below ln(10^5), as e^23 < 2.7183^23 < 10^10
+# Both constants err to the low side, since the left side is to be a lower bound of epsilon'.
 _E_BELOW = Fraction(2718, 1000)
 
 
@@ -79,6 +80,8 @@ def _against_adding_up(count: int) -> Finding:
 def _root_below(square: Fraction) -> Fraction:
     """Return a root from below, in tenths."""
     tenths = 0
+    # Tenths are fine enough for the comparison, and a root that is cut down keeps the left side a
+    # lower bound.
     while Fraction(tenths + 1, 10) ** 2 <= square:
         tenths += 1
     return Fraction(tenths, 10)

@@ -87,6 +87,7 @@ class Update:
     @property
     def hypotheses(self) -> tuple[Finding, ...]:
         """Assumption 1 and the neighbours of Definition 1, with b_1 = 1."""
+        # With y = v/2 and z = -v / (2 rho), y - rho z is v.
         state = (
             compute_frobenius_square(self.pull) / 4,
             compute_frobenius_square(self.pull) / (2 * self.penalty) ** 2,
@@ -273,6 +274,7 @@ def check_repaired_phi1_bound() -> tuple[Finding, ...]:
     records: ``||Phi_1||^2 <= (1/4) (2 lambda + 1)^2``.
     """
     update = many_records()
+    # The paper bounds the norm of the bracket's change by this, for models of norm at most b_1 = 1.
     bracket = 2 * update.weight + 1  # ||x - x'|| <= 2 b_1
     return (
         *triangle(),
@@ -419,6 +421,7 @@ def orthogonal_records() -> tuple[Matrix, Matrix]:
 
 def neighbouring_designs(here: Matrix, there: Matrix) -> tuple[Finding, ...]:
     """Return what Assumption 1.3 and Definition 1 ask of two designs."""
+    # A set, so that one row of another norm would show.
     rows = {compute_inner_product(row, row) for design in (here, there) for row in design}
     columns = zip(transpose_matrix(here), transpose_matrix(there), strict=True)
     changed = sum(one != other for one, other in columns)

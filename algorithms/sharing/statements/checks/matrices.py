@@ -81,6 +81,7 @@ def invert_matrix(a: Matrix) -> Matrix:
     """
     size = len(a)
     rows = [[*row, *unit] for row, unit in zip(a, identity_matrix(size), strict=True)]
+    # Fractions do not round, so any pivot other than 0 will do, however small.
     for place in range(size):
         pivot = next((i for i in range(place, size) if rows[i][place]), None)
         if pivot is None:

@@ -25,6 +25,8 @@ from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import Polynomial, make_unknowns, vectors
 
+# Rationals that are known to be on one side of e and pi let a finding decide exactly; a double
+# would only decide up to rounding.
 E_BELOW = Fraction(27, 10)
 E_ABOVE = Fraction(68, 25)
 E_SQUARED_ABOVE = Fraction(37, 5)
@@ -95,6 +97,8 @@ def check_separated_neighbours() -> tuple[Finding, ...]:
     seen = [
         tuple(one - other for one, other in zip(d[0], d[2], strict=True)) for d in (here, there)
     ]
+    # A linear form of continuous noise is 0 for certain if its coefficients are all 0, and
+    # otherwise with probability 0.
     certain = [Fraction(int(not any(row))) for row in seen]
     return (
         *neighbouring_designs(here, there),
@@ -286,6 +290,7 @@ def tail_of_one_entry() -> tuple[Finding, ...]:
     ``t^2 = 2 L - 1 + 1/(8 L) > 2 L - 1``, where ``L = ln(1.25/delta) >= ln 5 > 8/5``, as ``e^8 <
     5^5 = 3125``.
     """
+    # e^8 is the fourth power of e^2, so one rational bound serves both.
     return (
         Finding(
             left=E_SQUARED_ABOVE**4, relation="<", right=Fraction(5) ** 5, instance="e^8 and 5^5"

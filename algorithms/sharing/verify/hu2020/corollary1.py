@@ -22,6 +22,7 @@ from dpaudit.algorithms.sharing.verify.hu2020.update import format_claim_factor
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, exp, log, smallest, sqrt
 
+# A certificate is somebody else's file: without a limit it could keep the verifier busy for good.
 _MOST = 10_000  # releases: the sum has as many terms
 
 
@@ -97,6 +98,8 @@ def _exact_delta(epsilon: Real, delta: Real, count: int, at: Real) -> Real:
     odds = exp(-epsilon)  # of a lie against the truth
     mass, below = (1 / (1 + odds)) ** count, Real(0)
     for j in range(count + 1):
+        # The loss falls as lies become more, so once a term's loss is below the witness so are all
+        # that follow.
         gap = smallest((at - (count - 2 * j) * epsilon, 0))
         if gap.ball.is_zero():
             break

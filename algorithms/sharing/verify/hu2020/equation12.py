@@ -48,6 +48,7 @@ def recompute(document: Document) -> Outcome:
     least = spread - epsilon / (2 * spread)
     if part == "A_2":
         least = delta / 2 / (spread * sensitivity / epsilon)
+    # Where the bound is negative, every length is above it: its square would say otherwise.
     longer = chi2_above(entries, largest((least, 0)) ** 2)
     return Outcome(
         assumptions={"epsilon in range": (epsilon, 1)},

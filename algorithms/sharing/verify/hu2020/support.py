@@ -71,6 +71,8 @@ def _build_orthonormal_basis(design: Matrix) -> tuple[list[list[Real]], int]:
         column = design.column(j)
         rest = _compute_projection_rest(column, basis)
         length, whole = norm(rest), norm(column)
+        # Each length may be fair on its own while the product says that the columns are dependent
+        # to within precision.
         if length <= _DEPENDENT * whole or (left := left * length / whole) <= _LOST:
             dependent += 1
         else:
@@ -81,6 +83,8 @@ def _build_orthonormal_basis(design: Matrix) -> tuple[list[list[Real]], int]:
 def _compute_projection_rest(column: list[Real], basis: list[list[Real]]) -> list[Real]:
     rest = column
     for direction in basis:
+        # Each share is taken of what is left (modified Gram-Schmidt), which keeps rounding from
+        # building up.
         share = dot(direction, rest)
         rest = [value - share * along for value, along in zip(rest, direction, strict=True)]
     return rest

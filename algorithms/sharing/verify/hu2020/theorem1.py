@@ -94,6 +94,7 @@ def _verify_gaussian_message(document: Document) -> Outcome:
 
 
 def _gaussian_delta(mu: Real, epsilon: Real) -> Real:
+    # Without movement the quotient epsilon / mu has no value, and delta is 0 at every epsilon.
     if mu.ball.is_zero():
         return Real(0)
     return ncdf(mu / 2 - epsilon / mu) - exp(epsilon) * ncdf(-mu / 2 - epsilon / mu)

@@ -69,6 +69,8 @@ def compute_movement(document: Document) -> MovementCheck:
     models = document.array("models", (parties - 1,))
     v = y - rho * z
     for column, model in zip(columns, models, strict=True):
+        # The others' columns have entries of size 1, as their rows are of norm 1 in one column; the
+        # sign is what is left when the last digit is repaired.
         v += rho * model * vector(_get_entry_sign(entry) for entry in column)
     x, x_other = (_solve_ridge_system(one, v, rho, lam) for one in (design, other))
     assumptions |= {
@@ -127,6 +129,7 @@ def format_claim_factor(document: Document) -> str:
 
 def _well_conditioned(document: Document, condition: Real) -> None:
     """Refuse equations that ordinary data does not lead to."""
+    # A solution loses about as many digits as its equations' condition has.
     if condition > 1e25:
         given = VerbatimText(f"{float(condition):.3g} for rho N / lambda")
         raise document.refused("parameters.regulariser_weight", given, "at most 1e25")

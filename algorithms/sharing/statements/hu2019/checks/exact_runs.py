@@ -90,6 +90,8 @@ Assumption 1.2
 
     def __post_init__(self) -> None:
         smooth, modulus = self.smoothness, self.modulus
+        # Parts (a) to (c) of Assumption 1.2. A problem that breaks one would make findings about
+        # the theorem's conclusion worthless.
         met = self.penalty >= smooth and self.penalty * modulus > 2 * smooth**2 and modulus > 0
         for column, own in zip(self.columns, self.moduli, strict=True):
             met = met and own >= 2 * compute_squared_norm(column) > 0
@@ -119,6 +121,7 @@ Assumption 1.2
 
     def loss(self, z: Numbers) -> Fraction:
         """Return ``l(z)``."""
+        # For this quadratic the loss is half the product of its gradient and z - b.
         return compute_fraction_inner(self.slope(z), subtract_numbers(z, self.labels)) / 2
 
     def reached(self, models: Numbers) -> Numbers:
@@ -181,6 +184,8 @@ def update_exact_prediction(problem: ExactProblem, reached: Numbers, dual: Numbe
 
 def _update_exact_model(problem: ExactProblem, state: ExactState, m: int) -> Fraction:
     x = state.models[m]
+    # In one variable a Newton step on a quadratic is exact, and the nearest point of an interval to
+    # the free minimiser is the constrained one.
     return _project_on_interval(problem, x - party_slope(problem, state, m) / problem.moduli[m])
 
 

@@ -39,6 +39,7 @@ def slope_is_dual() -> tuple[Finding, ...]:
     by_optimality, by_update = y - rho * (z - reached), y + rho * (reached - z)
     found = [make_identity_finding((by_optimality - by_update).square, 0 * rho, "grad l(z) - y")]
     for problem in (two_curvatures(), make_bounded_models_problem()):
+        # The first state is left out: its dual is a start and not yet the gradient of an update.
         for t, state in enumerate(run(problem, 4)[1:], start=1):
             apart = compute_squared_norm(
                 subtract_numbers(problem.slope(state.prediction), state.dual)
@@ -67,6 +68,7 @@ def dual_moves_less() -> tuple[Finding, ...]:
             instance=f"||dy||^2 and L^2 ||dz||^2, t = {t}, M = {len(problem.columns)}",
         )
         for problem in (two_curvatures(), make_bounded_models_problem(), equal_columns(2, 3))
+        # The start is left out here as well: its dual is not a gradient yet.
         for t, (before, after) in enumerate(pairwise(run(problem, 5)[1:]), start=1)
     )
 
