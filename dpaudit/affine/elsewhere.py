@@ -14,9 +14,9 @@ from dpaudit._references import load_reference
 from dpaudit.affine.api import places_of_parts, views
 from dpaudit.affine.certificate import certify_views, zeros_of
 from dpaudit.affine.form import NotAffine, forms_in
-from dpaudit.affine.kinds import DOUBLES
+from dpaudit.affine.kinds import DOUBLES, SIZES
 from dpaudit.affine.observers import find_observers
-from dpaudit.affine.program import AffineProgram, Ids
+from dpaudit.affine.program import NOWHERE, AffineProgram, Ids
 from dpaudit.affine.reading import read_recursion
 from dpaudit.affine.report import ViewsReport
 from dpaudit.execution.pool import Crew
@@ -60,9 +60,10 @@ def reread_views(
     -------
     dict
         ``data`` and ``noise``: how many private numbers and normals there are; ``output``: of
-        each number that is returned, its coefficients by place, normals first; ``observers``: by
-        the names that they have by default, the same of what each sees; ``parts``: by their
-        names, which private numbers each part of them holds. Places of coefficients are text.
+        each number that is returned, its coefficients by place, normals first, each with the size
+        of its summands; ``observers``: by the names that they have by default, the same of what
+        each sees; ``parts``: by their names, which private numbers each part of them holds. Places
+        of coefficients are text.
 
     Raises
     ------
@@ -129,7 +130,17 @@ def _read_again(function: Callable[..., Any], shape: Mapping[str, Any]) -> dict[
     }
 
 
-def _compute_coordinate_rows(program: AffineProgram, ids: Ids) -> list[dict[int, float]]:
-    """Return what coordinates hold, by place: normals first, then private numbers."""
-    table = program.coefficients(DOUBLES, ids)
-    return [{int(at): float(row[at]) for at in np.flatnonzero(row)} for row in table]
+def _compute_coordinate_rows(
+    program: AffineProgram, ids: Ids
+) -> list[dict[int, tuple[float, float]]]:
+    """Return what coordinates hold, by place: normals first, then private numbers.
+
+    A coefficient comes with the size of the summands that it is the sum of. What holds nothing,
+    with a place of -1, is left out.
+    """
+    held = ids[ids != NOWHERE]
+    tables = (program.coefficients(kind, held) for kind in (DOUBLES, SIZES))
+    return [
+        {int(at): (float(row[at]), float(sizes[at])) for at in np.flatnonzero(sizes)}
+        for row, sizes in zip(*tables, strict=True)
+    ]

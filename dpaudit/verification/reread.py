@@ -17,7 +17,10 @@ from dpaudit.verification.views import Checking
 if TYPE_CHECKING:
     from dpaudit.verification.drawn import Reader
 
-_SAME = 1e-9  # of two coefficients, as a share of the largest of a row
+# A share of each coefficient, for constants of other machines, and of its summands, whose
+# rounding is what is left where they cancel.
+_SAME = 1e-9
+_ROUNDING = 2.0**-40
 _MOST = 100_000  # private numbers of a file
 _DEPTH = 20  # how deep their shape is
 _PARTS = ("dict", "list", "tuple")
@@ -86,7 +89,7 @@ def _list_view_reservations(checking: Checking, found: Mapping[str, Any]) -> Ite
 
 
 def _is_same_rows(
-    checking: Checking, at: Sequence[int], rows: Sequence[Mapping[str, float]]
+    checking: Checking, at: Sequence[int], rows: Sequence[Mapping[str, Sequence[float]]]
 ) -> bool:
     """Return whether coordinates of the file hold what rows of the code hold, up to rounding."""
     program = checking.program
@@ -94,23 +97,30 @@ def _is_same_rows(
     seen = [one for one in at if one != NOTHING]
     # A coordinate that holds neither data nor noise tells an observer nothing, and the file has
     # it as a place of -1.
-    found = [row for row in rows if row]
     own = [program.rows[one] for one in seen]
     stated = [
         {places[leaf]: convert_to_nearest_double(each) for leaf, each in row.items()} for row in own
     ]
-    if len(stated) != len(found):
+    if len(stated) != len(rows):
         return False
-    return all(_is_same_row(one, other) for one, other in zip(stated, found, strict=True))
+    return all(_is_same_row(one, other) for one, other in zip(stated, rows, strict=True))
 
 
-def _is_same_row(stated: Mapping[int, float], found: Mapping[str, float]) -> bool:
-    by_place = {int(place): value for place, value in found.items()}
-    largest = max(map(abs, [*stated.values(), *by_place.values()]), default=0.0)
+def _is_same_row(stated: Mapping[int, float], found: Mapping[str, Sequence[float]]) -> bool:
+    """Return whether rows agree term by term: large noise hides no other coefficient.
+
+    What may differ is measured by the reader's code alone. A file could add and subtract a large
+    number to have room beside it.
+    """
+    by_place = {int(place): both for place, both in found.items()}
     return all(
-        abs(stated.get(place, 0.0) - by_place.get(place, 0.0)) <= _SAME * largest
+        _is_same_number(stated.get(place, 0.0), *by_place.get(place, (0.0, 0.0)))
         for place in stated.keys() | by_place.keys()
     )
+
+
+def _is_same_number(stated: float, found: float, summands: float) -> bool:
+    return abs(stated - found) <= _SAME * abs(found) + _ROUNDING * summands
 
 
 def _require_small_shape(checking: Checking, shape: Any, depth: int = 0) -> dict[str, Any]:

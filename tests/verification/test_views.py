@@ -22,7 +22,7 @@ from dpaudit.affine import certificate as writing
 from dpaudit.affine.certificate import certify_views
 from dpaudit.affine.changes import Box
 from dpaudit.errors import DataError, DpauditError
-from dpaudit.verification import Reader, document, judge
+from dpaudit.verification import Reader, document, judge, reread
 from dpaudit.verification.schema import certificate_schema
 from tests.own_examples import EXAMPLES, load_example
 
@@ -381,6 +381,32 @@ def test_the_code_of_the_reader_is_compared():
     assert not found.refutes_as_published
     for other in (louder, renamed, squared, mixed):
         assert judged(content, mechanism=other).failures
+
+
+def hidden(x, rng):
+    noise = 2.0**30 * rng.normal(size=3)
+    return {"server": x + noise, "none": [x[0] * 0.0, x[0] - x[0], 0.1 * x[1] + 0.2 * x[1]]}
+
+
+def test_large_noise_hides_no_other_coefficient():
+    """A file whose program leaves the data out is not about code that has them."""
+    content = written(hidden)
+    assert judged(content, mechanism=hidden).failures == ()
+    for change in ({"times": [0.0] * 3}, {"times": [1.00001] * 3}):
+        moved = json.loads(json.dumps(content))
+        terms = [term for one in moved["instance"]["blocks"] for term in one.get("sum", ())]
+        (data,) = [one for one in terms if one == {"of": [0, 1, 2]}]
+        data |= change
+        assert any("output" in one for one in judged(moved, mechanism=hidden).failures)
+
+
+def test_a_coefficient_that_cancels_has_no_room_beside_its_summands():
+    """Rounding of what is summed is allowed for, by the code alone, and no more."""
+    same = reread._is_same_row
+    assert same({0: 1.0}, {"0": (1.0 + 1e-10, 1.0), "5": (1e-17, 0.6)})
+    assert not same({0: 1e9}, {"0": (1e9, 1e9), "5": (1.0, 1.0)})
+    assert not same({0: 1e9, 5: 1.0}, {"0": (1e9, 1e9)})
+    assert not same({0: 1e9}, {"0": (1e9, 1e9), "5": (1.0, 1e9)})
 
 
 def test_whose_numbers_an_observer_sees_is_no_choice_of_the_file():
