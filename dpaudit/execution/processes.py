@@ -120,6 +120,8 @@ class Worker:
             self._send(message | {"reference": task.reference}, task.value)
         else:
             self._send(message | {"path": sys.path}, task)
+        # The message tells the worker to forget all others, so that this task is the only one it
+        # has.
         self.loaded = {name}
         self.asked.append(UnitRequest(-1, 0))
 
@@ -161,6 +163,7 @@ class Worker:
         if message is None:
             raise self._how_it_ended()
         if not is_answer(message, self.asked[0].units):
+            # After nonsense nothing else on the channel can be trusted.
             self.end()
             raise WorkerEnded(NO_ANSWER)
         self.since = monotonic()
@@ -183,6 +186,8 @@ class Worker:
         """Seconds that it may still take to answer, None for any number."""
         if not self.asked:
             return None
+        # Requests that were made before the end have a moment to finish, else nothing they drew
+        # counts.
         ends = [] if self.until is None else [self.until + _GRACE]
         ends += [] if self.limits.timeout is None else [self.since + self.limits.timeout]
         return min(ends) - monotonic() if ends else None

@@ -74,6 +74,7 @@ def _find_importable_file(name: str) -> str | None:
 
 def _is_found(package: str) -> bool:
     """Return whether another process would find a package: one that pytest made, it would not."""
+    # A package is found only where the one around it is.
     parent = package.rpartition(".")[0]
     if parent and not _is_found(parent):
         return False
@@ -104,11 +105,13 @@ def load_from_source(source: Sequence[Any], qualname: str) -> Any:
 
 def run(source: ScriptSource) -> ModuleType:
     """Return the module of a file, which is run up to its first call into dpaudit."""
+    # A file is run once in a process: its objects must be the same for all tasks.
     known = sys.modules.get(source.name)
     if known is not None and getattr(known, "__file__", None) == source.path:
         return known
     module = _make_source_module(source)
     code = compile(_read_script_bytes(source), source.path, "exec", dont_inherit=True)
+    # Classes look up their own module while the file runs, so that its names are registered before.
     before = {name: sys.modules.get(name) for name in (source.name, *_get_module_aliases(source))}
     sys.modules.update(dict.fromkeys(before, module))
     if source.name == MAIN:
@@ -151,6 +154,7 @@ def _read_script_bytes(source: ScriptSource) -> bytes:
     for finder in sys.meta_path:
         if source.name in (taken := getattr(finder, "modules", {})):
             return bytes(taken[source.name][0])
+    # A module that was taken along to this machine has no file here.
     return Path(source.path).read_bytes()
 
 
@@ -193,6 +197,7 @@ class Survey:
         return sorted(name for name in needed & vars(module).keys() if self._is_other(name, module))
 
     def _is_other(self, name: str, module: ModuleType) -> bool:
+        # A name that some run lacks may be set in one branch only.
         if any(name not in run for run in self.runs):
             return True
         fresh = {run[name] for run in self.runs}
@@ -213,4 +218,5 @@ def register_survey(source: ScriptSource, found: Survey) -> None:
 
 
 def _make_survey_key(source: ScriptSource) -> tuple[ScriptSource, float]:
+    # With the time of its last change, as an edited file needs to be looked at again.
     return source, Path(source.path).stat().st_mtime

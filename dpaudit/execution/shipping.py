@@ -186,6 +186,8 @@ def _find_code_imports(source: bytes, name: str, *, is_package: bool) -> Iterato
             base = _resolve_import_base(node, name, is_package)
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
+        # Any text may be a name that the code imports by itself; what is no module is found out
+        # later.
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             named = node.value.partition(":")[0]  # as in import_module("helper")
             yield _resolve_module_name(named, name, is_package) if named.startswith(".") else named
@@ -280,6 +282,7 @@ class Shipped:
     def digest(self) -> str:
         """Of the modules: processes that imported others are not for this task."""
         hashed = hashlib.blake2b(digest_size=16)
+        # Sorted, so that the digest does not depend on the order in which imports were found.
         for name, (source, is_package) in sorted(self.modules.items()):
             hashed.update(f"{name}:{is_package}:{len(source)}:".encode() + source)
         return hashed.hexdigest()
@@ -288,6 +291,7 @@ class Shipped:
 def _unpickle_with_modules(modules: Modules, blob: bytes) -> Any:
     known = [one for one in sys.meta_path if isinstance(one, _ModuleFinder)]
     if not any(one.modules == modules for one in known):
+        # One finder at a time: an older one would hand out modules of another task.
         sys.meta_path[:] = [
             _ModuleFinder(modules),
             *(one for one in sys.meta_path if not isinstance(one, _ModuleFinder)),

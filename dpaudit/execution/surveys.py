@@ -26,6 +26,7 @@ def parcel_for_processes(given: Any, **how: Any) -> Parcel:
         It holds what only this process has.
     """
     parcel = parcel_of(given, **how)
+    # A survey changes what can go by reference, which may bring further files into view.
     while unseen := parcel.unknown | {one for one in parcel.changed if _may_vary(one)}:
         for source in unseen:
             register_survey(source, _run_survey(source, survey_of(source)))

@@ -52,6 +52,8 @@ class OnUnit:
         try:
             return self.task(Unit(trials, seed, which))
         except BaseException as error:  # a task is other people's code
+            # Errors of dpaudit keep their type; all others become text, as their types may not
+            # exist elsewhere.
             if type(error).__module__.startswith("dpaudit."):
                 raise
             raise CodeFailed(what_happened(error)) from error
@@ -111,6 +113,7 @@ def start_generators_anew() -> None:
     Code that makes one from a number when it is imported would else draw the same in all processes.
     Generators in the same state stay so, as parties have them that share a seed.
     """
+    # Random, and not from the audit's seed: two processes must not share it.
     own = os.urandom(16)
     for one in gc.get_objects():
         if isinstance(one, np.random.BitGenerator):

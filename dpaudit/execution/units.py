@@ -153,5 +153,6 @@ def stream(seed: int, *names: str) -> SeedSequence:
     False
     """
     check.require_integer("seed", seed, least=0)
+    # The built-in hash of a text is another one in every process.
     key = tuple(zlib.crc32(name.encode()) for name in names)
     return SeedSequence(seed, spawn_key=key)

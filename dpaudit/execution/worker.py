@@ -132,6 +132,7 @@ def receive_message(channel: socket.socket, most: int | None = None) -> dict[str
     if (head := _receive_bytes(channel, HEAD.size)) is None:
         return None
     magic, length, size = HEAD.unpack(head)
+    # A length that somebody else's code wrote must not make this process run out of memory.
     if magic != MAGIC or (most is not None and length + size > most):
         raise NoMessage("what came is no message")
     text, body = _receive_exactly(channel, length), memoryview(_receive_exactly(channel, size))
@@ -159,6 +160,7 @@ def _receive_exactly(channel: socket.socket, size: int) -> bytearray:
 
 def _receive_bytes(channel: socket.socket, size: int) -> bytearray | None:
     """Return so many bytes, None if there is not even one."""
+    # Room is made as bytes come, as the size that a message states may be a lie.
     found, got = bytearray(min(size, _PART)), 0
     while got < size:
         if got == len(found):  # so much has come: what a message says of its size may be a lie
@@ -211,6 +213,7 @@ class Files:
         path = os.path.abspath(os.fsdecode(name))
         if path.startswith(_LIBRARIES) or "__pycache__" in path or os.path.isdir(path):
             return
+        # What a call truncates or creates holds nothing of an earlier call.
         if flags & (os.O_EXCL | os.O_TRUNC):
             self._made.add(path)
         if flags & (os.O_WRONLY | os.O_RDWR):
@@ -283,6 +286,7 @@ def run_server(channel: socket.socket) -> None:
         for name in message.get("forget", ()):
             tasks.pop(name, None)
         try:
+            # The answer to a task says whether it could be taken up, before any unit is asked for.
             if message["do"] == "load":
                 tasks[message["task"]] = _load_message_task(message)
                 copies.end()
@@ -290,6 +294,7 @@ def run_server(channel: socket.socket) -> None:
             else:
                 _run_units(channel, tasks[message["task"]], message["units"], files, copies)
         except BaseException as caught:  # a task is other people's code
+            # A copy that raised must not answer either.
             with contextlib.suppress(CopyReturned):
                 copies.end()
             inside = isinstance(caught, (TaskFailed, CannotBeSent))
@@ -344,6 +349,7 @@ def _run_units(
     began = sent = time.monotonic()
     for trials, entropy, key, *further in units:
         seed = np.random.SeedSequence(entropy, spawn_key=tuple(key))
+        # A file that this call makes and reads again carries nothing from another.
         files.begin_call()
         found.append(_run_task(task, trials, seed, *further))
         copies.end()
@@ -421,10 +427,14 @@ class WorkerKeeper:
 
     def run(self) -> NoReturn:
         """Obey until the other end is gone, then end everything."""
+        # Processes that a worker leaves behind become children of the keeper, which can end them
+        # then.
         _set_prctl_option(_ADOPT, 1)
         woken, waker = socket.socketpair()
         woken.setblocking(False)
         waker.setblocking(False)
+        # A handler is needed for the wake-up descriptor to be written to; it has nothing to do
+        # itself.
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
         with contextlib.suppress(OSError):
@@ -462,6 +472,7 @@ class WorkerKeeper:
             _kill_group(order["pid"])
 
     def _start(self, descriptor: int, order: dict[str, Any]) -> None:
+        # Asked for before the fork: a child whose keeper has ended by then sees another parent.
         keeper = os.getpid()
         pid = os.fork()
         if not pid:
@@ -499,10 +510,12 @@ class WorkerKeeper:
 def _be_a_worker(keeper: int, descriptor: int, order: dict[str, Any]) -> NoReturn:
     status = 1
     try:
+        # The wake-up descriptor is the keeper's own.
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()  # a group of its own: it ends with all that it starts
         _set_prctl_option(_DIE_WITH_PARENT, signal.SIGKILL)
+        # The keeper may have ended before the option was set, which then never takes effect.
         if os.getppid() != keeper:
             os._exit(1)
         # A copy of the keeper has its generator: of numpy's the state is drawn afresh.
@@ -545,6 +558,7 @@ def _limit_memory(size: int) -> None:
 
 
 def _kill_group(pid: int) -> None:
+    # A worker that failed before it had a group of its own is ended by its number.
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)

@@ -93,5 +93,6 @@ def _parse_code_sources(code: Any) -> Iterator[ast.Module]:
     for file in sorted(own | cells):
         try:
             yield ast.parse("".join(linecache.getlines(file)))
+        # A cell of a notebook may hold lines of a shell, which are no Python.
         except (SyntaxError, ValueError):  # such as lines of a shell in a notebook
             continue

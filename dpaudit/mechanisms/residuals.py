@@ -112,6 +112,7 @@ def report_residuals(solver: str, residuals: Array, *, tolerance: float, measure
     residuals_so_far = _recording.get()
     if residuals_so_far is None or not residuals.size:
         return
+    # NaN is not at most the tolerance, so that it fails.
     met = residuals <= tolerance
     if not met.all():
         first = np.unravel_index(int(np.argmin(met)), residuals.shape)

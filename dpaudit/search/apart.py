@@ -149,6 +149,8 @@ class HuntApart:
     refused: InvalidArgument | None = None
 
     def __post_init__(self) -> None:
+        # Distances between datasets of numbers can be aimed at; of others they are taken as they
+        # come.
         numbers = _are_numbers(self.space) and not self.space.layout.made
         self.made = _NumberPairs(self.space, self.within, self.rng) if numbers else None
 
@@ -219,6 +221,7 @@ class HuntApart:
 
     def _band(self, apart: float) -> int:
         """Return the number of the distances to which one belongs: each is twice the last."""
+        # Without a claim a unit of distance the bands are those of powers of two.
         unit = self.within.unit if self.within.unit < math.inf else 1.0
         return round(math.log2(apart) - math.log2(unit))
 
@@ -229,6 +232,7 @@ class HuntApart:
             place = made.varied(best.place)
             now = None if place is None else self._look(place)
             idle += 1
+            # Less than this is rounding, and would keep the ascent going for ever.
             if now is not None and now.rank > best.rank * (1 + 1e-9):
                 best, idle = now, 0
 
@@ -332,6 +336,7 @@ class _NumberPairs:
     def _points(self, count: int) -> Iterator[Point]:
         """Yield points: the middle, those that were given, ends, special values, random ones."""
         low, high = self._ends(count)
+        # Each is halved first, as the sum of two ends may overflow.
         yield tuple(a / 2 + b / 2 for a, b in zip(low, high, strict=True))
         for start in self.space.starts:
             if len(start[0]) == count:
@@ -368,6 +373,7 @@ class _NumberPairs:
         least = min(abs(one) for one in way if one)
         step, found = target / max(map(abs, way)), None
         if all(isinstance(one, Integers) for one in _get_space_columns(self.space)):
+            # A smaller step would round to no change of any integer.
             step = max(step, 1 / least)
         for _ in range(_CORRECTED):
             step = min(step, wide / least)
@@ -380,6 +386,7 @@ class _NumberPairs:
             apart = self._distance(found)
             if abs(apart - target) <= _CLOSE * target:
                 break
+            # Most distances grow in proportion to the step, so that few corrections are enough.
             step *= target / apart if apart else 2.0
         if found is not None and found.units != found.neighbour:
             yield found

@@ -31,6 +31,7 @@ def compute_choice_scores(run: Run) -> tuple[Array, Array] | None:
         meeting = call.meetings[-1]
         unit = np.asarray(1.0 if call.scale is None else call.scale, dtype=float) * meeting.factor
         centre, unit, noise = np.broadcast_arrays(meeting.centre, unit, np.asarray(call.draw))
+        # Without a scale there is nothing to measure a movement in.
         if not np.isfinite(centre).all() or not np.isfinite(unit).all() or not unit.all():
             return None
         centres.append((centre / np.abs(unit)).ravel())
@@ -63,6 +64,7 @@ def loss_of_sets(here: Array, there: Array) -> float:
 
 def _estimate_largest_loss(rare: Array, frequent: Array) -> float:
     """Return the largest certifiable loss of the first items, up to all but one."""
+    # What would not come up in so many outputs counts as if it came up once.
     low, high = (
         np.clip(np.cumsum(np.exp(one))[:-1], 1 / _OUTPUTS, 1.0) for one in (rare, frequent)
     )

@@ -188,6 +188,7 @@ class Probe:
         """Return what one more trial takes, not what a call does: seen on ever more trials."""
         few, rows = 2, 4
         before, seconds = (self._time_draw(one, "pace", str(one)) for one in (few, rows))
+        # Only a difference between two sizes tells the price of a trial without that of a call.
         while seconds - before < _SHOWS and rows < _ROWS[-1]:
             few, rows, before = rows, 4 * rows, seconds
             seconds = self._time_draw(rows, "pace", str(rows))
@@ -206,6 +207,7 @@ class Probe:
             )
             if not np.array_equal(first, second):
                 return False
+            # Few values may agree by chance: nothing is said until that is all but impossible.
             if _log_collision(first) < math.log(_COLLISION):
                 return True
         return False
@@ -228,4 +230,5 @@ class Probe:
 def _log_collision(rows: Array) -> float:
     """Return the logarithm of how probable it is that as many rows of that law are the same."""
     _, counts = np.unique(rows.reshape(len(rows), -1), axis=0, return_counts=True)
+    # The probability that two independent rows of this law agree, for all rows.
     return len(rows) * math.log(float(np.sum((counts / len(rows)) ** 2)))

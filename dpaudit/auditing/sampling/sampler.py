@@ -144,6 +144,7 @@ class Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
         several, outside = not is_ours(self.mechanism), outside_of(self.mechanism)
         coarse = outside is not None and outside.goes_on  # then a call is a question to it
+        # A unit for this look alone, as later looks are larger.
         unit = unit_size(trials, self.size, several=several, coarse=coarse)
         unit = unit if most is None else min(unit, most)
         unit = 1 if self.timed or self.one_a_process else unit
@@ -176,6 +177,7 @@ class Drawer:
             require_payoffs(self.mechanism, aimed, tilt.epsilon)
             return aimed
         bound = float(self.mechanism.log_mgf_bounds(pair, tilt)[1])
+        # What the mechanism states of its draws is checked on every draw that certifies.
         require_bound(self.mechanism, log_mgf, bound)
         return TiltedLosses(loss, log_mgf, tilt, bound)
 
@@ -218,6 +220,7 @@ class Drawer:
         units = [fine._plan_units(trials, purpose, side) for side in Side]
         task = partial(unit_draws.side_transcript_unit, self.mechanism, self.pair)
         worth = int((2 * self.pace * trials + _QUICK / 5) / max(self.start, 1e-3))
+        # No more processes than the draws are worth in starting time.
         processes = min(self._processes(len(units[0])), worth, -(-trials // _SHARED))
         hands = _in_turn(units[0], units[1], max(1, processes))
         if processes:
@@ -255,6 +258,7 @@ class Drawer:
         """
         units = [self._plan_units(trials, purpose, side) for side in Side]
         hands = _in_turn(units[0], units[1], self._processes(len(units[0])))
+        # Of every unit as many, so that all calls and processes are among those that are compared.
         most = trials if trials <= COMPARED else max(1, COMPARED // len(units[0]))
         task = partial(unit_draws.draw_counted_unit, self.mechanism, self.pair, counted, most)
         stage = Stage(f"{purpose}, both datasets", certifies=certifies)
@@ -312,6 +316,7 @@ class Drawer:
             return 1
         if self.one_a_process:
             return units
+        # Fewer processes where their start would take longer than all draws.
         worth = self.pace * 2 * units * self.unit + _PROCESSES * _QUICK
         slowly = max(_FEWEST, int(worth / max(self.start, 1e-3)))
         return min(_PROCESSES, slowly, units)
@@ -348,6 +353,7 @@ def _has_layout(mechanism: object) -> bool:
 
 def first_of(number: int) -> int:
     """Return which side the pair of units with a number begins with."""
+    # The parity of ones in the number: the sequence of Thue and Morse.
     return number.bit_count() % 2
 
 

@@ -56,6 +56,7 @@ class Schedule:
         """Return the schedule of an audit that begins now."""
         if settings.time is None:
             return cls(case, settings, trials, executor, None)
+        # The audit may have begun before this moment, such as with a search for its pair.
         began = monotonic() if executor.since is None else executor.since
         clock = group_sequential.LookClock(settings.time, trials, 0.0, began)
         return cls(case, settings, trials, replace(executor, until=clock.until), clock)
@@ -137,6 +138,7 @@ class Schedule:
                 look.trials, group_sequential.make_look_seed(self.settings.seed, number), most
             )
             units.append(own.unit)
+            # Each look spends only its share of the error probability.
             alpha = look.share * (1 - self.settings.confidence)
             asked = replace(self.settings, confidence=1 - alpha)
             return replace(measure(own, asked, look.trials), unit=own.unit)
@@ -161,6 +163,7 @@ class Schedule:
             return 1
         if self.clock is None or is_ours(self.case.mechanism):
             return None
+        # So many trials that the pace alone decides.
         most = unit_size(2**60, drawer.size, find_pace(drawer))
         return None if most == unit_size(2**60, drawer.size) else most
 
@@ -197,6 +200,7 @@ def require_what_decides(executor: Executor) -> None:
     Layouts, thresholds and scores would be others in every share, and what certifies by them could
     not be put together.
     """
+    # What decides was drawn by share 0, so that all shares hold the same layout and event.
     if executor.shard is None or not executor.shard[0] or get_current_ledger().knows(_DECIDES):
         return
     number, count = executor.shard

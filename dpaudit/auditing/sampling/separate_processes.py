@@ -143,6 +143,7 @@ def check_lone_outputs(
     else:
         drawn = drawer.alone(*given)
     again = compute_hit_indicators(counted, drawn)
+    # The first output of a process is on the side that its first pair begins with.
     order = np.array([first_of(process * calls) for process in range(processes)])
     first = [
         side[_find_process_firsts(out.processes) & (order[out.processes] == which)]
@@ -231,6 +232,7 @@ def _choose_process_counts(drawer: Drawer, seen: _Seen, trials: int) -> tuple[in
     """Return how many processes draw outputs alone, and how many each on either dataset."""
     against = seen.against
     surprise = -math.log(min(against.alpha, _ACCUSED))
+    # About so many coins of randomised response at the claim's epsilon would all agree as rarely.
     coins = surprise * (1 + math.exp(min(against.epsilon, 9.0)))
     sizes = [2**k for k in range(4, 13)]
     processes = math.ceil(coins)
@@ -251,6 +253,7 @@ def _estimate_available_draws(drawer: Drawer, trials: int) -> tuple[int, int]:
     if drawer.sparing:
         return alone_of(trials)
     if drawer.start < _QUICK_START and drawer.call < _QUICK_CALL:
+        # Quick mechanisms are not timed at all, so that no number depends on the clock.
         return _PROCESSES, _MOST
     seconds = max(_SPENT, 0.2 * drawer.pace * trials)
     each = drawer.start + _START + 2 * drawer.call

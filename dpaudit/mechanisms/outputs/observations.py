@@ -252,6 +252,7 @@ def _of_array(value: Any) -> _Opened:
     if array.ndim and array.dtype.kind == "O":
         yield "len", len(array), False
     entries = array.tolist() if array.dtype.kind in _SIMPLE and array.itemsize <= 8 else None
+    # From a masked array tolist() makes None of what is masked, whose stored values mean nothing.
     flat = array.reshape(-1) if entries is None else np.ravel(np.asarray(entries, dtype=object))
     if entries is None and array.dtype.kind == "c":
         flat = flat.tolist()
@@ -298,6 +299,7 @@ def _of_series(value: Any) -> _Opened:
     yield "index", LeafToken("index", ", ".join(map(repr, value.index))), False
     yield "dtype", LeafToken("dtype", str(value.dtype)), False
     labels = list(value.index)
+    # Labels that repeat would give several entries one path.
     named = len(set(map(repr, labels))) == len(labels)
     for number, (label, one) in enumerate(zip(labels, value.tolist(), strict=True)):
         yield f"[{label!r}]" if named else f"[{number}]", one, True
@@ -325,6 +327,7 @@ def _of_object(value: Any) -> _Opened:
     """Yield the type and the attributes of an object; of a fitted model what it learned."""
     yield "type", LeafToken("type", type(value).__qualname__), False
     held = _get_object_attributes(value)
+    # By the convention of scikit-learn what was learned ends in an underscore.
     fitted = [name for name in held if name.endswith("_") and not name.startswith("_")]
     learned = fitted if hasattr(value, "fit") else []
     for name in sorted(learned or held):
@@ -375,6 +378,7 @@ def _of_state(value: Any) -> _Opened:
 
 def _get_reduced_state(value: Any) -> Any:
     """Return what an object hands over to be made again, None if nothing does."""
+    # An object with a representation of its own is told by that.
     if not ADDRESS.search(object.__repr__(value)) or isinstance(value, Iterator | Coroutine):
         return None
     try:
@@ -398,6 +402,7 @@ def _is_array_like(value: Any) -> bool:
 
 _CONTAINERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], _Opened]], ...] = (
     (lambda value: isinstance(value, _ColumnEntries), _of_column),
+    # Columns come first, as they are dataclasses, too; the last entries match nearly anything.
     (lambda value: isinstance(value, complex | np.complexfloating), _of_complex),
     (lambda value: isinstance(value, Mapping), _of_mapping),
     (lambda value: isinstance(value, Set), _of_set),

@@ -18,6 +18,7 @@ from dpaudit.errors import shorten_repr
 from dpaudit.mechanisms.outputs.tensors import host_array
 from dpaudit.redaction import Record, are_shown
 
+# Up to here every integer is a double of its own.
 _EXACT = 2.0**53  # integers up to it are doubles, one by one
 _KINDS = {
     "c": ("complex numbers", "their real and imaginary parts as two numbers"),
@@ -75,6 +76,7 @@ each, such as its quotient and remainder by 2**32')
     array = np.asarray(returned)
     if array.dtype.kind in _KINDS:
         raise Inexact(*_KINDS[array.dtype.kind])
+    # A list that mixes large integers and floats became doubles before anybody could look.
     if not isinstance(returned, np.ndarray) and _may_have_been_rounded(array):
         array = np.asarray(returned, dtype=object)
     if array.dtype.kind == "O":
@@ -101,6 +103,7 @@ def _may_have_been_rounded(array: NDArray[Any]) -> bool:
 
 
 def _require_same_integers(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
+    # A double above this end cannot be converted back, as the conversion would overflow.
     end = 2.0**63 if array.dtype.kind == "i" else 2.0**64  # what is rounded up to it is none
     if not (
         (doubles < end) & (np.where(doubles < end, doubles, 0.0).astype(array.dtype) == array)
@@ -129,6 +132,7 @@ def _require_exact_double(value: Any) -> float:
         double = float(value)
     except (OverflowError, ValueError):
         raise Inexact(f"{kind} beyond doubles", _PARTS) from None
+    # NaN differs from itself, and is not for this function to refuse.
     if double != value and value == value:
         raise Inexact(f"{kind} that are no doubles", _PARTS)
     return double

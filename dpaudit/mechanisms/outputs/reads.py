@@ -147,6 +147,7 @@ def drifts_by_process(sides: Sequence[Array], processes: NDArray[np.int64]) -> t
     """
     rows = np.concatenate(sides)
     counts = Counter(processes.tolist())
+    # Of processes with one output each no order is known.
     if sum(math.lgamma(1 + count) for count in counts.values()) < _ORDERS:
         return ()
     return drifts_in([rows[processes == one] for one in sorted(counts)], apart=True)

@@ -32,6 +32,7 @@ def measure_recurrence(values: NDArray[Any], groups: Labels) -> float:
     """
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     pairs, sizes = equal_pairs(counts), np.bincount(groups)
+    # The variance of Mantel divides by products of four counts.
     if not pairs or len(which) < 4:
         return 0.0
     cells = which.ravel() * len(sizes) + groups

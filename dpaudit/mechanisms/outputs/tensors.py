@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 # DLPack's numbers of memory that this process can read: plain, pinned by CUDA, by ROCm.
+# Other devices have memory that this process cannot address.
 _HOST = {1, 3, 11}
 
 

@@ -27,6 +27,7 @@ _WORDS = 16
 _NUMBERS = 16
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+# A double holds 15 digits of any number.
 _DIGITS = 15
 _LEAST = 4  # outputs whose texts are alike but for their numbers, to be read as these
 _EVERY_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.I | re.A)
@@ -53,6 +54,7 @@ def choose_texts_to_open(read: Iterable[Mapping[str, tuple[Part, ...]]]) -> tupl
 
 
 def _is_text_varied(seen: Counter[str]) -> bool:
+    # A text that mostly comes back is an outcome already, and is left as it is.
     return seen.total() >= _SEEN and 2 * len(seen) > seen.total()
 
 
@@ -141,6 +143,7 @@ def add_text_parts(found: Parts, opened: Sequence[str]) -> Parts:
         for part in found.get(path, ()):
             if type(part) is LeafToken and part.kind == "str":
                 more |= {f"{path}{name}": one for name, one in find_text_parts(part.text)}
+    # Parts that are there already keep their paths.
     return {**more, **found}
 
 
@@ -165,6 +168,7 @@ def find_text_parts(text: str) -> Iterator[tuple[str, tuple[Part, ...]]]:
         yield from (
             (f".{name}({n})", (LeafToken("str", one),)) for n, one in enumerate(found[:most])
         )
+    # A longer run of digits would be rounded, and two such texts could become one.
     numbers = [one for one in _NUMBER.findall(text) if len(one) <= _DIGITS]
     yield from ((f".number({n})", (float(one),)) for n, one in enumerate(numbers[:_NUMBERS]))
 

@@ -189,6 +189,7 @@ def project_outputs(transcripts: Array) -> Array:
     (2,)
     """
     flat = transcripts.reshape(len(transcripts), -1)
+    # The weights are the same in every process, as numbers of different workers are compared.
     weights = np.random.default_rng(0).uniform(0.5, 1.5, flat.shape[1])
     return np.asarray(flat @ weights)
 
