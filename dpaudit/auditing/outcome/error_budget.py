@@ -38,6 +38,7 @@ def split_error_probability(audits: Sequence[Spender]) -> list[Settings]:
     >>> [round(one.confidence, 6) for one in split_error_probability(three)]
     [0.975, 0.95, 0.975]
     """
+    # What spends nothing, or has a confidence of its own, takes no share from the others.
     sharing = sum(audit.draws and not audit.own_confidence for audit in audits)
     return [
         replace(
@@ -62,6 +63,7 @@ def whole_report(
         for one in results
         if one.budget
     ]
+    # Audits that state low confidences of their own may spend more than 1 together.
     confidence = max(0.0, 1 - math.fsum(entry.alpha for entry in spent))
     return Report(
         results=list(results),

@@ -107,6 +107,8 @@ def _at_most(cap: float | None, claimed: float) -> str:
 def _format_number_above(lower: float, claimed: float) -> str:
     """Return ``lower``, rounded down, with the digits that show it above the claim."""
     for digits in range(4, 12):
+        # The claim is compared as it is printed: a number that looks equal would contradict the
+        # verdict.
         shown = Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(f"{lower:.12g}")
         if shown > Decimal(f"{claimed:.4g}"):
             return format_significant(lower, digits, ROUND_FLOOR)
@@ -143,6 +145,7 @@ def privacy_result(
     outputs say nothing: the numbers computed with them are withheld, and so is the verdict.
     """
     claimed = convert_to_claim_number(case, case.claimed)
+    # Where a check failed nothing is certified, whatever was counted.
     lower = evidence.lower if evidence.trusted else 0.0
     proved = _for_all_neighbours(case)
     verdict = judge_claimed_number(claimed, lower, proved=proved, trusted=evidence.trusted)
@@ -225,6 +228,8 @@ def _fault_of_checks(evidence: MeasurementEvidence) -> str | None:
     failed = [check for check in evidence.contract if not check.passed]
     if not failed:
         return None if evidence.trusted else faults.OTHER_LAW
+    # A check with a cause of its own says more than a test of independence, which only shows that
+    # something depends.
     seen = (one.fault for one in failed if one.fault and not independence.is_from_here(one))
     return next(seen, None) or independence.fault_of(failed)
 
@@ -276,6 +281,7 @@ def _make_measured(
     return Measured(
         lower=lower,
         upper=evidence.upper if evidence.trusted else None,
+        # Without a budget the number was computed and not estimated.
         confidence=settings.confidence if evidence.budget else 1.0,
         estimate=evidence.estimate if evidence.trusted else None,
         estimator=evidence.estimator,
@@ -363,6 +369,7 @@ def convert_to_claim_number(case: PrivacyCase, guarantee: Guarantee) -> float:
     """Return what a guarantee is in the number that the claim of a case is about."""
     if case.currency is None:
         return guarantee.epsilon(case.at_delta)
+    # The claim itself is shown in the number that was stated, without a conversion that rounds.
     if guarantee == case.claimed:
         return case.currency.claimed(case.at_delta)
     return case.currency.of(guarantee, case.at_delta)
@@ -411,6 +418,7 @@ def assumption_checks(
 def _delta_curves(case: PrivacyCase, evidence: MeasurementEvidence) -> DeltaCurves | None:
     epsilons = evidence.epsilons
     if not epsilons:
+        # A claim of 0 would leave the plot without width.
         top = case.claimed.epsilon(case.at_delta) * 1.6 or 1.0
         epsilons = tuple(np.linspace(0.0, top, 41).tolist())
     band = evidence.band if evidence.trusted else None

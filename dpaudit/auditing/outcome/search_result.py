@@ -79,6 +79,7 @@ def _of_search(case: SearchCase, attained: Attained, bound: float, lower: float)
     proved = None if case.proved is None else case.proved[0]
     if not all(outcome.holds for outcome in case.assumptions):
         proved = None
+    # A bound that must be strict is not proved by one that equals it.
     if attained.strict and proved is not None and proved >= min(bound, case.bound):
         proved = None
     verdict = judge_claimed_number(min(bound, case.bound), lower, proved=proved)

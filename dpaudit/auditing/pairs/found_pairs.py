@@ -80,6 +80,7 @@ class SearchEffort(NamedTuple):
         """Return the most calls: fewer of one column, or where datasets have very many cells."""
         if self.calls is not None:
             return check.require_integer("search_calls", self.calls, least=2)
+        # Every call builds datasets of so many cells, which takes the time of large ones.
         fit = max(_LEAST, _CELLS // max(1, cells))
         fit = min(fit, CALLS if columns > 1 else CALLS // 2)
         if self.seconds is not None:
@@ -141,6 +142,7 @@ def find_pairs(
         is_plain = domain is not None and not domain.of_records
         given = domain if is_plain else VerbatimText("one of no neighbours")
         raise InvalidArgument(what, given, f"one with neighbours under {space.relation.name}")
+    # No more pairs than the trials can rank, each on enough outputs.
     most = max(1, worst_pair.at_most(effort.trials))
     candidates = [_make_found_candidate(one, found, space, made) for one in found.found[:most]]
     return FoundPairs(candidates, _get_pair_notes(made, found), found.most, effort.is_by_pace)
@@ -195,6 +197,7 @@ def _compute_unit_distance(claimed: Guarantee | None) -> float:
         raise InvalidArgument("claim", None, "a claim a unit of distance, to look for far pairs")
     value = number_of(claimed)
     if isinstance(claimed, ZeroConcentratedDP):
+        # A zCDP claim of rho is that of a Gaussian mechanism with mu = sqrt(2 rho).
         value = math.sqrt(2 * value)
     return 1 / value if value else math.inf
 
@@ -221,6 +224,7 @@ def _run_pair_search(
     seed: int,
 ) -> Search:
     if placed.elsewhere is not None:
+        # A mechanism of this process would keep what it did under frozen noise.
         placed = placed._replace(mechanism=placed.elsewhere())
     mechanism, seconds = placed.mechanism, None
     if effort.is_by_pace and effort.seconds is not None:

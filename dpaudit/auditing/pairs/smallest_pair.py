@@ -74,12 +74,14 @@ def find_smallest_pair(
     """
     shared = find_shared_records(case.pair) if is_observed(drawer.mechanism) else None
     runs = max(_LEAST, int(_SHARE * outputs) // (4 * _TRIES))
+    # Of each try four groups of outputs are drawn: to choose and to count, on either dataset.
     tries = min(_TRIES, int(_SHARE * outputs) // (4 * runs))
     if shared is None or not shared.places or not tries:
         return None
     search = _Search(case, drawer, runs, tries, alpha / tries)
     kept = list(range(len(shared.places)))
     sizes = [size_of(side) for side in (case.pair.dataset, case.pair.neighbour)]
+    # One shared record stays where a dataset would have none left without it.
     fewest = kept[: int(min(sizes) == len(kept))]
     if fewest != kept and not search.refutes_on(shared.keeping(fewest)):
         reduce_to_fewest(

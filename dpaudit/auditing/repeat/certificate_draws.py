@@ -34,6 +34,7 @@ def quantities_of(result: Result) -> dict[str, float]:
     """Return the numbers of a result that its statistical certificate states."""
     bound, value = value_of(result.claimed, result.kind) or 0.0, result.measured.lower
     # A quotient says nothing where the bound is negative: -2 is below -1.
+    # The floor avoids a division by 0 where both numbers are 0.
     excess = (value - bound) / max(abs(value), abs(bound), 1e-300)
     numbers = {"bound": bound, "value": value, "ratio": value / bound if bound > 0 else 1 + excess}
     return numbers | {f"count: {name}": float(n) for name, n in result.counts.items()}

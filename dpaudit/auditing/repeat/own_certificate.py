@@ -155,6 +155,7 @@ def of_pair(pair: Pair[Any], salt: bytes, made: Mapping[str, Any] | None = None)
 
 def _as_json(data: Any) -> dict[str, Any] | None:
     """Return records as an array of doubles or as lists, as a file would give them."""
+    # Any other type might change when a file gives it back.
     if isinstance(data, np.ndarray) and data.dtype == np.float64 and np.isfinite(data).all():
         return {"array": data.tolist()}
     return {"list": data} if isinstance(data, list) and _is_plain(data) else None

@@ -104,6 +104,7 @@ class CommandPlan(AuditPlan):
 --set nodes=3'
         """
         given = {one.name: getattr(settings, one.name) for one in fields(settings)}
+        # The default is decided again in the same way, and need not be stated.
         if settings.estimator == "auto":
             del given["estimator"]
         return cls(given, (name,))

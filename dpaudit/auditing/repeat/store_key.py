@@ -24,6 +24,7 @@ def what_determines(case: Case, settings: Settings, trials: int) -> tuple[Any, .
     asked = settings.document()
     for name in _NOT_DETERMINING:
         del asked[name]
+    # The cap on bets does not change them, so that a larger one continues the same draws.
     if settings.until_refuted:
         del asked["trials"]
         trials = 0
