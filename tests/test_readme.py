@@ -72,7 +72,7 @@ def test_the_command_on_files_claims_the_same_and_refutes_it(ran, monkeypatch, c
     assert (result["claimed"]["epsilon"], result["claimed"]["delta"]) == (1, 0)
     with pytest.raises(SystemExit, match="2"):
         main(shlex.split(words.replace("--neighbour others.csv ", "")))
-    assert "or a relation, by which the worst one is looked for" in capsys.readouterr().err
+    assert "or a relation, for a search for the worst neighbour" in capsys.readouterr().err
 
 
 def test_the_proof_stops_at_the_line_that_is_shown_until_it_is_repaired(

@@ -71,14 +71,15 @@ def _format_answer_estimate(answer: AccountantAnswer) -> str:
 def _format_account_meaning(found: Account) -> list[str]:
 
     if found.proved is None or found.proved.upper is None:
-        return ["Nothing is proved of it."]
+        return ["No accountant proves a bound for it."]
     upper = format_significant(found.proved.upper, _DIGITS, ROUND_CEILING)
     prior, success = found.meaning.success[0]
     return [
         f"Proved: epsilon = {upper} at delta = {found.delta:g} ({found.proved.accountant}).",
         *of_own_samples(found.own_samples, _DIGITS),
-        f"Who gives both of two neighbouring datasets a probability of {prior:g} guesses the right "
-        f"one with a probability of at most {format_significant(success, 4, ROUND_CEILING)}.",
+        f"An attacker who gives two neighbouring datasets a probability of {prior:g} each "
+        "guesses the right one with a probability of at most "
+        f"{format_significant(success, 4, ROUND_CEILING)}.",
     ]
 
 

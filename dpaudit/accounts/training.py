@@ -280,20 +280,21 @@ def _count_training_batches(training: Training) -> int:
 
 _SHUFFLED = (
     "No theorem says what shuffling gains: the upper end is without any gain, as for --sampling "
-    "cyclic. The lower end is certified: some neighbours lose it."
+    "cyclic. The lower end is certified: some neighbours attain it."
 )
 _BY_STEPS = ("poisson", "fixed", "fixed-replacement", "none")
 _LOADER = (
-    "That many steps are the epochs times the records over the batch size, rounded up. A loader "
-    "that makes {batches} batches an epoch makes {loader} steps: give --steps {loader}."
+    "The number of steps is the epochs times the records over the batch size, rounded up. A "
+    "loader with {batches} batches in each epoch makes {loader} steps: give --steps "
+    "{loader}."
 )
 _NOT_EPOCHS = (
-    "Of the {epochs} epochs that were given beside the steps nothing was taken: {steps} steps of "
+    "The answer ignores the {epochs} epochs, because you also gave the steps: {steps} steps of "
     "{batch} records each go {passes} times through {records} records."
 )
 _ONE_RUN = (
-    "For one training run. Where it is one of several, tuned or repeated, and the best is kept, "
-    "every run counts: --runs, --selection."
+    "For one training run. If it is one of several, tuned or repeated, of which you keep the "
+    "best, every run counts: --runs, --selection."
 )
 _ALL_RUNS = "For {runs:g} training runs, all of them released, or the best one by any rule."
 _SELECTED = (

@@ -97,7 +97,10 @@ def _merge_call_audits(
     rest: When = "later" if when == "first" else "first"
     verdict, reason = result.verdict, f"At {_WORDS[when]}: {result.reason}"
     if other is None and verdict != "refuted":
-        verdict, reason = "withheld", f"Only {_WORDS[when]} was audited, not the others. {reason}"
+        verdict, reason = (
+            "withheld",
+            f"The audit covered only {_WORDS[when]}, and not the others. {reason}",
+        )
     result = result.model_copy(
         update={
             "verdict": verdict,
@@ -130,9 +133,9 @@ def _merge_call_counts(result: Result, other: Audited | None, rest: When) -> dic
 
 
 def _format_calls_note(other: Audited | None, rest: When) -> str:
-    said = "was not audited" if other is None else f"said: {other.result.reason}"
+    said = "did not take place" if other is None else f"said: {other.result.reason}"
     return (
-        "Calls change what they use, so that the first call and the later ones were audited each "
-        f"for itself, with half of the error probability. The audit of {_WORDS[rest]} {said}"
-        f"{'.' if other is None else ''}"
+        "Calls change a state that later calls use, so dpaudit audited the first call and the "
+        "later calls separately, each with half of the error probability. The audit of "
+        f"{_WORDS[rest]} {said}{'.' if other is None else ''}"
     )

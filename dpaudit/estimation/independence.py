@@ -143,12 +143,12 @@ class _Fault(NamedTuple):
 
 _ONCE = _Fault(
     faults.NOISE_SHARED_IN_CALL,
-    "outputs of one call have noise in common: draw it for every output by itself, as "
+    "outputs of one call have noise in common: draw separate noise for every output, as "
     "rng.laplace(size=trials) does",
 )
 _KEPT = _Fault(
     faults.STATE_KEPT,
-    "outputs of one process have something in common: draw no noise while the mechanism is "
+    "outputs of one process have something in common: draw no noise when the mechanism is "
     "imported or made, and keep none from call to call",
 )
 _MOVING = _Fault(
@@ -168,7 +168,7 @@ _CHAINED = _Fault(
 )
 _TWICE = _Fault(
     faults.NOISE_SHARED_IN_CALL,
-    "outputs of one call use the same noise: draw it for every output by itself",
+    "outputs of one call use the same noise: draw separate noise for every output",
 )
 _SEEDED = _Fault(
     faults.CALLS_REPEAT,

@@ -262,19 +262,19 @@ def convert_mechanism_errors(
 def _format_expected_output(mechanism: object, error: BaseException, dataset: Any) -> str:
     if not hasattr(mechanism, "called") or not isinstance(error, Exception):
         return "an array of outputs"
-    expected = "an output (where exceptions are observed, what is raised is one)"
+    expected = "an output (if the audit observes exceptions, a raised exception is one)"
     if not getattr(mechanism, "has_returned", False):
         return f"{expected}{_OF_A_FRAME}" if _is_frame(dataset) else expected
     return (
-        f"{expected}, as earlier calls returned one: what keeps a budget, or anything else from "
-        "call to call, is made anew for every output: pass the class, or what makes it, in place "
-        "of the object, or reset it with fresh="
+        f"{expected}, because earlier calls returned one: if the object keeps a budget or "
+        "another state from call to call, pass the class, or a function that makes the object, "
+        "in its place, or reset it with fresh="
     )
 
 
 _OF_A_FRAME = (
-    "; the data are a pandas.DataFrame, as those of a file with a header are: a function of arrays "
-    "takes data.to_numpy(), or a file without a header"
+    "; the data are a pandas.DataFrame, as from a file with a header: a function of arrays "
+    "needs data.to_numpy(), or a file without a header"
 )
 
 

@@ -235,8 +235,8 @@ def find_pair_relation(dataset: Any, neighbour: Any, given: Any = None) -> Found
     if _sizes_differ(dataset, neighbour):
         which = refusals[_FINEST.index("add-remove-record")]
     expected = (
-        f"{which.expected}; if they are neighbours all the same, say so with "
-        "relation='declared: ...' or a function that checks"
+        f"{which.expected}; if they are neighbours in your setting, declare it with "
+        "relation='declared: ...' or pass a function that checks it"
     )
     raise InvalidArgument("pair", which.value, expected)
 
@@ -318,7 +318,7 @@ def difference_in_words(dataset: Any, neighbour: Any) -> str:
     """
     found = make_cells(dataset, neighbour)
     if found is None:
-        return "how many records the two differ in cannot be counted"
+        return "the number of records in which the two differ cannot be counted"
     only = max(rows.total() for rows in compute_record_surplus(found))
     of = max(len(found.dataset), len(found.neighbour))
     return f"the two differ in {only} of {of} records"

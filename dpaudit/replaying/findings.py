@@ -222,7 +222,7 @@ def _of_event(event: ReplayEvent, laws: tuple[Laws, Laws]) -> tuple[str, str]:
     if any(abs(abs(p.factor) - abs(q.factor)) > 1e-9 * abs(p.factor) for p, q in both):
         return "scale from data", f"the scale of the noise depends on the data{by}"
     if any((p.low, p.high) != (q.low, q.high) for p, q in both):
-        return "range from data", f"what it is clipped to depends on the data{by}"
+        return "range from data", f"the range to which it is clipped depends on the data{by}"
     if any(p.kind != q.kind or p.post != q.post for p, q in both):
         return "noise from data", f"which noise is added depends on the data{by}"
     if len(both) > 1:
@@ -320,7 +320,7 @@ def _of_count(
     return CallFinding(
         kind,
         "proof",
-        f"{_named(seen, sides, asked)} is {why}, and another on the other dataset: "
+        f"{_named(seen, sides, asked)} is {why}, and different on the other dataset: "
         f"{_counts(found, asked)}",
         found.epsilon,
         seeds[0][1] if kind == "fixed seed" else None,
@@ -416,7 +416,7 @@ def _hints(
             yield CallFinding(
                 "scale from data",
                 "hint",
-                f"the scale of {one.name} is another on the neighbour, whatever the noise",
+                f"the scale of {one.name} differs on the neighbour, whatever the noise",
                 place=one.place,
                 call=one.index,
             )
@@ -475,7 +475,7 @@ def _budget(
             "sensitivity",
             "hint",
             f"the value with noise of {one.name} moved by {one.moved:.4g} at a scale of "
-            f"{one.scale:.4g}: released as it is, an epsilon of {one.spent:.4g} "
+            f"{one.scale:.4g}: if the code releases it, it spends an epsilon of {one.spent:.4g} "
             f"(claimed {asked.epsilon:g})",
             one.spent,
             one.place,
@@ -485,13 +485,13 @@ def _budget(
         yield CallFinding(
             "budget",
             "hint",
-            f"all noisy values together spend an epsilon of {total:.4g} on this pair, if every one "
-            f"were released (claimed {asked.epsilon:g})",
+            f"all noisy values together spend an epsilon of {total:.4g} on this pair, if the "
+            f"code releases each of them (claimed {asked.epsilon:g})",
             total,
         )
     stated = [one.epsilon for one in moved if one.epsilon is not None and one.moved != 0]
     if sum(stated) > asked.epsilon * (1 + 1e-9):
-        words = f"mechanisms whose value moved declare an epsilon of {sum(stated):.4g} together"
+        words = f"the mechanisms whose values moved declare a total epsilon of {sum(stated):.4g}"
         yield CallFinding("budget", "hint", f"{words} (claimed {asked.epsilon:g})")
 
 

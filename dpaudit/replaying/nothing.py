@@ -37,9 +37,12 @@ def nothing_released(
     raised = {output.raised for output in plain if output.raised is not None}
     if plain and all(output.raised is not None for output in plain):
         said = _format_call_end(function, dataset) if _is_pythons(raised) else None
-        return f"every run on either dataset {said or 'raises an exception'}"
+        return f"every run on both datasets {said or 'raises an exception'}"
     if {output.structure for output in plain} == {_NONE}:
-        return "every run on either dataset returns None: let it return what it releases"
+        return (
+            "every run on both datasets returns None: let the function return the value that it "
+            "releases"
+        )
     return None
 
 

@@ -100,36 +100,37 @@ def format_replay_summary(found: Replay) -> Iterator[str]:
     yield from _format_spending_lines(found)
     yield from _of_no_other(found)
     if found.unread:
-        yield f"No law was read of: {', '.join(found.unread[:8])}."
+        yield f"Replay read no law for: {', '.join(found.unread[:8])}."
 
 
 def _of_no_other(found: Replay) -> Iterator[str]:
     """Yield what *not refuted* leaves open, and the most that the runs can show."""
     if found.verdict != "not refuted":
         return
-    pairs = "one pair was" if found.pairs == 1 else f"{found.pairs} pairs were"
+    pairs = "one pair" if found.pairs == 1 else f"{found.pairs} pairs"
     yield (
-        f"Not refuted: {pairs} looked at. What is spent on a pair proves nothing of any other, nor "
-        "what frozen runs show anything of noise that none of them had: this is not evidence that "
-        "the claim holds."
+        f"Not refuted: the replay tried {pairs}. The loss on one pair proves nothing about other "
+        "pairs, and frozen runs show nothing about noise that none of them had: this is not "
+        "evidence that the claim holds."
     )
     yield (
-        "A law that was read shows an epsilon of any size. What has none is counted, on so many "
-        f"runs that they can certify {_format_lower_end(found.cap)} at most."
+        "If replay reads the law of a number, it can prove an epsilon of any size. For all "
+        "other parts it counts events, in a number of runs that can certify at most "
+        f"{_format_lower_end(found.cap)}."
     )
 
 
 _WHY: Mapping[Why, str] = {
-    "feedback": "the centre depends on noise, so that its movement is no sensitivity, in",
-    "shared": "the same noise meets several values that move by different amounts in",
-    "scale": "the scale is another on the neighbour in",
+    "feedback": "the centre depends on noise, so its movement is not a sensitivity, in",
+    "shared": "the same noise is added to several values that move by different amounts in",
+    "scale": "the scale differs on the neighbour in",
     "no law": "the noise has no law that an accountant knows in",
-    "unseen": "nobody saw the value that the noise is added to in",
-    "calls": "runs do not all make the same calls of primitives: noise or data decide which",
+    "unseen": "replay did not see the value to which the noise is added in",
+    "calls": "runs do not all make the same calls of primitives, as noise or data decide",
     "elsewhere": "some randomness is not intercepted, or calls keep a state",
-    "outputs": "the data reach the output past the noise",
-    "unread": "a part of the output moves with noise in a way that was not read, and may show it",
-    "seeded": "noise is drawn with a seed that several runs have, and hides nothing",
+    "outputs": "the data reach the output without passing through the noise",
+    "unread": "a part of the output changes with the noise by no known law, and may show the noise",
+    "seeded": "several runs draw noise with the same seed, so this noise hides nothing",
     "slow": "the calls are too slow for runs with noise of every size",
     "infinite": "no epsilon is finite at that delta",
 }
@@ -142,22 +143,22 @@ def _format_spending_lines(found: Replay) -> Iterator[str]:
     if spending.epsilon is not None:
         yield (
             "All noisy values together spend an epsilon of "
-            f"{_format_upper_number(spending.epsilon)} at that delta "
-            "on this pair, if each is released and nothing else looks at the data. Their centres "
-            f"were the same in {spending.ordinary} runs on each dataset with other noise, and in "
-            f"{spending.graded} with noise of up to 20,000 scales; a dependence on noise that none "
-            "of them had is not excluded."
+            f"{_format_upper_number(spending.epsilon)} at that delta on this pair, if each is "
+            "released and nothing else looks at the data. Their centres were the same in "
+            f"{spending.ordinary} runs on each dataset with other noise, and in "
+            f"{spending.graded} with noise of up to 20,000 scales; this does not exclude a "
+            "dependence on noise that none of them had."
         )
     elif spending.reasons:
         reasons = "; ".join(
             _format_unknown_reason(one, len(found.calls)) for one in spending.reasons
         )
-        yield f"What all noisy values spend together is unknown: {reasons}."
+        yield f"The total loss of all noisy values is unknown: {reasons}."
     if spending.mu is not None:
         yield (
-            "All of them have Gaussian noise, and together a mu of "
-            f"{_format_upper_number(spending.mu)}: a scale of "
-            f"about {1 / spending.mu:.3g} times what they move by."
+            "All of them have Gaussian noise, with a total mu of "
+            f"{_format_upper_number(spending.mu)}: the scale is about {1 / spending.mu:.3g} "
+            "times their movement."
         )
     if spending.excess is not None and spending.excess >= _LEAST_EXCESS:
         yield (

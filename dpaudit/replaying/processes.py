@@ -51,33 +51,33 @@ ResultT = TypeVar("ResultT")
 _CLOSE = 0.05  # relative to an epsilon: both are read off runs
 _STANDS = ("proof", "violation")
 _KEPT = (
-    "something is the same in every call of one process, and another in the next: calls reuse what "
-    "an earlier one, or the import, drew or kept. Draw noise in every call"
+    "a value is the same in every call of one process, and different in the next process: calls "
+    "reuse a value that an earlier call, or the import, drew or kept. Draw noise in every call"
 )
 _KEPT_OFTEN = (
-    "the same answers come back in the calls of one process, and others in the next: calls reuse "
-    "what an earlier one, or the import, drew or kept. Draw noise in every call"
+    "outputs repeat in the calls of one process, and differ in the next process: calls reuse a "
+    "value that an earlier call, or the import, drew or kept. Draw noise in every call"
 )
 _OFTEN = (
-    "the same answers come back, and may be noise that was drawn before and is kept outside the "
-    "call ({}): draw noise anew in each call"
+    "outputs repeat, and may be noise that the code drew earlier and keeps outside the call "
+    "({}): draw noise anew in each call"
 )
 _ONE_PROCESS = (
-    "the code cannot be sent to another process, and this one may keep noise that it drew before: "
-    "name what makes it as module:object"
+    "the code cannot be sent to another process, and this process may keep noise that it drew "
+    "earlier: name the code as module:object"
 )
 _REACHES = (
-    "the import, or an earlier call, drew what may reach the output, and is the same until the "
-    "process ends: draw noise in every call; or audit the law over it, where it is made anew for "
-    "each output (dpaudit audit, with fresh=)"
+    "the import, or an earlier call, drew noise that may reach the output and stays the same "
+    "until the process ends: draw noise in every call; or audit the law over this noise, made "
+    "anew for each output (dpaudit audit, with fresh=)"
 )
 _STATE = (
-    "the code writes and reads {}, which may carry noise from call to call: write no file that is "
-    "read again"
+    "the code writes and reads {}, which may carry noise from call to call: let the code "
+    "write no file that it reads again"
 )
 _OUTSIDE = (
-    "every answer was the same, and may be noise that was drawn before and is kept outside the "
-    "call ({}): draw noise anew in each call"
+    "every output was the same, and may be noise that the code drew earlier and keeps outside "
+    "the call ({}): draw noise anew in each call"
 )
 
 

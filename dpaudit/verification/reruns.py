@@ -163,7 +163,7 @@ def beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
     if not (found := _find_touched_state(reader, pair)):
         return []
     told = "; ".join(f"{kind} {shorten_repr(name)}" for kind, name in found[:3])
-    return [f"counts: the same answers come back, and may be noise kept outside the call ({told})"]
+    return [f"counts: outputs repeat, and may be noise kept outside the call ({told})"]
 
 
 def _find_touched_state(reader: Reader, pair: Pair[Any]) -> list[tuple[str, str]]:

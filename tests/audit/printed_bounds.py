@@ -26,7 +26,7 @@ _SHOWN = re.compile(
     r"in (?P<x>\d+) of (?P<n>\d+) runs on the dataset and in (?P<y>\d+) of (?P<m>\d+) on its "
     r"neighbour, which certifies an epsilon of at least (?P<epsilon>[\d.e-]+) at delta "
     r"(?P<delta>[\d.e-]+) with an error probability of (?P<alpha>[\d.e-]+\d)"
-    r"(?P<intervals>, outcomes ordered by two Clopper-Pearson intervals)?"
+    r"(?P<intervals>, with outcomes ordered by two Clopper-Pearson intervals)?"
 )
 _GRID = 160  # values of q that the supremum and the divergence are looked for at
 _NUISANCE = 0.02  # of the error probability: Berger and Boos's interval

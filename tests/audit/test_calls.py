@@ -157,7 +157,12 @@ def _of(verdict, lower, *, interrupted=False):
         (_of("withheld", 0.0), _of("not refuted", 0.5), "withheld", "At the first call"),
         (_of("not refuted", 0.5), DrawTimeout, DrawTimeout, ""),
         (_of("refuted", 2.0), DrawTimeout, "refuted", "At the first call"),
-        (_of("not refuted", 0.5, interrupted=True), None, "withheld", "Only the first call"),
+        (
+            _of("not refuted", 0.5, interrupted=True),
+            None,
+            "withheld",
+            "The audit covered only the first call",
+        ),
     ],
 )
 def test_the_graver_of_the_two_is_told(monkeypatch, first, later, verdict, said):
@@ -227,11 +232,11 @@ def test_an_audit_is_interrupted_if_one_of_the_two_is(interrupted):
     alone = calls._merge_call_audits(_of("refuted", 2.0), None, "first", schedule)
     assert not alone.interrupted
     assert alone.result.verdict == "refuted"
-    assert alone.result.notes[0].endswith("The audit of the later calls was not audited.")
+    assert alone.result.notes[0].endswith("The audit of the later calls did not take place.")
     assert alone.result.counts == {}
     assert calls._merge_call_audits(
         _of("not refuted", 2.0), None, "later", schedule
-    ).result.reason.startswith("Only the later calls was audited")
+    ).result.reason.startswith("The audit covered only the later calls")
 
 
 def test_a_certificate_has_the_confidence_of_the_whole_and_no_error_a_confidence_of_1():

@@ -109,8 +109,8 @@ def test_an_event_of_all_runs_of_one_side_is_said_to_be_all_that_they_can_certif
             epsilon=2.0,
         )
         told = sentence_of(event, refutes=True)
-        assert ("that is all that so many runs can certify" in told) is due
-        assert f"never seen on the {('neighbour', 'dataset')[side]}" in told
+        assert ("this is the most that so many runs can certify" in told) is due
+        assert f"never occurred on the {('neighbour', 'dataset')[side]}" in told
 
 
 @pytest.mark.parametrize(

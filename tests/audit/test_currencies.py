@@ -171,7 +171,7 @@ def test_an_output_that_is_the_data_is_refuted_by_far(claim, least):
     assert result.verdict == "refuted", result.reason
     assert result.lower > least
     assert result.witness.refutes
-    assert "never seen on the " in result.reason
+    assert "never occurred on the " in result.reason
     most = result.witness.ceiling
     assert most is None if claim_of_orders(claim) else most >= result.lower - 1e-9
     assert ("can certify is a mu of" in result.reason) == isinstance(claim, GaussianDP)

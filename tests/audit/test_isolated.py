@@ -113,7 +113,7 @@ def test_what_cannot_be_sent_runs_here_and_the_report_says_so():
     assert found.measured == audited(noisy_sum).measured
     refuting = audited(locked, epsilon=0.5)
     assert refuting.verdict == "withheld"
-    assert "name what makes it as module:object" in refuting.reason
+    assert "name the mechanism as module:object" in refuting.reason
     with pytest.raises(InvalidArgument, match=r"^mechanism: got .* one that can be sent"):
         audited(locked, isolation=Isolation(limits=Limits(timeout=5.0)))
 

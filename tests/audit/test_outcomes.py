@@ -274,7 +274,7 @@ def test_a_function_that_returns_nothing_has_no_verdict():
     given = {"epsilon": 1.0, "trials": 500, "isolation": IN_PROCESS}
     found = dpaudit.audit(forgets, [1.0, 2.0], [1.0], **given)
     assert found.verdict == "withheld"
-    assert "let the function return what it releases" in found.reason
+    assert "let the function return the value that it releases" in found.reason
     assert dpaudit.audit(seldom, [1.0, 2.0], [1.0], **given).verdict == "not refuted"
 
 
@@ -287,9 +287,9 @@ def test_what_is_not_refuted_says_what_so_many_outputs_can_show():
     )
     assert (quiet.verdict, loud.verdict) == ("not refuted", "refuted")
     assert quiet.measured.cap == loud.measured.cap == loud.measured.lower
-    assert "So many outputs can certify 5.785 at most." in quiet.reason
+    assert "This many outputs can certify at most 5.785." in quiet.reason
     short = dpaudit.audit(lambda data, rng: rng.random() < 0.5, [1.0], [0.0], epsilon=9.0, **given)
-    assert "at most: too few to refute it." in short.reason
+    assert ", which is not enough to refute the claim." in short.reason
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_a_function_that_may_have_forgotten_its_return_is_asked_about_it(output,
         mechanism, [1.0, 2.0], [1.0], epsilon=1.0, trials=400, isolation=IN_PROCESS
     )
     assert found.verdict == "not refuted"
-    assert ("see whether the function returns what it releases" in found.reason) == asked
+    assert ("that the function returns the value that it releases" in found.reason) == asked
 
 
 def now_and_then(data, trials, rng):
@@ -343,7 +343,7 @@ def test_only_an_event_that_always_happens_is_at_the_ceiling():
     found = dpaudit.audit(told, *RARELY, epsilon=1.0, trials=4000, isolation=IN_PROCESS)
     assert found.witness.on_dataset == 0 < found.witness.on_neighbour < 200
     assert found.witness.ceiling is None
-    assert "never seen on the dataset: the truth may be infinite" in found.reason
+    assert "never occurred on the dataset: the true epsilon may be infinite" in found.reason
 
 
 def test_what_is_no_number_is_named_by_its_code():

@@ -104,7 +104,9 @@ def require_all_carried(result, *forms):
         assert event["epsilon"] == lower
     explains = document["witness"]
     if explains and not explains["refutes"]:
-        assert "it explains, and carries no bound above the claim" in explains["sentence"]
+        assert (
+            "explains the difference and certifies no bound above the claim" in explains["sentence"]
+        )
 
 
 def is_of(bound, event):
@@ -229,7 +231,7 @@ def test_no_event_stands_beside_a_divergence_that_it_cannot_carry(claimed):
         require_carried(bound)
     if document["witness"] is not None:
         told = document["witness"]
-        assert told["refutes"] or "it explains, and carries no bound" in told["sentence"]
+        assert told["refutes"] or "explains the difference and certifies no" in told["sentence"]
 
 
 _GUESSED = re.compile(

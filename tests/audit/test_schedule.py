@@ -120,7 +120,7 @@ def test_what_the_command_took_to_start_counts(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main([*words.split(), "--quiet"], began=time.monotonic() - 90)
     assert ended.value.code == 2
-    assert "withheld, as the time of 30 s was over" in capsys.readouterr().err
+    assert "withheld, as the time of 30 s ended" in capsys.readouterr().err
 
 
 def quick(data, rng):
@@ -138,7 +138,7 @@ def test_a_time_that_is_over_before_the_first_look_withholds_the_verdict(monkeyp
     found = dpaudit.audit(quick, *PAIR, **given)
     assert (found.verdict, found.trials, found.budget) == ("withheld", 0, [])
     assert [check.name for check in found.contract] == ["time"]
-    assert "the time of 1e-06 s was over" in found.reason
+    assert "the time of 1e-06 s ended" in found.reason
     assert "time=1e-06" in found.rerun
     shown = make_shown_numbers(found)
     assert (shown.measured, shown.surety) == ("—", "nothing is certified")

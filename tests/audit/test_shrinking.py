@@ -63,7 +63,7 @@ def test_records_that_do_not_matter_are_left_out(mechanism, left):
     assert found.of == [21, 20]
     assert found.witness.refutes
     assert found.sentence.startswith(
-        f"The smallest pair found on which it still shows has {found.records[0]} and"
+        f"The smallest pair found that still shows the leak has {found.records[0]} and"
     )
 
 

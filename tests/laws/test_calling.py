@@ -38,12 +38,14 @@ def test_arguments_are_read_by_their_names(form, function):
     ],
 )
 def test_an_argument_that_nobody_knows_is_refused_by_name(function, unknown):
-    with pytest.raises(InvalidArgument, match=rf"what is {unknown}\? fix it with functools"):
+    with pytest.raises(
+        InvalidArgument, match=rf"meaning of {unknown} is unknown: fix it with functools"
+    ):
         form_of(function)
 
 
 def test_labels_beside_data_are_named_as_a_part_of_the_data():
-    with pytest.raises(InvalidArgument, match=r"what is y\? data with labels are one argument"):
+    with pytest.raises(InvalidArgument, match=r"y is unknown: data with labels are one argument"):
         form_of(lambda X, y, rng: 0)
 
 

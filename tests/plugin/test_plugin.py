@@ -317,7 +317,7 @@ def test_a_function_without_a_return_fails_and_a_constant_warns(pytester):
     done = pytester.runpytest_inprocess("-p", "no:cacheprovider", *shown)
     done.assert_outcomes(passed=1, failed=1, warnings=1)
     done.stdout.fnmatch_lines(["*withheld: nothing can be said of the claim*"])
-    done.stdout.fnmatch_lines(["*test_a_function*.py:*: *see whether the function returns*"])
+    done.stdout.fnmatch_lines(["*test_a_function*.py:*: *check that the function returns*"])
 
 
 @pytest.mark.parametrize(

@@ -58,18 +58,18 @@ def test_more_pairs_share_one_error_probability_and_show_less():
     assert len(set(caps)) == 2
 
 
-@pytest.mark.parametrize(("pairs", "words"), [(1, "one pair was"), (3, "3 pairs were")])
+@pytest.mark.parametrize(("pairs", "words"), [(1, "one pair"), (3, "3 pairs")])
 def test_not_refuted_says_what_was_looked_at_and_the_cap_and_other_verdicts_do_not(pairs, words):
     from dpaudit.replaying.result import ReplayFinding
 
     said = " ".join(format_replay_summary(made(1.0, 0.0, pairs)))
-    assert f"Not refuted: {words} looked at." in said
-    shown = float(said.split("they can certify ")[1].split(" at most")[0])
+    assert f"Not refuted: the replay tried {words}." in said
+    shown = float(said.split("can certify at most ")[1].split()[0].rstrip("."))
     cap = most_of_counts(1.0, 0.0, pairs)
     assert cap * (1 - 1e-3) <= shown <= cap
     for tier in ("proof", "violation", "withheld"):
         found = ReplayFinding(kind="raw value", tier=tier, words="w")
-        assert "they can certify" not in " ".join(
+        assert "can certify at most" not in " ".join(
             format_replay_summary(made(1.0, 0.0, pairs, findings=(found,)))
         )
 

@@ -229,7 +229,7 @@ def test_code_that_returns_nothing_is_told(replay_here):
 
     found = replay_here(forgets, np.zeros(2), np.ones(2), relation="declared: all")
     assert found.verdict == "withheld"
-    assert "let it return what it releases" in found.reasons[0]
+    assert "let the function return the value that it releases" in found.reasons[0]
 
 
 def test_code_that_returns_nothing_on_one_of_the_two_is_refuted(replay_here):

@@ -302,7 +302,7 @@ def test_too_much_noise_has_a_word(replay_here):
     other[0] = 0.0
     found = replay_here(step, given, other, epsilon=1.0)
     assert found.spending.mu == pytest.approx(1 / 16)
-    assert "16 times what they move by" in " ".join(format_replay_summary(found))
+    assert "16 times their movement" in " ".join(format_replay_summary(found))
 
     def louder(data, rng):
         return data.mean() + rng.laplace(scale=16.0)

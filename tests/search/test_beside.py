@@ -163,7 +163,7 @@ def test_values_beyond_a_dataset_are_tried_where_nobody_states_bounds_and_that_i
 
     def movement(function, bounds):
         pair = (found := looked_for(function, ages, bounds=bounds)).candidates[0].pair
-        assert ("Nobody states bounds" in said(found)) == (bounds is None)
+        assert ("Bounds are not stated" in said(found)) == (bounds is None)
         return abs(float(np.sum(pair.dataset)) - float(np.sum(pair.neighbour)))
 
     assert movement(noisy_sum(100), None) == 750
@@ -193,7 +193,7 @@ def test_a_sum_that_nobody_clips_is_refuted_without_bounds_and_one_that_is_clipp
     ages = np.array([31, 44, 52, 75])
     result = audited(noisy_sum(100), ages, bounds=None)
     assert result.verdict == "refuted"
-    assert "Nobody stated bounds" in result.reason
+    assert "No bounds are stated" in result.reason
     clipped = lambda data, rng: np.clip(data, 0, 100).sum() + rng.laplace(scale=100)  # noqa: E731
     assert audited(clipped, ages, bounds=None, confidence=0.9999).verdict == "not refuted"
     stated = audited(noisy_sum(100), ages, bounds=(0, 100), confidence=0.9999)

@@ -110,13 +110,14 @@ class DivergenceOutcome:
         needed = self.suffices(trials)
         return CheckOutcome(
             name=name,
-            statement="outputs of other calls and processes do not bear out the divergence: draw "
-            "no noise while the mechanism is imported or made, none once a call, and keep none",
+            statement="outputs of other calls and processes do not confirm the divergence: draw "
+            "no noise when the mechanism is imported or made, or once for a whole "
+            "call, and keep none",
             passed=not needed or lower > self.claimed,
             statistic=lower,
             threshold=self.claimed if needed else 0.0,
-            evidence=f"{trials} outputs a side certify {lower:.4g}"
-            + (f" where more than {self.claimed:.4g} is due" if needed else "; too few to tell"),
+            evidence=f"{trials} outputs on each dataset certify {lower:.4g}"
+            + (f"; more than {self.claimed:.4g} is needed" if needed else "; too few to decide"),
         )
 
     @property

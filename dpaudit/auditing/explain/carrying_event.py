@@ -29,7 +29,7 @@ _GRID = 256  # numbers between those that were seen, and as many beyond either e
 _FAR = 1e3  # how far beyond, in ranges of what was seen
 _HALVINGS = 60  # how often the place is halved
 _DIGITS = 7  # of what a bound is worked out of again
-_BY = {"likelihood": "", "interval": ", outcomes ordered by two Clopper-Pearson intervals"}
+_BY = {"likelihood": "", "interval": ", with outcomes ordered by two Clopper-Pearson intervals"}
 _READ = 100  # outputs of each dataset that codes and oddities are read off
 
 
@@ -140,8 +140,10 @@ def sentence_of(event: EventEvidence, refutes: bool) -> str:
         return said
     where = "neighbour" if on_q == 0 else "dataset"
     always = max(on_p / of_p, on_q / of_q) == 1
-    most = "that is all that so many runs can certify, and " if always else ""
-    return f"{said} It was never seen on the {where}: {most}the truth may be infinite."
+    most = "this is the most that so many runs can certify, and " if always else ""
+    return (
+        f"{said} The event never occurred on the {where}: {most}the true epsilon may be infinite."
+    )
 
 
 def format_certified_epsilon(
@@ -154,7 +156,7 @@ def format_certified_epsilon(
     >>> format_certified_epsilon(1.23456, 0.0, 0.01)
     'certifies an epsilon of at least 1.234 at delta 0 with an error probability of 0.01'
     >>> format_certified_epsilon(1.23456, 0.0, 0.01, "interval")[-58:]
-    'of 0.01, outcomes ordered by two Clopper-Pearson intervals'
+    'of 0.01, with outcomes ordered by two Clopper-Pearson intervals'
     >>> format_certified_epsilon(0.0, 0.0, 0.01)
     'certifies no epsilon above 0'
     """

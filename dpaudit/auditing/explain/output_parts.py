@@ -38,12 +38,12 @@ _SLOWLY = 6  # observations at most, of a slow mechanism
 _SPARING = 3  # observations at least, of one that is looked at in turns
 # Noise varies, so this is a function without a return statement more often than not.
 UNVARYING = (
-    "Whatever was looked at first, on either dataset, was one and the same output: see whether the "
-    "function returns what it releases."
+    "The first outputs on both datasets were all the same: check that the function returns the "
+    "value that it releases."
 )
 _NOTHING = CheckOutcome(
     name="something is returned",
-    statement="every output that was looked at is None: let the function return what it releases",
+    statement="every output is None: let the function return the value that it releases",
     passed=False,
     statistic=1.0,
     threshold=1.0,
@@ -291,8 +291,8 @@ def _notes_of_numbers(layout: Parted) -> tuple[str, ...]:
     texts = (one for one in layout.columns if one.discrete and one.path in layout.numbered)
     paths = ", ".join(map(path_of, texts))
     return (
-        f"Of texts that are alike but for their numbers, {paths}, the numbers were read, as fields "
-        "of JSON would be, beside the whole text and its length.",
+        f"Some texts differ only in their numbers ({paths}): the audit read these numbers, like "
+        "fields of JSON, in addition to the whole text and its length.",
     )
 
 
@@ -303,7 +303,7 @@ def _notes_of_texts(layout: Parted) -> tuple[str, ...]:
     texts = (one for one in layout.columns if one.discrete and one.path in layout.opened)
     paths = ", ".join(map(path_of, texts))
     return (
-        f"Of texts that differ each time, {paths}, the length was looked at and the fields of JSON "
-        "or, of other texts, the letters at the first 32 places, how often each letter is there, "
-        "the first 16 words and the first 16 numbers: nothing else of them.",
+        f"Some texts differ in every output ({paths}): the audit read only their length and "
+        "their fields of JSON or, without JSON, the letters at the first 32 places, the count "
+        "of each letter, the first 16 words and the first 16 numbers.",
     )

@@ -230,7 +230,11 @@ def _make_witness(
     always = never and max(on_p, on_q) == runs and most is not None
     success = 0.5 + abs(on_p - on_q) / (2 * runs)
     begins = "What leaked" if best.refutes else "Where it shows best"
-    explains = "" if best.refutes else ": it explains, and carries no bound above the claim"
+    explains = (
+        ""
+        if best.refutes
+        else "; this event explains the difference and certifies no bound above the claim"
+    )
     sentences = [
         f"{begins}: {event} in {on_p} of {runs} runs on the dataset and in {on_q} of {runs} on its "
         "neighbour, which "
@@ -240,11 +244,13 @@ def _make_witness(
     if never:
         where = "neighbour" if on_q == 0 else "dataset"
         ceiling = (
-            f" all that {trials} runs can certify is {_format_claim_number(case, most)};"
+            f" {trials} runs can certify at most {_format_claim_number(case, most)};"
             if always and most is not None
             else ""
         )
-        sentences.append(f"It was never seen on the {where}:{ceiling} the truth may be infinite.")
+        sentences.append(
+            f"The event never occurred on the {where}:{ceiling} the true value may be infinite."
+        )
     return Witness(
         event=event,
         parts=[path_of(layout.columns[n]) for n in best.tried.columns],

@@ -97,10 +97,10 @@ def _at_most(cap: float | None, claimed: float) -> str:
     """Return the most that so many outputs can show, and whether that is too little."""
     if cap is None:
         return ""
-    few = "" if cap > claimed else ": too few to refute it"
+    few = "" if cap > claimed else ", which is not enough to refute the claim"
     return (
-        f" So many outputs can certify {format_significant(cap, rounding=ROUND_FLOOR)} at "
-        f"most{few}."
+        " This many outputs can certify at most "
+        f"{format_significant(cap, rounding=ROUND_FLOOR)}{few}."
     )
 
 
@@ -304,19 +304,19 @@ def _privacy_reason(
 ) -> str:
     if broken_contract := [check for check in evidence.contract if not check.passed]:
         return (
-            f"Nothing is certified, as {broken_contract[0].statement} "
-            f"(failed check: {broken_contract[0].name})."
+            f"Nothing is certified, because {broken_contract[0].statement} (failed check: "
+            f"{broken_contract[0].name})."
         )
     if not evidence.trusted:
         failed = [check.name for check in evidence.self_checks if not check.passed]
         return (
-            f"Nothing is certified: the self-check of the {', '.join(failed)} failed, so the law "
-            "that was audited is not that of the code that ran."
+            f"Nothing is certified: the self-check of the {', '.join(failed)} failed, so the "
+            "code that ran does not have the law that the audit used."
         )
     broken = [outcome.name for outcome in assumptions if not outcome.holds]
     caveat = f" Assumptions that do not hold here: {', '.join(broken)}." if broken else ""
     if verdict == "refuted" and evidence.self_checks:
-        caveat += " It rests on the stated law, which no self-check contradicted."
+        caveat += " The bound rests on the stated law, which no self-check contradicted."
     if declared is not None:
         caveat += (
             f" {declared_release.format_release_comparison(claimed, declared, lower)}".rstrip()
@@ -324,9 +324,9 @@ def _privacy_reason(
         ceiling = None
     if ceiling is not None and lower > ceiling * (1 + RELATIVE_ROUNDING):
         caveat += (
-            f" It also exceeds the proved {format_significant(ceiling)}: the proof is wrong, or "
-            "the law is, or "
-            "this is one of the few audits that the confidence allows to err."
+            f" The bound also exceeds the proved {format_significant(ceiling)}: either the proof "
+            "or the law is wrong, or this is one of the few audits that the confidence allows "
+            "to err."
         )
     long, cap = name[-1].isdigit(), evidence.cap
     said = format_verdict_reason(name, claimed, lower, verdict, long=long, cap=cap, proved=proved)

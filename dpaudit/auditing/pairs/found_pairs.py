@@ -30,16 +30,15 @@ from dpaudit.search.engine import CALLS, PairCandidate, Search
 from dpaudit.search.space import PairSpace, space_apart, space_of
 from dpaudit.search.writing import format_pasted_dataset
 
-_UNBOUNDED = (
-    "Nobody says how large numbers may be: the pair was looked for among numbers up to a million."
-)
-_MADE = "Neighbours were looked for beside the one dataset."
+_UNBOUNDED = "No bounds are stated: the search for the pair used numbers up to a million."
+_MADE = "The search looked for neighbours of the given dataset."
 _UNSTATED = (
-    "Nobody states bounds of everything that records hold: values that the dataset does not hold "
-    "were looked at, too (numbers far beyond its own, of their sign). State bounds or a domain."
+    "Bounds are not stated for all values of a record, so the search also tried values that the "
+    "dataset does not contain (numbers far beyond its own, of the same sign). State bounds or a "
+    "domain."
 )
-_BEYOND = "Nobody stated bounds, and this pair holds values that no record of the dataset has."
-_BEYOND_NOTHING = "Nobody stated bounds, and numbers of this pair may be up to a million."
+_BEYOND = "No bounds are stated, and this pair holds values that no record of the dataset has."
+_BEYOND_NOTHING = "No bounds are stated, and this pair may hold numbers up to a million."
 _OF_TRIALS = 0.5  # calls for each trial
 _FEWEST = 100  # calls at least
 _OF_TIME = 0.3  # of a time that is given
@@ -254,13 +253,13 @@ def _make_found_candidate(
 ) -> Candidate:
     what = {
         "movement": f"centres of noise are {one.moved:.4g} scales apart",
-        "invariant": "a combination or a fraction of parts that no noise reaches is another",
-        "raw": "a value that no noise reaches is another",
-        "structure": "outputs have another structure",
-        "nothing": "nothing tells its datasets apart, nor those of any other pair",
+        "invariant": "a combination or a fraction of parts that no noise reaches differs",
+        "raw": "a value that no noise reaches differs",
+        "structure": "outputs differ in structure",
+        "nothing": "no output distinguishes its datasets, or those of any other pair",
     }.get(one.kind, "outputs differ")
-    where = "of the domain" if space.layout.start is None else "beside the dataset"
-    said = f"found by a search that looked at {search.pairs} pairs {where}; {what}"
+    where = "of the domain" if space.layout.start is None else "around the dataset"
+    said = f"found by a search that tried {search.pairs} pairs {where}; {what}"
     if one.edit is not None:
         said = f"{one.edit}, {said}"
     pair = space.orient_pair(one.place)

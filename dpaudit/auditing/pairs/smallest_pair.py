@@ -116,6 +116,6 @@ def _make_smallest_pair(whole: Pair[object], pair: Pair[object], found: Witness)
         records=sizes,
         of=before,
         witness=found,
-        sentence=f"The smallest pair found on which it still shows has {sizes[0]} and {sizes[1]} "
-        f"records, of {before[0]} and {before[1]}. {found.sentence}{shown}",
+        sentence=f"The smallest pair found that still shows the leak has {sizes[0]} and "
+        f"{sizes[1]} records, from {before[0]} and {before[1]}. {found.sentence}{shown}",
     )

@@ -47,10 +47,10 @@ _MARKED = 12
 REST = {"the rest", "the values of the rest"}
 _NAME = "what is the same in every answer comes from the data"
 _CURE = (
-    "draw noise anew in each call, or say what is made anew for each output: "
-    "fresh= a function that does (a nonce, a salt, a reset), the name of the value, or 'process' "
-    "where one draw per deployment is what is released; parts that are no noise, such as time "
-    "stamps, counters and process numbers, are left out by ignore="
+    "draw noise anew in each call, or say with fresh= what has to be made anew for each output: "
+    "a function that does it (a nonce, a salt, a reset), the name of the value, or 'process' if "
+    "one draw serves a whole deployment; leave out parts that are not noise, such as time "
+    "stamps, counters and process numbers, with ignore="
 )
 
 
@@ -348,10 +348,10 @@ def _make_sameness_check(paths: Sequence[str], causes: Sequence[Touch], seen: st
     more = f", and {', '.join(others)}" if others else ""
     return CheckOutcome(
         name=_NAME,
-        statement=f"every answer was the same{what}, and may be noise that was drawn before and is "
-        f"kept outside the call ({where}{more}): {_CURE}"
+        statement=f"every output was the same{what}, and may be noise that the code drew earlier "
+        f"and keeps outside the call ({where}{more}): {_CURE}"
         if causes
-        else f"every answer was the same{what}, and nothing outside the call was touched",
+        else f"every output was the same{what}, and nothing outside the call was touched",
         passed=not causes,
         statistic=float(len(causes)),
         threshold=0.0,
@@ -382,9 +382,9 @@ def _get_column_paths(columns: Sequence[LayoutColumn], chosen: Sequence[int]) ->
 def _make_kept_state_check(columns: Sequence[LayoutColumn], chosen: Sequence[int]) -> CheckOutcome:
     return CheckOutcome(
         name="what is certified varies within a process",
-        statement="every answer of one process was the "
-        f"same{_format_named_parts(_get_column_paths(columns, chosen))}, and "
-        "another one in other processes: it may be noise that is drawn while the mechanism is "
+        statement="every output of one process was the "
+        f"same{_format_named_parts(_get_column_paths(columns, chosen))}, and outputs "
+        "of other processes were different: the code may draw its noise when it is "
         f"imported or made: {_CURE}",
         passed=False,
         statistic=float(len(chosen)),
@@ -396,9 +396,9 @@ def _make_kept_state_check(columns: Sequence[LayoutColumn], chosen: Sequence[int
 
 def _function_of_data(paths: Sequence[str], count: int, processes: int) -> str:
     return (
-        f"On either dataset every answer was the same{_format_named_parts(paths)}, in {count} "
-        "calls of "
-        f"{processes} processes, in a new interpreter and at another time, and nothing outside "
-        "the call was touched: the code as it was called is a function of its data. If it holds a "
-        "secret that its claim takes as unknown, say what is made anew for each output (fresh=)."
+        f"On each dataset every output was the same{_format_named_parts(paths)}, in {count} "
+        f"calls of {processes} processes, in a new interpreter and at another time, and the code "
+        "touched nothing outside the call: as called here, it is a deterministic function of "
+        "its data. If it holds a secret that the claim treats as unknown, name the value that "
+        "has to be made anew for each output (fresh=)."
     )

@@ -170,8 +170,9 @@ _TIMED = (
 )
 _ONE_PROCESS = CheckOutcome(
     name="outputs of several processes",
-    statement="all outputs came from one process and one instance, which may have noise of their "
-    "own, and the mechanism cannot be sent to others: name what makes it as module:object",
+    statement="all outputs came from one process and one instance, which may have noise of "
+    "their own, and the mechanism cannot be sent to others: name the mechanism as "
+    "module:object",
     passed=False,
     statistic=1.0,
     threshold=2.0,
@@ -188,8 +189,8 @@ def _no_files(drawer: Drawer) -> list[CheckOutcome]:
     return [
         CheckOutcome(
             name="no file is written and read",
-            statement=f"a file may carry noise from call to call ({named}): write none that is "
-            "read again"
+            statement=f"a file may carry noise from call to call ({named}): let the mechanism "
+            "write no file that it reads again"
             if found
             else "no file carries anything from call to call",
             passed=not found,
@@ -228,16 +229,16 @@ def _format_compared_outputs(drawn: Certifying, tally: Tally) -> list[str]:
     if count == tally.trials[0]:
         return []
     return [
-        f"Of these {count} a side were compared with one another: of every call as many, from its "
-        "beginning and from its middle on."
+        f"The audit compared {count} of these outputs on each dataset with one another: the same "
+        "number from every call, from its beginning and from its middle."
     ]
 
 
 def _alone_note(drawn: Certifying) -> str:
     count = len(drawn.outputs[0].scores)
     return (
-        f"What refutes was counted again on {count} outputs a side that were drawn one a call, in "
-        f"{_count_drawing_processes(drawn)} fresh processes."
+        f"The audit counted the refuting event again on {count} outputs on each dataset, one for "
+        f"each call, in {_count_drawing_processes(drawn)} fresh processes."
     )
 
 

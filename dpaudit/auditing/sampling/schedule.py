@@ -85,8 +85,8 @@ class Schedule:
         seconds = 0.0 if self.clock is None else self.clock.seconds
         check = CheckOutcome(
             name="time",
-            statement=f"the time of {seconds:g} s was over before the first look had ended: give "
-            "more; what was drawn is kept where there is a store",
+            statement=f"the time of {seconds:g} s ended before the first look: give more time; a "
+            "store, if there is one, keeps the outputs so far",
             passed=False,
             statistic=seconds,
             threshold=seconds,

@@ -196,12 +196,13 @@ class _Seen:
         shown = f"the event happened in {hits[0]} of {trials[0]} and {hits[1]} of {trials[1]}"
         return CheckOutcome(
             name=name,
-            statement="outputs of other calls and processes do not bear out the event: draw no "
-            "noise while the mechanism is imported or made, none once a call, and keep none",
+            statement="outputs of other calls and processes do not confirm the event: draw no "
+            "noise when the mechanism is imported or made, or once for a whole call, "
+            "and keep none",
             passed=bool(what > threshold if needed else what >= threshold),
             statistic=what,
             threshold=threshold,
-            evidence=f"{shown}, which certifies {lower:.4g} where more than {threshold:.4g} is due"
+            evidence=f"{shown}, which certifies {lower:.4g}; more than {threshold:.4g} is needed"
             if needed
             else f"{shown}, where as much or more differs by chance with p-value {chance:.3g}",
         )

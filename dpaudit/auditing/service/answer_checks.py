@@ -220,7 +220,7 @@ def _format_repetition_evidence(found: Repetition, count: int) -> str:
 
 
 _MAY_BE: dict[Pattern, str] = {
-    "same": "on one dataset every answer was the same, and may be noise that a cache keeps or that "
+    "same": "on one dataset every answer was the same; it may be noise that a cache keeps or that "
     "the text of the request decides",
     "few": "there are few answers, and on either dataset other ones: they may be noise that the "
     "caches of several servers keep",

@@ -230,7 +230,9 @@ def of_command_line(
     others = [name for name in ("mu", "rho", "renyi", "curve") if own.get(name) is not None]
     if epsilon is None and not others:
         claims_it = target or "the mechanism"
-        raise InvalidArgument("epsilon", None, f"the epsilon that {claims_it} claims: no default")
+        raise InvalidArgument(
+            "epsilon", None, f"the epsilon that {claims_it} claims; there is no default"
+        )
     if epsilon is not None and others:
         raise InvalidArgument("epsilon", epsilon, f"either epsilon or {others[0]}")
     table = {"mechanism": target, "source": COMMAND_LINE, "delta": 0.0, **own}
@@ -466,7 +468,7 @@ def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
 
 def _parse_specified_records(name: str, given: Any, path: Path) -> Any:
     if given is None:
-        made = "" if name == "dataset" else "; or a relation, by which the worst one is looked for"
+        made = "" if name == "dataset" else "; or a relation, for a search for the worst neighbour"
         raise InvalidArgument(name, None, f"records, a .npy or .csv file, a pair or a domain{made}")
     if isinstance(given, str):
         return records_from(path.resolve().parent / given)

@@ -38,13 +38,13 @@ _RNG = frozenset(
 _SHORT = frozenset("r g rs rnd rand random".split())  # a generator, of what has no default
 _GENERATORS = ("Generator", "RandomState", "Generator | None", "RandomState | None")
 _HINT = (
-    "what is {}? fix it with functools.partial, or say which is which with, for example, "
-    "form='f(data, trials, rng)'"
+    "the meaning of {} is unknown: fix it with functools.partial, or name each argument with, "
+    "for example, form='f(data, trials, rng)'"
 )
 _LABELS = frozenset("y labels label targets target y_train".split())
 _OF_LABELS = (
-    "what is {}? data with labels are one argument, a pair: wrap it, as in "
-    "def release(data, rng): return f(*data, rng=rng)"
+    "the meaning of {} is unknown: data with labels are one argument, a pair: wrap the "
+    "function, as in def release(data, rng): return f(*data, rng=rng)"
 )
 _ROLES: tuple[Role, ...] = ("data", "trials", "rng")
 _WRITTEN = re.compile(r"(?P<method>\w+)\((?P<roles>[\w,]*)\)")
@@ -221,7 +221,7 @@ def _roles_of(required: list[inspect.Parameter], function: Callable[..., Any]) -
     if twice or not roles:
         called = getattr(function, "__qualname__", type(function).__name__)
         shown = VerbatimText(f"{called}({', '.join(one.name for one in required)})")
-        known = "one whose arguments are the data, and at most trials and rng beside it"
+        known = "one whose arguments are the data and, optionally, trials and rng"
         expected = f"{known}: {_format_argument_hint(twice[0])}" if twice else known
         raise InvalidArgument("mechanism", shown, expected)
     return tuple(roles)

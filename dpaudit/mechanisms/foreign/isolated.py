@@ -29,7 +29,7 @@ from dpaudit.mechanisms.mechanism import Mechanism, name_of
 
 _ANY = Limits()
 _IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
-_CARRIED = "Values that went along with the mechanism, the same in all of its processes:"
+_CARRIED = "Values that dpaudit sent along with the mechanism, the same in all of its processes:"
 _NAMED = 8  # values that are named
 _ASKED = "it was asked for"
 

@@ -272,7 +272,7 @@ def test_log_moments_a_quarter_too_large_are_noticed(epsilon, size):
 def test_a_lower_end_above_what_is_proved_is_pointed_at():
     half = ApproximateDP(0.5, 1e-5)
     result = broken_audit(lambda case: replace(case, proved=replace(case.proved, guarantee=half)))
-    assert "It also exceeds the proved 0.5" in result.reason
+    assert "The bound also exceeds the proved 0.5" in result.reason
 
 
 def test_too_few_trials_say_so():

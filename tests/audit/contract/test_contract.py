@@ -96,7 +96,7 @@ def test_there_are_thirty_of_either():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("OncePerCall", "draw it for every output by itself"),
+        ("OncePerCall", "draw separate noise for every output"),
         ("OncePerInstance", "draw no noise while the mechanism is imported or made"),
         ("SharedByTheSides", "the two datasets share their noise"),
         ("OppositePairs", "not in pairs or in a chain"),
@@ -147,7 +147,7 @@ def test_bets_let_nothing_off(name):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("NoNoise", "counted again on 1024 outputs a side that were drawn one a call, in 64 fresh"),
+        ("NoNoise", "again on 1024 outputs on each dataset, one for each call, in 64 fresh"),
         ("SeededByTheData", "it is a function of the data"),
     ],
 )

@@ -80,7 +80,9 @@ def test_what_refutes_is_drawn_again_alone_and_looked_at_for_what_never_varies(m
     assert kept.remark == "It never varies."
     assert ("alone", EVENT, REFUTING, AGAINST) in made
     assert ("sameness", False) in made
-    assert kept.notes[-1].startswith("What refutes was counted again on 50 outputs a side ")
+    assert kept.notes[-1].startswith(
+        "The audit counted the refuting event again on 50 outputs on each dataset"
+    )
 
 
 def test_of_a_divergence_what_never_varies_is_seen_on_its_score(made):
@@ -164,7 +166,7 @@ def test_a_part_of_what_was_drawn_is_said_to_be_one():
     whole = Tally((1, 1), (50, 50))
     assert contract_checks._format_compared_outputs(DRAWN, whole) == []
     (said,) = contract_checks._format_compared_outputs(DRAWN, Tally((1, 1), (51, 51)))
-    assert said.startswith("Of these 50 a side were compared")
+    assert said.startswith("The audit compared 50 of these outputs on each dataset")
 
 
 def test_processes_are_counted_of_the_outputs():

@@ -75,8 +75,8 @@ def test_other_outputs_have_to_certify_as_much_where_they_are_enough(above):
     few = one.check("alone", (scores_of(P, 50), scores_of(P, 4000)))
     assert few.passed
     assert few.threshold == 0.0
-    assert "50 outputs a side certify" in few.evidence
-    assert few.evidence.endswith("too few to tell")
+    assert "50 outputs on each dataset certify" in few.evidence
+    assert few.evidence.endswith("too few to decide")
 
 
 def test_counts_of_a_score_are_of_the_event_and_of_every_bin():

@@ -96,7 +96,8 @@ def test_the_numbers_of_a_good_audit_are_shown_as_they_are():
     assert found.carrying_event.sentence in found.notes
     assert found.carrying_event.sentence not in found.reason
     assert (
-        "not evidence that the claim holds. So many outputs can certify 3 at most." in found.reason
+        "not evidence that the claim holds. This many outputs can certify at most 3."
+        in found.reason
     )
 
 
@@ -107,7 +108,7 @@ def test_a_refutation_says_what_leaked_and_on_what_it_rests():
     assert found.carrying_event.sentence not in found.notes
     assert "stated law" not in found.reason
     law = judged(evidence_of(1.5, self_checks=(check_of(True),)))
-    assert "It rests on the stated law, which no self-check contradicted." in law.reason
+    assert "The bound rests on the stated law, which no self-check contradicted." in law.reason
     computed = judged(evidence_of(1.5, budget={}))
     assert computed.measured.confidence == 1.0
 
@@ -138,7 +139,7 @@ def test_a_bound_above_the_smaller_proof_contradicts_it(smaller):
         for name in ("proved", "pair_ceiling")
     }
     assert (
-        "exceeds the proved 0.6: the proof is wrong"
+        "exceeds the proved 0.6: either the proof or the law"
         in judged(evidence_of(0.7), case_of(**proofs)).reason
     )
     assert "the proof is wrong" not in judged(evidence_of(0.6), case_of(**proofs)).reason
@@ -185,9 +186,9 @@ def test_a_proof_is_shown_within_the_claim_and_never_rounded_down(proved, claime
 def test_reasons_round_a_bound_down_and_say_which_share_it_is():
     said = format_verdict_reason("epsilon", 2.0, 1.99999, "not refuted", cap=1.5)
     assert "1.999 does not exceed the claimed epsilon 2; it reaches 99" in said
-    assert said.endswith("can certify 1.5 at most: too few to refute it.")
+    assert said.endswith("can certify at most 1.5, which is not enough to refute the claim.")
     assert format_verdict_reason("epsilon", 2.0, 1.0, "not refuted", cap=2.0).endswith(
-        "too few to refute it."
+        "which is not enough to refute the claim."
     )
     assert "it reaches" not in format_verdict_reason("epsilon", 0.0, 0.0, "not refuted")
     assert "it reaches 0%" in format_verdict_reason("excess", 1.0, -1.0, "not refuted")
@@ -216,7 +217,7 @@ def test_outputs_that_never_varied_are_asked_about_where_nothing_is_refuted():
     for lower, asked in ((0.5, True), (1.5, False)):
         case = case_of(unvarying=True)
         assert (
-            "one and the same output"
+            "outputs on both datasets were all the same"
             in with_relation(judged(evidence_of(lower), case), case).reason
         ) is asked
 

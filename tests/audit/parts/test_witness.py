@@ -112,9 +112,13 @@ def test_the_complement_has_its_own_counts_and_certifies_the_lesser_bound(above,
 @pytest.mark.parametrize(
     ("hits", "refutes", "said"),
     [
-        ((RUNS, 0), True, "It was never seen on the neighbour: all that 5000 runs can certify is "),
-        ((0, RUNS), True, "It was never seen on the dataset: all that 5000 runs can certify is "),
-        ((RUNS - 1, 0), True, "It was never seen on the neighbour: the truth may be infinite."),
+        ((RUNS, 0), True, "never occurred on the neighbour: 5000 runs can certify at most "),
+        ((0, RUNS), True, "never occurred on the dataset: 5000 runs can certify at most "),
+        (
+            (RUNS - 1, 0),
+            True,
+            "The event never occurred on the neighbour: the true value may be infinite.",
+        ),
         ((RUNS, 1), True, None),
         ((RUNS, 0), False, None),
     ],
@@ -122,11 +126,11 @@ def test_the_complement_has_its_own_counts_and_certifies_the_lesser_bound(above,
 def test_an_event_never_seen_on_one_side_is_said_to_be_so(hits, refutes, said):
     best = counted_of(hits, lower=2.34567, refutes=refutes)
     found = witness._make_witness(best, "`a` > 1", LAYOUT, case_of(), (RUNS, 5000), ALPHA)
-    assert (said is not None) is ("never seen" in found.sentence)
+    assert (said is not None) is ("never occurred" in found.sentence)
     assert said is None or said in found.sentence
     assert (found.on_dataset, found.on_neighbour, found.runs) == (*hits, RUNS)
     assert found.sentence.startswith("What leaked" if refutes else "Where it shows best")
-    assert ("carries no bound above the claim" in found.sentence) is not refutes
+    assert ("certifies no bound above the claim" in found.sentence) is not refutes
     assert "at least 2.345 at delta 0 with an error probability of 0.01" in found.sentence
     assert found.success == pytest.approx(0.5 + abs(hits[0] - hits[1]) / (2 * RUNS))
     assert (found.lower, found.refutes) == (2.34567, refutes)

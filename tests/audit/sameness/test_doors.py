@@ -17,7 +17,7 @@ from dpaudit.mechanisms.foreign.observed import ObservationSettings, as_mechanis
 pytest_plugins = "pytester"
 PAIR = [0.0, 2.0], [0.0, 1.0]
 HERE = str(Path(__file__).parent)
-ALL_THE_SAME = "every answer was the same"
+ALL_THE_SAME = "every output was the same"
 
 
 @pytest.fixture(autouse=True)

@@ -83,7 +83,7 @@ ENDINGS = {
     "not refuted": Ending("stands", "not refuted"),
     "nothing returned": Ending("nothing", "withheld", says="let the function return"),
     "contract broken": Ending("broken_contract", "withheld", says="noise in common"),
-    "out of time": Ending("stands", "withheld", time=1e-6, says="the time of 1e-06 s was over"),
+    "out of time": Ending("stands", "withheld", time=1e-6, says="the time of 1e-06 s ended"),
     "finding withdrawn": Ending("withdrawn", "withheld", alone=True, says="drawn before"),
     "differs by process": Ending("differs", "withheld", alone=True, says="in common"),
 }
@@ -208,7 +208,7 @@ def test_an_audit_ends_with_one_of_four_verdicts(place, door, name):
     assert "at least 0 " not in reached.words
     if ending.verdict == "not refuted" and door != "pytest":
         assert "certified lower bound 0." in reached.words
-        assert re.search(r"So many outputs can certify [\d.]+ at most", reached.words)
+        assert re.search(r"This many outputs can certify at most [\d.]+", reached.words)
 
 
 # What other doors reach: a replay has no time but that of a process, and canaries have no function.

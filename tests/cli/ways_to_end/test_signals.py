@@ -74,7 +74,7 @@ def _an_interrupt_of_bets(here):
     ran = here.audit(here.audits("Doing", code=BETS), *options)
     result = read_report(here.folder / "out" / "report.json").results[0]
     assert result.verdict == "withheld"  # calls change the instance, and one of two audits is there
-    assert result.reason.startswith("Only the first call was audited, not the others")
+    assert result.reason.startswith("The audit covered only the first call, and not the others")
     return ran
 
 
