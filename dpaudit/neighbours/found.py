@@ -382,16 +382,16 @@ def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: f
     --------
     >>> depends_on_reading(relation("replace-record"), 1.0, 2.0, 2.5)
     >>> depends_on_reading(relation("replace-record"), 1.0, 2.0, 1.5)  # doctest: +ELLIPSIS
-    'If the claim is about adding or removing a record, these datasets are two steps apart, ...'
+    'If the claim is about adding or removing a record, these two datasets are two steps apart, ...'
     """
     # Above what two steps allow, the claim is refuted under either reading.
     if not found.name.startswith("replace-") or not claimed < lower <= allowed:
         return None
     if math.isinf(allowed):  # delta grows with the steps, and this is the delta of one
-        limit = "for which the claim states no epsilon at this delta"
+        limit = "the claim states no epsilon for two steps at this delta"
     else:
-        limit = f"for which the claim allows {allowed:.4g}, and this bound does not refute it"
+        limit = f"the claim allows {allowed:.4g} for two steps, which this bound does not refute"
     return (
-        "If the claim is about adding or removing a record, these datasets are two steps apart, "
-        f"{limit}: name the relation."
+        "If the claim is about adding or removing a record, these two datasets are two steps "
+        f"apart, and {limit}. Name the relation of the claim."
     )

@@ -152,9 +152,13 @@ def test_what_is_declared_is_not_checked_and_what_checks_is_asked():
 def test_a_refutation_between_the_claim_and_twice_depends_on_the_reading():
     replaced, _, _ = find_pair_relation(["a"], ["b"])
     removed, _, _ = find_pair_relation(["a"], [])
-    assert "for which the claim allows 2," in depends_on_reading(replaced.relation, 1.0, 2.0, 1.5)
+    assert "the claim allows 2 for two steps" in depends_on_reading(
+        replaced.relation, 1.0, 2.0, 1.5
+    )
     unbounded = depends_on_reading(replaced.relation, 1.0, np.inf, 6.0)
-    assert "two steps apart, for which the claim states no epsilon at this delta: name" in unbounded
+    assert (
+        "two steps apart, and the claim states no epsilon for two steps at this delta" in unbounded
+    )
     assert "does not refute" not in unbounded
     assert depends_on_reading(replaced.relation, 1.0, 2.0, 2.5) is None
     assert depends_on_reading(removed.relation, 1.0, 2.0, 1.5) is None

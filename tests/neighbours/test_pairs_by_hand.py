@@ -360,7 +360,7 @@ def test_a_refutation_depends_on_the_reading_between_one_step_and_two(
     words = depends_on_reading(found, 1.0, allowed, lower)
     assert (words is not None) is depends
     if words and math.isinf(allowed):
-        assert "no epsilon at this delta" in words
+        assert "no epsilon for two steps at this delta" in words
 
 
 # --- tables ---------------------------------------------------------------------------------------

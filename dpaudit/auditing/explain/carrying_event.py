@@ -155,7 +155,7 @@ def format_certified_epsilon(
     --------
     >>> format_certified_epsilon(1.23456, 0.0, 0.01)
     'certifies an epsilon of at least 1.234 at delta 0 with an error probability of 0.01'
-    >>> format_certified_epsilon(1.23456, 0.0, 0.01, "interval")[-58:]
+    >>> format_certified_epsilon(1.23456, 0.0, 0.01, "interval")[-63:]
     'of 0.01, with outcomes ordered by two Clopper-Pearson intervals'
     >>> format_certified_epsilon(0.0, 0.0, 0.01)
     'certifies no epsilon above 0'
