@@ -111,12 +111,16 @@ class OptimalComposition(Guarantee):
     def epsilon_below(self, delta: float) -> float:
         """Return the exact epsilon at ``delta``, rounded down: some releases lose that much."""
         delta = check.require_delta("delta", delta)
-        lost = self._loss_probability * (1 - 4 * rounding.UNIT)
+        # Rounded down: what is left of delta beyond it is no less than what is left in truth.
+        lost = rounding.any_down((part.count, part.delta) for part in self.parts)
         if delta < lost:
             return math.inf
-        if delta <= self._loss_probability:
+        if delta == lost:
             return rounding.sum_down((part.count, part.epsilon) for part in self.parts)
-        log_left = math.log(delta - lost) - math.log1p(-self._loss_probability)
+        if self._loss_probability == 1:
+            return 0.0
+        left = rounding.up(rounding.to_larger_fraction(delta) - rounding.to_smaller_fraction(lost))
+        log_left = math.log(left) - math.log1p(-self._loss_probability)
         found = self._table().epsilon(log_left + _bound_log_delta_error(log_left)) - self._blur
         return max(0.0, rounding.bound_below(found, 0.0))
 
@@ -140,7 +144,8 @@ class OptimalComposition(Guarantee):
     def _left(self, delta: float) -> float:
         """Return what is left of a delta above `_loss_probability`, rounded down."""
         if self._failures is None:
-            return rounding.bound_below(delta - self._loss_probability, 0.0)
+            lost = rounding.to_larger_fraction(self._loss_probability)
+            return rounding.round_fraction_down(rounding.to_smaller_fraction(delta) - lost)
         return rounding.round_fraction_down(
             rounding.to_smaller_fraction(delta) - max(self._failures)
         )

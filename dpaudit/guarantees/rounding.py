@@ -195,9 +195,29 @@ def any_up(terms: Iterable[tuple[int, float]]) -> float:
     terms = list(terms)
     if (known := any_of(terms)) is not None:
         return up_from(*known)
+    return min(1.0, round_ball_up(_compute_any_ball(terms, to_larger_fraction)))
+
+
+def any_down(terms: Iterable[tuple[int, float]]) -> float:
+    """Return the same probability, rounded down.
+
+    Examples
+    --------
+    >>> any_down([(1, 0.1), (1, 0.2)]), any_down([(1000, 1e-5)]) < any_up([(1000, 1e-5)])
+    (0.28, True)
+    """
+    terms = list(terms)
+    if (known := any_of(terms)) is not None:
+        return round_fraction_down(known[0])
+    return max(0.0, round_ball_down(_compute_any_ball(terms, to_smaller_fraction)))
+
+
+def _compute_any_ball(
+    terms: Iterable[tuple[int, float]], number: Callable[[float], Fraction]
+) -> arb:
     with ctx.workprec(_BITS):
-        logs = [count * (-arb(value)).log1p() for count, value in terms]
-        return min(1.0, round_ball_up(-sum(logs, arb(0)).expm1()))
+        logs = [count * (-to_ball(number(value))).log1p() for count, value in terms]
+        return -sum(logs, arb(0)).expm1()
 
 
 def exp_up(exponent: float) -> float:

@@ -179,6 +179,34 @@ def test_the_lower_end_near_what_is_lost_is_rounded_down():
         assert Fraction(least) <= 3 * Fraction(0.7) or least == 2.1
 
 
+def exact_delta_of_copies(part: ApproximateRelease, epsilon: float) -> mp.mpf:
+    """Return delta of many equal parts, by the binomial law of their answers."""
+    n, each, kept = part.count, number(part.epsilon), (1 - number(part.delta)) ** part.count
+    odd, step = 1 / (1 + mp.exp(each)), mp.exp(2 * each)  # odd: of the rarer answer
+    total, mass, gained = mp.mpf(0), (1 - odd) ** n, mp.exp(mp.mpf(epsilon) - n * each)
+    for rare in range(n + 1):
+        total += mass * max(1 - gained, mp.mpf(0))
+        mass *= odd / (1 - odd) * (n - rare) / (rare + 1)
+        gained *= step
+    return 1 - kept + kept * total
+
+
+@pytest.mark.parametrize(
+    ("delta", "count"), [(1e-5, 64), (1e-5, 65), (1e-5, 200), (1e-5, 700), (1 / 3000, 300)]
+)
+def test_both_ends_hold_around_what_many_parts_lose(delta, count):
+    """Between what is lost and that rounded up, some releases lose less than all epsilons."""
+    part = release(0.1, delta, count)
+    composed = OptimalComposition((part,))
+    with mp.workdps(50):
+        at = composed._loss_probability
+        for asked in (math.nextafter(at, 0), at, math.nextafter(at, 1), at * (1 + 1e-12)):
+            lower, upper = composed.epsilon_below(asked), composed.epsilon(asked)
+            lost = 1 - (1 - number(delta)) ** count
+            assert lost >= asked or exact_delta_of_copies(part, lower) >= asked, (asked, lower)
+            assert upper == math.inf or exact_delta_of_copies(part, upper) <= asked
+
+
 def test_the_sum_of_epsilons_that_is_a_lower_end_is_rounded_down():
     for k in range(3, 40):
         least = OptimalComposition((release(1 / k, 0.0, 7),)).epsilon_below(0.0)

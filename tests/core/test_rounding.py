@@ -145,7 +145,19 @@ def test_the_probability_of_any_event_is_rounded_up(count, value):
     found = rounding.any_up([(count, value)])
     assert exact <= meaning(found) <= worst + Fraction(1, 10**15)
     assert (rounding.any_of([(count, value)]) is None) == (count > 64)
+    least = rounding.any_down([(count, value)])
+    assert 1 - (1 - low) ** count - Fraction(1, 10**15) <= Fraction(least)
+    assert meaning(least) <= exact
     assert low <= high
+
+
+@pytest.mark.parametrize("value", [1e-5, 7e-5, 1.4e-4, 4.7e-4])
+def test_many_events_have_the_probabilities_that_were_written(value):
+    """Of a double that is below what was written the written number counts, and the reverse."""
+    for count in (65, 100, 1000):
+        exact = 1 - (1 - meaning(value)) ** count
+        assert meaning(rounding.any_down([(count, value)])) <= exact
+        assert meaning(rounding.any_up([(count, value)])) >= exact
 
 
 def test_the_worse_probabilities_of_events_count():
