@@ -133,6 +133,10 @@ def audit(
             raise InvalidArgument("watch", watch, "no targets and no --all: the stream is audited")
         if workers is not None:
             raise InvalidArgument("workers", workers, "nothing with --watch, which uses one core")
+        own = {row_of(name).flag: one for name, one in values.items() if name not in overrides}
+        consent = {f"--{name.replace('_', '-')}": one for name, one in accepted.items()}
+        where = {"--backend": backend, "--scheduler": scheduler, "--shard": shard}
+        _refuse_beside_watch({**consent, **where, "--store": store, **own})
         shown = {"show_records": True} if show_records else {}
         return stream.run(watch, {**overrides, **shown}, output)
     outside = _get_outside_flags(values)
@@ -142,9 +146,9 @@ def audit(
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
     if targets and not outputs and asking.are_data(targets):
         outputs = asking.are_outputs(targets, values.get("epsilon"))
-    if accepted and (watch is not None or every):
+    if accepted and every:
         name, value = next(iter(accepted.items()))
-        expected = f"nothing with {'--all' if every else '--watch'}: of audits that are named"
+        expected = "nothing with --all: of audits that are named"
         raise InvalidArgument(f"--{name.replace('_', '-')}", value, expected)
     if outputs and every:
         raise InvalidArgument("--outputs", VerbatimText("--all"), "files of outputs")
@@ -163,6 +167,13 @@ def audit(
     kept = resolve_storing(store, no_store, folder, described.document(), shard)
     executor = executor_for(backend, scheduler, shard, resolve_worker_count(workers))
     return carry_out(described, kept, output, executor, acceptances_of(accepted))
+
+
+def _refuse_beside_watch(given: Mapping[str, Any]) -> None:
+    """Refuse options that mean nothing to a stream: it is read once, here, and kept nowhere."""
+    for flag, value in given.items():
+        if value is not None:
+            raise InvalidArgument(flag, value, "nothing with --watch, which reads outputs only")
 
 
 def carry_out(
