@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -140,4 +141,6 @@ _ROWS = {
 
 def _format_interval_cells(ends: list[float]) -> tuple[str, str]:
     estimate, low, high = ends
-    return f"{estimate:.4f}", f"{low:.4f} to {high:.4f}"
+    lower = format_significant(low, rounding=ROUND_FLOOR)
+    upper = format_significant(high, rounding=ROUND_CEILING)
+    return format_significant(estimate), f"{lower} to {upper}"

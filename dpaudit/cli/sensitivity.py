@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from decimal import ROUND_FLOOR
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,7 @@ from dpaudit.cli.options import Json, integer_option, number_option, reference_o
 from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.setting_table import Door, Group, ProcessSettings, names_of, rows_of
+from dpaudit.report.formatting import format_significant
 from dpaudit.verdicts import Verdict, status_of
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ class _Answer:
     def words(self) -> str:
         """The movement, in a sentence."""
         unit = "" if self.found.apart is None else " a unit of distance"
-        moved = f"moves by at least {self.found.at_least:.9g} ({self.found.norm}){unit}"
+        moved = f"moves by at least {_format_movement(self.found)} ({self.found.norm}){unit}"
         said = f"{self.query} {moved}, as a search of {self.found.pairs} pairs found"
         if self.verdict is None:
             return f"{said}."
@@ -152,6 +154,10 @@ def _render_sensitivity(answer: _Answer) -> Iterator[Text]:
     yield Text(f"neighbour = {found.neighbour}")
 
 
+def _format_movement(found: QueryMovement) -> str:
+    return format_significant(found.at_least, 9, ROUND_FLOOR)
+
+
 def _make_sensitivity_entries(answer: _Answer, seconds: float) -> ReportEntries:
     from datetime import UTC, datetime
     from importlib.metadata import version
@@ -166,7 +172,7 @@ def _make_sensitivity_entries(answer: _Answer, seconds: float) -> ReportEntries:
         outcome=answer.verdict or "hint",
         headline=answer.words,
         text=answer.words,
-        cells=(claimed, "", f"at least {answer.found.at_least:.9g}"),
+        cells=(claimed, "", f"at least {_format_movement(answer.found)}"),
         values={"lower": answer.found.at_least},
         place=place_of(answer.query, root),
     )

@@ -6,6 +6,7 @@ import datetime
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from importlib.metadata import version
 from typing import Literal, get_args
 
@@ -321,8 +322,8 @@ def _in_words(one: SheetSubject) -> AnswerPart:
         seen = (
             ""
             if one.success is None
-            else f" By one event an attacker was right in {_format_percent(one.success)} of "
-            "fresh runs."
+            else " By one event an attacker was right in "
+            f"{_format_percent(one.success, ROUND_FLOOR)} of fresh runs."
         )
         standing: Standing = "shown" if one.certificate.shows else "claimed"
         return AnswerPart(standing, f"What the claim would promise does not hold.{seen}")
@@ -336,7 +337,7 @@ def _format_attacker_promise(guarantee: Guarantee, delta: float | None) -> str:
     """Return a guarantee as an attacker's success, and what delta allows."""
     said = (
         "If it holds, an attacker who knows all but one record and would guess right in 50% of "
-        f"cases is right in {_format_percent(guarantee.success(0.5))} at most."
+        f"cases is right in {_format_percent(guarantee.success(0.5), ROUND_CEILING)} at most."
     )
     if not delta:
         return said
@@ -346,8 +347,8 @@ def _format_attacker_promise(guarantee: Guarantee, delta: float | None) -> str:
     )
 
 
-def _format_percent(share: float) -> str:
-    return f"{format_significant(100 * share)}%"
+def _format_percent(share: float, rounding: str) -> str:
+    return f"{format_significant(100 * share, rounding=rounding)}%"
 
 
 def _make_correctness_part(one: SheetSubject) -> AnswerPart:

@@ -7,6 +7,7 @@ import pytest
 
 import dpaudit
 from dpaudit.cli.main import main
+from dpaudit.cli.scores import _format_interval_cells
 from dpaudit.verification import Reader
 
 RNG = np.random.default_rng(4)
@@ -44,6 +45,18 @@ def test_the_command_prints_all_numbers_and_their_intervals(folder, capsys):
     files = Reader(outputs=("in.csv", "out.csv"))
     (verdict,) = dpaudit.verify(folder / "report" / "certificate.json", files)
     assert verdict.refutes_as_published
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        ([0.92144, 0.91239, 0.93001], ("0.9214", "0.9123 to 0.9301")),
+        ([0.5, -0.12341, 0.99999], ("0.5", "-0.1235 to 1")),
+        ([2e-5, 0.0, 4.00001e-5], ("2e-5", "0 to 4.001e-5")),
+    ],
+)
+def test_an_interval_is_rounded_outwards(ends, shown):
+    assert _format_interval_cells(ends) == shown
 
 
 @pytest.mark.slow

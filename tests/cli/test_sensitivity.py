@@ -18,6 +18,9 @@ def both(data):
 def of_one_person(data):
     return 3.7 * data[0] if round(1e4 * data[-1]) == 9876 else 0.0
 
+def rounds_up(data):
+    return 1.4142135699 * (np.sum(data) > 0)
+
 def noisy(data):
     return np.sum(data) + np.random.random()
 
@@ -90,6 +93,12 @@ def test_a_distance_is_measured_a_unit(query):
     document = json.loads(ran.out)
     assert document["at_least"] == pytest.approx(1)
     assert document["apart"] > 0
+
+
+def test_a_movement_is_rounded_down(query):
+    ran = query("rounds_up", *FOUR, "--format", "markdown")
+    assert "at least 1.41421356 " in ran.out
+    assert "at least 1.41421356 (l2)" in query("rounds_up", *FOUR).out
 
 
 def test_records_are_shown_where_it_is_said_alone(query):

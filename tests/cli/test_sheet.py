@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from dpaudit.auditing.api import audit
+from dpaudit.guarantees.kinds import PureDP
 from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.report.document import write_report
 from dpaudit.report.schema import Environment, Report
 from dpaudit.sheet import Signer, make_sheet, read_subjects, render_page, render_text
+from dpaudit.sheet.answers import _format_attacker_promise
 from dpaudit.sheet.subjects import sha256_of
 from dpaudit.verification import Reader
 
@@ -185,6 +187,11 @@ def test_what_is_over_or_of_other_code_is_void(tmp_path, results):
     assert made(folder, digest="0" * 64).headline.startswith("VOID: the code is another")
     same = results["not refuted"].code.sha256
     assert made(folder, digest=same).headline.startswith("NOT")
+
+
+def test_the_most_that_an_attacker_can_do_is_rounded_up():
+    assert 0.5498 < PureDP(0.2).success(0.5) < 0.54984
+    assert "is right in 54.99% at most." in _format_attacker_promise(PureDP(0.2), None)
 
 
 def test_the_digest_is_that_of_the_file(tmp_path):
