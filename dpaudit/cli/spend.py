@@ -143,6 +143,8 @@ def _read_curve(path: Path) -> list[tuple[float, float]]:
         rows = [row for row in csv.reader(path.read_text("utf-8").splitlines()) if row]
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise DataError(f"{path}: expected text in UTF-8, lines of epsilon,delta") from None
     points = []
     for place, row in enumerate(rows, start=1):
         if place == 1 and [one.strip() for one in row] == ["epsilon", "delta"]:

@@ -291,8 +291,19 @@ def _parse_answer_output(conversation: Conversation, line: bytes) -> Any:
         raise conversation._broken("text in UTF-8", line) from None
     except NotAnOutput:
         raise conversation._broken("a value of JSON on each line", line) from None
-    if isinstance(found, float) and not math.isfinite(found):
+    if not _is_finite(found):
         raise conversation._broken("a number that is finite", line)
     if isinstance(found, dict) and not found.keys().isdisjoint(_RESERVED):
         raise conversation._broken(f"an output without keys {', '.join(_RESERVED)}", line)
     return found
+
+
+def _is_finite(found: Any) -> bool:
+    """Return whether no number of a value of JSON is beyond all doubles."""
+    left = [found]
+    while left:
+        one = left.pop()
+        if isinstance(one, float) and not math.isfinite(one):
+            return False
+        left += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return True

@@ -98,7 +98,7 @@ Python expression
     """
     try:
         return _read_expression_node(parse_expression(text))
-    except (SyntaxError, ValueError, TypeError, KeyError, RecursionError):
+    except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, MemoryError):
         raise InvalidArgument("value", text, "a plain value as a Python expression") from None
 
 

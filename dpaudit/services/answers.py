@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
+from collections.abc import Iterable
 from email.message import Message
 from typing import Any, NamedTuple
 
@@ -56,7 +57,9 @@ def output_of(answer: ServiceAnswer, read: str | None) -> Any:
     if read is not None and read.lower().startswith("header:"):
         return _read_answer_header(answer, read.partition(":")[2].strip())
     value = _parse_answer_body(answer)
-    return value if read is None else _select_answer_part(value, read)
+    found = value if read is None else _select_answer_part(value, read)
+    _require_finite(found)
+    return found
 
 
 def decode_content(body: bytes, encoding: str, most: int) -> bytes | None:
@@ -126,7 +129,6 @@ def _parse_answer_body(answer: ServiceAnswer) -> Any:
                 f"the answer is no JSON: {format_answer_beginning(answer)}"
             ) from None
         found = _parse_answer_number(text)
-    _require_finite(found)
     _require_shallow(found)
     return found
 
@@ -160,6 +162,8 @@ def _refuse_constant(name: str) -> Any:
 def _require_finite(found: Any) -> None:
     if isinstance(found, float) and not math.isfinite(found):
         raise MechanismError("the answer is a number beyond all doubles, expected a finite number")
+    for one in _get_parts(found):
+        _require_finite(one)
 
 
 def _parse_answer_number(text: str) -> Any:
@@ -175,9 +179,12 @@ def _parse_answer_number(text: str) -> Any:
 def _require_shallow(value: Any, level: int = 0) -> None:
     if level > _DEEPEST:
         raise MechanismError(f"the answer is JSON that is nested in more than {_DEEPEST} levels")
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for one in inner:
+    for one in _get_parts(value):
         _require_shallow(one, level + 1)
+
+
+def _get_parts(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _select_answer_part(value: Any, read: str) -> Any:

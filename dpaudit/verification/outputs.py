@@ -93,14 +93,14 @@ def _other_files(document: Document, pair: OutputPair) -> tuple[str, ...]:
 
 
 def _other_counts(document: Document, pair: OutputPair, rows: Sequence[Counts]) -> tuple[str, ...]:
-    instance, parameters = document.instance, document.parameters
+    instance = document.instance
     # The file's own seed is right here: the outputs are given, and the seed only splits them
     # into those that choose the event and those that count it. An unusual one is a reservation.
     evidence = evidence_of(
         pair,
         Settings(
-            epsilon=parameters["epsilon"],
-            delta=parameters["delta"],
+            epsilon=document.number("parameters", "epsilon"),
+            delta=document.number("parameters", "delta"),
             confidence=instance["confidence"],
             seed=instance["seed"],
         ),

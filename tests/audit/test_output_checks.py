@@ -223,6 +223,18 @@ def test_a_choice_of_the_file_is_a_reservation(name, value, certificate, tmp_pat
     assert not found.refutes_as_published
 
 
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_a_certificate_without_its_claim_is_refused(name, certificate, tmp_path):
+    rest = {other: one for other, one in certificate["parameters"].items() if other != name}
+    for file, value in (("a.csv", 1), ("b.csv", 0)):
+        (tmp_path / file).write_text(f"{value}\n{1 - value}\n" * 500)
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps({**certificate, "parameters": rest}))
+    files = Reader(outputs=(str(tmp_path / "a.csv"), str(tmp_path / "b.csv")))
+    with pytest.raises(DataError, match=rf"parameters\.{name}: got None"):
+        dpaudit.verify(path, files)
+
+
 def test_moved_counts_fail(certificate, tmp_path):
     assert verdict_of(certificate, tmp_path).verified
     rows = [[471, 500, 230, 500]] * 2

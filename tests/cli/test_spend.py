@@ -145,3 +145,6 @@ def test_a_curve_is_several_limits(dpaudit, file, tmp_path):
     assert "epsilon = 1 at delta = 0.001 and epsilon = 2 at delta = 1e-6" in shown
     (tmp_path / "curve.csv").write_text("1;1e-3\n")
     assert dpaudit("spend", "new", "c.jsonl", "--curve", "curve.csv").status == 2
+    (tmp_path / "curve.csv").write_bytes("epsilon,delta\n1,1e-3\n".encode("utf-16"))
+    ran = dpaudit("spend", "new", "c.jsonl", "--curve", "curve.csv")
+    assert (ran.status, "curve.csv: expected text in UTF-8" in ran.err) == (2, True)

@@ -95,6 +95,7 @@ def test_numbers_among_other_outputs_stay_in_their_places():
         '1\\n{"done": 1}\\n2\\n3\\n',
         '1\\n2\\nNaN\\n{"done": 1}\\n',
         '1\\n2\\n1e999\\n{"done": 1}\\n',
+        '1\\n2\\n{"a": [1, -1e999]}\\n{"done": 1}\\n',
         '1\\n2\\n\\n{"done": 1}\\n',
         '1,2\\n[3\\n4]\\n{"done": 1}\\n',
         '1\\n2\\n\\377\\n{"done": 1}\\n',

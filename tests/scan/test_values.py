@@ -73,6 +73,7 @@ def test_what_is_no_plain_value_has_none(value):
         "{[1]}",
         "1 +",
         "np.zeros(3, dtype='int32').tolist()",
+        f"np.zeros(({2**40}, {2**10}))",
         "[1 for _ in [2]]",
         "abs(-1)",
         "'a' + 'b'",

@@ -233,6 +233,8 @@ def test_a_body_that_is_packed_unasked_is_unpacked_up_to_its_size(encoding, pack
         (b"\xff\xfe", None, "UTF-8"),
         (b'{"a": NaN}', None, "NaN"),
         (b"1e999", None, "finite"),
+        (b'{"a": [1, {"b": -1e999}]}', None, "finite"),
+        (b'{"a": [1, {"b": -1e999}], "c": 2}', "a", "finite"),
         (b"[" * 100_000, None, "nested"),
         (b"[" * 80 + b"]" * 80, None, "nested"),
         (b'{"b": 1}', "a", "there is b"),
@@ -244,6 +246,11 @@ def test_an_answer_that_is_no_output_is_an_error(body, read, words):
     answer = ServiceAnswer(200, "OK", {"content-type": "application/json"}, body)
     with pytest.raises(MechanismError, match=words):
         output_of(answer, read)
+
+
+def test_a_number_beside_the_output_that_no_double_holds_is_no_error():
+    answer = ServiceAnswer(200, "OK", {}, b'{"a": 1e999, "c": 2}')
+    assert output_of(answer, "c") == 2
 
 
 def test_what_a_service_says_is_hidden_as_records_are():
