@@ -47,10 +47,11 @@ class Coordinates:
 
 @dataclass
 class _Matrix:
-    """How many columns there are, and of each row the entries with their columns."""
+    """How many rows and columns there are, and of rows that hold any the entries and columns."""
 
+    rows: int
     columns: int
-    rows: list[list[tuple[int, fmpq]]]
+    entries: dict[int, list[tuple[int, fmpq]]]
 
 
 @dataclass
@@ -59,12 +60,12 @@ class _Term:
 
     of: list[int]
     factors: list[fmpq] | None = None
-    matrix: list[list[tuple[int, fmpq]]] | None = None
+    matrix: _Matrix | None = None
 
     def parts(self, place: int) -> Iterator[tuple[int, fmpq]]:
         """Yield of which coordinates, and how much of each, one coordinate is made."""
         if self.matrix is not None:
-            for column, number in self.matrix[place]:
+            for column, number in self.matrix.entries.get(place, ()):
                 yield self.of[column], number
         else:
             yield self.of[place], fmpq(1) if self.factors is None else self.factors[place]
@@ -126,7 +127,7 @@ class ProgramReading:
         if not isinstance(content, list) or not content:
             raise self._make_instance_error("blocks", content, "a list of terms")
         terms = [self._term(one, matrices) for one in content]
-        sizes = {len(one.of) if one.matrix is None else len(one.matrix) for one in terms}
+        sizes = {len(one.of) if one.matrix is None else one.matrix.rows for one in terms}
         if len(sizes) != 1:
             raise self._make_instance_error(
                 "blocks", VerbatimText(f"terms of sizes {sorted(sizes)}"), "one size"
@@ -150,7 +151,7 @@ class ProgramReading:
             if matrices[place].columns != len(of):
                 shown = VerbatimText(f"{matrices[place].columns} columns")
                 raise self._make_instance_error("matrices", shown, f"{len(of)}")
-            return _Term(of, matrix=matrices[place].rows)
+            return _Term(of, matrix=matrices[place])
         if "times" in term:
             return _Term(of, self._numbers(term["times"], len(of)))
         if "over" in term:
@@ -178,10 +179,12 @@ class ProgramReading:
             raise self._make_instance_error(
                 "matrices", VerbatimText(f"{len(at_column)} columns"), f"{len(at_row)}"
             )
-        found: list[list[tuple[int, fmpq]]] = [[] for _ in range(rows)]
+        # A file can state many matrices of many empty rows in few words: what is kept grows with
+        # the entries that it writes alone.
+        found = dict[int, list[tuple[int, fmpq]]]()
         for row, column, number in zip(at_row, at_column, numbers, strict=True):
-            found[row].append((column, number))
-        return _Matrix(columns, found)
+            found.setdefault(row, []).append((column, number))
+        return _Matrix(rows, columns, found)
 
     def places(self, name: str, value: Any, below: int, least: int = NOTHING) -> list[int]:
         """Return a list of places below a number."""

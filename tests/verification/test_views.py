@@ -10,6 +10,7 @@ import functools
 import itertools
 import json
 import math
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 
@@ -342,6 +343,17 @@ def test_what_is_no_program_is_refused(part, value):
     content["instance"][part] = value
     with pytest.raises(DataError):
         judged(content)
+
+
+def test_empty_rows_of_many_matrices_take_no_memory():
+    empty = {"rows": 200_000, "columns": 1, "at_row": [], "at_column": [], "numbers": []}
+    content = json.loads(averaged())
+    content["instance"]["matrices"] += [empty] * 9
+    tracemalloc.start()
+    assert judged(content).failures == ()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**25
 
 
 @pytest.mark.parametrize("part", ["parameters", "quantities"])
