@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,7 +21,7 @@ from dpaudit.deployments.judgement import RecordJudgement, make_judgement
 from dpaudit.deployments.page import render_letter_draft
 from dpaudit.deployments.reading import read_facts
 from dpaudit.deployments.registry import ADDRESS, COMMIT
-from dpaudit.errors import DataError, DpauditError
+from dpaudit.errors import DataError, DpauditError, shorten_repr
 from dpaudit.escaping import json_escaped
 from dpaudit.files import write_files
 from dpaudit.formats import add_schema, read_json
@@ -125,10 +125,23 @@ def _write_account_files(
     judgements: Sequence[RecordJudgement], folder: Path, *, is_lifted: bool
 ) -> None:
     contents = {
-        folder / f"{one.facts.record}.json": _make_record_account(one, is_lifted=is_lifted)
+        _place_record_file(folder, one.facts, ".json"): _make_record_account(
+            one, is_lifted=is_lifted
+        )
         for one in judgements
     }
     write_files(folder, contents)
+
+
+def _place_record_file(folder: Path, facts: RecordFacts, suffix: str) -> Path:
+    """Return the file of a record in a folder; its name came from a file that somebody sent."""
+    name = f"{facts.record}{suffix}"
+    # Windows reads both slashes and drives: what is one name there is one everywhere.
+    if PureWindowsPath(name).name != name or not name.isprintable():
+        raise DataError(
+            f"facts.record is {shorten_repr(facts.record)}, expected the name of a file"
+        )
+    return folder / name
 
 
 def is_public(folder: Path, today: date | None = None) -> bool:
@@ -155,7 +168,7 @@ def write_drafts(judgements: Sequence[RecordJudgement], folder: Path) -> list[Pa
         A letter cannot be written.
     """
     found: Mapping[Path, bytes] = {
-        folder / f"{one.facts.record}.md": render_letter_draft(one).encode()
+        _place_record_file(folder, one.facts, ".md"): render_letter_draft(one).encode()
         for one in judgements
         if one.discrepancies
     }
