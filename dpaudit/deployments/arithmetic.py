@@ -146,9 +146,11 @@ def of_parts(parts: Sequence[tuple[float, float]], at: float) -> EpsilonBracket 
     return prove_release_epsilon("parallel-groups", at, {"group": [{"release": releases}]})
 
 
-def of_concentrated(parts: Sequence[float], delta: float) -> EpsilonBracket | None:
-    """Return what rho-zCDP releases have together at a delta."""
-    releases = [{"kind": "zero-concentrated", "rho": one} for one in parts]
+def of_concentrated(parts: Sequence[float], delta: float, count: int = 1) -> EpsilonBracket | None:
+    """Return what rho-zCDP releases have together at a delta, each made so many times."""
+    releases = [
+        {"kind": "zero-concentrated", "rho": one} | _make_count_parameter(count) for one in parts
+    ]
     return prove_release_epsilon("parallel-groups", delta, {"group": [{"release": releases}]})
 
 

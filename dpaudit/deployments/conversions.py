@@ -48,7 +48,7 @@ def _of_rho(
     facts: RecordFacts, scope: Scope, rho: Number, epsilon: Number, delta: Number | None
 ) -> Check:
     if delta is None or not 0 < delta.value < 1:
-        if _is_pure(facts, scope) and epsilon.value**2 / 2 <= rho.value + rho.slack:
+        if _is_pure(facts, scope) and epsilon.value * epsilon.value / 2 <= rho.value + rho.slack:
             return _by_purity(rho, epsilon)
         words = (
             f"rho = {rho.written} is an epsilon only at some delta, and none is stated beside "
@@ -129,7 +129,7 @@ def _check_epsilon_below_rho(
             computed=exact.upper,
             command=exact.command,
         )
-    if _is_pure(facts, scope) and epsilon.value**2 / 2 <= rho.value + rho.slack:
+    if _is_pure(facts, scope) and epsilon.value * epsilon.value / 2 <= rho.value + rho.slack:
         return _by_purity(rho, epsilon)
     # The rho may be of the noise alone, and the epsilon of noise on samples.
     unsure = COMPOSITE & mechanisms or "amplification" in facts.remarks
@@ -152,7 +152,7 @@ def _is_pure(facts: RecordFacts, scope: Scope) -> bool:
 
 def _by_purity(rho: Number, epsilon: Number) -> Check:
     # Bun & Steinke 2016, Proposition 1.4.
-    computed = epsilon.value**2 / 2
+    computed = epsilon.value * epsilon.value / 2
     words = (
         f"epsilon = {epsilon.written} without a delta is rho {format_computed_number(computed)} "
         "= epsilon^2 / 2; "
@@ -170,6 +170,10 @@ def _of_renyi(
         yield make_check("renyi", "cannot be said", words, numbers)
         return
     computed = of_order(order.value, divergence.value, delta.value)
+    if not math.isfinite(computed):
+        words = f"order {order.written} and divergence {divergence.written} have no finite epsilon"
+        yield make_check("renyi", "cannot be said", words, numbers)
+        return
     words = (
         f"divergence {divergence.written} + ln(1 - 1/order) - ln(delta order) / (order - 1) is "
         f"epsilon {format_computed_number(computed)} at delta = {delta.written}, order "
@@ -211,7 +215,7 @@ def _is_explained(facts: RecordFacts, scope: Scope) -> bool:
         return False
     exact = _compute_exact_epsilons(mu, delta)
     fits = exact is not None and epsilon.value + epsilon.slack >= exact[1].lower
-    return fits and mu.value**2 / 2 <= rho.value + rho.slack
+    return fits and mu.value * mu.value / 2 <= rho.value + rho.slack
 
 
 def _of_mu(facts: RecordFacts) -> Iterator[Check]:
@@ -249,7 +253,7 @@ def _of_mu(facts: RecordFacts) -> Iterator[Check]:
 
 def _mu_and_rho(mu: Number, rho: Number) -> Check:
     # Gaussian noise of mu has exactly this rho (Bun & Steinke 2016, Proposition 1.6).
-    computed = mu.value**2 / 2
+    computed = mu.value * mu.value / 2
     # To first order, mu times its slack is what the rounding of mu changes in mu^2 / 2.
     holds = rho.value + rho.slack + mu.value * mu.slack >= computed
     words = (

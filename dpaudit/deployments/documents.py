@@ -234,10 +234,16 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # TOML
 
 
+class _WrittenFloat(str):
+    """A float in its own digits, which is not quoted."""
+
+    __slots__ = ()
+
+
 def _of_toml(path: Path, text: str) -> Iterator[DocumentScalar]:
     try:
         # As text, so that a number keeps its own digits and with them its slack.
-        document = tomllib.loads(text, parse_float=str)
+        document = tomllib.loads(text, parse_float=_WrittenFloat)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path}: is not valid TOML: {shorten_repr(str(error))}") from None
     except (ValueError, RecursionError):
@@ -270,5 +276,8 @@ def _of_tables(
         at = lines.get(named, [])
         text = str(value).lower() if isinstance(value, bool) else str(value)
         yield DocumentScalar(
-            keys, text, at[0] if len(at) == 1 else 0, quoted=isinstance(value, str)
+            keys,
+            text,
+            at[0] if len(at) == 1 else 0,
+            quoted=isinstance(value, str) and not isinstance(value, _WrittenFloat),
         )

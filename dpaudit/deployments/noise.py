@@ -57,6 +57,12 @@ def _of_noise(facts: RecordFacts, scope: Scope, *, is_whole: bool) -> Iterator[C
         words = f"a sensitivity of {sensitivity.written} is negative, and a distance is not"
         yield make_check("noise-range", "does not", words, numbers, stated=sensitivity.value)
         return
+    if sensitivity is not None and sensitivity.value == 0:
+        words = (
+            f"a sensitivity of {sensitivity.written} needs no noise, and {noise.written} is stated"
+        )
+        yield make_check("noise-range", "cannot be said", words, numbers)
+        return
     if not family or (sensitivity is None and noise.kind != "multiplier"):
         what = "which noise it is" if not family else "the sensitivity"
         words = f"{noise.kind} = {noise.written} is stated, and {what} is not"
@@ -226,7 +232,11 @@ def _is_of_one(
 def _rho_of_noise(
     deviation: float, moved: float, times: int, rho: Number, numbers: Sequence[Number]
 ) -> Check:
-    computed = times * moved**2 / (2 * deviation**2)
+    ratio = moved / deviation if deviation else math.inf
+    computed = times * ratio * ratio / 2  # a power would raise where a product is infinite
+    if not math.isfinite(computed):
+        words = f"rho of noise of deviation {format_computed_number(deviation)} is out of range"
+        return make_check("gaussian-rho", "cannot be said", words, numbers)
     # Half a percent is for the rounding of the stated deviation and sensitivity.
     holds = rho.value + rho.slack >= computed * (1 - 5e-3)
     words = (
@@ -260,6 +270,10 @@ def _of_response(facts: RecordFacts, scope: Scope, *, is_whole: bool) -> Iterato
     if given is None or not given.is_single or epsilon is None or not epsilon.is_single:
         return
     named = scope.first("categories") or facts.field("categories")
+    if named is not None and not named.is_single:
+        words = f"randomised response among {named.written} is not among one finite number"
+        yield make_check("response", "cannot be said", words, (given, epsilon, named))
+        return
     categories = int(named.value) if named is not None and named.value >= 2 else 2
     chance = 1 - given.value if flip is not None else given.value
     numbers = [one for one in (given, epsilon, named) if one is not None]
@@ -298,9 +312,8 @@ def _check_response_epsilon(
     answer = min(known, key=lambda one: one.upper)
     start = (
         f"randomised response among {categories} that says the truth with probability "
-        f"{format_computed_number(chance)} is epsilon ln({format_computed_number(chance)} x "
-        f"{categories - 1} / "
-        f"{format_computed_number(1 - chance)}) = {format_computed_number(answer.upper)}"
+        f"{format_computed_number(chance)} is epsilon "
+        f"{_format_response_formula(chance, categories)} = {format_computed_number(answer.upper)}"
     )
     if len(known) > 1 and answer is known[1]:
         start = (
@@ -322,6 +335,14 @@ def _check_response_epsilon(
         )
         return
     yield from _check_noise_epsilon(facts, scope, "response", start, answer, epsilon, numbers)
+
+
+def _format_response_formula(chance: float, categories: int) -> str:
+    """Return the logarithm of the larger of the two odds: a lie may be the likelier answer."""
+    truth, lie = format_computed_number(chance), format_computed_number(1 - chance)
+    if chance * (categories - 1) >= 1 - chance:
+        return f"ln({truth} x {categories - 1} / {lie})"
+    return f"ln({lie} / ({truth} x {categories - 1}))"
 
 
 # One noise with two epsilons

@@ -29,6 +29,7 @@ _NOT_ONE = re.compile(r"\.?nan\b", re.IGNORECASE)
 _RANGE = re.compile(rf"({_PLAIN})\s*(?:-|\.\.|to\b|and\b)\s*({_PLAIN})(?![\d.]*[eE%])")
 # 0,5 is a half or two numbers: what has two readings is left out.
 _DECIMAL_COMMA = re.compile(r"0,\d|[1-9]\d*,\d{1,2}(?!\s?[\d,.eE×^*·)-])")
+_FARTHEST = 400  # of exponents of ten: beyond those of doubles
 _COARSE = 5e-3  # of a number: the most that is put down to rounding
 
 
@@ -200,12 +201,28 @@ def _parse_scientific(text: str, start: int) -> Found:
     if found is None:
         return None
     unit = _parse_plain_decimal(found.group(1))[1]
-    exponent = int(re.sub(r"\s", "", next(one for one in found.groups()[1:] if one)))
-    if abs(exponent) > 400:
+    exponent = parse_exponent(next(one for one in found.groups()[1:] if one))
+    if exponent is None:
         return None
     # From the characters: a product with a power of ten would be rounded twice.
     number = float(f"{found.group(1).replace(',', '')}e{exponent}")
     return Numeral(number, found.group().strip(), unit * _power_of_ten(exponent)), found.end()
+
+
+def parse_exponent(written: str) -> int | None:
+    """Return the exponent of a power of ten, or None for one that no double has.
+
+    Examples
+    --------
+    >>> parse_exponent("- 07"), parse_exponent("9" * 5000)
+    (-7, None)
+    """
+    text = re.sub(r"\s", "", written)
+    # Digits first: Python refuses integers of thousands.
+    if len(text.lstrip("+-").lstrip("0")) > len(str(_FARTHEST)):
+        return None
+    exponent = int(text.lstrip("+-").lstrip("0") or "0") * (-1 if text.startswith("-") else 1)
+    return exponent if abs(exponent) <= _FARTHEST else None
 
 
 def _power_of_ten(exponent: int) -> float:
@@ -217,8 +234,8 @@ def _make_power_parser(lost: bool) -> Callable[[str, int], Found]:
         found = _POWER.match(text, start)
         if found is None or (found.group(1) is None and not lost):
             return None
-        exponent = int(re.sub(r"\s", "", found.group(1) or found.group(2)))
-        if abs(exponent) > 400:
+        exponent = parse_exponent(found.group(1) or found.group(2))
+        if exponent is None:
             return None
         return Numeral(_power_of_ten(exponent), found.group().strip()), found.end()
 

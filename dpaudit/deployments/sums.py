@@ -265,12 +265,13 @@ def equations_in(text: Text) -> Iterator[Equation]:
 
 
 def _parse_equation(text: Text, hit: re.Match[str], left: int, right: int) -> Equation:
-    from dpaudit.deployments.numerals import read_numeral
+    from dpaudit.deployments.numerals import Numeral, read_numeral
 
     written = " ".join(hit.group(left).split())
     numerals = [read_numeral(one) for one in re.findall(_NUMBER, written)]
-    stated = read_numeral(hit.group(right))
-    assert stated is not None
+    result = hit.group(right)
+    # Beyond the range of doubles: infinite or 0, as `float` has it.
+    stated = read_numeral(result) or Numeral(float(result), result)
     # Half a unit of each last digit, as numbers are rounded to the nearest.
     slack = sum(one.slack for one in numerals if one is not None) / 2
     return Equation(
@@ -281,7 +282,7 @@ def _parse_equation(text: Text, hit: re.Match[str], left: int, right: int) -> Eq
 
 
 def compute_sum_of_products(written: str) -> float:
-    """Return the value of a sum of products.
+    """Return the value of a sum of products; infinite or NaN where doubles do not hold it.
 
     Examples
     --------
@@ -292,14 +293,22 @@ def compute_sum_of_products(written: str) -> float:
     ... )
     (0.44, 7.0, 2.0)
     """
+    from dpaudit.deployments.numerals import parse_exponent
+
     # In exact arithmetic, so that the sum of 0.11 * 2 and 0.22 is the double 0.44.
     total = Fraction(0)
     for term in written.split("+"):
         product = Fraction(1)
         for sign, factor in re.findall(rf"([*×·/]?)\s*({_NUMBER})", term):
+            # A fraction writes every digit of such a power out.
+            if parse_exponent(factor.lower().partition("e")[2] or "0") is None:
+                return math.nan
             number = Fraction(factor)
             if sign == "/" and not number:
                 return math.nan
             product = product / number if sign == "/" else product * number
         total += product
-    return float(total)
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf

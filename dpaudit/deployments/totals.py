@@ -26,6 +26,9 @@ def check_totals(facts: RecordFacts) -> Iterator[Check]:
 
 def _of_equation(equation: Equation) -> Check:
     value = compute_sum_of_products(equation.written)
+    if not (math.isfinite(value) and math.isfinite(equation.stated.value)):
+        words = f"{equation.written} = {equation.stated.written} is out of the range of doubles"
+        return make_check("equation", "cannot be said", words, (equation.stated,))
     slack = min(equation.slack + equation.stated.slack, _CAP * abs(value)) + 1e-9 * abs(value)
     holds = abs(value - equation.stated.value) <= slack
     words = (
@@ -45,8 +48,11 @@ def _of_equation(equation: Equation) -> Check:
 def _of_total(facts: RecordFacts, one: RecordTotal) -> Iterator[Check]:
     if not one.total.is_single or any(not part.is_single for part in one.parts):
         return
-    values = [part.value for part in one.parts]
-    computed = math.fsum(values) * one.factor
+    computed = _add_parts(one)
+    if not math.isfinite(computed):
+        words = f"{_format_total_formula(one)} is more than a double holds"
+        yield make_check(f"total-{one.total.kind}", "cannot be said", words, (one.total,))
+        return
     slack = one.total.slack / 2 + one.factor * sum(part.slack for part in one.parts) / 2
     # The last term is for doubles, of which a sum of parts that are exact as written is off too.
     slack = min(slack, _CAP * max(computed, one.total.value)) + 1e-9 * abs(computed)
@@ -62,6 +68,14 @@ def _of_total(facts: RecordFacts, one: RecordTotal) -> Iterator[Check]:
         yield from _check_larger_total(one, words, computed, answer, difference)
     else:
         yield from _check_smaller_total(facts, one, words, computed, answer)
+
+
+def _add_parts(one: RecordTotal) -> float:
+    try:
+        return math.fsum(part.value for part in one.parts) * one.factor
+    # Numbers of a stranger's record may be of any size.
+    except OverflowError:
+        return math.inf
 
 
 def _format_total_formula(one: RecordTotal) -> str:
@@ -139,11 +153,15 @@ def _is_of_fields(one: RecordTotal) -> bool:
 def _prove_parts_together(facts: RecordFacts, one: RecordTotal) -> EpsilonBracket | None:
     """Return what the accountants prove of the parts together, where their numbers suffice."""
     if one.total.kind == "rho":
-        rhos = [part.value for part in one.parts] * (int(one.factor) if one.factor < 50 else 1)
+        rhos = [part.value for part in one.parts]
         delta = facts.field("delta")
         at = delta.value if delta is not None and 0 < delta.value < 1 else 1e-10
         is_plain = one.factor == int(one.factor)
-        found = arithmetic.of_concentrated(rhos, at) if is_plain and _are_positive(rhos) else None
+        found = (
+            arithmetic.of_concentrated(rhos, at, int(one.factor))
+            if is_plain and _are_positive(rhos)
+            else None
+        )
         # What the command has in total is rho; its epsilon is none to compare.
         return None if found is None else EpsilonBracket(math.inf, -math.inf, found.command)
     if one.total.kind != "epsilon" or not _are_positive([part.value for part in one.parts]):
@@ -151,21 +169,29 @@ def _prove_parts_together(facts: RecordFacts, one: RecordTotal) -> EpsilonBracke
     delta = facts.field("delta")
     # At delta 0 the accountants have the sum of the epsilons.
     at = delta.value if delta is not None and 0 < delta.value < 1 else 0.0
-    spent = _delta_of_part(facts, one)
     if one.way == "times" and one.factor == int(one.factor) and one.factor < 1e6:
-        return arithmetic.of_copies(one.parts[0].value, spent, int(one.factor), at)
+        return arithmetic.of_copies(
+            one.parts[0].value, _delta_of_part(facts, one.parts[0]), int(one.factor), at
+        )
     if one.factor == int(one.factor) and one.factor * len(one.parts) <= 60:
-        parts = [(part.value, 0.0) for part in one.parts] * int(one.factor)
+        parts = [(part.value, _delta_of_part(facts, part)) for part in one.parts]
+        parts *= int(one.factor)
         return arithmetic.of_parts(parts, at)
     return None
 
 
-def _delta_of_part(facts: RecordFacts, one: RecordTotal) -> float:
-    """Return the delta of each release, as stated beside its epsilon; 0 if none is."""
-    for scope in facts.scopes:
-        epsilon, delta = scope.first("epsilon"), scope.first("delta")
-        if epsilon is not None and delta is not None and epsilon.value == one.parts[0].value:
-            return delta.value
+def _delta_of_part(facts: RecordFacts, part: Number) -> float:
+    """Return the delta of a release, as stated beside its epsilon; 0 if none is."""
+    found = [
+        (epsilon.path == part.path, delta.value)
+        for scope in facts.scopes
+        if (epsilon := scope.first("epsilon")) is not None
+        and (delta := scope.first("delta")) is not None
+        and epsilon.value == part.value
+    ]
+    # Beside the part's own number, or else the largest beside an equal one.
+    if found:
+        return max(found)[1]
     each = [n.value for n in facts.fields if n.kind == "delta" and n.role == "each"]
     return each[0] if each else 0.0
 
@@ -252,10 +278,7 @@ def _check_text_only_number(
     """Yield what the text has in place of the field: its total, or its only number."""
     # Where the text has the parts of the field, it does not say anything else than the field.
     made_up = any(
-        one.total.kind == field.kind
-        and math.isclose(
-            one.factor * math.fsum(p.value for p in one.parts), field.value, rel_tol=_CAP
-        )
+        one.total.kind == field.kind and math.isclose(_add_parts(one), field.value, rel_tol=_CAP)
         for one in facts.totals
     )
     amplified = any(n.kind == "sampling" for s in facts.scopes for n in s.numbers)

@@ -1,9 +1,15 @@
 """Files that nobody would write in earnest: refused in one line, and nothing runs."""
 
+import json
+import math
+
 import pytest
 
 from dpaudit.deployments.documents import LARGEST, read_entries
+from dpaudit.deployments.facts import RecordFacts
+from dpaudit.deployments.judgement import make_judgement
 from dpaudit.deployments.numerals import read_numeral
+from dpaudit.deployments.publishing import write_accounts
 from dpaudit.deployments.reading import read_facts
 from dpaudit.errors import DataError
 
@@ -142,3 +148,95 @@ def test_a_text_full_of_numbers_is_refused_at_once(tmp_path):
 
 def test_a_sum_without_end_is_read_at_once(tmp_path):
     assert read_facts(write_statement(tmp_path, "1 + " * 5000)).variants == ["pure"]
+
+
+def judge(folder, content, suffix=".yaml"):
+    path = folder / f"record{suffix}"
+    path.write_text(content)
+    return make_judgement(read_facts(path))
+
+
+_NINES = "9" * 5000
+_NOISE = "mechanism: Gaussian noise\n"
+_RESPONSE = "mechanism: randomised response\n"
+OUT_OF_RANGE = {
+    "a power of a billion digits": (
+        "composition: total epsilon 1 + 1e999999999 = 5.\n",
+        "equation",
+    ),
+    "a sum beyond doubles": ("composition: total epsilon 1 + 1 = 1e500.\n", "equation"),
+    "a product beyond doubles": ("composition: total epsilon 1e300 * 1e300 = 5.\n", "equation"),
+    "a division by 0": ("composition: total epsilon 1 / 0 = 5.\n", "equation"),
+    "an exponent of 5000 digits": (f"delta: 1e{_NINES}\n", "formula"),
+    "a power of 5000 digits": (f"delta: 10^{_NINES}\n", "formula"),
+    "no sensitivity": (_NOISE + "delta: 1e-5\nsensitivity: 0\nsigma: 2\n", "noise-range"),
+    "a large shift": (_NOISE + "rho: 1\nsensitivity: 1e200\nsigma: 1e-3\n", "gaussian-rho"),
+    "endless categories": (_RESPONSE + "flip_probability: .3\ncategories: inf\n", "response"),
+    "days beyond doubles": (
+        "composition: epsilon of 0.1 per day for 1e400 days.\n",
+        "total-epsilon",
+    ),
+    "a large epsilon beside rho": ("variant: pure\nrho: 1\n", "rho-without-delta"),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_numbers_out_of_range_cannot_be_said(name, tmp_path):
+    content, code = OUT_OF_RANGE[name]
+    epsilon = "1e200" if "large epsilon" in name else "1"
+    judgement = judge(tmp_path, f"epsilon: {epsilon}\n{content}")
+    assert judgement.verdict == "cannot be said"
+    assert code in [one.code for one in judgement.reasons], judgement.checks
+
+
+def test_a_large_mu_is_judged(tmp_path):
+    judgement = judge(tmp_path, "mu: 1e200\nepsilon: 1\ndelta: 1e-5\nrho: 3\n")
+    assert judgement.verdict == "does not"
+
+
+@pytest.mark.parametrize("name", ["../evil", "..\\evil", "/evil", "C:evil", "a\0b"])
+def test_an_account_is_written_into_its_folder_alone(name, tmp_path):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    judgement = make_judgement(RecordFacts(record=name))
+    with pytest.raises(DataError, match=r"facts\.record"):
+        write_accounts([judgement], inner)
+    assert [*tmp_path.iterdir()] == [inner]
+    write_accounts([make_judgement(RecordFacts(record="mine.v2"))], inner)
+    assert [one.name for one in inner.iterdir()] == ["mine.v2.json"]
+
+
+def test_parts_are_composed_with_their_deltas(tmp_path):
+    """40 parts have 5.894 at delta 5e-3 if they are pure, and 6.824 with a delta of 1e-4 each."""
+    parts = "parts:\n" + "".join(
+        f"- name: t{n}\n  epsilon: 0.3\n  delta: 1e-4\n" for n in range(40)
+    )
+    verdicts = [
+        judge(tmp_path, f"epsilon: {total}\ndelta: 0.005\n{each}").verdict
+        for total, each in ((6.3, parts), (6.83, parts), (6.3, parts.replace("1e-4", "0")))
+    ]
+    assert verdicts == ["does not", "agrees", "agrees"]
+
+
+def test_the_command_of_a_rho_has_every_copy(tmp_path):
+    judgement = judge(tmp_path, "rho: 6\ncomposition: rho of 0.1 per day for 60 days.\n")
+    (total,) = [one for one in judgement.checks if one.code == "total-rho"]
+    (group,) = json.loads(total.command.split("group=")[1].rstrip("'"))
+    (release,) = group["release"]
+    assert release == {"kind": "zero-concentrated", "rho": 0.1, "count": 60}
+
+
+def test_a_likely_lie_has_the_arithmetic_of_its_epsilon(tmp_path):
+    judgement = judge(tmp_path, _RESPONSE + "epsilon: 0.85\nflip_probability: 0.7\n")
+    (found,) = [one for one in judgement.checks if one.code == "response"]
+    assert "ln(0.7 / (0.3 x 1)) = 0.847298" in found.words
+    assert found.computed == pytest.approx(math.log(0.7 / 0.3))
+
+
+def test_a_number_of_toml_is_not_quoted(tmp_path):
+    path = tmp_path / "record.toml"
+    path.write_text('epsilon = 1.50\ndelta = "1e-5"\n')
+    assert [(one.text, one.quoted) for one in read_entries(path)] == [
+        ("1.50", False),
+        ("1e-5", True),
+    ]
