@@ -97,12 +97,22 @@ class ReplayEvent:
 
     def slack(self, dataset: Laws, neighbour: Laws) -> float:
         """Return by how much rounding of doubles may have moved that epsilon."""
+        least = min(one for one in (self.probable, self.other, 1.0) if one > 0)
         return sum(
-            10 * law.error / abs(law.factor)
+            _compute_steepness(law.kind, least) * 10 * law.error / abs(law.factor)
             for one in self.conditions
             for laws in (dataset, neighbour)
             if (law := laws.numbers[one.place]) is not None and law.factor
         )
+
+
+def _compute_steepness(kind: str, probability: float) -> float:
+    """Return how many tens bound the slope of the log of a tail, a tenth of it to spare.
+
+    With L minus the log of the tail, the slope is L in the lower tail of a Gumbel law, and at most
+    the larger of 9 and L in that of a Gaussian; further in it is less. Of other laws it is 1.
+    """
+    return max(1.0, -0.11 * math.log(probability)) if kind in ("normal", "gumbel") else 1.0
 
 
 def best_event(dataset: Laws, neighbour: Laws, delta: float) -> ReplayEvent | None:

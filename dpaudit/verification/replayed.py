@@ -29,6 +29,7 @@ from dpaudit.verification.reruns import (
 )
 from dpaudit.verification.stated_draws import Stated, entries_of, parse_stated_draw
 from dpaudit.verification.tails import (
+    bound_log_slope,
     compute_lower_tail,
     compute_upper_tail,
     find_unrounded_threshold,
@@ -257,11 +258,11 @@ def _by_event(
     else:
         probable, other = _all_of(event, own)
         failures += _not_equivalent(event, own, seen["laws"])
-    # An error of a centre moves a threshold by that error over the scale. The log-density of
-    # Laplace, logistic and exponential noise has slope at most 1 in this unit, so that the
-    # log-probability moves by no more; the factor 10 covers the slope of a Gaussian within the
-    # admitted tail.
-    slack = 1e-12 + sum(10 * one.error / abs(one.factor) for side in own for one in side)
+    # An error of a centre moves a threshold by that error over the scale. The rarer of both
+    # probabilities has the steepest tail, and no condition is rarer than all of them together.
+    rarest = other if 0 < other < probable else probable
+    moved = [(one.kind, one.error / abs(one.factor)) for side in own for one in side]
+    slack = 1e-12 + sum(bound_log_slope(kind, rarest) * by for kind, by in moved)
     declared = any(one["declared"] for side in seen["laws"] for one in side)
     return _judge_event_probabilities(own, probable, other, claimed, slack, failures, declared)
 

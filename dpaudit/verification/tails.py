@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpaudit.errors import DataError
-from dpaudit.reals import Real, exp, ncdf
+from dpaudit.reals import Real, exp, log, ncdf
 
 
 def find_unrounded_threshold(post: str, threshold: float, *, above: bool) -> float:
@@ -47,3 +47,20 @@ def compute_lower_tail(kind: str, z: Real) -> Real:
         case "gumbel":
             return exp(-exp(-z))
     return 1 - compute_upper_tail(kind, z)
+
+
+def bound_log_slope(kind: str, probability: Real) -> float:
+    """Return by how much the log of a tail moves at most, for each unit that its noise does.
+
+    With L minus the log of the tail, the slope is exp(-z) = L in the lower tail of a Gumbel law,
+    and at most the larger of 9 and L in a tail of a Gaussian. Of other laws it is at most 1. The
+    tenth on top is for the slope within a tenth of a unit: ``(exp(0.1) - 1) / 0.1 < 1.1``.
+
+    Examples
+    --------
+    >>> bound_log_slope("laplace", Real(1e-30)), round(bound_log_slope("gumbel", Real(1e-30)), 2)
+    (10.0, 75.99)
+    """
+    if kind not in ("normal", "gumbel") or not probability > 0:
+        return 10.0
+    return max(10.0, -1.1 * float(log(probability)))

@@ -256,3 +256,13 @@ def test_rounding_is_taken_off_as_uniform_noise_of_either_dataset_moves(kinds, a
     none = replace(event, other=0.0)
     assert none.proved(0.0, laws(p), laws(q)) == math.inf
     assert replace(event, probable=slack / 2).proved(0.0, laws(p), laws(q)) < 18
+
+
+def test_rounding_of_steep_tails_is_taken_off():
+    """Moved by 0.001 each, towards each other, the laws prove an epsilon of 34.437."""
+    p, q = (laws(law("gumbel", centre, 1.0, error=1e-3)) for centre in (0.0, 1.0))
+    probable, other = (math.exp(-math.exp(power)) for power in (3.0, 4.0))
+    condition = (OutputCondition(0, False, -3.0),)
+    event = ReplayEvent("all of", "dataset", condition, probable, other)
+    least = math.exp(4 - 1e-3) - math.exp(3 + 1e-3)
+    assert least - 0.2 < event.proved(0.0, p, q) < least

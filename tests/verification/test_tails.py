@@ -9,11 +9,12 @@ import pytest
 from scipy import stats
 
 from dpaudit.errors import DataError
-from dpaudit.reals import Real
+from dpaudit.reals import Real, log
 from dpaudit.replaying.laws import KINDS
 from dpaudit.verification import replayed
 from dpaudit.verification.replayed import _Condition, _Event, _half_line, _no_sum, _OutputLaw
 from dpaudit.verification.tails import (
+    bound_log_slope,
     compute_lower_tail,
     compute_upper_tail,
     find_unrounded_threshold,
@@ -175,3 +176,28 @@ def test_a_sum_is_as_far_as_its_numbers_are_together(centres):
     apart = abs(centres[0] - centres[1]) * math.hypot(1 / 0.5, 1 / 4.0)
     assert float(probable) == pytest.approx(stats.norm.sf(0.8))
     assert float(other) == pytest.approx(stats.norm.sf(0.8 + apart))
+
+
+@pytest.mark.parametrize(
+    ("kind", "z"),
+    [("gumbel", -3.0), ("gumbel", -4.0), ("normal", -3.0), ("normal", -14.0), ("laplace", -30.0)],
+)
+def test_the_slope_of_a_tail_is_bounded(kind, z):
+    tail, moved = compute_lower_tail(kind, Real(z)), compute_lower_tail(kind, Real(z + 1e-3))
+    slope = float(log(moved / tail)) / 1e-3
+    assert slope < bound_log_slope(kind, tail)
+    assert (slope > 10) is (kind == "gumbel" or (kind == "normal" and z < -10))
+
+
+def test_rounding_of_steep_tails_is_taken_off(monkeypatch):
+    """Moved by 0.001 each, towards each other, the laws prove an epsilon of 34.437."""
+    law = {"problem": None, "post": "", "low": None, "high": None, "factor": 1.0, "error": 1e-3}
+    law |= {"kind": "gumbel", "numbers": [], "draws": [], "declared": False}
+    seen = {"failures": [], "laws": [[law | {"centre": 0.0}], [law | {"centre": 1.0}]]}
+    monkeypatch.setattr(replayed, "_run_reader_code", lambda *_: seen)
+    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
+    event = _Event("all of", 0, (_Condition(0, False, -3.0, (("a", 0, ""),) * 2, ("", "")),))
+    least = math.exp(4 - 1e-3) - math.exp(3 + 1e-3)
+    for claimed, fails in ((least + 0.01, True), (least - 0.2, False)):
+        found = replayed._by_event(None, event, (claimed, 0.0), None, None)
+        assert bool(found.failures) is fails
