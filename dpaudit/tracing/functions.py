@@ -187,7 +187,7 @@ def _apply_norm_rule(
         return None
     sample = np.linalg.norm(given.sample, ord, axis, keepdims)
     whole = axis is None or given.sample.ndim == 1
-    if whole and ord == 2 and given.sample.ndim > 1:
+    if ord == 2 and len(_resolve_axes(axis, given)) > 1:
         return None  # the spectral norm
     if whole:
         return rows.whole_norm(given, np.asarray(sample)) if np.ndim(sample) == 0 else None

@@ -69,7 +69,7 @@ class NoiseDraw(Unmet):
         """Return a bounded array that a noisy value was written over."""
         if not isinstance(target, BoundedArray):
             raise self.refusal("a noisy value is written into a plain array")
-        return target.written(found)
+        raise self.refusal("noise is added in place to a value of the data")
 
     def _by(self, ufunc: Any, first: bool, other: Any) -> NoiseDraw:
         factor = as_spread(self._reading, other)

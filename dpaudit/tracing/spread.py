@@ -28,6 +28,7 @@ from dpaudit._typing import Array
 # Doubles lose about 1e-16 an operation: this covers sums of millions of terms, for a sensitivity
 # that is hardly larger.
 ROUNDING = 1e-9  # relative, of every bound that is worked out
+_EXACT = 2.0**53  # from which on doubles merge integers
 Rows = frozenset[int]
 
 
@@ -140,6 +141,23 @@ class Spread:
         return max(abs(self.low), abs(self.high))
 
 
+def _is_told_by_doubles(one: Array, other: Array) -> bool:
+    """Return whether a difference of doubles is 0 for entries alone that no code tells apart."""
+    exact = all(
+        side.dtype.itemsize <= 8 and not (np.abs(side.astype(float)) >= _EXACT).any()
+        for side in (one, other)
+        if side.dtype.kind != "f" or side.dtype.itemsize > 8
+    )
+    return exact and _have_equal_signs(one, other)
+
+
+def _have_equal_signs(one: Array, other: Array) -> bool:
+    """Return whether zeros have one sign on both sides, as code divides by them."""
+    if one.dtype.kind != "f" and other.dtype.kind != "f":
+        return True
+    return not ((np.signbit(one) != np.signbit(other)) & (one == 0) & (other == 0)).any()
+
+
 def spread_of_pair(one: Any, other: Any) -> Spread:
     """Return a value that no history enters: what it is on either side.
 
@@ -153,8 +171,8 @@ def spread_of_pair(one: Any, other: Any) -> Spread:
     a, b = np.asarray(one), np.asarray(other)
     with np.errstate(invalid="ignore"):  # infinity less infinity is no shift
         shift = b.astype(float) - a.astype(float) if a.dtype.kind in "biuf" else None
-    if shift is None or not np.isfinite(shift).all():
-        same = np.array_equal(a, b)
+    if shift is None or not np.isfinite(shift).all() or not _is_told_by_doubles(a, b):
+        same = np.array_equal(a.astype(object), b.astype(object)) and _have_equal_signs(a, b)
         return Spread(sample=a, both=(a, b), norms=NOTHING if same else ANYTHING)
     flat = [side.astype(float) for side in (a, b)]
     ends = [(side.min(initial=math.inf), side.max(initial=-math.inf)) for side in flat]

@@ -682,3 +682,26 @@ def test_a_branch_that_both_sides_take_is_taken(one, other):
 def test_a_branch_by_a_noisy_value_is_refused_as_such():
     with pytest.raises(NoBound, match=r"^a branch is decided by a noisy value$"):
         bool(array(make_history_spread(np.array(1.0))))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.array([2**53]), np.array([2**53 + 1])),
+        (np.array([2.0**53]), np.array([2**53 + 1])),
+        (np.array([0.0, 1.0]), np.array([-0.0, 1.0])),
+        (np.array([0.0, np.inf]), np.array([-0.0, np.inf])),
+    ],
+)
+def test_what_doubles_merge_is_not_public(one, other):
+    assert not spread.spread_of_pair(one, other).is_public
+    assert spread.spread_of_pair(one, one.copy()).is_public
+
+
+def test_a_spectral_norm_of_each_matrix_is_not_read():
+    one, other = np.zeros((2, 2, 2)), np.zeros((2, 2, 2))
+    other[0] = np.eye(2)
+    reading = BoundedReading(None)
+    given = BoundedArray(reading, spread.spread_of_pair(one, other))
+    assert functions._apply_norm_rule(reading, given, None, (1, 2)) is not None
+    assert functions._apply_norm_rule(reading, given, 2, (1, 2)) is None
