@@ -19,6 +19,7 @@ from dpaudit.errors import InvalidArgument, VerbatimText
 _FARTHEST = 1e12
 # Relative, of the noise: the search runs over its logarithm.
 _TOLERANCE = 1e-9
+_SIGN = 2.0**-60  # an excess whose logarithm is none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +90,9 @@ def calibrate(
         proved = prove_epsilon(math.exp(more_noise * log_noise))
         # The root finder needs finite values of either sign. 700 is about the largest logarithm of
         # a double, and -690 about the smallest.
-        return math.log(max(proved, 1e-300)) - target if proved < math.inf else 700.0
+        found = math.log(max(proved, 1e-300)) - target if proved < math.inf else 700.0
+        # Logarithms of doubles that differ may be equal: what is proved decides on the side.
+        return max(found, _SIGN) if proved > epsilon else min(found, 0.0)
 
     low, high = _bound_log_noise(excess, epsilon, delta)
     log_noise = float(brentq(excess, low, high, xtol=_TOLERANCE / 4, rtol=1e-15))

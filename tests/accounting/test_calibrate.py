@@ -119,3 +119,14 @@ def test_what_may_be_of_one_sample_is_calibrated_for_one_sample(samples):
         assert found == pytest.approx(2 / math.log1p(math.expm1(1.0) / ratio), rel=1e-6)
     else:
         assert found == pytest.approx(1 / math.log1p(math.expm1(0.5) / ratio), rel=1e-6)
+
+
+def test_a_target_is_met_by_what_is_proved_and_not_by_its_logarithm():
+    """At 2e-100 the logarithms of epsilons are equal that differ by a part in 10^14."""
+    for target in (2e-100, 3e-90, 7e-120, 1.3e-140, 7.7e200):
+
+        def laplace(scale, shift=3.1 * target):
+            return LaplaceRelease(sensitivity=shift, noise_scale=scale)
+
+        found = calibrate(laplace, target, 0.0)
+        assert target * (1 - 1e-8) < found.epsilon <= target

@@ -6,6 +6,7 @@ import itertools
 import math
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -413,3 +414,31 @@ def test_an_upper_end_counts_the_tails_that_are_left_out(share, delta):
     assert found.lower <= brentq(lambda e: exactly(e) - delta, 0, 30, xtol=1e-13) <= found.upper
     at_once = numerical._delta_without_tails(removal.trimmed(share * 1e-3), 1.0, 2**14, 0.0)
     assert at_once.lower <= exactly(1.0) <= at_once.upper
+
+
+class _FixedLaw:
+    """A law whose transform is off by as much as its masses are large."""
+
+    points = np.array([0.0, 0.5, 1.0])
+    spacing, log_total = 0.5, 0.0
+
+    def suffix_profile(self, order):
+        return np.array([1e-6, 5e-7, 0.0])
+
+    def suffix_sums(self, order):
+        return np.array([1e-6, 1e-6, 0.0])
+
+    def profile_errors(self, order, profile):
+        return np.full(3, 1e-3)
+
+    def slack(self, order):
+        return 0.0
+
+
+def test_between_points_the_error_of_the_transform_weighs_more():
+    curve = numerical.UpperCurve(_FixedLaw(), 3.0, 0.0)
+    for epsilon in (0.01, 0.2, 0.45, 0.7):
+        at = int(np.searchsorted(curve.law.points, epsilon, side="right"))
+        # As much as at the point above it, at most exp(order * spacing) times.
+        least = 1e-3 * math.exp(3.0 * 0.5) * math.exp(-3.0 * curve.law.points[at])
+        assert curve.delta(epsilon) >= least
