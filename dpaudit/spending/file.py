@@ -184,8 +184,10 @@ def hold_file(path: Path, *, to_write: bool, wait: float) -> Iterator[HeldFile]:
     try:
         _lock_budget_file(path, descriptor, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH, deadline)
         while not _is_there(path, descriptor):  # another file has its name now
+            # First the new one: where it is gone, the old one is still there to be closed.
+            found = _open_budget_file(path, to_write)
             os.close(descriptor)
-            descriptor = _open_budget_file(path, to_write)
+            descriptor = found
             _lock_budget_file(
                 path, descriptor, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH, deadline
             )

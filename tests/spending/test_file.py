@@ -183,3 +183,17 @@ def test_a_file_that_is_replaced_while_a_line_is_written_is_no_success(budget, m
     monkeypatch.setattr(spending_file.os, "write", replace_and_write)
     with pytest.raises(DataError, match="replaced while it was held"):
         budget.charge("laplace", noise_scale=20)
+
+
+def test_a_file_that_goes_while_its_lock_is_awaited_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "budget.jsonl"
+    path.write_text("{}")
+
+    def remove(path, descriptor):
+        path.unlink()
+        return False
+
+    monkeypatch.setattr(spending_file, "_is_there", remove)
+    held = spending_file.hold_file(path, to_write=True, wait=1)
+    with pytest.raises(DataError, match=r"budget\.jsonl"), held:
+        pass
