@@ -205,6 +205,10 @@ def _to_canonical_bytes(value: Any) -> bytes:
     """Return bytes that equal values share, whichever types hold them."""
     if isinstance(value, bool | numbers.Real):
         with contextlib.suppress(OverflowError):
+            # Beyond 2**53 doubles are no longer apart by 1, and integers that differ would have
+            # the bytes of one double.
+            if isinstance(value, numbers.Integral) and int(float(value)) != int(value):
+                return b"i" + str(int(value)).encode() + b"."
             # Adding 0.0 makes -0.0 and 0.0, which are equal, the same bytes.
             return b"n" + struct.pack("<d", float(value) + 0.0)
     if isinstance(value, str | bytes):

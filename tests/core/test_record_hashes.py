@@ -176,3 +176,24 @@ def test_what_may_be_data_by_mistake_is_marked():
     for value in (np.zeros(2), Point(np.zeros(2), 1.0)):
         assert " #" in format_message_value(value)
     assert format_message_value(Point(1.0, 2.0)) == repr(Point(1.0, 2.0))
+
+
+@pytest.mark.parametrize("wrap", [list, np.array])
+def test_integers_that_one_double_stands_for_differ(wrap):
+    first, second = (compute_data_fingerprint(wrap([2**53 + n]), b"a") for n in (0, 1))
+    assert first != second == compute_data_fingerprint([2**53 + 1], b"a")
+
+
+@pytest.mark.parametrize(
+    ("value", "known"),
+    [
+        (np.array([[0.5, -0.0], [1e300, 2.0]]), "067c2e5f3a45b5891b30d7755fc40e3d"),
+        ([0.5, 1.5], "7bb2fec38d75bbeb9ede04ed78cf9c41"),
+        ([1, -2, 2**53, 2**60, True], "53a3351eb71c78ff789d12aa49fa5cb4"),
+        (["ab", "c"], "4bfab49284a5af253bfbbf0dc649d188"),
+        (pd.DataFrame({"a": [1, 2], "b": ["x", None]}), "7d82a9a7889c0bafa82d6b273db2b159"),
+        ({"a": 1}, "45ce1ae3bf82dfb07398d821bfd89a4c"),
+    ],
+)
+def test_fingerprints_in_certificates_stay_as_they_are(value, known):
+    assert compute_data_fingerprint(value, b"salt") == known
