@@ -73,7 +73,9 @@ did you mean 'nodes'?
         if first["type"] == "extra_forbidden":
             raise InvalidArgument("parameter", name, one_of(model.model_fields, name)) from None
         value = first["input"]
-        if records and (first["loc"][0] in records or isinstance(value, list | dict)):
+        if records and (
+            any(one in records for one in first["loc"][:1]) or isinstance(value, list | dict)
+        ):
             value = Record(value)
         raise InvalidArgument(name, value, _format_validation_message(first["msg"])) from None
 
