@@ -194,6 +194,8 @@ def _encode_column(one: _Column, other: _Column) -> tuple[Codes, Codes]:
         p = np.asarray(one)
         # By default NaN equals nothing, and every missing value would be a difference.
         _, codes = np.unique(both, return_inverse=True, equal_nan=True)
+        if both.dtype.kind == "f":  # code tells the zeros apart, by a division or their sign
+            codes = np.where((both == 0) & np.signbit(both), len(codes), codes)
         return np.split(codes.astype(np.int64), [len(p)])[0], codes[len(p) :].astype(np.int64)
     known: dict[Hashable, int] = {}
     coded = [
@@ -211,11 +213,20 @@ def _merge_column_numbers(one: _Column, other: _Column) -> NDArray[Any] | None:
         return None
     if any(side.dtype.kind not in _NUMERIC or side.ndim != 1 for side in (p, q)):
         return None
+    if _holds_booleans(one, p) or _holds_booleans(other, q):
+        return None
     both = np.concatenate([p, q])
     # Integers beside doubles become doubles, which merge neighbours beyond 2**53: then values are
     # compared one by one.
     small = not (np.abs(both.astype(np.float64)) >= EXACT).any() and both.itemsize <= 8
     return both if small or p.dtype == q.dtype == both.dtype else None
+
+
+def _holds_booleans(column: _Column, array: NDArray[Any]) -> bool:
+    """Return whether a value is a boolean, which numpy makes a number beside others."""
+    if array.dtype.kind == "b" or hasattr(column, "dtype"):
+        return array.dtype.kind == "b"
+    return any(isinstance(one, bool | np.bool_) for one in column)
 
 
 def _to_iterable(column: _Column) -> Iterable[Any]:
@@ -236,7 +247,9 @@ def value_key(value: Any) -> Hashable:
     if isinstance(value, str | bytes | bool | None):
         return (type(value).__name__, value)
     if isinstance(value, numbers.Number):
-        return ("nan",) if value != value else ("number", value)
+        if value != value:
+            return ("nan",)
+        return ("number", value) if value or not str(value).startswith("-") else ("-0",)
     if isinstance(value, Mapping):
         return ("dict", frozenset((value_key(k), value_key(v)) for k, v in value.items()))
     if isinstance(value, set | frozenset):
@@ -367,6 +380,7 @@ def differ_in_one_edge(dataset: Any, neighbour: Any) -> bool:
     (edges, nodes), (others, other_nodes) = (_get_graph_parts(one) for one in (dataset, neighbour))
     count = len({edge for edge in {*edges, *others} if edges.get(edge) != others.get(edge)})
     lengths_differ = len(edges) != len(others)
+    _require_same_graph_attributes(dataset, neighbour)
     if nodes != other_nodes or count != 1 or not lengths_differ:
         given = "other nodes" if nodes != other_nodes else f"{count} differing edges"
         raise InvalidArgument(
@@ -375,12 +389,19 @@ def differ_in_one_edge(dataset: Any, neighbour: Any) -> bool:
     return True
 
 
+def _require_same_graph_attributes(dataset: Any, neighbour: Any) -> None:
+    if value_key(getattr(dataset, "graph", {})) != value_key(getattr(neighbour, "graph", {})):
+        expected = "graphs whose own attributes are the same"
+        raise InvalidArgument("pair", VerbatimText("other attributes of the graph"), expected)
+
+
 def differ_in_one_node(dataset: Any, neighbour: Any) -> bool:
     """Return that two graphs have the same nodes, and differ at one of them and its edges alone."""
     if not are_graphs(dataset, neighbour):
         expected = "two graphs, with nodes and edges as networkx has them"
         raise InvalidArgument("pair", VerbatimText("something else"), expected)
     (edges, nodes), (others, other_nodes) = (_get_graph_parts(one) for one in (dataset, neighbour))
+    _require_same_graph_attributes(dataset, neighbour)
     same_kind = dataset.is_directed() == neighbour.is_directed()
     if nodes.keys() != other_nodes.keys() or not same_kind:
         expected = "graphs of the same nodes, and of one kind"

@@ -187,8 +187,18 @@ def _is_of_doubles(dataset: object) -> bool:
         array = np.asarray(dataset)
     except ValueError:
         return False
-    small = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
-    return small and not (np.abs(array.astype(np.float64)) >= EXACT).any()
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        return False
+    numbers = array.astype(np.float64)
+    merged = (np.abs(numbers) >= EXACT) | ((numbers == 0) & np.signbit(numbers))
+    return not merged.any() and (isinstance(dataset, np.ndarray) or not _holds_a_boolean(dataset))
+
+
+def _holds_a_boolean(values: Any) -> bool:
+    """Return whether nested lists hold a boolean, which numpy makes a number beside others."""
+    if isinstance(values, list | tuple):
+        return any(map(_holds_a_boolean, values))
+    return isinstance(values, bool | np.bool_) or getattr(values, "dtype", None) == np.bool_
 
 
 def _copy_read_only(dataset: Any) -> Any:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaudit.errors import InvalidArgument, UnknownName
-from dpaudit.neighbours import Pair
-from dpaudit.neighbours.cells import differ_in_one_edge, make_cells
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.neighbours.cells import differ_in_one_edge, differ_in_one_node, make_cells
 from dpaudit.neighbours.found import (
     chosen_relation,
     declare_relation,
@@ -255,3 +255,33 @@ def test_names_of_datasets_are_neighbours_as_declared_and_no_records():
     unread = find_pair_relation("with", "without").pair.relation
     again = find_pair_relation("with", "without", f"declared: {unread.statement}").pair.relation
     assert again.statement == unread.statement
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([True, 2], [1, 3]),
+        ([0.0, 2.0], [-0.0, 3.0]),
+        (np.array([0.0, 2.0]), np.array([-0.0, 3.0])),
+        (np.array([True, False]), np.array([1, 1])),
+        ([(True, "a"), (2, "b")], [(1, "a"), (3, "b")]),
+        ([[0.0, "a"], [2.0, "b"]], [[-0.0, "a"], [3.0, "b"]]),
+    ],
+)
+def test_records_that_code_tells_apart_differ(one, other):
+    with pytest.raises(InvalidArgument, match="pair"):
+        Pair(one, other, REPLACE_RECORD)
+    changed = one.copy()
+    changed[1] = other[1]
+    Pair(one, changed, REPLACE_RECORD)
+
+
+def test_attributes_of_a_graph_are_part_of_it():
+    one, other = nx.path_graph(3), nx.path_graph(3)
+    other.remove_edge(0, 1)
+    assert differ_in_one_edge(one, other)
+    assert differ_in_one_node(one, other)
+    other.graph["secret"] = 1
+    for differ in (differ_in_one_edge, differ_in_one_node):
+        with pytest.raises(InvalidArgument, match="attributes"):
+            differ(one, other)
