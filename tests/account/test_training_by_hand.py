@@ -216,12 +216,12 @@ def test_epochs_that_no_loader_makes_of_so_many_steps_are_told_of():
     def told(steps, **changes):
         return " ".join(format_training_remarks(training(steps=steps, **changes), 0.0))
 
-    assert "Of the 3 epochs" in told(8)
+    assert "ignores the 3 epochs" in told(8)
     assert "8 steps of 300 records each go 2.4 times through 1000 records" in told(8)
-    assert "Of the 3 epochs" in told(13)
+    assert "ignores the 3 epochs" in told(13)
     for steps in (9, 10, 12):  # incomplete batches dropped, none at all, and made
         assert "epochs" not in told(steps)
-    assert "Of the 3 epochs" in told(8, sampling="shuffle")
+    assert "ignores the 3 epochs" in told(8, sampling="shuffle")
     own = Training(records=1000, batch_size=300, steps=1)
     assert "epochs" not in " ".join(format_training_remarks(own, 0.0))
 
