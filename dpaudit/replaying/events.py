@@ -30,6 +30,8 @@ _STEPS = (*range(-40, -8), *np.arange(-8.0, 8.01, 0.5).tolist(), *range(9, 41))
 _REACH = 10.0  # standard deviations
 _FAR_CAUTION = 8.0  # scales of noise whose tails are not exponential
 _ROUNDED = 1e-12  # relative, by which a probability may be off, as doubles are rounded
+# Their density is at most 1, and the log of a tail next to the edge has no bounded slope.
+_LAWS_WITH_EDGE = ("uniform", "exponential")
 _SYMMETRIC = ("laplace", "normal", "logistic", "cauchy", "constant")  # whatever sign they have
 _LEAST_PROBABLE = 1e-9  # of events that are looked at: further out a sampler of doubles has no law
 
@@ -80,14 +82,14 @@ class ReplayEvent:
     def proved(self, delta: float, dataset: Laws, neighbour: Laws) -> float:
         """Return the epsilon that it proves whatever rounding of doubles did.
 
-        A probability of uniform noise moves by as much as the centre does in units of the scale;
-        one of any other noise by a few times that, relative to itself.
+        A probability of uniform or exponential noise moves by as much as the centre does in units
+        of the scale; one of any other noise by a few times that, relative to itself.
         """
         slack = self.slack(dataset, neighbour)
         if self.kind == "equal":
             return self.epsilon(delta)
         laws = [side.numbers[n.place] for n in self.conditions for side in (dataset, neighbour)]
-        tails = all(law is None or law.kind != "uniform" for law in laws)
+        tails = all(law is None or law.kind not in _LAWS_WITH_EDGE for law in laws)
         if tails:
             own = replace(self, probable=self.probable * (1 - slack))
         else:
@@ -110,7 +112,8 @@ def _compute_steepness(kind: str, probability: float) -> float:
     """Return how many tens bound the slope of the log of a tail, a tenth of it to spare.
 
     With L minus the log of the tail, the slope is L in the lower tail of a Gumbel law, and at most
-    the larger of 9 and L in that of a Gaussian; further in it is less. Of other laws it is 1.
+    the larger of 9 and L in that of a Gaussian; further in it is less. Of Laplace and logistic laws
+    it is 1; of those with an edge it is the tail that moves by no more than its threshold.
     """
     return max(1.0, -0.11 * math.log(probability)) if kind in ("normal", "gumbel") else 1.0
 

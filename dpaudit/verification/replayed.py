@@ -29,6 +29,7 @@ from dpaudit.verification.reruns import (
 )
 from dpaudit.verification.stated_draws import Stated, entries_of, parse_stated_draw
 from dpaudit.verification.tails import (
+    LAWS_WITH_EDGE,
     bound_log_slope,
     compute_lower_tail,
     compute_upper_tail,
@@ -386,10 +387,11 @@ def _judge_event_probabilities(
     declared: bool,
 ) -> Judged:
     epsilon, delta = claimed
-    # What rounding may have moved: of uniform noise that much, of other noise relative to itself.
-    uniform = any(law.kind == "uniform" for side in own for law in side)
-    over = probable - (slack if uniform else slack * probable) - delta
-    if uniform and other > 0:
+    # What rounding may have moved: of noise with an edge that much, of other noise relative to
+    # itself. Next to the edge, the log of a tail has no slope that anything bounds.
+    has_edge = any(law.kind in LAWS_WITH_EDGE for side in own for law in side)
+    over = probable - (slack if has_edge else slack * probable) - delta
+    if has_edge and other > 0:
         other = other + slack
     if not over > 0:
         return Judged((*failures, "event: it is no more probable than delta"), 0.0, "")

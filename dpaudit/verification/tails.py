@@ -7,6 +7,9 @@ import math
 from dpaudit.errors import DataError
 from dpaudit.reals import Real, exp, log, ncdf
 
+# Their density is at most 1, so that a tail moves by no more than its threshold does.
+LAWS_WITH_EDGE = ("uniform", "exponential")
+
 
 def find_unrounded_threshold(post: str, threshold: float, *, above: bool) -> float:
     """Return which unrounded numbers are rounded to at or beyond a threshold."""
@@ -53,8 +56,10 @@ def bound_log_slope(kind: str, probability: Real) -> float:
     """Return by how much the log of a tail moves at most, for each unit that its noise does.
 
     With L minus the log of the tail, the slope is exp(-z) = L in the lower tail of a Gumbel law,
-    and at most the larger of 9 and L in a tail of a Gaussian. Of other laws it is at most 1. The
-    tenth on top is for the slope within a tenth of a unit: ``(exp(0.1) - 1) / 0.1 < 1.1``.
+    and at most the larger of 9 and L in a tail of a Gaussian. The tenth on top is for the slope
+    within a tenth of a unit: ``(exp(0.1) - 1) / 0.1 < 1.1``. Of Laplace and logistic laws the slope
+    is at most 1. Those with an edge have no bound: of them, it is the tail itself that moves by at
+    most as much as its noise.
 
     Examples
     --------

@@ -185,7 +185,7 @@ def test_a_choice_that_a_clip_hides_is_looked_at_with_other_noise_far_out(replay
     assert replay_here(release, *pair, epsilon=18.0).verdict == "not refuted"
 
 
-@pytest.mark.parametrize("kind", ["laplace", "normal", "uniform"])
+@pytest.mark.parametrize("kind", ["laplace", "normal", "uniform", "exponential"])
 @pytest.mark.parametrize("factor", [2.0, -0.5])
 @pytest.mark.parametrize("delta", [0.0, 0.1])
 @pytest.mark.parametrize("errors", [(1e-4, 0.0), (0.0, 1e-4), (3e-4, 2e-4)])
@@ -194,7 +194,11 @@ def test_what_rounding_may_have_moved_is_ten_times_the_error_in_scales(kind, fac
     event = ReplayEvent("all of", "dataset", (OutputCondition(0, True, 0.3),), 0.4, 0.05)
     slack = 10 * sum(errors) / abs(factor)
     assert event.slack(*sides) == pytest.approx(slack)
-    over, other = (0.4 - slack, 0.05 + slack) if kind == "uniform" else (0.4 * (1 - slack), 0.05)
+    over, other = (
+        (0.4 - slack, 0.05 + slack)
+        if kind in ("uniform", "exponential")
+        else (0.4 * (1 - slack), 0.05)
+    )
     due = math.log(over - delta) - math.log(other) - slack
     assert event.proved(delta, *sides) == pytest.approx(due, abs=1e-9)
     never = replace(event, other=0.0)
@@ -256,6 +260,13 @@ def test_rounding_is_taken_off_as_uniform_noise_of_either_dataset_moves(kinds, a
     none = replace(event, other=0.0)
     assert none.proved(0.0, laws(p), laws(q)) == math.inf
     assert replace(event, probable=slack / 2).proved(0.0, laws(p), laws(q)) < 18
+
+
+def test_rounding_beside_the_edge_of_an_exponential_law_is_taken_off():
+    """A centre that is off by as much as its threshold is from the edge doubles the tail."""
+    event = ReplayEvent("all of", "dataset", (OutputCondition(0, False, 0.0),), 0.5, 1e-12)
+    sides = (laws(law("exponential", 0.0, 1.0, error=1e-12)) for _ in range(2))
+    assert event.proved(0.0, *sides) <= math.log(0.5 / 2e-12)
 
 
 def test_rounding_of_steep_tails_is_taken_off():

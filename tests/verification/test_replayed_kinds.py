@@ -205,12 +205,12 @@ def due(probable, other, delta, slack, *, uniform):
         return float(mp.log(over / (q + s if uniform else q)) - s)
 
 
-@pytest.mark.parametrize("kind", ["laplace", "normal", "uniform"])
+@pytest.mark.parametrize("kind", ["laplace", "normal", "uniform", "exponential"])
 @pytest.mark.parametrize("delta", [0.0, 1e-3, 0.05])
 @pytest.mark.parametrize("slack", [1e-12, 1e-3, 0.05])
 def test_delta_and_rounding_count_against_an_event(kind, delta, slack):
     probable, other = 0.4, 0.02
-    true = due(probable, other, delta, slack, uniform=kind == "uniform")
+    true = due(probable, other, delta, slack, uniform=kind in ("uniform", "exponential"))
     for claimed, stands in ((true - 1e-6, True), (true + 1e-6, False)):
         found = replayed._judge_event_probabilities(
             laws(1e-3, kind), Real(probable), Real(other), (claimed, delta), slack, (), False
@@ -228,10 +228,11 @@ def test_what_never_happens_elsewhere_proves_any_epsilon(delta, stands):
     assert ("infinite" in found.summary) == stands
 
 
-def test_of_uniform_noise_rounding_keeps_an_epsilon_finite_unless_nothing_is_there():
+@pytest.mark.parametrize("kind", ["uniform", "exponential"])
+def test_of_noise_with_an_edge_rounding_keeps_an_epsilon_finite_unless_nothing_is_there(kind):
     p, slack = Real(0.25), 1e-6
     tiny = replayed._judge_event_probabilities(
-        laws(0.0, "uniform"), p, Real(1e-30), (5.0, 0.0), slack, (), False
+        laws(0.0, kind), p, Real(1e-30), (5.0, 0.0), slack, (), False
     )
     assert tiny.ratio * 5.0 == pytest.approx(math.log((0.25 - slack) / slack) - slack, rel=1e-6)
 
