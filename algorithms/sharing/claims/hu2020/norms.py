@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR
 from functools import partial
 from typing import Any
 
@@ -65,6 +66,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import WORST_CASE, Settings
 from dpaudit.neighbours import REPLACE_COLUMN
 from dpaudit.refutation import Condition, Evidence, Inequality, exceeds
+from dpaudit.report.formatting import format_significant
 
 VARIABLES = ("model", "perturbed", "dual", "prediction")
 _NUMBERS = 2**24  # in the messages of one block of runs
@@ -387,4 +389,5 @@ def _format_rounded_down_chance(log_probability: float) -> str:
         return f"10^{math.floor(log_probability / math.log(10))}"
     if log_probability > math.log1p(-1e-6):
         return "0.999999"
-    return f"{(1 - 1e-5) * math.exp(log_probability):.4g}"
+    least = format_significant((1 - 1e-5) * math.exp(log_probability), 4, ROUND_FLOOR)
+    return f"{float(least):.4g}"

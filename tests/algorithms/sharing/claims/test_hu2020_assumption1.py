@@ -10,7 +10,11 @@ from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.claims.hu2020.assumption1 import CLAIM, Assumption1Parameters
-from dpaudit.algorithms.sharing.claims.hu2020.norms import log_exceeding, measure_variable_norms
+from dpaudit.algorithms.sharing.claims.hu2020.norms import (
+    _format_rounded_down_chance,
+    log_exceeding,
+    measure_variable_norms,
+)
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise, WhitenedNoise
 from dpaudit.algorithms.sharing.verify.hu2020.assumption1 import recompute
 from dpaudit.algorithms.sharing.vertical import Risk
@@ -206,3 +210,10 @@ def test_bad_input_is_named(audited, asked, named):
 def test_rows_of_every_party_have_norm_1():
     case = CLAIM.prepare(Settings(), Assumption1Parameters(parties=3, iterations=1))
     assert all(outcome.holds for outcome in case.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("chance", "said"), [(0.10006, "0.1"), (0.99998, "0.9999"), (0.5, "0.4999")]
+)
+def test_a_chance_that_is_said_to_be_the_least_is_rounded_down(chance, said):
+    assert _format_rounded_down_chance(math.log(chance)) == said
